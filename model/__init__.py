@@ -1,0 +1,1 @@
+"""The protocols as pure values: no I/O, clock, randomness or bytes."""

@@ -1,0 +1,177 @@
+"""What happens to one router (events) and what it is seen to do (outputs).
+
+Time is an event, in integer milliseconds since the router started; nothing here reads a clock. An event that
+names several peers is a burst: the same thing from each in turn, counted once per peer.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from attrs import frozen
+
+from quidnunc.model.rpc import Message, Part, Peer
+
+FLOODSUB = "/floodsub/1.0.0"
+MESHSUB_1_0 = "/meshsub/1.0.0"
+MESHSUB_1_1 = "/meshsub/1.1.0"
+MESHSUB_1_2 = "/meshsub/1.2.0"
+MEMPOOL = "mempool"
+"""The protocol of a CometBFT peer: both mempool channels, 0x30 and 0x31."""
+
+Judgement: TypeAlias = Literal["accept", "reject", "ignore"]
+
+
+@frozen
+class Connect:
+    """Streams of `protocol` are open both ways. `outbound`: it was the router that dialled."""
+
+    peers: tuple[Peer, ...]
+    protocol: str = MESHSUB_1_2
+    outbound: bool = False
+
+
+@frozen
+class Disconnect:
+    peers: tuple[Peer, ...]
+
+
+@frozen
+class Stall:
+    """The peers stop reading; what the router sends them waits in its queue."""
+
+    peers: tuple[Peer, ...]
+
+
+@frozen
+class Resume:
+    peers: tuple[Peer, ...]
+
+
+@frozen
+class Receive:
+    """One RPC, with all of `parts`, from each of `peers`."""
+
+    peers: tuple[Peer, ...]
+    parts: tuple[Part, ...]
+
+
+@frozen
+class Raw:
+    """Bytes that are not an RPC, of a named kind (`quidnunc.impl.codec.MALFORMED`)."""
+
+    peers: tuple[Peer, ...]
+    kind: str
+
+
+@frozen
+class Join:
+    topic: str
+
+
+@frozen
+class Leave:
+    topic: str
+
+
+@frozen
+class Publish:
+    message: Message
+
+
+@frozen
+class Verdict:
+    """The application has judged message `id`, which was waiting for validation."""
+
+    id: str
+    judgement: Judgement
+
+
+@frozen
+class Score:
+    """The application-specific score (P5) of the peers is now `value`."""
+
+    peers: tuple[Peer, ...]
+    value: int
+
+
+@frozen
+class Advance:
+    """Time passes. The harness stops at every heartbeat on the way."""
+
+    ms: int
+
+
+@frozen
+class Submit:
+    """A user hands the node transaction `id` (RPC)."""
+
+    id: str
+
+
+@frozen
+class Commit:
+    """A block took transaction `id` out of the pool."""
+
+    id: str
+
+
+@frozen
+class Adjust:
+    """DOG's redundancy controller runs once (its timer is an event of the harness)."""
+
+
+Event: TypeAlias = (
+    Connect
+    | Disconnect
+    | Stall
+    | Resume
+    | Receive
+    | Raw
+    | Join
+    | Leave
+    | Publish
+    | Verdict
+    | Score
+    | Advance
+    | Submit
+    | Commit
+    | Adjust
+)
+
+
+@frozen
+class Sent:
+    """The router sent `part` (an atom, `quidnunc.model.rpc.atoms`) to `peer`."""
+
+    peer: Peer
+    part: Part
+
+
+@frozen
+class Delivered:
+    """The router handed `message` to its application."""
+
+    message: Message
+
+
+@frozen
+class Dialled:
+    peer: Peer
+
+
+@frozen
+class Closed:
+    """The router reset or closed its stream with `peer`."""
+
+    peer: Peer
+
+
+@frozen
+class Crashed:
+    """The router failed. `text` is its own words, without the bytes that did it."""
+
+    text: str
+
+
+Output: TypeAlias = Sent | Delivered | Dialled | Closed | Crashed

@@ -1,0 +1,91 @@
+"""Parameters of the protocols, under the names of the specifications; units last.
+
+Defaults are those of the documents; where a document gives none, the value is said to be ours.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from attrs import field, frozen, validators
+
+from quidnunc.model.rpc import Peer
+
+SignaturePolicy: TypeAlias = Literal["StrictSign", "StrictNoSign"]
+MessageIdFunction: TypeAlias = Literal["origin", "content"]
+"""`origin`: bytes of author then seqno (the default of pubsub). `content`: SHA-256 of the data."""
+
+
+@frozen(kw_only=True)
+class Parameters:
+    """Of one pubsub router. Raises ValueError where the specification forbids the combination."""
+
+    d: int = 6
+    d_low: int = 4
+    d_high: int = 12
+    d_score: int = 4
+    d_out: int = 2
+    d_lazy: int = 6
+    gossip_factor: float = 0.25
+    heartbeat_interval_ms: int = 1000
+    heartbeat_delay_ms: int = 500
+    """When the first heartbeat fires; heartbeats are at delay + k * interval. Ours."""
+    fanout_ttl_ms: int = 60_000
+    mcache_len: int = 5
+    mcache_gossip: int = 3
+    seen_ttl_ms: int = 120_000
+    prune_backoff_s: int = 60
+    unsubscribe_backoff_s: int = 10
+    flood_publish: bool = True
+    gossip_threshold: int = -10
+    publish_threshold: int = -20
+    graylist_threshold: int = -40
+    opportunistic_graft_threshold: int = 0
+    opportunistic_graft_ticks: int = 60
+    opportunistic_graft_peers: int = 2
+    gossip_retransmission: int = 3
+    max_ihave_messages: int = 10
+    max_ihave_length: int = 5000
+    max_idontwant_messages: int = 1000
+    idontwant_min_bytes: int = 0
+    idontwant_heartbeats: int = 3
+    max_message_bytes: int = 1 << 20
+    explicit_peers: frozenset[Peer] = frozenset()
+    """Direct peers: agreed with the operator, outside the mesh."""
+    message_id: MessageIdFunction = "origin"
+    signature_policy: SignaturePolicy = "StrictSign"
+    validation: Literal["accept", "manual"] = field(
+        default="accept", validator=validators.in_(("accept", "manual"))
+    )
+    """`manual`: each message waits for a Verdict event."""
+
+    def __attrs_post_init__(self) -> None:
+        if not 0 <= self.d_low <= self.d <= self.d_high:
+            raise ValueError(f"need 0 <= D_low <= D <= D_high, got {self.d_low}, {self.d}, {self.d_high}")
+        if self.d_out and not (self.d_out < self.d_low and 2 * self.d_out <= self.d):
+            raise ValueError(f"need D_out < D_low and D_out <= D/2, got D_out {self.d_out}")
+        if not 1 <= self.mcache_gossip <= self.mcache_len:
+            raise ValueError(f"need 1 <= mcache_gossip <= mcache_len, got {self.mcache_gossip}")
+        if not self.graylist_threshold < self.publish_threshold <= self.gossip_threshold < 0:
+            raise ValueError("need graylist < publish <= gossip < 0 among the thresholds")
+
+
+@frozen(kw_only=True)
+class DogParameters:
+    """Of one CometBFT mempool reactor (ADR-119; defaults of the ADR)."""
+
+    dog: bool = True
+    """False: plain Flood."""
+    target_redundancy: float = 1.0
+    delta_percent: float = 10.0
+    adjust_interval_ms: int = 1000
+    """The timer of the controller; in the harness its ticks are Adjust events."""
+    cache_size: int = 10_000
+    pool_size: int = 5_000
+    max_tx_bytes: int = 1 << 20
+
+    def __attrs_post_init__(self) -> None:
+        if self.target_redundancy <= 0:
+            raise ValueError(f"target_redundancy must be above 0, got {self.target_redundancy}")
+        if not 0 <= self.delta_percent < 100:
+            raise ValueError(f"delta_percent must be in [0, 100), got {self.delta_percent}")

@@ -1,0 +1,119 @@
+"""What routers say to each other, as values: the parts of an RPC.
+
+One vocabulary serves the model, our routers' adapters, cases and reports. Bytes are made of it by
+`quidnunc.impl.codec` alone. Sources: libp2p pubsub README, gossipsub v1.0 to v1.2; ADR-119 (DOG).
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from attrs import frozen
+
+Peer: TypeAlias = int
+"""A neighbour, from 1. Its Ed25519 seed is this integer, 32 bits little-endian, in 32 zero bytes."""
+
+ROUTER: Peer = 0
+"""The router under test itself, as the author of a message."""
+
+Flaw: TypeAlias = Literal[
+    "", "unsigned", "forged", "foreign-key", "no-author", "no-seqno", "stamped", "altered"
+]
+"""What is wrong with one copy of a message, measured by the signature policy in force.
+
+`unsigned`: no signature; `forged`: a signature that does not verify; `foreign-key`: the key is not the
+author's; `no-author`, `no-seqno`: that field is absent; `stamped`: author, seqno or signature present under
+StrictNoSign; `altered`: differs in bytes from every copy that was sent (only ever observed, never sent).
+"""
+
+
+@frozen
+class Message:
+    """A pubsub message. Equal `id` means equal message id, by construction of the codec."""
+
+    id: str
+    topic: str
+    author: Peer | None = None
+    size: int = 0
+    """Bytes of data; the codec pads to it. 0: as short as can be."""
+    flaw: Flaw = ""
+
+
+@frozen
+class Subscribe:
+    topic: str
+
+
+@frozen
+class Unsubscribe:
+    topic: str
+
+
+@frozen
+class IHave:
+    topic: str
+    ids: tuple[str, ...]
+
+
+@frozen
+class IWant:
+    ids: tuple[str, ...]
+
+
+@frozen
+class Graft:
+    topic: str
+
+
+@frozen
+class Prune:
+    topic: str
+    backoff_s: int | None = None
+    """The announced backoff in seconds; None where the field is absent."""
+    peers: tuple[Peer, ...] = ()
+    """Peers offered in exchange (PX)."""
+
+
+@frozen
+class IDontWant:
+    ids: tuple[str, ...]
+
+
+@frozen
+class Tx:
+    """One transaction, in a Txs message of CometBFT's mempool channel 0x30."""
+
+    id: str
+
+
+@frozen
+class HaveTx:
+    """DOG: "I had this one already" (control channel 0x31)."""
+
+    id: str
+
+
+@frozen
+class ResetRoute:
+    """DOG: "let one more route to me be used again" (control channel 0x31)."""
+
+
+Part: TypeAlias = (
+    Subscribe | Unsubscribe | Message | IHave | IWant | Graft | Prune | IDontWant | Tx | HaveTx | ResetRoute
+)
+
+
+def atoms(part: Part) -> tuple[Part, ...]:
+    """`part` cut to one id each, so that how a router packs ids does not matter.
+
+    An IHAVE, IWANT or IDONTWANT without ids stays as it is: that it was sent at all is an observation.
+    """
+    match part:
+        case IHave(topic, ids) if ids:
+            return tuple(IHave(topic, (i,)) for i in ids)
+        case IWant(ids) if ids:
+            return tuple(IWant((i,)) for i in ids)
+        case IDontWant(ids) if ids:
+            return tuple(IDontWant((i,)) for i in ids)
+        case _:
+            return (part,)

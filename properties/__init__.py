@@ -1,0 +1,1 @@
+"""Claims about routers, and the engines that look for their failure."""
