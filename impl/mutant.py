@@ -1,0 +1,24 @@
+"""A named departure of one of our own routers: what a claim must notice to be worth its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attrs import frozen
+
+
+@frozen
+class Mutant:
+    """One small edit of a router of ours, at one of its named seams.
+
+    `apply` is called once with the fresh router (the reactor itself, not its driver) before any event.
+    """
+
+    name: str
+    summary: str
+    """What it does instead, in one sentence."""
+    clause: str
+    """Id of the clause it breaks, as in `model/clauses`."""
+    protocol: str
+    """The first protocol in which the difference can be seen."""
+    apply: Callable[[object], None]
