@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from attrs import frozen
 
-from quidnunc.model.rpc import Message, Part, Peer
+from quidnunc.model.rpc import Message, Part, Peer, Prune
 
 FLOODSUB = "/floodsub/1.0.0"
 MESHSUB_1_0 = "/meshsub/1.0.0"
@@ -175,3 +175,17 @@ class Crashed:
 
 
 Output: TypeAlias = Sent | Delivered | Dialled | Closed | Crashed
+
+
+def key(output: Output) -> Output:
+    """`output` without the details that do not tell which act it was: a PRUNE's backoff and peers, and all of
+    a message but its id and topic."""
+    match output:
+        case Sent(peer, Prune(topic)):
+            return Sent(peer, Prune(topic))
+        case Sent(peer, Message(message_id, topic)):
+            return Sent(peer, Message(message_id, topic))
+        case Delivered(Message(message_id, topic)):
+            return Delivered(Message(message_id, topic))
+        case _:
+            return output

@@ -1,0 +1,283 @@
+"""Freedom that the text leaves, as named choices, and the oracles that resolve them.
+
+A rule asks for a constrained set, not for a draw: `choose.some(name, clause, among, (least, most), ...)`.
+Four oracles answer the same question. `Seeded` simulates. `Scripted` takes the answers of a script, so that
+an enumeration (`outcomes`) or a Hypothesis draw can supply them. `Angelic` reads what a router under test was
+seen to do and accepts it if it is allowed; what shows only later stays a `PartialSet`, narrowed by later
+effects (Li et al., Testing by dualization).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations, islice
+from typing import Protocol, TypeVar
+
+from attrs import field, frozen, mutable
+
+from quidnunc.model.events import Output
+from quidnunc.model.rpc import Peer
+from quidnunc.model.rules import Targets
+
+T = TypeVar("T")
+
+MAX_FORKS = 64
+"""How many outcomes of one step an oracle goes through before it says that it did not finish."""
+
+
+@frozen
+class PartialSet:
+    """A set that has not shown yet: `must` <= it <= `must | may`, with `least` to `most` members."""
+
+    must: frozenset[Peer] = frozenset()
+    may: frozenset[Peer] = frozenset()
+    least: int = 0
+    most: int = 0
+
+    @classmethod
+    def of(cls, members: Iterable[Peer]) -> PartialSet:
+        known = frozenset(members)
+        return cls(known, frozenset(), len(known), len(known))
+
+    @property
+    def all(self) -> frozenset[Peer]:
+        return self.must | self.may
+
+    def holds(self, peer: Peer) -> bool | None:
+        """True, False, or None where it has not shown."""
+        return True if peer in self.must else None if peer in self.may else False
+
+    def less(self, gone: Iterable[Peer]) -> PartialSet:
+        """After `gone` have left it, whether or not they were in it."""
+        lost = frozenset(gone)
+        if not lost & self.all:
+            return self
+        must, may = self.must - lost, self.may - lost
+        surely = len(self.must & lost)
+        perhaps = len(self.may & lost)
+        most = min(self.most - surely, len(must) + len(may))
+        return PartialSet(must, may, max(len(must), self.least - surely - perhaps), most)._settled()
+
+    def _settled(self) -> PartialSet:
+        if self.most == len(self.must):
+            return PartialSet.of(self.must)
+        if self.least == len(self.must) + len(self.may):
+            return PartialSet.of(self.all)
+        return self
+
+
+@frozen
+class Problem:
+    """A choice that the router made outside its constraint."""
+
+    name: str
+    clause: str
+    reason: str
+
+
+Reveals = Callable[[Peer], Output]
+SuchThat = Callable[[frozenset[Peer]], bool]
+
+
+class Choose(Protocol):
+    """What a rule may ask of an oracle."""
+
+    def fired(self, clause: str) -> None:
+        """Note that a rule of this clause decided."""
+        ...
+
+    def some(
+        self,
+        name: str,
+        clause: str,
+        among: Targets,
+        count: tuple[int, int],
+        *,
+        reveals: Reveals,
+        such_that: SuchThat | None = None,
+    ) -> frozenset[Peer]:
+        """A subset of `among.all` of `count` (least, most) members; `reveals` is how each one shows."""
+        ...
+
+    def hidden(self, name: str, among: PartialSet) -> PartialSet:
+        """A set that shows later or never."""
+        ...
+
+    def whether(self, name: str, shows: Callable[[Output], bool], default: bool = False) -> bool:
+        """A free yes or no; yes shows by an output for which `shows` holds."""
+        ...
+
+
+class Die(Protocol):
+    """What the seeded oracle needs of a source of randomness (`random.Random` will do)."""
+
+    def sample(self, population: Sequence[Peer], k: int, /) -> list[Peer]: ...
+    def randint(self, a: int, b: int, /) -> int: ...
+    def random(self) -> float: ...
+
+
+@mutable
+class Seeded:
+    """Draws. Tries a constraint a bounded number of times by sampling, then in order."""
+
+    die: Die
+    because: list[str] = field(factory=list)
+
+    def fired(self, clause: str) -> None:
+        self.because.append(clause)
+
+    def some(
+        self,
+        name: str,
+        clause: str,
+        among: Targets,
+        count: tuple[int, int],
+        *,
+        reveals: Reveals,
+        such_that: SuchThat | None = None,
+    ) -> frozenset[Peer]:
+        pool = sorted(among.all)
+        least, most = count
+        size = self.die.randint(min(least, len(pool)), min(most, len(pool)))
+        for _ in range(20):
+            drawn = frozenset(self.die.sample(pool, size))
+            if such_that is None or such_that(drawn):
+                return drawn
+        for candidate in combinations(pool, size):
+            if such_that is None or such_that(frozenset(candidate)):
+                return frozenset(candidate)
+        return frozenset(pool[:size])
+
+    def hidden(self, name: str, among: PartialSet) -> PartialSet:
+        pool = sorted(among.may)
+        extra = self.die.randint(max(0, among.least - len(among.must)), max(0, among.most - len(among.must)))
+        return PartialSet.of(among.must | frozenset(self.die.sample(pool, min(extra, len(pool)))))
+
+    def whether(self, name: str, shows: Callable[[Output], bool], default: bool = False) -> bool:
+        return self.die.random() < 0.5
+
+
+@mutable
+class Scripted:
+    """Takes the k-th alternative of each choice from a script; beyond its end, the first one.
+
+    `widths` records how many alternatives each choice had (at most `MAX_FORKS`), so that a caller can
+    enumerate them (`outcomes`) or draw them.
+    """
+
+    script: Sequence[int] = ()
+    because: list[str] = field(factory=list)
+    widths: list[int] = field(factory=list)
+
+    def fired(self, clause: str) -> None:
+        self.because.append(clause)
+
+    def _take(self, options: Sequence[T]) -> T:
+        at = len(self.widths)
+        self.widths.append(len(options))
+        return options[self.script[at] % len(options) if at < len(self.script) else 0]
+
+    def some(
+        self,
+        name: str,
+        clause: str,
+        among: Targets,
+        count: tuple[int, int],
+        *,
+        reveals: Reveals,
+        such_that: SuchThat | None = None,
+    ) -> frozenset[Peer]:
+        return self._take(list(islice(subsets(among.all, count, such_that), MAX_FORKS)) or [frozenset()])
+
+    def hidden(self, name: str, among: PartialSet) -> PartialSet:
+        spare = len(among.must)
+        options = subsets(among.may, (max(0, among.least - spare), among.most - spare), None)
+        return PartialSet.of(among.must | self._take(list(islice(options, MAX_FORKS)) or [frozenset()]))
+
+    def whether(self, name: str, shows: Callable[[Output], bool], default: bool = False) -> bool:
+        return self._take((default, not default))
+
+
+def subsets(
+    among: frozenset[Peer], count: tuple[int, int], such_that: SuchThat | None
+) -> Iterator[frozenset[Peer]]:
+    """Every subset within the constraint, largest first."""
+    pool = sorted(among)
+    for size in range(min(count[1], len(pool)), max(0, min(count[0], len(pool))) - 1, -1):
+        for members in combinations(pool, size):
+            if such_that is None or such_that(frozenset(members)):
+                yield frozenset(members)
+
+
+def outcomes(run: Callable[[Scripted], T], limit: int = MAX_FORKS) -> tuple[list[tuple[T, Scripted]], bool]:
+    """Every result of `run` over all answers to its choices, and whether that was all of them."""
+    found: list[tuple[T, Scripted]] = []
+    script: list[int] = []
+    while True:
+        oracle = Scripted(tuple(script))
+        found.append((run(oracle), oracle))
+        taken = [(script[i] if i < len(script) else 0) for i in range(len(oracle.widths))]
+        while taken and taken[-1] + 1 >= oracle.widths[len(taken) - 1]:
+            taken.pop()
+        if not taken:
+            return found, True
+        if len(found) >= limit:
+            return found, False
+        taken[-1] += 1
+        script = taken
+
+
+@mutable
+class Angelic:
+    """Reads the answers off what a router was seen to do in this step.
+
+    A choice outside its constraint is noted in `problems` and adopted, so that one departure does not make
+    the rest of the step unreadable. Where more was seen than one choice can account for (two phases of a
+    heartbeat graft in one topic), the split is one of several `alternatives`; `split` says which to take.
+    """
+
+    observed: frozenset[Output]
+    split: int = 0
+    because: list[str] = field(factory=list)
+    problems: list[Problem] = field(factory=list)
+    alternatives: int = 1
+    _claimed: set[Output] = field(factory=set)
+
+    def fired(self, clause: str) -> None:
+        self.because.append(clause)
+
+    def some(
+        self,
+        name: str,
+        clause: str,
+        among: Targets,
+        count: tuple[int, int],
+        *,
+        reveals: Reveals,
+        such_that: SuchThat | None = None,
+    ) -> frozenset[Peer]:
+        least, most = count
+        observed, claimed = self.observed, self._claimed
+        pool = among.all
+        seen = frozenset(p for p in pool if (o := reveals(p)) in observed and o not in claimed)
+        if len(seen) > most:
+            seen = self._one_of(seen, most, such_that)
+        elif such_that is not None and not such_that(seen):
+            self.problems.append(Problem(name, clause, f"{len(seen)} chosen against the rule of the choice"))
+        if len(seen) < least:
+            self.problems.append(Problem(name, clause, f"{len(seen)} chosen, at least {least} required"))
+        claimed.update(reveals(p) for p in seen)
+        return seen
+
+    def _one_of(self, seen: frozenset[Peer], most: int, such_that: SuchThat | None) -> frozenset[Peer]:
+        options = list(islice(subsets(seen, (most, most), such_that), MAX_FORKS))
+        if not options:
+            return frozenset(sorted(seen)[:most])
+        self.alternatives = max(self.alternatives, len(options))
+        return options[self.split % len(options)]
+
+    def hidden(self, name: str, among: PartialSet) -> PartialSet:
+        return among._settled()
+
+    def whether(self, name: str, shows: Callable[[Output], bool], default: bool = False) -> bool:
+        return any(shows(o) for o in self.observed)

@@ -1,0 +1,198 @@
+"""Lazy gossip: IHAVE, IWANT and the message cache.
+
+gossipsub v1.0, "Message Cache", "IHAVE", "IWANT" and "Gossip Emission"; v1.1, "Adaptive Gossip
+Dissemination" and "Spam Protection Measures".
+"""
+
+from __future__ import annotations
+
+import math
+
+from attrs import evolve
+
+from quidnunc.model.choices import Choose
+from quidnunc.model.events import Sent
+from quidnunc.model.permits import Permit, Step
+from quidnunc.model.router import From, Heard, Router
+from quidnunc.model.rpc import IHave, IWant, Peer
+from quidnunc.model.rules import Targets, rule
+
+IWANT_ALLOWANCE = 8
+"""The text bounds the answers to one (peer, id) and gives no number; implementations have 3. Up to this
+many are free, more are not."""
+
+# -- IHAVE received -----------------------------------------------------------------------------------------
+
+
+@rule("gs1.1/threshold.gossip-ignored")
+def ihave_from_low_score(r: Router, g: From[IHave], choose: Choose) -> Step[Router] | None:
+    """Gossip of a peer below the gossip threshold is ignored."""
+    return Step(r) if r.score(g.peer) < r.parameters.gossip_threshold else None
+
+
+@rule("gs1.1/ihave.caps")
+def ihave_beyond_caps(r: Router, g: From[IHave], choose: Choose) -> Step[Router] | None:
+    """So many IHAVEs, and so many ids, per peer and heartbeat; surplus is ignored.
+
+    Whether a message is an RPC or an entry of one is not said: between the two counts it is free.
+    """
+    p, heard = r.parameters, r.heard.get(g.peer, Heard())
+    now = evolve(heard, ihaves=heard.ihaves + 1)
+    counted = evolve(r, heard={**r.heard, g.peer: now})
+    if now.ihave_rpcs > p.max_ihave_messages or heard.ihave_ids >= p.max_ihave_length:
+        return Step(counted)
+    if now.ihaves > p.max_ihave_messages:
+        return _request(counted, g, must=False)
+    return None
+
+
+@rule("gs1.0/ihave.request-unseen")
+def request_unseen(r: Router, g: From[IHave], choose: Choose) -> Step[Router]:
+    """Ids that we have not seen are requested from the one who advertised them."""
+    heard = r.heard.get(g.peer, Heard())
+    r = evolve(r, heard={**r.heard, g.peer: evolve(heard, ihaves=heard.ihaves + 1)})
+    return _request(r, g, must=g.part.topic in r.topics)
+
+
+def _request(r: Router, g: From[IHave], *, must: bool) -> Step[Router]:
+    """In a topic that we are not in, the request is free: no text says that gossip is only read in ours."""
+    clause = "gs1.0/ihave.request-unseen"
+    fresh = [i for i in dict.fromkeys(g.part.ids) if _unseen(r, i)]
+    heard = r.heard.get(g.peer, Heard())
+    room = max(0, r.parameters.max_ihave_length - heard.ihave_ids)
+    fits = must and len(fresh) <= room
+    r = evolve(r, heard={**r.heard, g.peer: evolve(heard, ihave_ids=heard.ihave_ids + len(fresh))})
+    return Step(
+        r, tuple(Permit(Sent(g.peer, IWant((i,))), fits and r.seen.get(i) is None, clause) for i in fresh)
+    )
+
+
+def _unseen(r: Router, message_id: str) -> bool:
+    first = r.seen.get(message_id)
+    return first is None or r.now_ms - first >= r.parameters.seen_ttl_ms
+
+
+# -- IWANT received -----------------------------------------------------------------------------------------
+
+
+@rule("gs1.1/threshold.gossip-ignored")
+def iwant_from_low_score(r: Router, g: From[IWant], choose: Choose) -> Step[Router] | None:
+    return Step(r) if r.score(g.peer) < r.parameters.gossip_threshold else None
+
+
+@rule("gs1.1/iwant.retransmission")
+def serve_within_bound(r: Router, g: From[IWant], choose: Choose) -> Step[Router] | None:
+    """Answers per peer and id are bounded. The first is owed; up to the allowance more are free."""
+    return _serve(r, g, owed=1, allowed=max(IWANT_ALLOWANCE, r.parameters.gossip_retransmission))
+
+
+@rule("gs1.0/iwant.serve")
+def serve(r: Router, g: From[IWant], choose: Choose) -> Step[Router]:
+    """v1.0: whatever is in the cache goes to the one who asked."""
+    return _serve(r, g, owed=None, allowed=None)
+
+
+def _serve(r: Router, g: From[IWant], *, owed: int | None, allowed: int | None) -> Step[Router]:
+    permits: list[Permit] = []
+    served = dict(r.served)
+    for message_id in g.part.ids:
+        message = r.cached.get(message_id)
+        if message is None:
+            continue
+        count = served[g.peer, message_id] = served.get((g.peer, message_id), 0) + 1
+        if allowed is not None and count > allowed:
+            continue
+        # An IDONTWANT for it is outside the letter here; implementations differ, so it is free.
+        unwanted = message_id in r.unwanted.get(g.peer, {})
+        must = (owed is None or count <= owed) and not unwanted
+        permits.append(Permit(Sent(g.peer, message), must, "gs1.0/iwant.serve"))
+    return Step(evolve(r, served=served), tuple(permits))
+
+
+# -- gossip emission ---------------------------------------------------------------------------------------
+
+
+@rule("gs1.0/gossip.targets")
+def topic_speakers(r: Router, topic: str) -> frozenset[Peer]:
+    return r.mesh_speakers(topic)
+
+
+@rule("gs1.0/gossip.outside-mesh")
+def in_mesh_or_fanout(r: Router, topic: str, peer: Peer) -> bool | None:
+    """Members of the mesh and the fanout get the messages themselves."""
+    return True if peer in r.mesh_of(topic) else r.fanout_of(topic).holds(peer)
+
+
+@rule("gs1.1/explicit.no-gossip")
+def explicit_has_it(r: Router, topic: str, peer: Peer) -> bool:
+    return r.is_explicit(peer)
+
+
+@rule("gs1.1/threshold.gossip")
+def below_gossip(r: Router, topic: str, peer: Peer) -> bool:
+    return r.score(peer) < r.parameters.gossip_threshold
+
+
+@rule("gs1.0/gossip.targets")
+def gossip_to_d_lazy(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """v1.0: to D_lazy members at most. Its pseudo-code picks first and then filters, so fewer is free."""
+    return _gossip(r, lambda eligible: (0, min(r.parameters.d_lazy, len(eligible.all))), choose)
+
+
+@rule("gs1.1/gossip.adaptive")
+def gossip_adaptively(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """v1.1: to max(D_lazy, factor * eligible) of them; how a fraction is rounded is free."""
+
+    def count(eligible: Targets) -> tuple[int, int]:
+        few, many = len(eligible.must), len(eligible.all)
+        factor, lazy = r.parameters.gossip_factor, r.parameters.d_lazy
+        return (min(few, max(lazy, math.floor(factor * few))), min(many, max(lazy, math.ceil(factor * many))))
+
+    return _gossip(r, count, choose)
+
+
+def _gossip(r: Router, count: object, choose: Choose) -> Step[Router] | None:
+    clause = "gs1.0/gossip.targets"
+    permits: list[Permit] = []
+    for topic in sorted({*r.mesh, *r.fanout}):
+        ids = r.gossip_ids(topic)
+        if not ids:
+            continue
+        eligible = r.protocol.set_of("gossip_candidates", r, topic, choose)
+        least, most = count(eligible)  # type: ignore[operator]
+        if not most:
+            continue
+        chosen = choose.some(
+            "gossip.targets",
+            clause,
+            eligible,
+            (least, most),
+            reveals=lambda p, topic=topic, i=ids[0]: Sent(p, IHave(topic, (i,))),  # type: ignore[misc]
+        )
+        whole = len(ids) <= r.parameters.max_ihave_length
+        permits += [
+            Permit(Sent(p, IHave(topic, (i,))), whole, "gs1.0/gossip.ids")
+            for p in sorted(chosen)
+            for i in ids
+        ]
+    return Step(r, tuple(permits)) if permits else None
+
+
+# -- windows -----------------------------------------------------------------------------------------------
+
+
+@rule("gs1.0/mcache.shift")
+def shift(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """Once per heartbeat, after gossip; what falls out of mcache_len windows is gone."""
+    if not r.cached:
+        return None
+    windows = ((), *r.windows[: r.parameters.mcache_len - 1])
+    kept = {i for window in windows for i in window}
+    gone = r.cached.keys() - kept
+    r = evolve(r, windows=windows, cached={i: m for i, m in r.cached.items() if i in kept})
+    return Step(evolve(r, served={k: v for k, v in r.served.items() if k[1] not in gone}) if gone else r)
+
+
+@rule("gs1.1/ihave.caps")
+def start_counting_anew(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    return Step(evolve(r, heard={})) if r.heard else None

@@ -1,0 +1,62 @@
+"""IDONTWANT. gossipsub v1.2, the draft and r1: they differ in one word, "could" and "MUST"."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from quidnunc.model.choices import Choose
+from quidnunc.model.permits import Step, may_send
+from quidnunc.model.router import From, Heard, Router
+from quidnunc.model.rpc import IDontWant, Message, Peer
+from quidnunc.model.rules import rule
+
+
+@rule("gs1.2/idontwant.immediate")
+def tell_mesh(r: Router, m: From[Message], choose: Choose) -> Step[Router] | None:
+    """At the first copy, at once, to the mesh peers that know of it. The sender MAY do without."""
+    mesh = frozenset(p for p in r.mesh_of(m.part.topic) if p in r.peers and r.peers[p].knows_idontwant)
+    told = may_send(mesh, IDontWant((m.part.id,)), "gs1.2/idontwant.immediate", "now")
+    return Step(r, told) if told else None
+
+
+@rule("gs1.2/idontwant.per-peer")
+def remember_unwanted(r: Router, d: From[IDontWant], choose: Choose) -> Step[Router] | None:
+    """The ids enter the peer's set; beyond the cap of a heartbeat they are free to be ignored."""
+    if not d.part.ids:
+        return None
+    heard = r.heard.get(d.peer, Heard())
+    room = r.parameters.max_idontwant_messages - heard.idontwants
+    kept = dict(r.unwanted.get(d.peer, {}))
+    for at, message_id in enumerate(dict.fromkeys(d.part.ids)):
+        if at < room:
+            kept[message_id] = 0
+        else:
+            kept.setdefault(message_id, -1)
+    counted = evolve(heard, idontwants=heard.idontwants + len(d.part.ids))
+    return Step(evolve(r, unwanted={**r.unwanted, d.peer: kept}, heard={**r.heard, d.peer: counted}))
+
+
+@rule("gs1.2/idontwant.skip")
+def who_said_idontwant(r: Router, m: From[Message], peer: Peer) -> bool | None:
+    """r1: they MUST be skipped, as long as the entry lives: to the next heartbeat at least.
+
+    The scope is relay to the mesh. Explicit and floodsub peers are outside the letter, hence free.
+    """
+    age = r.unwanted.get(peer, {}).get(m.part.id)
+    if age is None:
+        return False
+    return True if age == 0 and peer in r.mesh_of(m.part.topic) else None
+
+
+@rule("gs1.2-draft/idontwant.may-skip")
+def who_may_be_skipped(r: Router, m: From[Message], peer: Peer) -> bool | None:
+    """Draft: they "could" be skipped."""
+    return None if m.part.id in r.unwanted.get(peer, {}) else False
+
+
+@rule("gs1.2/idontwant.prune-old")
+def age(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """Old entries should go at the heartbeat, by whatever policy: from then on they are free."""
+    if not r.unwanted:
+        return None
+    return Step(evolve(r, unwanted={p: {i: -1 for i in ids} for p, ids in r.unwanted.items() if ids}))

@@ -1,0 +1,103 @@
+"""One RPC from one peer: what is read, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from attrs import evolve
+
+from quidnunc.model.choices import Choose
+from quidnunc.model.permits import Step
+from quidnunc.model.router import From, Heard, Router
+from quidnunc.model.rpc import (
+    Graft,
+    IDontWant,
+    IHave,
+    IWant,
+    Message,
+    Part,
+    Prune,
+    Subscribe,
+    Unsubscribe,
+)
+from quidnunc.model.rules import rule
+from quidnunc.model.step import run
+
+Rpc: TypeAlias = From[tuple[Part, ...]]
+
+
+@rule("gs1.1/threshold.graylist")
+def ignore_graylisted(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
+    """Below the graylist threshold the whole RPC is ignored; an explicit peer's never is."""
+    if r.is_explicit(rpc.peer) or r.score(rpc.peer) >= r.parameters.graylist_threshold:
+        return None
+    return read_subscriptions.apply(r, rpc, choose) if r.reads("graylisted-subscriptions-count") else Step(r)
+
+
+@rule("pubsub/rpc.any-combination")
+def take(r: Router, rpc: Rpc, choose: Choose) -> Step[Router]:
+    """Any combination of parts is an RPC, the empty one too."""
+    return run(r, "intake", rpc, choose)
+
+
+@rule("pubsub/subscription.table")
+def read_subscriptions(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
+    return _each(r, rpc, (Subscribe, Unsubscribe), choose)
+
+
+@rule("gs1.0/rpc.payload-first")
+def read_messages(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
+    """The payload of an RPC is processed before its control part."""
+    return _each(r, rpc, (Message,), choose)
+
+
+@rule("gs1.0/ihave.request-unseen")
+def read_ihaves(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
+    if not any(isinstance(p, IHave) for p in rpc.part):
+        return None
+    heard = r.heard.get(rpc.peer, Heard())
+    counted = evolve(heard, ihave_rpcs=heard.ihave_rpcs + 1)
+    return _each(evolve(r, heard={**r.heard, rpc.peer: counted}), rpc, (IHave,), choose)
+
+
+@rule("gs1.0/iwant.serve")
+def read_iwants(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
+    return _each(r, rpc, (IWant,), choose)
+
+
+@rule("gs1.0/graft.accept")
+def read_grafts(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
+    return _each(r, rpc, (Graft,), choose)
+
+
+@rule("gs1.0/prune.remove")
+def read_prunes(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
+    return _each(r, rpc, (Prune,), choose)
+
+
+@rule("gs1.2/idontwant.per-peer")
+def read_idontwants(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
+    return _each(r, rpc, (IDontWant,), choose)
+
+
+HANDLER_OF: dict[type, str] = {
+    Subscribe: "subscribe",
+    Unsubscribe: "unsubscribe",
+    Message: "message",
+    IHave: "ihave",
+    IWant: "iwant",
+    Graft: "graft",
+    Prune: "prune",
+    IDontWant: "idontwant",
+}
+
+
+def _each(r: Router, rpc: Rpc, kinds: Iterable[type], choose: Choose) -> Step[Router] | None:
+    found: Step[Router] | None = None
+    for part in rpc.part:
+        if type(part) in kinds:
+            now = r if found is None else found.router
+            one = run(now, HANDLER_OF[type(part)], From(rpc.peer, part), choose)
+            found = one if found is None else found.then(one)
+    return found

@@ -1,0 +1,238 @@
+"""A message from its arrival, or its publication, to its relay.
+
+pubsub README, "Message Signing" and "Topic Validation"; floodsub (v1.0, "In the beginning was floodsub");
+gossipsub v1.0, "Message Processing" and "Fanout Maintenance"; v1.1, "Flood Publishing", "Explicit Peering
+Agreements" and "Extended Validators".
+"""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from quidnunc.model.choices import Choose, PartialSet
+from quidnunc.model.events import Delivered, Judgement, Sent, key
+from quidnunc.model.permits import Permit, Step, may_send, must_send
+from quidnunc.model.router import Fanout, From, Router, Waiting
+from quidnunc.model.rpc import ROUTER, Message, Peer
+from quidnunc.model.rules import Targets, rule
+from quidnunc.model.step import run
+
+# -- acceptance --------------------------------------------------------------------------------------------
+
+
+@rule("floodsub/relay.joined-topics")
+def not_joined(r: Router, m: From[Message], choose: Choose) -> Step[Router] | None:
+    """A message in a topic that we are not in is dropped."""
+    return Step(r) if m.part.topic not in r.topics else None
+
+
+@rule("pubsub/signing.reject")
+def flawed(r: Router, m: From[Message], choose: Choose) -> Step[Router] | None:
+    """A copy that breaks the signature policy is dropped, and does not make a good copy a duplicate."""
+    return Step(r) if m.part.flaw else None
+
+
+@rule("gs1.0/relay.own-not-forwarded")
+def from_itself(r: Router, m: From[Message], choose: Choose) -> Step[Router] | None:
+    """What claims to be ours and comes from outside is not forwarded."""
+    return Step(r) if m.part.author == ROUTER else None
+
+
+@rule("gs1.0/relay.seen")
+def seen_before(r: Router, m: From[Message], choose: Choose) -> Step[Router] | None:
+    """Within seen_ttl of its first copy a message id is a duplicate; afterwards it may be kept for longer."""
+    first = r.seen.get(m.part.id)
+    if first is None or m.part.id in r.waiting:
+        return Step(r) if m.part.id in r.waiting else None
+    if r.now_ms - first < r.parameters.seen_ttl_ms:
+        return Step(r)
+    wanted = Delivered(Message(m.part.id, m.part.topic))
+    return None if choose.whether("seen.expired", lambda o: key(o) == wanted, default=True) else Step(r)
+
+
+@rule("gs1.1/validation.late-verdict")
+def wait_for_verdict(r: Router, m: From[Message], choose: Choose) -> Step[Router] | None:
+    """The first copy waits for its validators; what can be said of it before is said."""
+    if r.parameters.validation != "manual":
+        return None
+    waiting = {**r.waiting, m.part.id: Waiting(m.part, m.peer)}
+    return run(evolve(r.with_seen(m.part.id), waiting=waiting), "announce", m, choose)
+
+
+@rule("gs1.0/relay.mesh")
+def accept_message(r: Router, m: From[Message], choose: Choose) -> Step[Router]:
+    told = run(r.with_seen(m.part.id), "announce", m, choose)
+    return told.then(run(told.router, "accepted", m, choose))
+
+
+# -- verdicts ---------------------------------------------------------------------------------------------
+
+
+@rule("gs1.1/validation.accept")
+def accepted_by_validator(r: Router, v: tuple[Waiting, Judgement], choose: Choose) -> Step[Router] | None:
+    waiting, judgement = v
+    if judgement != "accept":
+        return None
+    m = From(waiting.forwarder, waiting.message)
+    told = run(r, "announce", m, choose)
+    return told.then(run(told.router, "accepted", m, choose))
+
+
+@rule("gs1.1/validation.reject-ignore")
+def dropped_by_validator(r: Router, v: tuple[Waiting, Judgement], choose: Choose) -> Step[Router]:
+    """Reject and Ignore: neither delivered nor forwarded. They differ in the score alone."""
+    return Step(r)
+
+
+# -- what an accepted message causes -----------------------------------------------------------------------
+
+
+@rule("floodsub/deliver.once")
+def deliver(r: Router, m: From[Message], choose: Choose) -> Step[Router]:
+    return Step(r, (Permit(Delivered(m.part), m.part.topic in r.topics, "floodsub/deliver.once"),))
+
+
+@rule("gs1.0/mcache.put")
+def cache(r: Router, m: From[Message], choose: Choose) -> Step[Router]:
+    return Step(r.with_cached(m.part))
+
+
+@rule("gs1.0/relay.mesh")
+def forward(r: Router, m: From[Message], choose: Choose) -> Step[Router]:
+    targets = r.protocol.set_of("relay", r, m, choose)
+    clause = "gs1.0/relay.mesh" if "graft" in r.protocol.handlers else "floodsub/relay.members"
+    return Step(r, must_send(targets.must, m.part, clause) + may_send(targets.may, m.part, clause))
+
+
+# -- relay targets ----------------------------------------------------------------------------------------
+
+
+@rule("floodsub/relay.members")
+def all_members(r: Router, m: From[Message]) -> frozenset[Peer]:
+    return r.members(m.part.topic)
+
+
+@rule("gs1.0/relay.mesh")
+def mesh_and_floodsub(r: Router, m: From[Message]) -> frozenset[Peer]:
+    """Every floodsub peer in the topic, then the mesh."""
+    return r.mesh_of(m.part.topic) | r.floodsub_speakers(m.part.topic)
+
+
+@rule("gs1.1/explicit.forward")
+def mesh_floodsub_and_explicit(r: Router, m: From[Message]) -> frozenset[Peer]:
+    """v1.1 adds the explicit peers that are in the topic."""
+    return mesh_and_floodsub.apply(r, m) | explicit_members(r, m.part.topic)  # type: ignore[no-any-return]
+
+
+@rule("floodsub/relay.not-back")
+def the_forwarder(r: Router, m: From[Message], peer: Peer) -> bool:
+    return peer == m.peer
+
+
+@rule("floodsub/relay.not-to-author")
+def the_author(r: Router, m: From[Message], peer: Peer) -> bool:
+    return peer == m.part.author
+
+
+@rule("gs1.1/threshold.publish")
+def floodsub_below_publish(r: Router, m: From[Message], peer: Peer) -> bool | None:
+    """The text sets the publish threshold for own messages; routers apply it to relay to floodsub as well."""
+    low = r.peers[peer].speaks_floodsub and r.score(peer) < r.parameters.publish_threshold
+    return None if low and not r.is_explicit(peer) else False
+
+
+# -- publish ----------------------------------------------------------------------------------------------
+
+
+@rule("gs1.0/publish.cached")
+def remember_own(r: Router, m: Message, choose: Choose) -> Step[Router]:
+    """Our own message is seen and cached; whether it is delivered to ourselves is not said."""
+    seen = r.with_seen(m.id).with_cached(m)
+    return run(seen, "announce", From(ROUTER, m), choose).plus(
+        Permit(Delivered(m), False, "gs1.0/publish.cached")
+    )
+
+
+@rule("floodsub/relay.members")
+def publish_to_members(r: Router, m: Message, choose: Choose) -> Step[Router]:
+    return Step(r, must_send(r.members(m.topic), m, "floodsub/relay.members"))
+
+
+@rule("gs1.0/publish.mesh")
+def send_own(r: Router, m: Message, choose: Choose) -> Step[Router]:
+    return run(r, "publish_to", m, choose)
+
+
+@rule("gs1.1/publish.flood")
+def flood_own(r: Router, m: Message, choose: Choose) -> Step[Router] | None:
+    """Flood publishing: to every member with a score of at least the publish threshold."""
+    if not r.parameters.flood_publish:
+        return None
+    reached = frozenset(p for p in r.members(m.topic) if _may_publish_to(r, p))
+    return Step(r, must_send(reached, m, "gs1.1/publish.flood"))
+
+
+@rule("gs1.0/publish.mesh")
+def publish_to_mesh(r: Router, m: Message, choose: Choose) -> Step[Router] | None:
+    """In the topic: to floodsub peers (and explicit ones), and to the mesh."""
+    if m.topic not in r.topics:
+        return None
+    beside = _floodsub_and_explicit(r, m)
+    targets = Targets(r.mesh_of(m.topic) | beside.must, beside.may)
+    targets = _spared(r, From(ROUTER, m), targets, choose)
+    clause = "gs1.0/publish.mesh"
+    return Step(r, must_send(targets.must, m, clause) + may_send(targets.may, m, clause))
+
+
+@rule("gs1.0/publish.fanout")
+def publish_to_fanout(r: Router, m: Message, choose: Choose) -> Step[Router]:
+    """Not in the topic: to the fanout, of up to D peers, chosen when it is empty and then kept."""
+    clause = "gs1.0/publish.fanout"
+    kept = r.fanout_of(m.topic)
+    pool = r.protocol["fanout_candidates"](r, m.topic, choose)
+    if not kept.all:
+        d = r.parameters.d
+        kept = PartialSet(frozenset(), pool.all, min(d, len(pool.must)), min(d, len(pool.all)))
+    chosen = kept.must
+    if kept.may or len(kept.must) < kept.least:
+        chosen = choose.some(
+            "fanout.use",
+            clause,
+            Targets(kept.all),
+            (kept.least, kept.most),
+            reveals=lambda p: Sent(p, Message(m.id, m.topic)),
+            such_that=lambda s: kept.must <= s,
+        )
+    beside = _floodsub_and_explicit(r, m)
+    sent = must_send(chosen | beside.must, m, clause) + may_send(beside.may - chosen, m, clause)
+    if not chosen and not pool.all:
+        return Step(r, sent)
+    entry = Fanout(PartialSet.of(chosen), r.now_ms)
+    return Step(evolve(r, fanout={**r.fanout, m.topic: entry}), sent)
+
+
+@rule("gs1.1/explicit.configured")
+def explicit_peers(r: Router, _: None) -> frozenset[Peer]:
+    """Those that the operator agreed with, while they are connected."""
+    return r.parameters.explicit_peers & r.peers.keys()
+
+
+def explicit_members(r: Router, topic: str) -> frozenset[Peer]:
+    return frozenset(p for p in r.members(topic) if r.is_explicit(p))
+
+
+def _floodsub_and_explicit(r: Router, m: Message) -> Targets:
+    plain = frozenset(p for p in r.floodsub_speakers(m.topic) if _may_publish_to(r, p))
+    return Targets(plain | explicit_members(r, m.topic))
+
+
+def _may_publish_to(r: Router, peer: Peer) -> bool:
+    """From v1.1 on own messages do not go below the publish threshold; explicit peers are exempt."""
+    scored = "score" in r.protocol.handlers and not r.is_explicit(peer)
+    return not scored or r.score(peer) >= r.parameters.publish_threshold
+
+
+def _spared(r: Router, m: From[Message], targets: Targets, choose: Choose) -> Targets:
+    """Who said IDONTWANT may be spared an own publish too: outside the letter, so free."""
+    said = frozenset(p for p in targets.must if m.part.id in r.unwanted.get(p, {}))
+    return Targets(targets.must - said, targets.may | said)

@@ -1,0 +1,167 @@
+"""The protocols, each as its tuples of rules. What one version adds to another is what is written here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from quidnunc.model import fanout, gossip, idontwant, intake, membership, mesh, messages, scores
+from quidnunc.model.parameters import Parameters
+from quidnunc.model.router import Router
+from quidnunc.model.rules import Protocol, first, phases, total, without
+
+FLOODSUB = Protocol(
+    "floodsub",
+    {
+        "connect": phases(membership.say_hello),
+        "join": phases(membership.announce_join),
+        "leave": phases(membership.announce_leave),
+        "rpc": first(intake.take),
+        "intake": phases(intake.read_subscriptions, intake.read_messages),
+        "subscribe": phases(membership.enter_topic),
+        "unsubscribe": phases(membership.quit_topic),
+        "message": first(
+            messages.not_joined,
+            messages.flawed,
+            messages.from_itself,
+            messages.seen_before,
+            messages.wait_for_verdict,
+            messages.accept_message,
+        ),
+        "verdict": first(messages.accepted_by_validator, messages.dropped_by_validator),
+        "accepted": phases(messages.deliver, messages.forward),
+        "relay": without(messages.all_members, messages.the_forwarder, messages.the_author),
+        "publish": phases(messages.remember_own, messages.publish_to_members),
+    },
+)
+
+GOSSIPSUB_1_0 = FLOODSUB.extended(
+    "gossipsub-1.0",
+    disconnect=phases(membership.leave_candidates),
+    join=phases(membership.announce_join, mesh.build_mesh),
+    leave=phases(membership.announce_leave, mesh.prune_members),
+    intake=phases(
+        intake.read_subscriptions,
+        intake.read_messages,
+        intake.read_ihaves,
+        intake.read_iwants,
+        intake.read_grafts,
+        intake.read_prunes,
+    ),
+    unsubscribe=phases(membership.quit_topic, membership.quit_mesh, membership.quit_fanout),
+    accepted=phases(messages.deliver, messages.cache, messages.forward),
+    relay=without(messages.mesh_and_floodsub, messages.the_forwarder, messages.the_author),
+    publish=phases(messages.remember_own, messages.send_own),
+    publish_to=first(messages.publish_to_mesh, messages.publish_to_fanout),
+    graft=first(mesh.prune_unsubscribed, mesh.already_member, mesh.accept),
+    prune=first(mesh.remove),
+    ihave=first(gossip.request_unseen),
+    iwant=first(gossip.serve),
+    graft_candidates=without(mesh.mesh_speakers, mesh.already_in_mesh),
+    fanout_candidates=without(fanout.fanout_speakers),
+    gossip_candidates=without(gossip.topic_speakers, gossip.in_mesh_or_fanout),
+    heartbeat=phases(
+        mesh.fill_to_d,
+        mesh.cut_to_d,
+        fanout.expire,
+        fanout.refill,
+        gossip.gossip_to_d_lazy,
+        gossip.shift,
+        gossip.start_counting_anew,
+    ),
+)
+
+GOSSIPSUB_1_1 = GOSSIPSUB_1_0.extended(
+    "gossipsub-1.1",
+    explicit=without(messages.explicit_peers),
+    score=total(scores.application),
+    rpc=first(intake.ignore_graylisted, intake.take),
+    leave=phases(membership.announce_leave, mesh.back_off_members, mesh.prune_members),
+    relay=without(
+        messages.mesh_floodsub_and_explicit,
+        messages.the_forwarder,
+        messages.the_author,
+        messages.floodsub_below_publish,
+    ),
+    publish_to=first(messages.flood_own, messages.publish_to_mesh, messages.publish_to_fanout),
+    graft=first(
+        mesh.unknown_topic,
+        mesh.already_member,
+        mesh.from_explicit_peer,
+        mesh.while_backing_off,
+        mesh.negative_score,
+        mesh.inbound_while_full,
+        mesh.accept,
+    ),
+    prune=phases(mesh.remove, mesh.back_off_as_announced),
+    backs_off=phases(mesh.pruner_backs_off),
+    ihave=first(gossip.ihave_from_low_score, gossip.ihave_beyond_caps, gossip.request_unseen),
+    iwant=first(gossip.iwant_from_low_score, gossip.serve_within_bound),
+    graft_candidates=without(
+        mesh.mesh_speakers, mesh.already_in_mesh, mesh.explicit, mesh.backing_off, mesh.scores_below_zero
+    ),
+    fanout_candidates=without(
+        fanout.fanout_speakers,
+        fanout.explicit_beside_fanout,
+        fanout.below_publish,
+        fanout.backing_off_is_free,
+    ),
+    gossip_candidates=without(
+        gossip.topic_speakers, gossip.in_mesh_or_fanout, gossip.explicit_has_it, gossip.below_gossip
+    ),
+    kept_in_cut=phases(mesh.keeps_the_best, mesh.keeps_the_outbound_quota),
+    heartbeat=phases(
+        mesh.drop_negative,
+        mesh.fill_to_d,
+        mesh.cut_to_d,
+        mesh.fill_outbound,
+        mesh.graft_opportunistically,
+        fanout.expire,
+        fanout.drop_low,
+        fanout.refill,
+        gossip.gossip_adaptively,
+        gossip.shift,
+        gossip.start_counting_anew,
+    ),
+)
+
+_RELAY_1_1 = (
+    messages.the_forwarder,
+    messages.the_author,
+    messages.floodsub_below_publish,
+)
+_INTAKE_1_2 = phases(*GOSSIPSUB_1_1["intake"].rules, intake.read_idontwants)
+_DISCONNECT_1_2 = phases(membership.leave_candidates, membership.forget_unwanted)
+_HEARTBEAT_1_2 = phases(*GOSSIPSUB_1_1["heartbeat"].rules, idontwant.age)
+
+GOSSIPSUB_1_2_DRAFT = GOSSIPSUB_1_1.extended(
+    "gossipsub-1.2-draft",
+    announce=phases(idontwant.tell_mesh),
+    intake=_INTAKE_1_2,
+    idontwant=first(idontwant.remember_unwanted),
+    disconnect=_DISCONNECT_1_2,
+    heartbeat=_HEARTBEAT_1_2,
+    relay=without(messages.mesh_floodsub_and_explicit, *_RELAY_1_1, idontwant.who_may_be_skipped),
+)
+
+GOSSIPSUB_1_2 = GOSSIPSUB_1_2_DRAFT.extended(
+    "gossipsub-1.2",
+    relay=without(messages.mesh_floodsub_and_explicit, *_RELAY_1_1, idontwant.who_said_idontwant),
+)
+
+PUBSUB: Mapping[str, Protocol] = {
+    p.name: p for p in (FLOODSUB, GOSSIPSUB_1_0, GOSSIPSUB_1_1, GOSSIPSUB_1_2_DRAFT, GOSSIPSUB_1_2)
+}
+
+STREAM_PROTOCOLS: Mapping[str, tuple[str, ...]] = {
+    "floodsub": ("/floodsub/1.0.0",),
+    "gossipsub-1.0": ("/meshsub/1.0.0", "/floodsub/1.0.0"),
+    "gossipsub-1.1": ("/meshsub/1.1.0", "/meshsub/1.0.0", "/floodsub/1.0.0"),
+    "gossipsub-1.2-draft": ("/meshsub/1.2.0", "/meshsub/1.1.0", "/meshsub/1.0.0", "/floodsub/1.0.0"),
+    "gossipsub-1.2": ("/meshsub/1.2.0", "/meshsub/1.1.0", "/meshsub/1.0.0", "/floodsub/1.0.0"),
+}
+"""What a router of this version negotiates, newest first."""
+
+
+def started(protocol: Protocol, parameters: Parameters) -> Router:
+    """A router that has just started."""
+    return Router(protocol=protocol, parameters=parameters)

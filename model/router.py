@@ -1,0 +1,184 @@
+"""The state of one pubsub router, and the views of it that rules share.
+
+Mappings are never changed in place: a rule returns a router with a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Generic, TypeVar
+
+from attrs import evolve, field, frozen
+
+from quidnunc.model.choices import PartialSet
+from quidnunc.model.events import FLOODSUB, MESHSUB_1_1, MESHSUB_1_2
+from quidnunc.model.parameters import Parameters
+from quidnunc.model.permits import Step
+from quidnunc.model.rpc import Message, Peer
+from quidnunc.model.rules import Protocol, Total
+
+K = TypeVar("K")
+V = TypeVar("V")
+P_co = TypeVar("P_co", covariant=True)
+
+BACKOFF_SWEEP_HEARTBEATS = 20
+"""After so many heartbeats past its expiry a backoff must be gone. The text asks for slack up to the next
+backoff-clearing heartbeat and does not say when that is; the slowest known router needs 17."""
+
+
+@frozen
+class From(Generic[P_co]):
+    """One part of an RPC, or all of its parts, and who sent it."""
+
+    peer: Peer
+    part: P_co
+
+
+@frozen
+class Neighbour:
+    """A connected peer. `protocol` is that of its stream: what it is told depends on that."""
+
+    protocol: str
+    outbound: bool = False
+    topics: frozenset[str] = frozenset()
+    stalled: bool = False
+
+    @property
+    def speaks_floodsub(self) -> bool:
+        return self.protocol == FLOODSUB
+
+    @property
+    def knows_backoff(self) -> bool:
+        return MESHSUB_1_1 <= self.protocol and not self.speaks_floodsub
+
+    @property
+    def knows_idontwant(self) -> bool:
+        return MESHSUB_1_2 <= self.protocol and not self.speaks_floodsub
+
+
+@frozen
+class Fanout:
+    peers: PartialSet
+    published_ms: int
+
+
+@frozen
+class Waiting:
+    """A message that waits for its verdict."""
+
+    message: Message
+    forwarder: Peer
+
+
+@frozen
+class Heard:
+    """What one peer has sent since the last heartbeat, against the caps."""
+
+    ihaves: int = 0
+    ihave_rpcs: int = 0
+    ihave_ids: int = 0
+    idontwants: int = 0
+
+
+@frozen
+class Router:
+    """One router, its neighbours' streams included."""
+
+    protocol: Protocol = field(eq=False)
+    parameters: Parameters
+    now_ms: int = 0
+    heartbeats: int = 0
+    peers: Mapping[Peer, Neighbour] = field(factory=dict)
+    topics: frozenset[str] = frozenset()
+    mesh: Mapping[str, frozenset[Peer]] = field(factory=dict)
+    fanout: Mapping[str, Fanout] = field(factory=dict)
+    backoff: Mapping[tuple[str, Peer], int] = field(factory=dict)
+    """(topic, peer) -> the instant in ms at which the backoff ends."""
+    seen: Mapping[str, int] = field(factory=dict)
+    """Message id -> when it was first seen, in ms."""
+    cached: Mapping[str, Message] = field(factory=dict)
+    windows: tuple[tuple[str, ...], ...] = ()
+    """Ids of the message cache, one window per heartbeat, the present one first."""
+    waiting: Mapping[str, Waiting] = field(factory=dict)
+    unwanted: Mapping[Peer, Mapping[str, int]] = field(factory=dict)
+    """Peer -> id -> heartbeats since its IDONTWANT; -1 where a cap leaves it free to be kept."""
+    served: Mapping[tuple[Peer, str], int] = field(factory=dict)
+    """(peer, id) -> answers to its IWANT so far."""
+    heard: Mapping[Peer, Heard] = field(factory=dict)
+    scores: Mapping[Peer, int] = field(factory=dict)
+    poor_for: Mapping[str, int] = field(factory=dict)
+    """Topic -> heartbeats for which opportunistic grafting has been due."""
+
+    # -- views ----------------------------------------------------------------------------------------
+
+    def reads(self, switch: str) -> bool:
+        """Whether this reading of an ambiguous text is on (`quidnunc.model.readings`)."""
+        return switch in self.protocol.features
+
+    def score(self, peer: Peer) -> int:
+        term = self.protocol.handlers.get("score")
+        return term(self, peer) if isinstance(term, Total) else 0
+
+    def is_explicit(self, peer: Peer) -> bool:
+        return peer in self.parameters.explicit_peers and "explicit" in self.protocol.handlers
+
+    def members(self, topic: str) -> frozenset[Peer]:
+        """Every connected peer that announced `topic`."""
+        return frozenset(p for p, n in self.peers.items() if topic in n.topics)
+
+    def mesh_speakers(self, topic: str) -> frozenset[Peer]:
+        """peers.gossipsub[topic] of the text."""
+        return frozenset(p for p, n in self.peers.items() if topic in n.topics and not n.speaks_floodsub)
+
+    def floodsub_speakers(self, topic: str) -> frozenset[Peer]:
+        """peers.floodsub[topic] of the text."""
+        return frozenset(p for p, n in self.peers.items() if topic in n.topics and n.speaks_floodsub)
+
+    def outbound_of(self, peers: Iterable[Peer]) -> frozenset[Peer]:
+        return frozenset(p for p in peers if p in self.peers and self.peers[p].outbound)
+
+    def mesh_of(self, topic: str) -> frozenset[Peer]:
+        return self.mesh.get(topic, frozenset())
+
+    def fanout_of(self, topic: str) -> PartialSet:
+        entry = self.fanout.get(topic)
+        return entry.peers if entry else PartialSet()
+
+    def ends_backoff_ms(self, topic: str, peer: Peer) -> int:
+        return self.backoff.get((topic, peer), 0)
+
+    def gossip_ids(self, topic: str) -> tuple[str, ...]:
+        """mcache.get_gossip_ids(topic): ids in the newest `mcache_gossip` windows, each once."""
+        recent = self.windows[: self.parameters.mcache_gossip]
+        found = {i: None for window in recent for i in window if self.cached[i].topic == topic}
+        return tuple(found)
+
+    # -- changes --------------------------------------------------------------------------------------
+
+    def with_mesh(self, topic: str, members: frozenset[Peer]) -> Router:
+        return evolve(self, mesh={**self.mesh, topic: members})
+
+    def with_backoff(self, topic: str, peers: Iterable[Peer], seconds: int) -> Router:
+        """A running backoff is never shortened."""
+        ends = self.now_ms + 1000 * seconds
+        new = {(topic, p): max(ends, self.ends_backoff_ms(topic, p)) for p in peers}
+        return evolve(self, backoff={**self.backoff, **new}) if new else self
+
+    def with_cached(self, message: Message) -> Router:
+        if message.id in self.cached:
+            return self
+        head, *rest = self.windows or ((),)
+        windows = ((*head, message.id), *rest)
+        return evolve(self, cached={**self.cached, message.id: message}, windows=windows)
+
+    def with_seen(self, message_id: str) -> Router:
+        return evolve(self, seen={**self.seen, message_id: self.now_ms})
+
+
+def done(r: Router) -> Step[Router]:
+    """A step that grants nothing."""
+    return Step(r)
+
+
+def without_key(mapping: Mapping[K, V], key: K) -> dict[K, V]:
+    return {k: v for k, v in mapping.items() if k != key}

@@ -1,0 +1,242 @@
+"""The four ways in which rules are combined, and the edits of a protocol.
+
+A rule is a pure function of one to three lines that bears the id of the clause it formalises. A protocol is
+its handlers, each a tuple of rules combined in one of four ways, and nothing else; so dropping or replacing a
+rule, and comparing two protocols, are operations on tuples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol as Shape
+from typing import TypeAlias, TypeVar, cast
+
+from attrs import evolve, field, frozen
+
+from quidnunc.model.errors import SpecError
+from quidnunc.model.permits import Step
+
+F = TypeVar("F", bound=Callable[..., object])
+
+RuleFunction: TypeAlias = Callable[..., object]
+
+
+class Witness(Shape):
+    """What a combination tells of the rules that decided; every oracle is one."""
+
+    def fired(self, clause: str) -> None:
+        """Note that a rule of this clause decided."""
+        ...
+
+
+@frozen(eq=False)
+class Rule:
+    """One rule: `apply(router, what, choose)`. Its name is its function's, unique within a protocol."""
+
+    name: str
+    clause: str
+    apply: RuleFunction
+    doc: str = ""
+
+    def __call__(self, *arguments: object) -> Any:
+        return self.apply(*arguments)
+
+
+def rule(clause: str) -> Callable[[F], Rule]:
+    """Make a rule of a function; `clause` is the sentence that it formalises."""
+
+    def make(function: F) -> Rule:
+        name = getattr(function, "__name__", "rule")
+        return Rule(name=name, clause=clause, apply=function, doc=(function.__doc__ or "").strip())
+
+    return make
+
+
+@frozen(eq=False)
+class First:
+    """The first rule that decides (returns a step) wins; where none does, nothing happens."""
+
+    rules: tuple[Rule, ...]
+    kind = "first"
+
+    def __call__(self, r: Any, what: Any, choose: Any) -> Any:
+        for each in self.rules:
+            step = each.apply(r, what, choose)
+            if step is not None:
+                choose.fired(each.clause)
+                return step
+        return None
+
+
+@frozen(eq=False)
+class Phases:
+    """Each rule in turn, on the result of the one before; the permits add up."""
+
+    rules: tuple[Rule, ...]
+    kind = "phases"
+
+    def __call__(self, r: Any, what: Any, choose: Any) -> Any:
+        total = None
+        for each in self.rules:
+            step = each.apply(r if total is None else total.router, what, choose)
+            if step is not None:
+                choose.fired(each.clause)
+                total = step if total is None else total.then(step)
+        return total
+
+
+@frozen(eq=False)
+class Total:
+    """The sum of its terms: `apply(router, peer)` is a number."""
+
+    rules: tuple[Rule, ...]
+    kind = "total"
+
+    def __call__(self, r: Any, what: Any, choose: Any = None) -> int:
+        return sum(each.apply(r, what) for each in self.rules)
+
+
+@frozen
+class Targets:
+    """A set known within bounds: `must` are in it, `may` are free to be in it or not."""
+
+    must: frozenset[int] = frozenset()
+    may: frozenset[int] = frozenset()
+
+    @property
+    def all(self) -> frozenset[int]:
+        return self.must | self.may
+
+
+@frozen(eq=False)
+class Without:
+    """A set less its exclusions.
+
+    The base is `apply(router, what) -> frozenset | Targets`; an exclusion is
+    `apply(router, what, member) -> True | None | False`: out, free, or not concerned.
+    """
+
+    base: Rule
+    exclusions: tuple[Rule, ...]
+    kind = "without"
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return (self.base, *self.exclusions)
+
+    def __call__(self, r: Any, what: Any, choose: Any) -> Targets:
+        start = self.base.apply(r, what)
+        if not isinstance(start, Targets):
+            start = Targets(start)
+        if not start.must and not start.may:
+            return start
+        choose.fired(self.base.clause)
+        must, may = set(start.must), set(start.may)
+        for each in self.exclusions:
+            said = False
+            for member in start.must | start.may:
+                out = each.apply(r, what, member)
+                if out is False:
+                    continue
+                said = True
+                if member in must:
+                    must.discard(member)
+                    if out is None:
+                        may.add(member)
+                if out:
+                    may.discard(member)
+            if said:
+                choose.fired(each.clause)
+        return Targets(frozenset(must), frozenset(may - must))
+
+
+Combined: TypeAlias = First | Phases | Total | Without
+
+
+def first(*rules: Rule) -> First:
+    return First(rules)
+
+
+def phases(*rules: Rule) -> Phases:
+    return Phases(rules)
+
+
+def total(*rules: Rule) -> Total:
+    return Total(rules)
+
+
+def without(base: Rule, *exclusions: Rule) -> Without:
+    return Without(base, exclusions)
+
+
+@frozen(eq=False)
+class Protocol:
+    """A protocol version: its handlers. Two protocols differ exactly where their tuples do."""
+
+    name: str
+    handlers: Mapping[str, Combined]
+    features: frozenset[str] = field(factory=frozenset)
+    """Named switches of reading (a profile) that are on."""
+
+    def __getitem__(self, handler: str) -> Combined:
+        return self.handlers[handler]
+
+    def set_of(self, handler: str, r: object, what: object, choose: Witness) -> Targets:
+        """The set that the `without` named `handler` describes now."""
+        return cast("Without", self.handlers[handler])(r, what, choose)
+
+    def rules(self) -> Iterator[tuple[str, Rule]]:
+        """Every (handler, rule), in order."""
+        for name, combined in self.handlers.items():
+            for each in combined.rules:
+                yield name, each
+
+    def extended(self, name: str, **handlers: Combined) -> Protocol:
+        """A protocol that differs in these handlers."""
+        return evolve(self, name=name, handlers={**self.handlers, **handlers})
+
+    def reading(self, *switches: str) -> Protocol:
+        """The same rules, with each of `switches` flipped."""
+        return evolve(self, features=frozenset(self.features ^ set(switches)))
+
+    def without_rule(self, name: str) -> Protocol:
+        """This protocol with the rule `name` dropped from every handler that has it.
+
+        Raises SpecError where there is none. The base of a `without` cannot be dropped, only emptied.
+        """
+        return self._edited(name, lambda each: ())
+
+    def with_rule(self, name: str, other: Rule) -> Protocol:
+        """This protocol with the rule `name` replaced by `other`."""
+        return self._edited(name, lambda each: (other,))
+
+    def with_rule_before(self, name: str, other: Rule) -> Protocol:
+        """This protocol with `other` put before the rule `name`."""
+        return self._edited(name, lambda each: (other, each))
+
+    def _edited(self, name: str, change: Callable[[Rule], tuple[Rule, ...]]) -> Protocol:
+        if not any(each.name == name for _, each in self.rules()):
+            raise SpecError(f"protocol {self.name} has no rule {name!r}; `quidnunc diff` lists its rules")
+        return evolve(self, handlers={h: _edit(c, name, change) for h, c in self.handlers.items()})
+
+
+@rule("kit/nobody")
+def nobody(r: object, what: object) -> frozenset[int]:
+    """What a dropped base leaves."""
+    return frozenset()
+
+
+def _edit(combined: Combined, name: str, change: Callable[[Rule], tuple[Rule, ...]]) -> Combined:
+    if not any(each.name == name for each in combined.rules):
+        return combined
+    if isinstance(combined, Without):
+        base = combined.base
+        if base.name == name:
+            changed = change(base)
+            return Without(changed[-1] if changed else nobody, combined.exclusions)
+        return Without(base, _flat(combined.exclusions, name, change))
+    return type(combined)(_flat(combined.rules, name, change))
+
+
+def _flat(rules: tuple[Rule, ...], name: str, change: Callable[[Rule], tuple[Rule, ...]]) -> tuple[Rule, ...]:
+    return tuple(new for each in rules for new in (change(each) if each.name == name else (each,)))

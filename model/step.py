@@ -1,0 +1,102 @@
+"""step(router, event, choose) -> Step: what one event allows, obliges and changes."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from attrs import evolve
+
+from quidnunc.model.choices import Choose
+from quidnunc.model.events import (
+    Advance,
+    Connect,
+    Disconnect,
+    Event,
+    Join,
+    Leave,
+    Publish,
+    Receive,
+    Resume,
+    Score,
+    Stall,
+    Verdict,
+)
+from quidnunc.model.permits import Step
+from quidnunc.model.router import From, Neighbour, Router
+from quidnunc.model.rpc import Peer
+
+
+def applicable(r: Router, event: Event) -> bool:
+    """Whether `event` can happen to this router now; a harness leaves out what can not."""
+    match event:
+        case Connect(peers):
+            return not any(p in r.peers for p in peers)
+        case Disconnect(peers) | Receive(peers) | Stall(peers) | Resume(peers) | Score(peers):
+            return bool(peers) and all(p in r.peers for p in peers)
+        case Join(topic):
+            return topic not in r.topics
+        case Leave(topic):
+            return topic in r.topics
+        case Publish(message):
+            return message.id not in r.seen and message.author == 0
+        case Verdict(message_id):
+            return message_id in r.waiting
+        case Advance(ms):
+            return 0 < ms <= until_heartbeat_ms(r)
+        case _:
+            return False
+
+
+def until_heartbeat_ms(r: Router) -> int:
+    """From now to the next heartbeat, in ms: the longest Advance that is one step."""
+    p = r.parameters
+    ran = r.now_ms - p.heartbeat_delay_ms
+    return -ran if ran < 0 else p.heartbeat_interval_ms - ran % p.heartbeat_interval_ms
+
+
+def step(r: Router, event: Event, choose: Choose) -> Step[Router]:
+    """One event that is `applicable` and names one peer at most (bursts are taken apart by the harness)."""
+    match event:
+        case Connect((peer,), protocol, outbound):
+            r = evolve(r, peers={**r.peers, peer: Neighbour(protocol, outbound)})
+            return run(r, "connect", peer, choose)
+        case Disconnect((peer,)):
+            after = run(r, "disconnect", peer, choose)
+            return Step(_gone(after.router, peer), after.permits)
+        case Receive((peer,), parts):
+            return run(r, "rpc", From(peer, parts), choose)
+        case Join(topic):
+            return run(evolve(r, topics=r.topics | {topic}), "join", topic, choose)
+        case Leave(topic):
+            return run(evolve(r, topics=r.topics - {topic}), "leave", topic, choose)
+        case Publish(message):
+            return run(r, "publish", message, choose)
+        case Verdict(message_id, judgement):
+            waiting = r.waiting[message_id]
+            r = evolve(r, waiting={k: v for k, v in r.waiting.items() if k != message_id})
+            return run(r, "verdict", (waiting, judgement), choose)
+        case Score((peer,), value):
+            return Step(evolve(r, scores={**r.scores, peer: value}))
+        case Stall((peer,)) | Resume((peer,)):
+            stalled = evolve(r.peers[peer], stalled=isinstance(event, Stall))
+            return Step(evolve(r, peers={**r.peers, peer: stalled}))
+        case Advance(ms):
+            ticks = ms == until_heartbeat_ms(r)
+            r = evolve(r, now_ms=r.now_ms + ms)
+            return (
+                run(evolve(r, heartbeats=r.heartbeats + 1), "heartbeat", None, choose) if ticks else Step(r)
+            )
+        case _:
+            return Step(r)
+
+
+def run(r: Router, handler: str, what: object, choose: Choose) -> Step[Router]:
+    """The step of one handler of the router's protocol; where it has none, nothing happens."""
+    combined = r.protocol.handlers.get(handler)
+    found = combined(r, what, choose) if combined is not None else None
+    return cast("Step[Router]", found) if found is not None else Step(r)
+
+
+def _gone(r: Router, peer: Peer) -> Router:
+    """What no text needs to say: a peer without a connection is not a neighbour."""
+    return evolve(r, peers={k: v for k, v in r.peers.items() if k != peer})
