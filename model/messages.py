@@ -121,7 +121,8 @@ def mesh_and_floodsub(r: Router, m: From[Message]) -> frozenset[Peer]:
 @rule("gs1.1/explicit.forward")
 def mesh_floodsub_and_explicit(r: Router, m: From[Message]) -> frozenset[Peer]:
     """v1.1 adds the explicit peers that are in the topic."""
-    return mesh_and_floodsub.apply(r, m) | explicit_members(r, m.part.topic)  # type: ignore[no-any-return]
+    beside = r.floodsub_speakers(m.part.topic) | explicit_members(r, m.part.topic)
+    return r.mesh_of(m.part.topic) | beside
 
 
 @rule("floodsub/relay.not-back")
@@ -189,7 +190,7 @@ def publish_to_fanout(r: Router, m: Message, choose: Choose) -> Step[Router]:
     """Not in the topic: to the fanout, of up to D peers, chosen when it is empty and then kept."""
     clause = "gs1.0/publish.fanout"
     kept = r.fanout_of(m.topic)
-    pool = r.protocol["fanout_candidates"](r, m.topic, choose)
+    pool = r.protocol.set_of("fanout_candidates", r, m.topic, choose)
     if not kept.all:
         d = r.parameters.d
         kept = PartialSet(frozenset(), pool.all, min(d, len(pool.must)), min(d, len(pool.all)))

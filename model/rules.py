@@ -38,8 +38,9 @@ class Rule:
     apply: RuleFunction
     doc: str = ""
 
-    def __call__(self, *arguments: object) -> Any:
-        return self.apply(*arguments)
+    def step(self, r: object, what: object, choose: Witness) -> Step[object] | None:
+        """Apply a rule of a `first` or a `phases`."""
+        return cast("Step[object] | None", self.apply(r, what, choose))
 
 
 def rule(clause: str) -> Callable[[F], Rule]:
@@ -59,9 +60,9 @@ class First:
     rules: tuple[Rule, ...]
     kind = "first"
 
-    def __call__(self, r: Any, what: Any, choose: Any) -> Any:
+    def __call__(self, r: object, what: object, choose: Witness) -> Step[object] | None:
         for each in self.rules:
-            step = each.apply(r, what, choose)
+            step = each.step(r, what, choose)
             if step is not None:
                 choose.fired(each.clause)
                 return step
@@ -75,10 +76,10 @@ class Phases:
     rules: tuple[Rule, ...]
     kind = "phases"
 
-    def __call__(self, r: Any, what: Any, choose: Any) -> Any:
-        total = None
+    def __call__(self, r: object, what: object, choose: Witness) -> Step[object] | None:
+        total: Step[object] | None = None
         for each in self.rules:
-            step = each.apply(r if total is None else total.router, what, choose)
+            step = each.step(r if total is None else total.router, what, choose)
             if step is not None:
                 choose.fired(each.clause)
                 total = step if total is None else total.then(step)
@@ -92,8 +93,8 @@ class Total:
     rules: tuple[Rule, ...]
     kind = "total"
 
-    def __call__(self, r: Any, what: Any, choose: Any = None) -> int:
-        return sum(each.apply(r, what) for each in self.rules)
+    def __call__(self, r: object, what: object, choose: Witness | None = None) -> int:
+        return sum(cast("int", each.apply(r, what)) for each in self.rules)
 
 
 @frozen
@@ -124,10 +125,9 @@ class Without:
     def rules(self) -> tuple[Rule, ...]:
         return (self.base, *self.exclusions)
 
-    def __call__(self, r: Any, what: Any, choose: Any) -> Targets:
-        start = self.base.apply(r, what)
-        if not isinstance(start, Targets):
-            start = Targets(start)
+    def __call__(self, r: object, what: object, choose: Witness) -> Targets:
+        said_first = self.base.apply(r, what)
+        start = said_first if isinstance(said_first, Targets) else Targets(cast("frozenset[int]", said_first))
         if not start.must and not start.may:
             return start
         choose.fired(self.base.clause)
