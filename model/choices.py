@@ -238,6 +238,10 @@ class Angelic:
 
     observed: frozenset[Output]
     split: int = 0
+    blind: frozenset[Peer] = frozenset()
+    """Peers whose outputs can not be seen now, because they are stalled."""
+    blurred: bool = False
+    """A choice could have fallen on a peer of `blind`."""
     because: list[str] = field(factory=list)
     problems: list[Problem] = field(factory=list)
     alternatives: int = 1
@@ -262,9 +266,11 @@ class Angelic:
         seen = frozenset(p for p in pool if (o := reveals(p)) in observed and o not in claimed)
         if len(seen) > most:
             seen = self._one_of(seen, most, such_that)
-        elif such_that is not None and not such_that(seen):
+        elif such_that is not None and len(seen) >= least and not such_that(seen):
             self.problems.append(Problem(name, clause, f"{len(seen)} chosen against the rule of the choice"))
-        if len(seen) < least:
+        if len(seen) < most and self.blind & pool:
+            self.blurred = True
+        elif len(seen) < least:
             self.problems.append(Problem(name, clause, f"{len(seen)} chosen, at least {least} required"))
         claimed.update(reveals(p) for p in seen)
         return seen

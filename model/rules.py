@@ -177,6 +177,8 @@ class Protocol:
     handlers: Mapping[str, Combined]
     features: frozenset[str] = field(factory=frozenset)
     """Named switches of reading (a profile) that are on."""
+    family: str = "pubsub"
+    """Which machine runs it (`quidnunc.model.machine`): pubsub or mempool."""
 
     def __getitem__(self, handler: str) -> Combined:
         return self.handlers[handler]

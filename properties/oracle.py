@@ -1,0 +1,188 @@
+"""The model beside a router: after each event, was what the router did in the allowed set?
+
+The model's choices are read off the router's outputs (`Angelic`); what is allowed and due are permits. Where
+the router departs, the departure is noted and the model goes on from what it was seen to do.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, TypeAlias
+
+from attrs import evolve, field, frozen, mutable
+
+from quidnunc.model.choices import MAX_FORKS, Angelic
+from quidnunc.model.events import Advance, Closed, Crashed, Disconnect, Event, Leave, Output, Sent, key
+from quidnunc.model.machine import machine_of
+from quidnunc.model.permits import Permit
+from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Peer, Prune, ResetRoute
+from quidnunc.model.rules import Protocol
+
+Kind: TypeAlias = Literal["unexpected", "missing", "differs", "choice", "crash"]
+
+
+@frozen
+class Departure:
+    """One disagreement of a router and the model, at one event."""
+
+    kind: Kind
+    clause: str
+    """The clause of the unspent or differing permit, or of the choice; for what nothing permits, a guess
+    from its kind that an explanation replaces."""
+    expected: Output | None = None
+    observed: Output | None = None
+    reason: str = ""
+
+
+@frozen
+class Judged:
+    """The result of one event."""
+
+    departures: tuple[Departure, ...]
+    because: tuple[str, ...]
+    spent: tuple[str, ...]
+    """Clauses of the obligations that were met in this step."""
+    permits: tuple[Permit, ...]
+    """All that was permitted at this step, older permits included."""
+    blurred: bool = False
+    """The router's choice could not be seen; the run can not go on."""
+
+
+@mutable
+class Oracle:
+    """Follows one router through one run."""
+
+    protocol: Protocol
+    parameters: Any
+    state: Any = None
+    open: tuple[Permit, ...] = ()
+    _machine: Any = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._machine = machine_of(self.protocol)
+        if self.state is None:
+            self.state = self._machine.start(self.protocol, self.parameters)
+
+    def applicable(self, event: Event) -> bool:
+        return bool(self._machine.applicable(self.state, event))
+
+    def judge(self, event: Event, outputs: Sequence[Output]) -> Judged:
+        """Take one step of the model along `outputs`. Keeps the split of a choice that agrees best."""
+        seen = frozenset(key(o) for o in outputs)
+        best: tuple[int, Any, tuple[Permit, ...], Judged] | None = None
+        split = 0
+        while True:
+            angel = Angelic(seen, split, blind=_stalled(self.state))
+            after = self._machine.step(self.state, event, angel)
+            judged, left = self._match(event, after.permits, outputs, angel)
+            if best is None or len(judged.departures) < best[0]:
+                best = (len(judged.departures), after.router, left, judged)
+            split += 1
+            if not best[0] or split >= min(angel.alternatives, MAX_FORKS):
+                break
+        _, self.state, self.open, judged = best
+        return judged
+
+    def _match(
+        self, event: Event, granted: tuple[Permit, ...], outputs: Sequence[Output], angel: Angelic
+    ) -> tuple[Judged, tuple[Permit, ...]]:
+        held = self._still_open(event)
+        ticked = isinstance(event, Advance) and self._machine.until_tick_ms(self.state) == event.ms
+        # What a heartbeat itself causes is due with it; what came before it was due by it.
+        due_now = [p.within == "now" or ticked for p in granted]
+        permits = [*held, *granted]
+        due = [ticked] * len(held) + due_now
+        used, departures = _spend(permits, outputs)
+        for problem in angel.problems:
+            departures.append(Departure("choice", problem.clause, reason=f"{problem.name}: {problem.reason}"))
+        left: list[Permit] = []
+        stalled = _stalled(self.state)
+        for at, permit in enumerate(permits):
+            if at in used:
+                continue
+            if isinstance(permit.output, Sent) and permit.output.peer in stalled:
+                left.append(evolve(permit, must=False, within="heartbeat"))
+            elif not due[at]:
+                left.append(permit)
+            elif permit.must:
+                departures.append(Departure("missing", permit.clause, expected=permit.output))
+        spent = tuple(permits[at].clause for at in used if permits[at].must)
+        judged = Judged(tuple(departures), tuple(angel.because), spent, tuple(permits), angel.blurred)
+        return judged, tuple(left)
+
+    def _still_open(self, event: Event) -> list[Permit]:
+        """Older permits that this event does not make void."""
+        if isinstance(event, Disconnect):
+            gone = set(event.peers)
+            return [p for p in self.open if not (isinstance(p.output, Sent) and p.output.peer in gone)]
+        if isinstance(event, Leave):
+            return [evolve(p, must=False) if _topic(p.output) == event.topic else p for p in self.open]
+        return list(self.open)
+
+
+def _spend(permits: Sequence[Permit], outputs: Iterable[Output]) -> tuple[set[int], list[Departure]]:
+    """Which permits the outputs use up, obligations first, and what no permit covers."""
+    by_key: dict[Output, list[int]] = defaultdict(list)
+    for at, permit in enumerate(permits):
+        by_key[key(permit.output)].append(at)
+    used: set[int] = set()
+    departures: list[Departure] = []
+    for output in outputs:
+        if isinstance(output, Crashed):
+            departures.append(Departure("crash", "pubsub/rpc.any-combination", observed=output))
+            continue
+        free = [at for at in by_key.get(key(output), ()) if at not in used]
+        exact = [at for at in free if permits[at].output == output]
+        if exact:
+            used.add(max(exact, key=lambda at: permits[at].must))
+        elif free:
+            at = max(free, key=lambda at: permits[at].must)
+            used.add(at)
+            expected = permits[at].output
+            departures.append(Departure("differs", differing_clause(expected), expected, output))
+        else:
+            departures.append(Departure("unexpected", forbidding_clause(output), observed=output))
+    return used, departures
+
+
+def differing_clause(expected: Output) -> str:
+    """The clause that the content of an output keeps to, where the act itself was permitted."""
+    match expected:
+        case Sent(_, Prune()):
+            return "gs1.1/backoff.announce"
+        case _:
+            return "pubsub/message.unchanged"
+
+
+def forbidding_clause(output: Output) -> str:
+    """The clause that says when an output of this kind is in order."""
+    match output:
+        case Sent(_, Graft()):
+            return "gs1.0/heartbeat.no-churn"
+        case Sent(_, Prune()):
+            return "gs1.0/prune.not-answered"
+        case Sent(_, IHave()):
+            return "gs1.0/gossip.targets"
+        case Sent(_, IWant()):
+            return "gs1.0/ihave.request-unseen"
+        case Sent(_, IDontWant()):
+            return "gs1.2/idontwant.immediate"
+        case Sent(_, Message()):
+            return "gs1.0/relay.seen"
+        case Sent(_, ResetRoute()):
+            return "dog/controller.reset"
+        case Closed():
+            return "pubsub/rpc.any-combination"
+        case _:
+            return "pubsub/subscription.announce-to-all"
+
+
+def _stalled(state: Any) -> frozenset[Peer]:
+    peers = getattr(state, "peers", {})
+    return frozenset(p for p, n in peers.items() if n.stalled) if peers else frozenset()
+
+
+def _topic(output: Output) -> str | None:
+    part = output.part if isinstance(output, Sent) else getattr(output, "message", None)
+    return getattr(part, "topic", None)

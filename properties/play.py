@@ -1,0 +1,275 @@
+"""A run: events go to a subject and to the model, outputs are judged, everything is written down.
+
+A subject is anything that takes events and gives outputs: a real router behind the seam (`Wire`), or the model
+itself as a router (`Simulated`), which needs no bytes.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from attrs import evolve, field, frozen, mutable
+
+from quidnunc.impl.codec import MALFORMED, Codec
+from quidnunc.impl.mempool_codec import MempoolCodec
+from quidnunc.impl.seam import AdapterError, Config, Driver, Hello, Reply
+from quidnunc.model.choices import Seeded
+from quidnunc.model.events import (
+    Adjust,
+    Advance,
+    Closed,
+    Commit,
+    Connect,
+    Crashed,
+    Delivered,
+    Dialled,
+    Disconnect,
+    Event,
+    Join,
+    Leave,
+    Output,
+    Publish,
+    Raw,
+    Receive,
+    Resume,
+    Score,
+    Sent,
+    Stall,
+    Submit,
+    Verdict,
+    key,
+)
+from quidnunc.model.machine import machine_of
+from quidnunc.model.rpc import Message, Part, atoms
+from quidnunc.model.rules import Protocol as Rules
+from quidnunc.properties.oracle import Departure, Judged, Oracle
+
+Opener: TypeAlias = Callable[[Config], "Subject"]
+
+
+class Subject(Protocol):
+    """A router under test, at the level of events."""
+
+    hello: Hello
+
+    def do(self, event: Event) -> tuple[Output, ...]:
+        """Take one event that names one peer at most, and say what was seen until the router rested."""
+        ...
+
+    def close(self) -> None: ...
+
+
+@mutable
+class Wire:
+    """A real router behind the seam. Translates events to bytes and back with the kit's only codec."""
+
+    driver: Driver
+    config: Config
+    hello: Hello = field(init=False)
+    _codec: Any = field(init=False)
+    _protocol_of: dict[int, str] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self.hello = self.driver.hello
+        parameters = self.config.parameters
+        self._codec = Codec(parameters) if parameters is not None else MempoolCodec()
+
+    def do(self, event: Event) -> tuple[Output, ...]:
+        return tuple(self._outputs(self._request(event)))
+
+    def _request(self, event: Event) -> Reply:  # noqa: C901 - one line per kind of event
+        driver, codec = self.driver, self._codec
+        match event:
+            case Receive((peer,), parts):
+                return self._receive(peer, parts)
+            case Advance(ms):
+                return driver.advance(ms)
+            case Connect((peer,), protocol, outbound):
+                return driver.connect(peer, protocol, outbound)
+            case Disconnect((peer,)):
+                return driver.disconnect(peer)
+            case Stall((peer,)):
+                return driver.stall(peer)
+            case Resume((peer,)):
+                return driver.resume(peer)
+            case Raw((peer,), kind):
+                return driver.raw(peer, MALFORMED[kind].bytes())
+            case Join(topic):
+                return driver.join(topic)
+            case Leave(topic):
+                return driver.leave(topic)
+            case Publish(message):
+                return driver.publish(message.topic, codec.data_of(message))
+            case Verdict(message_id, judgement):
+                return driver.verdict(codec.id_bytes(message_id), judgement)
+            case Score((peer,), value):
+                return driver.score(peer, value)
+            case Submit(tx):
+                return driver.submit(codec.tx_bytes(tx))
+            case Commit(tx):
+                return driver.commit(codec.tx_bytes(tx))
+            case Adjust():
+                return driver.adjust()
+        raise AdapterError(f"an event for one peer was expected, got {event!r}")
+
+    def _receive(self, peer: int, parts: tuple[Part, ...]) -> Reply:
+        if self.config.parameters is not None:
+            return self.driver.rpc(peer, self._codec.encode(parts, sender=peer))
+        # A mempool message is one part on its own channel, so several parts are several messages.
+        replies = [self.driver.rpc(peer, data, channel) for channel, data in map(self._codec.encode, parts)]
+        return Reply(
+            t_ms=replies[-1].t_ms if replies else 0,
+            out=tuple(o for each in replies for o in each.out),
+            closed=tuple(c for each in replies for c in each.closed),
+            crashed=next((each.crashed for each in replies if each.crashed), ""),
+        )
+
+    def _outputs(self, reply: Reply) -> Iterator[Output]:
+        pubsub = self.config.parameters is not None
+        for peer, channel, data in reply.out:
+            parts = self._codec.decode(data) if pubsub else self._codec.decode(channel, data)
+            for part in parts:
+                for atom in atoms(part):
+                    yield Sent(peer, atom)
+        for delivery in reply.delivered:
+            yield Delivered(self._codec.delivered(delivery.topic, delivery.data))
+        for peer in reply.dials:
+            yield Dialled(peer)
+        for peer in reply.closed:
+            yield Closed(peer)
+        if reply.crashed:
+            yield Crashed(reply.crashed)
+
+    def close(self) -> None:
+        self.driver.close()
+
+
+@mutable
+class Simulated:
+    """The model as a router: does what it must, and of what it may, what its die says."""
+
+    protocol: Rules
+    parameters: Any
+    seed: int = 0
+    hello: Hello = field(init=False)
+    _state: Any = field(init=False)
+    _machine: Any = field(init=False)
+    _die: random.Random = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._machine = machine_of(self.protocol)
+        self._state = self._machine.start(self.protocol, self.parameters)
+        self._die = random.Random(self.seed)
+        self.hello = Hello(name="model", version=self.protocol.name, protocols=())
+
+    def do(self, event: Event) -> tuple[Output, ...]:
+        after = self._machine.step(self._state, event, Seeded(self._die))
+        self._state = after.router
+        said = [p.output for p in after.permits if p.must or self._die.random() < 0.5]
+        return tuple(dict.fromkeys(said))
+
+    def close(self) -> None:
+        pass
+
+
+@frozen
+class Moment:
+    """One event of a run, what the router did, and what was judged of it."""
+
+    event: Event
+    outputs: tuple[Output, ...]
+    judged: Judged
+
+
+@mutable
+class Play:
+    """One run of a subject beside the model. `run` is over at the first departure."""
+
+    subject: Subject
+    oracle: Oracle
+    moments: list[Moment] = field(factory=list)
+    applied: Counter[str] = field(factory=Counter)
+    steps: int = 0
+    blurred: bool = False
+
+    def do(self, event: Event) -> tuple[Departure, ...]:
+        """`event`, one peer and one heartbeat at a time; what is not applicable is left out.
+
+        Returns the departures of the first step that has any; the rest of a burst is then not played.
+        """
+        if self.blurred:
+            return ()
+        for single in self._singles(event):
+            if not self.oracle.applicable(single):
+                continue
+            found = self._step(single)
+            if found or self.blurred:
+                return found
+        return ()
+
+    def _step(self, event: Event) -> tuple[Departure, ...]:
+        outputs = self.subject.do(event)
+        judged = self.oracle.judge(event, outputs)
+        self.moments.append(Moment(event, outputs, judged))
+        self.applied.update(set(judged.because) | set(judged.spent))
+        self.steps += 1
+        self.blurred = judged.blurred
+        return () if judged.blurred else judged.departures
+
+    def _singles(self, event: Event) -> Iterator[Event]:
+        if isinstance(event, Advance):
+            left = event.ms
+            while left > 0:
+                slice_ms = min(left, machine_of(self.oracle.protocol).until_tick_ms(self.oracle.state))
+                left -= slice_ms
+                yield Advance(slice_ms)
+        elif hasattr(event, "peers"):
+            for peer in event.peers:
+                yield evolve(event, peers=(peer,))
+        else:
+            yield event
+
+
+def play(events: Sequence[Event], subject: Subject, protocol: Rules, parameters: Any) -> Play:
+    """Play all of `events`, to the first departure. Closes the subject."""
+    run = Play(subject, Oracle(protocol, parameters))
+    try:
+        for event in events:
+            if run.do(event) or run.blurred:
+                break
+    finally:
+        subject.close()
+    return run
+
+
+def rejudge(moments: Sequence[Moment], protocol: Rules, parameters: Any) -> tuple[int, tuple[Departure, ...]]:
+    """Judge recorded outputs by another protocol: (moments agreed with, departures of the next)."""
+    oracle = Oracle(protocol, parameters)
+    for at, moment in enumerate(moments):
+        if not oracle.applicable(moment.event):
+            return at, (Departure("choice", "", reason="the event can not happen under this protocol"),)
+        judged = oracle.judge(moment.event, moment.outputs)
+        if judged.blurred:
+            return at, ()
+        if judged.departures:
+            return at, judged.departures
+    return len(moments), ()
+
+
+def same_act(a: Departure, b: Departure) -> bool:
+    """Whether two departures are of one kind, clause and act (peers aside)."""
+    return (a.kind, a.clause, act_of(a)) == (b.kind, b.clause, act_of(b))
+
+
+def act_of(departure: Departure) -> str:
+    """What was done or left out, without whom it concerned: `Graft`, `Message`, `choice`."""
+    output = departure.observed or departure.expected
+    if output is None:
+        return departure.reason.split(":")[0]
+    output = key(output)
+    if isinstance(output, Sent):
+        return type(output.part).__name__
+    return type(output).__name__ if not isinstance(getattr(output, "message", None), Message) else "Delivered"
