@@ -1,0 +1,291 @@
+"""Planted departures of our mempool reactor, each one edit at one seam.
+
+A claim is accepted only with a mutant here that it kills. Nothing of the reactor knows of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Set
+from types import MappingProxyType
+
+from quidnunc.impl.dog_pool import Entry
+from quidnunc.impl.dog_reactor import RESET_ROUTE, Reactor
+from quidnunc.impl.dog_routes import NOBODY
+from quidnunc.impl.mutant import Mutant
+from quidnunc.model.rpc import Peer
+
+Edit = Callable[[Reactor], None]
+
+
+def _replace(owner: object, seam: str, by: Callable[..., object]) -> None:
+    """Put `by` in the place of the method `seam` of one instance."""
+    if not callable(getattr(owner, seam, None)):
+        raise AttributeError(f"{type(owner).__name__} has no method {seam!r} to replace")
+    setattr(owner, seam, by)
+
+
+def _nothing(*_: object) -> None:
+    return None
+
+
+# Flood.
+
+
+def _echo_to_sender(r: Reactor) -> None:
+    _replace(r, "who_has", lambda entry: NOBODY)
+
+
+def _send_twice(r: Reactor) -> None:
+    forward = r.forward
+
+    def twice(entry: Entry) -> None:
+        forward(entry)
+        forward(entry)
+
+    _replace(r, "forward", twice)
+
+
+def _joiner_gets_nothing(r: Reactor) -> None:
+    _replace(r, "catch_up", _nothing)
+
+
+def _forget_later_senders(r: Reactor) -> None:
+    again = r.again
+
+    def unrecorded(key: bytes, source: Peer | None) -> None:
+        entry = r.pool.get(key)
+        before = dict(entry.senders) if entry is not None else {}
+        again(key, source)
+        if entry is not None:
+            entry.senders = before
+
+    _replace(r, "again", unrecorded)
+
+
+def _readmit_committed(r: Reactor) -> None:
+    _replace(r.pool, "known", lambda key: r.pool.get(key) is not None)
+
+
+def _commit_is_ignored(r: Reactor) -> None:
+    _replace(r, "commit", lambda tx: False)
+
+
+def _own_goes_to_one(r: Reactor) -> None:
+    forward = r.forward
+
+    def narrow(entry: Entry) -> None:
+        since = len(r.out)
+        forward(entry)
+        if not entry.senders:
+            del r.out[since + 1 :]
+
+    _replace(r, "forward", narrow)
+
+
+# DOG: HaveTx.
+
+
+def _last_sender(r: Reactor) -> None:
+    _replace(r, "first_sender", lambda entry: next(reversed(entry.senders), None))
+
+
+def _never_blocked(r: Reactor) -> None:
+    _replace(r.redundancy, "block", _nothing)
+
+
+def _starts_blocked(r: Reactor) -> None:
+    r.redundancy.block()
+
+
+def _have_tx_to_another(r: Reactor) -> None:
+    say = r.say_have_tx
+
+    def elsewhere(source: Peer, key: bytes) -> bool:
+        return say(next((peer for peer in r.links if peer != source), source), key)
+
+    _replace(r, "say_have_tx", elsewhere)
+
+
+def _cut_all_senders(r: Reactor) -> None:
+    def cut(peer: Peer, key: bytes) -> None:
+        entry = r.pool.get(key)
+        for source in () if entry is None else entry.senders:
+            if r.is_there(source):
+                r.routes.disable(source, peer)
+
+    _replace(r, "have_tx", cut)
+
+
+def _cut_the_other_way(r: Reactor) -> None:
+    disable = r.routes.disable
+    _replace(r.routes, "disable", lambda source, target: disable(target, source))
+
+
+def _route_of_the_dead(r: Reactor) -> None:
+    _replace(r, "is_there", lambda source: True)
+
+
+def _own_is_filtered(r: Reactor) -> None:
+    cut_off = r.cut_off
+
+    def cut(entry: Entry) -> Set[Peer]:
+        return cut_off(entry) if entry.senders else {target for _, target in r.routes.pairs()}
+
+    _replace(r, "cut_off", cut)
+
+
+# DOG: ResetRoute.
+
+
+def _reset_all(r: Reactor) -> None:
+    _replace(r.routes, "free_one", r.routes.forget_target)
+
+
+def _reset_any_target(r: Reactor) -> None:
+    free_one = r.routes.free_one
+
+    def free(target: Peer) -> None:
+        pairs = r.routes.pairs()
+        free_one(pairs[0][1] if pairs else target)
+
+    _replace(r.routes, "free_one", free)
+
+
+def _reset_is_ignored(r: Reactor) -> None:
+    _replace(r, "reset_route", _nothing)
+
+
+def _reset_resends(r: Reactor) -> None:
+    reset_route = r.reset_route
+
+    def resend(peer: Peer) -> None:
+        held = [entry for entry in r.pool if peer in r.cut_off(entry)]
+        reset_route(peer)
+        r.offer(held, peer)
+
+    _replace(r, "reset_route", resend)
+
+
+# DOG: the controller.
+
+
+def _strict_upper(r: Reactor) -> None:
+    _replace(r.redundancy, "too_high", lambda ratio: ratio > r.redundancy.upper)
+
+
+def _counts_kept(r: Reactor) -> None:
+    _replace(r.redundancy, "restart", _nothing)
+
+
+def _user_duplicates_uncounted(r: Reactor) -> None:
+    count = r.redundancy.count_duplicate
+    _replace(r.redundancy, "count_duplicate", lambda source: count(source) if source is not None else None)
+
+
+def _idle_is_low(r: Reactor) -> None:
+    level = r.redundancy.level
+    _replace(r.redundancy, "level", lambda: "low" if level() == "idle" else level())
+
+
+def _permission_withdrawn(r: Reactor) -> None:
+    on_low = r.on_low
+
+    def block_too() -> None:
+        r.redundancy.block()
+        on_low()
+
+    _replace(r, "on_low", block_too)
+
+
+def _reset_to_all(r: Reactor) -> None:
+    def tell_all() -> None:
+        for peer in r.links:
+            r.send_control(peer, RESET_ROUTE)
+
+    _replace(r, "on_low", tell_all)
+
+
+def _never_resets(r: Reactor) -> None:
+    _replace(r, "on_low", _nothing)
+
+
+# DOG: peers.
+
+
+def _stale_target(r: Reactor) -> None:
+    _replace(r.routes, "forget_target", _nothing)
+
+
+def _stale_source(r: Reactor) -> None:
+    _replace(r.routes, "forget_source", _nothing)
+
+
+def _loss_is_quiet(r: Reactor) -> None:
+    _replace(r, "adjust_after_loss", _nothing)
+
+
+def _mutant(name: str, clause: str, edit: Edit, summary: str) -> Mutant:
+    def apply(router: object) -> None:
+        if not isinstance(router, Reactor):
+            raise TypeError(f"mutant {name} edits a mempool Reactor, not a {type(router).__name__}")
+        edit(router)
+
+    return Mutant(name=name, summary=summary, clause=clause, protocol=clause.split("/")[0], apply=apply)
+
+
+_ALL = (
+    _mutant("echo-to-sender", "flood/send.not-to-senders", _echo_to_sender,
+            "Sends a transaction to those who sent it too."),
+    _mutant("send-twice", "flood/send.once", _send_twice, "Forwards each new transaction twice."),
+    _mutant("joiner-gets-nothing", "flood/peer.whole-pool", _joiner_gets_nothing,
+            "Offers a new peer nothing of the present pool."),
+    _mutant("forget-later-senders", "flood/receive.duplicate", _forget_later_senders,
+            "Records the first sender of a transaction only."),
+    _mutant("readmit-committed", "flood/receive.committed", _readmit_committed,
+            "Takes a committed transaction for a new one."),
+    _mutant("commit-is-ignored", "flood/commit.leaves-pool", _commit_is_ignored,
+            "Keeps a committed transaction in the pool."),
+    _mutant("own-goes-to-one", "flood/submit.to-all", _own_goes_to_one,
+            "Sends a user's transaction to one peer."),
+    _mutant("last-sender", "dog/havetx.first-sender", _last_sender,
+            "Cuts and filters by the last sender instead of the first."),
+    _mutant("never-blocked", "dog/havetx.then-blocked", _never_blocked,
+            "Answers every duplicate with HaveTx."),
+    _mutant("starts-blocked", "dog/havetx.initially-allowed", _starts_blocked,
+            "Sends no HaveTx before the first adjustment that finds too much."),
+    _mutant("havetx-to-another", "dog/havetx.to-sender", _have_tx_to_another,
+            "Sends HaveTx to another peer than the one who sent the duplicate."),
+    _mutant("cut-all-senders", "dog/havetx.one-route", _cut_all_senders,
+            "One HaveTx disables the routes of all senders."),
+    _mutant("cut-the-other-way", "dog/havetx.target", _cut_the_other_way,
+            "Disables the route from the one who said HaveTx to the first sender."),
+    _mutant("route-of-the-dead", "dog/havetx.first-sender-gone", _route_of_the_dead,
+            "Disables the route of a first sender that is no longer connected."),
+    _mutant("own-is-filtered", "dog/send.own-unfiltered", _own_is_filtered,
+            "Withholds a user's transaction from every peer with a disabled route."),
+    _mutant("reset-all", "dog/reset.one", _reset_all, "One ResetRoute enables every route to its sender."),
+    _mutant("reset-any-target", "dog/reset.own-target", _reset_any_target,
+            "ResetRoute enables a route whoever its target is."),
+    _mutant("reset-is-ignored", "dog/reset.one", _reset_is_ignored, "ResetRoute enables nothing."),
+    _mutant("reset-resends", "dog/reset.not-retroactive", _reset_resends,
+            "ResetRoute sends what was withheld."),
+    _mutant("strict-upper", "dog/control.high", _strict_upper,
+            "Unblocks above the upper bound and not at it."),
+    _mutant("counts-kept", "dog/control.restart", _counts_kept, "Never sets the counters back."),
+    _mutant("user-duplicates-uncounted", "dog/count.user-duplicate", _user_duplicates_uncounted,
+            "Does not count a duplicate that a user submits."),
+    _mutant("idle-is-low", "dog/control.idle", _idle_is_low, "Takes silence for too little redundancy."),
+    _mutant("permission-withdrawn", "dog/control.low", _permission_withdrawn,
+            "Too little redundancy blocks HaveTx again."),
+    _mutant("reset-to-all", "dog/control.low", _reset_to_all, "Sends ResetRoute to every peer."),
+    _mutant("never-resets", "dog/control.low", _never_resets, "Sends no ResetRoute."),
+    _mutant("stale-target", "dog/peer.forget-routes", _stale_target,
+            "Keeps the disabled routes to a lost peer."),
+    _mutant("stale-source", "dog/peer.forget-routes", _stale_source,
+            "Keeps the disabled routes from a lost peer."),
+    _mutant("loss-is-quiet", "dog/peer.adjust-at-loss", _loss_is_quiet,
+            "Does not run the controller when a peer is lost."),
+)  # fmt: skip
+
+DOG_MUTANTS: Mapping[str, Mutant] = MappingProxyType({mutant.name: mutant for mutant in _ALL})
+"""By name, as in `ours:NAME`."""

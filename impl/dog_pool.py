@@ -1,0 +1,69 @@
+"""The transactions of a node: those in the pool, in order, and those it has merely seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from quidnunc.impl import mempool_pb2
+from quidnunc.model.rpc import Peer
+
+MAX_SENDERS = 1024
+"""Senders kept of one transaction; neighbours that come and go could otherwise grow the list for ever."""
+
+
+class Entry:
+    """One transaction of the pool."""
+
+    __slots__ = ("key", "position", "senders", "wire")
+
+    def __init__(self, key: bytes, tx: bytes, position: int) -> None:
+        self.key = key
+        self.position = position
+        """Where it stands in the pool's order; positions are never used twice."""
+        self.senders: dict[Peer, None] = {}
+        """Who sent it, in order of arrival."""
+        self.wire = mempool_pb2.Message(txs=mempool_pb2.Txs(txs=[tx])).SerializeToString()
+        """The message that carries it alone, made once for all receivers."""
+
+
+class Pool:
+    """Ordered, without repeats, of at most `size` entries, beside a cache of the last `cache_size` keys."""
+
+    def __init__(self, size: int, cache_size: int) -> None:
+        self._size = size
+        self._cache_size = cache_size
+        self._entries: dict[bytes, Entry] = {}
+        self._cache: dict[bytes, None] = {}
+        self.end = 0
+        """The position that the next entry will have."""
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._entries.values())
+
+    @property
+    def full(self) -> bool:
+        return len(self._entries) >= self._size
+
+    def get(self, key: bytes) -> Entry | None:
+        return self._entries.get(key)
+
+    def known(self, key: bytes) -> bool:
+        """In the pool or in the cache: a copy of it is a duplicate."""
+        return key in self._entries or key in self._cache
+
+    def touch(self, key: bytes) -> None:
+        """Make `key` the freshest of the cache, which forgets the stalest when it is full."""
+        cache = self._cache
+        cache.pop(key, None)
+        cache[key] = None
+        if len(cache) > self._cache_size:
+            del cache[next(iter(cache))]
+
+    def add(self, key: bytes, tx: bytes) -> Entry:
+        entry = self._entries[key] = Entry(key, tx, self.end)
+        self.end += 1
+        return entry
+
+    def remove(self, key: bytes) -> bool:
+        """Take a committed transaction out, its senders with it; whether it was there."""
+        return self._entries.pop(key, None) is not None
