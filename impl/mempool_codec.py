@@ -58,8 +58,8 @@ class MempoolCodec:
         self._symbols: dict[bytes, str] = {}
         self._max_keys = max_keys
 
-    def learn(self, symbol: str) -> bytes:
-        """The bytes of that transaction; from now on its key is known by its symbol."""
+    def tx_bytes(self, symbol: str) -> bytes:
+        """The bytes of that transaction (as `tx_bytes`); from now on its key is known by its symbol."""
         tx = tx_bytes(symbol)
         self._remember(tx_key(tx), symbol)
         return tx
@@ -80,7 +80,7 @@ class MempoolCodec:
         """(channel, one Message). Raises ValueError for a part that no mempool message can carry."""
         match part:
             case Tx(symbol):
-                message = mempool_pb2.Message(txs=mempool_pb2.Txs(txs=[self.learn(symbol)]))
+                message = mempool_pb2.Message(txs=mempool_pb2.Txs(txs=[self.tx_bytes(symbol)]))
                 return TX_CHANNEL, message.SerializeToString()
             case HaveTx(symbol):
                 have = mempool_pb2.HaveTx(tx_key=self._key(symbol))
@@ -117,7 +117,7 @@ class MempoolCodec:
         raise ValueError(f"channel {channel:#x}: {kind or 'an unknown message'} does not belong there")
 
     def _key(self, symbol: str) -> bytes:
-        return bytes.fromhex(symbol[1:]) if _BY_KEY.fullmatch(symbol) else tx_key(self.learn(symbol))
+        return bytes.fromhex(symbol[1:]) if _BY_KEY.fullmatch(symbol) else tx_key(self.tx_bytes(symbol))
 
     def _shown(self, key: bytes) -> str:
         if len(key) != 32:
