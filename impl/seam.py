@@ -7,6 +7,7 @@ codec. Peers are small integers; their keys follow from the integer (`quidnunc.i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from attrs import field, frozen
@@ -45,6 +46,8 @@ class Hello:
     version: str
     protocols: tuple[str, ...]
     capabilities: frozenset[str] = frozenset()
+    fixed: Mapping[str, float] = field(factory=dict)
+    """Parameters that the router sets itself and can not be given (name of `Parameters` -> value)."""
     format: int = FORMAT
 
 

@@ -42,8 +42,12 @@ def from_itself(r: Router, m: From[Message], choose: Choose) -> Step[Router] | N
 def seen_before(r: Router, m: From[Message], choose: Choose) -> Step[Router] | None:
     """Within seen_ttl of its first copy a message id is a duplicate; afterwards it may be kept for longer."""
     first = r.seen.get(m.part.id)
-    if first is None or m.part.id in r.waiting:
-        return Step(r) if m.part.id in r.waiting else None
+    if first is None:
+        return None
+    waiting = r.waiting.get(m.part.id)
+    if waiting is not None:
+        also = evolve(waiting, also=(*waiting.also, m.peer))
+        return Step(evolve(r, waiting={**r.waiting, m.part.id: also}))
     if r.now_ms - first < r.parameters.seen_ttl_ms:
         return Step(r)
     wanted = Delivered(Message(m.part.id, m.part.topic))
@@ -119,10 +123,10 @@ def mesh_and_floodsub(r: Router, m: From[Message]) -> frozenset[Peer]:
 
 
 @rule("gs1.1/explicit.forward")
-def mesh_floodsub_and_explicit(r: Router, m: From[Message]) -> frozenset[Peer]:
-    """v1.1 adds the explicit peers that are in the topic."""
+def mesh_floodsub_and_explicit(r: Router, m: From[Message]) -> Targets:
+    """v1.1 adds the explicit peers: those in the topic; whether also those outside it is not said."""
     beside = r.floodsub_speakers(m.part.topic) | explicit_members(r, m.part.topic)
-    return r.mesh_of(m.part.topic) | beside
+    return Targets(r.mesh_of(m.part.topic) | beside, connected_explicit(r))
 
 
 @rule("floodsub/relay.not-back")
@@ -170,7 +174,8 @@ def flood_own(r: Router, m: Message, choose: Choose) -> Step[Router] | None:
     if not r.parameters.flood_publish:
         return None
     reached = frozenset(p for p in r.members(m.topic) if _may_publish_to(r, p))
-    return Step(r, must_send(reached, m, "gs1.1/publish.flood"))
+    sent = must_send(reached, m, "gs1.1/publish.flood")
+    return Step(r, sent + may_send(connected_explicit(r) - reached, m, "gs1.1/explicit.forward"))
 
 
 @rule("gs1.0/publish.mesh")
@@ -205,7 +210,8 @@ def publish_to_fanout(r: Router, m: Message, choose: Choose) -> Step[Router]:
             such_that=lambda s: kept.must <= s,
         )
     beside = _floodsub_and_explicit(r, m)
-    sent = must_send(chosen | beside.must, m, clause) + may_send(beside.may - chosen, m, clause)
+    must = chosen | beside.must
+    sent = must_send(must, m, clause) + may_send(beside.may - must, m, clause)
     if not chosen and not pool.all:
         return Step(r, sent)
     entry = Fanout(PartialSet.of(chosen), r.now_ms)
@@ -218,13 +224,17 @@ def explicit_peers(r: Router, _: None) -> frozenset[Peer]:
     return r.parameters.explicit_peers & r.peers.keys()
 
 
+def connected_explicit(r: Router) -> frozenset[Peer]:
+    return frozenset(p for p in r.peers if r.is_explicit(p))
+
+
 def explicit_members(r: Router, topic: str) -> frozenset[Peer]:
     return frozenset(p for p in r.members(topic) if r.is_explicit(p))
 
 
 def _floodsub_and_explicit(r: Router, m: Message) -> Targets:
     plain = frozenset(p for p in r.floodsub_speakers(m.topic) if _may_publish_to(r, p))
-    return Targets(plain | explicit_members(r, m.topic))
+    return Targets(plain | explicit_members(r, m.topic), connected_explicit(r))
 
 
 def _may_publish_to(r: Router, peer: Peer) -> bool:

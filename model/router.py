@@ -68,6 +68,8 @@ class Waiting:
 
     message: Message
     forwarder: Peer
+    also: tuple[Peer, ...] = ()
+    """Who else sent a copy meanwhile."""
 
 
 @frozen

@@ -237,6 +237,9 @@ def _edit(combined: Combined, name: str, change: Callable[[Rule], tuple[Rule, ..
             changed = change(base)
             return Without(changed[-1] if changed else nobody, combined.exclusions)
         return Without(base, _flat(combined.exclusions, name, change))
+    if hasattr(combined, "inner"):
+        # A quirk that wraps a handler keeps wrapping it.
+        return evolve(combined, inner=_edit(combined.inner, name, change))
     return type(combined)(_flat(combined.rules, name, change))
 
 

@@ -9,19 +9,21 @@ from attrs import evolve
 from quidnunc.model.choices import Choose
 from quidnunc.model.events import (
     Advance,
+    Closed,
     Connect,
     Disconnect,
     Event,
     Join,
     Leave,
     Publish,
+    Raw,
     Receive,
     Resume,
     Score,
     Stall,
     Verdict,
 )
-from quidnunc.model.permits import Step
+from quidnunc.model.permits import Permit, Step
 from quidnunc.model.router import From, Neighbour, Router
 from quidnunc.model.rpc import Peer
 
@@ -31,14 +33,14 @@ def applicable(r: Router, event: Event) -> bool:
     match event:
         case Connect(peers):
             return not any(p in r.peers for p in peers)
-        case Disconnect(peers) | Receive(peers) | Stall(peers) | Resume(peers) | Score(peers):
+        case Disconnect(peers) | Receive(peers) | Raw(peers) | Stall(peers) | Resume(peers) | Score(peers):
             return bool(peers) and all(p in r.peers for p in peers)
         case Join(topic):
             return topic not in r.topics
         case Leave(topic):
             return topic in r.topics
         case Publish(message):
-            return message.id not in r.seen and message.author == 0
+            return message.id not in r.seen and not message.author
         case Verdict(message_id):
             return message_id in r.waiting
         case Advance(ms):
@@ -75,6 +77,8 @@ def step(r: Router, event: Event, choose: Choose) -> Step[Router]:
             waiting = r.waiting[message_id]
             r = evolve(r, waiting={k: v for k, v in r.waiting.items() if k != message_id})
             return run(r, "verdict", (waiting, judgement), choose)
+        case Raw((peer,)):
+            return _malformed(r, peer, choose)
         case Score((peer,), value):
             return Step(evolve(r, scores={**r.scores, peer: value}))
         case Stall((peer,)) | Resume((peer,)):
@@ -95,6 +99,15 @@ def run(r: Router, handler: str, what: object, choose: Choose) -> Step[Router]:
     combined = r.protocol.handlers.get(handler)
     found = combined(r, what, choose) if combined is not None else None
     return cast("Step[Router]", found) if found is not None else Step(r)
+
+
+def _malformed(r: Router, peer: Peer, choose: Choose) -> Step[Router]:
+    """No text says what bytes that are no RPC cause; the router may close that stream, and nothing else."""
+    permit = Permit(Closed(peer), False, "pubsub/rpc.malformed", "now")
+    if not choose.whether("stream.closed", lambda o: o == Closed(peer)):
+        return Step(r, (permit,))
+    after = run(r, "disconnect", peer, choose)
+    return Step(_gone(after.router, peer), (permit, *after.permits))
 
 
 def _gone(r: Router, peer: Peer) -> Router:

@@ -89,6 +89,7 @@ class Oracle:
     ) -> tuple[Judged, tuple[Permit, ...]]:
         held = self._still_open(event)
         ticked = isinstance(event, Advance) and self._machine.until_tick_ms(self.state) == event.ms
+        granted = _once_each(granted)
         # What a heartbeat itself causes is due with it; what came before it was due by it.
         due_now = [p.within == "now" or ticked for p in granted]
         permits = [*held, *granted]
@@ -119,6 +120,18 @@ class Oracle:
         if isinstance(event, Leave):
             return [evolve(p, must=False) if _topic(p.output) == event.topic else p for p in self.open]
         return list(self.open)
+
+
+def _once_each(granted: tuple[Permit, ...]) -> tuple[Permit, ...]:
+    """What one step asks for twice is owed once: an RPC may repeat an id."""
+    owed: set[Output] = set()
+    result: list[Permit] = []
+    for permit in granted:
+        again = permit.must and permit.output in owed
+        result.append(evolve(permit, must=False) if again else permit)
+        if permit.must:
+            owed.add(permit.output)
+    return tuple(result)
 
 
 def _spend(permits: Sequence[Permit], outputs: Iterable[Output]) -> tuple[set[int], list[Departure]]:
@@ -152,7 +165,7 @@ def differing_clause(expected: Output) -> str:
         case Sent(_, Prune()):
             return "gs1.1/backoff.announce"
         case _:
-            return "pubsub/message.unchanged"
+            return "pubsub/relay.unchanged"
 
 
 def forbidding_clause(output: Output) -> str:

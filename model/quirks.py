@@ -1,0 +1,355 @@
+"""Quirks: known one-edit departures of routers, by which the root cause of a failure is named.
+
+A departure is explained by the smallest edit of the protocol under which model and router agree again: a
+reading (`quidnunc.model.readings`), a dropped rule, or one of the replaced rules below, which were seen in
+the field. A quirk turns nothing green; it keeps one failure from hiding the next, and makes a router, as built, a
+difference to the specification.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Literal, TypeAlias, cast
+
+from attrs import evolve, field, frozen
+
+from quidnunc.model import gossip, mesh, messages
+from quidnunc.model.choices import Choose, PartialSet
+from quidnunc.model.events import Sent
+from quidnunc.model.permits import Permit, Step
+from quidnunc.model.readings import READINGS
+from quidnunc.model.router import BACKOFF_SWEEP_HEARTBEATS, Fanout, From, Router, Waiting
+from quidnunc.model.rpc import Graft, IHave, IWant, Message, Peer, Prune
+from quidnunc.model.rules import Combined, Protocol, Rule, Targets, Without, Witness, rule
+from quidnunc.model.step import run
+
+QuirkKind: TypeAlias = Literal["reading", "dropped", "replaced"]
+
+
+@frozen
+class Quirk:
+    """One edit of a protocol: what it is called, which clause it breaks, and the edit."""
+
+    name: str
+    kind: QuirkKind
+    clause: str
+    says: str
+    edit: Callable[[Protocol], Protocol] = field(eq=False)
+
+
+# -- replaced rules: mesh and backoff -----------------------------------------------------------------------
+
+
+@rule("gs1.1/backoff.regraft")
+def backing_off_in_whole_seconds(r: Router, g: From[Graft], choose: Choose) -> Step[Router] | None:
+    """The end of the backoff is cut to whole seconds, so that up to a second of it is missing."""
+    inside = r.now_ms // 1000 < r.ends_backoff_ms(g.part.topic, g.peer) // 1000
+    return mesh.refuse_and_back_off(r, g, "gs1.1/backoff.regraft") if inside else None
+
+
+@rule("gs1.1/backoff.both-ends")
+def free_in_last_second(r: Router, topic: str, peer: Peer) -> bool | None:
+    ends = r.ends_backoff_ms(topic, peer)
+    if r.now_ms // 1000 < ends // 1000:
+        return True
+    swept = ends + BACKOFF_SWEEP_HEARTBEATS * r.parameters.heartbeat_interval_ms
+    return None if ends and r.now_ms < swept else False
+
+
+@rule("gs1.1/backoff.regraft")
+def refused_without_extension(r: Router, g: From[Graft], choose: Choose) -> Step[Router] | None:
+    """A GRAFT inside the backoff is pruned, and the backoff stays as it was."""
+    inside = r.now_ms < r.ends_backoff_ms(g.part.topic, g.peer)
+    return mesh.refuse(r, g, "gs1.1/backoff.regraft") if inside else None
+
+
+@rule("gs1.1/backoff.announce")
+def cut_with_bare_prune(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """The PRUNEs of the heartbeat announce no backoff."""
+    return _bare(mesh.cut_to_d.step(r, None, choose))
+
+
+@rule("gs1.1/backoff.announce")
+def drop_with_bare_prune(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    return _bare(mesh.drop_negative.step(r, None, choose))
+
+
+def _bare(step: Step[object] | None) -> Step[Router] | None:
+    if step is None:
+        return None
+    permits = tuple(
+        evolve(p, output=Sent(p.output.peer, Prune(p.output.part.topic)))
+        if isinstance(p.output, Sent) and isinstance(p.output.part, Prune)
+        else p
+        for p in step.permits
+    )
+    return Step(cast("Router", step.router), permits)
+
+
+@rule("gs1.0/heartbeat.cut")
+def cut_at_d_high(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """The mesh is cut at D_high already, not above it."""
+
+    def cut(r: Router, topic: str) -> Step[Router] | None:
+        return mesh._cut(r, topic, choose) if len(r.mesh[topic]) >= r.parameters.d_high else None
+
+    return mesh.each_topic(r, cut)
+
+
+@frozen(eq=False)
+class Leaking:
+    """A heartbeat whose control lists are shared between peers: who is grafted is also told what was for
+    the peers before it."""
+
+    inner: Combined
+    kind = "phases"
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return self.inner.rules
+
+    def __call__(self, r: object, what: object, choose: Witness) -> Step[object] | None:
+        step = self.inner(r, what, choose)
+        if not isinstance(step, Step):
+            return None
+        sent = [p.output for p in step.permits if isinstance(p.output, Sent)]
+        grafted = sorted({o.peer for o in sent if isinstance(o.part, Graft)})
+        # Whom a router is seen to graft by leak alone is not in its mesh; each part may come once per peer.
+        leaks = [
+            Permit(Sent(peer, o.part), False, "gs1.0/join.graft-each", "now")
+            for peer in grafted
+            for o in sent
+            if isinstance(o.part, Graft | Prune | IHave)
+        ]
+        return Step(step.router, (*step.permits, *leaks)) if leaks else step
+
+
+# -- replaced rules: messages -------------------------------------------------------------------------------
+
+
+@rule("gs1.0/relay.seen")
+def wait_unmarked(r: Router, m: From[Message], choose: Choose) -> Step[Router] | None:
+    """A copy that comes while another one is validated is taken for a first copy too."""
+    waiting = r.waiting.get(m.part.id)
+    if waiting is None:
+        return None
+    also = evolve(waiting, also=(*waiting.also, m.peer))
+    told = run(evolve(r, waiting={**r.waiting, m.part.id: also}), "announce", m, choose)
+    return told
+
+
+@rule("gs1.1/validation.accept")
+def accept_each_copy(r: Router, v: tuple[Waiting, str], choose: Choose) -> Step[Router] | None:
+    """Every copy that came meanwhile is delivered and forwarded."""
+    waiting, judgement = v
+    if judgement != "accept":
+        return None
+    found: Step[Router] = Step(r)
+    for forwarder in (waiting.forwarder, *waiting.also):
+        m = From(forwarder, waiting.message)
+        told = found.then(run(found.router, "announce", m, choose))
+        found = told.then(run(told.router, "accepted", m, choose))
+    return found
+
+
+@rule("gs1.0/relay.mesh")
+def relay_where_announced(r: Router, m: From[Message]) -> Targets:
+    """Nothing is relayed in a topic that no peer has announced, to whoever is in its mesh."""
+    if not r.members(m.part.topic):
+        return Targets(frozenset(), messages.connected_explicit(r))
+    base = messages.mesh_floodsub_and_explicit.apply(r, m)
+    return base if isinstance(base, Targets) else Targets()
+
+
+@rule("gs1.0/publish.fanout")
+def publish_to_topped_up_fanout(r: Router, m: Message, choose: Choose) -> Step[Router]:
+    """A fanout below D is filled at each publish, not by the heartbeat alone."""
+    kept = r.fanout_of(m.topic)
+    pool = r.protocol.set_of("fanout_candidates", r, m.topic, choose)
+    if kept.all and kept.least < r.parameters.d:
+        d = r.parameters.d
+        wider = PartialSet(
+            kept.must,
+            (kept.may | pool.all) - kept.must,
+            min(d, len(kept.must | pool.must)),
+            max(kept.most, min(d, len(kept.all | pool.all))),
+        )
+        r = evolve(r, fanout={**r.fanout, m.topic: Fanout(wider, r.now_ms)})
+    found = messages.publish_to_fanout.step(r, m, choose)
+    return found  # type: ignore[return-value]
+
+
+# -- replaced rules: gossip ---------------------------------------------------------------------------------
+
+
+@rule("gs1.1/gossip.adaptive")
+def spared_in_backoff(r: Router, topic: str, peer: Peer) -> bool | None:
+    """Peers in backoff get no gossip."""
+    return mesh.backing_off.apply(r, topic, peer)  # type: ignore[return-value]
+
+
+@rule("pubsub/id.same-everywhere")
+def gossip_by_origin_id(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """The message cache goes by author and seqno where another id function is configured."""
+    if r.parameters.message_id == "origin":
+        return gossip.gossip_adaptively.step(r, None, choose)  # type: ignore[return-value]
+    renamed = evolve(
+        r,
+        cached={f"{i}@origin": m for i, m in r.cached.items()},
+        windows=tuple(tuple(f"{i}@origin" for i in window) for window in r.windows),
+    )
+    step = gossip.gossip_adaptively.step(renamed, None, choose)
+    return Step(r, step.permits) if step is not None else None
+
+
+@rule("pubsub/id.same-everywhere")
+def serve_by_origin_id(r: Router, g: From[IWant], choose: Choose) -> Step[Router] | None:
+    """An IWANT by the configured id finds nothing in the cache."""
+    if r.parameters.message_id == "origin":
+        return None
+    return Step(r)
+
+
+REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
+    (
+        "unknown-topic-graft-pruned",
+        "gs1.1/graft.unknown-topic",
+        "A GRAFT for a topic that the router is not in is answered with PRUNE.",
+        lambda p: p.with_rule("unknown_topic", mesh.prune_unsubscribed),
+    ),
+    (
+        "backoff-in-whole-seconds",
+        "gs1.1/backoff.regraft",
+        "The end of a backoff is cut to whole seconds.",
+        lambda p: _all(
+            p, ("while_backing_off", backing_off_in_whole_seconds), ("backing_off", free_in_last_second)
+        ),
+    ),
+    (
+        "refusal-does-not-extend",
+        "gs1.1/backoff.regraft",
+        "A GRAFT inside the backoff is refused, and the backoff is not extended.",
+        lambda p: p.with_rule("while_backing_off", refused_without_extension),
+    ),
+    (
+        "heartbeat-prunes-bare",
+        "gs1.1/backoff.announce",
+        "The PRUNEs of the heartbeat announce no backoff.",
+        lambda p: _all(p, ("cut_to_d", cut_with_bare_prune), ("drop_negative", drop_with_bare_prune)),
+    ),
+    (
+        "cut-at-d-high",
+        "gs1.0/heartbeat.cut",
+        "The mesh is cut at D_high, not above it.",
+        lambda p: p.with_rule("cut_to_d", cut_at_d_high),
+    ),
+    (
+        "control-lists-shared",
+        "gs1.0/join.graft-each",
+        "The heartbeat's control lists are shared between peers: one is told what was meant for another.",
+        lambda p: evolve(p, handlers={**p.handlers, "heartbeat": cast("Phases", Leaking(p["heartbeat"]))}),
+    ),
+    (
+        "seen-after-validation",
+        "gs1.0/relay.seen",
+        "A message is marked seen only when its validation is over, so that copies that come meanwhile are "
+        "delivered and forwarded again.",
+        lambda p: _all(
+            p.with_rule_before("seen_before", wait_unmarked), ("accepted_by_validator", accept_each_copy)
+        ),
+    ),
+    (
+        "relay-needs-a-subscriber",
+        "gs1.0/relay.mesh",
+        "Nothing is relayed to the mesh of a topic that no peer has announced.",
+        lambda p: p.with_rule("mesh_floodsub_and_explicit", relay_where_announced),
+    ),
+    (
+        "fanout-filled-at-publish",
+        "gs1.0/publish.fanout",
+        "A fanout below D is filled at each publish.",
+        lambda p: p.with_rule("publish_to_fanout", publish_to_topped_up_fanout),
+    ),
+    (
+        "no-gossip-in-backoff",
+        "gs1.1/gossip.adaptive",
+        "Peers in backoff get no gossip.",
+        lambda p: _excluding(p, "gossip_candidates", spared_in_backoff),
+    ),
+    (
+        "iwant-unbounded",
+        "gs1.1/iwant.retransmission",
+        "IWANT for one message is answered without bound.",
+        lambda p: p.with_rule("serve_within_bound", gossip.serve),
+    ),
+    (
+        "cache-by-origin-id",
+        "pubsub/id.same-everywhere",
+        "The message cache goes by author and seqno where another id function is configured.",
+        lambda p: _all(
+            p.with_rule_before("serve_within_bound", serve_by_origin_id),
+            ("gossip_adaptively", gossip_by_origin_id),
+        ),
+    ),
+)
+
+
+def _all(protocol: Protocol, *replaced: tuple[str, Rule]) -> Protocol:
+    for name, other in replaced:
+        protocol = protocol.with_rule(name, other)
+    return protocol
+
+
+def _excluding(protocol: Protocol, handler: str, exclusion: Rule) -> Protocol:
+    old = protocol[handler]
+    assert isinstance(old, Without)
+    changed = Without(old.base, (*old.exclusions, exclusion))
+    return evolve(protocol, handlers={**protocol.handlers, handler: changed})
+
+
+def quirks_of(protocol: Protocol) -> tuple[Quirk, ...]:
+    """Every one-edit change by which a departure from `protocol` can be explained, the smallest first."""
+    found = [Quirk(x.name, "reading", x.clause, x.says, x.edit) for x in READINGS.values()]
+    found += [Quirk(name, "replaced", clause, says, edit) for name, clause, says, edit in REPLACED]
+    found += [_dropped(each) for each in _distinct(r for _, r in protocol.rules())]
+    return tuple(q for q in found if _fits(q, protocol))
+
+
+def _dropped(each: Rule) -> Quirk:
+    says = f"As if {each.name.replace('_', ' ')} were not there."
+    return Quirk(f"without:{each.name}", "dropped", each.clause, says, lambda p: p.without_rule(each.name))
+
+
+def _distinct(rules: Iterable[Rule]) -> Iterable[Rule]:
+    return {each.name: each for each in rules}.values()
+
+
+def _fits(quirk: Quirk, protocol: Protocol) -> bool:
+    """Whether the edit can be made to this protocol: an older version lacks some rules."""
+    from quidnunc.model.errors import SpecError
+
+    try:
+        quirk.edit(protocol)
+    except (SpecError, KeyError):
+        return False
+    return True
+
+
+def quirk_named(name: str, protocol: Protocol) -> Quirk:
+    """The quirk of that name. Raises SpecError listing those that fit."""
+    from quidnunc.model.errors import SpecError
+
+    for quirk in quirks_of(protocol):
+        if quirk.name == name:
+            return quirk
+    raise SpecError(
+        f"{protocol.name} has no quirk {name!r}; there are {[q.name for q in quirks_of(protocol)]}"
+    )
+
+
+def as_built(protocol: Protocol, quirks: Iterable[Quirk]) -> Protocol:
+    """The protocol with all of `quirks` in force, in order; one that no longer fits is left out."""
+    for quirk in quirks:
+        if _fits(quirk, protocol):
+            protocol = quirk.edit(protocol)
+    return evolve(protocol, name=protocol.name)

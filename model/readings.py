@@ -1,0 +1,116 @@
+"""Readings: where a text is silent or contradicts itself, what a router may be seen to make of it.
+
+Each is a switch of a protocol (`Protocol.reading`), off in the kit's own reading. A router that shows one is
+`observed` to have it; that is no failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from attrs import evolve, frozen
+
+from quidnunc.model import mesh, messages
+from quidnunc.model.choices import Choose
+from quidnunc.model.permits import Step
+from quidnunc.model.router import From, Router
+from quidnunc.model.rpc import Message, Prune, Subscribe
+from quidnunc.model.rules import Phases, Protocol, Targets, rule
+
+SubProtocol = Callable[[Protocol], Protocol]
+
+
+@frozen
+class Reading:
+    """One switch: the clause that leaves it open, and how a protocol is read so."""
+
+    name: str
+    clause: str
+    says: str
+    edit: SubProtocol
+
+
+def _switch(name: str) -> SubProtocol:
+    return lambda protocol: protocol.reading(name)
+
+
+@rule("gs1.0/heartbeat.no-churn")
+def graft_new_subscriber(r: Router, s: From[Subscribe], choose: Choose) -> Step[Router] | None:
+    """A mesh below D takes a new subscriber at once, without waiting for the heartbeat."""
+    topic = s.part.topic
+    if topic not in r.topics or len(r.mesh_of(topic)) >= r.parameters.d:
+        return None
+    eligible = r.protocol.set_of("graft_candidates", r, topic, choose)
+    only = Targets(frozenset(), eligible.all & {s.peer})
+    clause = "gs1.0/heartbeat.no-churn"
+    return mesh.graft_some(r, topic, "mesh.on-subscribe", clause, only, (0, len(only.may)), None, choose)
+
+
+@rule("gs1.1/backoff.announced-period")
+def back_off_members_only(r: Router, p: From[Prune], choose: Choose) -> Step[Router] | None:
+    """A PRUNE from a peer outside the mesh starts no backoff. Runs before the sender is removed."""
+    if p.peer not in r.mesh_of(p.part.topic):
+        return None
+    found = mesh.back_off_as_announced.step(r, p, choose)
+    return found  # type: ignore[return-value]
+
+
+@rule("gs1.0/relay.own-not-forwarded")
+def own_from_outside(r: Router, m: From[Message], choose: Choose) -> Step[Router] | None:
+    """A message that names the router as its author and comes from outside is marked seen and dropped."""
+    dropped = messages.from_itself.step(r, m, choose)
+    return Step(r.with_seen(m.part.id)) if dropped is not None else None
+
+
+def _members_only(protocol: Protocol) -> Protocol:
+    return evolve(
+        protocol, handlers={**protocol.handlers, "prune": Phases((back_off_members_only, mesh.remove))}
+    )
+
+
+def _graft_on_subscribe(protocol: Protocol) -> Protocol:
+    rules = (*protocol["subscribe"].rules, graft_new_subscriber)
+    return evolve(protocol, handlers={**protocol.handlers, "subscribe": Phases(rules)})
+
+
+READINGS: Mapping[str, Reading] = {
+    each.name: each
+    for each in (
+        Reading(
+            "unsubscribed-stays-in-mesh",
+            "gs1.0/mesh.members",
+            "A peer that unsubscribes stays in the mesh until it prunes or disconnects.",
+            _switch("unsubscribed-stays-in-mesh"),
+        ),
+        Reading(
+            "graylisted-subscriptions-count",
+            "gs1.1/threshold.graylist",
+            "The subscriptions of a graylisted RPC are read.",
+            _switch("graylisted-subscriptions-count"),
+        ),
+        Reading(
+            "prune-of-unknown-topic-backs-off",
+            "gs1.1/prune.unknown-topic",
+            "A PRUNE for a topic that the router is not in starts a backoff.",
+            _switch("prune-of-unknown-topic-backs-off"),
+        ),
+        Reading(
+            "stranger-prune-ignored",
+            "gs1.1/backoff.announced-period",
+            "A PRUNE from a peer outside the mesh starts no backoff.",
+            _members_only,
+        ),
+        Reading(
+            "graft-on-subscribe",
+            "gs1.0/heartbeat.no-churn",
+            "A new subscriber is grafted at once where the mesh is below D.",
+            _graft_on_subscribe,
+        ),
+        Reading(
+            "own-from-outside-marked-seen",
+            "gs1.0/relay.own-not-forwarded",
+            "A message from outside that names the router as author is marked seen.",
+            lambda protocol: protocol.with_rule("from_itself", own_from_outside),
+        ),
+    )
+}

@@ -1,0 +1,150 @@
+"""From a departure to its root cause: the shortest event list, then the smallest edit that accounts for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from attrs import evolve, frozen
+
+from quidnunc.model.events import Advance, Event, Receive
+from quidnunc.model.quirks import Quirk, quirks_of
+from quidnunc.model.rules import Protocol
+from quidnunc.properties.oracle import Departure
+from quidnunc.properties.play import Moment, Play, play, rejudge, same_act
+
+MAX_REPLAYS = 600
+"""How many replays the minimiser may spend on one departure."""
+
+
+@frozen
+class Finding:
+    """A departure with the shortest run that shows it."""
+
+    events: tuple[Event, ...]
+    moments: tuple[Moment, ...]
+    departure: Departure
+    quirks: tuple[Quirk, ...]
+    """The edits that account for it, best first; empty where none does."""
+
+    @property
+    def clause(self) -> str:
+        return self.quirks[0].clause if self.quirks else self.departure.clause
+
+    @property
+    def cause(self) -> str:
+        """The name of the root cause, or what was seen where nothing accounts for it."""
+        if self.quirks:
+            return self.quirks[0].name
+        return f"unexplained:{self.departure.kind}"
+
+
+Replay = Callable[[Sequence[Event]], Play]
+
+
+def shrink(events: Sequence[Event], departure: Departure, replay: Replay) -> tuple[Event, ...]:
+    """The events that still lead to the same act against the same clause, fewer and simpler.
+
+    Deletion in halving chunks, then bursts, RPCs and waits made smaller, until nothing helps or the replays
+    are spent. Every step is checked against the live subject.
+    """
+    spent = 0
+
+    def fails(candidate: Sequence[Event]) -> bool:
+        nonlocal spent
+        spent += 1
+        found = last_departures(replay(candidate))
+        return any(same_act(d, departure) for d in found)
+
+    best = list(events)
+    changed = True
+    while changed and spent < MAX_REPLAYS:
+        changed = False
+        size = max(1, len(best) // 2)
+        while size >= 1 and spent < MAX_REPLAYS:
+            at = 0
+            while at < len(best) and spent < MAX_REPLAYS:
+                candidate = best[:at] + best[at + size :]
+                if candidate and fails(candidate):
+                    best, changed = candidate, True
+                else:
+                    at += size
+            size //= 2
+        for at in range(len(best)):
+            for simpler in simplifications(best[at]):
+                if spent >= MAX_REPLAYS:
+                    break
+                candidate = [*best[:at], simpler, *best[at + 1 :]]
+                if fails(candidate):
+                    best, changed = candidate, True
+                    break
+    return tuple(best)
+
+
+def simplifications(event: Event) -> Iterable[Event]:
+    """Smaller versions of one event, the boldest first."""
+    if isinstance(event, Advance):
+        for ms in (100, 500, 1000, 1500, 2000, 3000):
+            if ms < event.ms:
+                yield Advance(ms)
+        return
+    peers = getattr(event, "peers", ())
+    if len(peers) > 1:
+        for keep in (1, 2, len(peers) // 2, len(peers) - 1):
+            if 0 < keep < len(peers):
+                yield evolve(event, peers=peers[:keep])
+        yield evolve(event, peers=peers[1:])
+    if isinstance(event, Receive) and len(event.parts) > 1:
+        for at in range(len(event.parts)):
+            yield evolve(event, parts=event.parts[:at] + event.parts[at + 1 :])
+
+
+def last_departures(run: Play) -> tuple[Departure, ...]:
+    return run.moments[-1].judged.departures if run.moments and not run.blurred else ()
+
+
+def accounts(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> list[Quirk]:
+    """The one-edit changes under which every moment is in order, the departing one included."""
+    found = []
+    for quirk in quirks_of(protocol):
+        agreed, departures = rejudge(moments, quirk.edit(protocol), parameters)
+        if agreed == len(moments) and not departures:
+            found.append(quirk)
+    return found
+
+
+def ranked(
+    quirks: Sequence[Quirk], witnesses: Sequence[Sequence[Moment]], protocol: Protocol, parameters: Any
+) -> list[Quirk]:
+    """`quirks` by how far each agrees with other runs of the same router; readings first among equals."""
+    order = {"reading": 0, "replaced": 1, "dropped": 2}
+    if len(quirks) < 2:
+        return list(quirks)
+    scored = []
+    for quirk in quirks:
+        edited = quirk.edit(protocol)
+        agreed = sum(rejudge(w, edited, parameters)[0] == len(w) for w in witnesses)
+        scored.append((-agreed, order[quirk.kind], len(scored), quirk))
+    return [q for *_, q in sorted(scored, key=lambda s: s[:3])]
+
+
+def find(
+    events: Sequence[Event],
+    departure: Departure,
+    replay: Replay,
+    protocol: Protocol,
+    parameters: Any,
+) -> Finding | None:
+    """Minimise and explain; None where the departure does not repeat."""
+    short = shrink(events, departure, replay)
+    run = replay(short)
+    again = [d for d in last_departures(run) if same_act(d, departure)]
+    if not again:
+        return None
+    quirks = accounts(run.moments, protocol, parameters)
+    order = {"reading": 0, "replaced": 1, "dropped": 2}
+    quirks.sort(key=lambda q: order[q.kind])
+    return Finding(short, tuple(run.moments), again[0], tuple(quirks))
+
+
+__all__ = ["Finding", "accounts", "find", "last_departures", "play", "ranked", "shrink"]
