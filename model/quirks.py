@@ -20,7 +20,7 @@ from quidnunc.model.permits import Permit, Step
 from quidnunc.model.readings import READINGS
 from quidnunc.model.router import BACKOFF_SWEEP_HEARTBEATS, Fanout, From, Router, Waiting
 from quidnunc.model.rpc import Graft, IHave, IWant, Message, Peer, Prune
-from quidnunc.model.rules import Combined, Protocol, Rule, Targets, Without, Witness, rule
+from quidnunc.model.rules import Protocol, Rule, Targets, Without, rule
 from quidnunc.model.step import run
 
 QuirkKind: TypeAlias = Literal["reading", "dropped", "replaced"]
@@ -96,32 +96,20 @@ def cut_at_d_high(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     return mesh.each_topic(r, cut)
 
 
-@frozen(eq=False)
-class Leaking:
-    """A heartbeat whose control lists are shared between peers: who is grafted is also told what was for
-    the peers before it."""
+def leak_to_grafted(step: Step[object]) -> Step[object]:
+    """The control lists of the heartbeat are shared: who is grafted is also told what was meant for others.
 
-    inner: Combined
-    kind = "phases"
-
-    @property
-    def rules(self) -> tuple[Rule, ...]:
-        return self.inner.rules
-
-    def __call__(self, r: object, what: object, choose: Witness) -> Step[object] | None:
-        step = self.inner(r, what, choose)
-        if not isinstance(step, Step):
-            return None
-        sent = [p.output for p in step.permits if isinstance(p.output, Sent)]
-        grafted = sorted({o.peer for o in sent if isinstance(o.part, Graft)})
-        # Whom a router is seen to graft by leak alone is not in its mesh; each part may come once per peer.
-        leaks = [
-            Permit(Sent(peer, o.part), False, "gs1.0/join.graft-each", "now")
-            for peer in grafted
-            for o in sent
-            if isinstance(o.part, Graft | Prune | IHave)
-        ]
-        return Step(step.router, (*step.permits, *leaks)) if leaks else step
+    Whom a router is seen to graft by leak alone is not in its mesh.
+    """
+    sent = [p.output for p in step.permits if isinstance(p.output, Sent)]
+    grafted = sorted({o.peer for o in sent if isinstance(o.part, Graft)})
+    leaks = [
+        Permit(Sent(peer, o.part), False, "gs1.0/join.graft-each", "now")
+        for peer in grafted
+        for o in sent
+        if isinstance(o.part, Graft | Prune | IHave)
+    ]
+    return Step(step.router, (*step.permits, *leaks))
 
 
 # -- replaced rules: messages -------------------------------------------------------------------------------
@@ -247,7 +235,7 @@ REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
         "control-lists-shared",
         "gs1.0/join.graft-each",
         "The heartbeat's control lists are shared between peers: one is told what was meant for another.",
-        lambda p: evolve(p, handlers={**p.handlers, "heartbeat": cast("Phases", Leaking(p["heartbeat"]))}),
+        lambda p: evolve(p, handlers={**p.handlers, "heartbeat": Wrapped(p["heartbeat"], leak_to_grafted)}),
     ),
     (
         "seen-after-validation",

@@ -150,7 +150,25 @@ class Without:
         return Targets(frozenset(must), frozenset(may - must))
 
 
-Combined: TypeAlias = First | Phases | Total | Without
+@frozen(eq=False)
+class Wrapped:
+    """A handler with something done to its steps. No protocol has one: quirks do, where a departure is not in
+    any one rule."""
+
+    inner: Combined
+    after: Callable[[Step[object]], Step[object]]
+    kind = "wrapped"
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return self.inner.rules
+
+    def __call__(self, r: object, what: object, choose: Witness) -> Step[object] | None:
+        step = self.inner(r, what, choose)
+        return self.after(step) if isinstance(step, Step) else None
+
+
+Combined: TypeAlias = First | Phases | Total | Without | Wrapped
 
 
 def first(*rules: Rule) -> First:
@@ -237,8 +255,7 @@ def _edit(combined: Combined, name: str, change: Callable[[Rule], tuple[Rule, ..
             changed = change(base)
             return Without(changed[-1] if changed else nobody, combined.exclusions)
         return Without(base, _flat(combined.exclusions, name, change))
-    if hasattr(combined, "inner"):
-        # A quirk that wraps a handler keeps wrapping it.
+    if isinstance(combined, Wrapped):
         return evolve(combined, inner=_edit(combined.inner, name, change))
     return type(combined)(_flat(combined.rules, name, change))
 
