@@ -1,7 +1,7 @@
 """The errors of our own tables and files.
 
-A violation of a claim is a verdict, not an error; an error here means that something of ours, or a file that a
-user wrote for us, must be corrected. Each message names the thing, the place and the next step.
+A violation of a claim is a verdict, not an error; an error here means that something of ours, or a file that
+a user wrote for us, must be corrected. Each message names the thing, the place and the next step.
 """
 
 from __future__ import annotations
