@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Set
 from types import MappingProxyType
 
 from quidnunc.impl.dog_pool import Entry
-from quidnunc.impl.dog_reactor import RESET_ROUTE, Reactor
+from quidnunc.impl.dog_reactor import RESET_ROUTE, Link, Reactor
 from quidnunc.impl.dog_routes import NOBODY
 from quidnunc.impl.mutant import Mutant
 from quidnunc.model.rpc import Peer
@@ -82,6 +82,11 @@ def _own_goes_to_one(r: Reactor) -> None:
     _replace(r, "forward", narrow)
 
 
+def _offer_backwards(r: Reactor) -> None:
+    offer = r.offer
+    _replace(r, "offer", lambda entries, peer: offer(reversed(list(entries)), peer))
+
+
 # DOG: HaveTx.
 
 
@@ -134,6 +139,16 @@ def _own_is_filtered(r: Reactor) -> None:
     _replace(r, "cut_off", cut)
 
 
+def _havetx_is_a_duplicate(r: Reactor) -> None:
+    have_tx = r.have_tx
+
+    def count_too(peer: Peer, key: bytes) -> None:
+        have_tx(peer, key)
+        r.redundancy.count_duplicate(peer)
+
+    _replace(r, "have_tx", count_too)
+
+
 # DOG: ResetRoute.
 
 
@@ -182,6 +197,21 @@ def _user_duplicates_uncounted(r: Reactor) -> None:
     _replace(r.redundancy, "count_duplicate", lambda source: count(source) if source is not None else None)
 
 
+def _own_uncounted(r: Reactor) -> None:
+    first_time, count = r.first_time, r.redundancy.count_first_time
+
+    def uncounted(entry: Entry, source: Peer | None) -> None:
+        _replace(r.redundancy, "count_first_time", count if source is not None else _nothing)
+        first_time(entry, source)
+
+    _replace(r, "first_time", uncounted)
+
+
+def _none_new_is_low(r: Reactor) -> None:
+    ratio = r.redundancy.ratio
+    _replace(r.redundancy, "ratio", lambda: ratio() if r.redundancy.first_time else 0.0)
+
+
 def _idle_is_low(r: Reactor) -> None:
     level = r.redundancy.level
     _replace(r.redundancy, "level", lambda: "low" if level() == "idle" else level())
@@ -224,6 +254,24 @@ def _loss_is_quiet(r: Reactor) -> None:
     _replace(r, "adjust_after_loss", _nothing)
 
 
+def _ask_the_lost_too(r: Reactor) -> None:
+    def adjust(lost: Peer) -> None:
+        r.links[lost] = Link()
+        r.adjust()
+        del r.links[lost]
+
+    _replace(r, "adjust_after_loss", adjust)
+
+
+def _mass_reset(r: Reactor) -> None:
+    def tell_all(lost: Peer) -> None:
+        for peer in r.links:
+            r.send_control(peer, RESET_ROUTE)
+        r.adjust()
+
+    _replace(r, "adjust_after_loss", tell_all)
+
+
 def _mutant(name: str, clause: str, edit: Edit, summary: str) -> Mutant:
     def apply(router: object) -> None:
         if not isinstance(router, Reactor):
@@ -247,6 +295,8 @@ _ALL = (
             "Keeps a committed transaction in the pool."),
     _mutant("own-goes-to-one", "flood/submit.to-all", _own_goes_to_one,
             "Sends a user's transaction to one peer."),
+    _mutant("offer-backwards", "flood/send.pool-order", _offer_backwards,
+            "Offers a new peer the pool from its end."),
     _mutant("last-sender", "dog/havetx.first-sender", _last_sender,
             "Cuts and filters by the last sender instead of the first."),
     _mutant("never-blocked", "dog/havetx.then-blocked", _never_blocked,
@@ -261,6 +311,8 @@ _ALL = (
             "Disables the route from the one who said HaveTx to the first sender."),
     _mutant("route-of-the-dead", "dog/havetx.first-sender-gone", _route_of_the_dead,
             "Disables the route of a first sender that is no longer connected."),
+    _mutant("havetx-is-a-duplicate", "dog/havetx.nothing-else", _havetx_is_a_duplicate,
+            "Counts each HaveTx that it receives as a duplicate."),
     _mutant("own-is-filtered", "dog/send.own-unfiltered", _own_is_filtered,
             "Withholds a user's transaction from every peer with a disabled route."),
     _mutant("reset-all", "dog/reset.one", _reset_all, "One ResetRoute enables every route to its sender."),
@@ -274,6 +326,10 @@ _ALL = (
     _mutant("counts-kept", "dog/controller.restart", _counts_kept, "Never sets the counters back."),
     _mutant("user-duplicates-uncounted", "dog/count.user-duplicate", _user_duplicates_uncounted,
             "Does not count a duplicate that a user submits."),
+    _mutant("own-uncounted", "dog/count.first", _own_uncounted,
+            "Does not count a user's transaction as first-time."),
+    _mutant("none-new-is-low", "dog/controller.ratio", _none_new_is_low,
+            "Takes duplicates alone for too little redundancy."),
     _mutant("idle-is-low", "dog/controller.idle", _idle_is_low, "Takes silence for too little redundancy."),
     _mutant("permission-withdrawn", "dog/controller.reset", _permission_withdrawn,
             "Too little redundancy blocks HaveTx again."),
@@ -285,6 +341,10 @@ _ALL = (
             "Keeps the disabled routes from a lost peer."),
     _mutant("loss-is-quiet", "dog/peer.adjust-at-loss", _loss_is_quiet,
             "Does not run the controller when a peer is lost."),
+    _mutant("ask-the-lost-too", "dog/peer.reset-not-to-lost", _ask_the_lost_too,
+            "May send the ResetRoute at a loss to the peer just lost."),
+    _mutant("mass-reset", "dog/peer.no-mass-reset", _mass_reset,
+            "Sends ResetRoute to all when a peer is lost."),
 )  # fmt: skip
 
 DOG_MUTANTS: Mapping[str, Mutant] = MappingProxyType({mutant.name: mutant for mutant in _ALL})
