@@ -124,6 +124,8 @@ class Neighbours:
     view: Router = field(default=None)
     known: dict[str, Message] = field(factory=dict)
     """Every message that this run has named, by id."""
+    planned: list[Message] = field(factory=list)
+    """Messages that were spoken of, and that somebody may still send."""
 
     def act(self, view: Router, d: Digits) -> list[Event]:
         """What happens next; never empty."""
@@ -175,7 +177,13 @@ class Neighbours:
         if pool and d.chance(75):
             return d.one_of(pool)
         seen = sorted(self.known)
-        return d.one_of(seen) if seen and d.chance(50) else f"m{self.last_message + 1}"
+        return d.one_of(seen) if seen and d.chance(50) else self.planned_id(d, self.topic(d))
+
+    def planned_id(self, d: Digits, topic: str) -> str:
+        """The id of a message that nobody has sent yet."""
+        message = self.new_message(d, topic, self.peer(d) or 1)
+        self.planned.append(message)
+        return message.id
 
 
 # -- acts ----------------------------------------------------------------------------------------------
@@ -226,7 +234,9 @@ def rejoin(n: Neighbours, d: Digits) -> list[Event]:
     if not n.view.topics:
         return []
     topic = d.one_of(sorted(n.view.topics))
-    return [Leave(topic), Join(topic)] if d.chance(60) else [Leave(topic), n.to_heartbeat(n.view), Join(topic)]
+    return (
+        [Leave(topic), Join(topic)] if d.chance(60) else [Leave(topic), n.to_heartbeat(n.view), Join(topic)]
+    )
 
 
 def publish(n: Neighbours, d: Digits) -> list[Event]:
@@ -252,7 +262,8 @@ def message(n: Neighbours, d: Digits) -> list[Event]:
     flaw: Flaw = ""
     if d.chance(8):
         flaw = d.one_of(FLAWS) if n.parameters.signature_policy == "StrictSign" else "stamped"
-    sent = n.new_message(d, topic, author, flaw)
+    sent = n.planned.pop() if n.planned and d.chance(40) else n.new_message(d, topic, author, flaw)
+    topic = sent.topic
     events: list[Event] = [Receive((sender,), (sent,))]
     if d.chance(35):
         other = n.peer(d)
@@ -309,7 +320,7 @@ def ihave(n: Neighbours, d: Digits) -> list[Event]:
         return []
     ids = [n.some_id(d) for _ in range(d.one_of((1, 1, 2, 3)))]
     if d.chance(60):
-        ids.append(f"m{n.last_message + 1 + d.below(3)}")
+        ids.append(n.planned_id(d, topic))
     entry = IHave(topic, tuple(dict.fromkeys(ids)))
     return [Receive((peer,), (entry,) * d.one_of((1, 1, 1, 1, 2, 6)))]
 
@@ -368,7 +379,7 @@ def combined(n: Neighbours, d: Digits) -> list[Event]:
     pool: list[Part] = [
         fresh,
         IWant((fresh.id,)),
-        IHave(topic, (fresh.id, f"m{n.last_message + 1}")),
+        IHave(topic, (fresh.id, n.planned_id(d, topic))),
         Graft(topic),
         Graft(d.one_of(TOPICS)),
         Prune(topic, d.one_of((None, 2, 5))),

@@ -59,6 +59,10 @@ class Subject(Protocol):
         """Take one event that names one peer at most, and say what was seen until the router rested."""
         ...
 
+    def declare(self, messages: Sequence[Message]) -> None:
+        """Messages that will be spoken of, so that their ids are known before they are sent."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -80,7 +84,7 @@ class Wire:
     def do(self, event: Event) -> tuple[Output, ...]:
         return tuple(self._outputs(self._request(event)))
 
-    def _request(self, event: Event) -> Reply:  # noqa: C901 - one line per kind of event
+    def _request(self, event: Event) -> Reply:
         driver, codec = self.driver, self._codec
         match event:
             case Receive((peer,), parts):
@@ -143,6 +147,11 @@ class Wire:
         if reply.crashed:
             yield Crashed(reply.crashed)
 
+    def declare(self, messages: Sequence[Message]) -> None:
+        if self.config.parameters is not None:
+            for message in messages:
+                self._codec.declare(message)
+
     def close(self) -> None:
         self.driver.close()
 
@@ -170,6 +179,9 @@ class Simulated:
         self._state = after.router
         said = [p.output for p in after.permits if p.must or self._die.random() < 0.5]
         return tuple(dict.fromkeys(said))
+
+    def declare(self, messages: Sequence[Message]) -> None:
+        pass
 
     def close(self) -> None:
         pass
@@ -237,12 +249,21 @@ def play(events: Sequence[Event], subject: Subject, protocol: Rules, parameters:
     """Play all of `events`, to the first departure. Closes the subject."""
     run = Play(subject, Oracle(protocol, parameters))
     try:
+        subject.declare(messages_in(events))
         for event in events:
             if run.do(event) or run.blurred:
                 break
     finally:
         subject.close()
     return run
+
+
+def messages_in(events: Sequence[Event]) -> list[Message]:
+    """Every good message of the events, each once."""
+    parts = [p for e in events if isinstance(e, Receive) for p in e.parts]
+    found = [p for p in parts if isinstance(p, Message) and not p.flaw]
+    found += [e.message for e in events if isinstance(e, Publish)]
+    return list({m.id: m for m in found}.values())
 
 
 def rejudge(moments: Sequence[Moment], protocol: Rules, parameters: Any) -> tuple[int, tuple[Departure, ...]]:

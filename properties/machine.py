@@ -1,0 +1,167 @@
+"""The Hypothesis state machine: it plays all neighbours of one router beside the model.
+
+A run that departs is over, and the machine goes on with the next one: the finding is minimised and explained
+at once, and its quirk is in force from then on. Hypothesis only generates; minimising its choices shrinks an
+event list worse and slower than minimising the list does (docs/decisions/0002-generate-only.md).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import hypothesis
+from attrs import evolve, field, frozen, mutable
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+
+from quidnunc.impl.seam import Config, Hello
+from quidnunc.model.events import Event
+from quidnunc.model.machine import protocol_named
+from quidnunc.model.quirks import Quirk, as_built
+from quidnunc.model.rules import Protocol
+from quidnunc.properties.explain import Finding, find
+from quidnunc.properties.neighbours import Digits, draw_neighbours
+from quidnunc.properties.oracle import Departure, Oracle
+from quidnunc.properties.play import Opener, Play, messages_in, play
+
+ACTS_PER_RUN = 40
+
+
+@frozen
+class Found:
+    """A finding, with what is needed to replay it."""
+
+    finding: Finding
+    parameters: Any
+    seed: int
+    repeats: int = 1
+
+
+@mutable
+class Hunt:
+    """What a sequence of runs has found so far, and the protocol as built that it goes on with."""
+
+    protocol_name: str
+    opener: Opener
+    hello: Hello
+    steered: bool = True
+    quirks: list[Quirk] = field(factory=list)
+    found: dict[tuple[str, str], Found] = field(factory=dict)
+    applied: Counter[str] = field(factory=Counter)
+    runs: int = 0
+    steps: int = 0
+    blurred: int = 0
+    unrepeated: int = 0
+    out_of_time: Callable[[], bool] = lambda: False
+    stop_when: Callable[[Hunt], bool] = lambda _: False
+
+    @property
+    def spec(self) -> Protocol:
+        return protocol_named(self.protocol_name)
+
+    @property
+    def protocol(self) -> Protocol:
+        return as_built(self.spec, self.quirks)
+
+    def config(self, parameters: Any, seed: int) -> Config:
+        family = "parameters" if self.spec.family == "pubsub" else "dog"
+        return Config(seed=seed, protocol=self.protocol_name, **{family: parameters})
+
+    def file(self, events: Sequence[Event], departure: Departure, parameters: Any, seed: int) -> None:
+        """Minimise, explain and keep one departure; its first explanation comes into force."""
+        protocol = self.protocol
+
+        def replay(candidate: Sequence[Event]) -> Play:
+            return play(candidate, self.opener(self.config(parameters, seed)), protocol, parameters)
+
+        finding = find(events, departure, replay, protocol, parameters)
+        if finding is None:
+            self.unrepeated += 1
+            return
+        key = (finding.clause, finding.cause)
+        if key in self.found:
+            self.found[key] = evolve(self.found[key], repeats=self.found[key].repeats + 1)
+            return
+        self.found[key] = Found(finding, parameters, seed)
+        if finding.quirks:
+            self.quirks.append(finding.quirks[0])
+
+
+def machine_for(hunt: Hunt) -> type[RuleBasedStateMachine]:
+    """A state machine class whose runs go into `hunt`."""
+
+    class Beside(RuleBasedStateMachine):
+        def __init__(self) -> None:
+            super().__init__()
+            self.run: Play | None = None
+            self.over = False
+            self.events: list[Event] = []
+
+        @initialize(number=st.integers(0, 2**63 - 1))
+        def start(self, number: int) -> None:
+            if hunt.out_of_time() or hunt.stop_when(hunt):
+                # Hypothesis has no way to stop early that is not a failure; an empty run costs next to nothing.
+                return
+            digits = Digits(number)
+            self.seed = digits.below(2**31)
+            drawn = draw_neighbours(digits, hunt.protocol_name, hunt.hello.capabilities, steered=hunt.steered)
+            drawn.parameters = fixed_by(hunt.hello, drawn.parameters)
+            self.neighbours = drawn
+            self.parameters = drawn.parameters
+            subject = hunt.opener(hunt.config(self.parameters, self.seed))
+            self.run = Play(subject, Oracle(hunt.protocol, self.parameters))
+
+        @rule(number=st.integers(0, 2**63 - 1))
+        def act(self, number: int) -> None:
+            if self.over or self.run is None:
+                return
+            events = self.neighbours.act(self.run.oracle.state, Digits(number))
+            self.run.subject.declare(messages_in(events))
+            for event in events:
+                self.events.append(event)
+                departures = self.run.do(event)
+                if departures:
+                    self.over = True
+                    self.departure = departures[0]
+                    return
+                if self.run.blurred:
+                    self.over = True
+                    return
+
+        def teardown(self) -> None:
+            if self.run is None:
+                return
+            self.run.subject.close()
+            hunt.runs += 1
+            hunt.steps += self.run.steps
+            hunt.applied.update(self.run.applied)
+            hunt.blurred += self.run.blurred
+            if hasattr(self, "departure"):
+                hunt.file(self.events, self.departure, self.parameters, self.seed)
+
+    return Beside
+
+
+def fixed_by(hello: Hello, parameters: Any) -> Any:
+    """Parameters with those that the router sets itself."""
+    return evolve(parameters, **dict(hello.fixed)) if hello.fixed else parameters
+
+
+def search(hunt: Hunt, *, runs: int, seed: int, acts: int = ACTS_PER_RUN) -> Hunt:
+    """`runs` runs of the machine into `hunt`, the same ones for the same seed."""
+    machine = hypothesis.seed(seed)(machine_for(hunt))
+    run_state_machine_as_test(
+        machine,
+        settings=hypothesis.settings(
+            max_examples=runs,
+            stateful_step_count=acts,
+            deadline=None,
+            database=None,
+            phases=[hypothesis.Phase.generate],
+            suppress_health_check=list(hypothesis.HealthCheck),
+            report_multiple_bugs=False,
+        ),
+    )
+    return hunt

@@ -1,0 +1,118 @@
+"""One batch of a campaign: a request as JSON on stdin, the answer as JSON on stdout."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import Any
+
+from quidnunc.impl.routers import open_router
+from quidnunc.impl.seam import AdapterError, Config
+from quidnunc.model.machine import machine_of, protocol_named
+from quidnunc.model.quirks import quirk_named
+from quidnunc.properties.cases import from_finding, render
+from quidnunc.properties.claims import claim_on
+from quidnunc.properties.explain import Finding, last_departures
+from quidnunc.properties.machine import Found, Hunt, search
+from quidnunc.properties.play import Subject, Wire, play
+
+
+def opener_of(against: str, *, extras: bool = False) -> Any:
+    """Configuration -> a subject, for any router that `open_router` knows."""
+
+    def opener(config: Config) -> Subject:
+        config = Config(
+            seed=config.seed,
+            protocol=config.protocol,
+            parameters=config.parameters,
+            dog=config.dog,
+            extras=extras,
+        )
+        return Wire(open_router(against, config), config)
+
+    return opener
+
+
+def run(asked: dict[str, Any]) -> dict[str, Any]:
+    """Answer one request (`quidnunc.properties.campaign.Request` as a dict)."""
+    protocol = protocol_named(asked["protocol"])
+    opener = opener_of(asked["against"], extras=asked["extras"])
+    hello = _hello(opener, asked["protocol"])
+    hunt = Hunt(asked["protocol"], opener, hello, steered=asked["steered"])
+    hunt.quirks += [quirk_named(name, protocol) for name in asked["quirks"]]
+    if asked["seconds"] is not None:
+        deadline = time.monotonic() + asked["seconds"]
+        hunt.out_of_time = lambda: time.monotonic() > deadline
+    search(hunt, runs=asked["runs"], seed=asked["seed"], acts=asked["acts"])
+    return {
+        "version": hello.version,
+        "name": hello.name,
+        "capabilities": sorted(hello.capabilities),
+        "fixed": dict(hello.fixed),
+        "runs": hunt.runs,
+        "steps": hunt.steps,
+        "blurred": hunt.blurred,
+        "unrepeated": hunt.unrepeated,
+        "applied": dict(sorted(hunt.applied.items())),
+        "roots": [_root(asked, found, hello.name, hello.version) for found in hunt.found.values()],
+    }
+
+
+def _hello(opener: Any, protocol: str) -> Any:
+    spec = protocol_named(protocol)
+    parameters = machine_of(spec).parameters()
+    family = "parameters" if spec.family == "pubsub" else "dog"
+    subject = opener(Config(protocol=protocol, **{family: parameters}))
+    subject.close()
+    return subject.hello
+
+
+def _root(asked: dict[str, Any], found: Found, name: str, version: str) -> dict[str, Any]:
+    finding = found.finding
+    quirk = finding.quirks[0] if finding.quirks else None
+    protocol = protocol_named(asked["protocol"])
+    claim = claim_on(finding.clause, protocol)
+    says = quirk.says if quirk is not None else "No single edit of the protocol accounts for it."
+    case = from_finding(
+        finding,
+        reason=says,
+        claim=claim.id if claim is not None else finding.clause,
+        protocol=asked["protocol"],
+        against=f"{asked['against'].split()[0]} {version}".strip(),
+        parameters=found.parameters,
+        seed=found.seed,
+        found_by=f"quidnunc check {asked['protocol']} --against {asked['against']}",
+        status="observed" if quirk is not None and quirk.kind == "reading" else "open",
+    )
+    return {
+        "clause": finding.clause,
+        "quirk": finding.cause,
+        "kind": quirk.kind if quirk is not None else "unexplained",
+        "says": says,
+        "case": render(case),
+        "also": [q.name for q in finding.quirks[1:6]],
+        "holds_on_ours": _control(asked, finding, found),
+    }
+
+
+def _control(asked: dict[str, Any], finding: Finding, found: Found) -> bool | None:
+    """Whether our own router passes the same events under the plain specification."""
+    protocol = protocol_named(asked["protocol"])
+    family = "parameters" if protocol.family == "pubsub" else "dog"
+    config = Config(seed=found.seed, protocol=asked["protocol"], **{family: found.parameters})
+    try:
+        subject = opener_of("ours")(config)
+    except (AdapterError, ValueError):
+        return None
+    return not last_departures(play(finding.events, subject, protocol, found.parameters))
+
+
+def main() -> int:
+    asked = json.loads(sys.stdin.read())
+    json.dump(run(asked), sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
