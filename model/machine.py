@@ -1,6 +1,6 @@
 """One way to run any protocol: start, step, and what can happen next.
 
-The two families (a pubsub router, a mempool node) have their own states; an engine needs only these functions.
+The two families (a pubsub router, a mempool node) have their own states; an engine needs only these.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 
 from attrs import frozen
 
-from quidnunc.model import protocols, step
+from quidnunc.model import mempool, node, node_step, protocols, step
 from quidnunc.model.choices import Choose
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Event
-from quidnunc.model.parameters import Parameters
+from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.permits import Step
 from quidnunc.model.rules import Protocol
 
@@ -35,9 +35,12 @@ class Machine:
 
 MACHINES: Mapping[str, Machine] = {
     "pubsub": Machine(protocols.started, step.step, step.applicable, step.until_heartbeat_ms, Parameters),
+    "mempool": Machine(
+        node.started_node, node_step.step, node_step.applicable, node_step.until_tick_ms, DogParameters
+    ),
 }
 
-PROTOCOLS: Mapping[str, Protocol] = {**protocols.PUBSUB}
+PROTOCOLS: Mapping[str, Protocol] = {**protocols.PUBSUB, **mempool.MEMPOOL}
 
 
 def machine_of(protocol: Protocol) -> Machine:

@@ -28,10 +28,8 @@ class Node:
         assert not reply.crashed
         assert not reply.closed
         return [
-            (peer, part)
-            for peer, channel, data in reply.out
-            for part in self.codec.decode(channel, data)
-        ]  # fmt: skip
+            (peer, part) for peer, channel, data in reply.out for part in self.codec.decode(channel, data)
+        ]
 
     def connect(self, *peers: int) -> Sent:
         return [sent for p in peers for sent in self.sent(self.driver.connect(p, MEMPOOL, False))]

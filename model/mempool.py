@@ -1,0 +1,51 @@
+"""The mempool protocols, each as its tuples of rules. What DOG adds to Flood is what is written here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from quidnunc.model import dog, flood
+from quidnunc.model.rules import Protocol, first, phases, without
+
+FLOOD = Protocol(
+    "flood",
+    {
+        "tx": phases(flood.take_in),
+        "first_time": first(flood.pool_own, flood.pool_with_sender),
+        "again": first(flood.not_in_pool, flood.again_from_user, flood.sent_before, flood.add_sender),
+        "forward": first(flood.forward_own, flood.forward),
+        "targets": without(flood.every_peer, flood.who_sent_it),
+        "connect": phases(flood.offer_pool),
+        "resume": phases(flood.settle_waiting),
+        "commit": phases(flood.leave_pool),
+        "have_tx": first(flood.means_nothing),
+        "reset_route": first(flood.means_nothing),
+    },
+    family="mempool",
+)
+
+DOG = FLOOD.extended(
+    "dog",
+    tx=phases(
+        dog.count_first_time,
+        dog.count_duplicate,
+        dog.count_user_duplicate,
+        dog.answer_duplicate,
+        flood.take_in,
+    ),
+    duplicate=first(
+        dog.from_user, dog.while_blocked, dog.of_committed, dog.while_perhaps_blocked, dog.of_pooled
+    ),
+    say_have_tx=phases(dog.tell_sender, dog.block_next),
+    have_tx=first(dog.no_sender, dog.first_sender_gone, dog.disabled_already, dog.disable_first),
+    reset_route=first(dog.nothing_disabled, dog.enable_one),
+    targets=without(flood.every_peer, flood.who_sent_it, dog.cut_off),
+    shown=phases(dog.learn_route),
+    adjust=phases(dog.look_at_counters, dog.count_anew),
+    controller=first(dog.nothing_came, dog.nothing_new_came, dog.too_little, dog.too_much, dog.in_band),
+    asked=without(dog.any_peer, dog.the_lost),
+    disconnect=phases(dog.forget_routes, dog.forget_resets, dog.adjust_at_loss),
+    resume=phases(flood.settle_waiting, dog.settle_resets),
+)
+
+MEMPOOL: Mapping[str, Protocol] = {p.name: p for p in (FLOOD, DOG)}

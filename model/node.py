@@ -1,0 +1,89 @@
+"""The state of one mempool node, and the views of it that rules share.
+
+Flood, and the state that DOG adds to it: disabled routes, two counters, one permission. Mappings are never
+changed in place. Time is not part of it: the controller's timer is an event of the harness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import evolve, field, frozen
+
+from quidnunc.model.choices import PartialSet
+from quidnunc.model.parameters import DogParameters
+from quidnunc.model.rpc import Peer
+from quidnunc.model.rules import Protocol
+
+
+@frozen
+class MempoolPeer:
+    """A connected peer."""
+
+    stalled: bool = False
+    """It does not read: what is sent to it waits, and when that is decided is open."""
+
+
+@frozen
+class Undecided:
+    """A transaction that waits for a stalled peer: what a decision so far could have been."""
+
+    could_send: bool = False
+    could_skip: bool = False
+
+    def also(self, other: Undecided) -> Undecided:
+        return Undecided(self.could_send or other.could_send, self.could_skip or other.could_skip)
+
+
+@frozen
+class Node:
+    """One node, its neighbours' connections included."""
+
+    protocol: Protocol = field(eq=False)
+    parameters: DogParameters
+    peers: Mapping[Peer, MempoolPeer] = field(factory=dict)
+    pool: Mapping[str, tuple[Peer, ...]] = field(factory=dict)
+    """Transaction -> its senders in order of arrival; in the order of the pool."""
+    cache: frozenset[str] = frozenset()
+    """All transactions ever seen: the documents assume a cache without limit."""
+    undecided: Mapping[tuple[Peer, str], Undecided] = field(factory=dict)
+    routes: Mapping[Peer, PartialSet] = field(factory=dict)
+    """Target -> the sources from which the route to it is disabled, as far as that has shown."""
+    waiting_resets: tuple[PartialSet, ...] = ()
+    """ResetRoutes that wait, each for one of the stalled peers in its set."""
+    first_time: int = 0
+    duplicates: int = 0
+    blocked: bool | None = False
+    """HaveTx must not be sent; None where that has not shown."""
+
+    # -- views ----------------------------------------------------------------------------------------
+
+    def reads(self, switch: str) -> bool:
+        """Whether this reading of an ambiguous text is on (`quidnunc.model.readings`)."""
+        return switch in self.protocol.features
+
+    def knows(self, tx: str) -> bool:
+        return tx in self.cache
+
+    def senders(self, tx: str) -> tuple[Peer, ...]:
+        """Those of a transaction in the pool, the first one first; none for one from a user, or unknown."""
+        return self.pool.get(tx, ())
+
+    def disabled_to(self, target: Peer) -> PartialSet:
+        return self.routes.get(target, PartialSet())
+
+    # -- changes --------------------------------------------------------------------------------------
+
+    def with_pooled(self, tx: str, senders: tuple[Peer, ...]) -> Node:
+        return evolve(self, pool={**self.pool, tx: senders}, cache=self.cache | {tx})
+
+    def with_disabled_to(self, target: Peer, sources: PartialSet) -> Node:
+        return evolve(self, routes={**self.routes, target: sources})
+
+    def with_undecided(self, added: Mapping[tuple[Peer, str], Undecided]) -> Node:
+        return evolve(self, undecided={**self.undecided, **added}) if added else self
+
+
+def started_node(protocol: Protocol, parameters: DogParameters) -> Node:
+    """A node that has just started: cache, pool, senders, routes and counters are empty."""
+    return Node(protocol=protocol, parameters=parameters)

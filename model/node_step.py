@@ -1,0 +1,163 @@
+"""step(node, event, choose) -> Step: what one event allows, obliges and changes at a mempool node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+from attrs import evolve
+
+from quidnunc.model.choices import Choose
+from quidnunc.model.events import (
+    MEMPOOL,
+    Adjust,
+    Advance,
+    Closed,
+    Commit,
+    Connect,
+    Disconnect,
+    Event,
+    Raw,
+    Receive,
+    Resume,
+    Stall,
+    Submit,
+)
+from quidnunc.model.node import MempoolPeer, Node, Undecided
+from quidnunc.model.permits import Permit, Step
+from quidnunc.model.router import From
+from quidnunc.model.rpc import ROUTER, HaveTx, Part, Peer, ResetRoute, Tx
+from quidnunc.model.rules import Targets
+
+HANDLER_OF: dict[type, str] = {Tx: "tx", HaveTx: "have_tx", ResetRoute: "reset_route"}
+"""Which handler of the protocol takes a part that arrives."""
+
+NO_TICK_MS = 1 << 40
+"""A node has no timer of its own: any Advance is one step that changes nothing."""
+
+
+def applicable(n: Node, event: Event) -> bool:
+    """Whether `event` can happen to this node now; a harness leaves out what can not.
+
+    The documents assume a pool and a cache without limit: beyond the configured ones nothing new arrives.
+    """
+    match event:
+        case Connect(peers, protocol):
+            return protocol == MEMPOOL and not any(p in n.peers for p in peers)
+        case Receive(peers, parts):
+            spoken = all(type(part) in HANDLER_OF for part in parts)
+            txs = [part.id for part in parts if isinstance(part, Tx)]
+            return spoken and _connected(n, peers) and _has_room(n, txs)
+        case Disconnect(peers) | Raw(peers) | Stall(peers) | Resume(peers):
+            return _connected(n, peers)
+        case Submit(tx):
+            return _has_room(n, [tx])
+        case Commit(tx):
+            return tx in n.pool
+        case Adjust():
+            return "adjust" in n.protocol.handlers
+        case Advance(ms):
+            return 0 < ms <= NO_TICK_MS
+        case _:
+            return False
+
+
+def until_tick_ms(n: Node) -> int:
+    """The longest Advance that is one step, in ms."""
+    return NO_TICK_MS
+
+
+def step(n: Node, event: Event, choose: Choose) -> Step[Node]:
+    """One event that is `applicable` and names one peer at most (bursts are taken apart by the harness)."""
+    return _reconsidered(_step(n, event, choose))
+
+
+def _step(n: Node, event: Event, choose: Choose) -> Step[Node]:
+    match event:
+        case Connect((peer,)):
+            return run(evolve(n, peers={**n.peers, peer: MempoolPeer()}), "connect", peer, choose)
+        case Disconnect((peer,)):
+            return _lose(n, peer, choose)
+        case Receive((peer,), parts):
+            total: Step[Node] = Step(n)
+            for part in parts:
+                total = total.then(_take(total.router, From(peer, part), choose))
+            return total
+        case Raw((peer,)):
+            return _malformed(n, peer, choose)
+        case Submit(tx):
+            return _take(n, From(ROUTER, Tx(tx)), choose)
+        case Commit(tx):
+            return run(n, "commit", tx, choose)
+        case Adjust():
+            return run(n, "adjust", None, choose)
+        case Stall((peer,)):
+            return Step(evolve(n, peers={**n.peers, peer: MempoolPeer(stalled=True)}))
+        case Resume((peer,)):
+            return run(evolve(n, peers={**n.peers, peer: MempoolPeer()}), "resume", peer, choose)
+        case _:
+            return Step(n)
+
+
+def run(n: Node, handler: str, what: object, choose: Choose) -> Step[Node]:
+    """The step of one handler of the node's protocol; where it has none, nothing happens."""
+    combined = n.protocol.handlers.get(handler)
+    found = combined(n, what, choose) if combined is not None else None
+    return cast("Step[Node]", found) if found is not None else Step(n)
+
+
+def standing(n: Node, tx: str, targets: Targets, peer: Peer) -> Undecided:
+    """What a decision on `tx` for `peer` would be now, where `targets` is the set of those it goes to."""
+    if tx not in n.pool or peer not in targets.all:
+        return Undecided(could_skip=True)
+    return Undecided(could_send=True, could_skip=peer not in targets.must)
+
+
+class _Nobody:
+    """A witness that keeps nothing: to look at a set is not to use it."""
+
+    def fired(self, clause: str) -> None:
+        return None
+
+
+def _take(n: Node, part: From[Part], choose: Choose) -> Step[Node]:
+    return _reconsidered(run(n, HANDLER_OF[type(part.part)], part, choose))
+
+
+def _reconsidered(after: Step[Node]) -> Step[Node]:
+    """What waits for stalled peers may be decided at any moment: this one adds its possibilities."""
+    n = after.router
+    if not n.undecided:
+        return after
+    targets = {tx: n.protocol.set_of("targets", n, tx, _Nobody()) for tx in {tx for _, tx in n.undecided}}
+    now = {(p, tx): was.also(standing(n, tx, targets[tx], p)) for (p, tx), was in n.undecided.items()}
+    return Step(evolve(n, undecided=now), after.permits)
+
+
+def _lose(n: Node, peer: Peer, choose: Choose) -> Step[Node]:
+    """The handler sees the peer still; after it, it is no neighbour, and nothing waits for it."""
+    after = run(n, "disconnect", peer, choose)
+    n = after.router
+    left = {p: each for p, each in n.peers.items() if p != peer}
+    undecided = {key: each for key, each in n.undecided.items() if key[0] != peer}
+    return Step(evolve(n, peers=left, undecided=undecided), after.permits)
+
+
+def _malformed(n: Node, peer: Peer, choose: Choose) -> Step[Node]:
+    """No text says what bytes that are no message cause; the node may close that connection."""
+    permit = Permit(Closed(peer), False, "flood/rpc.malformed", "now")
+    if not choose.whether("connection.closed", lambda o: o == Closed(peer)):
+        return Step(n, (permit,))
+    after = _lose(n, peer, choose)
+    return Step(after.router, (permit, *after.permits))
+
+
+def _connected(n: Node, peers: tuple[Peer, ...]) -> bool:
+    return bool(peers) and all(p in n.peers for p in peers)
+
+
+def _has_room(n: Node, txs: Iterable[str]) -> bool:
+    new = {tx for tx in txs if not n.knows(tx)}
+    parameters = n.parameters
+    room = min(parameters.pool_size - len(n.pool), parameters.cache_size - len(n.cache))
+    return len(new) <= max(0, room)
