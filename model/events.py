@@ -58,10 +58,17 @@ class Receive:
 
 @frozen
 class Raw:
-    """Bytes that are not an RPC, of a named kind (`quidnunc.impl.codec.MALFORMED`)."""
+    """Bytes that are not an RPC that the vocabulary can say, of a named kind
+    (`quidnunc.impl.malformed.MALFORMED`)."""
 
     peers: tuple[Peer, ...]
     kind: str
+
+
+LEGAL_KINDS = frozenset(
+    {"empty-frame", "unknown-field", "unknown-control", "empty-control", "bare-subscription"}
+)
+"""Kinds of `Raw` that are RPCs all the same: proto2 skips what it does not know."""
 
 
 @frozen

@@ -142,7 +142,7 @@ def the_author(r: Router, m: From[Message], peer: Peer) -> bool:
 @rule("gs1.1/threshold.publish")
 def floodsub_below_publish(r: Router, m: From[Message], peer: Peer) -> bool | None:
     """The text sets the publish threshold for own messages; routers apply it to relay to floodsub as well."""
-    low = r.peers[peer].speaks_floodsub and r.score(peer) < r.parameters.publish_threshold
+    low = peer in r.floodsub_speakers(m.part.topic) and r.score(peer) < r.parameters.publish_threshold
     return None if low and not r.is_explicit(peer) else False
 
 

@@ -2,8 +2,8 @@
 
 A departure is explained by the smallest edit of the protocol under which model and router agree again: a
 reading (`quidnunc.model.readings`), a dropped rule, or one of the replaced rules below, which were seen in
-the field. A quirk turns nothing green; it keeps one failure from hiding the next, and makes a router, as built, a
-difference to the specification.
+the field. A quirk turns nothing green; it keeps one failure from hiding the next, and makes a router, as
+built, a difference to the specification.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from quidnunc.model.permits import Permit, Step
 from quidnunc.model.readings import READINGS
 from quidnunc.model.router import BACKOFF_SWEEP_HEARTBEATS, Fanout, From, Router, Waiting
 from quidnunc.model.rpc import Graft, IHave, IWant, Message, Peer, Prune
-from quidnunc.model.rules import Protocol, Rule, Targets, Without, rule
+from quidnunc.model.rules import Protocol, Rule, Targets, Without, Wrapped, rule
 from quidnunc.model.step import run
 
 QuirkKind: TypeAlias = Literal["reading", "dropped", "replaced"]

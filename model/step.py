@@ -8,6 +8,7 @@ from attrs import evolve
 
 from quidnunc.model.choices import Choose
 from quidnunc.model.events import (
+    LEGAL_KINDS,
     Advance,
     Closed,
     Connect,
@@ -77,8 +78,8 @@ def step(r: Router, event: Event, choose: Choose) -> Step[Router]:
             waiting = r.waiting[message_id]
             r = evolve(r, waiting={k: v for k, v in r.waiting.items() if k != message_id})
             return run(r, "verdict", (waiting, judgement), choose)
-        case Raw((peer,)):
-            return _malformed(r, peer, choose)
+        case Raw((peer,), kind):
+            return Step(r) if kind in LEGAL_KINDS else _malformed(r, peer, choose)
         case Score((peer,), value):
             return Step(evolve(r, scores={**r.scores, peer: value}))
         case Stall((peer,)) | Resume((peer,)):

@@ -175,6 +175,9 @@ class Simulated:
         self.hello = Hello(name="model", version=self.protocol.name, protocols=())
 
     def do(self, event: Event) -> tuple[Output, ...]:
+        if not self._machine.applicable(self._state, event):
+            # Another protocol than the judge's may be elsewhere by now.
+            return ()
         after = self._machine.step(self._state, event, Seeded(self._die))
         self._state = after.router
         said = [p.output for p in after.permits if p.must or self._die.random() < 0.5]

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from quidnunc.impl.routers import open_router
-from quidnunc.impl.seam import AdapterError, Config
+from quidnunc.impl.seam import AdapterError, Config, Hello
 from quidnunc.model.machine import machine_of, protocol_named
 from quidnunc.model.quirks import quirk_named
 from quidnunc.properties.cases import from_finding, render
@@ -59,13 +59,19 @@ def run(asked: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _hello(opener: Any, protocol: str) -> Any:
+def hello_of(against: str, protocol: str) -> Hello:
+    """What a router says of itself. Raises AdapterError or ValueError where it can not be opened."""
+    return _hello(opener_of(against), protocol)
+
+
+def _hello(opener: Any, protocol: str) -> Hello:
     spec = protocol_named(protocol)
     parameters = machine_of(spec).parameters()
     family = "parameters" if spec.family == "pubsub" else "dog"
     subject = opener(Config(protocol=protocol, **{family: parameters}))
     subject.close()
-    return subject.hello
+    hello: Hello = subject.hello
+    return hello
 
 
 def _root(asked: dict[str, Any], found: Found, name: str, version: str) -> dict[str, Any]:
