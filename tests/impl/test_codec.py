@@ -308,7 +308,7 @@ def test_what_a_codec_remembers_is_bounded() -> None:
     assert len(codec._bound) <= 10 and len(codec._value_of) <= 10 and len(codec._symbols) <= 11
 
 
-# -- bytes that are no RPC -------------------------------------------------------------------------------------
+# -- bytes that are no RPC ----
 
 
 @pytest.mark.parametrize("kind", sorted(MALFORMED))

@@ -1,0 +1,279 @@
+"""Our pubsub router: floodsub, gossipsub v1.0, v1.1, and v1.2 in its draft and in r1.
+
+It does no I/O and reads no clock: bytes of streams come in, framed bytes go out, and time is told. What it
+does is spread over its parts; here is what comes when: `intake`, `control` and `beats` are phases, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from attrs import field, frozen
+from google.protobuf.message import DecodeError
+
+from quidnunc.impl import wire_pb2 as wire
+from quidnunc.impl.framing import MAX_FRAME_BYTES, FrameDecoder
+from quidnunc.impl.gossipsub_core import FEATURES, Core, Neighbour
+from quidnunc.impl.gossipsub_fanout import Fanout
+from quidnunc.impl.gossipsub_gossip import Gossip
+from quidnunc.impl.gossipsub_mesh import Mesh
+from quidnunc.impl.gossipsub_outbox import MAX_IDS_PER_ENTRY, Outbox
+from quidnunc.impl.gossipsub_relay import Relay
+from quidnunc.model.events import Judgement
+from quidnunc.model.parameters import Parameters
+from quidnunc.model.rpc import Peer
+
+EXPLICIT_CHECK_MS = 300_000
+"""How often lost connections to explicit peers are dialled again; the text recommends five minutes."""
+
+
+@frozen
+class Effects:
+    """What the router did since it was last asked."""
+
+    frames: tuple[tuple[Peer, bytes], ...] = ()
+    """(peer, bytes for its stream): one whole frame each."""
+    delivered: tuple[tuple[str, bytes], ...] = ()
+    """(topic, data) for the application."""
+    dials: tuple[Peer, ...] = ()
+    closed: tuple[Peer, ...] = field(default=())
+    """Peers whose stream was closed because of what they sent."""
+
+
+class Router:
+    """One pubsub router. `protocol` is a name of `FEATURES`, as in `Config.protocol`.
+
+    Every method but `take` and the views is an event. Raises ValueError for an unknown protocol, and for
+    parameters under which it could not run.
+    """
+
+    def __init__(self, parameters: Parameters, *, protocol: str = "gossipsub-1.2", seed: int = 0) -> None:
+        features = FEATURES.get(protocol)
+        if features is None:
+            raise ValueError(f"protocol {protocol!r} is none of {', '.join(FEATURES)}")
+        _check(parameters)
+        self.core = Core(parameters, features, Random(seed))
+        self.outbox = Outbox(ids_per_idontwant=MAX_IDS_PER_ENTRY if features.must_skip else 1)
+        # The draft has one id per entry of IDONTWANT.
+        self.mesh = Mesh(self.core, self.outbox)
+        self.fanout = Fanout(self.core)
+        self.gossip = Gossip(self.core, self.outbox, self.mesh, self.fanout)
+        self.relay = Relay(self.core, self.outbox, self.mesh, self.fanout, self.gossip)
+        self.next_heartbeat_ms = parameters.heartbeat_delay_ms
+        self._next_check_ms = EXPLICIT_CHECK_MS
+        self._dials: list[Peer] = []
+        self._closed: list[Peer] = []
+        self.intake: list[Callable[[Peer, wire.RPC], None]] = [
+            self.read_subscriptions,
+            self.read_messages,
+            self.read_control,
+        ]
+        self.control: list[Callable[[Peer, wire.ControlMessage], None]] = [
+            self.gossip.on_ihave,
+            self.gossip.on_iwant,
+            self.read_grafts,
+            self.read_prunes,
+            self.gossip.on_idontwant,
+        ]
+        self.beats: list[Callable[[], None]] = [
+            self.gossip.start_heartbeat,
+            self.mesh.heartbeat,
+            self.fanout.heartbeat,
+            self.gossip.emit,
+            self.gossip.cache.shift,
+            self.check_explicit,
+        ]
+        self.dial_explicit()
+
+    def take(self) -> Effects:
+        """Everything done since the last call."""
+        frames, self.outbox.frames = tuple(self.outbox.frames), []
+        delivered, self.relay.delivered = tuple(self.relay.delivered), []
+        dials, self._dials = tuple(self._dials), []
+        closed, self._closed = tuple(self._closed), []
+        return Effects(frames, delivered, dials, closed)
+
+    # -- connections -------------------------------------------------------------------------------------
+
+    def connect(self, peer: Peer, stream: str, *, outbound: bool) -> None:
+        """Streams of that protocol are open both ways. The peer is told our topics first of all.
+
+        Raises ValueError where the peer is connected, or the stream is none that this version speaks.
+        """
+        if peer in self.core.neighbours:
+            raise ValueError(f"peer {peer} is connected already")
+        if stream not in self.core.features.streams:
+            spoken = ", ".join(self.core.features.streams)
+            raise ValueError(f"{self.core.features.name} does not speak {stream!r}, only {spoken}")
+        limit = max(MAX_FRAME_BYTES, 2 * self.core.parameters.max_message_bytes)
+        self.core.neighbours[peer] = Neighbour(stream, outbound, FrameDecoder(max_bytes=limit))
+        self.say_hello(peer)
+        self.outbox.flush()
+
+    def say_hello(self, peer: Peer) -> None:
+        if self.core.joined:
+            self.outbox.to(peer).subscriptions = dict.fromkeys(sorted(self.core.joined), True)
+
+    def disconnect(self, peer: Peer) -> None:
+        """The peer is gone: from the mesh, the fanout and every set of candidates."""
+        if peer not in self.core.neighbours:
+            return
+        self.mesh.forget(peer)
+        self.fanout.forget(peer)
+        self.gossip.forget(peer)
+        self.outbox.forget(peer)
+        self.core.forget(peer)
+
+    def close(self, peer: Peer) -> None:
+        """Its bytes cannot be read, and neither can any that come after them."""
+        self.disconnect(peer)
+        self._closed.append(peer)
+
+    def stall(self, peer: Peer) -> None:
+        """The peer stopped reading."""
+        self.outbox.stall(peer)
+
+    def resume(self, peer: Peer) -> None:
+        """It reads again."""
+        self.outbox.resume(peer)
+
+    # -- bytes of a peer ---------------------------------------------------------------------------------
+
+    def receive(self, peer: Peer, chunk: bytes) -> None:
+        """The next bytes of the stream of a connected peer, in any portions."""
+        payloads, error = self.core.neighbours[peer].decoder.feed(chunk)
+        for payload in payloads:
+            rpc = parsed(payload)
+            if rpc is None:
+                self.close(peer)
+                break
+            self.read(peer, rpc)
+        if error is not None and peer in self.core.neighbours:
+            self.close(peer)
+        self.outbox.flush()
+
+    def read(self, peer: Peer, rpc: wire.RPC) -> None:
+        if not self.is_graylisted(peer):
+            for phase in self.intake:
+                phase(peer, rpc)
+
+    def is_graylisted(self, peer: Peer) -> bool:
+        """Whether nothing counts that the peer sends. What explicit peers send always does."""
+        return self.core.score(peer) < self.core.parameters.graylist_threshold and not self.core.is_explicit(
+            peer
+        )
+
+    def read_subscriptions(self, peer: Peer, rpc: wire.RPC) -> None:
+        for each in rpc.subscriptions:
+            topic = each.topicid
+            if not isinstance(topic, str):
+                # What protobuf gives for a string that is not UTF-8. No topic of ours is called that.
+                continue
+            if each.subscribe:
+                self.core.enter(peer, topic)
+            else:
+                self.core.quit(peer, topic)
+                self.mesh.quit(peer, topic)
+                self.fanout.quit(peer, topic)
+
+    def read_messages(self, peer: Peer, rpc: wire.RPC) -> None:
+        for message in rpc.publish:
+            self.relay.on_message(peer, message)
+
+    def read_control(self, peer: Peer, rpc: wire.RPC) -> None:
+        """Floodsub has no control messages."""
+        if rpc.HasField("control") and not self.core.neighbours[peer].speaks_floodsub:
+            for phase in self.control:
+                phase(peer, rpc.control)
+
+    def read_grafts(self, peer: Peer, control: wire.ControlMessage) -> None:
+        for graft in control.graft:
+            if isinstance(graft.topicID, str):
+                self.mesh.on_graft(peer, graft.topicID)
+
+    def read_prunes(self, peer: Peer, control: wire.ControlMessage) -> None:
+        for prune in control.prune:
+            self.mesh.on_prune(peer, prune.topicID, prune.backoff)
+
+    # -- the application ---------------------------------------------------------------------------------
+
+    def join(self, topic: str) -> None:
+        """Enter a topic; a topic that we are in is let be."""
+        if topic in self.core.joined:
+            return
+        self.core.joined.add(topic)
+        self.announce(topic, True)
+        self.mesh.join(topic, self.fanout.take(topic))
+        self.outbox.flush()
+
+    def leave(self, topic: str) -> None:
+        """Leave a topic; a topic that we are not in is let be."""
+        if topic not in self.core.joined:
+            return
+        self.core.joined.discard(topic)
+        self.announce(topic, False)
+        self.mesh.leave(topic)
+        self.outbox.flush()
+
+    def announce(self, topic: str, inside: bool) -> None:
+        """To every peer, whether or not the topic is one of theirs."""
+        for peer in self.told_of(topic):
+            self.outbox.to(peer).subscriptions[topic] = inside
+
+    def told_of(self, topic: str) -> list[Peer]:
+        return sorted(self.core.neighbours)
+
+    def publish(self, topic: str, data: bytes) -> None:
+        """Raises ValueError where the message is too long."""
+        self.relay.publish(topic, data)
+        self.outbox.flush()
+
+    def judge(self, id_bytes: bytes, judgement: Judgement) -> None:
+        """The verdict on a message that waits for one."""
+        self.relay.judge(id_bytes, judgement)
+        self.outbox.flush()
+
+    def set_score(self, peer: Peer, value: int) -> None:
+        """The application's term, which is all of our score."""
+        self.core.scores[peer] = value
+
+    # -- time --------------------------------------------------------------------------------------------
+
+    def advance(self, ms: int) -> None:
+        """Time passes; every heartbeat that falls due fires at its instant."""
+        end_ms = self.core.now_ms + ms
+        while self.next_heartbeat_ms <= end_ms:
+            self.core.now_ms = self.next_heartbeat_ms
+            self.next_heartbeat_ms += self.core.parameters.heartbeat_interval_ms
+            for beat in self.beats:
+                beat()
+            self.outbox.flush()
+        self.core.now_ms = end_ms
+
+    def check_explicit(self) -> None:
+        if self.core.now_ms >= self._next_check_ms:
+            self._next_check_ms += EXPLICIT_CHECK_MS
+            self.dial_explicit()
+
+    def dial_explicit(self) -> None:
+        """Dial the explicit peers that are not connected."""
+        if self.core.features.hardened:
+            self._dials += sorted(self.core.parameters.explicit_peers - self.core.neighbours.keys())
+
+
+def parsed(payload: bytes) -> wire.RPC | None:
+    """The RPC in `payload`, or None where there is none."""
+    try:
+        rpc = wire.RPC.FromString(payload)
+    except DecodeError:
+        return None
+    return rpc if rpc.IsInitialized() else None
+
+
+def _check(parameters: Parameters) -> None:
+    for name in ("heartbeat_interval_ms", "opportunistic_graft_ticks"):
+        if getattr(parameters, name) < 1:
+            raise ValueError(f"{name} must be at least 1, got {getattr(parameters, name)}")
+    if parameters.signature_policy == "StrictNoSign" and parameters.message_id == "origin":
+        raise ValueError("StrictNoSign messages have no origin, so use message_id='content'")

@@ -1,0 +1,183 @@
+"""What our router has to say, gathered per peer and written as few RPCs ("Control Message Piggybacking")."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+from attrs import define, field
+
+from quidnunc.impl import wire_pb2 as wire
+from quidnunc.impl.framing import frame
+from quidnunc.model.rpc import Peer
+
+MAX_RPC_BYTES = 1 << 20
+"""What an RPC may take before it is split. A single message may take more."""
+MAX_IDS_PER_ENTRY = 5000
+MAX_QUEUED_RPCS = 256
+
+
+@define(eq=False)
+class Pending:
+    """What one peer is to be told in one go. A later GRAFT or PRUNE of a topic replaces an earlier one."""
+
+    subscriptions: dict[str, bool] = field(factory=dict)
+    messages: list[wire.Message] = field(factory=list)
+    ihave: dict[str, list[bytes]] = field(factory=dict)
+    iwant: dict[bytes, None] = field(factory=dict)
+    graft: dict[str, None] = field(factory=dict)
+    prune: dict[str, int | None] = field(factory=dict)
+    """Topic -> backoff in seconds, or None for a bare PRUNE."""
+    idontwant: list[bytes] = field(factory=list)
+
+    def rpc(self, ids_per_idontwant: int) -> wire.RPC:
+        """All of it, as one RPC."""
+        rpc = wire.RPC(publish=self.messages)
+        for topic, inside in self.subscriptions.items():
+            rpc.subscriptions.add(subscribe=inside, topicid=topic)
+        for topic, ids in self.ihave.items():
+            rpc.control.ihave.add(topicID=topic, messageIDs=ids)
+        if self.iwant:
+            rpc.control.iwant.add(messageIDs=self.iwant)
+        for topic in self.graft:
+            rpc.control.graft.add(topicID=topic)
+        for topic, backoff_s in self.prune.items():
+            rpc.control.prune.add(topicID=topic, backoff=backoff_s)
+        for at in range(0, len(self.idontwant), ids_per_idontwant):
+            rpc.control.idontwant.add(messageIDs=self.idontwant[at : at + ids_per_idontwant])
+        return rpc
+
+    def absorb_older(self, older: Pending) -> None:
+        """Take over what must not be lost of something queued earlier: all but messages and gossip."""
+        self.subscriptions = {**older.subscriptions, **self.subscriptions}
+        for topic in older.graft:
+            if topic not in self.prune:
+                self.graft.setdefault(topic)
+        for topic, backoff_s in older.prune.items():
+            if topic not in self.graft:
+                self.prune.setdefault(topic, backoff_s)
+
+
+class Outbox:
+    """Gathers what is to be sent, and writes frames when it is flushed.
+
+    A peer that stopped reading has a queue of `MAX_QUEUED_RPCS`; beyond it the oldest gives way, except that
+    its subscriptions, GRAFTs and PRUNEs move on to the next.
+    """
+
+    def __init__(self, *, ids_per_idontwant: int = MAX_IDS_PER_ENTRY) -> None:
+        self.frames: list[tuple[Peer, bytes]] = []
+        self._ids_per_idontwant = ids_per_idontwant
+        self._pending: dict[Peer, Pending] = {}
+        self._urgent: dict[Peer, Pending] = {}
+        self._queues: dict[Peer, deque[Pending]] = {}
+
+    def to(self, peer: Peer) -> Pending:
+        """What `peer` will be told with the next flush."""
+        found = self._pending.get(peer)
+        if found is None:
+            found = self._pending[peer] = Pending()
+        return found
+
+    def graft(self, peer: Peer, topic: str) -> None:
+        pending = self.to(peer)
+        pending.prune.pop(topic, None)
+        pending.graft[topic] = None
+
+    def prune(self, peer: Peer, topic: str, backoff_s: int | None) -> None:
+        pending = self.to(peer)
+        pending.graft.pop(topic, None)
+        pending.prune[topic] = backoff_s
+
+    def idontwant(self, peer: Peer, id_bytes: bytes) -> None:
+        """In an RPC of its own, ahead of everything else."""
+        self._urgent.setdefault(peer, Pending()).idontwant.append(id_bytes)
+
+    def flush(self) -> None:
+        """Write everything that was gathered."""
+        if self._urgent:
+            self._write(self._urgent)
+            self._urgent = {}
+        if self._pending:
+            self._write(self._pending)
+            self._pending = {}
+
+    def _write(self, gathered: dict[Peer, Pending]) -> None:
+        for peer, pending in gathered.items():
+            queue = self._queues.get(peer)
+            if queue is None:
+                self._send(peer, pending)
+                continue
+            if len(queue) >= MAX_QUEUED_RPCS:
+                oldest = queue.popleft()
+                queue[0].absorb_older(oldest)
+            queue.append(pending)
+
+    def _send(self, peer: Peer, pending: Pending) -> None:
+        rpc = pending.rpc(self._ids_per_idontwant)
+        if rpc.ByteSize() <= MAX_RPC_BYTES:
+            self.frames.append((peer, frame(rpc.SerializeToString())))
+            return
+        for each in split(rpc):
+            self.frames.append((peer, frame(each.SerializeToString())))
+
+    # -- peers that do not read --------------------------------------------------------------------------
+
+    def stall(self, peer: Peer) -> None:
+        self._queues.setdefault(peer, deque())
+
+    def resume(self, peer: Peer) -> None:
+        for pending in self._queues.pop(peer, ()):
+            self._send(peer, pending)
+
+    def forget(self, peer: Peer) -> None:
+        """Drop whatever `peer` was still to be told."""
+        self._pending.pop(peer, None)
+        self._urgent.pop(peer, None)
+        self._queues.pop(peer, None)
+
+    def queued(self, peer: Peer) -> int:
+        """RPCs that wait for `peer` to read."""
+        return len(self._queues.get(peer, ()))
+
+
+def split(rpc: wire.RPC) -> Iterator[wire.RPC]:
+    """The same parts in RPCs of at most `MAX_RPC_BYTES` each, where no part alone takes more."""
+    whole = wire.RPC()
+    size = 0
+    for piece in _pieces(rpc):
+        more = piece.ByteSize()
+        if size and size + more > MAX_RPC_BYTES:
+            yield whole
+            whole, size = wire.RPC(), 0
+        whole.MergeFrom(piece)
+        size += more
+    if size:
+        yield whole
+
+
+def _pieces(rpc: wire.RPC) -> Iterator[wire.RPC]:
+    """Each part as an RPC of its own, in the order in which a reader takes them."""
+    for subscription in rpc.subscriptions:
+        yield wire.RPC(subscriptions=[subscription])
+    for message in rpc.publish:
+        yield wire.RPC(publish=[message])
+    for ihave in rpc.control.ihave:
+        for ids in _chunks(ihave.messageIDs):
+            part = wire.ControlIHave(topicID=ihave.topicID, messageIDs=ids)
+            yield wire.RPC(control=wire.ControlMessage(ihave=[part]))
+    for iwant in rpc.control.iwant:
+        for ids in _chunks(iwant.messageIDs):
+            yield wire.RPC(control=wire.ControlMessage(iwant=[wire.ControlIWant(messageIDs=ids)]))
+    for graft in rpc.control.graft:
+        yield wire.RPC(control=wire.ControlMessage(graft=[graft]))
+    for prune in rpc.control.prune:
+        yield wire.RPC(control=wire.ControlMessage(prune=[prune]))
+    for idontwant in rpc.control.idontwant:
+        yield wire.RPC(control=wire.ControlMessage(idontwant=[idontwant]))
+
+
+def _chunks(ids: Iterable[bytes]) -> Iterator[list[bytes]]:
+    every = list(ids)
+    for at in range(0, len(every), MAX_IDS_PER_ENTRY):
+        yield every[at : at + MAX_IDS_PER_ENTRY]
