@@ -18,7 +18,9 @@ from quidnunc.model.rpc import Peer
 
 FORMAT = 1
 
-CAPABILITIES = frozenset({"score", "verdict", "state", "clock", "stall", "explicit", "flood-publish", "raw"})
+CAPABILITIES = frozenset(
+    {"score", "verdict", "state", "clock", "stall", "explicit", "flood-publish", "raw", "strict-no-sign"}
+)
 """What a driver may say that it can. `clock`: time is virtual; `explicit`: explicit peers can be configured."""
 
 

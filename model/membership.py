@@ -5,7 +5,8 @@ from __future__ import annotations
 from attrs import evolve
 
 from quidnunc.model.choices import Choose
-from quidnunc.model.permits import Step, must_send
+from quidnunc.model.events import Dialled
+from quidnunc.model.permits import Permit, Step, must_send
 from quidnunc.model.router import Fanout, From, Router, without_key
 from quidnunc.model.rpc import Peer, Subscribe, Unsubscribe
 from quidnunc.model.rules import rule
@@ -71,6 +72,14 @@ def leave_candidates(r: Router, peer: Peer, choose: Choose) -> Step[Router]:
     mesh = {t: members - {peer} for t, members in r.mesh.items()}
     fanout = {t: Fanout(f.peers.less([peer]), f.published_ms) for t, f in r.fanout.items()}
     return Step(evolve(r, mesh=mesh, fanout=fanout))
+
+
+@rule("gs1.1/explicit.connect")
+def dial_explicit(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """Explicit peers are dialled at the start and again from time to time, while they are not connected."""
+    away = sorted(r.parameters.explicit_peers - r.peers.keys())
+    clause = "gs1.1/explicit.connect"
+    return Step(r, tuple(Permit(Dialled(p), False, clause, "now") for p in away)) if away else None
 
 
 @rule("gs1.2/idontwant.per-peer")

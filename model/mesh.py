@@ -14,7 +14,7 @@ from quidnunc.model.choices import Choose
 from quidnunc.model.events import Sent
 from quidnunc.model.permits import Permit, Step, must_send
 from quidnunc.model.router import BACKOFF_SWEEP_HEARTBEATS, From, Router, without_key
-from quidnunc.model.rpc import Graft, Peer, Prune
+from quidnunc.model.rpc import UNSAID, Graft, Peer, Prune
 from quidnunc.model.rules import Targets, rule
 from quidnunc.model.step import run
 
@@ -84,10 +84,13 @@ def refuse_and_back_off(r: Router, g: From[Graft], clause: str) -> Step[Router]:
 
 
 def prune_to(r: Router, peer: Peer, topic: str, seconds: int, clause: str) -> Permit:
-    """A PRUNE as the peer's protocol has it: a bare one to v1.0 (gs1.1/backoff.announce)."""
+    """A PRUNE with the backoff, to those who know the field; what v1.0 peers are told is not said."""
     neighbour = r.peers.get(peer)
-    knows = neighbour is not None and neighbour.knows_backoff and "backs_off" in r.protocol.handlers
-    return Permit(Sent(peer, Prune(topic, seconds if knows else None)), True, clause)
+    knows = neighbour is not None and neighbour.knows_backoff
+    told = seconds if knows else UNSAID
+    return Permit(
+        Sent(peer, Prune(topic, told if "backs_off" in r.protocol.handlers else None)), True, clause
+    )
 
 
 # -- PRUNE ------------------------------------------------------------------------------------------------

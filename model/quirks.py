@@ -15,6 +15,7 @@ from attrs import evolve, field, frozen
 
 from quidnunc.model import gossip, mesh, messages
 from quidnunc.model.choices import Choose, PartialSet
+from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Sent
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.readings import READINGS
@@ -283,8 +284,13 @@ REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
 
 
 def _all(protocol: Protocol, *replaced: tuple[str, Rule]) -> Protocol:
+    """Several rules that one edit replaces; those that another quirk has dropped already are left out."""
+    present = {each.name for _, each in protocol.rules()}
+    if not any(name in present for name, _ in replaced):
+        raise SpecError(f"{protocol.name} has none of the rules {[name for name, _ in replaced]}")
     for name, other in replaced:
-        protocol = protocol.with_rule(name, other)
+        if name in present:
+            protocol = protocol.with_rule(name, other)
     return protocol
 
 
@@ -314,8 +320,6 @@ def _distinct(rules: Iterable[Rule]) -> Iterable[Rule]:
 
 def _fits(quirk: Quirk, protocol: Protocol) -> bool:
     """Whether the edit can be made to this protocol: an older version lacks some rules."""
-    from quidnunc.model.errors import SpecError
-
     try:
         quirk.edit(protocol)
     except (SpecError, KeyError):
@@ -325,8 +329,6 @@ def _fits(quirk: Quirk, protocol: Protocol) -> bool:
 
 def quirk_named(name: str, protocol: Protocol) -> Quirk:
     """The quirk of that name. Raises SpecError listing those that fit."""
-    from quidnunc.model.errors import SpecError
-
     for quirk in quirks_of(protocol):
         if quirk.name == name:
             return quirk

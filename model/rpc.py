@@ -65,11 +65,15 @@ class Graft:
     topic: str
 
 
+UNSAID = -1
+"""In a permit: the text does not say what the field holds, or whether it is there."""
+
+
 @frozen
 class Prune:
     topic: str
     backoff_s: int | None = None
-    """The announced backoff in seconds; None where the field is absent."""
+    """The announced backoff in seconds; None where the field is absent, UNSAID where a permit leaves it open."""
     peers: tuple[Peer, ...] = ()
     """Peers offered in exchange (PX)."""
 
@@ -101,6 +105,10 @@ class ResetRoute:
 Part: TypeAlias = (
     Subscribe | Unsubscribe | Message | IHave | IWant | Graft | Prune | IDontWant | Tx | HaveTx | ResetRoute
 )
+
+
+CONTROL = (IHave, IWant, Graft, Prune, IDontWant)
+"""The kinds of part that are control messages of gossipsub."""
 
 
 def atoms(part: Part) -> tuple[Part, ...]:

@@ -26,7 +26,7 @@ from quidnunc.model.events import (
 )
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.router import From, Neighbour, Router
-from quidnunc.model.rpc import Peer
+from quidnunc.model.rpc import CONTROL, Peer
 
 
 def applicable(r: Router, event: Event) -> bool:
@@ -34,7 +34,13 @@ def applicable(r: Router, event: Event) -> bool:
     match event:
         case Connect(peers):
             return not any(p in r.peers for p in peers)
-        case Disconnect(peers) | Receive(peers) | Raw(peers) | Stall(peers) | Resume(peers) | Score(peers):
+        case Receive(peers, parts):
+            # A floodsub peer has no control to send; what a router makes of it nobody says.
+            plain = not any(isinstance(p, CONTROL) for p in parts)
+            return bool(peers) and all(
+                p in r.peers and (plain or not r.peers[p].speaks_floodsub) for p in peers
+            )
+        case Disconnect(peers) | Raw(peers) | Stall(peers) | Resume(peers) | Score(peers):
             return bool(peers) and all(p in r.peers for p in peers)
         case Join(topic):
             return topic not in r.topics
@@ -87,10 +93,11 @@ def step(r: Router, event: Event, choose: Choose) -> Step[Router]:
             return Step(evolve(r, peers={**r.peers, peer: stalled}))
         case Advance(ms):
             ticks = ms == until_heartbeat_ms(r)
-            r = evolve(r, now_ms=r.now_ms + ms)
-            return (
-                run(evolve(r, heartbeats=r.heartbeats + 1), "heartbeat", None, choose) if ticks else Step(r)
-            )
+            passed = run(evolve(r, now_ms=r.now_ms + ms), "time", None, choose)
+            if not ticks:
+                return passed
+            beating = evolve(passed.router, heartbeats=r.heartbeats + 1)
+            return passed.then(run(beating, "heartbeat", None, choose))
         case _:
             return Step(r)
 

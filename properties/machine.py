@@ -7,7 +7,7 @@ event list worse and slower than minimising the list does (docs/decisions/0002-g
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,9 +24,12 @@ from quidnunc.model.rules import Protocol
 from quidnunc.properties.explain import Finding, find
 from quidnunc.properties.neighbours import Digits, draw_neighbours
 from quidnunc.properties.oracle import Departure, Oracle
-from quidnunc.properties.play import Opener, Play, messages_in, play
+from quidnunc.properties.play import Moment, Opener, Play, act_of, messages_in, play, rejudge
 
 ACTS_PER_RUN = 40
+WITNESSES = 24
+UNEXPLAINED_TRIES = 2
+"""How many departures of one look are minimised before one that nothing explains is only counted."""
 
 
 @frozen
@@ -54,6 +57,9 @@ class Hunt:
     steps: int = 0
     blurred: int = 0
     unrepeated: int = 0
+    witnesses: deque[tuple[Sequence[Moment], Any]] = field(factory=lambda: deque(maxlen=WITNESSES))
+    """The last runs in which model and router agreed: an explanation must agree with them too."""
+    signatures: Counter[tuple[str, str, str]] = field(factory=Counter)
     out_of_time: Callable[[], bool] = lambda: False
     stop_when: Callable[[Hunt], bool] = lambda _: False
 
@@ -72,6 +78,9 @@ class Hunt:
     def file(self, events: Sequence[Event], departure: Departure, parameters: Any, seed: int) -> None:
         """Minimise, explain and keep one departure; its first explanation comes into force."""
         protocol = self.protocol
+        signature = (departure.kind, departure.clause, act_of(departure))
+        if self.signatures[signature] >= UNEXPLAINED_TRIES:
+            return
 
         def replay(candidate: Sequence[Event]) -> Play:
             return play(candidate, self.opener(self.config(parameters, seed)), protocol, parameters)
@@ -80,6 +89,9 @@ class Hunt:
         if finding is None:
             self.unrepeated += 1
             return
+        finding = evolve(finding, quirks=tuple(q for q in finding.quirks if self._agrees(q)))
+        if not finding.quirks:
+            self.signatures[signature] += 1
         key = (finding.clause, finding.cause)
         if key in self.found:
             self.found[key] = evolve(self.found[key], repeats=self.found[key].repeats + 1)
@@ -87,6 +99,11 @@ class Hunt:
         self.found[key] = Found(finding, parameters, seed)
         if finding.quirks:
             self.quirks.append(finding.quirks[0])
+
+    def _agrees(self, quirk: Quirk) -> bool:
+        """Whether the edit also accounts for what the router did in the runs that departed from nothing."""
+        edited = quirk.edit(self.protocol)
+        return all(rejudge(moments, edited, p)[0] == len(moments) for moments, p in self.witnesses)
 
 
 def machine_for(hunt: Hunt) -> type[RuleBasedStateMachine]:
@@ -138,8 +155,11 @@ def machine_for(hunt: Hunt) -> type[RuleBasedStateMachine]:
             hunt.steps += self.run.steps
             hunt.applied.update(self.run.applied)
             hunt.blurred += self.run.blurred
+            clean = self.run.moments[:-1] if self.over else self.run.moments
             if hasattr(self, "departure"):
                 hunt.file(self.events, self.departure, self.parameters, self.seed)
+            if clean:
+                hunt.witnesses.append((clean, self.parameters))
 
     return Beside
 

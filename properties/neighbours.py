@@ -99,7 +99,7 @@ def draw_parameters(d: Digits, capabilities: frozenset[str], protocol: str) -> P
         chosen["validation"] = "manual"
     if d.chance(35):
         chosen["message_id"] = "content"
-        if d.chance(50):
+        if "strict-no-sign" in capabilities and d.chance(50):
             chosen["signature_policy"] = "StrictNoSign"
     if "explicit" in capabilities and d.chance(25):
         chosen["explicit_peers"] = frozenset({2, 5}) if d.chance(50) else frozenset({3})

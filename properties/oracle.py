@@ -16,7 +16,7 @@ from quidnunc.model.choices import MAX_FORKS, Angelic
 from quidnunc.model.events import Advance, Closed, Crashed, Disconnect, Event, Leave, Output, Sent, key
 from quidnunc.model.machine import machine_of
 from quidnunc.model.permits import Permit
-from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Peer, Prune, ResetRoute
+from quidnunc.model.rpc import UNSAID, Graft, IDontWant, IHave, IWant, Message, Peer, Prune, ResetRoute
 from quidnunc.model.rules import Protocol
 
 Kind: TypeAlias = Literal["unexpected", "missing", "differs", "choice", "crash"]
@@ -146,7 +146,7 @@ def _spend(permits: Sequence[Permit], outputs: Iterable[Output]) -> tuple[set[in
             departures.append(Departure("crash", "pubsub/rpc.any-combination", observed=output))
             continue
         free = [at for at in by_key.get(key(output), ()) if at not in used]
-        exact = [at for at in free if permits[at].output == output]
+        exact = [at for at in free if _covers(permits[at].output, output)]
         if exact:
             used.add(max(exact, key=lambda at: permits[at].must))
         elif free:
@@ -157,6 +157,14 @@ def _spend(permits: Sequence[Permit], outputs: Iterable[Output]) -> tuple[set[in
         else:
             departures.append(Departure("unexpected", forbidding_clause(output), observed=output))
     return used, departures
+
+
+def _covers(permitted: Output, output: Output) -> bool:
+    """Whether the output is the permitted one, up to what the permit leaves open."""
+    if permitted == output:
+        return True
+    part = permitted.part if isinstance(permitted, Sent) else None
+    return isinstance(part, Prune) and part.backoff_s == UNSAID
 
 
 def differing_clause(expected: Output) -> str:

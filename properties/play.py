@@ -43,7 +43,17 @@ from quidnunc.model.events import (
     key,
 )
 from quidnunc.model.machine import machine_of
-from quidnunc.model.rpc import Message, Part, atoms
+from quidnunc.model.rpc import (
+    ROUTER,
+    UNSAID,
+    IDontWant,
+    IHave,
+    IWant,
+    Message,
+    Part,
+    Prune,
+    atoms,
+)
 from quidnunc.model.rules import Protocol as Rules
 from quidnunc.properties.oracle import Departure, Judged, Oracle
 
@@ -180,7 +190,7 @@ class Simulated:
             return ()
         after = self._machine.step(self._state, event, Seeded(self._die))
         self._state = after.router
-        said = [p.output for p in after.permits if p.must or self._die.random() < 0.5]
+        said = [_said(p.output) for p in after.permits if p.must or self._die.random() < 0.5]
         return tuple(dict.fromkeys(said))
 
     def declare(self, messages: Sequence[Message]) -> None:
@@ -188,6 +198,13 @@ class Simulated:
 
     def close(self) -> None:
         pass
+
+
+def _said(output: Output) -> Output:
+    """A permitted output as one that can be sent."""
+    if isinstance(output, Sent) and isinstance(output.part, Prune) and output.part.backoff_s == UNSAID:
+        return Sent(output.peer, Prune(output.part.topic))
+    return output
 
 
 @frozen
@@ -209,6 +226,8 @@ class Play:
     applied: Counter[str] = field(factory=Counter)
     steps: int = 0
     blurred: bool = False
+    shown: set[str] = field(factory=set)
+    """Ids of own messages that some peer has been told; nobody can name another one before."""
 
     def do(self, event: Event) -> tuple[Departure, ...]:
         """`event`, one peer and one heartbeat at a time; what is not applicable is left out.
@@ -218,12 +237,19 @@ class Play:
         if self.blurred:
             return ()
         for single in self._singles(event):
-            if not self.oracle.applicable(single):
+            if not self.oracle.applicable(single) or self._names_what_nobody_knows(single):
                 continue
             found = self._step(single)
             if found or self.blurred:
                 return found
         return ()
+
+    def _names_what_nobody_knows(self, event: Event) -> bool:
+        if not isinstance(event, Receive):
+            return False
+        cached = getattr(self.oracle.state, "cached", {})
+        named = [i for p in event.parts if isinstance(p, IHave | IWant | IDontWant) for i in p.ids]
+        return any(i in cached and cached[i].author == ROUTER and i not in self.shown for i in named)
 
     def _step(self, event: Event) -> tuple[Departure, ...]:
         outputs = self.subject.do(event)
@@ -231,6 +257,9 @@ class Play:
         self.moments.append(Moment(event, outputs, judged))
         self.applied.update(set(judged.because) | set(judged.spent))
         self.steps += 1
+        for output in outputs:
+            if isinstance(output, Sent) and isinstance(output.part, Message):
+                self.shown.add(output.part.id)
         self.blurred = judged.blurred
         return () if judged.blurred else judged.departures
 

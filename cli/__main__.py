@@ -1,0 +1,63 @@
+"""The command line: one module per command, found by its name in `COMMANDS`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from quidnunc import __version__
+
+COMMANDS = {
+    "check": "run a router beside the model and report claim by claim",
+    "replay": "replay case files against the model and a router",
+    "routers": "what can be driven here, and why the others can not",
+    "doctor": "run the control of every claim on a router, and say what its driver lacks",
+    "suite": "list the fixed suite, or export it",
+    "clauses": "the clause table and its coverage",
+    "explain": "show one clause, claim or case",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; its result is the exit status (0, 1, 2, 3, 4: see `quidnunc check --help`)."""
+    parser = argparse.ArgumentParser(
+        prog="quidnunc",
+        description="A compatibility kit for gossip routers: an executable specification that asks a router "
+        "'what now?' after every event.",
+        epilog="example: quidnunc check gossipsub-1.2 --against ours --runs 200",
+    )
+    parser.add_argument("--version", action="version", version=f"quidnunc {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    modules = {}
+    for name, summary in COMMANDS.items():
+        module = importlib.import_module(f"quidnunc.command_{name}")
+        modules[name] = module
+        sub = commands.add_parser(
+            name,
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
+            epilog=module.EXAMPLE,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        sub.add_argument("--json", action="store_true", help="one JSON object on stdout")
+        module.add_arguments(sub)
+    options = parser.parse_args(arguments)
+    try:
+        result: int = modules[options.command].run(options)
+    except BrokenPipeError:
+        return 0
+    except KeyboardInterrupt:
+        print("quidnunc: interrupted", file=sys.stderr)
+        return 130
+    except UsageError as error:
+        print(f"quidnunc {options.command}: {error}", file=sys.stderr)
+        return 2
+    return result
+
+
+from quidnunc.output import UsageError  # noqa: E402
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,56 @@
+"""What every command shares: usage errors, durations, progress on stderr, tables."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+
+class UsageError(Exception):
+    """The command was asked for something that it can not do; exit status 2."""
+
+
+def duration_s(text: str) -> float:
+    """`90s`, `5m`, `1h` in seconds. Raises UsageError."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)", text)
+    if not found:
+        raise UsageError(f"a duration is written 90s, 5m or 1h, not {text!r}")
+    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
+
+
+def progress_line() -> Callable[[str], None]:
+    """A function that shows how things stand, on stderr: in place on a terminal, now and then elsewhere."""
+    last = 0.0
+    terminal = sys.stderr.isatty()
+
+    def show(text: str) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last < (0.2 if terminal else 10):
+            return
+        last = now
+        end = "\r" if terminal else "\n"
+        print(f"\x1b[2K{text}" if terminal else text, end=end, file=sys.stderr, flush=True)
+
+    return show
+
+
+def clear_progress() -> None:
+    if sys.stderr.isatty():
+        print("\x1b[2K", end="\r", file=sys.stderr, flush=True)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Columns as wide as their widest cell; the last one is not padded."""
+    text = [[str(c) for c in row] for row in [header, *rows]]
+    widths = [max(len(row[i]) for row in text) for i in range(len(header))]
+    lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in text]
+    lines.insert(1, "  ".join("-" * w for w in widths))
+    return "\n".join(lines)
+
+
+def print_json(value: object) -> None:
+    print(json.dumps(value, indent=1, sort_keys=False))

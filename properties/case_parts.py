@@ -1,0 +1,233 @@
+"""The parts of an RPC as text, and back.
+
+A message's author and size are written where an event first mentions it, and nowhere again unless they
+differ; so a part is read in the light of those before it, which a `Mentions` holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from typing import TypeAlias, cast, get_args
+
+from attrs import field, frozen, mutable
+
+from quidnunc.model.rpc import (
+    ROUTER,
+    Flaw,
+    Graft,
+    HaveTx,
+    IDontWant,
+    IHave,
+    IWant,
+    Message,
+    Part,
+    Peer,
+    Prune,
+    ResetRoute,
+    Subscribe,
+    Tx,
+    Unsubscribe,
+)
+from quidnunc.properties.case_words import (
+    MAX_REPEAT,
+    Words,
+    integer,
+    one_of,
+    peer_named,
+    peer_text,
+    peers_named,
+    peers_text,
+    phrases,
+    sentence,
+    word,
+)
+
+FLAWS: tuple[str, ...] = tuple(f for f in get_args(Flaw) if f)
+PART_NAMES = "subscribe, unsubscribe, message, ihave, iwant, graft, prune, idontwant, tx, havetx, resetroute"
+
+_TIMES = re.compile(r"([1-9][0-9]{0,6})x")
+_OF_TOPIC: Mapping[str, Callable[[str], Part]] = {
+    "subscribe": Subscribe,
+    "unsubscribe": Unsubscribe,
+    "graft": Graft,
+}
+_OF_TX: Mapping[str, Callable[[str], Part]] = {"tx": Tx, "havetx": HaveTx}
+_OF_IDS: Mapping[str, Callable[[tuple[str, ...]], Part]] = {"iwant": IWant, "idontwant": IDontWant}
+
+Author: TypeAlias = Peer | None
+"""None: a message without one."""
+
+
+@frozen
+class Unsaid:
+    """What is meant where the mention of a message leaves it out."""
+
+    author: Author
+    size: int = 0
+    ambiguous: bool = False
+    """No one author follows, so one must be said."""
+
+
+@mutable
+class Mentions:
+    """The messages that the events so far have mentioned."""
+
+    signed: bool = True
+    """StrictSign: a new message is by its sender unless it says otherwise. Else it is by nobody."""
+    first: dict[str, Message] = field(factory=dict)
+
+    def mention(self, message: Message) -> None:
+        self.first.setdefault(message.id, message)
+
+    def by_router(self) -> Unsaid:
+        """What a message of the router itself leaves out."""
+        return Unsaid(ROUTER if self.signed else None)
+
+    def by_sender(self, peers: Sequence[Peer]) -> Unsaid:
+        """What a message that `peers` send leaves out."""
+        if not self.signed:
+            return Unsaid(None)
+        return Unsaid(peers[0]) if len(peers) == 1 else Unsaid(None, ambiguous=True)
+
+    def _as_before(self, message_id: str, unsaid: Unsaid) -> Unsaid:
+        before = self.first.get(message_id)
+        return unsaid if before is None else Unsaid(before.author, before.size)
+
+    # -- messages -----------------------------------------------------------------------------------------
+
+    def message_text(self, message: Message, unsaid: Unsaid) -> str:
+        """`m1 t1 [by PEER] [size=BYTES] [FLAW]`."""
+        unsaid = self._as_before(message.id, unsaid)
+        text = sentence(message.id, message.topic)
+        if unsaid.ambiguous or message.author != unsaid.author:
+            text += f" by {'nobody' if message.author is None else peer_text(message.author)}"
+        if message.size != unsaid.size:
+            text += f" size={message.size}"
+        return text + (f" {message.flaw}" if message.flaw else "")
+
+    def message(self, words: Words, unsaid: Unsaid) -> Message:
+        message_id, topic = words.name("a message id"), words.name("a topic")
+        unsaid = self._as_before(message_id, unsaid)
+        author, size, flaw = unsaid.author, unsaid.size, ""
+        said: set[str] = set()
+        while words.left:
+            option = words.bare("`by PEER`, `size=BYTES` or a flaw")
+            kind = "flaw" if option in FLAWS else option.partition("=")[0]
+            if kind in said:
+                raise ValueError(f"expected {kind} once, got it again: {option!r}")
+            said.add(kind)
+            if option == "by":
+                author = _author(words.bare("an author"))
+            elif option.startswith("size="):
+                size = integer(option[len("size=") :], "a size in bytes", least=0)
+            else:
+                flaw = one_of(option, FLAWS, "`by PEER`, `size=BYTES` or a flaw")
+        if unsaid.ambiguous and "by" not in said:
+            raise ValueError(f"expected `by PEER`, for message {message_id!r} has not one sender")
+        return Message(message_id, topic, author, size, cast("Flaw", flaw))
+
+    # -- parts --------------------------------------------------------------------------------------------
+
+    def parts_text(self, parts: Sequence[Part], unsaid: Unsaid) -> str:
+        """`PART; 9x PART`, or `nothing`. Mentions their messages."""
+        texts = []
+        for part, equal in groupby(parts):
+            times = len(list(equal))
+            texts.append(("" if times == 1 else f"{times}x ") + self.part_text(part, unsaid))
+            if isinstance(part, Message):
+                self.mention(part)
+        return "; ".join(texts) or "nothing"
+
+    def parts(self, text: str, unsaid: Unsaid) -> tuple[Part, ...]:
+        """The parts of one RPC. Mentions their messages."""
+        if text.strip() == "nothing":
+            return ()
+        found: list[Part] = []
+        for words in phrases(text):
+            repeats = times(words)
+            part = self.part(words, unsaid)
+            words.end()
+            if isinstance(part, Message):
+                self.mention(part)
+            if len(found) + repeats > MAX_REPEAT:
+                raise ValueError(f"expected at most {MAX_REPEAT} parts in an RPC")
+            found += [part] * repeats
+        return tuple(found)
+
+    def part_text(self, part: Part, unsaid: Unsaid) -> str:
+        match part:
+            case Message():
+                return f"message {self.message_text(part, unsaid)}"
+            case IHave(topic, ids):
+                return f"ihave {sentence(topic, *ids)}"
+            case IWant(ids) | IDontWant(ids):
+                return " ".join((_name(part), *map(word, ids)))
+            case Prune(topic, backoff_s, peers):
+                backoff = "" if backoff_s is None else f" backoff={backoff_s}"
+                return f"prune {word(topic)}{backoff}" + (f" peers={peers_text(peers)}" if peers else "")
+            case ResetRoute():
+                return "resetroute"
+            case Tx(name) | HaveTx(name):
+                return f"{_name(part)} {word(name)}"
+        return f"{_name(part)} {word(part.topic)}"
+
+    def part(self, words: Words, unsaid: Unsaid) -> Part:
+        name = words.bare("a part")
+        if name in _OF_TOPIC:
+            return _OF_TOPIC[name](words.name("a topic"))
+        if name in _OF_TX:
+            return _OF_TX[name](words.name("a transaction id"))
+        if name in _OF_IDS:
+            return _OF_IDS[name](_ids(words))
+        match name:
+            case "message":
+                return self.message(words, unsaid)
+            case "ihave":
+                return IHave(words.name("a topic"), _ids(words))
+            case "prune":
+                return _prune(words)
+            case "resetroute":
+                return ResetRoute()
+        raise ValueError(f"expected a part ({PART_NAMES}), got {name!r}")
+
+
+def times(words: Words) -> int:
+    """The repeat count in front of a part (`9x`); 1 where there is none."""
+    first = words.tokens[0] if words.tokens else None
+    found = None if first is None or first.quoted else _TIMES.fullmatch(first.text)
+    if found is None:
+        return 1
+    words.bare("a repeat count")
+    if int(found[1]) > MAX_REPEAT:
+        raise ValueError(f"expected at most {MAX_REPEAT} repeats, got {found[1]}")
+    return int(found[1])
+
+
+def _name(part: Part) -> str:
+    return type(part).__name__.lower()
+
+
+def _author(text: str) -> Author:
+    return None if text == "nobody" else peer_named(text, strangers=True)
+
+
+def _ids(words: Words) -> tuple[str, ...]:
+    found = []
+    while words.left:
+        found.append(words.name("an id"))
+    return tuple(found)
+
+
+def _prune(words: Words) -> Prune:
+    topic = words.name("a topic")
+    said: dict[str, str] = {}
+    while words.left:
+        option = words.bare("`backoff=SECONDS` or `peers=PEERS`")
+        name, equals, value = option.partition("=")
+        if name not in ("backoff", "peers") or not equals or name in said:
+            raise ValueError(f"expected `backoff=SECONDS` and `peers=PEERS` once each, got {option!r}")
+        said[name] = value
+    backoff_s = integer(said["backoff"], "a backoff in seconds", least=0) if "backoff" in said else None
+    return Prune(topic, backoff_s, peers_named(said["peers"], strangers=True) if "peers" in said else ())

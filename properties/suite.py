@@ -1,0 +1,138 @@
+"""The fixed suite: per rule of a protocol a short trace in which dropping it changes what is allowed.
+
+Shipped as package data, numbered by nothing but its names: `properties/suite/PROTOCOL/RULE.case`. The suite
+is found by `quidnunc.properties.suite_search` and is the same on every machine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+from quidnunc.model.errors import SpecError
+from quidnunc.model.machine import machine_of, protocol_named
+from quidnunc.model.rules import Protocol
+from quidnunc.properties.campaign import Campaign, Root
+from quidnunc.properties.cases import Case, events_of, from_finding, parameters_of, parse
+from quidnunc.properties.claims import claim_on
+from quidnunc.properties.explain import Finding, accounts, last_departures
+from quidnunc.properties.play import Simulated, play
+
+SUITE_VERSION = 1
+SEEDS = range(4)
+"""With how many dice a rule's absence must show, so that a case does not rest on one lucky choice."""
+
+
+@lru_cache
+def suite_of(protocol: str) -> tuple[tuple[str, Case], ...]:
+    """(rule, case) of every case of a protocol, by rule. Raises SpecError where the protocol has none."""
+    folder = resources.files("quidnunc.properties").joinpath("suite", protocol)
+    if not folder.is_dir():
+        raise SpecError(f"no suite for {protocol!r}; `make suite` writes it")
+    found = []
+    for entry in sorted(folder.iterdir(), key=lambda e: e.name):
+        if entry.name.endswith(".case"):
+            case = parse(entry.read_text(encoding="utf-8"), path=f"suite/{protocol}/{entry.name}")
+            found.append((entry.name.removesuffix(".case"), case))
+    return tuple(found)
+
+
+def notices(case: Case, protocol: Protocol, dropped: Protocol) -> bool:
+    """Whether the case tells `dropped` from `protocol`, in either direction."""
+    parameters, events = parameters_of(case), events_of(case)
+
+    def departs(subject: Protocol, oracle: Protocol, seed: int) -> bool:
+        return bool(last_departures(play(events, Simulated(subject, parameters, seed), oracle, parameters)))
+
+    return all(departs(dropped, protocol, s) for s in SEEDS) or all(
+        departs(protocol, dropped, s) for s in SEEDS
+    )
+
+
+def unnoticed(name: str) -> Iterator[str]:
+    """Rules of a protocol whose absence no case of its suite notices."""
+    protocol = protocol_named(name)
+    cases = [case for _, case in suite_of(name)]
+    by_rule = dict(suite_of(name))
+    for rule in {r.name: r for _, r in protocol.rules()}.values():
+        dropped = protocol.without_rule(rule.name)
+        own = by_rule.get(rule.name)
+        if own is not None and notices(own, protocol, dropped):
+            continue
+        if not any(notices(case, protocol, dropped) for case in cases):
+            yield rule.name
+
+
+def run_suite(name: str, against: str, opener: Callable[[Any], Any] | None = None) -> Campaign:
+    """Every case of the suite against a router; what departs is explained as in a search.
+
+    Cases whose parameters the router can not be given are left out and named.
+    """
+    from quidnunc.properties.worker import hello_of, opener_of
+
+    protocol = protocol_named(name)
+    opener = opener or opener_of(against)
+    hello = hello_of(against, name)
+    started = time.monotonic()
+    campaign = Campaign(name, against, 0, hello.version, hello.capabilities, hello.fixed, applied=Counter())
+    for rule, case in suite_of(name):
+        parameters = parameters_of(case)
+        if any(getattr(parameters, k) != v for k, v in hello.fixed.items()):
+            parameters = _fixed(parameters, hello.fixed)
+        subject = opener(_config(name, parameters, case.seed))
+        run = play(events_of(case), subject, protocol, parameters)
+        campaign.runs += 1
+        campaign.steps += run.steps
+        campaign.applied.update(run.applied)
+        departures = last_departures(run)
+        if departures:
+            quirks = accounts(run.moments, protocol, parameters)
+            finding = Finding(events_of(case), tuple(run.moments), departures[0], tuple(quirks))
+            _file(campaign, finding, parameters, rule, case)
+    campaign.seconds = time.monotonic() - started
+    return campaign
+
+
+def _fixed(parameters: Any, fixed: Any) -> Any:
+    from attrs import evolve
+
+    return evolve(parameters, **dict(fixed))
+
+
+def _config(name: str, parameters: Any, seed: int) -> Any:
+    from quidnunc.impl.seam import Config
+
+    family = "parameters" if protocol_named(name).family == "pubsub" else "dog"
+    return Config(seed=seed, protocol=name, **{family: parameters})
+
+
+def _file(campaign: Campaign, finding: Finding, parameters: Any, rule: str, case: Case) -> None:
+    protocol = protocol_named(campaign.protocol)
+    quirk = finding.quirks[0] if finding.quirks else None
+    key = (finding.clause, finding.cause)
+    if key in campaign.roots:
+        return
+    claim = claim_on(finding.clause, protocol)
+    says = quirk.says if quirk else f"Departs in the suite's case for the rule {rule}."
+    shown = from_finding(
+        finding,
+        reason=says,
+        claim=claim.id if claim else finding.clause,
+        protocol=campaign.protocol,
+        against=f"{campaign.against} {campaign.version}",
+        parameters=parameters,
+        seed=case.seed,
+        found_by=f"quidnunc check {campaign.protocol} --against {campaign.against} --suite",
+    )
+    kind = quirk.kind if quirk else "unexplained"
+    also = tuple(q.name for q in finding.quirks[1:6])
+    campaign.roots[key] = Root(finding.clause, finding.cause, kind, says, shown, also, None)
+
+
+def started_parameters(name: str) -> Any:
+    """Default parameters of a protocol's family."""
+    return machine_of(protocol_named(name)).parameters()

@@ -1,0 +1,196 @@
+"""From a campaign to verdicts: one per claim, and whether they are as expected."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+
+from attrs import field, frozen
+
+from quidnunc.model.errors import CaseError
+from quidnunc.model.machine import protocol_named
+from quidnunc.properties.campaign import Campaign, Root
+from quidnunc.properties.claims import Claim, VerdictName, claims_of, level_of
+
+SEVERITY: dict[VerdictName, int] = {
+    "not-refuted": 0,
+    "unsupported": 1,
+    "inconclusive": 2,
+    "observed": 3,
+    "deviates": 4,
+    "fails": 5,
+    "broken": 6,
+}
+MAX_EXPECTATIONS_BYTES = 1 << 20
+
+
+@frozen
+class Verdict:
+    """Of one claim: what was found of it, and how often it applied."""
+
+    claim: Claim
+    verdict: VerdictName
+    applied: int
+    reason: str = ""
+    roots: tuple[Root, ...] = ()
+
+    @property
+    def level(self) -> str:
+        return min((level_of(c) for c in self.claim.clauses), key="MSIY".find)
+
+
+def verdict_of_root(root: Root) -> VerdictName:
+    """What one root cause means for its claim."""
+    if root.holds_on_ours is False:
+        return "broken"
+    if root.kind == "reading":
+        return "observed"
+    return {"S": "deviates", "Y": "observed"}.get(level_of(root.clause), "fails")  # type: ignore[return-value]
+
+
+def verdicts_of(campaign: Campaign, pattern: str = "*") -> tuple[Verdict, ...]:
+    """One verdict per claim of the protocol whose id, or one of whose clauses, matches `pattern`."""
+    found = []
+    for claim in claims_of(protocol_named(campaign.protocol)):
+        if not (fnmatch(claim.id, pattern) or any(fnmatch(c, pattern) for c in claim.clauses)):
+            continue
+        found.append(_judge(claim, campaign))
+    return tuple(found)
+
+
+def _judge(claim: Claim, campaign: Campaign) -> Verdict:
+    applied = sum(campaign.applied.get(c, 0) for c in claim.clauses)
+    roots = tuple(r for r in campaign.roots.values() if r.clause in claim.clauses)
+    lacking = claim.needs - campaign.capabilities
+    if roots:
+        worst = max((verdict_of_root(r) for r in roots), key=SEVERITY.__getitem__)
+        return Verdict(claim, worst, applied, "; ".join(r.says for r in roots), roots)
+    if lacking:
+        return Verdict(claim, "unsupported", 0, f"the driver lacks: {', '.join(sorted(lacking))}")
+    if not applied:
+        return Verdict(claim, "inconclusive", 0, f"never applied in {campaign.runs} runs")
+    return Verdict(claim, "not-refuted", applied, f"no counterexample in {campaign.runs} runs")
+
+
+@frozen
+class Expectation:
+    """One line of an expectations file: a root cause that is known, and what is made of it."""
+
+    clause: str
+    cause: str
+    verdict: str
+    reason: str
+    link: str = ""
+    case: str = ""
+    """Path of the case that shows it, relative to the file."""
+
+
+@frozen
+class Compared:
+    """A campaign against an expectations file."""
+
+    met: tuple[Expectation, ...]
+    gone: tuple[Expectation, ...]
+    not_met: tuple[Expectation, ...]
+    unexpected: tuple[Root, ...]
+
+    @property
+    def agrees(self) -> bool:
+        return not self.gone and not self.unexpected
+
+
+_FIELDS = {a.name for a in Expectation.__attrs_attrs__}  # type: ignore[attr-defined]
+
+
+def load_expectations(path: Path) -> tuple[Expectation, ...]:
+    """Read a file. Raises CaseError naming the file, the entry and what was expected."""
+    if path.stat().st_size > MAX_EXPECTATIONS_BYTES:
+        raise CaseError(f"{path}: longer than {MAX_EXPECTATIONS_BYTES} bytes")
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CaseError(f"{path}: not TOML: {error}; `--update-expect` writes one") from None
+    found = []
+    for at, entry in enumerate(table.get("expect", []), 1):
+        unknown = set(entry) - _FIELDS
+        missing = {"clause", "cause", "verdict", "reason"} - set(entry)
+        if unknown or missing:
+            raise CaseError(f"{path}: expect {at}: unknown {sorted(unknown)}, missing {sorted(missing)}")
+        found.append(Expectation(**{k: str(v) for k, v in entry.items()}))
+    return tuple(found)
+
+
+def render_expectations(
+    campaign: Campaign, roots: Iterable[tuple[Root, str]], old: Sequence[Expectation]
+) -> str:
+    """The file for what was found; reasons and links of the old one are kept. `roots` come with case paths."""
+    kept = {(e.clause, e.cause): e for e in old}
+    lines = [
+        f"# What is known of {campaign.against} {campaign.version} against {campaign.protocol}.",
+        "# `quidnunc check ... --expect THIS` fails on anything else, and on what is no longer so.",
+        "",
+    ]
+    for root, case in sorted(roots, key=lambda pair: (pair[0].clause, pair[0].quirk)):
+        known = kept.get((root.clause, root.quirk))
+        values = {
+            "clause": root.clause,
+            "cause": root.quirk,
+            "verdict": verdict_of_root(root),
+            "reason": known.reason if known else root.says,
+            "link": known.link if known else "",
+            "case": case,
+        }
+        lines.append("[[expect]]")
+        lines += [f"{k} = {_quoted(v)}" for k, v in values.items() if v]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'
+
+
+def compare(roots: Sequence[Root], expected: Sequence[Expectation], replayed: dict[str, str]) -> Compared:
+    """What was found against what was expected.
+
+    `replayed`: case path -> outcome (same, different, fixed) for expectations that the search did not meet.
+    """
+    keys = {(r.clause, r.quirk) for r in roots}
+    met, gone, not_met = [], [], []
+    for each in expected:
+        outcome = replayed.get(each.case, "")
+        if (each.clause, each.cause) in keys or outcome == "same":
+            met.append(each)
+        elif outcome:
+            gone.append(each)
+        else:
+            not_met.append(each)
+    known = {(e.clause, e.cause) for e in expected}
+    unexpected = [r for r in roots if (r.clause, r.quirk) not in known]
+    return Compared(tuple(met), tuple(gone), tuple(not_met), tuple(unexpected))
+
+
+@frozen
+class Exit:
+    """An exit code and why (design section 8)."""
+
+    code: int
+    why: str = field(default="")
+
+
+def exit_of(verdicts: Sequence[Verdict], campaign: Campaign, compared: Compared | None, strict: bool) -> Exit:
+    """2 before 1 before 4 before 3; usage (2) is decided before anything runs."""
+    bad = {"fails"} | ({"deviates"} if strict else set())
+    if compared is not None:
+        if not compared.agrees:
+            return Exit(1, f"{len(compared.unexpected)} unexpected, {len(compared.gone)} gone")
+    elif any(v.verdict in bad for v in verdicts):
+        return Exit(1, "claims fail")
+    if campaign.broken or any(v.verdict == "broken" for v in verdicts):
+        return Exit(4, "; ".join(campaign.broken) or "the control of a finding fails on our own router")
+    never = [v.claim.id for v in verdicts if v.verdict == "inconclusive" and v.level == "M"]
+    if never and compared is None:
+        return Exit(3, f"MUST claims never applied: {', '.join(never)}")
+    return Exit(0)
