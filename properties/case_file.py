@@ -1,7 +1,7 @@
 """Cases as text: a reason, front matter, and blocks of input, `----` and output (docs/cases.md).
 
-A case is source, read and written by people and rewritten by the tool: reading what was written gives the same
-case, and writing it again gives the same text.
+A case is source, read and written by people and rewritten by the tool: reading what was written gives the
+same case, and writing it again gives the same text.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ MAX_BODY_LINES = 40
 RULER = "----"
 
 Status: TypeAlias = Literal["open", "fixed", "suite", "observed", "disputed"]
-"""`open`: the router departs. `fixed`: it did. `suite`: part of a fixed suite, to hold. `observed`: shows which
-reading the router has of a silent text. `disputed`: not sure that the kit is right."""
+"""`open`: the router departs. `fixed`: it did, and must not again. `suite`: part of a fixed suite, and must
+hold. `observed`: shows which reading of a silent text the router has. `disputed`: the kit may be wrong."""
 STATUSES: tuple[str, ...] = get_args(Status)
 
 Side: TypeAlias = Literal["both", "model", "router"]
@@ -122,7 +122,7 @@ def parameters_of(case: Case) -> ParameterSet:
 
 
 def router_of(case: Case) -> str:
-    """The router to replay against: the first word of `against`, all of an `exec:` command, `ours` for `any`."""
+    """What to replay against: the first word of `against`, or all of an `exec:` command; `ours` for `any`."""
     name = case.against if case.against.startswith("exec:") else case.against.split()[0]
     return "ours" if name == "any" else name
 

@@ -1,4 +1,4 @@
-"""The front matter of a case: fields as `name: value` lines, and the parameters that differ from the defaults."""
+"""The front matter of a case: its fields as `name: value`, and its parameters as far as not the defaults."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def parameters_text(parameters: ParameterSet) -> str:
 
 
 def parameters_read(text: str, protocol: str) -> ParameterSet:
-    """The parameters of a router of `protocol`. Raises ValueError, SpecError where there is no such protocol."""
+    """The parameters of a router of `protocol`. Raises ValueError, and SpecError for an unknown protocol."""
     kind: type[ParameterSet] = machine_of(protocol_named(protocol)).parameters().__class__
     hints = get_type_hints(kind)
     given: dict[str, Any] = {}

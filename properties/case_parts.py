@@ -15,6 +15,7 @@ from attrs import field, frozen, mutable
 
 from quidnunc.model.rpc import (
     ROUTER,
+    UNSAID,
     Flaw,
     Graft,
     HaveTx,
@@ -165,7 +166,7 @@ class Mentions:
             case IWant(ids) | IDontWant(ids):
                 return " ".join((_name(part), *map(word, ids)))
             case Prune(topic, backoff_s, peers):
-                backoff = "" if backoff_s is None else f" backoff={backoff_s}"
+                backoff = "" if backoff_s is None else f" backoff={_backoff_text(backoff_s)}"
                 return f"prune {word(topic)}{backoff}" + (f" peers={peers_text(peers)}" if peers else "")
             case ResetRoute():
                 return "resetroute"
@@ -220,6 +221,14 @@ def _ids(words: Words) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _backoff_text(backoff_s: int) -> str:
+    return "any" if backoff_s == UNSAID else str(backoff_s)
+
+
+def _backoff(text: str) -> int:
+    return UNSAID if text == "any" else integer(text, "a backoff in seconds", least=0)
+
+
 def _prune(words: Words) -> Prune:
     topic = words.name("a topic")
     said: dict[str, str] = {}
@@ -229,5 +238,5 @@ def _prune(words: Words) -> Prune:
         if name not in ("backoff", "peers") or not equals or name in said:
             raise ValueError(f"expected `backoff=SECONDS` and `peers=PEERS` once each, got {option!r}")
         said[name] = value
-    backoff_s = integer(said["backoff"], "a backoff in seconds", least=0) if "backoff" in said else None
+    backoff_s = _backoff(said["backoff"]) if "backoff" in said else None
     return Prune(topic, backoff_s, peers_named(said["peers"], strangers=True) if "peers" in said else ())

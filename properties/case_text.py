@@ -56,7 +56,10 @@ from quidnunc.properties.case_words import (
 )
 
 JUDGEMENTS: tuple[str, ...] = get_args(Judgement)
-EVENT_NAMES = "connect, disconnect, stall, resume, join, leave, publish, verdict, score, advance, submit, commit, adjust"
+EVENT_NAMES = (
+    "connect, disconnect, stall, resume, join, leave, publish, verdict, score, advance, submit, commit, "
+    "adjust"
+)
 OUTPUT_NAMES = "deliver, dial, close, crash"
 
 _FROM = re.compile(r'([^\s:;"]+):(?:\s+(.*))?')

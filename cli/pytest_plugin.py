@@ -1,0 +1,100 @@
+"""pytest collects `.case` files: each one is replayed and judged by its status.
+
+An open case is a strict expected failure: it is reported as xfailed while it departs as recorded, and fails as
+soon as it does not, so that a repair turns the run red until the status is updated. A case that is fixed, or
+of the suite, must hold. Loaded in every pytest run of whoever has the kit installed, so nothing of the kit is
+imported before there is a case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from quidnunc.impl.seam import Config
+    from quidnunc.properties.cases import Replayed
+    from quidnunc.properties.play import Wire
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.getgroup("quidnunc").addoption(
+        "--quidnunc-against",
+        metavar="ROUTER",
+        default="",
+        help="replay every .case against this router instead of the one that it names (`quidnunc routers`)",
+    )
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.File | None:
+    if file_path.suffix != ".case":
+        return None
+    found: pytest.File = CaseFile.from_parent(parent, path=file_path)
+    return found
+
+
+class CaseFile(pytest.File):
+    """One `.case` file. It is read when its item runs, so that a bad file is one failure of its own."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        yield CaseItem.from_parent(self, name="case")
+
+
+class CaseItem(pytest.Item):
+    """The replay of one case."""
+
+    def runtest(self) -> None:
+        from quidnunc.impl.seam import AdapterError
+        from quidnunc.model.errors import CaseError, SpecError
+        from quidnunc.properties.cases import load, replay, router_of
+
+        try:
+            case = load(self.path)
+            router = self.config.getoption("--quidnunc-against") or router_of(case)
+            replayed = replay(case, opener_of(router))
+        except (CaseError, SpecError) as error:
+            pytest.fail(str(error), pytrace=False)
+        except AdapterError as error:
+            pytest.fail(f"{self.path}: the driver of {router} broke: {error}", pytrace=False)
+        judge(replayed, router)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, f"case {self.path.name}"
+
+
+def opener_of(router: str) -> Callable[[Config], Wire]:
+    """Configuration -> `router` as a subject. Opening it skips the test where the router is not there."""
+    from quidnunc.impl.routers import open_router
+    from quidnunc.properties.play import Wire
+
+    return lambda config: Wire(open_router(router, config), config)
+
+
+def judge(replayed: Replayed, router: str) -> None:
+    """Pass, xfail or fail the running test by what the status of the case expects."""
+    case = replayed.case
+    if replayed.outcome == "holds" or (replayed.outcome == "same" and case.status == "observed"):
+        return
+    if replayed.outcome == "same":
+        # Under --runxfail this returns, and an open case is a failure like any other.
+        pytest.xfail(f"{case.status}: {replayed.reason}")
+    lines = [f"{case.path}: {case.reason}", f"against {router}: {replayed.reason}"]
+    if replayed.divergence:
+        lines += ["", replayed.divergence]
+    pytest.fail("\n".join([*lines, "", f"{advice(replayed, router)}"]), pytrace=False)
+
+
+def advice(replayed: Replayed, router: str) -> str:
+    """What to do about an outcome that the status of the case does not expect."""
+    command = f"quidnunc replay {replayed.case.path} --against {router}"
+    match replayed.outcome:
+        case "fixed":
+            return f"The router departs no more: update its status to fixed, and see `{command}`."
+        case "different":
+            return f"Another failure than the recorded one: see `{command}`, and --rewrite if it is right."
+        case "inconclusive":
+            return f"The case told nothing: mend its events, and see `{command}`."
+    return f"See `{command}`."
