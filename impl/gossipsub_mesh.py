@@ -172,7 +172,10 @@ class Mesh:
         """Below D_low, up to D."""
         degree = len(self.of[topic])
         if degree < self.core.parameters.d_low:
-            self._graft(topic, self.core.some(self.eligible(topic), self.core.parameters.d - degree))
+            self._graft(topic, self.core.some(self.eligible(topic), self.wanted() - degree))
+
+    def wanted(self) -> int:
+        return self.core.parameters.d
 
     def cut(self, topic: str) -> None:
         """Above D_high, down to D."""
@@ -219,8 +222,11 @@ class Mesh:
             return
         median = self.median([self.core.score(p) for p in members])
         if median < parameters.opportunistic_graft_threshold:
-            better = {p for p in self.eligible(topic) if self.core.score(p) > median}
+            better = {p for p in self.eligible(topic) if self.is_better(self.core.score(p), median)}
             self._graft(topic, self.core.some(better, parameters.opportunistic_graft_peers))
+
+    def is_better(self, score: int, median: float) -> bool:
+        return score > median
 
     def median(self, scores: list[int]) -> float:
         """The text does not say which of the two in the middle: their mean."""
