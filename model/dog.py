@@ -109,32 +109,35 @@ def _perhaps_answered(n: Node, t: From[Tx], otherwise: bool | None, choose: Choo
 @rule("dog/havetx.no-sender")
 def no_sender(n: Node, h: From[HaveTx], choose: Choose) -> Step[Node] | None:
     """For what is unknown, gone from the pool, or from a user, there is no route to disable."""
-    return Step(n) if not n.senders(h.part.id) else None
+    return Step(n) if n.first_sender(h.part.id) is None else None
 
 
 @rule("dog/havetx.first-sender-gone")
 def first_sender_gone(n: Node, h: From[HaveTx], choose: Choose) -> Step[Node] | None:
     """A route is between peers. As written, the specification adds one from a peer that it has lost."""
-    return Step(n) if n.senders(h.part.id)[0] not in n.peers else None
+    return Step(n) if n.first_sender(h.part.id) not in n.peers else None
 
 
 @rule("dog/havetx.one-route")
 def disabled_already(n: Node, h: From[HaveTx], choose: Choose) -> Step[Node] | None:
     """The same HaveTx again disables no further one."""
-    return Step(n) if n.disabled_to(h.peer).holds(n.senders(h.part.id)[0]) else None
+    first = n.first_sender(h.part.id)
+    return Step(n) if first is not None and n.disabled_to(h.peer).holds(first) else None
 
 
 @rule("dog/havetx.first-sender")
-def disable_first(n: Node, h: From[HaveTx], choose: Choose) -> Step[Node]:
+def disable_first(n: Node, h: From[HaveTx], choose: Choose) -> Step[Node] | None:
     """From the first sender of the transaction to the one who said HaveTx."""
-    sources = with_source(n.disabled_to(h.peer), n.senders(h.part.id)[0])
-    return Step(n.with_disabled_to(h.peer, sources))
+    first = n.first_sender(h.part.id)
+    if first is None:
+        return None
+    return Step(n.with_disabled_to(h.peer, with_source(n.disabled_to(h.peer), first)))
 
 
 @rule("dog/havetx.self-route")
 def from_first_sender(n: Node, h: From[HaveTx], choose: Choose) -> Step[Node] | None:
     """A reading: a route is between two peers, so that this disables none."""
-    return Step(n) if n.senders(h.part.id)[0] == h.peer else None
+    return Step(n) if n.first_sender(h.part.id) == h.peer else None
 
 
 @rule("dog/reset.none")
@@ -155,14 +158,16 @@ def enable_one(n: Node, q: From[ResetRoute], choose: Choose) -> Step[Node]:
 @rule("dog/route.filter")
 def cut_off(n: Node, tx: str, peer: Peer) -> bool | None:
     """The route from the first sender is disabled; without senders, as from a user, there is no route."""
-    senders = n.senders(tx)
-    return n.disabled_to(peer).holds(senders[0]) if senders else False
+    first = n.first_sender(tx)
+    return n.disabled_to(peer).holds(first) if first is not None else False
 
 
 @rule("dog/route.filter")
 def learn_route(n: Node, s: Shown, choose: Choose) -> Step[Node] | None:
     """What was sent, or withheld, tells which routes are enabled."""
-    source = n.senders(s.tx)[0]
+    source = n.first_sender(s.tx)
+    if source is None:
+        return None
     for peer in s.free:
         learn = shown_enabled if peer in s.sent else shown_disabled
         n = n.with_disabled_to(peer, learn(n.disabled_to(peer), source))

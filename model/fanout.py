@@ -17,9 +17,9 @@ def fanout_speakers(r: Router, topic: str) -> frozenset[Peer]:
 
 
 @rule("gs1.1/explicit.no-mesh")
-def explicit_beside_fanout(r: Router, topic: str, peer: Peer) -> bool:
-    """Explicit peers get every message anyway, so that they are not among the D."""
-    return r.is_explicit(peer)
+def explicit_beside_fanout(r: Router, topic: str, peer: Peer) -> bool | None:
+    """Explicit peers get every message anyway; whether they are among the D is not said."""
+    return None if r.is_explicit(peer) else False
 
 
 @rule("gs1.1/threshold.publish")

@@ -124,8 +124,9 @@ def in_mesh_or_fanout(r: Router, topic: str, peer: Peer) -> bool | None:
 
 
 @rule("gs1.1/explicit.no-gossip")
-def explicit_has_it(r: Router, topic: str, peer: Peer) -> bool:
-    return r.is_explicit(peer)
+def explicit_has_it(r: Router, topic: str, peer: Peer) -> bool | None:
+    """Explicit peers get the messages themselves; that they get no gossip is practice, not text."""
+    return None if r.is_explicit(peer) else False
 
 
 @rule("gs1.1/threshold.gossip")

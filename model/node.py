@@ -69,6 +69,9 @@ class Node:
         """Those of a transaction in the pool, the first one first; none for one from a user, or unknown."""
         return self.pool.get(tx, ())
 
+    def first_sender(self, tx: str) -> Peer | None:
+        return next(iter(self.senders(tx)), None)
+
     def disabled_to(self, target: Peer) -> PartialSet:
         return self.routes.get(target, PartialSet())
 

@@ -8,6 +8,7 @@ built, a difference to the specification.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias, cast
 
@@ -16,12 +17,12 @@ from attrs import evolve, field, frozen
 from quidnunc.model import gossip, mesh, messages
 from quidnunc.model.choices import Choose, PartialSet
 from quidnunc.model.errors import SpecError
-from quidnunc.model.events import Sent
-from quidnunc.model.permits import Permit, Step
+from quidnunc.model.events import Output, Sent
+from quidnunc.model.permits import Step
 from quidnunc.model.readings import READINGS
 from quidnunc.model.router import BACKOFF_SWEEP_HEARTBEATS, Fanout, From, Router, Waiting
 from quidnunc.model.rpc import Graft, IHave, IWant, Message, Peer, Prune
-from quidnunc.model.rules import Protocol, Rule, Targets, Without, Wrapped, rule
+from quidnunc.model.rules import Protocol, Rule, Targets, Without, rule
 from quidnunc.model.step import run
 
 QuirkKind: TypeAlias = Literal["reading", "dropped", "replaced"]
@@ -97,20 +98,36 @@ def cut_at_d_high(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     return mesh.each_topic(r, cut)
 
 
-def leak_to_grafted(step: Step[object]) -> Step[object]:
-    """The control lists of the heartbeat are shared: who is grafted is also told what was meant for others.
+def without_leaks(heartbeat: bool, outputs: tuple[Output, ...]) -> tuple[Output, ...]:
+    """A heartbeat whose control lists are shared: each grafted peer is told all that those before it were.
 
-    Whom a router is seen to graft by leak alone is not in its mesh.
+    Sorted by length, each peer's own part is what its list adds to the one before; where the lists do not
+    grow in that way, nothing is read into them.
     """
-    sent = [p.output for p in step.permits if isinstance(p.output, Sent)]
-    grafted = sorted({o.peer for o in sent if isinstance(o.part, Graft)})
-    leaks = [
-        Permit(Sent(peer, o.part), False, "gs1.0/join.graft-each", "now")
-        for peer in grafted
-        for o in sent
-        if isinstance(o.part, Graft | Prune | IHave)
-    ]
-    return Step(step.router, (*step.permits, *leaks))
+    control: dict[Peer, Counter[Output]] = {}
+    for o in outputs:
+        if isinstance(o, Sent) and isinstance(o.part, Graft | Prune | IHave):
+            control.setdefault(o.peer, Counter())[Sent(0, o.part)] += 1
+    grafted = [p for p, parts in control.items() if any(isinstance(o.part, Graft) for o in parts)]  # type: ignore[union-attr]
+    if not heartbeat or len(grafted) < 2:
+        return outputs
+    chain = sorted(grafted, key=lambda p: (control[p].total(), p))
+    own: dict[Peer, Counter[Output]] = {}
+    before: Counter[Output] = Counter()
+    for peer in chain:
+        if before - control[peer]:
+            return outputs
+        own[peer] = control[peer] - before
+        before = control[peer]
+    kept = []
+    for o in outputs:
+        if isinstance(o, Sent) and o.peer in own and isinstance(o.part, Graft | Prune | IHave):
+            left = own[o.peer]
+            if not left[Sent(0, o.part)]:
+                continue
+            left[Sent(0, o.part)] -= 1
+        kept.append(o)
+    return tuple(kept)
 
 
 # -- replaced rules: messages -------------------------------------------------------------------------------
@@ -148,6 +165,21 @@ def relay_where_announced(r: Router, m: From[Message]) -> Targets:
         return Targets(frozenset(), messages.connected_explicit(r))
     base = messages.mesh_floodsub_and_explicit.apply(r, m)
     return base if isinstance(base, Targets) else Targets()
+
+
+@rule("gs1.0/publish.mesh")
+def publish_where_announced(r: Router, m: Message, choose: Choose) -> Step[Router] | None:
+    """The same for own messages."""
+    if m.topic not in r.topics or r.members(m.topic):
+        return cast("Step[Router] | None", messages.publish_to_mesh.step(r, m, choose))
+    return Step(r)
+
+
+@rule("gs1.1/threshold.publish")
+def application_from_1_1(r: Router, peer: Peer) -> int:
+    """Only peers that speak v1.1 or later are scored."""
+    neighbour = r.peers.get(peer)
+    return r.scores.get(peer, 0) if neighbour is not None and neighbour.knows_backoff else 0
 
 
 @rule("gs1.0/publish.fanout")
@@ -236,7 +268,7 @@ REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
         "control-lists-shared",
         "gs1.0/join.graft-each",
         "The heartbeat's control lists are shared between peers: one is told what was meant for another.",
-        lambda p: evolve(p, handlers={**p.handlers, "heartbeat": Wrapped(p["heartbeat"], leak_to_grafted)}),
+        lambda p: evolve(p, lens=without_leaks),
     ),
     (
         "seen-after-validation",
@@ -251,7 +283,17 @@ REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
         "relay-needs-a-subscriber",
         "gs1.0/relay.mesh",
         "Nothing is relayed to the mesh of a topic that no peer has announced.",
-        lambda p: p.with_rule("mesh_floodsub_and_explicit", relay_where_announced),
+        lambda p: _all(
+            p,
+            ("mesh_floodsub_and_explicit", relay_where_announced),
+            ("publish_to_mesh", publish_where_announced),
+        ),
+    ),
+    (
+        "older-peers-unscored",
+        "gs1.1/threshold.publish",
+        "Only peers that speak v1.1 or later are scored, so that no threshold holds for others.",
+        lambda p: p.with_rule("application", application_from_1_1),
     ),
     (
         "fanout-filled-at-publish",
@@ -305,8 +347,32 @@ def quirks_of(protocol: Protocol) -> tuple[Quirk, ...]:
     """Every one-edit change by which a departure from `protocol` can be explained, the smallest first."""
     found = [Quirk(x.name, "reading", x.clause, x.says, x.edit) for x in READINGS.values()]
     found += [Quirk(name, "replaced", clause, says, edit) for name, clause, says, edit in REPLACED]
-    found += [_dropped(each) for each in _distinct(r for _, r in protocol.rules())]
+    named = _distinct(r for _, r in protocol.rules())
+    found += [_dropped(each) for each in named if each.name not in NO_CAUSE]
     return tuple(q for q in found if _fits(q, protocol))
+
+
+NO_CAUSE = frozenset(
+    {
+        "take",
+        "read_subscriptions",
+        "read_messages",
+        "read_ihaves",
+        "read_iwants",
+        "read_grafts",
+        "read_prunes",
+        "read_idontwants",
+        "remember_own",
+        "send_own",
+        "accept_message",
+        "application",
+        "explicit_peers",
+        "cache",
+        "deliver",
+        "forward",
+    }
+)
+"""Rules without which a router does nothing of a whole kind: dropped, they would account for too much."""
 
 
 def _dropped(each: Rule) -> Quirk:

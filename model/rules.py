@@ -14,6 +14,7 @@ from typing import TypeAlias, TypeVar, cast
 from attrs import evolve, field, frozen
 
 from quidnunc.model.errors import SpecError
+from quidnunc.model.events import Output
 from quidnunc.model.permits import Step
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -150,25 +151,7 @@ class Without:
         return Targets(frozenset(must), frozenset(may - must))
 
 
-@frozen(eq=False)
-class Wrapped:
-    """A handler with something done to its steps. No protocol has one: quirks do, where a departure is not in
-    any one rule."""
-
-    inner: Combined
-    after: Callable[[Step[object]], Step[object]]
-    kind = "wrapped"
-
-    @property
-    def rules(self) -> tuple[Rule, ...]:
-        return self.inner.rules
-
-    def __call__(self, r: object, what: object, choose: Witness) -> Step[object] | None:
-        step = self.inner(r, what, choose)
-        return self.after(step) if isinstance(step, Step) else None
-
-
-Combined: TypeAlias = First | Phases | Total | Without | Wrapped
+Combined: TypeAlias = First | Phases | Total | Without
 
 
 def first(*rules: Rule) -> First:
@@ -195,6 +178,9 @@ class Protocol:
     handlers: Mapping[str, Combined]
     features: frozenset[str] = field(factory=frozenset)
     """Named switches of reading (a profile) that are on."""
+    lens: Callable[[bool, tuple[Output, ...]], tuple[Output, ...]] | None = None
+    """How a quirk reads the outputs of a step (at a heartbeat or not), where what was meant can be told from
+    what was sent. No specification has one."""
     family: str = "pubsub"
     """Which machine runs it (`quidnunc.model.machine`): pubsub or mempool."""
 
@@ -255,8 +241,6 @@ def _edit(combined: Combined, name: str, change: Callable[[Rule], tuple[Rule, ..
             changed = change(base)
             return Without(changed[-1] if changed else nobody, combined.exclusions)
         return Without(base, _flat(combined.exclusions, name, change))
-    if isinstance(combined, Wrapped):
-        return evolve(combined, inner=_edit(combined.inner, name, change))
     return type(combined)(_flat(combined.rules, name, change))
 
 

@@ -69,6 +69,8 @@ class Oracle:
 
     def judge(self, event: Event, outputs: Sequence[Output]) -> Judged:
         """Take one step of the model along `outputs`. Keeps the split of a choice that agrees best."""
+        if self.protocol.lens is not None:
+            outputs = self.protocol.lens(isinstance(event, Advance), tuple(outputs))
         seen = frozenset(key(o) for o in outputs)
         best: tuple[int, Any, tuple[Permit, ...], Judged] | None = None
         split = 0

@@ -44,7 +44,6 @@ from quidnunc.model.events import (
 )
 from quidnunc.model.machine import machine_of
 from quidnunc.model.rpc import (
-    ROUTER,
     UNSAID,
     IDontWant,
     IHave,
@@ -226,6 +225,7 @@ class Play:
     applied: Counter[str] = field(factory=Counter)
     steps: int = 0
     blurred: bool = False
+    own: set[str] = field(factory=set)
     shown: set[str] = field(factory=set)
     """Ids of own messages that some peer has been told; nobody can name another one before."""
 
@@ -247,11 +247,12 @@ class Play:
     def _names_what_nobody_knows(self, event: Event) -> bool:
         if not isinstance(event, Receive):
             return False
-        cached = getattr(self.oracle.state, "cached", {})
         named = [i for p in event.parts if isinstance(p, IHave | IWant | IDontWant) for i in p.ids]
-        return any(i in cached and cached[i].author == ROUTER and i not in self.shown for i in named)
+        return any(i in self.own and i not in self.shown for i in named)
 
     def _step(self, event: Event) -> tuple[Departure, ...]:
+        if isinstance(event, Publish):
+            self.own.add(event.message.id)
         outputs = self.subject.do(event)
         judged = self.oracle.judge(event, outputs)
         self.moments.append(Moment(event, outputs, judged))
