@@ -1,0 +1,350 @@
+"""What the installed release of py-libp2p is and takes: looked up by name and by signature, never by version.
+
+Also the table of its additions to the protocol, and how each is switched off.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.metadata
+import importlib.util
+import inspect
+import logging
+import os
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from attrs import field, frozen
+
+from quidnunc.impl import keys
+from quidnunc.impl.py_libp2p_host import Host, Kit
+from quidnunc.impl.py_libp2p_loop import substitute
+from quidnunc.impl.seam import AdapterError
+from quidnunc.model.events import FLOODSUB, MESHSUB_1_0, MESHSUB_1_1, MESHSUB_1_2
+from quidnunc.model.parameters import Parameters
+from quidnunc.model.rpc import ROUTER
+
+MESHSUB_1_3 = "/meshsub/1.3.0"
+
+VALIDATION_TIMEOUT_S = 3600
+"""Of an asynchronous validator, where the release has one: verdicts are the harness's to time."""
+
+VALIDATORS_MAX = 100_000
+"""Messages that may wait for a verdict at a time; the default of ten would deadlock a harness."""
+
+_SPOKEN = (
+    # (protocol of the kit, protocol of the stream, the constant that a release which speaks it has)
+    ("gossipsub-1.0", MESHSUB_1_0, "PROTOCOL_ID"),
+    ("gossipsub-1.1", MESHSUB_1_1, "PROTOCOL_ID_V11"),
+    ("gossipsub-1.2-draft", MESHSUB_1_2, "PROTOCOL_ID_V12"),
+    ("gossipsub-1.2", MESHSUB_1_2, "PROTOCOL_ID_V12"),
+    ("gossipsub-1.3", MESHSUB_1_3, "PROTOCOL_ID_V13"),
+)
+
+
+@frozen(kw_only=True)
+class Extra:
+    """One addition of the router to the protocol, and what switches it off."""
+
+    name: str
+    argument: str = ""
+    """A boolean argument of the constructor."""
+    methods: Mapping[str, object] = field(factory=dict)
+    """Methods of the router to replace, each by one that does nothing but answer this.
+
+    Synchronous or not as the original is; a method that the release lacks is left alone.
+    """
+    otherwise: Mapping[str, object] = field(factory=dict)
+    """Methods to replace instead, in releases that have none of `methods`."""
+
+
+EXTRAS = (
+    Extra(name="adaptive gossip", argument="adaptive_gossip_enabled"),
+    Extra(name="spam protection", argument="spam_protection_enabled"),
+    Extra(name="eclipse protection", argument="eclipse_protection_enabled"),
+    # By (author, seqno), whatever the message id is; without an author all messages are one to it.
+    Extra(name="equivocation check", methods={"_check_equivocation": True}),
+    # Each heartbeat, by a scorer that is not the specification's. Before 0.6 it is part of the mesh heartbeat
+    # itself and asks nobody but `supports_scoring`, which nothing else asks there.
+    Extra(
+        name="opportunistic grafting at each heartbeat",
+        methods={"_perform_opportunistic_grafting": 0},
+        otherwise={"supports_scoring": False},
+    ),
+    Extra(name="replacing mesh members by score", methods={"_maintain_mesh_quality": None}),
+    Extra(name="replay of the message cache to subscribers", methods={"send_recent_messages": None}),
+    Extra(name="GRAFT upon a peer's subscription", methods={"on_peer_subscribed": None}),
+    # Messages are still queued (100 a peer, 30 s) and no more sent late: later subscribers are no recipients.
+    Extra(name="late sending to peers not yet subscribed", methods={"flush_pending_messages": None}),
+    # Ten IHAVE or IWANT a second is its own rule; the specification bounds them by heartbeat and by message.
+    Extra(name="IHAVE limit a second", methods={"_check_ihave_rate_limit": True}),
+    Extra(name="IWANT limit a second", methods={"_check_iwant_rate_limit": True}),
+    # It answers GRAFT within ten seconds of a PRUNE ahead of the backoff that the specification has.
+    Extra(name="GRAFT flood check", methods={"_check_graft_flood_protection": True}),
+)
+
+
+@frozen(eq=False)
+class Release:
+    """The installed py-libp2p."""
+
+    version: str
+    kit: Kit
+    pubsub: Any
+    gossipsub: Any
+    floodsub: Any
+    service: Callable[[Any], Any]
+    """`background_trio_service`, from where this release keeps it."""
+
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """The protocols of the kit that this release says it speaks."""
+        spoken = tuple(name for name, _, constant in _SPOKEN if hasattr(self.gossipsub, constant))
+        return ("floodsub", *spoken)
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether an application-specific score can be given."""
+        return "app_specific_score_fn" in self._score_arguments()
+
+    def _score_arguments(self) -> frozenset[str]:
+        parameters = getattr(self.gossipsub, "ScoreParams", None)
+        return _arguments(parameters) if parameters else frozenset()
+
+    def streams(self, protocol: str) -> tuple[str, ...]:
+        """What a router of this protocol offers its peers, the best first. Raises AdapterError."""
+        if protocol not in self.protocols:
+            spoken = ", ".join(self.protocols)
+            raise AdapterError(
+                f"py-libp2p {self.version} does not speak {protocol!r}: choose one of {spoken}"
+            )
+        if protocol == "floodsub":
+            return (FLOODSUB,)
+        offered: list[str] = []
+        for name, stream, _ in _SPOKEN:
+            if stream not in offered:
+                offered.append(stream)
+            if name == protocol:
+                break
+        return (*reversed(offered), FLOODSUB)
+
+    def router(
+        self, host: Host, protocol: str, parameters: Parameters, score: Callable[[Any], float], extras: bool
+    ) -> Any:
+        """A GossipSub or FloodSub of these parameters, with its extras as asked."""
+        streams = list(self.streams(protocol))
+        if protocol == "floodsub":
+            return self.floodsub.FloodSub(streams)
+        wanted = _router_arguments(host, parameters) | {"protocols": streams}
+        if not extras:
+            wanted |= {extra.argument: False for extra in EXTRAS if extra.argument}
+        if self.has_scores:
+            wanted["score_params"] = self._scores(parameters, score)
+        router = self.gossipsub.GossipSub(**_known(self.gossipsub.GossipSub, wanted))
+        if not extras:
+            for extra in EXTRAS:
+                _switch_off(router, extra)
+        return router
+
+    def _scores(self, parameters: Parameters, score: Callable[[Any], float]) -> Any:
+        # Of the components only the application's has a weight: the kit dictates the score, as P5 does.
+        wanted = {
+            "publish_threshold": float(parameters.publish_threshold),
+            "gossip_threshold": float(parameters.gossip_threshold),
+            "graylist_threshold": float(parameters.graylist_threshold),
+            "accept_px_threshold": 0.0,
+            "p6_appl_slack_weight": 1.0,
+            "app_specific_score_fn": score,
+        }
+        known = self._score_arguments()
+        return self.gossipsub.ScoreParams(**{k: v for k, v in wanted.items() if k in known})
+
+    def attached(self, host: Host, router: Any, parameters: Parameters) -> Any:
+        """The Pubsub around `router`."""
+        # The signed record of the router numbers itself by a clock that is the whole process's; each driver
+        # starts that clock anew, or a second run would differ from the first.
+        record: Any = importlib.import_module("libp2p.peer.peer_record") if _has_records() else None
+        if record is not None and hasattr(record, "_last_timestamp"):
+            record._last_timestamp = 0
+        wanted = {
+            "seen_ttl": _whole(parameters.seen_ttl_ms),
+            "strict_signing": parameters.signature_policy == "StrictSign",
+            "msg_id_constructor": MESSAGE_IDS[parameters.message_id],
+            "max_concurrent_validator_count": VALIDATORS_MAX,
+            "validation_timeout": float(VALIDATION_TIMEOUT_S),
+        }
+        return self.pubsub.Pubsub(host, router, **_known(self.pubsub.Pubsub, wanted))
+
+
+def _origin_id(message: Any) -> bytes:
+    return bytes(message.from_id) + bytes(message.seqno)
+
+
+def _content_id(message: Any) -> bytes:
+    return hashlib.sha256(message.data).digest()
+
+
+MESSAGE_IDS: Mapping[str, Callable[[Any], bytes]] = {"origin": _origin_id, "content": _content_id}
+
+
+def _router_arguments(host: Host, parameters: Parameters) -> dict[str, object]:
+    """Arguments of GossipSub. Those of the specification that it lacks: D_score, D_out, D_lazy (always 6),
+
+    gossip_factor (always 0.25), flood publish, and the limits on IHAVE and IWANT.
+    """
+    return {
+        "degree": parameters.d,
+        "degree_low": parameters.d_low,
+        "degree_high": parameters.d_high,
+        "direct_peers": [host.info_of(peer) for peer in sorted(parameters.explicit_peers)],
+        "time_to_live": _whole(parameters.fanout_ttl_ms),
+        "gossip_window": parameters.mcache_gossip,
+        "gossip_history": parameters.mcache_len,
+        "heartbeat_initial_delay": _whole(parameters.heartbeat_delay_ms),
+        "heartbeat_interval": _whole(parameters.heartbeat_interval_ms),
+        "prune_back_off": parameters.prune_backoff_s,
+        "unsubscribe_back_off": parameters.unsubscribe_backoff_s,
+        "max_idontwant_messages": parameters.max_idontwant_messages,
+    }
+
+
+def _whole(ms: int) -> float:
+    """In seconds; an int where it is one, since the router's own default is."""
+    return ms // 1000 if ms % 1000 == 0 else ms / 1000
+
+
+def _known(constructor: Any, wanted: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in wanted.items() if name in _arguments(constructor)}
+
+
+@lru_cache(maxsize=16)
+def _arguments(constructor: Any) -> frozenset[str]:
+    return frozenset(inspect.signature(constructor).parameters)
+
+
+def _switch_off(router: Any, extra: Extra) -> None:
+    present = {name: answer for name, answer in extra.methods.items() if hasattr(router, name)}
+    for name, answer in (present or extra.otherwise).items():
+        original = getattr(router, name, None)
+        if original is not None:
+            setattr(router, name, _answering(answer, inspect.iscoroutinefunction(original)))
+
+
+def _answering(answer: object, is_async: bool) -> Callable[..., object]:
+    async def later(*_: object, **__: object) -> object:
+        return answer
+
+    def now(*_: object, **__: object) -> object:
+        return answer
+
+    return later if is_async else now
+
+
+def switched_off(router: Any) -> list[str]:
+    """Which extras of the table this router object has, and has off."""
+    names = []
+    for extra in EXTRAS:
+        replaced = any(name in vars(router) for name in (*extra.methods, *extra.otherwise))
+        if replaced or (extra.argument and getattr(router, extra.argument, None) is False):
+            names.append(extra.name)
+    return names
+
+
+def _has_records() -> bool:
+    return importlib.util.find_spec("libp2p.peer.peer_record") is not None
+
+
+def reason_unavailable() -> str:
+    """Why py-libp2p cannot be driven here, and what to do; empty where it can."""
+    if importlib.util.find_spec("libp2p") is None:
+        return "the package libp2p is not installed: pip install 'quidnunc[py-libp2p]'"
+    try:
+        installed()
+    except AdapterError as error:
+        return str(error)
+    return ""
+
+
+def installed_version() -> str:
+    try:
+        return importlib.metadata.version("libp2p")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+@lru_cache(maxsize=1)
+def installed() -> Release:
+    """The release in this environment. Raises AdapterError where it is absent, broken or too old."""
+    version = installed_version() or "(unknown version)"
+    try:
+        release = _load(version)
+    except ImportError as error:
+        raise AdapterError(
+            f"py-libp2p {version} cannot be imported ({error}): install it with what it needs, "
+            "pip install 'quidnunc[py-libp2p]'"
+        ) from error
+    except AttributeError as error:
+        raise AdapterError(
+            f"py-libp2p {version} is too old for the driver ({error}): install 0.2.9 or later"
+        ) from error
+    substitute(("libp2p.pubsub", "libp2p.peer.", "libp2p.tools.timed_cache"))
+    if not os.environ.get("LIBP2P_DEBUG"):
+        # It warns of every malformed message it is sent, which is what it is here for.
+        for name in ("libp2p", "async_service"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    return release
+
+
+@frozen(eq=False)
+class _SigningKey:
+    """The router's Ed25519 key for releases whose own sign nothing that verifies (before 0.5)."""
+
+    public_key: Any
+
+    def sign(self, data: bytes) -> bytes:
+        return keys.sign(ROUTER, data)
+
+    def get_public_key(self) -> Any:
+        return self.public_key
+
+    def get_type(self) -> Any:
+        return self.public_key.get_type()
+
+
+def _router_key(ed25519: Any) -> Any:
+    """The private key of peer 0: the release's own where that is the key its seed stands for."""
+    own = ed25519.create_new_key_pair(ROUTER.to_bytes(4, "little") + bytes(28)).private_key
+    public = keys.public_key(ROUTER)[-32:]
+    if own.get_public_key().to_bytes() == public:
+        return own
+    return _SigningKey(ed25519.Ed25519PublicKey.from_bytes(public))
+
+
+def _load(version: str) -> Release:
+    def of(module: str, name: str) -> Any:
+        return getattr(importlib.import_module(module), name)
+
+    service = "libp2p.tools.anyio_service"
+    if importlib.util.find_spec(service) is None:
+        service = "libp2p.tools.async_service"
+    kit = Kit(
+        trio=importlib.import_module("trio"),
+        private_key=_router_key(importlib.import_module("libp2p.crypto.ed25519")),
+        peer_id=of("libp2p.peer.id", "ID"),
+        peer_info=of("libp2p.peer.peerinfo", "PeerInfo"),
+        address=of("multiaddr", "Multiaddr"),
+        peer_store=of("libp2p.peer.peerstore", "PeerStore"),
+        end_of_stream=of("libp2p.network.stream.exceptions", "StreamEOF"),
+        stream_closed=of("libp2p.network.stream.exceptions", "StreamClosed"),
+        cannot_connect=of("libp2p.network.exceptions", "SwarmException"),
+    )
+    return Release(
+        version=version,
+        kit=kit,
+        pubsub=importlib.import_module("libp2p.pubsub.pubsub"),
+        gossipsub=importlib.import_module("libp2p.pubsub.gossipsub"),
+        floodsub=importlib.import_module("libp2p.pubsub.floodsub"),
+        service=of(service, "background_trio_service"),
+    )
