@@ -193,7 +193,7 @@ def _mute(r: Router) -> None:
     put(r.relay, "publish_targets", lambda topic: {p for p in targets(topic) if p not in unwanted})
 
 
-_ROWS: tuple[tuple[str, str, Edit, str], ...] = (
+_ROWS: tuple[tuple[str, str, Edit, str] | tuple[str, str, Edit, str, str], ...] = (
     ("malformed-closes-all", "pubsub/rpc.malformed", _close_all,
      "Closes every stream when one peer sends bytes that are no RPC."),
     ("altered", "pubsub/relay.unchanged", _altered, "Adds an empty key to what it relays."),
@@ -240,7 +240,7 @@ _ROWS: tuple[tuple[str, str, Edit, str], ...] = (
      "Asks for what it has seen."),
     ("ihave-silenced", "gs1.0/ihave.request-unseen",
      lambda r: put(r.gossip, "counts_as_ihave", lambda control: True),
-     "Counts any control RPC against the cap of IHAVEs."),
+     "Counts any control RPC against the cap of IHAVEs.", "gossipsub-1.1"),
     ("ihave-uncapped", "gs1.1/ihave.caps", lambda r: put(r.gossip, "under_ihave_cap", lambda heard: True),
      "Heeds any number of IHAVEs."),
     ("ihave-ids-uncapped", "gs1.1/ihave.caps",

@@ -28,7 +28,7 @@ FIRST_PROTOCOL: Mapping[str, str] = MappingProxyType(
 """Prefix of a clause -> the first protocol that it is in force for."""
 
 
-def mutant(name: str, clause: str, edit: Edit, summary: str, *, protocol: str = "") -> Mutant:
+def mutant(name: str, clause: str, edit: Edit, summary: str, protocol: str = "") -> Mutant:
     """A mutant of the pubsub router; its protocol is that of its clause unless said otherwise."""
 
     def apply(router: object) -> None:

@@ -55,6 +55,9 @@ def _plant(router: Router, mutant: str) -> None:
         raise AdapterError(
             f"ours has no pubsub mutant {mutant!r}: choose one of {', '.join(sorted(MUTANTS))}"
         )
+    first, names = MUTANTS[mutant].protocol, list(FEATURES)
+    if names.index(router.core.features.name) < names.index(first):
+        raise AdapterError(f"ours:{mutant} differs from {first} on, and {router.core.features.name} is older")
     MUTANTS[mutant].apply(router)
 
 
