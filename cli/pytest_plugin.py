@@ -1,9 +1,9 @@
 """pytest collects `.case` files: each one is replayed and judged by its status.
 
-An open case is a strict expected failure: it is reported as xfailed while it departs as recorded, and fails as
-soon as it does not, so that a repair turns the run red until the status is updated. A case that is fixed, or
-of the suite, must hold. Loaded in every pytest run of whoever has the kit installed, so nothing of the kit is
-imported before there is a case.
+An open case is a strict expected failure: it is reported as xfailed while it departs as recorded, and fails
+as soon as it does not, so that a repair turns the run red until the status is updated. A case that is fixed,
+or of the suite, must hold. The plugin is loaded in every pytest run where the kit is installed, so nothing of
+the kit is imported before there is a case.
 """
 
 from __future__ import annotations

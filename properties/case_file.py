@@ -6,15 +6,16 @@ same case, and writing it again gives the same text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, TypeVar, cast, get_args
 
 from attrs import evolve, field, frozen, validators
 
 from quidnunc.model.errors import CaseError, SpecError
 from quidnunc.model.events import Event, Output
+from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.properties.case_front import (
     REQUIRED,
@@ -34,6 +35,8 @@ from quidnunc.properties.case_front import (
 from quidnunc.properties.case_parts import Mentions
 from quidnunc.properties.case_text import Notation
 from quidnunc.properties.case_words import free_text, free_text_read, integer, one_of
+
+T = TypeVar("T")
 
 FORMAT = 1
 MAX_BYTES = 256 * 1024
@@ -238,41 +241,40 @@ def _parsed(lines: Sequence[str]) -> Case:
     return evolve(case, blocks=tuple(_block(paragraph, notation) for paragraph in body))
 
 
-def _headed(found: dict[str, Entry], reason: str) -> Case:
-    """The case without its blocks, which stand in as one that is empty."""
-    at = found["format"]
-    if at.text != str(FORMAT):
-        raise Misread(
-            at.line, f"expected `format: {FORMAT}`, got {at.text!r}; another version of quidnunc reads it"
-        )
+def _headed(found: Mapping[str, Entry], reason: str) -> Case:
+    """The case without its blocks, in whose place there is an empty one."""
+
+    def read(name: str, default: str, how: Callable[[str], T]) -> T:
+        entry = found.get(name) or Entry(default, found["format"].line)
+        try:
+            return how(entry.text)
+        except (ValueError, SpecError) as error:
+            raise Misread(entry.line, str(error)) from None
+
+    read("format", "", _format)
+    protocol = read("protocol", "", protocol_named).name
     text = {name: entry.text for name, entry in found.items()}
-    at = found["status"]
-    try:
-        status = one_of(at.text, STATUSES, "a status")
-        at = found.get("parameters", found["protocol"])
-        parameters = parameters_read(text.get("parameters", ""), text["protocol"])
-        at = found.get("seed", at)
-        seed = integer(text.get("seed", "0"), "a seed")
-        at = found.get("reproduced", at)
-        reproduced = counted(text["reproduced"]) if "reproduced" in text else None
-    except (ValueError, SpecError) as error:
-        raise Misread(at.line, str(error)) from None
     return Case(
         reason=reason,
         claim=text["claim"],
         clause=text["clause"],
-        protocol=text["protocol"],
+        protocol=protocol,
         against=text["against"],
-        status=status,  # type: ignore[arg-type]
+        status=read("status", "", lambda t: cast("Status", one_of(t, STATUSES, "a status"))),
         quirk=text.get("quirk", ""),
         as_built=names_read(text.get("as built", "")),
         found_by=text.get("found by", ""),
         argument=text.get("argument", ""),
-        parameters=parameters,
-        seed=seed,
-        reproduced=reproduced,
+        parameters=read("parameters", "", lambda t: parameters_read(t, protocol)),
+        seed=read("seed", "0", lambda t: integer(t, "a seed")),
+        reproduced=read("reproduced", "", lambda t: counted(t) if t else None),
         blocks=(Block(()),),
     )
+
+
+def _format(text: str) -> None:
+    if text != str(FORMAT):
+        raise ValueError(f"expected `format: {FORMAT}`, got {text!r}; another version of quidnunc reads that")
 
 
 def _paragraphs(lines: Sequence[str]) -> Iterator[list[tuple[int, str]]]:

@@ -136,7 +136,7 @@ def parameters_read(text: str, protocol: str) -> ParameterSet:
         attribute = _ATTRIBUTES.get(name, name)
         if attribute not in hints or name in NAMES or not equals:
             names = [NAMES.get(a, a) for a in hints]
-            close = difflib.get_close_matches(name, names, 1)
+            close = [NAMES[name]] if name in NAMES else difflib.get_close_matches(name, names, 1)
             hint = f"did you mean {close[0]!r}" if close else f"there are {', '.join(names)}"
             raise ValueError(f"expected a parameter of {protocol} (`name=value`), got {each!r}; {hint}")
         if attribute in given:
