@@ -60,6 +60,8 @@ def refill(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     fanout = dict(r.fanout)
     for topic, entry in r.fanout.items():
         known = entry.peers
+        if entry.tentative:
+            continue
         pool = r.protocol.set_of("fanout_candidates", r, topic, choose)
         if known.least >= r.parameters.d or pool.all <= known.must:
             continue

@@ -120,7 +120,10 @@ def topic_speakers(r: Router, topic: str) -> frozenset[Peer]:
 @rule("gs1.0/gossip.outside-mesh")
 def in_mesh_or_fanout(r: Router, topic: str, peer: Peer) -> bool | None:
     """Members of the mesh and the fanout get the messages themselves."""
-    return True if peer in r.mesh_of(topic) else r.fanout_of(topic).holds(peer)
+    if peer in r.mesh_of(topic):
+        return True
+    entry = r.fanout.get(topic)
+    return None if entry is not None and entry.tentative else r.fanout_of(topic).holds(peer)
 
 
 @rule("gs1.1/explicit.no-gossip")
@@ -161,6 +164,8 @@ def _gossip(r: Router, count: object, choose: Choose) -> Step[Router] | None:
             continue
         eligible = r.protocol.set_of("gossip_candidates", r, topic, choose)
         least, most = count(eligible)  # type: ignore[operator]
+        if topic in r.fanout and r.fanout[topic].tentative:
+            least = 0
         if not most:
             continue
         chosen = choose.some(

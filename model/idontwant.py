@@ -21,11 +21,14 @@ def tell_mesh(r: Router, m: From[Message], choose: Choose) -> Step[Router] | Non
 
 @rule("gs1.2/idontwant.per-peer")
 def remember_unwanted(r: Router, d: From[IDontWant], choose: Choose) -> Step[Router] | None:
-    """The ids enter the peer's set; beyond the cap of a heartbeat they are free to be ignored."""
+    """The ids enter the peer's set; beyond the cap of a heartbeat they are free to be ignored.
+
+    So they are from a peer whose stream is of a version without IDONTWANT.
+    """
     if not d.part.ids:
         return None
     heard = r.heard.get(d.peer, Heard())
-    room = r.parameters.max_idontwant_messages - heard.idontwants
+    room = r.parameters.max_idontwant_messages - heard.idontwants if r.peers[d.peer].knows_idontwant else 0
     kept = dict(r.unwanted.get(d.peer, {}))
     for at, message_id in enumerate(dict.fromkeys(d.part.ids)):
         if at < room:

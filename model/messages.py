@@ -105,6 +105,9 @@ def cache(r: Router, m: From[Message], choose: Choose) -> Step[Router]:
 def forward(r: Router, m: From[Message], choose: Choose) -> Step[Router]:
     targets = r.protocol.set_of("relay", r, m, choose)
     clause = "gs1.0/relay.mesh" if "graft" in r.protocol.handlers else "floodsub/relay.members"
+    if m.part.topic not in r.topics:
+        # The verdict came after we had left; whether the message still goes out is not said.
+        return Step(r, may_send(targets.all, m.part, clause))
     return Step(r, must_send(targets.must, m.part, clause) + may_send(targets.may, m.part, clause))
 
 
@@ -184,7 +187,9 @@ def publish_to_mesh(r: Router, m: Message, choose: Choose) -> Step[Router] | Non
     if m.topic not in r.topics:
         return None
     beside = _floodsub_and_explicit(r, m)
-    targets = Targets(r.mesh_of(m.topic) | beside.must, beside.may)
+    # Whether the publish threshold holds for members of the mesh too the text leaves open.
+    low = frozenset(p for p in r.mesh_of(m.topic) if not _may_publish_to(r, p))
+    targets = Targets((r.mesh_of(m.topic) - low) | beside.must, beside.may | low)
     targets = _spared(r, From(ROUTER, m), targets, choose)
     clause = "gs1.0/publish.mesh"
     return Step(r, must_send(targets.must, m, clause) + may_send(targets.may, m, clause))
@@ -196,8 +201,10 @@ def publish_to_fanout(r: Router, m: Message, choose: Choose) -> Step[Router]:
     clause = "gs1.0/publish.fanout"
     kept = r.fanout_of(m.topic)
     pool = r.protocol.set_of("fanout_candidates", r, m.topic, choose)
-    if not kept.all:
-        d = r.parameters.d
+    d = r.parameters.d
+    if m.topic in r.fanout and r.fanout[m.topic].tentative:
+        kept = PartialSet(frozenset(), pool.all, min(1, len(pool.must)), min(d, len(pool.all)))
+    elif not kept.all:
         kept = PartialSet(frozenset(), pool.all, min(d, len(pool.must)), min(d, len(pool.all)))
     chosen = kept.must
     if kept.may or len(kept.must) < kept.least:
@@ -212,9 +219,7 @@ def publish_to_fanout(r: Router, m: Message, choose: Choose) -> Step[Router]:
     beside = _floodsub_and_explicit(r, m)
     must = chosen | beside.must
     sent = must_send(must, m, clause) + may_send(beside.may - must, m, clause)
-    if not chosen and not pool.all:
-        return Step(r, sent)
-    entry = Fanout(PartialSet.of(chosen), r.now_ms)
+    entry = Fanout(PartialSet.of(chosen), r.now_ms, tentative=not chosen)
     return Step(evolve(r, fanout={**r.fanout, m.topic: entry}), sent)
 
 

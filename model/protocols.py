@@ -73,7 +73,7 @@ GOSSIPSUB_1_0 = FLOODSUB.extended(
 GOSSIPSUB_1_1 = GOSSIPSUB_1_0.extended(
     "gossipsub-1.1",
     explicit=without(messages.explicit_peers),
-    time=phases(membership.dial_explicit),
+    any_time=phases(membership.dial_explicit),
     score=total(scores.application),
     rpc=first(intake.ignore_graylisted, intake.take),
     leave=phases(membership.announce_leave, mesh.back_off_members, mesh.prune_members),

@@ -349,7 +349,7 @@ def quirks_of(protocol: Protocol) -> tuple[Quirk, ...]:
     found += [Quirk(name, "replaced", clause, says, edit) for name, clause, says, edit in REPLACED]
     named = _distinct(r for _, r in protocol.rules())
     found += [_dropped(each) for each in named if each.name not in NO_CAUSE]
-    return tuple(q for q in found if _fits(q, protocol))
+    return tuple(q for q in found if fits(q, protocol))
 
 
 NO_CAUSE = frozenset(
@@ -384,7 +384,7 @@ def _distinct(rules: Iterable[Rule]) -> Iterable[Rule]:
     return {each.name: each for each in rules}.values()
 
 
-def _fits(quirk: Quirk, protocol: Protocol) -> bool:
+def fits(quirk: Quirk, protocol: Protocol) -> bool:
     """Whether the edit can be made to this protocol: an older version lacks some rules."""
     try:
         quirk.edit(protocol)
@@ -406,6 +406,6 @@ def quirk_named(name: str, protocol: Protocol) -> Quirk:
 def as_built(protocol: Protocol, quirks: Iterable[Quirk]) -> Protocol:
     """The protocol with all of `quirks` in force, in order; one that no longer fits is left out."""
     for quirk in quirks:
-        if _fits(quirk, protocol):
+        if fits(quirk, protocol):
             protocol = quirk.edit(protocol)
     return evolve(protocol, name=protocol.name)

@@ -12,6 +12,7 @@ from attrs import evolve, frozen
 
 from quidnunc.model import mesh, messages
 from quidnunc.model.choices import Choose
+from quidnunc.model.errors import SpecError
 from quidnunc.model.permits import Step
 from quidnunc.model.router import From, Router
 from quidnunc.model.rpc import Message, Prune, Subscribe
@@ -63,12 +64,16 @@ def own_from_outside(r: Router, m: From[Message], choose: Choose) -> Step[Router
 
 
 def _members_only(protocol: Protocol) -> Protocol:
+    if "backs_off" not in protocol.handlers:
+        raise SpecError(f"{protocol.name} has no backoff")
     return evolve(
         protocol, handlers={**protocol.handlers, "prune": Phases((back_off_members_only, mesh.remove))}
     )
 
 
 def _graft_on_subscribe(protocol: Protocol) -> Protocol:
+    if "graft_candidates" not in protocol.handlers:
+        raise SpecError(f"{protocol.name} has no mesh")
     rules = (*protocol["subscribe"].rules, graft_new_subscriber)
     return evolve(protocol, handlers={**protocol.handlers, "subscribe": Phases(rules)})
 

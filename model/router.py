@@ -60,6 +60,8 @@ class Neighbour:
 class Fanout:
     peers: PartialSet
     published_ms: int
+    tentative: bool = False
+    """Nobody was there to choose: whether that makes a fanout, to be filled at the heartbeat, is not said."""
 
 
 @frozen
@@ -143,6 +145,7 @@ class Router:
         return self.mesh.get(topic, frozenset())
 
     def fanout_of(self, topic: str) -> PartialSet:
+        """The fanout as far as it is known; a tentative one is empty."""
         entry = self.fanout.get(topic)
         return entry.peers if entry else PartialSet()
 

@@ -65,6 +65,11 @@ def until_heartbeat_ms(r: Router) -> int:
 
 def step(r: Router, event: Event, choose: Choose) -> Step[Router]:
     """One event that is `applicable` and names one peer at most (bursts are taken apart by the harness)."""
+    after = _step(r, event, choose)
+    return after.then(run(after.router, "any_time", None, choose))
+
+
+def _step(r: Router, event: Event, choose: Choose) -> Step[Router]:
     match event:
         case Connect((peer,), protocol, outbound):
             r = evolve(r, peers={**r.peers, peer: Neighbour(protocol, outbound)})
@@ -93,11 +98,10 @@ def step(r: Router, event: Event, choose: Choose) -> Step[Router]:
             return Step(evolve(r, peers={**r.peers, peer: stalled}))
         case Advance(ms):
             ticks = ms == until_heartbeat_ms(r)
-            passed = run(evolve(r, now_ms=r.now_ms + ms), "time", None, choose)
+            r = evolve(r, now_ms=r.now_ms + ms)
             if not ticks:
-                return passed
-            beating = evolve(passed.router, heartbeats=r.heartbeats + 1)
-            return passed.then(run(beating, "heartbeat", None, choose))
+                return Step(r)
+            return run(evolve(r, heartbeats=r.heartbeats + 1), "heartbeat", None, choose)
         case _:
             return Step(r)
 

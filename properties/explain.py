@@ -8,7 +8,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from quidnunc.model.events import Advance, Event, Receive
-from quidnunc.model.quirks import Quirk, quirks_of
+from quidnunc.model.quirks import Quirk, fits, quirks_of
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.oracle import Departure
 from quidnunc.properties.play import Moment, Play, play, rejudge, same_act
@@ -103,29 +103,21 @@ def last_departures(run: Play) -> tuple[Departure, ...]:
     return run.moments[-1].judged.departures if run.moments and not run.blurred else ()
 
 
-def accounts(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> list[Quirk]:
-    """The one-edit changes under which every moment is in order, the departing one included."""
+def accounts(
+    moments: Sequence[Moment], protocol: Protocol, parameters: Any, spec: Protocol | None = None
+) -> list[Quirk]:
+    """The one-edit changes under which every moment is in order, the departing one included.
+
+    Edits are those of `spec`, made to `protocol`, which may have quirks in force already.
+    """
     found = []
-    for quirk in quirks_of(protocol):
+    for quirk in quirks_of(spec or protocol):
+        if not fits(quirk, protocol):
+            continue
         agreed, departures = rejudge(moments, quirk.edit(protocol), parameters)
         if agreed == len(moments) and not departures:
             found.append(quirk)
     return found
-
-
-def ranked(
-    quirks: Sequence[Quirk], witnesses: Sequence[Sequence[Moment]], protocol: Protocol, parameters: Any
-) -> list[Quirk]:
-    """`quirks` by how far each agrees with other runs of the same router; readings first among equals."""
-    order = {"reading": 0, "replaced": 1, "dropped": 2}
-    if len(quirks) < 2:
-        return list(quirks)
-    scored = []
-    for quirk in quirks:
-        edited = quirk.edit(protocol)
-        agreed = sum(rejudge(w, edited, parameters)[0] == len(w) for w in witnesses)
-        scored.append((-agreed, order[quirk.kind], len(scored), quirk))
-    return [q for *_, q in sorted(scored, key=lambda s: s[:3])]
 
 
 def find(
@@ -134,6 +126,7 @@ def find(
     replay: Replay,
     protocol: Protocol,
     parameters: Any,
+    spec: Protocol | None = None,
 ) -> Finding | None:
     """Minimise and explain; None where the departure does not repeat."""
     short = shrink(events, departure, replay)
@@ -141,10 +134,10 @@ def find(
     again = [d for d in last_departures(run) if same_act(d, departure)]
     if not again:
         return None
-    quirks = accounts(run.moments, protocol, parameters)
+    quirks = accounts(run.moments, protocol, parameters, spec)
     order = {"reading": 0, "replaced": 1, "dropped": 2}
     quirks.sort(key=lambda q: order[q.kind])
     return Finding(short, tuple(run.moments), again[0], tuple(quirks))
 
 
-__all__ = ["Finding", "accounts", "find", "last_departures", "play", "ranked", "shrink"]
+__all__ = ["Finding", "accounts", "find", "last_departures", "play", "shrink"]

@@ -21,8 +21,10 @@ from quidnunc.model.events import Event
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.quirks import Quirk, as_built
 from quidnunc.model.rules import Protocol
+from quidnunc.properties.digits import Digits
 from quidnunc.properties.explain import Finding, find
-from quidnunc.properties.neighbours import Digits, draw_neighbours
+from quidnunc.properties.mempool_neighbours import draw_mempool_neighbours
+from quidnunc.properties.neighbours import draw_neighbours
 from quidnunc.properties.oracle import Departure, Oracle
 from quidnunc.properties.play import Moment, Opener, Play, act_of, messages_in, play, rejudge
 
@@ -85,7 +87,7 @@ class Hunt:
         def replay(candidate: Sequence[Event]) -> Play:
             return play(candidate, self.opener(self.config(parameters, seed)), protocol, parameters)
 
-        finding = find(events, departure, replay, protocol, parameters)
+        finding = find(events, departure, replay, protocol, parameters, self.spec)
         if finding is None:
             self.unrepeated += 1
             return
@@ -123,7 +125,8 @@ def machine_for(hunt: Hunt) -> type[RuleBasedStateMachine]:
                 return
             digits = Digits(number)
             self.seed = digits.below(2**31)
-            drawn = draw_neighbours(digits, hunt.protocol_name, hunt.hello.capabilities, steered=hunt.steered)
+            draw = draw_neighbours if hunt.spec.family == "pubsub" else draw_mempool_neighbours
+            drawn: Any = draw(digits, hunt.protocol_name, hunt.hello.capabilities, steered=hunt.steered)
             drawn.parameters = fixed_by(hunt.hello, drawn.parameters)
             self.neighbours = drawn
             self.parameters = drawn.parameters

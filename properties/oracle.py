@@ -13,10 +13,33 @@ from typing import Any, Literal, TypeAlias
 from attrs import evolve, field, frozen, mutable
 
 from quidnunc.model.choices import MAX_FORKS, Angelic
-from quidnunc.model.events import Advance, Closed, Crashed, Disconnect, Event, Leave, Output, Sent, key
+from quidnunc.model.events import (
+    Advance,
+    Closed,
+    Crashed,
+    Disconnect,
+    Event,
+    Leave,
+    Output,
+    Resume,
+    Sent,
+    key,
+)
 from quidnunc.model.machine import machine_of
 from quidnunc.model.permits import Permit
-from quidnunc.model.rpc import UNSAID, Graft, IDontWant, IHave, IWant, Message, Peer, Prune, ResetRoute
+from quidnunc.model.rpc import (
+    UNSAID,
+    Graft,
+    HaveTx,
+    IDontWant,
+    IHave,
+    IWant,
+    Message,
+    Peer,
+    Prune,
+    ResetRoute,
+    Tx,
+)
 from quidnunc.model.rules import Protocol
 
 Kind: TypeAlias = Literal["unexpected", "missing", "differs", "choice", "crash"]
@@ -75,9 +98,9 @@ class Oracle:
         best: tuple[int, Any, tuple[Permit, ...], Judged] | None = None
         split = 0
         while True:
-            angel = Angelic(seen, split, blind=_stalled(self.state))
+            angel = Angelic(seen, split, blind=_stalled(self.state) - _resumed(event))
             after = self._machine.step(self.state, event, angel)
-            judged, left = self._match(event, after.permits, outputs, angel)
+            judged, left = self._match(event, after.permits, outputs, angel, _stalled(after.router))
             if best is None or len(judged.departures) < best[0]:
                 best = (len(judged.departures), after.router, left, judged)
             split += 1
@@ -87,7 +110,12 @@ class Oracle:
         return judged
 
     def _match(
-        self, event: Event, granted: tuple[Permit, ...], outputs: Sequence[Output], angel: Angelic
+        self,
+        event: Event,
+        granted: tuple[Permit, ...],
+        outputs: Sequence[Output],
+        angel: Angelic,
+        stalled: frozenset[Peer],
     ) -> tuple[Judged, tuple[Permit, ...]]:
         held = self._still_open(event)
         ticked = isinstance(event, Advance) and self._machine.until_tick_ms(self.state) == event.ms
@@ -100,7 +128,6 @@ class Oracle:
         for problem in angel.problems:
             departures.append(Departure("choice", problem.clause, reason=f"{problem.name}: {problem.reason}"))
         left: list[Permit] = []
-        stalled = _stalled(self.state)
         for at, permit in enumerate(permits):
             if at in used:
                 continue
@@ -195,6 +222,10 @@ def forbidding_clause(output: Output) -> str:
             return "gs1.0/relay.seen"
         case Sent(_, ResetRoute()):
             return "dog/controller.reset"
+        case Sent(_, HaveTx()):
+            return "dog/havetx.reply"
+        case Sent(_, Tx()):
+            return "flood/send.once"
         case Closed():
             return "pubsub/rpc.any-combination"
         case _:
@@ -204,6 +235,10 @@ def forbidding_clause(output: Output) -> str:
 def _stalled(state: Any) -> frozenset[Peer]:
     peers = getattr(state, "peers", {})
     return frozenset(p for p, n in peers.items() if n.stalled) if peers else frozenset()
+
+
+def _resumed(event: Event) -> frozenset[Peer]:
+    return frozenset(event.peers) if isinstance(event, Resume) else frozenset()
 
 
 def _topic(output: Output) -> str | None:

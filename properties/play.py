@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 from attrs import evolve, field, frozen, mutable
 
 from quidnunc.impl.codec import MALFORMED, Codec
-from quidnunc.impl.mempool_codec import MempoolCodec
+from quidnunc.impl.mempool_codec import MALFORMED_MEMPOOL, MempoolCodec
 from quidnunc.impl.seam import AdapterError, Config, Driver, Hello, Reply
 from quidnunc.model.choices import Seeded
 from quidnunc.model.events import (
@@ -109,7 +109,8 @@ class Wire:
             case Resume((peer,)):
                 return driver.resume(peer)
             case Raw((peer,), kind):
-                return driver.raw(peer, MALFORMED[kind].bytes())
+                known = self.config.parameters is not None
+                return driver.raw(peer, MALFORMED[kind].bytes() if known else MALFORMED_MEMPOOL[kind])
             case Join(topic):
                 return driver.join(topic)
             case Leave(topic):

@@ -19,8 +19,10 @@ from quidnunc.model.machine import PROTOCOLS, protocol_named
 from quidnunc.model.rules import Protocol, Rule
 from quidnunc.properties.cases import from_finding, render
 from quidnunc.properties.claims import claim_on
+from quidnunc.properties.digits import Digits
 from quidnunc.properties.explain import Finding, last_departures, simplifications
-from quidnunc.properties.neighbours import Digits, draw_neighbours
+from quidnunc.properties.mempool_neighbours import draw_mempool_neighbours
+from quidnunc.properties.neighbours import draw_neighbours
 from quidnunc.properties.oracle import Departure, Oracle
 from quidnunc.properties.play import Play, Simulated, play
 from quidnunc.properties.suite import SEEDS
@@ -68,7 +70,8 @@ def _size(events: Sequence[Event]) -> tuple[int, int]:
 def _trace(subject: Protocol, oracle: Protocol, number: int) -> tuple[Any, list[Event]] | None:
     """One random run of `subject` under `oracle`, up to its first departure."""
     digits = Digits(number)
-    neighbours = draw_neighbours(digits, oracle.name, EVERYTHING)
+    draw = draw_neighbours if oracle.family == "pubsub" else draw_mempool_neighbours
+    neighbours: Any = draw(digits, oracle.name, EVERYTHING)
     run = Play(Simulated(subject, neighbours.parameters, 0), Oracle(oracle, neighbours.parameters))
     events: list[Event] = []
     for _ in range(30):
