@@ -121,7 +121,7 @@ def cases(draw: st.DrawFn) -> Case:
         clause=draw(word),
         protocol="gossipsub-1.2" if isinstance(parameters, Parameters) else "dog",
         against=draw(PROSE),
-        status=draw(st.sampled_from(STATUSES)),  # type: ignore[arg-type]
+        status=draw(st.sampled_from(STATUSES)),
         quirk=draw(st.one_of(st.just(""), word)),
         as_built=tuple(draw(st.lists(word, max_size=2))),
         found_by=draw(st.text(max_size=150)),

@@ -1,4 +1,4 @@
-"""Cases read what they wrote, say where they are wrong, and are replayed to the outcome they recorded."""
+"""A finding becomes a case, and a case is replayed to the outcome that it recorded."""
 
 from __future__ import annotations
 
@@ -7,65 +7,29 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from hypothesis import given, settings
 
 from quidnunc.impl.ours import open_ours
 from quidnunc.impl.seam import Config
 from quidnunc.model.errors import CaseError
 from quidnunc.model.events import Advance, Connect, Event, Join, Receive, Sent
 from quidnunc.model.machine import protocol_named
-from quidnunc.model.parameters import DogParameters, Parameters
+from quidnunc.model.parameters import Parameters
 from quidnunc.model.quirks import quirk_named
 from quidnunc.model.rpc import Graft, Message, Prune, Subscribe
-from quidnunc.properties.case_file import MAX_BYTES, MAX_LINES, STATUSES, Block, Misfit, Shown
+from quidnunc.properties.case_file import STATUSES, Block, Misfit, Shown
 from quidnunc.properties.cases import (
     Case,
     events_of,
     from_finding,
-    load,
-    parameters_of,
     parse,
     render,
     replay,
-    router_of,
 )
 from quidnunc.properties.explain import Finding, last_departures
 from quidnunc.properties.play import Opener, Simulated, Wire, play
-from tests.properties.case_values import cases
 
 SPEC = protocol_named("gossipsub-1.2")
 SMALL = Parameters(d=4, d_low=3, d_high=6, d_score=2, d_out=1)
-
-TEXT = """\
-A GRAFT inside the backoff is refused
-with a PRUNE.
-
-format: 1
-claim: backoff.regraft-refused
-clause: gs1.1/backoff.regraft
-protocol: gossipsub-1.2
-against: py-libp2p 0.8.1
-status: open
-quirk: backoff-in-whole-seconds
-argument: the sentence says MUST
-  and names no rounding
-parameters: D=4 D_low=3 explicit=b,e message_id=content flood_publish=no
-reproduced: 2/3
-
-connect a..d /meshsub/1.2.0 outbound
-a..d: subscribe t1
-join t1
-----
-  a..d: graft t1
-
-a: prune t1 backoff=5
-----
-
-a: graft t1
-----
-- a: prune t1 backoff=60
-+ a: prune t1
-"""
 
 
 def simulated(*quirks: str) -> Opener:
@@ -116,151 +80,14 @@ REGRAFT: tuple[Event, ...] = (
 """A GRAFT 400 ms before the end of the backoff."""
 
 
-# -- text ---------------------------------------------------------------------------------------------------
-
-
-@settings(max_examples=60)
-@given(cases())
-def test_cases_round_trip(case: Case) -> None:
-    text = render(case)
-    assert parse(text) == case
-    assert render(parse(text)) == text
-
-
-def test_a_case_reads_as_it_is_written() -> None:
-    case = parse(TEXT, path="a.case")
-    assert case.path == "a.case"
-    assert case.reason == "A GRAFT inside the backoff is refused with a PRUNE."
-    assert case.argument == "the sentence says MUST and names no rounding"
-    assert case.reproduced == (2, 3)
-    assert case.seed == 0
-    assert parameters_of(case) == Parameters(
-        d=4, d_low=3, explicit_peers=frozenset({2, 5}), message_id="content", flood_publish=False
-    )
-    assert events_of(case)[-1] == Receive((1,), (Graft("t1"),))
-    assert [block.departs for block in case.blocks] == [False, False, True]
-    assert [each.side for each in case.blocks[2].shown] == ["model", "router"]
-
-
-def test_writing_is_idempotent_and_normalises() -> None:
-    text = render(parse(TEXT.replace("\n\na: prune", "\n\n\n\na:   prune").replace("a..d", "a,b,c..d")))
-    assert render(parse(text)) == text
-    assert "\n\na: prune t1 backoff=5\n----\n\n" in text
-    assert "connect a..d /meshsub/1.2.0 outbound\n" in text
-
-
-def test_a_mempool_case() -> None:
-    text = TEXT.replace("gossipsub-1.2", "dog").replace(
-        "D=4 D_low=3 explicit=b,e message_id=content flood_publish=no", "pool_size=3"
-    )
-    head, _, _ = text.partition("connect")
-    case = parse(
-        head
-        + "connect a,b mempool\nsubmit x1\na: tx x2; havetx x1; resetroute\nadjust\ncommit x1\n"
-        + "----\n  b: tx x2\n"
-    )
-    assert parameters_of(case) == DogParameters(pool_size=3)
-    assert parse(render(case)) == case
-
-
-@pytest.mark.parametrize(
-    ("against", "router"),
-    [
-        ("any", "ours"),
-        ("ours:no-backoff", "ours:no-backoff"),
-        ("py-libp2p 0.8.1", "py-libp2p"),
-        ("exec:node driver.mjs --quiet", "exec:node driver.mjs --quiet"),
-    ],
+PLAIN = Case(
+    reason="What happens.",
+    claim="a.claim",
+    clause="gs1.1/backoff.regraft",
+    protocol=SPEC.name,
+    against="ours",
+    blocks=(Block(REGRAFT),),
 )
-def test_the_router_that_a_case_names(against: str, router: str) -> None:
-    assert router_of(evolve(parse(TEXT), against=against)) == router
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("format: 1", "format: 2", "a.case:4: expected `format: 1`, got '2'"),
-        ("format: 1\n", "", "a.case:4: expected a value for 'format'"),
-        ("claim: backoff.regraft-refused", "claim:", "a.case:5: expected a value for 'claim'"),
-        ("clause:", "cluase:", "a.case:6: expected a field of a case, got 'cluase'; did you mean 'clause'"),
-        ("clause:", "nonsense:", "there are format, claim"),
-        ("quirk:", "claim:", "a.case:10: expected 'claim' once, got it again (line 5)"),
-        ("protocol: gossipsub-1.2", "protocol: gossip", "a.case:7: no protocol 'gossip'; there are floodsub"),
-        ("status: open", "status: closed", "a.case:9: expected a status: open or fixed"),
-        ("status: open", "status open", "a.case:9: expected a field (`name: value`), got 'status open'"),
-        ("D=4", "D=0", "a.case:13: need 0 <= D_low"),
-        ("D=4", "D=four", "a.case:13: expected D: a whole number"),
-        ("D=4", "d=4", "did you mean"),
-        ("D=4", "D=4 D=5", "a.case:13: expected D once"),
-        ("message_id=content", "message_id=random", "expected message_id: origin or content"),
-        ("flood_publish=no", "flood_publish=False", "expected flood_publish: yes or no, got 'False'"),
-        ("flood_publish=no", "gossip_factor=lots", "expected gossip_factor: a number"),
-        ("2/3", "4/3", "a.case:14: expected K/N"),
-        ("2/3", "2", "a.case:14: expected how many tries"),
-        ("join t1", "jion t1", "a.case:18: expected an event (connect"),
-        ("  a..d: graft t1", " a..d: graft t1", "a.case:20: expected an output behind two spaces"),
-        ("- a: prune", "- a: pruned", "a.case:27: expected a part"),
-        ("+ a: prune t1", "+ choice", "a.case:28: expected an output (deliver"),
-        ("+ a: prune t1", "+ choice mesh.fill", "a.case:28: expected `choice NAME: REASON`"),
-        ("\n----\n\na: graft", "\n\na: graft", "a.case:22: expected `----` after the events"),
-        ("connect a..d", "----\nconnect a..d", "a.case:16: expected an event"),
-    ],
-)
-def test_errors_name_the_line_and_what_was_expected(old: str, new: str, said: str) -> None:
-    assert old in TEXT
-    with pytest.raises(CaseError) as caught:
-        parse(TEXT.replace(old, new, 1), path="a.case")
-    assert said in str(caught.value)
-    assert str(caught.value).startswith("a.case:")
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "t:1: expected the reason"),
-        ("format: 1\nclaim: x\n", "t:1: expected the reason"),
-        ("A reason.\n", "t:2: expected front matter"),
-        (TEXT[: TEXT.index("connect")], "t:16: expected a block"),
-        ("x" * (MAX_BYTES + 1), "t:1: expected at most 256 KiB"),
-        ("\n" * (MAX_LINES + 1), f"t:{MAX_LINES + 1}: expected at most {MAX_LINES} lines"),
-    ],
-)
-def test_what_is_no_case_at_all(text: str, said: str) -> None:
-    with pytest.raises(CaseError) as caught:
-        parse(text, path="t")
-    assert str(caught.value).startswith(said)
-
-
-def test_loading_names_the_file(tmp_path: Path) -> None:
-    good = tmp_path / "good.case"
-    good.write_text(TEXT)
-    assert load(good) == parse(TEXT)
-    assert load(good).path == str(good)
-    with pytest.raises(CaseError, match=r"absent\.case: expected a case, got No such file"):
-        load(tmp_path / "absent.case")
-    bad = tmp_path / "bad.case"
-    bad.write_bytes(b"A reason.\n\xff\n")
-    with pytest.raises(CaseError, match=r"bad\.case:2: expected UTF-8, got byte 0xff"):
-        load(bad)
-    bad.write_bytes(b"x" * (MAX_BYTES + 1))
-    with pytest.raises(CaseError, match="at most 256 KiB"):
-        load(bad)
-
-
-def test_a_new_case_is_short() -> None:
-    case = parse(TEXT)
-    long = evolve(case, blocks=(Block(tuple(Advance(ms) for ms in range(1, 41))),))
-    assert parse(render(long)) == long
-    with pytest.raises(CaseError, match="expected at most 40 lines of body, got 41"):
-        render(long, strict=True)
-    assert render(case, strict=True) == render(case)
-
-
-def test_a_case_says_something() -> None:
-    with pytest.raises(ValueError, match="reason"):
-        evolve(parse(TEXT), reason=" ")
-    with pytest.raises(ValueError, match="blocks"):
-        evolve(parse(TEXT), blocks=())
 
 
 # -- findings -----------------------------------------------------------------------------------------------
@@ -369,7 +196,7 @@ def test_rewriting_keeps_what_was_not_reached() -> None:
 
 
 def test_a_case_that_cannot_happen_tells_nothing() -> None:
-    case = evolve(parse(TEXT), blocks=(Block((Receive((1,), (Graft("t1"),)),)),), status="suite")
+    case = evolve(PLAIN, blocks=(Block((Receive((1,), (Graft("t1"),)),)),), status="suite")
     result = replay(case, simulated())
     assert result.outcome == "inconclusive"
     assert "`a: graft t1` could not happen" in result.reason
@@ -383,14 +210,15 @@ def test_replay_under_another_protocol() -> None:
 
 
 def test_an_unknown_quirk_in_force_is_an_error_of_the_case() -> None:
-    case = evolve(parse(TEXT, path="a.case"), as_built=("no-such-quirk",))
+    case = evolve(PLAIN, path="a.case", as_built=("no-such-quirk",))
     with pytest.raises(CaseError, match=r"a\.case: .*no quirk 'no-such-quirk'"):
         replay(case, simulated())
 
 
 def test_what_has_no_bytes_is_an_error_of_the_case() -> None:
     sender = evolve(
-        parse(TEXT, path="a.case"),
+        PLAIN,
+        path="a.case",
         parameters=SMALL,
         blocks=(Block((Connect((1,)), Join("t1"), Receive((1,), (Message("m1", "t1", 1, 0, "stamped"),)))),),
     )
@@ -403,3 +231,13 @@ def test_our_router_holds_what_the_model_expects() -> None:
     result = replay(case, lambda config: Wire(open_ours(config), config))
     assert result.outcome == "holds"
     assert "  a: prune t1 backoff=60" in render(result.rewritten)
+
+
+def test_the_example_of_the_documentation() -> None:
+    page = Path(__file__).parents[2] / "docs" / "cases.md"
+    _, _, after = page.read_text(encoding="utf-8").partition("```case\n")
+    text, _, _ = after.partition("```")
+    case = parse(text)
+    assert render(case, strict=True) == text
+    assert replay(case, simulated("backoff-in-whole-seconds")).outcome == "same"
+    assert replay(case, simulated()).outcome == "fixed"
