@@ -163,11 +163,7 @@ class Release:
 
     def attached(self, host: Host, router: Any, parameters: Parameters) -> Any:
         """The Pubsub around `router`."""
-        # The signed record of the router numbers itself by a clock that is the whole process's; each driver
-        # starts that clock anew, or a second run would differ from the first.
-        record: Any = importlib.import_module("libp2p.peer.peer_record") if _has_records() else None
-        if record is not None and hasattr(record, "_last_timestamp"):
-            record._last_timestamp = 0
+        _issue_record(host)
         wanted = {
             "seen_ttl": _whole(parameters.seen_ttl_ms),
             "strict_signing": parameters.signature_policy == "StrictSign",
@@ -186,7 +182,15 @@ def _content_id(message: Any) -> bytes:
     return hashlib.sha256(message.data).digest()
 
 
-MESSAGE_IDS: Mapping[str, Callable[[Any], bytes]] = {"origin": _origin_id, "content": _content_id}
+def _hex_id(message: Any) -> bytes:
+    return _content_id(message).hex().encode()
+
+
+MESSAGE_IDS: Mapping[str, Callable[[Any], bytes]] = {
+    "origin": _origin_id,
+    "content": _content_id,
+    "hex": _hex_id,
+}
 
 
 def _router_arguments(host: Host, parameters: Parameters) -> dict[str, object]:
@@ -252,8 +256,18 @@ def switched_off(router: Any) -> list[str]:
     return names
 
 
-def _has_records() -> bool:
-    return importlib.util.find_spec("libp2p.peer.peer_record") is not None
+def _issue_record(host: Host) -> None:
+    """Let the router sign its peer record now, in releases that have one, and not when it first sends it.
+
+    The record is numbered by a counter of the whole process, which would make a run depend on others.
+    """
+    if importlib.util.find_spec("libp2p.peer.peer_record") is None:
+        return
+    record: Any = importlib.import_module("libp2p.peer.peer_record")
+    store: Any = importlib.import_module("libp2p.peer.peerstore")
+    if hasattr(record, "_last_timestamp") and hasattr(store, "env_to_send_in_RPC"):
+        record._last_timestamp = 0
+        store.env_to_send_in_RPC(host)
 
 
 def reason_unavailable() -> str:
