@@ -1,0 +1,136 @@
+# Everything that is done here, by name. Python 3.11 or newer and make are all that it needs: what else is
+# wanted is installed into $(VENV), once.
+#
+#   make check      the main job: our own routers and py-libp2p, each beside the model
+#   make test       the tests
+#   make lint       ruff, and mypy on what ships
+#   make nightly    the long search of our own routers; goes on where it was stopped
+#   make mutants    the search for each planted departure; goes on where it was stopped
+#   make suite      find the fixed suite anew
+#   make bench      how fast the machine plays
+#   make clean      remove what was built, the installation included
+#
+# Whoever names an interpreter (make test PYTHON=...) has installed the kit there, and nothing is set up.
+
+VENV ?= .venv
+SYSTEM_PYTHON ?= python3
+RUNS ?= 300
+NIGHTLY_RUNS ?= 3000
+PY_LIBP2P_RUNS ?= 400
+SEED ?= 0
+PYTEST_ARGS ?=
+
+PROTOCOLS := floodsub gossipsub-1.0 gossipsub-1.1 gossipsub-1.2-draft gossipsub-1.2 flood dog
+COMMIT = $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
+NIGHTLY = .quidnunc/nightly/$(COMMIT)
+
+ifeq ($(origin PYTHON),command line)
+KIT :=
+TESTS :=
+LINTERS :=
+else
+PYTHON := $(VENV)/bin/python
+KIT := kit py-libp2p
+TESTS := kit py-libp2p $(VENV)/.tests
+LINTERS := kit $(VENV)/.linters
+endif
+PIP := $(PYTHON) -m pip --disable-pip-version-check --quiet
+QUIDNUNC := $(PYTHON) -m quidnunc
+
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: check main test lint nightly mutants suite bench clean kit py-libp2p
+
+check: $(KIT) main
+
+# -- set-up, once -------------------------------------------------------------------------------------------
+
+$(VENV)/bin/python:
+	@$(SYSTEM_PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("quidnunc needs Python 3.11 or newer, and $(SYSTEM_PYTHON) is " + sys.version.split()[0] + ": name another with make SYSTEM_PYTHON=...")'
+	@echo "making $(VENV)" >&2
+	@$(SYSTEM_PYTHON) -m venv $(VENV)
+
+# An editable install, so that a change is seen at once. That the wheel is complete is a test of its own.
+$(VENV)/.kit: pyproject.toml | $(VENV)/bin/python
+	@echo "installing quidnunc into $(VENV)" >&2
+	@$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/.tests: pyproject.toml | $(VENV)/bin/python
+	@echo "installing what the tests need" >&2
+	@$(PIP) install --editable '.[test]'
+	@touch $@
+
+$(VENV)/.linters: pyproject.toml | $(VENV)/bin/python
+	@echo "installing the linters" >&2
+	@$(PIP) install --editable '.[test,lint]'
+	@touch $@
+
+kit: $(VENV)/.kit
+
+# No stamp is left where it failed, so that the next make tries again.
+py-libp2p: kit
+	@test $(VENV)/.py-libp2p -nt pyproject.toml || { \
+	  echo "installing py-libp2p into $(VENV)" >&2; \
+	  if $(PIP) install --editable '.[py-libp2p]' >$(VENV)/py-libp2p.log 2>&1; \
+	  then touch $(VENV)/.py-libp2p; \
+	  else echo "py-libp2p can not be built here (it needs gcc and libgmp-dev; see $(VENV)/py-libp2p.log): going on without it" >&2; \
+	  fi; }
+
+# -- the main job -------------------------------------------------------------------------------------------
+
+# Exit status 3 says that some claim never applied in a search of this length; the report names it.
+SEARCH = sh -c '"$$@" || test $$? -eq 3' search $(QUIDNUNC) check
+EXPECTED := counterexamples/py-libp2p/expect.toml
+
+main:
+	@$(SEARCH) gossipsub-1.2 --against ours --suite
+	@echo
+	@$(SEARCH) gossipsub-1.2 --against ours --runs $(RUNS) --seed $(SEED)
+	@echo
+	@$(SEARCH) dog --against ours --suite
+	@echo
+	@$(SEARCH) dog --against ours --runs $(RUNS) --seed $(SEED)
+	@echo
+	@if $(PYTHON) -c 'import libp2p' >/dev/null 2>&1; then \
+	  $(QUIDNUNC) check gossipsub-1.2 --against py-libp2p --runs $(PY_LIBP2P_RUNS) --seed $(SEED) --expect $(EXPECTED); \
+	else \
+	  echo "SKIPPED: gossipsub-1.2 against py-libp2p, which is not installed (it needs gcc and libgmp-dev)"; \
+	fi
+
+test: $(TESTS)
+	@$(PYTHON) -m pytest $(PYTEST_ARGS)
+
+# mypy does not see an editable install, so what would ship is laid out for it.
+lint: $(LINTERS)
+	@$(PYTHON) -m ruff check .
+	@$(PYTHON) -m ruff format --check .
+	@rm -rf build $(VENV)/shipped
+	@$(PIP) install --no-deps --target $(VENV)/shipped .
+	@rm -rf build
+	@cd $(VENV)/shipped && MYPYPATH=. $(abspath $(PYTHON)) -m mypy --config-file $(CURDIR)/pyproject.toml -p quidnunc
+
+# -- long campaigns -----------------------------------------------------------------------------------------
+
+# One file per protocol and commit: those that are there are not searched again.
+nightly: $(KIT) $(PROTOCOLS:%=$(NIGHTLY)/%.txt)
+	@echo "nightly search of `date -u +%F`, commit $(COMMIT), $(NIGHTLY_RUNS) runs each:"
+	@head -qn 1 $(PROTOCOLS:%=$(NIGHTLY)/%.txt)
+
+$(NIGHTLY)/%.txt:
+	@mkdir -p $(@D)
+	@$(QUIDNUNC) check $* --against ours --runs $(NIGHTLY_RUNS) --seed $(SEED) >$@.part || { cat $@.part; exit 1; }
+	@mv $@.part $@
+
+mutants: $(KIT)
+	@$(PYTHON) bench/mutants.py
+
+suite: $(KIT)
+	@$(PYTHON) -m quidnunc.properties.suite_search properties/suite
+
+bench: $(KIT)
+	@$(PYTHON) bench/steps.py
+
+clean:
+	rm -rf $(VENV) build dist quidnunc.egg-info .quidnunc .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

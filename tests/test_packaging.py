@@ -1,0 +1,116 @@
+"""What ships: every module and data file of the four folders, at its place in the package."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from email import message_from_bytes
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+FOLDERS: dict[str, str] = PROJECT["tool"]["setuptools"]["package-dir"]
+"""Package -> the folder that holds it."""
+
+
+def shipped_files(folder: Path) -> Iterator[Path]:
+    """Files of a folder as they stand in the tree, without what Python writes there."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc":
+            yield path
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[zipfile.ZipFile]:
+    """The wheel of the tree as it stands, built from a copy and without asking any index."""
+    work = tmp_path_factory.mktemp("wheel")
+    source = work / "source"
+    ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
+    for name in {folder.split("/")[0] for folder in FOLDERS.values()}:
+        shutil.copytree(ROOT / name, source / name, ignore=ignored)
+    for path in (ROOT / "pyproject.toml", *ROOT.glob("LICENSE-*"), *ROOT.glob("README.md")):
+        shutil.copy(path, source)
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--no-index"]
+    # Without HOME's configuration: a user's own index settings have no say here.
+    environment = {**os.environ, "PIP_CONFIG_FILE": os.devnull}
+    built = subprocess.run(
+        [*command, "--wheel-dir", str(work), str(source)], capture_output=True, text=True, env=environment
+    )
+    assert built.returncode == 0, built.stderr
+    (path,) = work.glob("quidnunc-*.whl")
+    with zipfile.ZipFile(path) as opened:
+        yield opened
+
+
+def test_the_list_of_packages_is_the_tree() -> None:
+    found = set()
+    for package, folder in FOLDERS.items():
+        for init in (ROOT / folder).rglob("__init__.py"):
+            inner = init.parent.relative_to(ROOT / folder).parts
+            found.add(".".join((package, *inner)))
+    assert found == set(PROJECT["tool"]["setuptools"]["packages"])
+
+
+def test_every_folder_with_modules_is_a_package() -> None:
+    for folder in FOLDERS.values():
+        for module in (ROOT / folder).rglob("*.py"):
+            assert (module.parent / "__init__.py").exists(), f"{module.parent} has modules and no __init__.py"
+
+
+def test_no_folder_hides_the_installed_package() -> None:
+    assert not (ROOT / "quidnunc").exists()
+
+
+@pytest.mark.parametrize("package", FOLDERS)
+def test_every_file_is_in_the_wheel(wheel: zipfile.ZipFile, package: str) -> None:
+    inside = set(wheel.namelist())
+    folder = ROOT / FOLDERS[package]
+    place = package.replace(".", "/")
+    missing = [
+        str(path.relative_to(ROOT))
+        for path in shipped_files(folder)
+        if f"{place}/{path.relative_to(folder).as_posix()}" not in inside
+    ]
+    assert not missing, "not in the wheel (package-data, packages of pyproject.toml)"
+
+
+def test_the_wheel_holds_nothing_else(wheel: zipfile.ZipFile) -> None:
+    expected = {
+        f"{package.replace('.', '/')}/{path.relative_to(ROOT / folder).as_posix()}"
+        for package, folder in FOLDERS.items()
+        for path in shipped_files(ROOT / folder)
+    }
+    foreign = [n for n in wheel.namelist() if n not in expected and ".dist-info/" not in n]
+    assert not foreign
+
+
+def test_the_wheel_says_what_it_is(wheel: zipfile.ZipFile) -> None:
+    (name,) = (n for n in wheel.namelist() if n.endswith(".dist-info/METADATA"))
+    said = message_from_bytes(wheel.read(name))
+    assert said["License-Expression"] == "MIT OR Apache-2.0"
+    assert sorted(said.get_all("License-File", [])) == ["LICENSE-APACHE", "LICENSE-MIT"]
+    assert said.get_all("Provides-Extra") and "py-libp2p" in said.get_all("Provides-Extra", [])
+    core = [r for r in said.get_all("Requires-Dist", []) if "extra ==" not in r]
+    assert not any("libp2p" in r or "==" in r for r in core), "the kit's own dependencies are few and loose"
+
+
+def test_entry_points_resolve(wheel: zipfile.ZipFile) -> None:
+    (name,) = (n for n in wheel.namelist() if n.endswith("entry_points.txt"))
+    text = wheel.read(name).decode()
+    assert "quidnunc = quidnunc.__main__:main" in text
+    assert "quidnunc = quidnunc.pytest_plugin" in text
+    for module in ("quidnunc/__main__.py", "quidnunc/pytest_plugin.py", "quidnunc/py.typed"):
+        assert module in wheel.namelist()
+
+
+def test_version_is_said_once() -> None:
+    from quidnunc import __version__
+
+    assert __version__ == PROJECT["project"]["version"]
