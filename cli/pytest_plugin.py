@@ -58,7 +58,7 @@ class CaseItem(pytest.Item):
         except (CaseError, SpecError) as error:
             pytest.fail(str(error), pytrace=False)
         except AdapterError as error:
-            pytest.fail(f"{self.path}: the driver of {router} broke: {error}", pytrace=False)
+            pytest.fail(f"{self.path}: {router}: {error}", pytrace=False)
         judge(replayed, router)
 
     def reportinfo(self) -> tuple[Path, int, str]:

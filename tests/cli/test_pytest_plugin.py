@@ -1,0 +1,164 @@
+"""Each `.case` file is one test, and its status says what passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from quidnunc import pytest_plugin
+from quidnunc.impl.ours import open_ours
+from quidnunc.impl.seam import Config
+from quidnunc.properties import cases
+from quidnunc.properties.play import Wire
+
+pytest_plugins = ["pytester"]
+
+KEPT = cases
+"""Imported here, because every run of `pytester` forgets the modules that it was the first to import."""
+
+ALONE = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:anyio")
+"""Options of a run with few other plugins: each run loads them anew, which takes a second."""
+
+CASE = """\
+A mesh of D_high members is cut.
+
+format: 1
+claim: mesh.cut-above-d-high
+clause: gs1.0/heartbeat.cut
+protocol: gossipsub-1.2
+against: {against}
+status: {status}
+quirk: cut-at-d-high
+parameters: D=4 D_low=3 D_high=6 D_score=2 D_out=1
+
+connect a..f /meshsub/1.2.0
+join t1
+a..f: graft t1
+advance 500ms
+----
++ a,b: prune t1 backoff=60
+"""
+
+
+def opener_of(router: str) -> Callable[[Config], Wire]:
+    """Our routers alone, so that these tests hold wherever the kit is installed."""
+    name, _, mutant = router.partition(":")
+    if name != "ours":
+        pytest.skip(f"{router}: pip install {router}")
+    return lambda config: Wire(open_ours(config, mutant or None), config)
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[..., pytest.RunResult]:
+    """Run pytest on one case."""
+    monkeypatch.setattr(pytest_plugin, "opener_of", opener_of)
+
+    def run_case(*options: str, text: str = CASE, **fields: str) -> pytest.RunResult:
+        given = {"against": "ours:cut-at-d-high", "status": "open", **fields}
+        (pytester.path / "cut.case").write_text(text.format(**given) if text is CASE else text)
+        return pytester.runpytest(*ALONE, "-rsxfE", *options)
+
+    return run_case
+
+
+Run = Callable[..., pytest.RunResult]
+
+
+def test_an_open_case_is_an_expected_failure(run: Run) -> None:
+    result = run()
+    result.assert_outcomes(xfailed=1)
+    result.stdout.fnmatch_lines(
+        ["XFAIL cut.case::case - open: departs at `advance 500ms`: unexpected Prune*"]
+    )
+
+
+def test_a_repair_turns_an_open_case_red(run: Run) -> None:
+    result = run(against="ours")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*cut.case: A mesh of D_high members is cut.", "*update its status to fixed*quidnunc replay*"]
+    )
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_another_failure_turns_an_open_case_red(run: Run) -> None:
+    result = run(against="ours:announce-to-topic")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*recorded was: unexpected Prune*", "*Another failure than the recorded one*"]
+    )
+
+
+def test_runxfail_shows_an_open_case_as_a_failure(run: Run) -> None:
+    result = run("--runxfail")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["----", "+ *: prune t1 backoff=60"])
+
+
+@pytest.mark.parametrize("status", ["fixed", "suite"])
+def test_what_must_hold(run: Run, status: str) -> None:
+    run(status=status, against="ours").assert_outcomes(passed=1)
+    result = run(status=status)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["against ours:cut-at-d-high: departs at `advance 500ms`*"])
+
+
+def test_an_observed_reading_passes_while_it_is_seen(run: Run) -> None:
+    run(status="observed").assert_outcomes(passed=1)
+    run(status="observed", against="ours").assert_outcomes(failed=1)
+
+
+def test_a_disputed_case_is_an_expected_failure(run: Run) -> None:
+    run(status="disputed").assert_outcomes(xfailed=1)
+
+
+def test_any_router_is_ours_and_an_option_replaces_it(run: Run) -> None:
+    run(status="suite", against="any").assert_outcomes(passed=1)
+    run("--quidnunc-against", "ours:cut-at-d-high", status="suite", against="any").assert_outcomes(failed=1)
+
+
+def test_an_absent_router_skips_with_its_reason(run: Run) -> None:
+    result = run(against="elsewhere 1.0")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["SKIPPED*elsewhere: pip install elsewhere"])
+
+
+def test_a_case_that_tells_nothing_fails(run: Run) -> None:
+    text = CASE.format(against="ours", status="suite").replace("advance 500ms\n", "g: graft t1\n")
+    result = run(text=text)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*`g: graft t1` could not happen*", "The case told nothing*"])
+
+
+def test_a_bad_file_is_one_failure_with_its_line(run: Run, pytester: pytest.Pytester) -> None:
+    (pytester.path / "good.case").write_text(CASE.format(against="ours", status="suite"))
+    result = run(status="closed")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*cut.case:8: expected a status: open or fixed*got 'closed'"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_broken_driver_is_named(run: Run) -> None:
+    result = run(against="ours:no-such-mutant")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*cut.case: ours:no-such-mutant: ours has no pubsub mutant*"])
+
+
+def test_ids(run: Run, pytester: pytest.Pytester) -> None:
+    result = run("--collect-only", "-q")
+    result.stdout.fnmatch_lines(["cut.case::case"])
+    pytester.runpytest("cut.case::case", *ALONE).assert_outcomes(xfailed=1)
+
+
+def test_nothing_of_the_kit_is_loaded_without_a_case(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import sys
+
+        def test_modules():
+            assert "quidnunc.pytest_plugin" in sys.modules
+            assert not [m for m in sys.modules if m.startswith(("quidnunc.model", "quidnunc.impl"))]
+        """
+    )
+    pytester.runpytest_subprocess(*ALONE).assert_outcomes(passed=1)
