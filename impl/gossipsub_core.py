@@ -15,8 +15,8 @@ from quidnunc.model.rpc import Peer
 
 MAX_TOPICS_PER_PEER = 1000
 MAX_TOPIC_BYTES = 1024
-MAX_ID_BYTES = 64
-"""No id that our two id functions make is longer than 46 bytes, so a longer one is of no use to us."""
+MAX_ID_BYTES = 128
+"""No id that our id functions make is longer than half of this, so a longer one is of no use to us."""
 
 
 @frozen(kw_only=True)

@@ -16,9 +16,13 @@ class Fanout:
 
     def for_publish(self, topic: str) -> set[Peer]:
         """Those of before, or if there are none up to D members, who are remembered."""
-        self.published_ms[topic] = self.core.now_ms
         if not self.of.get(topic):
             self.of[topic] = set(self.core.some(self.eligible(topic), self.core.parameters.d))
+        if not self.of[topic]:
+            # With nobody to remember there is nothing to keep up.
+            self.take(topic)
+            return set()
+        self.published_ms[topic] = self.core.now_ms
         return self.of[topic]
 
     def take(self, topic: str) -> set[Peer]:

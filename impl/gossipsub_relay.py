@@ -108,11 +108,11 @@ class Relay:
         return judgement == "accept"
 
     def accept(self, arrival: Arrival) -> None:
-        """Deliver, keep for those who ask, and relay, if we are in the topic still."""
+        """Deliver, keep for those who ask, and relay."""
         message = arrival.message
-        if message.topic not in self.core.joined:
-            return
-        self.delivered.append((message.topic, message.data))
+        if message.topic in self.core.joined:
+            # A verdict may come after we left; then there is no mesh either, but others still want it.
+            self.delivered.append((message.topic, message.data))
         self.gossip.cache.put(arrival.id, message)
         for peer in sorted(self.relay_targets(arrival)):
             self.outbox.to(peer).messages.append(message)
