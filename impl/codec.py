@@ -17,7 +17,7 @@ from quidnunc.impl import wire_pb2 as wire
 from quidnunc.impl.bounded import Bounded
 from quidnunc.impl.keys import peer_id, peer_of
 from quidnunc.impl.malformed import MALFORMED as MALFORMED
-from quidnunc.impl.signing import author_bytes, fault, id_function, set_author
+from quidnunc.impl.signing import ID_FUNCTIONS, author_bytes, fault, id_function, set_author
 from quidnunc.impl.symbols import UNKNOWN, check_flaw, check_symbol, data_bytes, seqno_of, stamp, symbol_in
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import (
@@ -81,6 +81,7 @@ class Codec:
         self._encoded: Bounded[tuple[Part, ...], bytes] = Bounded(MAX_CACHED_RPCS)
         self._decoded: Bounded[bytes, tuple[Part, ...]] = Bounded(MAX_CACHED_RPCS)
         self._settled = True
+        self._aliases: Bounded[bytes, str] = Bounded(max_entries)
         # Whether what is being decoded would be read the same later, and may be remembered.
         self._shown: set[str] = set()
         self._referred: set[str] = set()
@@ -109,8 +110,9 @@ class Codec:
         return self._keep(symbol, sender, 0, firm=False).id
 
     def symbol_of(self, id_bytes: bytes) -> str:
-        """The symbol of a message id; `x` and its hex where nothing is known of it."""
-        known = self._symbols.get(id_bytes)
+        """The symbol of a message id. By another function than the configured one it is `m1@origin`, say; `x`
+        and its hex where nothing is known of it."""
+        known = self._symbols.get(id_bytes) or self._aliases.get(id_bytes)
         if known is not None:
             return known
         self._settled = False
@@ -136,7 +138,14 @@ class Codec:
     def _keep(self, symbol: str, author: Peer, size: int, *, firm: bool) -> _Binding:
         bare = wire.Message(data=data_bytes(symbol, size), seqno=seqno_of(symbol))
         set_author(bare, author)
+        self._name_otherwise(symbol, bare)
         return self._keep_id(symbol, author, size, self._id_of(bare), firm=firm)
+
+    def _name_otherwise(self, symbol: str, message: wire.Message) -> None:
+        """Note what the id would be by the other id functions."""
+        for name, function in ID_FUNCTIONS.items():
+            if function is not self._id_of:
+                self._aliases[function(message)] = f"{symbol}@{name}"
 
     def _keep_id(self, symbol: str, author: Peer, size: int, id_bytes: bytes, *, firm: bool) -> _Binding:
         if symbol in self._bound:
@@ -173,6 +182,8 @@ class Codec:
 
         Such a message reached nobody yet. The newest ones are still in the router's cache.
         """
+        if not self._by_origin:
+            return
         own = peer_id(ROUTER)
         new = sorted({i for i in ids if i.startswith(own) and i not in self._symbols})
         if not new:
@@ -317,6 +328,7 @@ class Codec:
         # The first copy of its own message is what later ones are compared with.
         self._referred.add(symbol)
         self._learn(symbol, id_bytes)
+        self._name_otherwise(symbol, message)
         self._value_of[canonical] = value = evolve(own, flaw=fault(message, self._policy))
         # Whoever echoes it sends these bytes, and not our guess at them.
         self._wire_of[own] = wire.Message.FromString(canonical)

@@ -74,7 +74,9 @@ class Ours:
             name=name,
             version=VERSION,
             protocols=tuple(FEATURES),
-            capabilities=frozenset({"verdict", "state", "clock", "stall", "raw"} | hardened),
+            capabilities=frozenset(
+                {"verdict", "state", "clock", "stall", "raw", "strict-no-sign"} | hardened
+            ),
         )
         self._crashed = ""
         self._readers: dict[Peer, FrameDecoder] = {}

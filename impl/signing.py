@@ -5,7 +5,7 @@ pubsub README, "Message Identification" and "Message Signing".
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 
 from quidnunc.impl import wire_pb2 as wire
@@ -49,7 +49,7 @@ def sign_as(message: wire.Message, peer: Peer) -> None:
 
 def id_function(name: MessageIdFunction) -> Callable[[wire.Message], bytes]:
     """The message id function of that name. A pure function of the message, as all peers must agree on it."""
-    return _by_origin if name == "origin" else _by_content
+    return ID_FUNCTIONS[name]
 
 
 def _by_origin(message: wire.Message) -> bytes:
@@ -58,6 +58,17 @@ def _by_origin(message: wire.Message) -> bytes:
 
 def _by_content(message: wire.Message) -> bytes:
     return sha256(message.data).digest()
+
+
+def _by_hex(message: wire.Message) -> bytes:
+    return sha256(message.data).hexdigest().encode()
+
+
+ID_FUNCTIONS: Mapping[MessageIdFunction, Callable[[wire.Message], bytes]] = {
+    "origin": _by_origin,
+    "content": _by_content,
+    "hex": _by_hex,
+}
 
 
 def fault(message: wire.Message, policy: SignaturePolicy) -> Flaw:

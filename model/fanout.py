@@ -24,7 +24,7 @@ def explicit_beside_fanout(r: Router, topic: str, peer: Peer) -> bool | None:
 
 @rule("gs1.1/threshold.publish")
 def below_publish(r: Router, topic: str, peer: Peer) -> bool:
-    return r.score(peer) < r.parameters.publish_threshold
+    return r.gate_score(peer) < r.parameters.publish_threshold
 
 
 @rule("gs1.1/backoff.both-ends")
@@ -48,7 +48,7 @@ def drop_low(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """Fanout peers that fell below the publish threshold go."""
     fanout = dict(r.fanout)
     for topic, entry in r.fanout.items():
-        low = [p for p in entry.peers.all if r.score(p) < r.parameters.publish_threshold]
+        low = [p for p in entry.peers.all if r.gate_score(p) < r.parameters.publish_threshold]
         if low:
             fanout[topic] = Fanout(entry.peers.less(low), entry.published_ms)
     return Step(evolve(r, fanout=fanout)) if fanout != r.fanout else None

@@ -27,7 +27,7 @@ many are free, more are not."""
 @rule("gs1.1/threshold.gossip-ignored")
 def ihave_from_low_score(r: Router, g: From[IHave], choose: Choose) -> Step[Router] | None:
     """Gossip of a peer below the gossip threshold is ignored."""
-    return Step(r) if r.score(g.peer) < r.parameters.gossip_threshold else None
+    return Step(r) if r.gate_score(g.peer) < r.parameters.gossip_threshold else None
 
 
 @rule("gs1.1/ihave.caps")
@@ -77,7 +77,7 @@ def _unseen(r: Router, message_id: str) -> bool:
 
 @rule("gs1.1/threshold.gossip-ignored")
 def iwant_from_low_score(r: Router, g: From[IWant], choose: Choose) -> Step[Router] | None:
-    return Step(r) if r.score(g.peer) < r.parameters.gossip_threshold else None
+    return Step(r) if r.gate_score(g.peer) < r.parameters.gossip_threshold else None
 
 
 @rule("gs1.1/iwant.retransmission")
@@ -134,7 +134,7 @@ def explicit_has_it(r: Router, topic: str, peer: Peer) -> bool | None:
 
 @rule("gs1.1/threshold.gossip")
 def below_gossip(r: Router, topic: str, peer: Peer) -> bool:
-    return r.score(peer) < r.parameters.gossip_threshold
+    return r.gate_score(peer) < r.parameters.gossip_threshold
 
 
 @rule("gs1.0/gossip.targets")

@@ -145,7 +145,7 @@ def the_author(r: Router, m: From[Message], peer: Peer) -> bool:
 @rule("gs1.1/threshold.publish")
 def floodsub_below_publish(r: Router, m: From[Message], peer: Peer) -> bool | None:
     """The text sets the publish threshold for own messages; routers apply it to relay to floodsub as well."""
-    low = peer in r.floodsub_speakers(m.part.topic) and r.score(peer) < r.parameters.publish_threshold
+    low = peer in r.floodsub_speakers(m.part.topic) and r.gate_score(peer) < r.parameters.publish_threshold
     return None if low and not r.is_explicit(peer) else False
 
 
@@ -245,7 +245,7 @@ def _floodsub_and_explicit(r: Router, m: Message) -> Targets:
 def _may_publish_to(r: Router, peer: Peer) -> bool:
     """From v1.1 on own messages do not go below the publish threshold; explicit peers are exempt."""
     scored = "score" in r.protocol.handlers and not r.is_explicit(peer)
-    return not scored or r.score(peer) >= r.parameters.publish_threshold
+    return not scored or r.gate_score(peer) >= r.parameters.publish_threshold
 
 
 def _spared(r: Router, m: From[Message], targets: Targets, choose: Choose) -> Targets:

@@ -12,8 +12,9 @@ from attrs import field, frozen, validators
 from quidnunc.model.rpc import Peer
 
 SignaturePolicy: TypeAlias = Literal["StrictSign", "StrictNoSign"]
-MessageIdFunction: TypeAlias = Literal["origin", "content"]
-"""`origin`: bytes of author then seqno (the default of pubsub). `content`: SHA-256 of the data."""
+MessageIdFunction: TypeAlias = Literal["origin", "content", "hex"]
+"""`origin`: bytes of author then seqno (the default of pubsub). `content`: SHA-256 of the data. `hex`: the
+same as text, 64 hexadecimal digits: ids are bytes that a router must not read anything into."""
 
 
 @frozen(kw_only=True)

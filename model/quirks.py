@@ -18,11 +18,11 @@ from quidnunc.model import gossip, mesh, messages
 from quidnunc.model.choices import Choose, PartialSet
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Output, Sent
-from quidnunc.model.permits import Step
+from quidnunc.model.permits import Permit, Step
 from quidnunc.model.readings import READINGS
-from quidnunc.model.router import BACKOFF_SWEEP_HEARTBEATS, Fanout, From, Router, Waiting
+from quidnunc.model.router import BACKOFF_SWEEP_HEARTBEATS, Fanout, From, Heard, Router, Waiting
 from quidnunc.model.rpc import Graft, IHave, IWant, Message, Peer, Prune
-from quidnunc.model.rules import Protocol, Rule, Targets, Without, rule
+from quidnunc.model.rules import Phases, Protocol, Rule, Targets, Without, rule, total
 from quidnunc.model.step import run
 
 QuirkKind: TypeAlias = Literal["reading", "dropped", "replaced"]
@@ -158,6 +158,21 @@ def accept_each_copy(r: Router, v: tuple[Waiting, str], choose: Choose) -> Step[
     return found
 
 
+@rule("gs1.0/relay.seen")
+def request_while_validating(r: Router, g: From[IHave], choose: Choose) -> Step[Router]:
+    """What is being validated is requested again."""
+    again = [i for i in dict.fromkeys(g.part.ids) if i in r.waiting]
+    step = cast("Step[Router]", gossip.request_unseen.step(r, g, choose))
+    return step.plus(*(Permit(Sent(g.peer, IWant((i,))), False, "gs1.0/relay.seen") for i in again))
+
+
+@rule("gs1.0/relay.mesh")
+def low_scores_spared(r: Router, m: From[Message], peer: Peer) -> bool:
+    """Members of the mesh below the graylist threshold get no messages."""
+    inside = peer in r.mesh_of(m.part.topic) and not r.is_explicit(peer)
+    return inside and r.score(peer) < r.parameters.graylist_threshold
+
+
 @rule("gs1.0/relay.mesh")
 def relay_where_announced(r: Router, m: From[Message]) -> Targets:
     """Nothing is relayed in a topic that no peer has announced, to whoever is in its mesh."""
@@ -175,11 +190,10 @@ def publish_where_announced(r: Router, m: Message, choose: Choose) -> Step[Route
     return Step(r)
 
 
-@rule("gs1.1/threshold.publish")
-def application_from_1_1(r: Router, peer: Peer) -> int:
-    """Only peers that speak v1.1 or later are scored."""
-    neighbour = r.peers.get(peer)
-    return r.scores.get(peer, 0) if neighbour is not None and neighbour.knows_backoff else 0
+@rule("gs1.1/score.application")
+def no_application_score(r: Router, peer: Peer) -> int:
+    """The application's score does not count at the publish and gossip thresholds."""
+    return 0
 
 
 @rule("gs1.0/publish.fanout")
@@ -231,6 +245,23 @@ def serve_by_origin_id(r: Router, g: From[IWant], choose: Choose) -> Step[Router
     return Step(r)
 
 
+@rule("gs1.0/rpc.control-fields")
+def request_by_decoded_id(r: Router, g: From[IHave], choose: Choose) -> Step[Router]:
+    """Ids that look like hexadecimal text are decoded, and so never recognised."""
+    if r.parameters.message_id != "hex":
+        return cast("Step[Router]", gossip.request_unseen.step(r, g, choose))
+    heard = r.heard.get(g.peer, Heard())
+    r = evolve(r, heard={**r.heard, g.peer: evolve(heard, ihaves=heard.ihaves + 1)})
+    asked = (Sent(g.peer, IWant((f"{i}@content",))) for i in dict.fromkeys(g.part.ids))
+    return Step(r, tuple(Permit(o, False, "gs1.0/rpc.control-fields", "now") for o in asked))
+
+
+@rule("gs1.0/rpc.control-fields")
+def serve_by_decoded_id(r: Router, g: From[IWant], choose: Choose) -> Step[Router] | None:
+    """An IWANT by such an id finds nothing."""
+    return Step(r) if r.parameters.message_id == "hex" else None
+
+
 REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
     (
         "unknown-topic-graft-pruned",
@@ -276,7 +307,9 @@ REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
         "A message is marked seen only when its validation is over, so that copies that come meanwhile are "
         "delivered and forwarded again.",
         lambda p: _all(
-            p.with_rule_before("seen_before", wait_unmarked), ("accepted_by_validator", accept_each_copy)
+            p.with_first("message", wait_unmarked),
+            ("accepted_by_validator", accept_each_copy),
+            ("request_unseen", request_while_validating),
         ),
     ),
     (
@@ -290,10 +323,22 @@ REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
         ),
     ),
     (
-        "older-peers-unscored",
-        "gs1.1/threshold.publish",
-        "Only peers that speak v1.1 or later are scored, so that no threshold holds for others.",
-        lambda p: p.with_rule("application", application_from_1_1),
+        "gates-ignore-application-score",
+        "gs1.1/score.application",
+        "The publish and gossip thresholds are held against the topic scores alone, without the application's.",
+        lambda p: evolve(p, handlers={**p.handlers, "gate": total(no_application_score)}),
+    ),
+    (
+        "relay-spares-low-scores",
+        "gs1.0/relay.mesh",
+        "Members of the mesh below the graylist threshold get no messages.",
+        lambda p: _excluding(p, "relay", low_scores_spared),
+    ),
+    (
+        "control-before-payload",
+        "gs1.0/rpc.payload-first",
+        "The control part of an RPC is processed before its payload.",
+        lambda p: _payload_last(p),
     ),
     (
         "fanout-filled-at-publish",
@@ -314,11 +359,20 @@ REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
         lambda p: p.with_rule("serve_within_bound", gossip.serve),
     ),
     (
+        "hex-ids-decoded",
+        "gs1.0/rpc.control-fields",
+        "Message ids that look like hexadecimal text are decoded to other ids in IHAVE and IWANT.",
+        lambda p: _all(
+            p.with_first("iwant", serve_by_decoded_id),
+            ("request_unseen", request_by_decoded_id),
+        ),
+    ),
+    (
         "cache-by-origin-id",
         "pubsub/id.same-everywhere",
         "The message cache goes by author and seqno where another id function is configured.",
         lambda p: _all(
-            p.with_rule_before("serve_within_bound", serve_by_origin_id),
+            p.with_first("iwant", serve_by_origin_id),
             ("gossip_adaptively", gossip_by_origin_id),
         ),
     ),
@@ -334,6 +388,15 @@ def _all(protocol: Protocol, *replaced: tuple[str, Rule]) -> Protocol:
         if name in present:
             protocol = protocol.with_rule(name, other)
     return protocol
+
+
+def _payload_last(protocol: Protocol) -> Protocol:
+    rules = protocol["intake"].rules
+    payload = tuple(r for r in rules if r.name == "read_messages")
+    if not payload or payload == rules[-1:]:
+        raise SpecError(f"{protocol.name} has its payload last already")
+    order = (*(r for r in rules if r.name != "read_messages"), *payload)
+    return evolve(protocol, handlers={**protocol.handlers, "intake": Phases(order)})
 
 
 def _excluding(protocol: Protocol, handler: str, exclusion: Rule) -> Protocol:

@@ -123,6 +123,11 @@ class Router:
         term = self.protocol.handlers.get("score")
         return term(self, peer) if isinstance(term, Total) else 0
 
+    def gate_score(self, peer: Peer) -> int:
+        """The score that is held against the publish and gossip thresholds: the score, but for a quirk."""
+        term = self.protocol.handlers.get("gate")
+        return term(self, peer) if isinstance(term, Total) else self.score(peer)
+
     def is_explicit(self, peer: Peer) -> bool:
         return peer in self.parameters.explicit_peers and "explicit" in self.protocol.handlers
 

@@ -213,12 +213,14 @@ class Protocol:
         return self._edited(name, lambda each: ())
 
     def with_rule(self, name: str, other: Rule) -> Protocol:
-        """This protocol with the rule `name` replaced by `other`."""
-        return self._edited(name, lambda each: (other,))
+        """This protocol with the rule `name` replaced by `other`, which takes over its name."""
+        return self._edited(name, lambda each: (evolve(other, name=name),))
 
-    def with_rule_before(self, name: str, other: Rule) -> Protocol:
-        """This protocol with `other` put before the rule `name`."""
-        return self._edited(name, lambda each: (other, each))
+    def with_first(self, handler: str, other: Rule) -> Protocol:
+        """This protocol with `other` asked before all rules of a `first`."""
+        old = self.handlers[handler]
+        assert isinstance(old, First)
+        return evolve(self, handlers={**self.handlers, handler: First((other, *old.rules))})
 
     def _edited(self, name: str, change: Callable[[Rule], tuple[Rule, ...]]) -> Protocol:
         if not any(each.name == name for _, each in self.rules()):

@@ -47,7 +47,7 @@ def draw_parameters(d: Digits, capabilities: frozenset[str], protocol: str) -> P
     if "verdict" in capabilities and d.chance(35):
         chosen["validation"] = "manual"
     if d.chance(35):
-        chosen["message_id"] = "content"
+        chosen["message_id"] = "content" if d.chance(70) else "hex"
         if "strict-no-sign" in capabilities and d.chance(50):
             chosen["signature_policy"] = "StrictNoSign"
     if "explicit" in capabilities and d.chance(25):
