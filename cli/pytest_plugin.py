@@ -57,7 +57,7 @@ class CaseItem(pytest.Item):
             replayed = replay(case, opener_of(router))
         except (CaseError, SpecError) as error:
             pytest.fail(str(error), pytrace=False)
-        except AdapterError as error:
+        except (AdapterError, ValueError) as error:
             pytest.fail(f"{self.path}: {router}: {error}", pytrace=False)
         judge(replayed, router)
 
@@ -66,10 +66,13 @@ class CaseItem(pytest.Item):
 
 
 def opener_of(router: str) -> Callable[[Config], Wire]:
-    """Configuration -> `router` as a subject. Opening it skips the test where the router is not there."""
-    from quidnunc.impl.routers import open_router
+    """Configuration -> `router` as a subject. Skips the test where it cannot be driven here, and says why."""
+    from quidnunc.impl.routers import available, open_router
     from quidnunc.properties.play import Wire
 
+    absent = {info.name: info.reason for info in available() if not info.available}
+    if router in absent:
+        pytest.skip(f"{router}: {absent[router]}")
     return lambda config: Wire(open_router(router, config), config)
 
 
