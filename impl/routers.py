@@ -1,0 +1,144 @@
+"""Every router that can be put under test, by name, and why the others cannot."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Mapping
+from importlib import metadata
+from typing import Literal, TypeAlias
+
+from attrs import frozen
+
+from quidnunc.impl.mutant import Mutant
+from quidnunc.impl.seam import AdapterError, Config, Driver
+
+Kind: TypeAlias = Literal["ours", "mutant", "adapter", "external"]
+
+WITHOUT_ADAPTER = ("js-libp2p", "go-libp2p-pubsub", "rust-libp2p", "jvm-libp2p", "cometbft")
+
+EXTERNAL = ("exec:COMMAND", "python:MODULE:FACTORY")
+
+
+@frozen(kw_only=True)
+class RouterInfo:
+    """One line of `quidnunc routers`."""
+
+    name: str
+    kind: Kind
+    version: str = ""
+    available: bool = True
+    reason: str = ""
+    """Why it is not available and what to do about it, or what it is."""
+
+
+def available() -> tuple[RouterInfo, ...]:
+    """Ours, its mutants, the adapters of this kit, and the two ways to bring one's own."""
+    version = _version()
+    ours = RouterInfo(name="ours", kind="ours", version=version, reason="this kit's own routers")
+    mutants = tuple(
+        RouterInfo(name=f"ours:{name}", kind="mutant", version=version, reason=mutant.summary)
+        for name, mutant in sorted(mutants_by_name().items())
+    )
+    missing = tuple(
+        RouterInfo(
+            name=name, kind="adapter", available=False, reason="no adapter yet; exec: takes one of yours"
+        )
+        for name in WITHOUT_ADAPTER
+    )
+    external = tuple(
+        RouterInfo(name=name, kind="external", reason="a router of your own: docs/adapters.md")
+        for name in EXTERNAL
+    )
+    return (ours, *mutants, _py_libp2p(), *missing, *external)
+
+
+def open_router(spec: str, config: Config) -> Driver:
+    """A started router. `spec` is a name of `available`, with the words in capitals filled in.
+
+    Raises ValueError for a name that does not exist, listing those that do; AdapterError where the router
+    exists and cannot run here, or not under `config`.
+    """
+    name, _, rest = spec.partition(":")
+    if spec == "ours" or (name == "ours" and rest in mutants_by_name()):
+        from quidnunc.impl.ours import open_ours
+
+        return open_ours(config, mutant=rest or None)
+    if name == "ours":
+        raise ValueError(f"no mutant {rest!r} of ours: there are {', '.join(sorted(mutants_by_name()))}")
+    if spec == "py-libp2p":
+        from quidnunc.impl.py_libp2p import open_py_libp2p
+
+        return open_py_libp2p(config)
+    if name == "exec":
+        from quidnunc.impl.sidecar import open_exec
+
+        return open_exec(rest, config)
+    if name == "python":
+        return _open_python(rest, config)
+    if spec in WITHOUT_ADAPTER:
+        raise AdapterError(
+            f"{spec} has no adapter yet; write one as docs/adapters.md says and give it to exec:"
+        )
+    names = ("ours", "ours:MUTANT", "py-libp2p", *WITHOUT_ADAPTER, *EXTERNAL)
+    raise ValueError(f"no router {spec!r}: there are {', '.join(names)}")
+
+
+def mutants_by_name() -> Mapping[str, Mutant]:
+    """The planted departures of our routers, pubsub and mempool."""
+    from quidnunc.impl.dog_mutants import DOG_MUTANTS
+    from quidnunc.impl.mutants import MUTANTS
+
+    return {**MUTANTS, **DOG_MUTANTS}
+
+
+def _py_libp2p() -> RouterInfo:
+    from quidnunc.impl.py_libp2p_release import installed_version, reason_unavailable
+
+    reason = reason_unavailable()
+    return RouterInfo(
+        name="py-libp2p", kind="adapter", version=installed_version(), available=not reason, reason=reason
+    )
+
+
+def _open_python(rest: str, config: Config) -> Driver:
+    """`MODULE:FACTORY`: FACTORY(config) gives a Driver. The current folder is searched for MODULE too."""
+    module_name, colon, factory_name = rest.partition(":")
+    if not module_name or not colon or not factory_name:
+        raise ValueError(f"python:{rest}: write python:MODULE:FACTORY, for instance python:my_router:open_it")
+    try:
+        module = _module(module_name)
+    except ImportError as error:
+        raise AdapterError(
+            f"python:{rest}: cannot import {module_name!r} ({error}); run from its folder, or install it"
+        ) from error
+    factory = getattr(module, factory_name, None)
+    if not callable(factory):
+        raise AdapterError(f"python:{rest}: {module_name} has no callable {factory_name!r}")
+    driver: Driver = factory(config)
+    if not hasattr(driver, "hello"):
+        raise AdapterError(
+            f"python:{rest}: {factory_name} gave a {type(driver).__name__} without `hello`; "
+            "it has to return a Driver (quidnunc.impl.seam)"
+        )
+    return driver
+
+
+def _module(name: str) -> object:
+    folder = os.getcwd()
+    if folder in sys.path or "" in sys.path:
+        return importlib.import_module(name)
+    # A console script does not look where it was called, and that is where the user's module most likely is.
+    sys.path.append(folder)
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(folder)
+
+
+def _version() -> str:
+    try:
+        return metadata.version("quidnunc")
+    except metadata.PackageNotFoundError:
+        return ""

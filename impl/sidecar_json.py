@@ -1,0 +1,167 @@
+"""Requests and replies of the seam as JSON values, one object a line; seam.schema.json is their schema.
+
+Bytes are base64 with padding. What a reply leaves out has its default.
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from quidnunc.impl.seam import FORMAT, AdapterError, Config, Delivery, Hello, Reply
+from quidnunc.model.parameters import DogParameters, Parameters
+
+LINE_BYTES_MAX = 64 << 20
+"""Of one line, either way. A burst of messages of 1 MiB to forty peers fits."""
+
+
+def text_of(data: bytes) -> str:
+    return b64encode(data).decode("ascii")
+
+
+def bytes_of(value: object, where: str) -> bytes:
+    """Raises AdapterError, naming `where`, for what is not base64."""
+    try:
+        return b64decode(_as(value, str, where), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise AdapterError(f"{where}: not base64 ({error})") from error
+
+
+def init_of(config: Config) -> dict[str, object]:
+    """The first request of a conversation."""
+    return {
+        "op": "init",
+        "format": FORMAT,
+        "seed": config.seed,
+        "protocol": config.protocol,
+        "parameters": None if config.parameters is None else _plain(config.parameters),
+        "dog": None if config.dog is None else _plain(config.dog),
+        "extras": config.extras,
+    }
+
+
+def config_of(request: Mapping[str, object]) -> Config:
+    """Raises AdapterError for a request that is no `init` of our format."""
+    if request.get("format") != FORMAT:
+        raise AdapterError(f"init: format {request.get('format')!r}, this side speaks {FORMAT}")
+    parameters, dog = request.get("parameters"), request.get("dog")
+    return Config(
+        seed=_as(request.get("seed", 0), int, "init.seed"),
+        protocol=_as(request.get("protocol"), str, "init.protocol"),
+        parameters=None if parameters is None else _made(Parameters, parameters, "init.parameters"),
+        dog=None if dog is None else _made(DogParameters, dog, "init.dog"),
+        extras=_as(request.get("extras", False), bool, "init.extras"),
+    )
+
+
+def hello_json(hello: Hello) -> dict[str, object]:
+    return {
+        "name": hello.name,
+        "version": hello.version,
+        "protocols": list(hello.protocols),
+        "capabilities": sorted(hello.capabilities),
+        "fixed": dict(hello.fixed),
+        "format": hello.format,
+    }
+
+
+def hello_of(answer: Mapping[str, object]) -> Hello:
+    """Raises AdapterError for an answer that is no hello of our format."""
+    hello = _as(answer.get("hello"), dict, "hello")
+    if hello.get("format") != FORMAT:
+        raise AdapterError(f"hello.format: {hello.get('format')!r}, this kit speaks {FORMAT}")
+    fixed = _as(hello.get("fixed", {}), dict, "hello.fixed")
+    return Hello(
+        name=_as(hello.get("name"), str, "hello.name"),
+        version=_as(hello.get("version"), str, "hello.version"),
+        protocols=tuple(_list(hello.get("protocols"), str, "hello.protocols")),
+        capabilities=frozenset(_list(hello.get("capabilities", []), str, "hello.capabilities")),
+        fixed={name: _number(value, f"hello.fixed.{name}") for name, value in fixed.items()},
+    )
+
+
+def reply_json(reply: Reply) -> dict[str, object]:
+    """Only what is not the default: an idle step is `{"t":500}`."""
+    answer: dict[str, object] = {"t": reply.t_ms}
+    if reply.out:
+        answer["out"] = [[peer, channel, text_of(data)] for peer, channel, data in reply.out]
+    if reply.delivered:
+        answer["delivered"] = [[one.topic, text_of(one.data)] for one in reply.delivered]
+    if reply.dials:
+        answer["dials"] = list(reply.dials)
+    if reply.closed:
+        answer["closed"] = list(reply.closed)
+    if reply.crashed:
+        answer["crashed"] = reply.crashed
+    if reply.state:
+        answer["state"] = reply.state
+    return answer
+
+
+def reply_of(answer: Mapping[str, object]) -> Reply:
+    """Raises AdapterError, naming the key, for a value of another shape."""
+    return Reply(
+        t_ms=_as(answer.get("t"), int, "reply.t"),
+        out=tuple(_sent(item) for item in _list(answer.get("out", []), list, "reply.out")),
+        delivered=tuple(
+            _delivery(item) for item in _list(answer.get("delivered", []), list, "reply.delivered")
+        ),
+        dials=tuple(_list(answer.get("dials", []), int, "reply.dials")),
+        closed=tuple(_list(answer.get("closed", []), int, "reply.closed")),
+        crashed=_as(answer.get("crashed", ""), str, "reply.crashed"),
+        state=_as(answer.get("state", {}), dict, "reply.state"),
+    )
+
+
+def _sent(item: list[object]) -> tuple[int, int, bytes]:
+    if len(item) != 3:
+        raise AdapterError(f"reply.out: need [peer, channel, base64], got {len(item)} values")
+    peer, channel = _as(item[0], int, "reply.out peer"), _as(item[1], int, "reply.out channel")
+    return peer, channel, bytes_of(item[2], "reply.out bytes")
+
+
+def _delivery(item: list[object]) -> Delivery:
+    if len(item) != 2:
+        raise AdapterError(f"reply.delivered: need [topic, base64], got {len(item)} values")
+    return Delivery(
+        topic=_as(item[0], str, "reply.delivered topic"), data=bytes_of(item[1], "reply.delivered bytes")
+    )
+
+
+def _plain(parameters: Parameters | DogParameters) -> dict[str, object]:
+    values = attrs.asdict(parameters)
+    return {name: sorted(v) if isinstance(v, frozenset) else v for name, v in values.items()}
+
+
+def _made(kind: Any, value: object, where: str) -> Any:
+    given = dict(_as(value, dict, where))
+    unknown = sorted(set(given) - {field.name for field in attrs.fields(kind)})
+    if unknown:
+        raise AdapterError(
+            f"{where}: no parameter {', '.join(unknown)}; is the other side of another version?"
+        )
+    if "explicit_peers" in given:
+        given["explicit_peers"] = frozenset(_list(given["explicit_peers"], int, f"{where}.explicit_peers"))
+    try:
+        return kind(**given)
+    except (TypeError, ValueError) as error:
+        raise AdapterError(f"{where}: {error}") from error
+
+
+def _as(value: object, kind: type, where: str) -> Any:
+    # A bool is an int to Python and not to JSON.
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise AdapterError(f"{where}: need {kind.__name__}, got {type(value).__name__}")
+    return value
+
+
+def _number(value: object, where: str) -> float:
+    return float(value) if isinstance(value, int | float) else _as(value, float, where)
+
+
+def _list(value: object, kind: type, where: str) -> list[Any]:
+    return [_as(item, kind, where) for item in _as(value, list, where)]
