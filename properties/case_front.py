@@ -118,11 +118,12 @@ def wrapped(text: str, *, indent: str = "") -> list[str]:
 def parameters_text(parameters: ParameterSet) -> str:
     """`D=4 D_low=3 explicit=b,e`: what differs from the defaults, in the order of the attributes."""
     defaults = type(parameters)()
+    hints = get_type_hints(type(parameters))
     said = []
     for each in fields(type(parameters)):
         value = getattr(parameters, each.name)
         if value != getattr(defaults, each.name):
-            said.append(f"{NAMES.get(each.name, each.name)}={_value_text(value)}")
+            said.append(f"{NAMES.get(each.name, each.name)}={_value_text(value, hints[each.name])}")
     return " ".join(said)
 
 
@@ -145,13 +146,16 @@ def parameters_read(text: str, protocol: str) -> ParameterSet:
     return kind(**given)
 
 
-def _value_text(value: object) -> str:
-    if isinstance(value, bool):
+def _value_text(value: object, hint: object) -> str:
+    # By the kind of parameter and not of value: a driver that fixes a switch says so by the number 0 or 1.
+    if hint is bool:
         return "yes" if value else "no"
     if isinstance(value, frozenset):
         return peers_text(sorted(value))
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"a parameter is a finite number, got {value}")
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"a parameter is a finite number, got {value}")
+        return str(int(value) if hint is int and value.is_integer() else value)
     return str(value)
 
 

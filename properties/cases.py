@@ -50,7 +50,7 @@ from quidnunc.properties.case_front import ParameterSet
 from quidnunc.properties.case_text import event_text, in_order
 from quidnunc.properties.explain import Finding
 from quidnunc.properties.oracle import Departure, Oracle, differing_clause, forbidding_clause
-from quidnunc.properties.play import Moment, Opener, Play, act_of, messages_in, rejudge, same_act
+from quidnunc.properties.play import Moment, Opener, Play, act_of, messages_in, rejudge
 
 MAX_CRASH_TEXT = 200
 
@@ -105,13 +105,23 @@ def from_finding(
 def _needed(
     names: Sequence[str], spec: Protocol, finding: Finding, parameters: ParameterSet
 ) -> tuple[str, ...]:
+    """Those of `names` without which the departure is another one, or has another cause."""
+    moments = finding.moments
+    shown = set(moments[-1].judged.departures)
     kept = list(dict.fromkeys(names))
     for name in tuple(kept):
-        fewer = [quirk_named(n, spec) for n in kept if n != name]
-        agreed, departures = rejudge(finding.moments, as_built(spec, fewer), parameters)
-        if agreed == len(finding.moments) - 1 and any(same_act(d, finding.departure) for d in departures):
+        fewer = as_built(spec, [quirk_named(n, spec) for n in kept if n != name])
+        agreed, departures = rejudge(moments, fewer, parameters)
+        as_before = agreed == len(moments) - 1 and set(departures) == shown
+        if as_before and all(_accounts(q, moments, fewer, parameters) for q in finding.quirks[:1]):
             kept.remove(name)
     return tuple(kept)
+
+
+def _accounts(quirk: Quirk, moments: Sequence[Moment], rules: Protocol, parameters: ParameterSet) -> bool:
+    """Whether model and router agree under the quirk, to the end."""
+    agreed, departures = rejudge(moments, quirk.edit(rules), parameters)
+    return agreed == len(moments) and not departures
 
 
 def _aligned(
@@ -351,8 +361,7 @@ def _as_recorded(case: Case, run: _Run, rules: Protocol) -> bool:
     except SpecError:
         # Under an older protocol the edit may not fit; then the act has to do.
         return bool(same)
-    agreed, left = rejudge(run.play.moments, quirk.edit(rules), case.parameters)
-    return bool(same) and agreed == len(run.play.moments) and not left
+    return bool(same) and _accounts(quirk, run.play.moments, rules, case.parameters)
 
 
 def recorded(case: Case) -> tuple[Departure, ...]:

@@ -88,6 +88,13 @@ def test_writing_is_idempotent_and_normalises() -> None:
     assert "connect a..d /meshsub/1.2.0 outbound\n" in text
 
 
+def test_numbers_that_a_driver_fixes() -> None:
+    fixed = Parameters(flood_publish=0, seen_ttl_ms=30_000.0)  # type: ignore[arg-type]
+    case = evolve(parse(TEXT), parameters=fixed)
+    assert "parameters: seen_ttl_ms=30000 flood_publish=no\n" in render(case)
+    assert parse(render(case)) == case
+
+
 def test_a_mempool_case() -> None:
     text = TEXT.replace("gossipsub-1.2", "dog").replace(
         "D=4 D_low=3 explicit=b,e message_id=content flood_publish=no", "pool_size=3"
