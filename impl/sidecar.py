@@ -2,10 +2,14 @@
 
 `open_exec("node driver.mjs", config)` starts it. What it must say is in docs/adapters.md, and as a schema in
 seam.schema.json. Its stderr is kept for error messages. Needs a POSIX system.
+
+Starting an interpreter may take longer than a whole run. A child that says `"again": true` beside its hello
+serves the next router too: it is parked when its driver is closed, one a command, and ends with this process.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
@@ -33,6 +37,9 @@ STDERR_LINES = 20
 STDERR_BYTES = 8192
 """Of its last words on stderr, what is kept."""
 
+PARKED_MAX = 4
+"""Children that wait for another router."""
+
 _CHUNK_BYTES = 1 << 16
 
 
@@ -42,11 +49,28 @@ def open_exec(command: str, config: Config, *, timeout_s: float = TIMEOUT_S) -> 
     The child finds PYTHONHASHSEED=0 in its environment unless that is set. Raises AdapterError where it
     cannot be started, answers with anything but a hello, or takes longer than `timeout_s` seconds.
     """
+    pipe = _unparked(command) or Pipe(command, _started(command))
+    pipe.timeout_s = timeout_s
+    try:
+        request = init_of(config)
+        answer = pipe.ask(request)
+        pipe.serves_again = answer.get("again") is True
+        try:
+            hello = hello_of(answer)
+        except AdapterError as error:
+            raise pipe.broken(request, f"its answer is no hello: {error}") from error
+    except BaseException:
+        pipe.close()
+        raise
+    return ExecDriver(pipe, hello)
+
+
+def _started(command: str) -> subprocess.Popen[bytes]:
     words = shlex.split(command)
     if not words:
         raise AdapterError("exec: no command given; write exec:COMMAND, for instance 'exec:node driver.mjs'")
     try:
-        child = subprocess.Popen(
+        return subprocess.Popen(
             words,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -59,18 +83,33 @@ def open_exec(command: str, config: Config, *, timeout_s: float = TIMEOUT_S) -> 
         raise AdapterError(
             f"exec:{command}: cannot start {words[0]!r}: {error.strerror}; check the path"
         ) from error
-    pipe = Pipe(command, child, timeout_s)
-    try:
-        request = init_of(config)
-        answer = pipe.ask(request)
-        try:
-            hello = hello_of(answer)
-        except AdapterError as error:
-            raise pipe.broken(request, f"its answer is no hello: {error}") from error
-    except BaseException:
+
+
+_parked: dict[tuple[int, str], Pipe] = {}
+"""By the process that parked it, since a fork must not speak on its parent's pipes."""
+
+
+def _park(pipe: Pipe) -> bool:
+    key = (os.getpid(), pipe.command)
+    if key in _parked or len(_parked) >= PARKED_MAX:
+        return False
+    _parked[key] = pipe
+    return True
+
+
+def _unparked(command: str) -> Pipe | None:
+    pipe = _parked.pop((os.getpid(), command), None)
+    if pipe is not None and pipe.child.poll() is not None:
         pipe.close()
-        raise
-    return ExecDriver(pipe, hello)
+        return None
+    return pipe
+
+
+@atexit.register
+def close_parked() -> None:
+    """End the children that this process has parked."""
+    for key in [key for key in _parked if key[0] == os.getpid()]:
+        _parked.pop(key).close()
 
 
 @define(eq=False)
@@ -79,7 +118,9 @@ class Pipe:
 
     command: str
     child: subprocess.Popen[bytes]
-    timeout_s: float
+    timeout_s: float = TIMEOUT_S
+    serves_again: bool = False
+    """Whether the child takes another init."""
     _unread: bytearray = field(factory=bytearray, init=False)
     _stderr: deque[str] = field(factory=lambda: deque(maxlen=STDERR_LINES), init=False)
     _stderr_rest: bytes = field(default=b"", init=False)
@@ -120,9 +161,15 @@ class Pipe:
         last = "; its stderr ended with:\n  " + "\n  ".join(words) if words else "; it said nothing on stderr"
         self._broken = (
             f"exec:{self.command}: at request {_short(request)}: {why}{last}\n"
-            "next: run the command by hand, give it the requests one a line, and compare with docs/adapters.md"
+            "next: run the command by hand, give it the requests one a line, compare with docs/adapters.md"
         )
         return AdapterError(self._broken)
+
+    def release(self) -> None:
+        """Its driver is done with it: park it where it may serve again, else close it."""
+        may_serve = self.serves_again and not self._broken and not self._unread
+        if not (may_serve and self.child.poll() is None and _park(self)):
+            self.close()
 
     def close(self) -> None:
         """Close its stdin, wait, and kill it with all it started if it stays. Twice is harmless."""
@@ -131,7 +178,7 @@ class Pipe:
                 with contextlib.suppress(OSError):
                     stream.close()
         try:
-            self.child.wait(CLOSE_TIMEOUT_S)
+            self.child.wait(0.1 if self._broken else CLOSE_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             # It is the leader of a session of its own, so its children go with it.
             with contextlib.suppress(ProcessLookupError):
@@ -232,6 +279,7 @@ class ExecDriver:
 
     pipe: Pipe
     hello: Hello
+    _is_open: bool = field(default=True, init=False)
 
     def connect(self, peer: Peer, protocol: str, outbound: bool) -> Reply:
         return self._ask("connect", peer=peer, protocol=protocol, outbound=outbound)
@@ -282,10 +330,15 @@ class ExecDriver:
         return self._ask("state")
 
     def close(self) -> None:
-        self.pipe.close()
+        """Once is enough, and twice is harmless."""
+        if self._is_open:
+            self._is_open = False
+            self.pipe.release()
 
     def _ask(self, op: str, **values: object) -> Reply:
         request: dict[str, object] = {"op": op, **values}
+        if not self._is_open:
+            raise AdapterError(f"exec:{self.pipe.command}: {op!r} after close; open another driver")
         answer = self.pipe.ask(request)
         try:
             return reply_of(answer)

@@ -88,7 +88,7 @@ def _answer(open_driver: Open, driver: Driver | None, line: bytes) -> tuple[dict
                 driver.close()
                 driver = None
             driver = open_driver(config_of(request))
-            return {"hello": hello_json(driver.hello)}, driver
+            return {"hello": hello_json(driver.hello), "again": True}, driver
         if not isinstance(op, str) or op not in REQUESTS:
             raise AdapterError(f"no request {op!r}: there are init, {', '.join(REQUESTS)}")
         if driver is None:

@@ -159,8 +159,10 @@ def _as(value: object, kind: type, where: str) -> Any:
     return value
 
 
-def _number(value: object, where: str) -> float:
-    return float(value) if isinstance(value, int | float) else _as(value, float, where)
+def _number(value: object, where: str) -> int | float:
+    # An integer stays one: a parameter that counts peers must not become a float on its way.
+    number: int | float = _as(value, int if isinstance(value, int) else float, where)
+    return number
 
 
 def _list(value: object, kind: type, where: str) -> list[Any]:
