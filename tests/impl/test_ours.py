@@ -1,0 +1,106 @@
+"""The driver of our own routers: what it says of itself, what it refuses, and that it contains a crash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from quidnunc.impl.gossipsub_core import FEATURES
+from quidnunc.impl.ours import MAX_ADVANCE_MS, PROTOCOLS, Ours, open_ours
+from quidnunc.impl.seam import CAPABILITIES, AdapterError, Config
+from quidnunc.model.events import MESHSUB_1_0, MESHSUB_1_2
+from quidnunc.model.parameters import DogParameters, Parameters
+
+CONFIG = Config(parameters=Parameters())
+
+
+@pytest.mark.parametrize("protocol", FEATURES)
+def test_hello(protocol: str) -> None:
+    hello = open_ours(Config(protocol=protocol, parameters=Parameters())).hello
+    assert (hello.name, hello.protocols) == ("ours", tuple(FEATURES))
+    assert hello.capabilities <= CAPABILITIES
+    hardened = protocol not in ("floodsub", "gossipsub-1.0")
+    assert ({"score", "explicit", "flood-publish"} <= hello.capabilities) == hardened
+
+
+@pytest.mark.parametrize("protocol", ["flood", "dog"])
+def test_mempool_protocols_are_opened_too(protocol: str) -> None:
+    driver = open_ours(Config(protocol=protocol, dog=DogParameters()))
+    assert driver.hello.name == "ours" and protocol in PROTOCOLS
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        (
+            Config(protocol="gossipsub-9", parameters=Parameters()),
+            "does not speak 'gossipsub-9': choose one of",
+        ),
+        (Config(dog=DogParameters()), "takes pubsub `parameters` and no `dog`"),
+        (
+            Config(parameters=Parameters(signature_policy="StrictNoSign")),
+            r"ours \(gossipsub-1.2\) cannot run so: .*content",
+        ),
+    ],
+)
+def test_what_can_not_be_opened(config: Config, says: str) -> None:
+    with pytest.raises(AdapterError, match=says):
+        open_ours(config)
+
+
+def test_parameters_have_defaults() -> None:
+    assert open_ours(Config()).join("t1").crashed == ""
+
+
+def test_requests_that_make_no_sense() -> None:
+    driver = open_ours(CONFIG)
+    driver.connect(1, MESHSUB_1_2, False)
+    senseless: tuple[tuple[Callable[[], object], str], ...] = (
+        (lambda: driver.rpc(2, b""), "ours, rpc 2: it is not connected; connect it first"),
+        (lambda: driver.disconnect(2), "disconnect 2"),
+        (lambda: driver.stall(2), "stall 2"),
+        (lambda: driver.connect(1, MESHSUB_1_0, False), "connect 1: it is connected; disconnect it first"),
+        (lambda: driver.connect(2, "/x/1", False), "speaks .*/meshsub/1.2.0, not '/x/1'"),
+        (lambda: driver.rpc(1, b"", 0x30), "channel 0 alone, got 48"),
+        (lambda: driver.advance(-1), "advance -1 ms"),
+        (lambda: driver.advance(MAX_ADVANCE_MS + 1), "take it in several steps"),
+        (lambda: driver.submit(b"x"), "submit: transactions need protocol flood or dog"),
+        (lambda: driver.commit(b"x"), "commit"),
+        (lambda: driver.adjust(), "adjust"),
+    )
+    for request, says in senseless:
+        with pytest.raises(AdapterError, match=says):
+            request()
+    assert driver.join("t1").out, "and none of it did any harm"
+
+
+def test_a_crash_is_a_reply() -> None:
+    driver = open_ours(CONFIG)
+    assert isinstance(driver, Ours)
+    driver.connect(1, MESHSUB_1_2, False)
+
+    def fail() -> None:
+        raise IndexError("out of luck")
+
+    driver.router.beats.append(fail)
+    assert driver.advance(400).crashed == ""
+    assert driver.advance(400).crashed == "IndexError: out of luck"
+    assert driver.join("t1").crashed.startswith("IndexError")
+    assert driver.state().crashed.startswith("IndexError")
+    driver.close()
+
+
+def test_state_is_plain_data() -> None:
+    driver = open_ours(CONFIG)
+    driver.connect(1, MESHSUB_1_2, True)
+    driver.rpc(1, b"\x0a\x06\x08\x01\x12\x02t1")
+    driver.join("t1")
+    driver.leave("t1")
+    state = driver.state().state
+    assert state["topics"] == [] and state["backoff_ends_ms"] == [["t1", 1, 10_000]]
+    assert state["peers"] == {"1": {"stream": MESHSUB_1_2, "outbound": True, "topics": ["t1"]}}
+
+
+def test_the_application_can_score_anyone() -> None:
+    assert open_ours(CONFIG).score(77, -5).crashed == ""
