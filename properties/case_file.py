@@ -6,15 +6,16 @@ same case, and writing it again gives the same text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar, cast, get_args
 
 from attrs import evolve, field, frozen, validators
 
+from quidnunc.impl.malformed import MALFORMED
 from quidnunc.model.errors import CaseError, SpecError
-from quidnunc.model.events import Event, Output
+from quidnunc.model.events import Event, Output, Raw
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.properties.case_front import (
@@ -238,7 +239,8 @@ def _parsed(lines: Sequence[str]) -> Case:
     if not body:
         raise Misread(len(lines), f"expected a block: events, `{RULER}`, outputs")
     notation = Notation(Mentions(case.signed))
-    return evolve(case, blocks=tuple(_block(paragraph, notation) for paragraph in body))
+    pubsub = isinstance(case.parameters, Parameters)
+    return evolve(case, blocks=tuple(_block(paragraph, notation, pubsub=pubsub) for paragraph in body))
 
 
 def _headed(found: Mapping[str, Entry], reason: str) -> Case:
@@ -284,7 +286,21 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
             yield list(group)
 
 
-def _block(paragraph: Sequence[tuple[int, str]], notation: Notation) -> Block:
+def _of_known_bytes(event: Event, *, pubsub: bool) -> Event:
+    """`event`, whose bytes, if it is made of bytes, have a name that the codec knows."""
+    if isinstance(event, Raw):
+        one_of(event.kind, sorted(MALFORMED if pubsub else _mempool_kinds()), "a kind of bytes")
+    return event
+
+
+def _mempool_kinds() -> Collection[str]:
+    # Not at the top: cases of pubsub do without the mempool's messages.
+    from quidnunc.impl.mempool_codec import MALFORMED_MEMPOOL
+
+    return MALFORMED_MEMPOOL
+
+
+def _block(paragraph: Sequence[tuple[int, str]], notation: Notation, *, pubsub: bool) -> Block:
     events: list[Event] = []
     shown: list[Shown] = []
     ruled = False
@@ -295,7 +311,7 @@ def _block(paragraph: Sequence[tuple[int, str]], notation: Notation) -> Block:
             elif ruled:
                 shown += _shown(line, notation)
             else:
-                events.append(notation.event(line))
+                events.append(_of_known_bytes(notation.event(line), pubsub=pubsub))
         except ValueError as error:
             raise Misread(number, str(error)) from None
     if not ruled:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, get_args
 
 from hypothesis import strategies as st
 
+from quidnunc.impl.malformed import MALFORMED
+from quidnunc.impl.mempool_codec import MALFORMED_MEMPOOL
 from quidnunc.model import events as ev
 from quidnunc.model import rpc
 from quidnunc.model.parameters import DogParameters, Parameters
@@ -85,11 +88,19 @@ SHOWN = st.builds(
     st.sampled_from(("both", "model", "router")),
     st.one_of(OUTPUTS, MISFITS),
 )
-BLOCKS = st.builds(
-    Block,
-    st.lists(EVENTS, min_size=1, max_size=3).map(tuple),
-    st.lists(SHOWN, max_size=4).map(tuple),
-)
+
+
+def blocks(kinds: Collection[str]) -> st.SearchStrategy[Block]:
+    """Blocks whose malformed bytes are of these kinds."""
+    known = st.builds(ev.Raw, BURSTS, st.sampled_from(sorted(kinds)))
+    events = st.one_of(EVENTS.filter(lambda event: not isinstance(event, ev.Raw)), known)
+    return st.builds(
+        Block,
+        st.lists(events, min_size=1, max_size=3).map(tuple),
+        st.lists(SHOWN, max_size=4).map(tuple),
+    )
+
+
 PARAMETERS = st.one_of(
     st.builds(
         Parameters,
@@ -114,6 +125,7 @@ PROSE = st.text(max_size=200).filter(lambda text: text.strip())
 def cases(draw: st.DrawFn) -> Case:
     """Any case that has a text."""
     parameters = draw(PARAMETERS)
+    kinds = MALFORMED if isinstance(parameters, Parameters) else MALFORMED_MEMPOOL
     word = st.from_regex(r"[a-z][a-z0-9./-]{0,12}", fullmatch=True)
     return Case(
         reason=draw(PROSE.filter(lambda text: not " ".join(text.split()).startswith("format:"))),
@@ -129,5 +141,5 @@ def cases(draw: st.DrawFn) -> Case:
         parameters=parameters,
         seed=draw(st.integers(0, 2**63)),
         reproduced=draw(st.sampled_from((None, (3, 3), (0, 2)))),
-        blocks=tuple(draw(st.lists(BLOCKS, min_size=1, max_size=4))),
+        blocks=tuple(draw(st.lists(blocks(kinds), min_size=1, max_size=4))),
     )

@@ -143,6 +143,7 @@ def test_the_router_that_a_case_names(against: str, router: str) -> None:
         ("flood_publish=no", "gossip_factor=lots", "expected gossip_factor: a number"),
         ("2/3", "4/3", "a.case:14: expected K/N"),
         ("2/3", "2", "a.case:14: expected how many tries"),
+        ("join t1", "a: raw mud", "a.case:18: expected a kind of bytes: bare-subscription or cut-short or"),
         ("join t1", "jion t1", "a.case:18: expected an event (connect"),
         ("  a..d: graft t1", " a..d: graft t1", "a.case:20: expected an output behind two spaces"),
         ("- a: prune", "- a: pruned", "a.case:27: expected a part"),
