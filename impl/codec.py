@@ -80,8 +80,8 @@ class Codec:
         self._own: dict[str, Message] = {}
         self._encoded: Bounded[tuple[Part, ...], bytes] = Bounded(MAX_CACHED_RPCS)
         self._decoded: Bounded[bytes, tuple[Part, ...]] = Bounded(MAX_CACHED_RPCS)
-        self._settled = True
         self._aliases: Bounded[bytes, str] = Bounded(max_entries)
+        self._settled = True
         # Whether what is being decoded would be read the same later, and may be remembered.
         self._shown: set[str] = set()
         self._referred: set[str] = set()
@@ -182,15 +182,17 @@ class Codec:
 
         Such a message reached nobody yet. The newest ones are still in the router's cache.
         """
-        if not self._by_origin:
-            return
         own = peer_id(ROUTER)
-        new = sorted({i for i in ids if i.startswith(own) and i not in self._symbols})
+        known = self._symbols if self._by_origin else self._aliases
+        new = sorted({i for i in ids if i.startswith(own) and i not in known})
         if not new:
             return
         hidden = [s for s, m in self._own.items() if s not in self._shown and topic in (None, m.topic)]
         for symbol, id_bytes in zip(reversed(hidden), reversed(new), strict=False):
-            self._learn(symbol, id_bytes)
+            if self._by_origin:
+                self._learn(symbol, id_bytes)
+            else:
+                self._aliases[id_bytes] = f"{symbol}@origin"
 
     # -- encoding ----------------------------------------------------------------------------------------
 
