@@ -39,6 +39,22 @@ class Quirk:
     edit: Callable[[Protocol], Protocol] = field(eq=False)
 
 
+@frozen
+class Around:
+    """A change of a rule that goes on using the rule as it is, with other quirks in it perhaps."""
+
+    clause: str
+    apply: Callable[..., object]
+
+    def of(self, old: Rule) -> Rule:
+        return Rule(old.name, self.clause, lambda *arguments: self.apply(old, *arguments), old.doc)
+
+
+def around(clause: str) -> Callable[[Callable[..., object]], Around]:
+    """Make a change of a rule from `function(old, router, what, choose)`."""
+    return lambda function: Around(clause, function)
+
+
 # -- replaced rules: mesh and backoff -----------------------------------------------------------------------
 
 
@@ -65,15 +81,10 @@ def refused_without_extension(r: Router, g: From[Graft], choose: Choose) -> Step
     return mesh.refuse(r, g, "gs1.1/backoff.regraft") if inside else None
 
 
-@rule("gs1.1/backoff.announce")
-def cut_with_bare_prune(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+@around("gs1.1/backoff.announce")
+def cut_with_bare_prune(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """The PRUNEs of the heartbeat announce no backoff."""
-    return _bare(mesh.cut_to_d.step(r, None, choose))
-
-
-@rule("gs1.1/backoff.announce")
-def drop_with_bare_prune(r: Router, _: None, choose: Choose) -> Step[Router] | None:
-    return _bare(mesh.drop_negative.step(r, None, choose))
+    return _bare(old.step(r, None, choose))
 
 
 def _bare(step: Step[object] | None) -> Step[Router] | None:
@@ -108,7 +119,7 @@ def without_leaks(heartbeat: bool, outputs: tuple[Output, ...]) -> tuple[Output,
     for o in outputs:
         if isinstance(o, Sent) and isinstance(o.part, Graft | Prune | IHave):
             control.setdefault(o.peer, Counter())[Sent(0, o.part)] += 1
-    grafted = [p for p, parts in control.items() if any(isinstance(o.part, Graft) for o in parts)]  # type: ignore[union-attr]
+    grafted = {o.peer for o in outputs if isinstance(o, Sent) and isinstance(o.part, Graft)}
     if not heartbeat or len(grafted) < 2:
         return outputs
     chain = sorted(grafted, key=lambda p: (control[p].total(), p))
@@ -158,11 +169,11 @@ def accept_each_copy(r: Router, v: tuple[Waiting, str], choose: Choose) -> Step[
     return found
 
 
-@rule("gs1.0/relay.seen")
-def request_while_validating(r: Router, g: From[IHave], choose: Choose) -> Step[Router]:
+@around("gs1.0/relay.seen")
+def request_while_validating(old: Rule, r: Router, g: From[IHave], choose: Choose) -> Step[Router]:
     """What is being validated is requested again."""
     again = [i for i in dict.fromkeys(g.part.ids) if i in r.waiting]
-    step = cast("Step[Router]", gossip.request_unseen.step(r, g, choose))
+    step = cast("Step[Router]", old.step(r, g, choose))
     return step.plus(*(Permit(Sent(g.peer, IWant((i,))), False, "gs1.0/relay.seen") for i in again))
 
 
@@ -173,20 +184,48 @@ def low_scores_spared(r: Router, m: From[Message], peer: Peer) -> bool:
     return inside and r.score(peer) < r.parameters.graylist_threshold
 
 
-@rule("gs1.0/relay.mesh")
-def relay_where_announced(r: Router, m: From[Message]) -> Targets:
+@around("gs1.0/publish.mesh")
+def publish_sparing_low(old: Rule, r: Router, m: Message, choose: Choose) -> Step[Router] | None:
+    """The same for own messages."""
+    step = cast("Step[Router] | None", old.step(r, m, choose))
+    if step is None:
+        return None
+    low = {p for p in r.mesh_of(m.topic) if r.score(p) < r.parameters.graylist_threshold}
+    spared = {p for p in low if not r.is_explicit(p)}
+    kept = tuple(p for p in step.permits if not (isinstance(p.output, Sent) and p.output.peer in spared))
+    return Step(step.router, kept)
+
+
+@around("gs1.0/publish.fanout")
+def fanout_sparing_low(old: Rule, r: Router, m: Message, choose: Choose) -> Step[Router]:
+    """And for the fanout, where they take a place all the same."""
+    pool = r.protocol.set_of("fanout_candidates", r, m.topic, choose).all | r.fanout_of(m.topic).all
+    low = frozenset(p for p in pool if r.score(p) < r.parameters.graylist_threshold)
+    if low:
+        kept, d = r.fanout_of(m.topic), r.parameters.d
+        rest = pool - low
+        most = min(d, len(rest))
+        hidden = PartialSet(kept.must - low, rest - kept.must, max(0, min(d, len(pool)) - len(low)), most)
+        r = evolve(r, fanout={**r.fanout, m.topic: Fanout(hidden, r.now_ms)})
+        if not rest:
+            return Step(r)
+    return cast("Step[Router]", old.step(r, m, choose))
+
+
+@around("gs1.0/relay.mesh")
+def relay_where_announced(old: Rule, r: Router, m: From[Message]) -> Targets:
     """Nothing is relayed in a topic that no peer has announced, to whoever is in its mesh."""
     if not r.members(m.part.topic):
         return Targets(frozenset(), messages.connected_explicit(r))
-    base = messages.mesh_floodsub_and_explicit.apply(r, m)
+    base = old.apply(r, m)
     return base if isinstance(base, Targets) else Targets()
 
 
-@rule("gs1.0/publish.mesh")
-def publish_where_announced(r: Router, m: Message, choose: Choose) -> Step[Router] | None:
+@around("gs1.0/publish.mesh")
+def publish_where_announced(old: Rule, r: Router, m: Message, choose: Choose) -> Step[Router] | None:
     """The same for own messages."""
     if m.topic not in r.topics or r.members(m.topic):
-        return cast("Step[Router] | None", messages.publish_to_mesh.step(r, m, choose))
+        return cast("Step[Router] | None", old.step(r, m, choose))
     return Step(r)
 
 
@@ -196,8 +235,8 @@ def no_application_score(r: Router, peer: Peer) -> int:
     return 0
 
 
-@rule("gs1.0/publish.fanout")
-def publish_to_topped_up_fanout(r: Router, m: Message, choose: Choose) -> Step[Router]:
+@around("gs1.0/publish.fanout")
+def publish_to_topped_up_fanout(old: Rule, r: Router, m: Message, choose: Choose) -> Step[Router]:
     """A fanout below D is filled at each publish, not by the heartbeat alone."""
     kept = r.fanout_of(m.topic)
     pool = r.protocol.set_of("fanout_candidates", r, m.topic, choose)
@@ -210,8 +249,8 @@ def publish_to_topped_up_fanout(r: Router, m: Message, choose: Choose) -> Step[R
             max(kept.most, min(d, len(kept.all | pool.all))),
         )
         r = evolve(r, fanout={**r.fanout, m.topic: Fanout(wider, r.now_ms)})
-    found = messages.publish_to_fanout.step(r, m, choose)
-    return found  # type: ignore[return-value]
+    found = old.step(r, m, choose)
+    return cast("Step[Router]", found)
 
 
 # -- replaced rules: gossip ---------------------------------------------------------------------------------
@@ -220,20 +259,20 @@ def publish_to_topped_up_fanout(r: Router, m: Message, choose: Choose) -> Step[R
 @rule("gs1.1/gossip.adaptive")
 def spared_in_backoff(r: Router, topic: str, peer: Peer) -> bool | None:
     """Peers in backoff get no gossip."""
-    return mesh.backing_off.apply(r, topic, peer)  # type: ignore[return-value]
+    return cast("bool | None", mesh.backing_off.apply(r, topic, peer))
 
 
-@rule("pubsub/id.same-everywhere")
-def gossip_by_origin_id(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+@around("pubsub/id.same-everywhere")
+def gossip_by_origin_id(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """The message cache goes by author and seqno where another id function is configured."""
     if r.parameters.message_id == "origin":
-        return gossip.gossip_adaptively.step(r, None, choose)  # type: ignore[return-value]
+        return cast("Step[Router] | None", old.step(r, None, choose))
     renamed = evolve(
         r,
         cached={f"{i}@origin": m for i, m in r.cached.items()},
         windows=tuple(tuple(f"{i}@origin" for i in window) for window in r.windows),
     )
-    step = gossip.gossip_adaptively.step(renamed, None, choose)
+    step = old.step(renamed, None, choose)
     return Step(r, step.permits) if step is not None else None
 
 
@@ -245,11 +284,11 @@ def serve_by_origin_id(r: Router, g: From[IWant], choose: Choose) -> Step[Router
     return Step(r)
 
 
-@rule("gs1.0/rpc.control-fields")
-def request_by_decoded_id(r: Router, g: From[IHave], choose: Choose) -> Step[Router]:
+@around("gs1.0/rpc.control-fields")
+def request_by_decoded_id(old: Rule, r: Router, g: From[IHave], choose: Choose) -> Step[Router]:
     """Ids that look like hexadecimal text are decoded, and so never recognised."""
     if r.parameters.message_id != "hex":
-        return cast("Step[Router]", gossip.request_unseen.step(r, g, choose))
+        return cast("Step[Router]", old.step(r, g, choose))
     heard = r.heard.get(g.peer, Heard())
     r = evolve(r, heard={**r.heard, g.peer: evolve(heard, ihaves=heard.ihaves + 1)})
     asked = (Sent(g.peer, IWant((f"{i}@content",))) for i in dict.fromkeys(g.part.ids))
@@ -287,7 +326,7 @@ REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
         "heartbeat-prunes-bare",
         "gs1.1/backoff.announce",
         "The PRUNEs of the heartbeat announce no backoff.",
-        lambda p: _all(p, ("cut_to_d", cut_with_bare_prune), ("drop_negative", drop_with_bare_prune)),
+        lambda p: _all(p, ("cut_to_d", cut_with_bare_prune), ("drop_negative", cut_with_bare_prune)),
     ),
     (
         "cut-at-d-high",
@@ -325,14 +364,18 @@ REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
     (
         "gates-ignore-application-score",
         "gs1.1/score.application",
-        "The publish and gossip thresholds are held against the topic scores alone, without the application's.",
+        "The publish and gossip thresholds are held against the topic scores alone.",
         lambda p: evolve(p, handlers={**p.handlers, "gate": total(no_application_score)}),
     ),
     (
         "relay-spares-low-scores",
         "gs1.0/relay.mesh",
         "Members of the mesh below the graylist threshold get no messages.",
-        lambda p: _excluding(p, "relay", low_scores_spared),
+        lambda p: _all(
+            _excluding(p, "relay", low_scores_spared),
+            ("publish_to_mesh", publish_sparing_low),
+            ("publish_to_fanout", fanout_sparing_low),
+        ),
     ),
     (
         "control-before-payload",
@@ -344,7 +387,7 @@ REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
         "fanout-filled-at-publish",
         "gs1.0/publish.fanout",
         "A fanout below D is filled at each publish.",
-        lambda p: p.with_rule("publish_to_fanout", publish_to_topped_up_fanout),
+        lambda p: _all(p, ("publish_to_fanout", publish_to_topped_up_fanout)),
     ),
     (
         "no-gossip-in-backoff",
@@ -379,14 +422,15 @@ REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
 )
 
 
-def _all(protocol: Protocol, *replaced: tuple[str, Rule]) -> Protocol:
+def _all(protocol: Protocol, *replaced: tuple[str, Rule | Around]) -> Protocol:
     """Several rules that one edit replaces; those that another quirk has dropped already are left out."""
-    present = {each.name for _, each in protocol.rules()}
+    present = {each.name: each for _, each in protocol.rules()}
     if not any(name in present for name, _ in replaced):
         raise SpecError(f"{protocol.name} has none of the rules {[name for name, _ in replaced]}")
     for name, other in replaced:
         if name in present:
-            protocol = protocol.with_rule(name, other)
+            new = other.of(present[name]) if isinstance(other, Around) else other
+            protocol = protocol.with_rule(name, new)
     return protocol
 
 

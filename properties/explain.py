@@ -42,8 +42,10 @@ class Finding:
 Replay = Callable[[Sequence[Event]], Play]
 
 
-def shrink(events: Sequence[Event], departure: Departure, replay: Replay) -> tuple[Event, ...]:
+def shrink(events: Sequence[Event], departures: Sequence[Departure], replay: Replay) -> tuple[Event, ...]:
     """The events that still lead to the same act against the same clause, fewer and simpler.
+
+    The first departure must stay; that no others join it keeps two root causes from meeting in one step.
 
     Deletion in halving chunks, then bursts, RPCs and waits made smaller, until nothing helps or the replays
     are spent. Every step is checked against the live subject.
@@ -54,7 +56,9 @@ def shrink(events: Sequence[Event], departure: Departure, replay: Replay) -> tup
         nonlocal spent
         spent += 1
         found = last_departures(replay(candidate))
-        return any(same_act(d, departure) for d in found)
+        return any(same_act(d, departures[0]) for d in found) and all(
+            any(same_act(d, known) for known in departures) for d in found
+        )
 
     best = list(events)
     changed = True
@@ -122,16 +126,16 @@ def accounts(
 
 def find(
     events: Sequence[Event],
-    departure: Departure,
+    departures: Sequence[Departure],
     replay: Replay,
     protocol: Protocol,
     parameters: Any,
     spec: Protocol | None = None,
 ) -> Finding | None:
     """Minimise and explain; None where the departure does not repeat."""
-    short = shrink(events, departure, replay)
+    short = shrink(events, departures, replay)
     run = replay(short)
-    again = [d for d in last_departures(run) if same_act(d, departure)]
+    again = [d for d in last_departures(run) if same_act(d, departures[0])]
     if not again:
         return None
     quirks = accounts(run.moments, protocol, parameters, spec)

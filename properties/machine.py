@@ -30,6 +30,10 @@ from quidnunc.properties.play import Moment, Opener, Play, act_of, messages_in, 
 
 ACTS_PER_RUN = 40
 WITNESSES = 24
+PROBES = 8
+"""Runs by which two explanations of one departure are told apart."""
+MAX_PEERS_OF_A_FINDING = 60
+"""Peers and messages of a probe are numbered from here on, clear of those of the finding."""
 UNEXPLAINED_TRIES = 2
 """How many departures of one look are minimised before one that nothing explains is only counted."""
 
@@ -77,9 +81,11 @@ class Hunt:
         family = "parameters" if self.spec.family == "pubsub" else "dog"
         return Config(seed=seed, protocol=self.protocol_name, **{family: parameters})
 
-    def file(self, events: Sequence[Event], departure: Departure, parameters: Any, seed: int) -> None:
+    def file(
+        self, events: Sequence[Event], departures: Sequence[Departure], parameters: Any, seed: int
+    ) -> None:
         """Minimise, explain and keep one departure; its first explanation comes into force."""
-        protocol = self.protocol
+        protocol, departure = self.protocol, departures[0]
         signature = (departure.kind, departure.clause, act_of(departure))
         if self.signatures[signature] >= UNEXPLAINED_TRIES:
             return
@@ -87,11 +93,14 @@ class Hunt:
         def replay(candidate: Sequence[Event]) -> Play:
             return play(candidate, self.opener(self.config(parameters, seed)), protocol, parameters)
 
-        finding = find(events, departure, replay, protocol, parameters, self.spec)
+        finding = find(events, departures, replay, protocol, parameters, self.spec)
         if finding is None:
             self.unrepeated += 1
             return
-        finding = evolve(finding, quirks=tuple(q for q in finding.quirks if self._agrees(q)))
+        agreeing = [q for q in finding.quirks if self._agrees(q)]
+        finding = evolve(finding, quirks=tuple(self._best_first(agreeing, finding.events, parameters)))
+        if not finding.quirks and self._revise(finding, parameters):
+            return
         if not finding.quirks:
             self.signatures[signature] += 1
         key = (finding.clause, finding.cause)
@@ -102,10 +111,70 @@ class Hunt:
         if finding.quirks:
             self.quirks.append(finding.quirks[0])
 
+    def _revise(self, finding: Finding, parameters: Any) -> bool:
+        """Whether another explanation of an earlier finding accounts for this one too; it then takes over."""
+        for key, earlier in self.found.items():
+            for at, other in enumerate(earlier.finding.quirks[1:], 1):
+                first = earlier.finding.quirks[0]
+                names = [other if q.name == first.name else q for q in self.quirks]
+                if other not in names:
+                    continue
+                agreed, _ = rejudge(finding.moments, as_built(self.spec, names), parameters)
+                if agreed < len(finding.moments):
+                    continue
+                order = (other, *(q for i, q in enumerate(earlier.finding.quirks) if i != at))
+                revised = evolve(earlier, finding=evolve(earlier.finding, quirks=order))
+                del self.found[key]
+                self.found[revised.finding.clause, revised.finding.cause] = revised
+                self.quirks[:] = names
+                return True
+        return False
+
     def _agrees(self, quirk: Quirk) -> bool:
-        """Whether the edit also accounts for what the router did in the runs that departed from nothing."""
-        edited = quirk.edit(self.protocol)
-        return all(rejudge(moments, edited, p)[0] == len(moments) for moments, p in self.witnesses)
+        """Whether the edit accounts for no less than we do now of what the router did in other runs."""
+        now, edited = self.protocol, quirk.edit(self.protocol)
+        return all(
+            rejudge(moments, edited, p)[0] >= rejudge(moments, now, p)[0] for moments, p in self.witnesses
+        )
+
+    def _best_first(self, quirks: Sequence[Quirk], events: Sequence[Event], parameters: Any) -> list[Quirk]:
+        """Several edits account for it: the one under which more of what follows is in order comes first."""
+        if len(quirks) < 2:
+            return list(quirks)
+        reach = {quirk.name: self._reach(quirk.edit(self.protocol), events, parameters) for quirk in quirks}
+        return sorted(quirks, key=lambda quirk: -reach[quirk.name])
+
+    def _reach(self, protocol: Protocol, events: Sequence[Event], parameters: Any) -> int:
+        """Steps in order over some runs that begin with `events` and go on at random."""
+        steps = 0
+        draw: Any = draw_neighbours if self.spec.family == "pubsub" else draw_mempool_neighbours
+        for number in range(PROBES):
+            digits = Digits(number)
+            neighbours: Any = draw(digits, self.protocol_name, self.hello.capabilities)
+            neighbours.parameters = parameters
+            neighbours.last_peer = MAX_PEERS_OF_A_FINDING
+            neighbours.last_message = MAX_PEERS_OF_A_FINDING
+            run = Play(self.opener(self.config(parameters, number)), Oracle(protocol, parameters))
+            try:
+                _play_on(run, events, neighbours, digits)
+            finally:
+                run.subject.close()
+            steps += run.steps
+        return steps
+
+
+def _play_on(run: Play, events: Sequence[Event], neighbours: Any, digits: Digits) -> None:
+    """`events`, then acts of the neighbours, to the first departure."""
+    run.subject.declare(messages_in(events))
+    for event in events:
+        if run.do(event) or run.blurred:
+            return
+    for _ in range(ACTS_PER_RUN):
+        acts = neighbours.act(run.oracle.state, digits)
+        run.subject.declare(messages_in(acts))
+        for event in acts:
+            if run.do(event) or run.blurred:
+                return
 
 
 def machine_for(hunt: Hunt) -> type[RuleBasedStateMachine]:
@@ -144,7 +213,7 @@ def machine_for(hunt: Hunt) -> type[RuleBasedStateMachine]:
                 departures = self.run.do(event)
                 if departures:
                     self.over = True
-                    self.departure = departures[0]
+                    self.departures = departures
                     return
                 if self.run.blurred:
                     self.over = True
@@ -159,8 +228,8 @@ def machine_for(hunt: Hunt) -> type[RuleBasedStateMachine]:
             hunt.applied.update(self.run.applied)
             hunt.blurred += self.run.blurred
             clean = self.run.moments[:-1] if self.over else self.run.moments
-            if hasattr(self, "departure"):
-                hunt.file(self.events, self.departure, self.parameters, self.seed)
+            if hasattr(self, "departures"):
+                hunt.file(self.events, self.departures, self.parameters, self.seed)
             if clean:
                 hunt.witnesses.append((clean, self.parameters))
 

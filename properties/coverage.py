@@ -1,0 +1,119 @@
+"""What stands behind each clause: rules, claims, planted departures, cases of the suite, quirks."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import PurePath
+
+from attrs import frozen
+
+from quidnunc.impl.routers import mutants_by_name
+from quidnunc.model.errors import SpecError
+from quidnunc.model.machine import PROTOCOLS
+from quidnunc.model.quirks import quirks_of
+from quidnunc.model.rules import Protocol, Rule
+from quidnunc.properties.cases import Case
+from quidnunc.properties.claims import claims_of
+from quidnunc.properties.clauses import Clause, load
+from quidnunc.properties.suite import suite_of
+
+
+@frozen
+class Place:
+    """Where a rule is written."""
+
+    rule: str
+    file: str
+    """From the folder of the package on: `model/mesh.py`."""
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} {self.rule}"
+
+
+@frozen(kw_only=True)
+class Coverage:
+    """One clause and all that names it, or that names the clause which carries it."""
+
+    clause: Clause
+    rules: tuple[Place, ...] = ()
+    claims: tuple[str, ...] = ()
+    mutants: tuple[str, ...] = ()
+    cases: tuple[str, ...] = ()
+    """As `PROTOCOL/RULE`."""
+    quirks: tuple[str, ...] = ()
+    """Readings and known departures; absences of single rules are not among them."""
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """What a clause that is ruled should have and does not; of the others nothing is wanted."""
+        if self.clause.status != "ruled":
+            return ()
+        # What a text permits can not be broken, so no claim and no planted departure goes with it.
+        wanted = ("rules", "cases") if self.clause.level == "Y" else ("rules", "claims", "mutants", "cases")
+        return tuple(name for name in wanted if not getattr(self, name))
+
+
+def place_of(rule: Rule) -> Place:
+    """Where the function of a rule starts."""
+    function = inspect.unwrap(rule.apply)
+    module = getattr(function, "__module__", "").removeprefix("quidnunc.").replace(".", "/")
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return Place(rule.name, f"{module}.py", 0)
+    return Place(rule.name, str(PurePath(module).with_suffix(".py")), code.co_firstlineno)
+
+
+def suites(protocols: Iterable[str] = PROTOCOLS) -> Iterator[tuple[str, Case]]:
+    """(`PROTOCOL/RULE`, case) of every suite there is."""
+    for name in protocols:
+        try:
+            cases = suite_of(name)
+        except SpecError:
+            continue
+        for rule, case in cases:
+            yield f"{name}/{rule}", case
+
+
+@lru_cache
+def coverage(protocol: str | None = None) -> tuple[Coverage, ...]:
+    """Of every clause, or of those that concern one protocol: the ones that it rules, and the ones of the
+    same documents that no protocol rules."""
+    table = load()
+    names = tuple(PROTOCOLS) if protocol is None else (protocol,)
+    chosen = [PROTOCOLS[name] for name in names]
+    ruled = _by_clause((r.clause, place_of(r)) for p in chosen for _, r in p.rules())
+    claims = _by_clause((c, claim.id) for p in chosen for claim in claims_of(p) for c in claim.clauses)
+    mutants = _by_clause((m.clause, m.name) for m in mutants_by_name().values())
+    cases = _by_clause((case.clause, name) for name, case in suites(names))
+    quirks = _by_clause((q.clause, q.name) for p in chosen for q in quirks_of(p) if q.kind != "dropped")
+    found = []
+    for clause in table.values():
+        ids = (clause.id, clause.carried_by)
+        each = Coverage(
+            clause=clause,
+            rules=_of(ids, ruled),
+            claims=_of(ids, claims),
+            mutants=_of(ids, mutants),
+            cases=_of(ids, cases),
+            quirks=_of(ids, quirks),
+        )
+        if protocol is None or _concerns(each, PROTOCOLS[protocol]):
+            found.append(each)
+    return tuple(found)
+
+
+def _concerns(each: Coverage, protocol: Protocol) -> bool:
+    if each.rules or each.claims:
+        return True
+    table = load()
+    documents = {table[r.clause].document for _, r in protocol.rules() if r.clause in table}
+    elsewhere = {r.clause for p in PROTOCOLS.values() for _, r in p.rules()}
+    ids = {each.clause.id, each.clause.carried_by}
+    return each.clause.document in documents and not ids & elsewhere
+
+
+def _by_clause[T](pairs: Iterable[tuple[str, T]]) -> dict[str, tuple[T, ...]]:
+    return {}
