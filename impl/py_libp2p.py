@@ -28,10 +28,6 @@ from quidnunc.model.rpc import ROUTER, Peer
 
 NAME = "py-libp2p"
 
-FIXED = {"d_lazy": 6, "gossip_factor": 0.25, "flood_publish": 0}
-"""Parameters that no release takes: how many peers are gossiped to is written in its code, and own messages
-go to the mesh or the fanout alone."""
-
 CRASH_TEXT_MAX = 200
 """Characters of the router's own words that a reply repeats."""
 
@@ -88,7 +84,7 @@ class PyLibp2pDriver:
             version=release.version,
             protocols=release.protocols,
             capabilities=frozenset(can),
-            fixed=FIXED,
+            fixed=release.fixed(self.config.protocol, self.parameters),
         )
         release.streams(self.config.protocol)
         self._loop = Lockstep(self._main, seed=self.config.seed)

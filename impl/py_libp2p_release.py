@@ -113,6 +113,16 @@ class Release:
         parameters = getattr(self.gossipsub, "ScoreParams", None)
         return _arguments(parameters) if parameters else frozenset()
 
+    def fixed(self, protocol: str, parameters: Parameters) -> dict[str, float]:
+        """Parameters that the release sets itself: how many are gossiped to stands in its code, and own
+        messages go to the mesh or the fanout alone."""
+        if protocol == "floodsub":
+            return {}
+        if hasattr(self.gossipsub.GossipSub, "_get_adaptive_gossip_peers_count"):
+            return {"d_lazy": 6, "gossip_factor": 0.25, "flood_publish": 0}
+        # Before 0.6: as many as the mesh should have, and no share of the rest.
+        return {"d_lazy": parameters.d, "gossip_factor": 0.0, "flood_publish": 0}
+
     def streams(self, protocol: str) -> tuple[str, ...]:
         """What a router of this protocol offers its peers, the best first. Raises AdapterError."""
         if protocol not in self.protocols:
@@ -194,10 +204,8 @@ MESSAGE_IDS: Mapping[str, Callable[[Any], bytes]] = {
 
 
 def _router_arguments(host: Host, parameters: Parameters) -> dict[str, object]:
-    """Arguments of GossipSub. Those of the specification that it lacks: D_score, D_out, D_lazy (always 6),
-
-    gossip_factor (always 0.25), flood publish, and the limits on IHAVE and IWANT.
-    """
+    """Arguments of GossipSub. It has none for D_score, D_out, and the limits on IHAVE and IWANT; `fixed` has
+    those that it sets itself."""
     return {
         "degree": parameters.d,
         "degree_low": parameters.d_low,

@@ -126,7 +126,10 @@ def test_hello_says_only_what_is_true(started: Open) -> None:
     assert {"verdict", "clock", "stall", "raw", "explicit", "state"} <= hello.capabilities
     assert "flood-publish" not in hello.capabilities
     assert {"floodsub", "gossipsub-1.0", "gossipsub-1.1"} <= set(hello.protocols)
-    assert hello.fixed["d_lazy"] == 6
+    # 6 since 0.6, and D before; the default of D is 6 too.
+    assert hello.fixed["d_lazy"] == 6 and hello.fixed["flood_publish"] == 0
+    assert started(protocol="floodsub").hello.fixed == {}
+    assert "strict-no-sign" not in hello.capabilities
 
 
 @needs_libp2p
