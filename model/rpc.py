@@ -73,7 +73,7 @@ UNSAID = -1
 class Prune:
     topic: str
     backoff_s: int | None = None
-    """The announced backoff in seconds; None where the field is absent, UNSAID where a permit leaves it open."""
+    """The announced backoff in seconds; None where the field is absent, UNSAID in an open permit."""
     peers: tuple[Peer, ...] = ()
     """Peers offered in exchange (PX)."""
 

@@ -1,8 +1,8 @@
 """A campaign: a sequence of short searches in worker processes, merged into one table of claims.
 
 Batches of at most `BATCH` runs, each seeded from the campaign's seed and its number, in rounds of `WIDTH`:
-a batch starts with the quirks that earlier rounds found, whatever the number of cores, so that `--runs` with a
-seed gives the same table everywhere. Worker processes keep memory flat and contain a crash.
+a batch starts with the quirks that earlier rounds found, whatever the number of cores, so that `--runs` with
+a seed gives the same table everywhere. Worker processes keep memory flat and contain a crash.
 """
 
 from __future__ import annotations

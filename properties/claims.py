@@ -6,327 +6,29 @@ its clauses decided, or an obligation of one was met. What never applied is inco
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from attrs import field, frozen
-
 from quidnunc.model.rules import Protocol
+from quidnunc.properties.claim_tables import (
+    BACKOFF,
+    GOSSIP,
+    IDONTWANT,
+    IDS,
+    MEMPOOL,
+    MESH,
+    MESSAGES,
+    PUBSUB,
+    SCORES,
+    Claim,
+)
 from quidnunc.properties.clauses import Clause, load
 
 VerdictName: TypeAlias = Literal[
     "not-refuted", "fails", "deviates", "observed", "unsupported", "inconclusive", "broken"
 ]
 
-
-@frozen
-class Claim:
-    """`always`: at every event of every run, what the router does keeps to the clauses."""
-
-    id: str
-    says: str
-    clauses: tuple[str, ...]
-    needs: frozenset[str] = field(factory=frozenset, converter=frozenset)
-    """Capabilities of the driver without which the claim can not apply."""
-
-
-def claim(id: str, says: str, *clauses: str, needs: Iterable[str] = ()) -> Claim:
-    return Claim(id, says, clauses, frozenset(needs))
-
-
-PUBSUB: tuple[Claim, ...] = (
-    claim(
-        "hello.complete",
-        "A new peer is told every topic that the router is in.",
-        "pubsub/hello.current-subscriptions",
-    ),
-    claim(
-        "subscription.announced",
-        "Each Join and Leave is announced to every connected peer.",
-        "pubsub/subscription.announce-to-all",
-    ),
-    claim(
-        "subscription.followed",
-        "Peers' subscriptions are followed: candidates are those, and only those, that announced the topic.",
-        "pubsub/subscription.table",
-        "floodsub/relay.members",
-    ),
-    claim(
-        "rpc.total",
-        "Any combination of parts is taken, and bytes that are no RPC close that stream at most.",
-        "pubsub/rpc.any-combination",
-        "pubsub/rpc.malformed",
-    ),
-    claim(
-        "signing.enforced",
-        "A copy that breaks the signature policy is neither delivered nor forwarded, and poisons no good copy.",
-        "pubsub/signing.reject",
-    ),
-    claim("message.unchanged", "What is relayed equals what came, in every byte.", "pubsub/relay.unchanged"),
-    claim(
-        "id.same-everywhere",
-        "One message id function serves the seen cache, the message cache, IHAVE, IWANT and IDONTWANT.",
-        "pubsub/id.same-everywhere",
-        "pubsub/id.pure",
-    ),
-)
-
-MESSAGES: tuple[Claim, ...] = (
-    claim(
-        "deliver.once",
-        "A message is delivered exactly once to a subscribed application.",
-        "floodsub/deliver.once",
-    ),
-    claim(
-        "relay.once",
-        "A message id is forwarded once within seen_ttl, whatever copies come, and never our own echo.",
-        "gs1.0/relay.seen",
-        "gs1.0/relay.own-not-forwarded",
-        "floodsub/relay.once",
-    ),
-    claim(
-        "relay.not-back",
-        "A message goes back neither to the one who forwarded it nor to its author.",
-        "floodsub/relay.not-back",
-        "floodsub/relay.not-to-author",
-    ),
-    claim(
-        "relay.targets",
-        "A message is relayed to exactly the mesh, floodsub members and explicit peers.",
-        "gs1.0/relay.mesh",
-        "gs1.1/explicit.forward",
-    ),
-    claim(
-        "relay.joined-only",
-        "Messages in topics that we are not in are dropped.",
-        "floodsub/relay.joined-topics",
-    ),
-    claim(
-        "publish.targets",
-        "An own message goes to exactly the peers that the publish rules name.",
-        "gs1.0/publish.mesh",
-        "gs1.0/publish.cached",
-        "gs1.1/threshold.publish",
-    ),
-    claim(
-        "publish.flood",
-        "With flood publishing an own message goes to every member at or above the publish threshold.",
-        "gs1.1/publish.flood",
-        needs=["flood-publish"],
-    ),
-    claim(
-        "fanout.kept",
-        "Outside the topic, up to D peers are chosen once and kept until fanout_ttl, refilled at the heartbeat.",
-        "gs1.0/publish.fanout",
-        "gs1.0/fanout.members",
-        "gs1.0/fanout.expire",
-        "gs1.0/fanout.refill",
-    ),
-    claim(
-        "validation.verdicts",
-        "A message is delivered and forwarded only after Accept; Reject and Ignore do neither.",
-        "gs1.1/validation.accept",
-        "gs1.1/validation.reject-ignore",
-        "gs1.1/validation.late-verdict",
-        needs=["verdict"],
-    ),
-)
-
-MESH: tuple[Claim, ...] = (
-    claim(
-        "join.fills",
-        "Join grafts up to D peers, the fanout's first, one GRAFT each.",
-        "gs1.0/join.fill",
-        "gs1.0/join.graft-each",
-    ),
-    claim(
-        "leave.prunes", "Leave sends one PRUNE to each member and forgets the mesh.", "gs1.0/leave.prune-each"
-    ),
-    claim(
-        "mesh.members",
-        "Mesh members are connected mesh-protocol peers in the topic.",
-        "gs1.0/mesh.members",
-        "gs1.0/peer.gone",
-    ),
-    claim(
-        "mesh.floor",
-        "Below D_low the heartbeat grafts what is missing to D, as far as there are candidates.",
-        "gs1.0/heartbeat.fill",
-    ),
-    claim("mesh.ceiling", "Above D_high the heartbeat cuts to D.", "gs1.0/heartbeat.cut"),
-    claim(
-        "mesh.no-churn",
-        "Between the bounds no GRAFT and no PRUNE is sent unasked.",
-        "gs1.0/heartbeat.no-churn",
-    ),
-    claim(
-        "graft.accepted",
-        "A GRAFT that nothing speaks against makes the sender a member.",
-        "gs1.0/graft.accept",
-    ),
-    claim(
-        "graft.idempotent",
-        "A GRAFT from a member changes nothing and is not answered.",
-        "gs1.0/graft.idempotent",
-    ),
-    claim(
-        "graft.unknown-topic",
-        "A GRAFT for a topic that we are not in: PRUNE in v1.0, silence from v1.1 on.",
-        "gs1.1/graft.unknown-topic",
-        "gs1.0/graft.unsubscribed",
-    ),
-    claim(
-        "prune.effective",
-        "A PRUNE removes its sender from the mesh.",
-        "gs1.0/prune.remove",
-        "gs1.1/prune.unknown-topic",
-    ),
-    claim("prune.unanswered", "A PRUNE is not answered.", "gs1.0/prune.not-answered"),
-    claim(
-        "outbound.inbound-refused",
-        "At D_high a GRAFT is accepted from outbound connections only.",
-        "gs1.1/outbound.inbound-refused",
-    ),
-    claim(
-        "outbound.quota-kept",
-        "A cut keeps D_out outbound members, if there were as many.",
-        "gs1.1/outbound.cut-quota",
-    ),
-    claim(
-        "outbound.quota-filled",
-        "A mesh short of outbound members grafts the missing ones.",
-        "gs1.1/outbound.fill",
-    ),
-    claim(
-        "explicit.outside-mesh",
-        "Explicit peers are never grafted, and their GRAFT is answered with PRUNE.",
-        "gs1.1/explicit.no-mesh",
-        "gs1.1/explicit.graft-pruned",
-        "gs1.1/explicit.configured",
-        needs=["explicit"],
-    ),
-)
-
-BACKOFF: tuple[Claim, ...] = (
-    claim(
-        "backoff.no-graft", "Neither end grafts inside a backoff, from any path.", "gs1.1/backoff.both-ends"
-    ),
-    claim(
-        "backoff.regraft-refused",
-        "A GRAFT inside the backoff gets PRUNE, and the backoff is extended.",
-        "gs1.1/backoff.regraft",
-    ),
-    claim(
-        "backoff.announced",
-        "A PRUNE tells the backoff to those who know the field.",
-        "gs1.1/backoff.announce",
-    ),
-    claim(
-        "backoff.honoured",
-        "The announced period is kept, however long, and a running one never shortened.",
-        "gs1.1/backoff.announced-period",
-    ),
-    claim(
-        "backoff.unsubscribe",
-        "Leave keeps the unsubscribe backoff on our side too.",
-        "gs1.1/backoff.unsubscribe",
-    ),
-)
-
-SCORES: tuple[Claim, ...] = (
-    claim(
-        "score.negative-out",
-        "Members with a negative score are pruned at the heartbeat.",
-        "gs1.1/threshold.negative-pruned",
-        needs=["score"],
-    ),
-    claim(
-        "score.negative-not-in",
-        "A peer with a negative score is neither grafted nor accepted.",
-        "gs1.1/threshold.negative-score",
-        needs=["score"],
-    ),
-    claim(
-        "score.best-kept",
-        "A cut keeps the D_score best members.",
-        "gs1.1/heartbeat.keep-best",
-        needs=["score"],
-    ),
-    claim(
-        "score.graylist",
-        "An RPC of a graylisted peer is ignored.",
-        "gs1.1/threshold.graylist",
-        needs=["score"],
-    ),
-    claim(
-        "score.gossip",
-        "No gossip to or from peers below the gossip threshold.",
-        "gs1.1/threshold.gossip",
-        "gs1.1/threshold.gossip-ignored",
-        needs=["score"],
-    ),
-    claim(
-        "opportunistic.better-only",
-        "Opportunistic grafting adds peers above the median, when it is due.",
-        "gs1.1/opportunistic.graft",
-        needs=["score"],
-    ),
-)
-
-GOSSIP: tuple[Claim, ...] = (
-    claim(
-        "ihave.requested",
-        "Unseen ids are requested from the one who advertised them, seen ones are not.",
-        "gs1.0/ihave.request-unseen",
-    ),
-    claim("ihave.capped", "IHAVEs beyond the caps of a heartbeat are not followed.", "gs1.1/ihave.caps"),
-    claim(
-        "iwant.served",
-        "What is in the cache goes to the one who asked, and to nobody else.",
-        "gs1.0/iwant.serve",
-    ),
-    claim("iwant.bounded", "Answers to one peer for one id are bounded.", "gs1.1/iwant.retransmission"),
-    claim(
-        "gossip.targets",
-        "IHAVE goes to D_lazy or more peers in the topic, outside mesh, fanout and explicit peers.",
-        "gs1.0/gossip.targets",
-        "gs1.1/gossip.adaptive",
-        "gs1.0/gossip.outside-mesh",
-        "gs1.1/explicit.no-gossip",
-    ),
-    claim("gossip.ids", "IHAVE carries the ids of the gossip windows of its topic.", "gs1.0/gossip.ids"),
-    claim(
-        "mcache.windows",
-        "The message cache keeps mcache_len windows and gossips mcache_gossip of them.",
-        "gs1.0/mcache.shift",
-        "gs1.0/mcache.put",
-    ),
-    claim(
-        "rpc.payload-first",
-        "The payload of an RPC is processed before its control.",
-        "gs1.0/rpc.payload-first",
-    ),
-)
-
-IDONTWANT: tuple[Claim, ...] = (
-    claim(
-        "idontwant.immediate",
-        "IDONTWANT is said at the first copy, at once, to mesh peers that know it.",
-        "gs1.2/idontwant.immediate",
-    ),
-    claim(
-        "idontwant.honoured",
-        "Who said IDONTWANT is skipped in relay to the mesh.",
-        "gs1.2/idontwant.skip",
-        "gs1.2/idontwant.per-peer",
-    ),
-    claim(
-        "idontwant.optional", "Draft: who said IDONTWANT may be skipped.", "gs1.2-draft/idontwant.may-skip"
-    ),
-    claim("idontwant.forgotten", "Old entries go at the heartbeat.", "gs1.2/idontwant.prune-old"),
-)
-
-ALL: tuple[Claim, ...] = (*PUBSUB, *MESSAGES, *MESH, *BACKOFF, *SCORES, *GOSSIP, *IDONTWANT)
+ALL: tuple[Claim, ...] = (*PUBSUB, *IDS, *MESSAGES, *MESH, *BACKOFF, *SCORES, *GOSSIP, *IDONTWANT, *MEMPOOL)
 
 
 def clauses_of(protocol: Protocol) -> frozenset[str]:
@@ -349,6 +51,7 @@ def _everywhere(protocol: Protocol) -> frozenset[str]:
         "gs1.0/prune.not-answered",
         "gs1.0/gossip.ids",
         "gs1.0/join.graft-each",
+        "gs1.0/rpc.control-fields",
     }
     later = {"gs1.1/backoff.announce", "pubsub/id.same-everywhere"}
     if protocol.family != "pubsub":

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import PurePath
+from typing import TypeVar
 
 from attrs import frozen
 
@@ -18,6 +19,8 @@ from quidnunc.properties.cases import Case
 from quidnunc.properties.claims import claims_of
 from quidnunc.properties.clauses import Clause, load
 from quidnunc.properties.suite import suite_of
+
+T = TypeVar("T")
 
 
 @frozen
@@ -115,5 +118,12 @@ def _concerns(each: Coverage, protocol: Protocol) -> bool:
     return each.clause.document in documents and not ids & elsewhere
 
 
-def _by_clause[T](pairs: Iterable[tuple[str, T]]) -> dict[str, tuple[T, ...]]:
-    return {}
+def _by_clause(pairs: Iterable[tuple[str, T]]) -> dict[str, tuple[T, ...]]:
+    found: dict[str, dict[T, None]] = {}
+    for clause, each in pairs:
+        found.setdefault(clause, {})[each] = None
+    return {clause: tuple(each) for clause, each in found.items()}
+
+
+def _of(ids: Iterable[str], found: dict[str, tuple[T, ...]]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(each for clause in ids for each in found.get(clause, ())))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from attrs import mutable
@@ -28,3 +28,13 @@ class Digits:
 
     def chance(self, percent: int) -> bool:
         return self.below(100) < percent
+
+
+def weighted(weights: Mapping[str, int], d: Digits) -> str:
+    """One of the names, as often as its weight says."""
+    at = d.below(sum(weights.values()))
+    for name, weight in weights.items():
+        if at < weight:
+            return name
+        at -= weight
+    raise ValueError("weights must be above 0")

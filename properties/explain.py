@@ -1,4 +1,4 @@
-"""From a departure to its root cause: the shortest event list, then the smallest edit that accounts for it."""
+"""From a departure to its root cause: the shortest events, then the smallest edit that accounts for it."""
 
 from __future__ import annotations
 
@@ -92,15 +92,36 @@ def simplifications(event: Event) -> Iterable[Event]:
             if ms < event.ms:
                 yield Advance(ms)
         return
-    peers = getattr(event, "peers", ())
+    peers: tuple[int, ...] = getattr(event, "peers", ())
+    burst: Any = event
     if len(peers) > 1:
         for keep in (1, 2, len(peers) // 2, len(peers) - 1):
             if 0 < keep < len(peers):
-                yield evolve(event, peers=peers[:keep])
-        yield evolve(event, peers=peers[1:])
+                yield evolve(burst, peers=peers[:keep])
+        yield evolve(burst, peers=peers[1:])
     if isinstance(event, Receive) and len(event.parts) > 1:
         for at in range(len(event.parts)):
             yield evolve(event, parts=event.parts[:at] + event.parts[at + 1 :])
+
+
+def plainer(parameters: Any, fails: Callable[[Any], bool], keep: Iterable[str] = ()) -> Any:
+    """`parameters` with every field at its default that may be without `fails` coming to an end.
+
+    All at once first, then one by one; a combination that the specification forbids is passed over.
+    """
+    fields = [a for a in type(parameters).__attrs_attrs__ if a.name not in set(keep)]
+    changed = [a for a in fields if getattr(parameters, a.name) != a.default]
+    for group in ([changed], [[a] for a in changed]):
+        for some in group:
+            try:
+                candidate = evolve(parameters, **{a.name: a.default for a in some})
+            except ValueError:
+                continue
+            if candidate != parameters and fails(candidate):
+                parameters = candidate
+                if some is changed:
+                    return parameters
+    return parameters
 
 
 def last_departures(run: Play) -> tuple[Departure, ...]:
@@ -144,4 +165,4 @@ def find(
     return Finding(short, tuple(run.moments), again[0], tuple(quirks))
 
 
-__all__ = ["Finding", "accounts", "find", "last_departures", "play", "shrink"]
+__all__ = ["Finding", "accounts", "find", "last_departures", "plainer", "play", "shrink"]

@@ -22,11 +22,11 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.model.quirks import Quirk, as_built
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.digits import Digits
-from quidnunc.properties.explain import Finding, find
+from quidnunc.properties.explain import Finding, accounts, find, last_departures, plainer
 from quidnunc.properties.mempool_neighbours import draw_mempool_neighbours
 from quidnunc.properties.neighbours import draw_neighbours
 from quidnunc.properties.oracle import Departure, Oracle
-from quidnunc.properties.play import Moment, Opener, Play, act_of, messages_in, play, rejudge
+from quidnunc.properties.play import Moment, Opener, Play, act_of, messages_in, play, rejudge, same_act
 
 ACTS_PER_RUN = 40
 WITNESSES = 24
@@ -45,6 +45,8 @@ class Found:
     finding: Finding
     parameters: Any
     seed: int
+    in_force: tuple[str, ...] = ()
+    """Quirks that were in force when it was found."""
     repeats: int = 1
 
 
@@ -90,10 +92,15 @@ class Hunt:
         if self.signatures[signature] >= UNEXPLAINED_TRIES:
             return
 
+        def replay_with(candidate: Sequence[Event], given: Any) -> Play:
+            return play(candidate, self.opener(self.config(given, seed)), protocol, given)
+
         def replay(candidate: Sequence[Event]) -> Play:
-            return play(candidate, self.opener(self.config(parameters, seed)), protocol, parameters)
+            return replay_with(candidate, parameters)
 
         finding = find(events, departures, replay, protocol, parameters, self.spec)
+        if finding is not None:
+            finding, parameters = self._plainer(finding, replay_with, parameters)
         if finding is None:
             self.unrepeated += 1
             return
@@ -107,9 +114,30 @@ class Hunt:
         if key in self.found:
             self.found[key] = evolve(self.found[key], repeats=self.found[key].repeats + 1)
             return
-        self.found[key] = Found(finding, parameters, seed)
+        self.found[key] = Found(finding, parameters, seed, tuple(q.name for q in self.quirks))
         if finding.quirks:
             self.quirks.append(finding.quirks[0])
+
+    def _plainer(
+        self, finding: Finding, replay_with: Callable[[Sequence[Event], Any], Play], parameters: Any
+    ) -> tuple[Finding, Any]:
+        """The finding with parameters nearer to the defaults, where it stays what it is."""
+        causes = {q.name for q in finding.quirks}
+
+        def stays(given: Any) -> Finding | None:
+            run = replay_with(finding.events, given)
+            found = last_departures(run)
+            if len(found) == 0 or not all(same_act(d, finding.departure) for d in found):
+                return None
+            quirks = accounts(run.moments, self.protocol, given, self.spec)
+            if not {q.name for q in quirks} >= causes:
+                return None
+            kept = tuple(q for q in quirks if q.name in causes)
+            return evolve(finding, moments=tuple(run.moments), departure=found[0], quirks=kept)
+
+        given = plainer(parameters, lambda p: stays(p) is not None, keep=self.hello.fixed)
+        better = stays(given) if given is not parameters else None
+        return (better, given) if better is not None else (finding, parameters)
 
     def _revise(self, finding: Finding, parameters: Any) -> bool:
         """Whether another explanation of an earlier finding accounts for this one too; it then takes over."""
@@ -190,7 +218,7 @@ def machine_for(hunt: Hunt) -> type[RuleBasedStateMachine]:
         @initialize(number=st.integers(0, 2**63 - 1))
         def start(self, number: int) -> None:
             if hunt.out_of_time() or hunt.stop_when(hunt):
-                # Hypothesis has no way to stop early that is not a failure; an empty run costs next to nothing.
+                # Hypothesis can not be stopped early but by failing; an empty run costs next to nothing.
                 return
             digits = Digits(number)
             self.seed = digits.below(2**31)

@@ -25,7 +25,7 @@ from quidnunc.model.events import (
 from quidnunc.model.node import Node
 from quidnunc.model.parameters import DogParameters
 from quidnunc.model.rpc import HaveTx, Peer, ResetRoute, Tx
-from quidnunc.properties.digits import Digits
+from quidnunc.properties.digits import Digits, weighted
 
 MAX_PEERS = 12
 
@@ -63,14 +63,7 @@ class MempoolNeighbours:
         """What happens next; never empty."""
         self.view = view
         for _ in range(4):
-            at = d.below(sum(self.weights.values()))
-            chosen = "wait"
-            for name, weight in self.weights.items():
-                if at < weight:
-                    chosen = name
-                    break
-                at -= weight
-            events = ACTS[chosen](self, view, d)
+            events = ACTS[weighted(self.weights, d)](self, view, d)
             if events:
                 return events
         return [Submit(self.new_tx())]

@@ -14,7 +14,7 @@ from quidnunc.model.events import Advance, Event
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.router import Router
 from quidnunc.model.rpc import ROUTER, Flaw, Message, Peer
-from quidnunc.properties.digits import Digits
+from quidnunc.properties.digits import Digits, weighted
 
 TOPICS = ("t1", "t2", "t3")
 MAX_PEERS = 48
@@ -78,14 +78,9 @@ class Neighbours:
         from quidnunc.properties.acts import ACTS
 
         self.view = view
-        table = [(name, w) for name, w in self.weights.items() if w > 0]
+        table = {name: w for name, w in self.weights.items() if w > 0}
         for _ in range(4):
-            at = d.below(sum(w for _, w in table))
-            for name, weight in table:
-                if at < weight:
-                    break
-                at -= weight
-            events = ACTS[name](self, d)
+            events = ACTS[weighted(table, d)](self, d)
             if events:
                 return events
         return [self.to_heartbeat(view)]

@@ -1,7 +1,7 @@
 """A run: events go to a subject and to the model, outputs are judged, everything is written down.
 
-A subject is anything that takes events and gives outputs: a real router behind the seam (`Wire`), or the model
-itself as a router (`Simulated`), which needs no bytes.
+A subject is anything that takes events and gives outputs: a real router behind the seam (`Wire`), or the
+model itself as a router (`Simulated`), which needs no bytes.
 """
 
 from __future__ import annotations
@@ -273,8 +273,9 @@ class Play:
                 left -= slice_ms
                 yield Advance(slice_ms)
         elif hasattr(event, "peers"):
-            for peer in event.peers:
-                yield evolve(event, peers=(peer,))
+            burst: Any = event
+            for peer in burst.peers:
+                yield evolve(burst, peers=(peer,))
         else:
             yield event
 

@@ -10,6 +10,7 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from quidnunc.model.rules import Protocol, Rule
 from quidnunc.properties.cases import from_finding, render
 from quidnunc.properties.claims import claim_on
 from quidnunc.properties.digits import Digits
-from quidnunc.properties.explain import Finding, last_departures, simplifications
+from quidnunc.properties.explain import Finding, last_departures, plainer, simplifications
 from quidnunc.properties.mempool_neighbours import draw_mempool_neighbours
 from quidnunc.properties.neighbours import draw_neighbours
 from quidnunc.properties.oracle import Departure, Oracle
@@ -28,7 +29,7 @@ from quidnunc.properties.play import Play, Simulated, play
 from quidnunc.properties.suite import SEEDS
 
 EVERYTHING = frozenset({"score", "verdict", "stall", "explicit", "flood-publish"})
-SECONDS_PER_RULE = 12.0
+SECONDS_PER_RULE = 5.0
 ENOUGH = 5
 """Traces to minimise per rule; the shortest one is kept."""
 
@@ -57,10 +58,15 @@ def shortest(protocol: Protocol, dropped: Protocol, seed: int) -> tuple[Any, tup
         if not separates(events, parameters, subject, oracle):
             continue
         short = _minimise(events, parameters, subject, oracle, deadline)
+        parameters = plainer(parameters, partial(_separates_with, short, subject, oracle))
         found += 1
         if best is None or _size(short) < _size(best[1]):
             best = parameters, short
     return best
+
+
+def _separates_with(events: Sequence[Event], subject: Protocol, oracle: Protocol, parameters: Any) -> bool:
+    return separates(events, parameters, subject, oracle)
 
 
 def _size(events: Sequence[Event]) -> tuple[int, int]:
@@ -119,7 +125,7 @@ def case_text(name: str, rule: Rule, parameters: Any, events: tuple[Event, ...])
     return render(
         from_finding(
             finding,
-            reason=f"Without {rule.name.replace('_', ' ')} ({rule.clause}) something else would be allowed here.",
+            reason=f"Without {rule.name.replace('_', ' ')} ({rule.clause}) this would go otherwise.",
             claim=claim.id if claim else rule.clause,
             protocol=name,
             against="any",

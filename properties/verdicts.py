@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
-from attrs import field, frozen
+from attrs import field, fields, frozen
 
 from quidnunc.model.errors import CaseError
 from quidnunc.model.machine import protocol_named
 from quidnunc.properties.campaign import Campaign, Root
-from quidnunc.properties.claims import Claim, VerdictName, claims_of, level_of
+from quidnunc.properties.claim_tables import Claim
+from quidnunc.properties.claims import VerdictName, claims_of, level_of
 
 SEVERITY: dict[VerdictName, int] = {
     "not-refuted": 0,
@@ -47,7 +48,8 @@ def verdict_of_root(root: Root) -> VerdictName:
         return "broken"
     if root.kind == "reading":
         return "observed"
-    return {"S": "deviates", "Y": "observed"}.get(level_of(root.clause), "fails")  # type: ignore[return-value]
+    by_level: dict[str, VerdictName] = {"S": "deviates", "Y": "observed"}
+    return by_level.get(level_of(root.clause), "fails")
 
 
 def verdicts_of(campaign: Campaign, pattern: str = "*") -> tuple[Verdict, ...]:
@@ -101,7 +103,7 @@ class Compared:
         return not self.gone and not self.unexpected
 
 
-_FIELDS = {a.name for a in Expectation.__attrs_attrs__}  # type: ignore[attr-defined]
+_FIELDS = {a.name for a in fields(Expectation)}
 
 
 def load_expectations(path: Path) -> tuple[Expectation, ...]:
@@ -125,7 +127,7 @@ def load_expectations(path: Path) -> tuple[Expectation, ...]:
 def render_expectations(
     campaign: Campaign, roots: Iterable[tuple[Root, str]], old: Sequence[Expectation]
 ) -> str:
-    """The file for what was found; reasons and links of the old one are kept. `roots` come with case paths."""
+    """The file for what was found, with case paths; reasons and links of the old one are kept."""
     kept = {(e.clause, e.cause): e for e in old}
     lines = [
         f"# What is known of {campaign.against} {campaign.version} against {campaign.protocol}.",

@@ -89,6 +89,7 @@ def _root(asked: dict[str, Any], found: Found, name: str, version: str) -> dict[
         parameters=found.parameters,
         seed=found.seed,
         found_by=f"quidnunc check {asked['protocol']} --against {asked['against']}",
+        quirks_in_force=found.in_force,
         status="observed" if quirk is not None and quirk.kind == "reading" else "open",
     )
     return {
