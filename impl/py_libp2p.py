@@ -84,7 +84,7 @@ class PyLibp2pDriver:
             version=release.version,
             protocols=release.protocols,
             capabilities=frozenset(can),
-            fixed=release.fixed(self.config.protocol, self.parameters),
+            fixed=release.fixed(self.config.protocol, self.parameters, self.config.extras),
         )
         release.streams(self.config.protocol)
         self._loop = Lockstep(self._main, seed=self.config.seed)

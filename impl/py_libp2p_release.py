@@ -31,6 +31,9 @@ MESHSUB_1_3 = "/meshsub/1.3.0"
 VALIDATION_TIMEOUT_S = 3600
 """Of an asynchronous validator, where the release has one: verdicts are the harness's to time."""
 
+NEVER_TICKS = 1 << 31
+"""Heartbeats between two acts of what is switched off."""
+
 VALIDATORS_MAX = 100_000
 """Messages that may wait for a verdict at a time; the default of ten would deadlock a harness."""
 
@@ -113,15 +116,17 @@ class Release:
         parameters = getattr(self.gossipsub, "ScoreParams", None)
         return _arguments(parameters) if parameters else frozenset()
 
-    def fixed(self, protocol: str, parameters: Parameters) -> dict[str, float]:
+    def fixed(self, protocol: str, parameters: Parameters, extras: bool) -> dict[str, float]:
         """Parameters that the release sets itself: how many are gossiped to stands in its code, and own
         messages go to the mesh or the fanout alone."""
         if protocol == "floodsub":
             return {}
+        # Its opportunistic grafting is none of the specification's, and where it is off there is no other.
+        fixed: dict[str, float] = {} if extras else {"opportunistic_graft_ticks": NEVER_TICKS}
         if hasattr(self.gossipsub.GossipSub, "_get_adaptive_gossip_peers_count"):
-            return {"d_lazy": 6, "gossip_factor": 0.25, "flood_publish": 0}
+            return fixed | {"d_lazy": 6, "gossip_factor": 0.25, "flood_publish": 0}
         # Before 0.6: as many as the mesh should have, and no share of the rest.
-        return {"d_lazy": parameters.d, "gossip_factor": 0.0, "flood_publish": 0}
+        return fixed | {"d_lazy": parameters.d, "gossip_factor": 0.0, "flood_publish": 0}
 
     def streams(self, protocol: str) -> tuple[str, ...]:
         """What a router of this protocol offers its peers, the best first. Raises AdapterError."""

@@ -45,6 +45,8 @@ def test_hello_says_only_what_is_true(started: Open) -> None:
     assert {"floodsub", "gossipsub-1.0", "gossipsub-1.1"} <= set(hello.protocols)
     # 6 since 0.6, and D before; the default of D is 6 too.
     assert hello.fixed["d_lazy"] == 6 and hello.fixed["flood_publish"] == 0
+    assert hello.fixed["opportunistic_graft_ticks"] > 1 << 30
+    assert "opportunistic_graft_ticks" not in started(extras=True).hello.fixed
     assert started(protocol="floodsub").hello.fixed == {}
     assert "strict-no-sign" not in hello.capabilities
 
