@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
 from quidnunc import __version__
+from quidnunc.asked import fix_hash_seed
+from quidnunc.impl.seam import AdapterError
+from quidnunc.model.errors import CaseError, SpecError
+from quidnunc.output import UsageError
 
 COMMANDS = {
     "check": "run a router beside the model and report claim by claim",
@@ -21,7 +26,12 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; its result is the exit status (0, 1, 2, 3, 4: see `quidnunc check --help`)."""
+    """Run one command; its result is the exit status (0, 1, 2, 3, 4: see `quidnunc check --help`).
+
+    Without `arguments` those of the process are taken, and it is started anew with a fixed hash seed.
+    """
+    if arguments is None:
+        fix_hash_seed()
     parser = argparse.ArgumentParser(
         prog="quidnunc",
         description="A compatibility kit for gossip routers: an executable specification that asks a router "
@@ -46,18 +56,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         result: int = modules[options.command].run(options)
+        sys.stdout.flush()
     except BrokenPipeError:
+        # Who reads our output has seen enough; nothing more is written, at the exit neither.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
         print("quidnunc: interrupted", file=sys.stderr)
         return 130
-    except UsageError as error:
+    except (UsageError, CaseError) as error:
         print(f"quidnunc {options.command}: {error}", file=sys.stderr)
         return 2
+    except (AdapterError, SpecError) as error:
+        print(f"quidnunc {options.command}: {error}", file=sys.stderr)
+        return 4
     return result
 
-
-from quidnunc.output import UsageError  # noqa: E402
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
 
-from quidnunc import __version__
-from quidnunc.impl.seam import AdapterError
-from quidnunc.model.errors import CaseError, SpecError
-from quidnunc.model.machine import PROTOCOLS
-from quidnunc.output import UsageError, clear_progress, duration_s, print_json, progress_line, table
+from quidnunc.asked import checked_protocol, hello_from, protocols_spoken
+from quidnunc.check_report import RootKey, as_json, is_crash, print_compared, print_report
+from quidnunc.model.errors import CaseError
+from quidnunc.model.machine import PROTOCOLS, protocol_named
+from quidnunc.output import UsageError, clear_progress, duration_s, print_json, progress_line
 from quidnunc.properties.campaign import Campaign, Root, run_campaign
-from quidnunc.properties.cases import events_of, load, render
+from quidnunc.properties.cases import load, render, replay
 from quidnunc.properties.claims import claims_of
 from quidnunc.properties.verdicts import (
     Compared,
     Exit,
-    Verdict,
+    Expectation,
     compare,
     exit_of,
     load_expectations,
     render_expectations,
-    verdict_of_root,
     verdicts_of,
 )
 
@@ -41,15 +40,20 @@ exit status:
 """
 
 
+ACTS = 40
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("protocol", help=f"auto, or one of: {', '.join(PROTOCOLS)}")
     parser.add_argument("--against", required=True, metavar="ROUTER", help="see `quidnunc routers`")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--runs", type=int, metavar="N", help="so many runs; the same table for the same seed")
-    how.add_argument("--budget", metavar="TIME", help="search for so long: 60s, 10m (default: 60s)")
+    how.add_argument(
+        "--budget", metavar="TIME", help="search each protocol for so long: 60s, 10m (default: 60s)"
+    )
     how.add_argument("--suite", action="store_true", help="the fixed suite, without searching")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--acts", type=int, default=40, help="acts of the neighbours per run (default 40)")
+    parser.add_argument("--acts", type=int, default=ACTS, help="acts of the neighbours per run (default 40)")
     parser.add_argument("--claims", default="*", metavar="GLOB", help="claims or clauses to report")
     parser.add_argument("--cases", type=Path, metavar="DIR", help="write what is found as case files")
     parser.add_argument("--expect", type=Path, metavar="FILE", help="what is known of this router")
@@ -62,66 +66,62 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    _validate(options)
-    names = _protocols(options)
+    names = _validated(options)
     expected = load_expectations(options.expect) if options.expect and options.expect.exists() else ()
-    reports = []
-    exits = []
+    campaigns, paths = [], {}
     for name in names:
         campaign = _suite(name, options) if options.suite else _search(name, options)
-        verdicts = verdicts_of(campaign, options.claims)
-        paths = _write_cases(campaign, options)
-        compared = None
-        if options.update_expect:
-            _update_expectations(campaign, paths, expected, options.expect)
-        elif options.expect:
-            compared = compare(
-                list(campaign.roots.values()), expected, _replay_known(campaign, expected, options)
-            )
-        ended = exit_of(verdicts, campaign, compared, options.strict)
-        exits.append(ended)
-        if options.json:
-            reports.append(as_json(campaign, verdicts, paths, options))
-        else:
-            print_report(campaign, verdicts, compared, paths, options, ended)
+        campaigns.append(campaign)
+        folder = name if len(names) > 1 else ""
+        paths[name] = _write_cases(campaign, options, folder)
+        if not options.json:
+            verdicts = verdicts_of(campaign, options.claims)
+            print_report(campaign, verdicts, paths[name], suite=options.suite, dialect=options.dialect)
+            print()
+    compared = _compared(campaigns, paths, expected, options)
+    ends = [exit_of(verdicts_of(c, options.claims), c, compared, options.strict) for c in campaigns]
     if options.json:
+        reports = [as_json(c, verdicts_of(c, options.claims), paths[c.protocol], compared) for c in campaigns]
         print_json(reports[0] if len(reports) == 1 else {"schema": 1, "reports": reports})
-    codes = {e.code for e in exits}
-    return next((c for c in (2, 1, 4, 3) if c in codes), 0)
+    else:
+        _print_end(compared, ends, options)
+    codes = {e.code for e in ends}
+    return next((c for c in (1, 4, 3) if c in codes), 0)
 
 
-def _validate(options: argparse.Namespace) -> None:
+def _print_end(compared: Compared | None, ends: Sequence[Exit], options: argparse.Namespace) -> None:
+    if compared is not None and not options.update_expect:
+        print_compared(compared)
+        print()
+    for each in dict.fromkeys(ends):
+        if each.code:
+            print(f"exit {each.code}: {each.why}")
+    print(f"again: {reproduce(options)}")
+
+
+def _validated(options: argparse.Namespace) -> list[str]:
+    """The protocols that are asked about, once all else that was asked makes sense."""
     if options.update_expect and not options.expect:
         raise UsageError("--update-expect needs --expect FILE")
-    if options.runs is not None and options.runs < 1:
-        raise UsageError("--runs needs a number from 1")
+    for name in ("runs", "acts", "workers"):
+        value = getattr(options, name)
+        if value is not None and value < 1:
+            raise UsageError(f"--{name} needs a number from 1, got {value}")
     if options.expect and not options.update_expect and not options.expect.exists():
         raise UsageError(f"{options.expect} does not exist; --update-expect writes it")
-    known = {c for p in PROTOCOLS.values() for c in claims_of(p)}
-    if not any(
-        fnmatch(c.id, options.claims) or any(fnmatch(x, options.claims) for x in c.clauses) for c in known
+    if options.budget is not None:
+        duration_s(options.budget)
+    if options.protocol == "auto":
+        names = protocols_spoken(options.against)
+    else:
+        names = [checked_protocol(options.protocol)]
+        hello_from(options.against, names[0])
+    claims = [c for name in names for c in claims_of(protocol_named(name))]
+    if options.claims != "*" and not any(
+        fnmatch(known, options.claims) for c in claims for known in (c.id, *c.clauses)
     ):
         raise UsageError(f"--claims {options.claims} selects nothing; `quidnunc clauses` lists them")
-
-
-def _protocols(options: argparse.Namespace) -> list[str]:
-    if options.protocol != "auto":
-        if options.protocol not in PROTOCOLS:
-            raise UsageError(f"no protocol {options.protocol!r}; there are auto, {', '.join(PROTOCOLS)}")
-        return [options.protocol]
-    from quidnunc.model.protocols import STREAM_PROTOCOLS
-    from quidnunc.properties.worker import hello_of
-
-    try:
-        spoken = set(hello_of(options.against, "gossipsub-1.2").protocols)
-    except (AdapterError, ValueError) as error:
-        raise UsageError(str(error)) from None
-    found = [
-        name for name, streams in STREAM_PROTOCOLS.items() if streams[0] in spoken and "draft" not in name
-    ]
-    if not found:
-        raise UsageError(f"{options.against} speaks {sorted(spoken)}, none of which is known here")
-    return found
+    return names
 
 
 def _search(name: str, options: argparse.Namespace) -> Campaign:
@@ -151,209 +151,94 @@ def _search(name: str, options: argparse.Namespace) -> Campaign:
 
 
 def _suite(name: str, options: argparse.Namespace) -> Campaign:
-    from quidnunc.properties.suite import run_suite
+    from quidnunc.model.errors import SpecError
+    from quidnunc.properties.suite import run_suite, suite_of
 
     try:
-        return run_suite(name, options.against)
-    except (AdapterError, SpecError, ValueError) as error:
+        suite_of(name)
+    except SpecError as error:
         raise UsageError(str(error)) from None
+    return run_suite(name, options.against)
 
 
-def is_crash(root: Root) -> bool:
-    """A crash of a router: reported without what reproduces it."""
-    return root.quirk == "unexplained:crash"
-
-
-def _write_cases(campaign: Campaign, options: argparse.Namespace) -> dict[tuple[str, str], str]:
+def _write_cases(campaign: Campaign, options: argparse.Namespace, folder: str) -> dict[RootKey, str]:
     """Case files of what was found, by root. The events of a crash go to --private alone."""
     written = {}
     for key, root in campaign.roots.items():
-        folder = options.private if is_crash(root) else options.cases
-        if folder is None:
+        into: Path | None = options.private if is_crash(root) else options.cases
+        if into is None:
             continue
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{root.clause.replace('/', '.')}.{root.quirk.replace(':', '.')}.case"
+        path = into / folder / f"{root.clause.replace('/', '.')}.{root.quirk.replace(':', '.')}.case"
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(render(root.case), encoding="utf-8")
         written[key] = str(path)
     return written
 
 
-def _update_expectations(
-    campaign: Campaign, paths: dict[tuple[str, str], str], old: Sequence[Any], file: Path
-) -> None:
-    roots = []
-    for key, root in campaign.roots.items():
-        path = paths.get(key, "")
-        if path:
-            try:
-                path = str(Path(path).resolve().relative_to(file.resolve().parent))
-            except ValueError:
-                path = str(Path(path).resolve())
-        roots.append((root, path))
-    file.write_text(render_expectations(campaign, roots, old), encoding="utf-8")
-    print(f"wrote {file}", file=sys.stderr)
+def _compared(
+    campaigns: Sequence[Campaign],
+    paths: dict[str, dict[RootKey, str]],
+    expected: Sequence[Expectation],
+    options: argparse.Namespace,
+) -> Compared | None:
+    """What was found against --expect; after --update-expect nothing is left to differ."""
+    if options.update_expect:
+        roots = [(r, paths[c.protocol].get(k, "")) for c in campaigns for k, r in c.roots.items()]
+        written = [(root, _seen_from(options.expect, path)) for root, path in roots]
+        text = render_expectations(campaigns[0], written, expected)
+        options.expect.parent.mkdir(parents=True, exist_ok=True)
+        options.expect.write_text(text, encoding="utf-8")
+        print(f"wrote {options.expect}", file=sys.stderr)
+        return Compared(load_expectations(options.expect), (), (), ())
+    if options.expect is None:
+        return None
+    roots_found: dict[RootKey, Root] = {k: r for c in campaigns for k, r in c.roots.items()}
+    replayed = _replay_known(set(roots_found), expected, options)
+    return compare(list(roots_found.values()), expected, replayed)
 
 
-def _replay_known(campaign: Campaign, expected: Sequence[Any], options: argparse.Namespace) -> dict[str, str]:
-    """Outcomes of the cases of expectations that the search did not meet: are they still so?"""
-    from quidnunc.properties.cases import replay
+def _seen_from(file: Path, path: str) -> str:
+    """The path of a case as the expectations file names it."""
+    return os.path.relpath(path, file.parent) if path else ""
+
+
+def _replay_known(
+    found: set[RootKey], expected: Sequence[Expectation], options: argparse.Namespace
+) -> dict[str, str]:
+    """Outcomes of the cases of expectations that the search did not meet: are they still so?
+
+    A replay that tells nothing has none, so that its expectation counts as not met and not as gone.
+    """
     from quidnunc.properties.worker import opener_of
 
-    found = {}
+    outcomes: dict[str, str] = {}
     for each in expected:
-        if (each.clause, each.cause) in campaign.roots or not each.case:
+        if (each.clause, each.cause) in found or not each.case:
             continue
         path = options.expect.parent / each.case
         try:
-            found[each.case] = replay(load(path), opener_of(options.against, extras=options.extras)).outcome
-        except (OSError, CaseError) as error:
-            raise UsageError(f"expectation {each.clause} {each.cause}: {error}") from None
-    return found
+            outcome = replay(load(path), opener_of(options.against, extras=options.extras)).outcome
+        except CaseError as error:
+            raise UsageError(f"{options.expect}: {each.clause} {each.cause}: {error}") from None
+        if outcome != "inconclusive":
+            outcomes[each.case] = outcome
+    return outcomes
 
 
-def reproduce(options: argparse.Namespace, campaign: Campaign) -> str:
+def reproduce(options: argparse.Namespace) -> str:
     """The command that gives the same result again."""
-    words = ["quidnunc", "check", campaign.protocol, "--against", campaign.against]
+    words = ["quidnunc", "check", options.protocol, "--against", options.against]
     if options.suite:
         words.append("--suite")
+    elif options.runs is not None:
+        words += ["--runs", str(options.runs), "--seed", str(options.seed)]
     else:
-        words += (
-            ["--runs", str(options.runs)]
-            if options.runs is not None
-            else ["--budget", options.budget or "60s"]
-        )
-        words += ["--seed", str(options.seed)]
+        words += ["--budget", options.budget or "60s", "--seed", str(options.seed)]
+    if options.acts != ACTS:
+        words += ["--acts", str(options.acts)]
+    if options.claims != "*":
+        words += ["--claims", options.claims]
     if options.expect:
         words += ["--expect", str(options.expect)]
+    words += [f"--{flag}" for flag in ("strict", "extras") if getattr(options, flag)]
     return shlex.join(words)
-
-
-def print_report(
-    campaign: Campaign,
-    verdicts: Sequence[Verdict],
-    compared: Compared | None,
-    paths: dict[tuple[str, str], str],
-    options: argparse.Namespace,
-    ended: Exit,
-) -> None:
-    what = "the suite" if options.suite else f"{campaign.runs} runs, {campaign.steps} steps"
-    print(
-        f"{campaign.protocol} against {campaign.against} {campaign.version}: {what} in {campaign.seconds:.0f} s"
-    )
-    print()
-    print(
-        table(
-            ("claim", "verdict", "level", "applied", "root causes"),
-            [
-                (v.claim.id, v.verdict, v.level, v.applied, ", ".join(r.quirk for r in v.roots) or "-")
-                for v in verdicts
-            ],
-        )
-    )
-    if campaign.roots:
-        print("\nroot causes:")
-        rows = [
-            (
-                r.clause,
-                r.quirk,
-                verdict_of_root(r),
-                len(events_of(r.case)),
-                f"quidnunc replay {paths[k]}" if k in paths else "-",
-            )
-            for k, r in sorted(campaign.roots.items())
-        ]
-        print(table(("clause", "root cause", "verdict", "events", "replay"), rows))
-    if options.dialect:
-        readings = [r for r in campaign.roots.values() if r.kind == "reading"]
-        print("\nreadings observed:" if readings else "\nreadings observed: none other than the kit's own")
-        for root in readings:
-            print(f"  {root.quirk} ({root.clause}): {root.says}")
-    if compared is not None:
-        _print_compared(compared)
-    print("\nnot checked:")
-    for line in not_checked(campaign, verdicts):
-        print(f"  {line}")
-    if ended.code:
-        print(f"\nexit {ended.code}: {ended.why}")
-    print(f"\nagain: {reproduce(options, campaign)}")
-
-
-def _print_compared(compared: Compared) -> None:
-    print(f"\nexpected and found: {len(compared.met)}")
-    for each in compared.not_met:
-        print(f"  not met: {each.clause} {each.cause}")
-    for each in compared.gone:
-        print(f"  GONE, though expected: {each.clause} {each.cause}")
-    for root in compared.unexpected:
-        print(f"  UNEXPECTED: {root.clause} {root.quirk}: {root.says}")
-
-
-def not_checked(campaign: Campaign, verdicts: Sequence[Verdict]) -> list[str]:
-    """What this result says nothing about."""
-    lines = [f"{v.claim.id}: {v.reason}" for v in verdicts if v.verdict in ("unsupported", "inconclusive")]
-    for name, value in sorted(dict(campaign.fixed).items()):
-        lines.append(f"other values of {name}: the router sets {value} itself")
-    if campaign.blurred:
-        lines.append(f"the rest of {campaign.blurred} runs in which a choice could not be seen")
-    if campaign.unrepeated:
-        lines.append(f"{campaign.unrepeated} departures that did not repeat when replayed")
-    if any(r.kind == "reading" for r in campaign.roots.values()):
-        lines.append("readings other than the observed ones, from where they were observed")
-    lines.append(
-        "scores other than the application's own, peer exchange, wall-clock time, networks of routers"
-    )
-    return lines
-
-
-def as_json(
-    campaign: Campaign,
-    verdicts: Sequence[Verdict],
-    paths: dict[tuple[str, str], str],
-    options: argparse.Namespace,
-) -> dict[str, Any]:
-    """The object of design section 11."""
-
-    def claim(v: Verdict) -> dict[str, Any]:
-        root = v.roots[0] if v.roots else None
-        path = paths.get((root.clause, root.quirk)) if root else None
-        return {
-            "id": v.claim.id,
-            "protocol": campaign.protocol,
-            "clause": root.clause if root else v.claim.clauses[0],
-            "level": v.level,
-            "verdict": v.verdict,
-            "reason": v.reason,
-            "applied": v.applied,
-            "case": path,
-            "events": len(events_of(root.case)) if root else None,
-            "replay": f"quidnunc replay {path}" if path else None,
-        }
-
-    return {
-        "schema": 1,
-        "protocols": [campaign.protocol],
-        "against": campaign.against,
-        "router_version": campaign.version,
-        "tool_version": __version__,
-        "suite_version": 1,
-        "spec_revisions": {},
-        "profile": "spec",
-        "parameters": dict(campaign.fixed),
-        "seed": campaign.seed,
-        "runs": campaign.runs,
-        "steps": campaign.steps,
-        "claims": [claim(v) for v in verdicts],
-        "root_causes": [
-            {
-                "quirk": r.quirk,
-                "kind": r.kind,
-                "clauses": [r.clause],
-                "verdict": verdict_of_root(r),
-                "case": paths.get(k),
-                "also": list(r.also),
-                "text": None if is_crash(r) else render(r.case),
-            }
-            for k, r in sorted(campaign.roots.items())
-        ],
-        "not_checked": not_checked(campaign, verdicts),
-    }

@@ -54,12 +54,13 @@ def verdict_of_root(root: Root) -> VerdictName:
 
 def verdicts_of(campaign: Campaign, pattern: str = "*") -> tuple[Verdict, ...]:
     """One verdict per claim of the protocol whose id, or one of whose clauses, matches `pattern`."""
-    found = []
-    for claim in claims_of(protocol_named(campaign.protocol)):
-        if not (fnmatch(claim.id, pattern) or any(fnmatch(c, pattern) for c in claim.clauses)):
-            continue
-        found.append(_judge(claim, campaign))
-    return tuple(found)
+    known = claims_of(protocol_named(campaign.protocol))
+    resting = {c for claim in known for c in claim.clauses}
+    # A root cause against a clause that no claim rests on is a finding all the same, under the clause's name.
+    alone = dict.fromkeys(r.clause for r in campaign.roots.values() if r.clause not in resting)
+    claims = (*known, *(Claim(c, "No claim rests on this clause.", (c,)) for c in alone))
+    chosen = [c for c in claims if any(fnmatch(name, pattern) for name in (c.id, *c.clauses))]
+    return tuple(_judge(claim, campaign) for claim in chosen)
 
 
 def _judge(claim: Claim, campaign: Campaign) -> Verdict:

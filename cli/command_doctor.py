@@ -1,0 +1,150 @@
+"""quidnunc doctor: what a driver can, and which claims can be asked of the router behind it."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import frozen
+
+from quidnunc.asked import checked_protocol, hello_from, protocols_spoken
+from quidnunc.impl.seam import CAPABILITIES, Hello
+from quidnunc.model.errors import SpecError
+from quidnunc.model.machine import protocol_named
+from quidnunc.output import UsageError, print_json, table
+from quidnunc.properties.campaign import Campaign
+from quidnunc.properties.suite import run_suite, suite_of
+from quidnunc.properties.verdicts import Verdict, verdicts_of
+
+EXAMPLE = """\
+example:
+  quidnunc doctor py-libp2p
+  quidnunc doctor exec:./my-router --protocol gossipsub-1.1
+
+exit status:
+  0 every MUST claim has a control; 2 wrong usage; 3 some MUST claim has none; 4 the driver broke.
+  How well the router does is not asked here: see `quidnunc check`.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("router", metavar="ROUTER", help="see `quidnunc routers`")
+    parser.add_argument("--protocol", metavar="P", help="only this protocol (default: all that it speaks)")
+
+
+@frozen
+class Control:
+    """Of one claim: a run in which it applies and holds, or why there is none."""
+
+    verdict: Verdict
+    state: str
+    """holds, fails, unsupported, or none."""
+    reason: str
+
+
+@frozen
+class Examined:
+    """A router under one protocol."""
+
+    protocol: str
+    hello: Hello
+    campaign: Campaign
+    controls: tuple[Control, ...]
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """What the driver does not say that it can, of all that a driver may."""
+        return tuple(sorted(CAPABILITIES - self.hello.capabilities))
+
+    @property
+    def without_control(self) -> tuple[Control, ...]:
+        return tuple(
+            c for c in self.controls if c.state in ("none", "unsupported") and c.verdict.level == "M"
+        )
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.protocol:
+        names = [checked_protocol(options.protocol)]
+    else:
+        names = [name for name in protocols_spoken(options.router) if _has_suite(name)]
+    if not names:
+        raise UsageError(f"no protocol that {options.router} speaks has a suite; `make suite` writes one")
+    examined = [examine(options.router, name) for name in names]
+    if options.json:
+        print_json({"schema": 1, "router": options.router, "protocols": [as_json(e) for e in examined]})
+    else:
+        _print(examined, options)
+    return 3 if any(e.without_control for e in examined) else 0
+
+
+def _has_suite(name: str) -> bool:
+    try:
+        return bool(suite_of(name))
+    except SpecError:
+        return False
+
+
+def examine(router: str, protocol: str) -> Examined:
+    """Run the controls of a protocol's claims, which are the cases of its suite."""
+    if not _has_suite(protocol):
+        raise UsageError(f"no suite for {protocol!r}; `make suite` writes it")
+    hello = hello_from(router, protocol)
+    campaign = run_suite(protocol, router)
+    controls = tuple(_control(v) for v in verdicts_of(campaign))
+    return Examined(protocol_named(protocol).name, hello, campaign, controls)
+
+
+def _control(verdict: Verdict) -> Control:
+    match verdict.verdict:
+        case "unsupported":
+            return Control(verdict, "unsupported", verdict.reason)
+        case "inconclusive":
+            return Control(verdict, "none", "never applied in the suite: a search may do it")
+        case "not-refuted":
+            return Control(verdict, "holds", "")
+    return Control(verdict, "fails", "; ".join(root.quirk for root in verdict.roots))
+
+
+def _print(examined: Sequence[Examined], options: argparse.Namespace) -> None:
+    first = examined[0].hello
+    print(f"doctor of {options.router}: {first.name} {first.version}")
+    for each in examined:
+        hello = each.hello
+        print(f"\n{each.protocol}, in {each.campaign.runs} cases, {each.campaign.steps} steps")
+        print(f"  can: {', '.join(sorted(hello.capabilities)) or 'nothing beyond the common requests'}")
+        print(f"  lacks: {', '.join(each.lacking) or 'nothing'}")
+        for name, value in sorted(dict(hello.fixed).items()):
+            print(f"  sets {name} to {value:g} itself: other values are not checked")
+        rows = [(c.verdict.claim.id, c.state, c.verdict.applied, c.reason or "-") for c in each.controls]
+        print("\n" + table(("claim", "control", "applied", "why not"), rows))
+        for control in each.without_control:
+            print(f"MUST without a control: {control.verdict.claim.id} ({control.reason})")
+    words = ["quidnunc", "doctor", options.router]
+    words += ["--protocol", options.protocol] if options.protocol else []
+    print(f"\nagain: {shlex.join(words)}")
+
+
+def as_json(each: Examined) -> dict[str, Any]:
+    """One protocol of a doctor's report."""
+    return {
+        "protocol": each.protocol,
+        "name": each.hello.name,
+        "version": each.hello.version,
+        "speaks": list(each.hello.protocols),
+        "capabilities": sorted(each.hello.capabilities),
+        "lacks": list(each.lacking),
+        "fixed": dict(each.hello.fixed),
+        "claims": [
+            {
+                "id": c.verdict.claim.id,
+                "level": c.verdict.level,
+                "control": c.state,
+                "applied": c.verdict.applied,
+                "reason": c.reason,
+            }
+            for c in each.controls
+        ],
+    }

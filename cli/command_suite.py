@@ -1,0 +1,98 @@
+"""quidnunc suite: the fixed suite, listed or exported as data."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from quidnunc import __version__
+from quidnunc.asked import checked_protocol
+from quidnunc.model.errors import SpecError
+from quidnunc.model.machine import PROTOCOLS, protocol_named
+from quidnunc.output import UsageError, print_json, table
+from quidnunc.properties.cases import Case, events_of
+from quidnunc.properties.clauses import documents, load
+from quidnunc.properties.suite import SUITE_VERSION, suite_of
+
+EXAMPLE = """\
+example:
+  quidnunc suite gossipsub-1.2
+  quidnunc suite gossipsub-1.2 --emit json > vectors.json
+
+The suite is run by: quidnunc check PROTOCOL --against ROUTER --suite
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("protocol", nargs="?", help="only the suite of this protocol")
+    parser.add_argument(
+        "--emit",
+        choices=["json"],
+        help="requests in (bytes as base64), allowed sets out, for those who cannot run Python",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    suites = _suites(options.protocol)
+    if options.emit:
+        print_json(exported(suites))
+        return 0
+    if options.json:
+        rows = [_row(name, rule, case) for name, cases in suites.items() for rule, case in cases]
+        print_json({"schema": 1, "suite_version": SUITE_VERSION, "cases": rows})
+        return 0
+    total = sum(map(len, suites.values()))
+    print(f"suite version {SUITE_VERSION}: {total} cases of {len(suites)} protocols")
+    for name, cases in suites.items():
+        rules = {r.name for _, r in protocol_named(name).rules()}
+        missing = sorted(rules - {rule for rule, _ in cases})
+        print(f"\n{name}: {len(cases)} cases for {len(rules)} rules\n")
+        rows_shown = [(rule, case.clause, len(events_of(case))) for rule, case in cases]
+        print(table(("without the rule", "clause", "events"), rows_shown))
+        if missing:
+            print(f"no case of its own: {', '.join(missing)}")
+    print(f"\nagain: quidnunc suite{f' {options.protocol}' if options.protocol else ''}")
+    return 0
+
+
+def _suites(protocol: str | None) -> dict[str, Sequence[tuple[str, Case]]]:
+    """The suites that there are. Raises UsageError where there is none."""
+    found: dict[str, Sequence[tuple[str, Case]]] = {}
+    for name in [checked_protocol(protocol)] if protocol else PROTOCOLS:
+        try:
+            found[name] = suite_of(name)
+        except SpecError as error:
+            if protocol:
+                raise UsageError(str(error)) from None
+    if not found:
+        raise UsageError("there is no suite; `make suite` writes one")
+    return found
+
+
+def _row(protocol: str, rule: str, case: Case) -> dict[str, Any]:
+    return {
+        "protocol": protocol,
+        "rule": rule,
+        "claim": case.claim,
+        "clause": case.clause,
+        "events": len(events_of(case)),
+        "reason": case.reason,
+    }
+
+
+def exported(suites: dict[str, Sequence[tuple[str, Case]]]) -> dict[str, Any]:
+    """The suites as data; what its values mean is said in `quidnunc.properties.export`."""
+    from quidnunc.properties.export import SCHEMA, vector
+
+    clauses = load()
+    vectors = [{"rule": rule, **vector(case)} for name, cases in suites.items() for rule, case in cases]
+    used = {clauses[v["clause"]].document for v in vectors if v["clause"] in clauses}
+    return {
+        "schema": SCHEMA,
+        "suite_version": SUITE_VERSION,
+        "tool_version": __version__,
+        "spec_revisions": {name: documents()[name].revision for name in sorted(used)},
+        "peers": "a peer's Ed25519 seed is its number, 32 bits little-endian, in 32 zero bytes",
+        "cases": vectors,
+    }
