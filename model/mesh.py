@@ -296,14 +296,15 @@ def _graft_opportunistically(r: Router, topic: str, choose: Choose) -> Step[Rout
     threshold = r.parameters.opportunistic_graft_threshold
     if len(ranked) < 2 or lower >= threshold:
         return Step(evolve(r, poor_for={**r.poor_for, topic: 0})) if r.poor_for.get(topic) else None
-    lasted = r.poor_for.get(topic, 0) + 1
     eligible = r.protocol.set_of("graft_candidates", r, topic, choose)
     better = Targets(
         frozenset(p for p in eligible.must if r.score(p) > upper),
         frozenset(p for p in eligible.all if r.score(p) > lower),
     )
+    wanted = r.parameters.opportunistic_graft_peers
+    lasted = r.poor_for.get(topic, 0) + 1 if len(better.must) >= wanted else 0
     due = upper < threshold and lasted >= r.parameters.opportunistic_graft_ticks
-    least = min(r.parameters.opportunistic_graft_peers, len(better.must)) if due else 0
+    least = wanted if due else 0
     r = evolve(r, poor_for={**r.poor_for, topic: lasted})
     clause = "gs1.1/opportunistic.graft"
     found = graft_some(r, topic, "mesh.opportunistic", clause, better, (least, len(better.all)), None, choose)

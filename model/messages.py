@@ -199,7 +199,8 @@ def publish_to_mesh(r: Router, m: Message, choose: Choose) -> Step[Router] | Non
 def publish_to_fanout(r: Router, m: Message, choose: Choose) -> Step[Router]:
     """Not in the topic: to the fanout, of up to D peers, chosen when it is empty and then kept."""
     clause = "gs1.0/publish.fanout"
-    kept = r.fanout_of(m.topic)
+    low = (p for p in r.fanout_of(m.topic).all if not _may_publish_to(r, p))
+    kept = r.fanout_of(m.topic).less(low)
     pool = r.protocol.set_of("fanout_candidates", r, m.topic, choose)
     d = r.parameters.d
     if m.topic in r.fanout and r.fanout[m.topic].tentative:

@@ -67,6 +67,8 @@ class Parameters:
             raise ValueError(f"need D_out < D_low and D_out <= D/2, got D_out {self.d_out}")
         if not 1 <= self.mcache_gossip <= self.mcache_len:
             raise ValueError(f"need 1 <= mcache_gossip <= mcache_len, got {self.mcache_gossip}")
+        if self.signature_policy == "StrictNoSign" and self.message_id == "origin":
+            raise ValueError("StrictNoSign leaves no origin to take an id from; use message_id='content'")
         if not self.graylist_threshold < self.publish_threshold <= self.gossip_threshold < 0:
             raise ValueError("need graylist < publish <= gossip < 0 among the thresholds")
 

@@ -86,8 +86,8 @@ GOSSIPSUB_1_1 = GOSSIPSUB_1_0.extended(
     publish_to=first(messages.flood_own, messages.publish_to_mesh, messages.publish_to_fanout),
     graft=first(
         mesh.unknown_topic,
-        mesh.already_member,
         mesh.from_explicit_peer,
+        mesh.already_member,
         mesh.while_backing_off,
         mesh.negative_score,
         mesh.inbound_while_full,

@@ -120,8 +120,9 @@ def without_leaks(heartbeat: bool, outputs: tuple[Output, ...]) -> tuple[Output,
         if isinstance(o, Sent) and isinstance(o.part, Graft | Prune | IHave):
             control.setdefault(o.peer, Counter())[Sent(0, o.part)] += 1
     grafted = {o.peer for o in outputs if isinstance(o, Sent) and isinstance(o.part, Graft)}
-    if not heartbeat or len(grafted) < 2:
+    if not heartbeat:
         return outputs
+    outputs = _without_stale_gossip(outputs, grafted)
     chain = sorted(grafted, key=lambda p: (control[p].total(), p))
     own: dict[Peer, Counter[Output]] = {}
     before: Counter[Output] = Counter()
@@ -139,6 +140,22 @@ def without_leaks(heartbeat: bool, outputs: tuple[Output, ...]) -> tuple[Output,
             left[Sent(0, o.part)] -= 1
         kept.append(o)
     return tuple(kept)
+
+
+def _without_stale_gossip(outputs: tuple[Output, ...], grafted: set[Peer]) -> tuple[Output, ...]:
+    """Who is pruned is told the gossip of the peer before it, where there is none for itself. Which of them
+    it was can not be told, so none of it is read."""
+    pruned = {o.peer for o in outputs if isinstance(o, Sent) and isinstance(o.part, Prune)} - grafted
+    return tuple(
+        o for o in outputs if not (isinstance(o, Sent) and o.peer in pruned and isinstance(o.part, IHave))
+    )
+
+
+@rule("gs1.1/threshold.graylist")
+def prune_graylisted(r: Router, g: From[Graft], choose: Choose) -> Step[Router] | None:
+    """Of a graylisted peer only the GRAFT is refused; the rest of its RPCs is taken."""
+    low = r.score(g.peer) < r.parameters.graylist_threshold and not r.is_explicit(g.peer)
+    return mesh.refuse(r, g, "gs1.1/threshold.graylist") if low else None
 
 
 # -- replaced rules: messages -------------------------------------------------------------------------------
@@ -338,7 +355,7 @@ REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
         "control-lists-shared",
         "gs1.0/join.graft-each",
         "The heartbeat's control lists are shared between peers: one is told what was meant for another.",
-        lambda p: evolve(p, lens=without_leaks),
+        lambda p: evolve(p, lens=without_leaks, features=p.features | {"gossip-count-hidden"}),
     ),
     (
         "seen-after-validation",
@@ -366,6 +383,12 @@ REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
         "gs1.1/score.application",
         "The publish and gossip thresholds are held against the topic scores alone.",
         lambda p: evolve(p, handlers={**p.handlers, "gate": total(no_application_score)}),
+    ),
+    (
+        "graylist-refuses-grafts-only",
+        "gs1.1/threshold.graylist",
+        "RPCs of graylisted peers are taken; only their GRAFTs are refused.",
+        lambda p: p.without_rule("ignore_graylisted").with_first("graft", prune_graylisted),
     ),
     (
         "relay-spares-low-scores",

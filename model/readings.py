@@ -15,8 +15,8 @@ from quidnunc.model.choices import Choose
 from quidnunc.model.errors import SpecError
 from quidnunc.model.permits import Step
 from quidnunc.model.router import From, Router
-from quidnunc.model.rpc import Message, Prune, Subscribe
-from quidnunc.model.rules import Phases, Protocol, Targets, rule
+from quidnunc.model.rpc import Message, Prune, Subscribe, Unsubscribe
+from quidnunc.model.rules import Phases, Protocol, Rule, Targets, rule
 
 SubProtocol = Callable[[Protocol], Protocol]
 
@@ -29,6 +29,27 @@ class Reading:
     clause: str
     says: str
     edit: SubProtocol
+
+
+def kept_in_fanout(r: Router, s: From[Unsubscribe], choose: Choose) -> Step[Router] | None:
+    """A peer that unsubscribes stays in the fanout until the heartbeat."""
+    return None
+
+
+@rule("gs1.0/fanout.members")
+def drop_unsubscribed(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """At the heartbeat, who is not in the topic any more leaves the fanout."""
+    fanout = {t: evolve(f, peers=f.peers.less(f.peers.all - r.members(t))) for t, f in r.fanout.items()}
+    return Step(evolve(r, fanout=fanout)) if fanout != r.fanout else None
+
+
+def _late_fanout(protocol: Protocol) -> Protocol:
+    if "fanout_candidates" not in protocol.handlers:
+        raise SpecError(f"{protocol.name} has no fanout")
+    lazy = Rule("quit_fanout", "gs1.0/fanout.members", kept_in_fanout)
+    beats = (drop_unsubscribed, *protocol["heartbeat"].rules)
+    late = protocol.with_rule("quit_fanout", lazy)
+    return evolve(late, handlers={**late.handlers, "heartbeat": Phases(beats)})
 
 
 def _switch(name: str) -> SubProtocol:
@@ -86,6 +107,12 @@ READINGS: Mapping[str, Reading] = {
             "gs1.0/mesh.members",
             "A peer that unsubscribes stays in the mesh until it prunes or disconnects.",
             _switch("unsubscribed-stays-in-mesh"),
+        ),
+        Reading(
+            "unsubscribed-stays-in-fanout",
+            "gs1.0/fanout.members",
+            "A peer that unsubscribes stays in the fanout until the heartbeat.",
+            _late_fanout,
         ),
         Reading(
             "graylisted-subscriptions-count",

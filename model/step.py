@@ -65,8 +65,9 @@ def until_heartbeat_ms(r: Router) -> int:
 
 def step(r: Router, event: Event, choose: Choose) -> Step[Router]:
     """One event that is `applicable` and names one peer at most (bursts are taken apart by the harness)."""
+    before = run(r, "any_time", None, choose).permits
     after = _step(r, event, choose)
-    return after.then(run(after.router, "any_time", None, choose))
+    return after.then(run(after.router, "any_time", None, choose)).plus(*before)
 
 
 def _step(r: Router, event: Event, choose: Choose) -> Step[Router]:

@@ -112,7 +112,7 @@ class Neighbours:
         return message
 
     def author_of(self, author: Peer) -> Peer | None:
-        return None if self.parameters.signature_policy == "StrictNoSign" and author != ROUTER else author
+        return None if self.parameters.signature_policy == "StrictNoSign" else author
 
     def some_id(self, d: Digits) -> str:
         """An id: cached, or seen, or about to come."""
