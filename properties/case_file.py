@@ -131,6 +131,11 @@ def router_of(case: Case) -> str:
     return "ours" if name == "any" else name
 
 
+def against_text(router: str, version: str) -> str:
+    """What `router_of` reads back. A command of the user's own may have words, so no version follows it."""
+    return router if router.startswith("exec:") else f"{router} {version}".strip()
+
+
 # -- writing ------------------------------------------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import machine_of, protocol_named
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.campaign import Campaign, Root
-from quidnunc.properties.cases import Case, events_of, from_finding, parameters_of, parse
+from quidnunc.properties.cases import Case, against_text, events_of, from_finding, parameters_of, parse
 from quidnunc.properties.claims import claim_on
 from quidnunc.properties.explain import Finding, accounts, last_departures
 from quidnunc.properties.play import Simulated, play
@@ -123,7 +123,7 @@ def _file(campaign: Campaign, finding: Finding, parameters: Any, rule: str, case
         reason=says,
         claim=claim.id if claim else finding.clause,
         protocol=campaign.protocol,
-        against=f"{campaign.against} {campaign.version}",
+        against=against_text(campaign.against, campaign.version),
         parameters=parameters,
         seed=case.seed,
         found_by=f"quidnunc check {campaign.protocol} --against {campaign.against} --suite",

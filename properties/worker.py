@@ -11,7 +11,7 @@ from quidnunc.impl.routers import open_router
 from quidnunc.impl.seam import AdapterError, Config, Hello
 from quidnunc.model.machine import machine_of, protocol_named
 from quidnunc.model.quirks import quirk_named
-from quidnunc.properties.cases import from_finding, render
+from quidnunc.properties.cases import against_text, from_finding, render
 from quidnunc.properties.claims import claim_on
 from quidnunc.properties.explain import Finding, last_departures
 from quidnunc.properties.machine import Found, Hunt, search
@@ -85,7 +85,7 @@ def _root(asked: dict[str, Any], found: Found, name: str, version: str) -> dict[
         reason=says,
         claim=claim.id if claim is not None else finding.clause,
         protocol=asked["protocol"],
-        against=f"{asked['against'].split()[0]} {version}".strip(),
+        against=against_text(asked["against"], version),
         parameters=found.parameters,
         seed=found.seed,
         found_by=f"quidnunc check {asked['protocol']} --against {asked['against']}",
