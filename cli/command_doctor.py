@@ -7,16 +7,17 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quidnunc.asked import checked_protocol, hello_from, protocols_spoken
 from quidnunc.impl.seam import CAPABILITIES, Hello
 from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import protocol_named
 from quidnunc.output import UsageError, print_json, table
-from quidnunc.properties.campaign import Campaign
-from quidnunc.properties.suite import run_suite, suite_of
-from quidnunc.properties.verdicts import Verdict, verdicts_of
+from quidnunc.properties.cases import replay
+from quidnunc.properties.claim_tables import Claim
+from quidnunc.properties.claims import claims_of, level_of
+from quidnunc.properties.suite import suite_of
 
 EXAMPLE = """\
 example:
@@ -38,9 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 class Control:
     """Of one claim: a run in which it applies and holds, or why there is none."""
 
-    verdict: Verdict
+    claim: Claim
+    level: str
     state: str
-    """holds, fails, unsupported, or none."""
+    """holds, fails (in every case where it applies something departs), unsupported, or none."""
+    cases: tuple[str, ...]
+    """Cases of the suite in which it applies and nothing departs."""
     reason: str
 
 
@@ -50,7 +54,7 @@ class Examined:
 
     protocol: str
     hello: Hello
-    campaign: Campaign
+    replayed: int
     controls: tuple[Control, ...]
 
     @property
@@ -60,9 +64,7 @@ class Examined:
 
     @property
     def without_control(self) -> tuple[Control, ...]:
-        return tuple(
-            c for c in self.controls if c.state in ("none", "unsupported") and c.verdict.level == "M"
-        )
+        return tuple(c for c in self.controls if c.state != "holds" and c.level == "M")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -91,21 +93,38 @@ def examine(router: str, protocol: str) -> Examined:
     """Run the controls of a protocol's claims, which are the cases of its suite."""
     if not _has_suite(protocol):
         raise UsageError(f"no suite for {protocol!r}; `make suite` writes it")
+    from quidnunc.properties.machine import fixed_by
+    from quidnunc.properties.worker import opener_of
+
     hello = hello_from(router, protocol)
-    campaign = run_suite(protocol, router)
-    controls = tuple(_control(v) for v in verdicts_of(campaign))
-    return Examined(protocol_named(protocol).name, hello, campaign, controls)
+    opener = opener_of(router)
+    applied: dict[str, set[str]] = {}
+    departing: set[str] = set()
+    for rule, case in suite_of(protocol):
+        replayed = replay(evolve(case, parameters=fixed_by(hello, case.parameters)), opener)
+        departing |= {rule} if replayed.departs else set()
+        for moment in replayed.moments:
+            for clause in (*moment.judged.because, *moment.judged.spent):
+                applied.setdefault(clause, set()).add(rule)
+    controls = tuple(
+        _control(claim, hello, set().union(*(applied.get(c, ()) for c in claim.clauses)), departing)
+        for claim in claims_of(protocol_named(protocol))
+    )
+    return Examined(protocol, hello, len(suite_of(protocol)), controls)
 
 
-def _control(verdict: Verdict) -> Control:
-    match verdict.verdict:
-        case "unsupported":
-            return Control(verdict, "unsupported", verdict.reason)
-        case "inconclusive":
-            return Control(verdict, "none", "never applied in the suite: a search may do it")
-        case "not-refuted":
-            return Control(verdict, "holds", "")
-    return Control(verdict, "fails", "; ".join(root.quirk for root in verdict.roots))
+def _control(claim: Claim, hello: Hello, applied: set[str], departing: set[str]) -> Control:
+    level = min((level_of(c) for c in claim.clauses), key="MSIY".find)
+    held = tuple(sorted(applied - departing))
+    lacking = sorted(claim.needs - hello.capabilities)
+    if held:
+        return Control(claim, level, "holds", held, "")
+    if lacking:
+        return Control(claim, level, "unsupported", (), f"the driver lacks: {', '.join(lacking)}")
+    if applied:
+        where = ", ".join(sorted(applied)[:3])
+        return Control(claim, level, "fails", (), f"departs wherever it applies: {where}")
+    return Control(claim, level, "none", (), "never applies in the suite: a search may do it")
 
 
 def _print(examined: Sequence[Examined], options: argparse.Namespace) -> None:
@@ -113,15 +132,15 @@ def _print(examined: Sequence[Examined], options: argparse.Namespace) -> None:
     print(f"doctor of {options.router}: {first.name} {first.version}")
     for each in examined:
         hello = each.hello
-        print(f"\n{each.protocol}, in {each.campaign.runs} cases, {each.campaign.steps} steps")
+        print(f"\n{each.protocol}, in {each.replayed} cases of the suite")
         print(f"  can: {', '.join(sorted(hello.capabilities)) or 'nothing beyond the common requests'}")
         print(f"  lacks: {', '.join(each.lacking) or 'nothing'}")
         for name, value in sorted(dict(hello.fixed).items()):
             print(f"  sets {name} to {value:g} itself: other values are not checked")
-        rows = [(c.verdict.claim.id, c.state, c.verdict.applied, c.reason or "-") for c in each.controls]
-        print("\n" + table(("claim", "control", "applied", "why not"), rows))
-        for control in each.without_control:
-            print(f"MUST without a control: {control.verdict.claim.id} ({control.reason})")
+        rows = [(c.claim.id, c.level, c.state, len(c.cases), c.reason or "-") for c in each.controls]
+        print("\n" + table(("claim", "level", "control", "cases", "why not"), rows))
+        if each.without_control:
+            print(f"MUST claims without a control: {', '.join(c.claim.id for c in each.without_control)}")
     words = ["quidnunc", "doctor", options.router]
     words += ["--protocol", options.protocol] if options.protocol else []
     print(f"\nagain: {shlex.join(words)}")
@@ -139,10 +158,10 @@ def as_json(each: Examined) -> dict[str, Any]:
         "fixed": dict(each.hello.fixed),
         "claims": [
             {
-                "id": c.verdict.claim.id,
-                "level": c.verdict.level,
+                "id": c.claim.id,
+                "level": c.level,
                 "control": c.state,
-                "applied": c.verdict.applied,
+                "cases": list(c.cases),
                 "reason": c.reason,
             }
             for c in each.controls
