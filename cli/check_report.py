@@ -88,6 +88,7 @@ def not_checked(campaign: Campaign, verdicts: Sequence[Verdict]) -> list[str]:
     lines = [f"{v.claim.id}: {v.reason}" for v in verdicts if v.verdict in ("unsupported", "inconclusive")]
     for name, value in sorted(dict(campaign.fixed).items()):
         lines.append(f"other values of {name}: the router sets {value} itself")
+    lines += campaign.left_out
     if campaign.blurred:
         lines.append(f"the rest of {campaign.blurred} runs in which a choice could not be seen")
     if campaign.unrepeated:

@@ -17,7 +17,7 @@ from quidnunc.output import UsageError, print_json, table
 from quidnunc.properties.cases import replay
 from quidnunc.properties.claim_tables import Claim
 from quidnunc.properties.claims import claims_of, level_of
-from quidnunc.properties.suite import suite_of
+from quidnunc.properties.suite import fitted, suite_of
 
 EXAMPLE = """\
 example:
@@ -93,15 +93,19 @@ def examine(router: str, protocol: str) -> Examined:
     """Run the controls of a protocol's claims, which are the cases of its suite."""
     if not _has_suite(protocol):
         raise UsageError(f"no suite for {protocol!r}; `make suite` writes it")
-    from quidnunc.properties.machine import fixed_by
     from quidnunc.properties.worker import opener_of
 
     hello = hello_from(router, protocol)
     opener = opener_of(router)
     applied: dict[str, set[str]] = {}
     departing: set[str] = set()
+    asked = 0
     for rule, case in suite_of(protocol):
-        replayed = replay(evolve(case, parameters=fixed_by(hello, case.parameters)), opener)
+        parameters, lacking = fitted(case, hello)
+        if lacking:
+            continue
+        asked += 1
+        replayed = replay(evolve(case, parameters=parameters), opener)
         departing |= {rule} if replayed.departs else set()
         for moment in replayed.moments:
             for clause in (*moment.judged.because, *moment.judged.spent):
@@ -110,7 +114,7 @@ def examine(router: str, protocol: str) -> Examined:
         _control(claim, hello, set().union(*(applied.get(c, ()) for c in claim.clauses)), departing)
         for claim in claims_of(protocol_named(protocol))
     )
-    return Examined(protocol, hello, len(suite_of(protocol)), controls)
+    return Examined(protocol, hello, asked, controls)
 
 
 def _control(claim: Claim, hello: Hello, applied: set[str], departing: set[str]) -> Control:
@@ -132,7 +136,7 @@ def _print(examined: Sequence[Examined], options: argparse.Namespace) -> None:
     print(f"doctor of {options.router}: {first.name} {first.version}")
     for each in examined:
         hello = each.hello
-        print(f"\n{each.protocol}, in {each.replayed} cases of the suite")
+        print(f"\n{each.protocol}, in {each.replayed} of {len(suite_of(each.protocol))} cases of the suite")
         print(f"  can: {', '.join(sorted(hello.capabilities)) or 'nothing beyond the common requests'}")
         print(f"  lacks: {', '.join(each.lacking) or 'nothing'}")
         for name, value in sorted(dict(hello.fixed).items()):

@@ -79,6 +79,8 @@ class Campaign:
     applied: Counter[str] = field(factory=Counter)
     roots: dict[tuple[str, str], Root] = field(factory=dict)
     broken: list[str] = field(factory=list)
+    left_out: list[str] = field(factory=list)
+    """What could not be asked of this router, in words."""
 
     @property
     def quirks(self) -> tuple[Quirk, ...]:

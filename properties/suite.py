@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from importlib import resources
 from typing import Any
 
+from attrs import evolve
+
+from quidnunc.impl.seam import Hello
 from quidnunc.model.errors import SpecError
+from quidnunc.model.events import Raw, Resume, Score, Stall, Verdict
 from quidnunc.model.machine import machine_of, protocol_named
+from quidnunc.model.parameters import Parameters
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.campaign import Campaign, Root
 from quidnunc.properties.cases import Case, against_text, events_of, from_finding, parameters_of, parse
@@ -70,7 +75,7 @@ def unnoticed(name: str) -> Iterator[str]:
 def run_suite(name: str, against: str, opener: Callable[[Any], Any] | None = None) -> Campaign:
     """Every case of the suite against a router; what departs is explained as in a search.
 
-    Cases whose parameters the router can not be given are left out and named.
+    Cases that need what the driver lacks are left out and named.
     """
     from quidnunc.properties.worker import hello_of, opener_of
 
@@ -80,9 +85,10 @@ def run_suite(name: str, against: str, opener: Callable[[Any], Any] | None = Non
     started = time.monotonic()
     campaign = Campaign(name, against, 0, hello.version, hello.capabilities, hello.fixed, applied=Counter())
     for rule, case in suite_of(name):
-        parameters = parameters_of(case)
-        if any(getattr(parameters, k) != v for k, v in hello.fixed.items()):
-            parameters = _fixed(parameters, hello.fixed)
+        parameters, lacking = fitted(case, hello)
+        if lacking:
+            campaign.left_out.append(f"the suite's case {name}/{rule}, which needs: {', '.join(lacking)}")
+            continue
         subject = opener(_config(name, parameters, case.seed))
         run = play(events_of(case), subject, protocol, parameters)
         campaign.runs += 1
@@ -97,10 +103,32 @@ def run_suite(name: str, against: str, opener: Callable[[Any], Any] | None = Non
     return campaign
 
 
-def _fixed(parameters: Any, fixed: Any) -> Any:
-    from attrs import evolve
+NEEDS: Mapping[type[Any], str] = {
+    Verdict: "verdict",
+    Score: "score",
+    Stall: "stall",
+    Resume: "stall",
+    Raw: "raw",
+}
+"""What an event asks of a driver."""
 
-    return evolve(parameters, **dict(fixed))
+
+def fitted(case: Case, hello: Hello) -> tuple[Any, tuple[str, ...]]:
+    """The parameters of a case, the router's own ones in force, and what it needs that the driver lacks."""
+    needs = {NEEDS[type(event)] for event in events_of(case) if type(event) in NEEDS}
+    parameters: Any = parameters_of(case)
+    if isinstance(parameters, Parameters):
+        needs |= {"verdict"} if parameters.validation == "manual" else set()
+        needs |= {"explicit"} if parameters.explicit_peers else set()
+        needs |= {"strict-no-sign"} if parameters.signature_policy == "StrictNoSign" else set()
+        if "flood-publish" not in hello.capabilities:
+            parameters = evolve(parameters, flood_publish=False)
+    try:
+        parameters = evolve(parameters, **dict(hello.fixed))
+    except ValueError as error:
+        # What the router sets itself and what the case wants of the rest do not go together.
+        return parameters, (str(error),)
+    return parameters, tuple(sorted(needs - hello.capabilities))
 
 
 def _config(name: str, parameters: Any, seed: int) -> Any:

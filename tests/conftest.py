@@ -1,0 +1,68 @@
+"""What several folders of tests share: the command line, in this process and in one of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import frozen
+
+
+@frozen
+class Ran:
+    """One command: its exit status and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def data(self) -> Any:
+        """The one JSON object on stdout."""
+        return json.loads(self.out)
+
+
+Command = Callable[..., Ran]
+
+
+@pytest.fixture
+def quidnunc(capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run a command of the kit in this process: `quidnunc("check", "dog", ...)`."""
+    from quidnunc.__main__ import main
+
+    def run(*arguments: object) -> Ran:
+        capsys.readouterr()
+        try:
+            code = main([str(a) for a in arguments])
+        except SystemExit as left:
+            # argparse leaves so, with 2 for what it can not read and 0 for --help.
+            code = int(left.code or 0)
+        said = capsys.readouterr()
+        return Ran(code, said.out, said.err)
+
+    return run
+
+
+@pytest.fixture
+def quidnunc_apart() -> Command:
+    """Run a command of the kit as a user does, from the folder `cwd` and in a process of its own."""
+
+    def run(*arguments: object, cwd: Path) -> Ran:
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONHASHSEED"}
+        done = subprocess.run(
+            [sys.executable, "-m", "quidnunc", *map(str, arguments)],
+            cwd=cwd,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    return run
