@@ -220,7 +220,10 @@ def publish_to_fanout(r: Router, m: Message, choose: Choose) -> Step[Router]:
     beside = _floodsub_and_explicit(r, m)
     must = chosen | beside.must
     sent = must_send(must, m, clause) + may_send(beside.may - must, m, clause)
-    entry = Fanout(PartialSet.of(chosen), r.now_ms, tentative=not chosen)
+    # An explicit peer gets the message in any case, so that whether it is among the D has not shown.
+    free = connected_explicit(r)
+    known = PartialSet(chosen - free, chosen & free, len(chosen - free), len(chosen)) if chosen - free else None
+    entry = Fanout(known or PartialSet(), r.now_ms, tentative=known is None)
     return Step(evolve(r, fanout={**r.fanout, m.topic: entry}), sent)
 
 

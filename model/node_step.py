@@ -145,9 +145,9 @@ def _lose(n: Node, peer: Peer, choose: Choose) -> Step[Node]:
 
 def _malformed(n: Node, peer: Peer, choose: Choose) -> Step[Node]:
     """No text says what bytes that are no message cause; the node may close that connection."""
-    permit = Permit(Closed(peer), False, "flood/rpc.malformed", "now")
     if not choose.whether("connection.closed", lambda o: o == Closed(peer)):
-        return Step(n, (permit,))
+        return Step(n)
+    permit = Permit(Closed(peer), True, "flood/rpc.malformed", "now")
     after = _lose(n, peer, choose)
     return Step(after.router, (permit, *after.permits))
 

@@ -116,9 +116,9 @@ def run(r: Router, handler: str, what: object, choose: Choose) -> Step[Router]:
 
 def _malformed(r: Router, peer: Peer, choose: Choose) -> Step[Router]:
     """No text says what bytes that are no RPC cause; the router may close that stream, and nothing else."""
-    permit = Permit(Closed(peer), False, "pubsub/rpc.malformed", "now")
     if not choose.whether("stream.closed", lambda o: o == Closed(peer)):
-        return Step(r, (permit,))
+        return Step(r)
+    permit = Permit(Closed(peer), True, "pubsub/rpc.malformed", "now")
     after = run(r, "disconnect", peer, choose)
     return Step(_gone(after.router, peer), (permit, *after.permits))
 
