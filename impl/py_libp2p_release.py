@@ -81,8 +81,8 @@ EXTRAS = (
     Extra(name="GRAFT upon a peer's subscription", methods={"on_peer_subscribed": None}),
     # Messages are still queued (100 a peer, 30 s) and no more sent late: later subscribers are no recipients.
     Extra(name="late sending to peers not yet subscribed", methods={"flush_pending_messages": None}),
-    # Ten IHAVE or IWANT a second is its own rule; the specification bounds them by heartbeat and by message.
-    Extra(name="IHAVE limit a second", methods={"_check_ihave_rate_limit": True}),
+    # Ten IWANT a second, whatever they ask for, is its own rule; the specification bounds answers by message.
+    # Its ten IHAVE a second stay: they are how it bounds IHAVE.
     Extra(name="IWANT limit a second", methods={"_check_iwant_rate_limit": True}),
     # It answers GRAFT within ten seconds of a PRUNE ahead of the backoff that the specification has.
     Extra(name="GRAFT flood check", methods={"_check_graft_flood_protection": True}),
@@ -123,6 +123,8 @@ class Release:
             return {}
         # Its opportunistic grafting is none of the specification's, and where it is off there is no other.
         fixed: dict[str, float] = {} if extras else {"opportunistic_graft_ticks": NEVER_TICKS}
+        if hasattr(self.gossipsub.GossipSub, "_check_ihave_rate_limit"):
+            fixed |= {"max_ihave_messages": 10, "max_ihave_length": NEVER_TICKS}
         if hasattr(self.gossipsub.GossipSub, "_get_adaptive_gossip_peers_count"):
             return fixed | {"d_lazy": 6, "gossip_factor": 0.25, "flood_publish": 0}
         # Before 0.6: as many as the mesh should have, and no share of the rest.

@@ -7,6 +7,7 @@ Dissemination" and "Spam Protection Measures".
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from attrs import evolve
 
@@ -140,22 +141,29 @@ def below_gossip(r: Router, topic: str, peer: Peer) -> bool:
 @rule("gs1.0/gossip.targets")
 def gossip_to_d_lazy(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """v1.0: to D_lazy members at most. Its pseudo-code picks first and then filters, so fewer is free."""
-    return _gossip(r, lambda eligible: (0, min(r.parameters.d_lazy, len(eligible.all))), choose)
+    return _gossip(r, lambda eligible, _: (0, min(r.parameters.d_lazy, len(eligible.all))), choose)
 
 
 @rule("gs1.1/gossip.adaptive")
 def gossip_adaptively(r: Router, _: None, choose: Choose) -> Step[Router] | None:
-    """v1.1: to max(D_lazy, factor * eligible) of them; how a fraction is rounded is free."""
+    """v1.1: to max(D_lazy, factor * non-mesh peers) of them.
 
-    def count(eligible: Targets) -> tuple[int, int]:
-        few, many = len(eligible.must), len(eligible.all)
+    Whether the fraction is taken of those eligible or of all members outside the mesh, and how it is
+    rounded, is free.
+    """
+
+    def count(eligible: Targets, topic: str) -> tuple[int, int]:
+        few, outside = len(eligible.must), len(r.members(topic) - r.mesh_of(topic))
         factor, lazy = r.parameters.gossip_factor, r.parameters.d_lazy
-        return (min(few, max(lazy, math.floor(factor * few))), min(many, max(lazy, math.ceil(factor * many))))
+        most = max(lazy, math.ceil(factor * outside))
+        return (min(few, max(lazy, math.floor(factor * few))), min(len(eligible.all), most))
 
     return _gossip(r, count, choose)
 
 
-def _gossip(r: Router, count: object, choose: Choose) -> Step[Router] | None:
+def _gossip(
+    r: Router, count: Callable[[Targets, str], tuple[int, int]], choose: Choose
+) -> Step[Router] | None:
     clause = "gs1.0/gossip.targets"
     permits: list[Permit] = []
     for topic in sorted({*r.mesh, *r.fanout}):
@@ -163,7 +171,7 @@ def _gossip(r: Router, count: object, choose: Choose) -> Step[Router] | None:
         if not ids:
             continue
         eligible = r.protocol.set_of("gossip_candidates", r, topic, choose)
-        least, most = count(eligible)  # type: ignore[operator]
+        least, most = count(eligible, topic)
         if (topic in r.fanout and r.fanout[topic].tentative) or r.reads("gossip-count-hidden"):
             least = 0
         if not most:

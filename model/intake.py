@@ -32,11 +32,8 @@ def ignore_graylisted(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | Non
     """Below the graylist threshold the whole RPC is ignored; an explicit peer's never is."""
     if r.is_explicit(rpc.peer) or r.score(rpc.peer) >= r.parameters.graylist_threshold:
         return None
-    return (
-        _each(r, rpc, (Subscribe, Unsubscribe), choose)
-        if r.reads("graylisted-subscriptions-count")
-        else Step(r)
-    )
+    read = r.reads("graylisted-subscriptions-count")
+    return (_each(r, rpc, (Subscribe, Unsubscribe), choose) if read else None) or Step(r)
 
 
 @rule("pubsub/rpc.any-combination")

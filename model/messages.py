@@ -149,6 +149,14 @@ def floodsub_below_publish(r: Router, m: From[Message], peer: Peer) -> bool | No
     return None if low and not r.is_explicit(peer) else False
 
 
+@rule("gs1.1/threshold.graylist")
+def graylisted(r: Router, m: From[Message], peer: Peer) -> bool | None:
+    """What a graylisted peer says is ignored; whether it is still sent to, until the heartbeat takes it out
+    of the mesh, is not said."""
+    low = r.score(peer) < r.parameters.graylist_threshold
+    return None if low and not r.is_explicit(peer) else False
+
+
 # -- publish ----------------------------------------------------------------------------------------------
 
 
@@ -222,7 +230,9 @@ def publish_to_fanout(r: Router, m: Message, choose: Choose) -> Step[Router]:
     sent = must_send(must, m, clause) + may_send(beside.may - must, m, clause)
     # An explicit peer gets the message in any case, so that whether it is among the D has not shown.
     free = connected_explicit(r)
-    known = PartialSet(chosen - free, chosen & free, len(chosen - free), len(chosen)) if chosen - free else None
+    known = (
+        PartialSet(chosen - free, chosen & free, len(chosen - free), len(chosen)) if chosen - free else None
+    )
     entry = Fanout(known or PartialSet(), r.now_ms, tentative=known is None)
     return Step(evolve(r, fanout={**r.fanout, m.topic: entry}), sent)
 

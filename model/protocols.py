@@ -82,6 +82,7 @@ GOSSIPSUB_1_1 = GOSSIPSUB_1_0.extended(
         messages.the_forwarder,
         messages.the_author,
         messages.floodsub_below_publish,
+        messages.graylisted,
     ),
     publish_to=first(messages.flood_own, messages.publish_to_mesh, messages.publish_to_fanout),
     graft=first(
@@ -129,6 +130,7 @@ _RELAY_1_1 = (
     messages.the_forwarder,
     messages.the_author,
     messages.floodsub_below_publish,
+    messages.graylisted,
 )
 _INTAKE_1_2 = phases(*GOSSIPSUB_1_1["intake"].rules, intake.read_idontwants)
 _DISCONNECT_1_2 = phases(membership.leave_candidates, membership.forget_unwanted)
