@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 
 from quidnunc import __version__
 from quidnunc.asked import fix_hash_seed
@@ -25,13 +26,8 @@ COMMANDS = {
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; its result is the exit status (0, 1, 2, 3, 4: see `quidnunc check --help`).
-
-    Without `arguments` those of the process are taken, and it is started anew with a fixed hash seed.
-    """
-    if arguments is None:
-        fix_hash_seed()
+def parser_of() -> tuple[argparse.ArgumentParser, dict[str, ModuleType]]:
+    """The parser of all commands, and the module of each."""
     parser = argparse.ArgumentParser(
         prog="quidnunc",
         description="A compatibility kit for gossip routers: an executable specification that asks a router "
@@ -53,6 +49,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         sub.add_argument("--json", action="store_true", help="one JSON object on stdout")
         module.add_arguments(sub)
+    return parser, modules
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; its result is the exit status (0, 1, 2, 3, 4: see `quidnunc check --help`).
+
+    Without `arguments` those of the process are taken, and it is started anew with a fixed hash seed.
+    """
+    if arguments is None:
+        fix_hash_seed()
+    parser, modules = parser_of()
     options = parser.parse_args(arguments)
     try:
         result: int = modules[options.command].run(options)

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     kind, found = _found(options.what)
     if options.json:
-        print_json({"schema": 1, "kind": kind, **found})
+        print_json({"schema": 1, "kind": kind, **{k.replace(" ", "_"): v for k, v in found.items()}})
         return 0
     print(f"{kind} {options.what}\n")
     for name, value in found.items():
@@ -141,7 +141,7 @@ def of_quirk(quirk: Quirk) -> dict[str, Any]:
     """A quirk: one edit of a protocol, by which a root cause is named."""
     return {
         "id": quirk.name,
-        "kind": quirk.kind,
+        "made by": quirk.kind,
         "text": quirk.says,
         "clause": quirk.clause,
         "protocols": [n for n, p in PROTOCOLS.items() if any(q.name == quirk.name for q in quirks_of(p))],

@@ -1,0 +1,360 @@
+"""Every command: its example, its text, its JSON, its exit status, and what it says of wrong usage."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from quidnunc.__main__ import COMMANDS, parser_of
+from quidnunc.impl.ours import open_ours
+from quidnunc.impl.sidecar_host import REQUESTS
+from quidnunc.impl.sidecar_json import config_of
+from quidnunc.model.events import Sent
+from quidnunc.model.machine import PROTOCOLS
+from quidnunc.model.rpc import Subscribe
+from quidnunc.properties.cases import load, parse
+from quidnunc.properties.clauses import load as clauses
+from quidnunc.properties.export import plain, vector
+from tests.conftest import Command
+
+CASE = """\
+A mesh of D_high members is cut.
+
+format: 1
+claim: mesh.ceiling
+clause: gs1.0/heartbeat.cut
+protocol: gossipsub-1.2
+against: {against}
+status: {status}
+quirk: cut-at-d-high
+parameters: D=4 D_low=3 D_high=6 D_score=2 D_out=1
+
+connect a..f /meshsub/1.2.0
+join t1
+a..f: graft t1
+advance 500ms
+----
++ a,b: prune t1 backoff=60
+"""
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Path:
+    """An open case of a planted departure of ours."""
+    path = tmp_path / "cut.case"
+    path.write_text(CASE.format(against="ours:cut-at-d-high", status="open"), encoding="utf-8")
+    return path
+
+
+# -- all of them --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_an_example_that_parses(quidnunc: Command, name: str) -> None:
+    shown = quidnunc(name, "--help")
+    assert shown.code == 0
+    examples = [line.strip() for line in shown.out.splitlines() if line.strip().startswith("quidnunc ")]
+    assert examples
+    parser, _ = parser_of()
+    for example in examples:
+        words = shlex.split(example.split(" > ")[0])
+        assert parser.parse_args(words[1:]).command == name
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("check nosuch --against ours", "no protocol 'nosuch'"),
+        ("check gossipsub-1.3x --against ours", "there are floodsub"),
+        ("check dog --against nobody", "no router 'nobody'"),
+        ("check dog --against js-libp2p", "no adapter yet"),
+        ("check dog --against ours:nosuch", "no mutant 'nosuch'"),
+        ("check dog --against ours --runs 0", "--runs needs a number from 1"),
+        ("check dog --against ours --budget soon", "a duration is written 90s"),
+        ("check dog --against ours --update-expect", "needs --expect FILE"),
+        ("check dog --against ours --expect nosuch.toml", "--update-expect writes it"),
+        ("check dog --against ours --claims mesh.*", "selects nothing"),
+        ("check dog", "--against"),
+        ("replay nosuch.case", "does not exist"),
+        ("replay .", "holds no .case file"),
+        ("doctor nobody", "no router 'nobody'"),
+        ("doctor ours --protocol gossip", "no protocol 'gossip'"),
+        ("suite gossipsub", "did you mean gossipsub-1."),
+        ("clauses gossipsub-9", "no protocol 'gossipsub-9'"),
+        ("explain gs1.1/backof.regraft", "did you mean gs1.1/backoff.regraft?"),
+        ("explain nosuch.case", "does not exist"),
+        ("nosuch", "invalid choice"),
+    ],
+)
+def test_wrong_usage_names_the_thing(
+    quidnunc: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = quidnunc(*shlex.split(command))
+    assert ran.code == 2
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+    assert not ran.out
+
+
+@pytest.mark.parametrize("router", ["exec:nosuchcommand", "python:nosuchmodule:open_it"])
+def test_a_driver_that_can_not_be_opened_is_broken(quidnunc: Command, router: str) -> None:
+    ran = quidnunc("check", "floodsub", "--against", router, "--runs", "1")
+    assert ran.code == 4
+    assert router in ran.err
+
+
+# -- tables -------------------------------------------------------------------------------------------------
+
+
+def test_routers(quidnunc: Command) -> None:
+    listed = {r["name"]: r for r in quidnunc("routers", "--json").data["routers"]}
+    assert listed["ours"]["available"] and listed["ours"]["kind"] == "ours"
+    assert listed["ours:cut-at-d-high"]["kind"] == "mutant"
+    assert not listed["js-libp2p"]["available"] and listed["js-libp2p"]["reason"]
+    assert set(listed["ours"]) == {"name", "kind", "version", "available", "reason"}
+    text = quidnunc("routers")
+    assert "py-libp2p" in text.out and "ours:cut-at-d-high" not in text.out
+    assert "ours:cut-at-d-high" in quidnunc("routers", "--all").out
+
+
+def test_clauses(quidnunc: Command) -> None:
+    rows = {c["id"]: c for c in quidnunc("clauses", "--json").data["clauses"]}
+    assert set(rows) == set(clauses())
+    regraft = rows["gs1.1/backoff.regraft"]
+    assert regraft["status"] == "ruled" and regraft["protocol"] == "gossipsub-1.1"
+    (rule,) = regraft["rules"]
+    assert rule.startswith("model/mesh.py:") and rule.endswith(" while_backing_off")
+    assert "backoff.regraft-refused" in regraft["claims"] and regraft["mutants"]
+    for row in rows.values():
+        assert row["status"] in ("ruled", "by-construction", "exception", "not-modelled")
+        assert row["reason"] or row["status"] not in ("exception", "not-modelled")
+
+
+def test_clauses_of_one_protocol_leave_out_what_a_later_version_replaced(quidnunc: Command) -> None:
+    newer = {c["id"] for c in quidnunc("clauses", "gossipsub-1.1", "--json").data["clauses"]}
+    older = {c["id"] for c in quidnunc("clauses", "gossipsub-1.0", "--json").data["clauses"]}
+    assert "gs1.0/gossip.targets" in older
+    assert "gs1.1/backoff.regraft" in newer - older
+    assert not any(id.startswith("dog/") for id in newer)
+
+
+def test_uncovered_clauses_say_what_is_missing(quidnunc: Command) -> None:
+    rows = quidnunc("clauses", "--uncovered", "--json").data["clauses"]
+    assert rows
+    assert all(row["lacks"] or row["status"] == "not-modelled" for row in rows)
+    shown = quidnunc("clauses", "--uncovered").out
+    assert "what is missing" in shown and shown.splitlines()[-1] == "again: quidnunc clauses --uncovered"
+
+
+def test_a_clause_is_explained(quidnunc: Command) -> None:
+    shown = quidnunc("explain", "gs1.1/backoff.regraft").out
+    for expected in (
+        "MUST",
+        "quote:",
+        "model/mesh.py:",
+        "backoff.regraft-refused",
+        "refusal-does-not-extend",
+    ):
+        assert expected in shown
+
+
+@pytest.mark.parametrize(
+    ("what", "kind", "said"),
+    [
+        ("backoff.regraft-refused", "claim", "gs1.1/backoff.regraft"),
+        ("cut-at-d-high", "quirk", "gs1.0/heartbeat.cut"),
+        ("while_backing_off", "rule", "gs1.1/backoff.regraft"),
+        ("floodsub/the_forwarder", "case", "floodsub/relay.not-back"),
+    ],
+)
+def test_explained_by_name(quidnunc: Command, what: str, kind: str, said: str) -> None:
+    found = quidnunc("explain", what, "--json").data
+    assert found["kind"] == kind
+    assert said in json.dumps(found)
+
+
+def test_a_case_is_explained(quidnunc: Command, case: Path) -> None:
+    shown = quidnunc("explain", case).out
+    assert "The mesh is cut at D_high, not above it." in shown
+    assert CASE.split("\n\n")[-1].strip() in shown
+
+
+# -- suite --------------------------------------------------------------------------------------------------
+
+
+def test_the_suite_is_listed(quidnunc: Command) -> None:
+    rows = quidnunc("suite", "floodsub", "--json").data["cases"]
+    rules = {r.name for _, r in PROTOCOLS["floodsub"].rules()}
+    assert rows and {row["rule"] for row in rows} <= rules
+    assert "the_forwarder" in quidnunc("suite", "floodsub").out
+
+
+def test_an_exported_case_can_be_played_without_the_kit(quidnunc: Command) -> None:
+    """Its requests, sent to our router as a sidecar would get them, lead to what it says they oblige to."""
+    exported = quidnunc("suite", "floodsub", "--emit", "json").data
+    assert exported["schema"] == 1 and exported["suite_version"] == 1
+    (one,) = (c for c in exported["cases"] if c["rule"] == "the_forwarder")
+    driver = open_ours(config_of(one["init"]))
+    told = []
+    for step in one["steps"]:
+        assert not step["choices"] and all(permit["must"] for permit in step["allowed"])
+        replies = [REQUESTS[request["op"]](driver, request) for request in step["requests"]]
+        sent = sorted(peer for reply in replies for peer, _, _ in reply.out)
+        due = [permit["output"] for permit in step["allowed"]]
+        assert sent == sorted(output["peer"] for output in due if output["is"] == "Sent")
+        assert sum(len(r.delivered) for r in replies) == sum(output["is"] == "Delivered" for output in due)
+        told += due
+    assert told
+
+
+def test_choices_are_exported_with_their_bounds() -> None:
+    text = CASE.format(against="any", status="suite").replace("+ a,b", "  a,b")
+    steps = vector(parse(text))["steps"]
+    joined = next(s for s in steps if s["event"] == "join t1")
+    assert [r["op"] for r in joined["requests"]] == ["join"]
+    assert {p["text"] for p in joined["allowed"]} >= {f"{peer}: subscribe t1" for peer in "abcdef"}
+    grafted = [s for s in steps if s["event"].endswith("graft t1")]
+    assert len(grafted) == 6, "a burst is one step per peer"
+    (request,) = grafted[0]["requests"]
+    assert base64.b64decode(request["data"])
+
+
+def test_values_are_plain() -> None:
+    assert plain(Sent(3, Subscribe("t1"))) == {
+        "is": "Sent",
+        "peer": 3,
+        "part": {"is": "Subscribe", "topic": "t1"},
+    }
+    assert plain(frozenset({2, 1})) == [1, 2]
+
+
+# -- replay -------------------------------------------------------------------------------------------------
+
+
+def test_replay_departs_as_recorded(quidnunc: Command, case: Path) -> None:
+    ran = quidnunc("replay", case)
+    assert ran.code == 1
+    assert f"{case} against ours:cut-at-d-high: same" in ran.out
+    assert ran.out.splitlines()[-1] == f"again: quidnunc replay {case}"
+
+
+def test_replay_of_a_repaired_router(quidnunc: Command, case: Path) -> None:
+    ran = quidnunc("replay", case, "--against", "ours", "--json")
+    assert ran.code == 0
+    (replayed,) = ran.data["replays"]
+    assert (replayed["outcome"], replayed["departs"]) == ("fixed", False)
+
+
+def test_replay_of_a_folder(quidnunc: Command, case: Path) -> None:
+    held = case.with_name("held.case")
+    held.write_text(CASE.format(against="any", status="suite").replace("+ a,b", "  a,b"), encoding="utf-8")
+    ran = quidnunc("replay", case.parent, "--json")
+    assert ran.code == 1
+    assert sorted(r["outcome"] for r in ran.data["replays"]) == ["holds", "same"]
+
+
+def test_replay_by_another_protocol(quidnunc: Command, case: Path) -> None:
+    assert quidnunc("replay", case, "--protocol", "gossipsub-1.1").code == 1
+    wrong = quidnunc("replay", case, "--protocol", "dog")
+    assert wrong.code == 2 and "mempool" not in wrong.out and "is of a pubsub protocol" in wrong.err
+
+
+def test_rewriting_is_idempotent(quidnunc: Command, case: Path) -> None:
+    written = case.read_text(encoding="utf-8").replace("+ a,b: prune t1 backoff=60", "+ c: graft t1")
+    case.write_text(written, encoding="utf-8")
+    assert quidnunc("replay", case, "--rewrite").code == 1
+    once = case.read_text(encoding="utf-8")
+    assert once != written and "prune t1 backoff=60" in once
+    assert not quidnunc("replay", case, "--rewrite", "--json").data["replays"][0]["rewritten"]
+    assert case.read_text(encoding="utf-8") == once
+    assert load(case).quirk == "cut-at-d-high"
+
+
+def test_rewriting_from_another_router_is_refused(quidnunc: Command, case: Path) -> None:
+    before = case.read_text(encoding="utf-8")
+    ran = quidnunc("replay", case, "--rewrite", "--against", "ours")
+    assert ran.code == 2 and "would write of another" in ran.err
+    assert case.read_text(encoding="utf-8") == before
+
+
+def test_a_case_as_data(quidnunc: Command, case: Path) -> None:
+    (replayed,) = quidnunc("replay", case, "--emit", "json").data["replays"]
+    events = [e["text"] for block in replayed["case"]["blocks"] for e in block["events"]]
+    assert events[-1] == "advance 500ms"
+    assert replayed["case"]["parameters"]["d_high"] == 6
+
+
+def test_a_case_that_does_not_read_is_wrong_usage(quidnunc: Command, case: Path) -> None:
+    case.write_text(case.read_text(encoding="utf-8").replace("join t1", "jion t1"), encoding="utf-8")
+    ran = quidnunc("replay", case)
+    assert ran.code == 2
+    assert f"{case}:13: expected an event" in ran.err
+
+
+# -- check and doctor ---------------------------------------------------------------------------------------
+
+
+def test_check_by_the_suite(quidnunc: Command) -> None:
+    ran = quidnunc("check", "floodsub", "--against", "ours", "--suite", "--json")
+    assert ran.code in (0, 3), ran.out
+    keys = {
+        "schema", "protocols", "against", "router_version", "tool_version", "suite_version", "spec_revisions",
+        "profile", "parameters", "seed", "runs", "steps", "claims", "root_causes", "not_checked",
+    }  # fmt: skip
+    assert keys <= set(ran.data)
+    for claim in ran.data["claims"]:
+        assert set(claim) == {
+            "id", "protocol", "clause", "level", "verdict", "reason", "applied", "case", "events", "replay"
+        }  # fmt: skip
+    assert ran.data["spec_revisions"]["pubsub"] == "r3"
+
+
+def test_check_finds_files_and_tells(quidnunc: Command, tmp_path: Path) -> None:
+    check = ("check", "gossipsub-1.2", "--against", "ours:echo", "--suite")
+    ran = quidnunc(*check, "--cases", tmp_path)
+    assert ran.code == 1
+    first, *_, last = ran.out.splitlines()
+    assert first.startswith("gossipsub-1.2 against ours:echo")
+    assert last == f"again: quidnunc {shlex.join(check)}"
+    assert "not checked:" in ran.out
+    files = sorted(tmp_path.glob("*.case"))
+    assert files
+    for file in files:
+        assert f"quidnunc replay {file}" in ran.out
+        assert quidnunc("replay", file).code == 1
+        assert quidnunc("replay", file, "--against", "ours").code == 0
+
+
+def test_check_of_all_that_a_router_speaks(quidnunc: Command) -> None:
+    ran = quidnunc("check", "auto", "--against", "ours", "--suite", "--json")
+    found = [report["protocols"] for report in ran.data["reports"]]
+    assert ["floodsub"] in found and ["dog"] in found and ["gossipsub-1.2-draft"] not in found
+
+
+def test_claims_are_chosen_by_name_or_clause(quidnunc: Command) -> None:
+    for pattern in ("relay.not-back", "floodsub/relay.not-*"):
+        ran = quidnunc("check", "floodsub", "--against", "ours", "--suite", "--claims", pattern, "--json")
+        assert [c["id"] for c in ran.data["claims"]] == ["relay.not-back"]
+
+
+def test_the_same_seed_gives_the_same_table(quidnunc_apart: Command, tmp_path: Path) -> None:
+    arguments = ("check", "floodsub", "--against", "ours", "--runs", "8", "--seed", "5", "--json")
+    first, second = (quidnunc_apart(*arguments, cwd=tmp_path) for _ in range(2))
+    assert first.data == second.data
+    assert first.data["runs"] >= 8
+
+
+def test_doctor(quidnunc: Command) -> None:
+    ran = quidnunc("doctor", "ours", "--protocol", "floodsub", "--json")
+    assert ran.code in (0, 3)
+    (examined,) = ran.data["protocols"]
+    assert not examined["lacks"] or "verdict" not in examined["lacks"]
+    controls = {c["id"]: c for c in examined["claims"]}
+    assert controls["relay.not-back"]["control"] == "holds" and controls["relay.not-back"]["cases"]
+    text = quidnunc("doctor", "ours", "--protocol", "floodsub").out
+    assert text.splitlines()[-1] == "again: quidnunc doctor ours --protocol floodsub"
