@@ -105,6 +105,7 @@ def publish(n: Neighbours, d: Digits) -> list[Event]:
 
 
 def message(n: Neighbours, d: Digits) -> list[Event]:
+    """A new message, or one that was spoken of; now and then flawed, or in the router's own name."""
     topic = n.topic(d)
     sender = n.mesh_peer(d, topic)
     if sender is None:

@@ -23,7 +23,10 @@ PURE = frozenset(
 
 SEAM = frozenset(
     f"quidnunc.impl.{name}"
-    for name in ("seam", "codec", "mempool_codec", "malformed", "keys", "routers", "mutant", "mutants")
+    for name in (
+        *("seam", "sidecar", "sidecar_json", "codec", "mempool_codec", "malformed", "keys"),
+        *("routers", "mutant", "mutants"),
+    )
 )
 """The part of `impl` that `properties` rests on: no router of ours is among it."""
 
