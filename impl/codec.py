@@ -18,7 +18,16 @@ from quidnunc.impl.bounded import Bounded
 from quidnunc.impl.keys import peer_id, peer_of
 from quidnunc.impl.malformed import MALFORMED as MALFORMED
 from quidnunc.impl.signing import ID_FUNCTIONS, author_bytes, fault, id_function, set_author
-from quidnunc.impl.symbols import UNKNOWN, check_flaw, check_symbol, data_bytes, seqno_of, stamp, symbol_in
+from quidnunc.impl.symbols import (
+    UNKNOWN,
+    check_flaw,
+    check_symbol,
+    data_bytes,
+    respelled,
+    seqno_of,
+    stamp,
+    symbol_in,
+)
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import (
     ROUTER,
@@ -115,6 +124,9 @@ class Codec:
         known = self._symbols.get(id_bytes) or self._aliases.get(id_bytes)
         if known is not None:
             return known
+        plain, spelling = respelled(id_bytes)
+        if spelling and (known := self._symbols.get(plain) or self._aliases.get(plain)):
+            return f"{known}@{spelling}"
         self._settled = False
         return f"x{id_bytes.hex()}"
 
@@ -184,7 +196,8 @@ class Codec:
         """
         own = peer_id(ROUTER)
         known = self._symbols if self._by_origin else self._aliases
-        new = sorted({i for i in ids if i.startswith(own) and i not in known})
+        plain = {respelled(i)[0] for i in ids}
+        new = sorted(i for i in plain if i.startswith(own) and i not in known)
         if not new:
             return
         hidden = [s for s, m in self._own.items() if s not in self._shown and topic in (None, m.topic)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from zlib import crc32
 
@@ -73,3 +74,26 @@ def check_flaw(message: Message, policy: SignaturePolicy) -> None:
     meant_for = "StrictSign" if message.flaw in _NEEDS_SIGNATURES else "StrictNoSign"
     if message.flaw and meant_for != policy:
         raise ValueError(f"flaw {message.flaw!r} of {message.id!r} means nothing under {policy}")
+
+
+MAX_SPELLED_BYTES = 1024
+_HEX = re.compile(rb"(?:[0-9a-fA-F]{2}){8,}")
+
+
+def respelled(id_bytes: bytes) -> tuple[bytes, str]:
+    """A message id that was written as text: the id itself, and how it was spelled.
+
+    `hexed`: in hexadecimal digits. `text`: as Python shows the pair of seqno and author. The bytes as they are,
+    and no spelling, where it is neither.
+    """
+    if len(id_bytes) > MAX_SPELLED_BYTES:
+        return id_bytes, ""
+    if _HEX.fullmatch(id_bytes):
+        return bytes.fromhex(id_bytes.decode()), "hexed"
+    if id_bytes.startswith(b"(b"):
+        try:
+            seqno, author = ast.literal_eval(id_bytes.decode())
+            return bytes(author) + bytes(seqno), "text"
+        except (ValueError, SyntaxError, TypeError):
+            return id_bytes, ""
+    return id_bytes, ""

@@ -272,7 +272,7 @@ def spared_in_backoff(r: Router, topic: str, peer: Peer) -> bool | None:
     return cast("bool | None", mesh.backing_off.apply(r, topic, peer))
 
 
-@around("pubsub/id.same-everywhere")
+@around("pubsub/id.supplied")
 def gossip_by_origin_id(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """The message cache goes by author and seqno where another id function is configured."""
     if r.parameters.message_id == "origin":
@@ -286,7 +286,7 @@ def gossip_by_origin_id(old: Rule, r: Router, _: None, choose: Choose) -> Step[R
     return Step(r, step.permits) if step is not None else None
 
 
-@rule("pubsub/id.same-everywhere")
+@rule("pubsub/id.supplied")
 def serve_by_origin_id(r: Router, g: From[IWant], choose: Choose) -> Step[Router] | None:
     """An IWANT by the configured id finds nothing in the cache."""
     if r.parameters.message_id == "origin":
@@ -309,6 +309,40 @@ def request_by_decoded_id(old: Rule, r: Router, g: From[IHave], choose: Choose) 
 def serve_by_decoded_id(r: Router, g: From[IWant], choose: Choose) -> Step[Router] | None:
     """An IWANT by such an id finds nothing."""
     return Step(r) if r.parameters.message_id == "hex" else None
+
+
+def _spelled(message_id: str, r: Router, spelling: str) -> str:
+    """How an id of the message cache looks on the wire, where the cache goes by author and seqno."""
+    plain = message_id if r.parameters.message_id == "origin" else f"{message_id}@origin"
+    return f"{plain}@{spelling}"
+
+
+def _gossip_spelled(spelling: str) -> Around:
+    def gossip_respelled(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
+        renamed = evolve(
+            r,
+            cached={_spelled(i, r, spelling): m for i, m in r.cached.items()},
+            windows=tuple(tuple(_spelled(i, r, spelling) for i in window) for window in r.windows),
+        )
+        step = cast("Step[Router] | None", old.step(renamed, None, choose))
+        return Step(r, step.permits) if step is not None else None
+
+    return Around("pubsub/id.supplied", gossip_respelled)
+
+
+@rule("pubsub/id.supplied")
+def request_in_hex(r: Router, g: From[IHave], choose: Choose) -> Step[Router]:
+    """Unseen ids are requested in hexadecimal digits, which nobody else knows for ids."""
+    ids = [i for i in dict.fromkeys(g.part.ids) if i not in r.seen]
+    asked = (Sent(g.peer, IWant((f"{i}@hexed",))) for i in ids)
+    return Step(r, tuple(Permit(o, False, "pubsub/id.supplied", "now") for o in asked))
+
+
+@rule("pubsub/id.supplied")
+def request_all(r: Router, g: From[IHave], choose: Choose) -> Step[Router]:
+    """No id is recognised as seen, because ids are kept as text; all are requested."""
+    asked = (Sent(g.peer, IWant((i,))) for i in dict.fromkeys(g.part.ids))
+    return Step(r, tuple(Permit(o, False, "pubsub/id.supplied", "now") for o in asked))
 
 
 REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
@@ -412,6 +446,20 @@ REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
         lambda p: p.with_rule("serve_within_bound", gossip.serve),
     ),
     (
+        "ids-sent-as-hex",
+        "pubsub/id.supplied",
+        "IHAVE and IWANT carry message ids in hexadecimal digits.",
+        lambda p: _all(
+            p, ("gossip_adaptively", _gossip_spelled("hexed")), ("request_unseen", request_in_hex)
+        ),
+    ),
+    (
+        "ids-sent-as-text",
+        "pubsub/id.supplied",
+        "IHAVE carries message ids as the text of a Python tuple, and no id in one is recognised as seen.",
+        lambda p: _all(p, ("gossip_adaptively", _gossip_spelled("text")), ("request_unseen", request_all)),
+    ),
+    (
         "hex-ids-decoded",
         "gs1.0/rpc.control-fields",
         "Message ids that look like hexadecimal text are decoded to other ids in IHAVE and IWANT.",
@@ -422,7 +470,7 @@ REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
     ),
     (
         "cache-by-origin-id",
-        "pubsub/id.same-everywhere",
+        "pubsub/id.supplied",
         "The message cache goes by author and seqno where another id function is configured.",
         lambda p: _all(
             p.with_first("iwant", serve_by_origin_id),

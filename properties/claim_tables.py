@@ -54,7 +54,7 @@ PUBSUB: tuple[Claim, ...] = (
     claim(
         "id.same-everywhere",
         "One message id function serves the seen cache, the message cache, IHAVE, IWANT and IDONTWANT.",
-        "pubsub/id.same-everywhere",
+        "pubsub/id.supplied",
         "pubsub/id.pure",
     ),
 )

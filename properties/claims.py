@@ -53,7 +53,7 @@ def _everywhere(protocol: Protocol) -> frozenset[str]:
         "gs1.0/join.graft-each",
         "gs1.0/rpc.control-fields",
     }
-    later = {"gs1.1/backoff.announce", "pubsub/id.same-everywhere"}
+    later = {"gs1.1/backoff.announce", "pubsub/id.supplied"}
     if protocol.family != "pubsub":
         return frozenset()
     if "graft" not in protocol.handlers:

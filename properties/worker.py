@@ -13,6 +13,7 @@ from quidnunc.model.machine import machine_of, protocol_named
 from quidnunc.model.quirks import quirk_named
 from quidnunc.properties.cases import against_text, from_finding, render
 from quidnunc.properties.claims import claim_on
+from quidnunc.properties.clauses import load
 from quidnunc.properties.explain import Finding, last_departures
 from quidnunc.properties.machine import Found, Hunt, search
 from quidnunc.properties.play import Subject, Wire, play
@@ -90,6 +91,7 @@ def _root(asked: dict[str, Any], found: Found, name: str, version: str) -> dict[
         seed=found.seed,
         found_by=f"quidnunc check {asked['protocol']} --against {asked['against']}",
         quirks_in_force=found.in_force,
+        argument=_argument(finding.clause),
         status="observed" if quirk is not None and quirk.kind == "reading" else "open",
     )
     return {
@@ -101,6 +103,15 @@ def _root(asked: dict[str, Any], found: Found, name: str, version: str) -> dict[
         "also": [q.name for q in finding.quirks[1:6]],
         "holds_on_ours": _control(asked, finding, found),
     }
+
+
+def _argument(clause: str) -> str:
+    """What the text says: its words where they are short, our paraphrase otherwise."""
+    known = load().get(clause)
+    if known is None:
+        return ""
+    said = f'"{known.quote}"' if known.quote else known.text
+    return " ".join(f"{known.document}: {said}".split())
 
 
 def _control(asked: dict[str, Any], finding: Finding, found: Found) -> bool | None:
