@@ -185,7 +185,8 @@ def _compared(
     if options.update_expect:
         roots = [(r, paths[c.protocol].get(k, "")) for c in campaigns for k, r in c.roots.items()]
         written = [(root, _seen_from(options.expect, path)) for root, path in roots]
-        text = render_expectations(campaigns[0], written, expected)
+        replayed = _replay_known({key for c in campaigns for key in c.roots}, expected, options)
+        text = render_expectations(campaigns[0], written, expected, replayed)
         options.expect.parent.mkdir(parents=True, exist_ok=True)
         options.expect.write_text(text, encoding="utf-8")
         print(f"wrote {options.expect}", file=sys.stderr)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -126,27 +126,38 @@ def load_expectations(path: Path) -> tuple[Expectation, ...]:
 
 
 def render_expectations(
-    campaign: Campaign, roots: Iterable[tuple[Root, str]], old: Sequence[Expectation]
+    campaign: Campaign,
+    roots: Iterable[tuple[Root, str]],
+    old: Sequence[Expectation],
+    replayed: Mapping[str, str],
 ) -> str:
-    """The file for what was found, with case paths; reasons and links of the old one are kept."""
-    kept = {(e.clause, e.cause): e for e in old}
+    """The file for what was found, with case paths.
+
+    Reasons and links of the old file are kept, and so is an old expectation that this search did not meet,
+    unless its case, replayed, says that it is no longer so (`replayed`: case path -> outcome).
+    """
+    known = {(e.clause, e.cause): e for e in old}
+    entries: dict[tuple[str, str], Expectation] = {
+        key: each for key, each in known.items() if replayed.get(each.case, "same") == "same"
+    }
+    for root, case in roots:
+        before = known.get((root.clause, root.quirk))
+        entries[root.clause, root.quirk] = Expectation(
+            clause=root.clause,
+            cause=root.quirk,
+            verdict=verdict_of_root(root),
+            reason=before.reason if before else root.says,
+            link=before.link if before else "",
+            case=case,
+        )
     lines = [
         f"# What is known of {campaign.against} {campaign.version} against {campaign.protocol}.",
         "# `quidnunc check ... --expect THIS` fails on anything else, and on what is no longer so.",
         "",
     ]
-    for root, case in sorted(roots, key=lambda pair: (pair[0].clause, pair[0].quirk)):
-        known = kept.get((root.clause, root.quirk))
-        values = {
-            "clause": root.clause,
-            "cause": root.quirk,
-            "verdict": verdict_of_root(root),
-            "reason": known.reason if known else root.says,
-            "link": known.link if known else "",
-            "case": case,
-        }
+    for _, entry in sorted(entries.items()):
         lines.append("[[expect]]")
-        lines += [f"{k} = {_quoted(v)}" for k, v in values.items() if v]
+        lines += [f"{f.name} = {_quoted(v)}" for f in fields(Expectation) if (v := getattr(entry, f.name))]
         lines.append("")
     return "\n".join(lines)
 
