@@ -41,6 +41,7 @@ from quidnunc.model.rpc import (
     Tx,
 )
 from quidnunc.model.rules import Protocol
+from quidnunc.properties import everywhere
 
 Kind: TypeAlias = Literal["unexpected", "missing", "differs", "choice", "crash"]
 
@@ -65,7 +66,8 @@ class Judged:
     departures: tuple[Departure, ...]
     because: tuple[str, ...]
     spent: tuple[str, ...]
-    """Clauses of the obligations that were met in this step."""
+    """Clauses of the obligations that were met in this step, and those that hold of every output, where the
+    step was an occasion to break them."""
     permits: tuple[Permit, ...]
     """All that was permitted at this step, older permits included."""
     blurred: bool = False
@@ -137,7 +139,8 @@ class Oracle:
                 left.append(permit)
             elif permit.must:
                 departures.append(Departure("missing", permit.clause, expected=permit.output))
-        spent = tuple(permits[at].clause for at in used if permits[at].must)
+        met = tuple(permits[at].clause for at in used if permits[at].must)
+        spent = met + everywhere.applied(self.state, event, ticked, outputs, angel.because)
         judged = Judged(tuple(departures), tuple(angel.because), spent, tuple(permits), angel.blurred)
         return judged, tuple(left)
 

@@ -1,0 +1,68 @@
+"""When a clause applied that no single rule decides: those that hold of every output, or of its absence.
+
+Such a claim would be inconclusive for ever, because no rule fires for it and no permit bears it: nobody
+"decides" not to graft. It applied where a router had the occasion to break it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from quidnunc.model.events import Event, Output, Publish, Receive, Sent
+from quidnunc.model.router import Router
+from quidnunc.model.rpc import ROUTER, IDontWant, IHave, IWant, Message, Prune
+
+CLAUSES = frozenset(
+    {
+        "pubsub/relay.unchanged",
+        "pubsub/id.supplied",
+        "gs1.0/heartbeat.no-churn",
+        "gs1.0/prune.not-answered",
+        "gs1.0/rpc.control-fields",
+        "gs1.1/backoff.announce",
+        "gs1.1/score.application",
+    }
+)
+
+
+def applied(
+    state: Any, event: Event, ticked: bool, outputs: Sequence[Output], because: Sequence[str]
+) -> tuple[str, ...]:
+    """Those of `CLAUSES` for which `event` was an occasion; none at a mempool node.
+
+    `state` is the one before the event, `ticked` says that a heartbeat ran, `because` names the rules that
+    decided.
+    """
+    return tuple(_found(state, event, ticked, outputs, because)) if isinstance(state, Router) else ()
+
+
+def _found(
+    r: Router, event: Event, ticked: bool, outputs: Sequence[Output], because: Sequence[str]
+) -> Iterator[str]:
+    p = r.parameters
+    if ticked and any(p.d_low <= len(members) <= p.d_high for members in r.mesh.values()):
+        yield "gs1.0/heartbeat.no-churn"
+    # So far there is nothing in a score but what the application says.
+    if any(clause.startswith("gs1.1/threshold.") for clause in because):
+        yield "gs1.1/score.application"
+    received = event.parts if isinstance(event, Receive) else ()
+    if any(isinstance(part, Prune) for part in received):
+        yield "gs1.0/prune.not-answered"
+    sent = [o for o in outputs if isinstance(o, Sent)]
+    if not sent and not received:
+        return
+    if any(isinstance(o.part, Prune) and o.peer in r.peers and r.peers[o.peer].knows_backoff for o in sent):
+        yield "gs1.1/backoff.announce"
+    # What the router publishes itself has nothing to be equal to.
+    own = isinstance(event, Publish)
+    if not own and any(isinstance(o.part, Message) and o.part.author != ROUTER for o in sent):
+        yield "pubsub/relay.unchanged"
+    if p.message_id != "origin" and _name_ids((*received, *(o.part for o in sent))):
+        yield "pubsub/id.supplied"
+        if p.message_id == "hex":
+            yield "gs1.0/rpc.control-fields"
+
+
+def _name_ids(parts: Sequence[object]) -> bool:
+    return any(isinstance(part, (IHave, IWant, IDontWant)) and part.ids for part in parts)
