@@ -224,7 +224,7 @@ def machine_for(hunt: Hunt) -> type[RuleBasedStateMachine]:
             self.events: list[Event] = []
 
         def digits(self, number: int) -> Digits:
-            # Hypothesis repeats numbers, and whole examples, to find what fails the same way again; of 400 runs
+            # Hypothesis repeats numbers, and whole examples, to find what fails in the same way: of 400 runs
             # 66 began differently. Nothing is shrunk by it here, so no number has to mean the same twice.
             return Digits(number + (hunt.runs << RUN_SHIFT) + len(self.events))
 
