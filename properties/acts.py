@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Mapping
 
 from quidnunc.impl.malformed import MALFORMED
 from quidnunc.model.events import (
@@ -35,10 +34,10 @@ from quidnunc.model.rpc import (
     Subscribe,
     Unsubscribe,
 )
+from quidnunc.properties.acts_rare import RARE
 from quidnunc.properties.digits import Digits
-from quidnunc.properties.neighbours import MAX_PEERS, TOPICS, Neighbours
+from quidnunc.properties.neighbours import MAX_PEERS, TOPICS, Act, Neighbours
 
-Act: TypeAlias = Callable[[Neighbours, Digits], list[Event]]
 FLAWS: tuple[Flaw, ...] = ("unsigned", "forged", "foreign-key", "no-author", "no-seqno")
 
 
@@ -114,7 +113,7 @@ def message(n: Neighbours, d: Digits) -> list[Event]:
     if d.chance(4):
         author = ROUTER
     flaw: Flaw = ""
-    if d.chance(8):
+    if d.chance(10):
         flaw = d.one_of(FLAWS) if n.parameters.signature_policy == "StrictSign" else "stamped"
     sent = n.planned.pop() if n.planned and d.chance(40) else n.new_message(d, topic, author, flaw)
     topic = sent.topic
@@ -161,7 +160,11 @@ def prune(n: Neighbours, d: Digits) -> list[Event]:
     peer = n.mesh_peer(d, topic)
     if peer is None:
         return []
-    events: list[Event] = [Receive((peer,), (Prune(topic, backoff),))]
+    parts: tuple[Part, ...] = (Prune(topic, backoff),)
+    if d.chance(10):
+        # Nothing of ours in the first one: the second has to be read all the same.
+        parts = (Prune(d.one_of(TOPICS), backoff), *parts)
+    events: list[Event] = [Receive((peer,), parts)]
     if d.chance(35):
         events += [advance_some(n, d), Receive((peer,), (Graft(topic),))]
     return events
@@ -297,7 +300,7 @@ def raw(n: Neighbours, d: Digits) -> list[Event]:
     return [Raw((peer,), d.one_of(sorted(MALFORMED))), Disconnect((peer,))]
 
 
-ACTS: Mapping[str, Act] = {
+PLAIN: Mapping[str, Act] = {
     f.__name__: f
     for f in (
         arrive,
@@ -326,3 +329,5 @@ ACTS: Mapping[str, Act] = {
         raw,
     )
 }
+
+ACTS: Mapping[str, Act] = {**PLAIN, **RARE}

@@ -6,14 +6,15 @@ some claims apply only to a peer in backoff, to a message on its way, or to a bu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from attrs import field, frozen, mutable
 
 from quidnunc.model.events import Advance, Event
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.router import Router
-from quidnunc.model.rpc import ROUTER, Flaw, Message, Peer
+from quidnunc.model.rpc import Flaw, Message, Peer
 from quidnunc.properties.digits import Digits, weighted
 
 TOPICS = ("t1", "t2", "t3")
@@ -40,7 +41,12 @@ SMALL: Mapping[str, object] = {
 
 def draw_parameters(d: Digits, capabilities: frozenset[str], protocol: str) -> Parameters:
     """Parameters of one run, of those that the router can be given."""
-    chosen: dict[str, object] = dict(SMALL) if d.chance(75) else {}
+    chosen: dict[str, object] = {}
+    if d.chance(75):
+        chosen.update(SMALL)
+        if d.chance(30):
+            # Shorter than gossip about what was published lasts, so that its end can be seen.
+            chosen["fanout_ttl_ms"] = 1000
     if d.chance(15):
         chosen["seen_ttl_ms"] = 8000
     chosen["flood_publish"] = "flood-publish" in capabilities and d.chance(40)
@@ -129,6 +135,10 @@ class Neighbours:
         return message.id
 
 
+Act: TypeAlias = Callable[[Neighbours, Digits], list[Event]]
+"""What the neighbours do next; no events where they can not do it now."""
+
+
 @frozen
 class Theme:
     """What a run is mostly about: weights over those of every run."""
@@ -162,7 +172,16 @@ BASE: Mapping[str, int] = {
     "score": 3,
     "stall": 1,
     "raw": 1,
+    "crowd": 1,
+    "better_outside": 1,
+    "flood": 1,
+    "old_copy": 2,
+    "fanout_leaver": 1,
+    "hated_friend": 2,
 }
+
+PREPARED = ("crowd", "better_outside", "flood", "old_copy", "fanout_leaver", "hated_friend")
+"""Acts that lead up to one rare occasion (`quidnunc.properties.acts_rare`)."""
 
 THEMES: tuple[Theme, ...] = (
     Theme("mixed", {}),
@@ -171,17 +190,20 @@ THEMES: tuple[Theme, ...] = (
     Theme("gossip", {"message": 14, "ihave": 10, "iwant": 10, "heartbeat": 14, "publish": 6}),
     Theme("fanout", {"publish": 16, "heartbeat": 8, "join": 4, "advance": 6, "unsubscribe_mesh": 5}),
     Theme("relay", {"message": 16, "duplicate": 8, "idontwant": 12, "combined": 6, "verdict": 10}),
-    Theme("scores", {"score": 16, "heartbeat": 12, "graft": 8, "ihave": 5, "iwant": 5, "publish": 6}),
+    Theme("scores", {"score": 16, "heartbeat": 12, "graft": 8, "ihave": 5, "iwant": 5, "better_outside": 6}),
+    Theme("crowds", {"crowd": 14, "score": 8, "graft": 6, "heartbeat": 10, "publish": 6}),
+    Theme("floods", {"flood": 20, "message": 10, "ihave": 6, "iwant": 6, "fanout_leaver": 6}),
 )
 
-UNIFORM: Mapping[str, int] = dict.fromkeys(BASE, 1)
-"""Weights without steering, to compare with."""
+PLAIN_WEIGHTS: Mapping[str, int] = {**dict.fromkeys(BASE, 1), **dict.fromkeys(PREPARED, 0)}
+"""Weights without steering, to compare with: every act as often as any other, and none that leads up to
+something."""
 
 
 def draw_theme(d: Digits, protocol: str, steered: bool = True) -> Mapping[str, int]:
     """The weights of one run."""
     if not steered:
-        return UNIFORM
+        return PLAIN_WEIGHTS
     theme = d.one_of(THEMES)
     weights = {**BASE, **theme.weights}
     if protocol == "floodsub":
