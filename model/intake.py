@@ -64,7 +64,12 @@ def read_ihaves(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
 
 @rule("gs1.0/iwant.serve")
 def read_iwants(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
-    return _each(r, rpc, (IWant,), choose)
+    """An id that one RPC asks for several times may be answered each time, and counts as answered once."""
+    step = _each(r, rpc, (IWant,), choose)
+    if step is None:
+        return None
+    once = {k: min(count, r.served.get(k, 0) + 1) for k, count in step.router.served.items()}
+    return Step(evolve(step.router, served=once), step.permits)
 
 
 @rule("gs1.0/graft.accept")
