@@ -247,12 +247,14 @@ def _cut(r: Router, topic: str, choose: Choose) -> Step[Router] | None:
 
 @rule("gs1.1/heartbeat.keep-best")
 def keeps_the_best(r: Router, topic: str, kept: frozenset[Peer]) -> bool:
-    """The D_score members with the best scores stay, ties aside, unless the outbound quota needs the room."""
-    ranked = sorted((r.score(p) for p in r.mesh[topic]), reverse=True)
-    bar = ranked[min(r.parameters.d_score, len(ranked)) - 1] if r.parameters.d_score else ranked[0]
-    lost = sum(1 for p in r.mesh[topic] - kept if r.score(p) > bar)
-    room = r.parameters.d - r.parameters.d_score
-    return lost <= max(0, min(r.parameters.d_out, len(r.outbound_of(r.mesh[topic]))) - room)
+    """The D_score members with the best scores stay, unless the outbound quota needs the room."""
+    p, members = r.parameters, r.mesh[topic]
+    outbound = r.outbound_of(members)
+    # Ties are free: of equal scores those pass for the best that stayed, the inbound ones first.
+    ranked = sorted(members, key=lambda peer: (-r.score(peer), peer not in kept, peer in outbound))
+    best = frozenset(ranked[: min(p.d_score, p.d)])
+    displaced = min(p.d_out, len(outbound)) - (p.d - len(best)) - len(best & outbound)
+    return len(best - kept) <= max(0, displaced)
 
 
 @rule("gs1.1/outbound.cut-quota")
