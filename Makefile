@@ -16,12 +16,12 @@ VENV ?= .venv
 SYSTEM_PYTHON ?= python3
 RUNS ?= 300
 NIGHTLY_RUNS ?= 3000
-PY_LIBP2P_RUNS ?= 400
+PY_LIBP2P_RUNS ?= 200
 SEED ?= 0
 PYTEST_ARGS ?=
 
 PROTOCOLS := floodsub gossipsub-1.0 gossipsub-1.1 gossipsub-1.2-draft gossipsub-1.2 flood dog
-COMMIT = $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
+COMMIT := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 NIGHTLY = .quidnunc/nightly/$(COMMIT)
 
 ifeq ($(origin PYTHON),command line)

@@ -178,3 +178,14 @@ def test_nothing_of_the_kit_is_loaded_without_a_case(pytester: pytest.Pytester) 
         """
     )
     pytester.runpytest_subprocess(*ALONE).assert_outcomes(passed=1)
+
+
+def test_somebody_elses_router_in_python_has_the_hash_seed_of_a_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    assert pytest_plugin.apart("py-libp2p").endswith("quidnunc.impl.sidecar_host py-libp2p")
+    assert "PYTHONHASHSEED=0" in pytest_plugin.apart("python:my_router:open_it")
+    assert pytest_plugin.apart("ours:echo") == "ours:echo"
+    monkeypatch.setenv("PYTHONHASHSEED", "0")
+    assert pytest_plugin.apart("py-libp2p") == "py-libp2p"
