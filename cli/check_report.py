@@ -8,18 +8,13 @@ from typing import Any
 from quidnunc import __version__
 from quidnunc.model.machine import protocol_named
 from quidnunc.output import table
-from quidnunc.properties.campaign import Campaign, Root
+from quidnunc.properties.campaign import Campaign, Root, is_crash
 from quidnunc.properties.cases import events_of, render
 from quidnunc.properties.clauses import documents, load
 from quidnunc.properties.suite import SUITE_VERSION
 from quidnunc.properties.verdicts import Compared, Verdict, verdict_of_root
 
 RootKey = tuple[str, str]
-
-
-def is_crash(root: Root) -> bool:
-    """Whether the root cause is that the router failed: its events are for whoever runs the check alone."""
-    return root.quirk == "unexplained:crash"
 
 
 def print_report(

@@ -11,11 +11,11 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from quidnunc.asked import checked_protocol, hello_from, protocols_spoken
-from quidnunc.check_report import RootKey, as_json, is_crash, print_compared, print_report
+from quidnunc.check_report import RootKey, as_json, print_compared, print_report
 from quidnunc.model.errors import CaseError
 from quidnunc.model.machine import PROTOCOLS, protocol_named
 from quidnunc.output import UsageError, clear_progress, duration_s, print_json, progress_line
-from quidnunc.properties.campaign import Campaign, Root, run_campaign
+from quidnunc.properties.campaign import Campaign, Root, is_crash, run_campaign
 from quidnunc.properties.cases import load, render, replay
 from quidnunc.properties.claims import claims_of
 from quidnunc.properties.verdicts import (

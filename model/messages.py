@@ -106,8 +106,9 @@ def forward(r: Router, m: From[Message], choose: Choose) -> Step[Router]:
     targets = r.protocol.set_of("relay", r, m, choose)
     clause = "gs1.0/relay.mesh" if "graft" in r.protocol.handlers else "floodsub/relay.members"
     if m.part.topic not in r.topics:
-        # The verdict came after we had left; whether the message still goes out is not said.
-        return Step(r, may_send(targets.all, m.part, clause))
+        # The verdict came after we had left; whether, and to whom, the message still goes out is not said.
+        anyone = (targets.all | r.members(m.part.topic)) - {m.peer, m.part.author}
+        return Step(r, may_send(anyone, m.part, clause))
     return Step(r, must_send(targets.must, m.part, clause) + may_send(targets.may, m.part, clause))
 
 

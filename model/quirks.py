@@ -231,6 +231,17 @@ def relay_where_announced(old: Rule, r: Router, m: From[Message]) -> Targets:
     return base if isinstance(base, Targets) else Targets()
 
 
+@around("gs1.0/relay.mesh")
+def cut_where_announced(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """Nor is the mesh of such a topic cut."""
+    silent = {t: members for t, members in r.mesh.items() if not r.members(t)}
+    rest = evolve(r, mesh={t: members for t, members in r.mesh.items() if t not in silent})
+    step = cast("Step[Router] | None", old.step(rest, None, choose))
+    if step is None:
+        return None
+    return Step(evolve(step.router, mesh={**step.router.mesh, **silent}), step.permits)
+
+
 @around("gs1.0/publish.mesh")
 def publish_where_announced(old: Rule, r: Router, m: Message, choose: Choose) -> Step[Router] | None:
     """The same for own messages."""
@@ -398,11 +409,12 @@ REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
     (
         "relay-needs-a-subscriber",
         "gs1.0/relay.mesh",
-        "Nothing is relayed to the mesh of a topic that no peer has announced.",
+        "A mesh whose topic no peer has announced gets no messages, and is not cut.",
         lambda p: _all(
             p,
             ("mesh_floodsub_and_explicit", relay_where_announced),
             ("publish_to_mesh", publish_where_announced),
+            ("cut_to_d", cut_where_announced),
         ),
     ),
     (

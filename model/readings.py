@@ -43,12 +43,18 @@ def drop_unsubscribed(r: Router, _: None, choose: Choose) -> Step[Router] | None
     return Step(evolve(r, fanout=fanout)) if fanout != r.fanout else None
 
 
+@rule("gs1.0/mesh.members")
+def with_kept_fanout(r: Router, topic: str) -> Targets:
+    """Join moves the fanout as it is, those who have left the topic included."""
+    return Targets(r.mesh_speakers(topic), r.fanout_of(topic).all)
+
+
 def _late_fanout(protocol: Protocol) -> Protocol:
     if "fanout_candidates" not in protocol.handlers:
         raise SpecError(f"{protocol.name} has no fanout")
     lazy = Rule("quit_fanout", "gs1.0/fanout.members", kept_in_fanout)
     beats = (drop_unsubscribed, *protocol["heartbeat"].rules)
-    late = protocol.with_rule("quit_fanout", lazy)
+    late = protocol.with_rule("quit_fanout", lazy).with_rule("mesh_speakers", with_kept_fanout)
     return evolve(late, handlers={**late.handlers, "heartbeat": Phases(beats)})
 
 

@@ -23,7 +23,8 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.model.quirks import Quirk, quirk_named
 from quidnunc.properties.cases import Case, parse
 
-BATCH = 250
+BATCH = 100
+MIN_BATCH = 20
 WIDTH = 4
 WORKER_TIMEOUT_S = 1800
 MAX_REPLY_BYTES = 64 << 20
@@ -43,6 +44,8 @@ class Request:
     extras: bool = False
     seconds: float | None = None
     """Stop after so much time, in whichever run."""
+    settle: tuple[str, ...] = ()
+    """Instead of a search: cases, of which to say whether the quirks together account for them."""
 
 
 @frozen
@@ -110,7 +113,8 @@ def run_campaign(
         raise ValueError("give either runs or budget_s")
     campaign = Campaign(protocol, against, seed)
     started = time.monotonic()
-    batch = BATCH if runs is None else max(1, min(BATCH, -(-runs // WIDTH)))
+    # Several rounds, so that what one round finds is not looked for by every batch of the next.
+    batch = BATCH if runs is None else min(BATCH, max(MIN_BATCH, -(-runs // (4 * WIDTH))))
     with ThreadPoolExecutor(max_workers=workers or os.cpu_count() or 1) as pool:
         for numbers in _rounds(runs, batch, started, budget_s):
             quirks = tuple(dict.fromkeys(q.name for q in campaign.quirks))
@@ -136,7 +140,33 @@ def run_campaign(
                     progress(campaign, "searching")
             if campaign.broken or (stop is not None and stop(campaign)):
                 break
+    settle(campaign, extras=extras)
     return campaign
+
+
+def settle(campaign: Campaign, *, extras: bool = False) -> None:
+    """Let go of findings that no single edit explains and that the quirks found elsewhere together do."""
+    unexplained = [k for k, r in campaign.roots.items() if r.kind == "unexplained" and not is_crash(r)]
+    if not unexplained or not campaign.quirks:
+        return
+    request = Request(
+        protocol=campaign.protocol,
+        against=campaign.against,
+        seed=campaign.seed,
+        runs=0,
+        quirks=tuple(dict.fromkeys(q.name for q in campaign.quirks)),
+        extras=extras,
+        settle=tuple(_text(campaign.roots[k]) for k in unexplained),
+    )
+    answer = run_batch(request)
+    for key, settled in zip(unexplained, answer.get("settled", ()), strict=False):
+        if settled:
+            del campaign.roots[key]
+
+
+def is_crash(root: Root) -> bool:
+    """Whether the root cause is that the router failed: its events are for whoever runs the check alone."""
+    return root.quirk == "unexplained:crash"
 
 
 def _rounds(

@@ -119,6 +119,15 @@ class Hunt:
         self.found[key] = Found(finding, parameters, seed, tuple(q.name for q in self.quirks))
         if finding.quirks:
             self.quirks.append(finding.quirks[0])
+            self._settle()
+
+    def _settle(self) -> None:
+        """Let go of what nothing explained and several quirks together now do."""
+        built = self.protocol
+        for key, found in list(self.found.items()):
+            moments = found.finding.moments
+            if not found.finding.quirks and rejudge(moments, built, found.parameters)[0] == len(moments):
+                del self.found[key]
 
     def _plainer(
         self, finding: Finding, replay_with: Callable[[Sequence[Event], Any], Play], parameters: Any

@@ -48,7 +48,7 @@ def verdict_of_root(root: Root) -> VerdictName:
         return "broken"
     if root.kind == "reading":
         return "observed"
-    by_level: dict[str, VerdictName] = {"S": "deviates", "Y": "observed"}
+    by_level: dict[str, VerdictName] = {"S": "deviates", "Y": "deviates"}
     return by_level.get(level_of(root.clause), "fails")
 
 

@@ -11,7 +11,15 @@ from quidnunc.impl.routers import open_router
 from quidnunc.impl.seam import AdapterError, Config, Hello
 from quidnunc.model.machine import machine_of, protocol_named
 from quidnunc.model.quirks import quirk_named
-from quidnunc.properties.cases import against_text, from_finding, render
+from quidnunc.properties.cases import (
+    against_text,
+    config_of,
+    events_of,
+    from_finding,
+    parameters_of,
+    parse,
+    render,
+)
 from quidnunc.properties.claims import claim_on
 from quidnunc.properties.clauses import load
 from quidnunc.properties.explain import Finding, last_departures
@@ -45,6 +53,8 @@ def run(asked: dict[str, Any]) -> dict[str, Any]:
     if asked["seconds"] is not None:
         deadline = time.monotonic() + asked["seconds"]
         hunt.out_of_time = lambda: time.monotonic() > deadline
+    if asked["settle"]:
+        return {"settled": [_settles(text, hunt, opener) for text in asked["settle"]]}
     search(hunt, runs=asked["runs"], seed=asked["seed"], acts=asked["acts"])
     return {
         "version": hello.version,
@@ -112,6 +122,13 @@ def _argument(clause: str) -> str:
         return ""
     said = f'"{known.quote}"' if known.quote else known.text
     return " ".join(f"{known.document}: {said}".split())
+
+
+def _settles(text: str, hunt: Hunt, opener: Any) -> bool:
+    """Whether the router, as built of all quirks that were found, departs no more in this case."""
+    case = parse(text)
+    run = play(events_of(case), opener(config_of(case)), hunt.protocol, parameters_of(case))
+    return not last_departures(run) and not run.blurred
 
 
 def _control(asked: dict[str, Any], finding: Finding, found: Found) -> bool | None:
