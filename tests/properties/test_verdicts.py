@@ -1,0 +1,144 @@
+"""From what a campaign found to verdicts, expectations and an exit status."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from quidnunc.model.errors import CaseError
+from quidnunc.model.machine import protocol_named
+from quidnunc.properties.campaign import Campaign, Root
+from quidnunc.properties.cases import Block, Case
+from quidnunc.properties.claims import claims_of
+from quidnunc.properties.verdicts import (
+    Compared,
+    Expectation,
+    compare,
+    exit_of,
+    load_expectations,
+    render_expectations,
+    verdict_of_root,
+    verdicts_of,
+)
+
+MUST, SHOULD, MAY = "gs1.1/backoff.regraft", "gs1.1/backoff.announce", "gs1.2/idontwant.sender-optional"
+
+
+def root(clause: str = MUST, quirk: str = "refusal-does-not-extend", kind: str = "replaced") -> Root:
+    case = Case(
+        reason="R.", claim="c", clause=clause, protocol="gossipsub-1.2", against="ours", blocks=(Block(()),)
+    )
+    return Root(clause, quirk, kind, "It says.", case)
+
+
+def campaign(*roots: Root, everything: bool = True) -> Campaign:
+    """Of gossipsub-1.2, in which every claim applied once unless said otherwise."""
+    made = Campaign("gossipsub-1.2", "ours", 0, version="1", runs=3)
+    made.roots = {(r.clause, r.quirk): r for r in roots}
+    if everything:
+        claims = claims_of(protocol_named("gossipsub-1.2"))
+        made.applied = Counter({clause: 1 for claim in claims for clause in claim.clauses})
+        made.capabilities = frozenset().union(*(claim.needs for claim in claims))
+    return made
+
+
+def ended(made: Campaign, compared: Compared | None = None, strict: bool = False) -> int:
+    return exit_of(verdicts_of(made), made, compared, strict).code
+
+
+def expectation(of: Root, case: str = "") -> Expectation:
+    return Expectation(of.clause, of.quirk, "fails", "Known.", case=case)
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        (root(), "fails"),
+        (root(SHOULD), "deviates"),
+        (root(MAY), "deviates"),
+        (root(kind="reading"), "observed"),
+        (evolve(root(), holds_on_ours=False), "broken"),
+    ],
+)
+def test_the_verdict_follows_the_clause(found: Root, verdict: str) -> None:
+    assert verdict_of_root(found) == verdict
+
+
+def test_a_claim_that_never_applied_is_not_green() -> None:
+    verdicts = verdicts_of(campaign(everything=False))
+    assert {v.verdict for v in verdicts} == {"inconclusive", "unsupported"}
+    assert {v.verdict for v in verdicts_of(campaign())} == {"not-refuted"}
+
+
+def test_a_finding_that_no_claim_rests_on_is_a_finding() -> None:
+    (alone,) = (v for v in verdicts_of(campaign(root("dog/reset.one"))) if v.roots)
+    assert (alone.claim.id, alone.verdict) == ("dog/reset.one", "fails")
+    assert ended(campaign(root("dog/reset.one"))) == 1
+
+
+def test_exit_statuses() -> None:
+    assert ended(campaign()) == 0
+    assert ended(campaign(root())) == 1
+    assert ended(campaign(root(SHOULD))) == 0
+    assert ended(campaign(root(SHOULD)), strict=True) == 1
+    assert ended(campaign(everything=False)) == 3
+
+
+def test_the_worse_status_comes_first() -> None:
+    broken = campaign(root(), everything=False)
+    broken.broken.append("a batch broke")
+    assert ended(broken) == 1
+    broken.roots.clear()
+    assert ended(broken) == 4
+
+
+def test_what_is_expected_does_not_fail_and_what_is_not_does() -> None:
+    known, other = root(), root(quirk="regraft")
+    as_expected = compare([known], [expectation(known)], {})
+    assert as_expected.agrees and ended(campaign(known), as_expected) == 0
+    surprise = compare([known, other], [expectation(known)], {})
+    assert surprise.unexpected == (other,) and ended(campaign(known, other), surprise) == 1
+
+
+@pytest.mark.parametrize(("outcome", "agrees"), [("same", True), ("fixed", False), ("different", False)])
+def test_what_the_search_did_not_meet_is_replayed(outcome: str, agrees: bool) -> None:
+    compared = compare([], [expectation(root(), case="a.case")], {"a.case": outcome})
+    assert compared.agrees is agrees
+    assert bool(compared.gone) is not agrees
+
+
+def test_what_was_not_met_and_has_no_case_is_said_to_be_so() -> None:
+    compared = compare([], [expectation(root())], {})
+    assert compared.agrees and len(compared.not_met) == 1
+
+
+def test_expectations_are_read_as_they_are_written(tmp_path: Path) -> None:
+    file = tmp_path / "expect.toml"
+    old = Expectation(MUST, root().quirk, "fails", 'They call it "fine", in \\ words.', link="issue 7")
+    file.write_text(render_expectations(campaign(root()), [(root(), "a.case")], [old], {}), encoding="utf-8")
+    assert load_expectations(file) == (evolve(old, case="a.case"),)
+
+
+def test_an_update_drops_what_is_gone_and_keeps_what_was_not_met() -> None:
+    gone, kept = Expectation(MUST, "x", "fails", "R.", case="x.case"), Expectation(MUST, "y", "fails", "R.")
+    text = render_expectations(campaign(), [], [gone, kept], {"x.case": "fixed"})
+    assert 'cause = "y"' in text and 'cause = "x"' not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[expect]]\nclause = 1", "missing ['cause', 'reason', 'verdict']"),
+        ("[[expect]]\nclaus = 'x'", "unknown ['claus']"),
+        ("expect = ", "not TOML"),
+    ],
+)
+def test_a_bad_file_is_named(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "expect.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(CaseError) as caught:
+        load_expectations(file)
+    assert str(file) in str(caught.value) and said in str(caught.value)
