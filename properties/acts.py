@@ -151,6 +151,7 @@ def graft(n: Neighbours, d: Digits) -> list[Event]:
 
 
 def prune(n: Neighbours, d: Digits) -> list[Event]:
+    """A PRUNE, mostly from a member, with backoffs that are absent, short, usual or absurd."""
     topic = n.topic(d)
     mesh = sorted(n.view.mesh_of(topic))
     backoff = d.one_of((None, None, 0, 1, 2, 5, 9, 70, 2**63))
