@@ -10,7 +10,7 @@ effects (Li et al., Testing by dualization).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import combinations, islice
+from itertools import chain, combinations, islice
 from typing import Protocol, TypeVar
 
 from attrs import field, frozen, mutable
@@ -233,13 +233,16 @@ class Angelic:
 
     A choice outside its constraint is noted in `problems` and adopted, so that one departure does not make
     the rest of the step unreadable. Where more was seen than one choice can account for (two phases of a
-    heartbeat graft in one topic), the split is one of several `alternatives`; `split` says which to take.
+    heartbeat graft in one topic), the split is one of several `alternatives`; `split` says which to take, as
+    a number with one digit per choice. Those that contain `wanted` come first.
     """
 
     observed: frozenset[Output]
     split: int = 0
     blind: frozenset[Peer] = frozenset()
     """Peers whose outputs can not be seen now, because they are stalled."""
+    wanted: frozenset[Output] = frozenset()
+    """What nothing accounted for when these choices were split otherwise."""
     blurred: bool = False
     """A choice could have fallen on a peer of `blind`."""
     because: list[str] = field(factory=list)
@@ -265,7 +268,8 @@ class Angelic:
         pool = among.all
         seen = frozenset(p for p in pool if (o := reveals(p)) in observed and o not in claimed)
         if len(seen) > most:
-            seen = self._one_of(seen, most, such_that)
+            surely = frozenset(p for p in seen if reveals(p) in self.wanted)
+            seen = self._one_of(seen, most, surely, such_that)
         elif such_that is not None and len(seen) >= least and not such_that(seen):
             self.problems.append(Problem(name, clause, f"{len(seen)} chosen against the rule of the choice"))
         if len(seen) < most and self.blind & pool:
@@ -275,12 +279,19 @@ class Angelic:
         claimed.update(reveals(p) for p in seen)
         return seen
 
-    def _one_of(self, seen: frozenset[Peer], most: int, such_that: SuchThat | None) -> frozenset[Peer]:
-        options = list(islice(subsets(seen, (most, most), such_that), MAX_FORKS))
+    def _one_of(
+        self, seen: frozenset[Peer], most: int, surely: frozenset[Peer], such_that: SuchThat | None
+    ) -> frozenset[Peer]:
+        spare = most - len(surely)
+        first = (surely | rest for rest in subsets(seen - surely, (spare, spare), None)) if spare >= 0 else ()
+        fitting = (s for s in first if such_that is None or such_that(s))
+        every = chain(fitting, subsets(seen, (most, most), such_that))
+        options = list(islice(every, MAX_FORKS))
         if not options:
             return frozenset(sorted(seen)[:most])
-        self.alternatives = max(self.alternatives, len(options))
-        return options[self.split % len(options)]
+        digit = self.split // self.alternatives % len(options)
+        self.alternatives *= len(options)
+        return options[digit]
 
     def hidden(self, name: str, among: PartialSet) -> PartialSet:
         return among._settled()

@@ -307,10 +307,12 @@ def _graft_opportunistically(r: Router, topic: str, choose: Choose) -> Step[Rout
     lasted = r.poor_for.get(topic, 0) + 1 if len(better.must) >= wanted else 0
     due = upper < threshold and lasted >= r.parameters.opportunistic_graft_ticks
     least = wanted if due else 0
-    r = evolve(r, poor_for={**r.poor_for, topic: lasted})
     clause = "gs1.1/opportunistic.graft"
     found = graft_some(r, topic, "mesh.opportunistic", clause, better, (least, len(better.all)), None, choose)
-    return found if found is not None else Step(r)
+    # What was grafted now is not due again before another period is over.
+    grafted = found.router.mesh_of(topic) != r.mesh_of(topic)
+    waited = {**r.poor_for, topic: 0 if grafted else lasted}
+    return Step(evolve(found.router, poor_for=waited), found.permits)
 
 
 # -- shared -----------------------------------------------------------------------------------------------

@@ -10,10 +10,10 @@ from __future__ import annotations
 from attrs import evolve
 
 from quidnunc.model.choices import Choose, PartialSet
-from quidnunc.model.events import Delivered, Judgement, Sent, key
+from quidnunc.model.events import Delivered, Judgement, Output, Sent, key
 from quidnunc.model.permits import Permit, Step, may_send, must_send
 from quidnunc.model.router import Fanout, From, Router, Waiting
-from quidnunc.model.rpc import ROUTER, Message, Peer
+from quidnunc.model.rpc import ROUTER, IDontWant, Message, Peer
 from quidnunc.model.rules import Targets, rule
 from quidnunc.model.step import run
 
@@ -50,8 +50,15 @@ def seen_before(r: Router, m: From[Message], choose: Choose) -> Step[Router] | N
         return Step(evolve(r, waiting={**r.waiting, m.part.id: also}))
     if r.now_ms - first < r.parameters.seen_ttl_ms:
         return Step(r)
-    wanted = Delivered(Message(m.part.id, m.part.topic))
-    return None if choose.whether("seen.expired", lambda o: key(o) == wanted, default=True) else Step(r)
+    again = choose.whether("seen.expired", lambda o: _shows_first(o, m.part), default=True)
+    return None if again else Step(r)
+
+
+def _shows_first(o: Output, m: Message) -> bool:
+    """A first copy shows where it is delivered, or, while it waits for its verdict, where others are told."""
+    if isinstance(o, Sent) and isinstance(o.part, IDontWant):
+        return m.id in o.part.ids
+    return key(o) == Delivered(Message(m.id, m.topic))
 
 
 @rule("gs1.1/validation.late-verdict")

@@ -98,16 +98,24 @@ class Oracle:
             outputs = self.protocol.lens(isinstance(event, Advance), tuple(outputs))
         seen = frozenset(key(o) for o in outputs)
         best: tuple[int, Any, tuple[Permit, ...], Judged] | None = None
-        split = 0
-        while True:
-            angel = Angelic(seen, split, blind=_stalled(self.state) - _resumed(event))
+        split, wanted = 0, frozenset[Output]()
+        blind = _stalled(self.state) - _resumed(event)
+        for _ in range(MAX_FORKS):
+            angel = Angelic(seen, split, blind, wanted=wanted)
             after = self._machine.step(self.state, event, angel)
             judged, left = self._match(event, after.permits, outputs, angel, _stalled(after.router))
             if best is None or len(judged.departures) < best[0]:
                 best = (len(judged.departures), after.router, left, judged)
-            split += 1
-            if not best[0] or split >= min(angel.alternatives, MAX_FORKS):
+            if not best[0] or angel.alternatives == 1:
                 break
+            # What nothing accounts for belongs to a choice that had more than it could take.
+            left_over = frozenset(key(d.observed) for d in judged.departures if d.observed is not None)
+            if left_over <= wanted:
+                split += 1
+            if split >= angel.alternatives:
+                break
+            wanted |= left_over
+        assert best is not None
         _, self.state, self.open, judged = best
         return judged
 
