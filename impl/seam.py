@@ -21,7 +21,7 @@ FORMAT = 1
 CAPABILITIES = frozenset(
     {"score", "verdict", "state", "clock", "stall", "explicit", "flood-publish", "raw", "strict-no-sign"}
 )
-"""What a driver may say that it can. `clock`: time is virtual; `explicit`: explicit peers can be configured."""
+"""What a driver may say that it can. `clock`: time is virtual; `explicit`: explicit peers can be given."""
 
 
 class AdapterError(Exception):

@@ -83,8 +83,8 @@ _HEX = re.compile(rb"(?:[0-9a-fA-F]{2}){8,}")
 def respelled(id_bytes: bytes) -> tuple[bytes, str]:
     """A message id that was written as text: the id itself, and how it was spelled.
 
-    `hexed`: in hexadecimal digits. `text`: as Python shows the pair of seqno and author. The bytes as they are,
-    and no spelling, where it is neither.
+    `hexed`: in hexadecimal digits. `text`: as Python shows the pair of seqno and author. The bytes as they
+    are, and no spelling, where it is neither.
     """
     if len(id_bytes) > MAX_SPELLED_BYTES:
         return id_bytes, ""
