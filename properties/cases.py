@@ -32,6 +32,7 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.quirks import Quirk, as_built, quirk_named
 from quidnunc.model.rules import Protocol
+from quidnunc.properties.blame import forbidding_clause
 from quidnunc.properties.case_file import (
     Block,
     Case,
@@ -50,7 +51,7 @@ from quidnunc.properties.case_file import (
 from quidnunc.properties.case_front import ParameterSet
 from quidnunc.properties.case_text import event_text, in_order
 from quidnunc.properties.explain import Finding
-from quidnunc.properties.oracle import Departure, Oracle, differing_clause, forbidding_clause
+from quidnunc.properties.oracle import Departure, Oracle, differing_clause
 from quidnunc.properties.play import Moment, Opener, Play, act_of, messages_in, rejudge
 
 MAX_CRASH_TEXT = 200

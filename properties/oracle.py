@@ -15,7 +15,6 @@ from attrs import evolve, field, frozen, mutable
 from quidnunc.model.choices import MAX_FORKS, Angelic
 from quidnunc.model.events import (
     Advance,
-    Closed,
     Crashed,
     Disconnect,
     Event,
@@ -29,19 +28,12 @@ from quidnunc.model.machine import machine_of
 from quidnunc.model.permits import Permit
 from quidnunc.model.rpc import (
     UNSAID,
-    Graft,
-    HaveTx,
-    IDontWant,
-    IHave,
-    IWant,
-    Message,
     Peer,
     Prune,
-    ResetRoute,
-    Tx,
 )
 from quidnunc.model.rules import Protocol
 from quidnunc.properties import everywhere
+from quidnunc.properties.blame import forbidding_clause
 
 Kind: TypeAlias = Literal["unexpected", "missing", "differs", "choice", "crash"]
 
@@ -134,7 +126,7 @@ class Oracle:
         due_now = [p.within == "now" or ticked for p in granted]
         permits = [*held, *granted]
         due = [ticked] * len(held) + due_now
-        used, departures = _spend(permits, outputs)
+        used, departures = _spend(permits, outputs, event, self.state)
         for problem in angel.problems:
             departures.append(Departure("choice", problem.clause, reason=f"{problem.name}: {problem.reason}"))
         left: list[Permit] = []
@@ -174,7 +166,9 @@ def _once_each(granted: tuple[Permit, ...]) -> tuple[Permit, ...]:
     return tuple(result)
 
 
-def _spend(permits: Sequence[Permit], outputs: Iterable[Output]) -> tuple[set[int], list[Departure]]:
+def _spend(
+    permits: Sequence[Permit], outputs: Iterable[Output], event: Event, before: Any
+) -> tuple[set[int], list[Departure]]:
     """Which permits the outputs use up, obligations first, and what no permit covers."""
     by_key: dict[Output, list[int]] = defaultdict(list)
     for at, permit in enumerate(permits):
@@ -195,7 +189,8 @@ def _spend(permits: Sequence[Permit], outputs: Iterable[Output]) -> tuple[set[in
             expected = permits[at].output
             departures.append(Departure("differs", differing_clause(expected), expected, output))
         else:
-            departures.append(Departure("unexpected", forbidding_clause(output), observed=output))
+            clause = forbidding_clause(output, event, before)
+            departures.append(Departure("unexpected", clause, observed=output))
     return used, departures
 
 
@@ -214,33 +209,6 @@ def differing_clause(expected: Output) -> str:
             return "gs1.1/backoff.announce"
         case _:
             return "pubsub/relay.unchanged"
-
-
-def forbidding_clause(output: Output) -> str:
-    """The clause that says when an output of this kind is in order."""
-    match output:
-        case Sent(_, Graft()):
-            return "gs1.0/heartbeat.no-churn"
-        case Sent(_, Prune()):
-            return "gs1.0/prune.not-answered"
-        case Sent(_, IHave()):
-            return "gs1.0/gossip.targets"
-        case Sent(_, IWant()):
-            return "gs1.0/ihave.request-unseen"
-        case Sent(_, IDontWant()):
-            return "gs1.2/idontwant.immediate"
-        case Sent(_, Message()):
-            return "gs1.0/relay.seen"
-        case Sent(_, ResetRoute()):
-            return "dog/controller.reset"
-        case Sent(_, HaveTx()):
-            return "dog/havetx.reply"
-        case Sent(_, Tx()):
-            return "flood/send.once"
-        case Closed():
-            return "pubsub/rpc.any-combination"
-        case _:
-            return "pubsub/subscription.announce-to-all"
 
 
 def _stalled(state: Any) -> frozenset[Peer]:

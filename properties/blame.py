@@ -1,0 +1,230 @@
+"""Which clause an output breaks that nothing permits: a guess from what it is and when it came.
+
+An explanation replaces the guess. Where there is none the guess is what a reader is told, so it names the
+sentence that speaks of such an output on such an occasion, and the occasion is the state before the event.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quidnunc.model.events import (
+    Advance,
+    Closed,
+    Delivered,
+    Dialled,
+    Disconnect,
+    Event,
+    Join,
+    Leave,
+    Output,
+    Publish,
+    Receive,
+    Sent,
+    Submit,
+    Verdict,
+)
+from quidnunc.model.node import Node
+from quidnunc.model.router import Router
+from quidnunc.model.rpc import (
+    Graft,
+    HaveTx,
+    IDontWant,
+    IHave,
+    IWant,
+    Message,
+    Part,
+    Peer,
+    Prune,
+    ResetRoute,
+    Subscribe,
+    Tx,
+    Unsubscribe,
+)
+
+
+def forbidding_clause(output: Output, event: Event | None = None, state: Any = None) -> str:
+    """The clause that says when an output of this kind is in order. `state` is the one before `event`."""
+    if isinstance(state, Router) and event is not None:
+        return _of_router(output, event, state)
+    if isinstance(state, Node) and event is not None:
+        return _of_node(output, event, state)
+    return _of_kind(output)
+
+
+def _of_kind(output: Output) -> str:
+    part = output.part if isinstance(output, Sent) else output
+    match part:
+        case Graft():
+            return "gs1.0/heartbeat.no-churn"
+        case Prune():
+            return "gs1.0/prune.not-answered"
+        case IHave():
+            return "gs1.0/gossip.targets"
+        case IWant():
+            return "gs1.0/ihave.request-unseen"
+        case IDontWant():
+            return "gs1.2/idontwant.immediate"
+        case Message():
+            return "gs1.0/relay.seen"
+        case ResetRoute():
+            return "dog/controller.reset"
+        case HaveTx():
+            return "dog/havetx.reply"
+        case Tx():
+            return "flood/send.once"
+        case Delivered():
+            return "floodsub/deliver.once"
+        case Dialled():
+            return "gs1.1/explicit.connect"
+        case Closed():
+            return "pubsub/rpc.any-combination"
+        case Subscribe() | Unsubscribe():
+            return "pubsub/subscription.announce-to-all"
+    return "pubsub/rpc.any-combination"
+
+
+def _parts(event: Event, peer: Peer | None = None) -> tuple[Part, ...]:
+    """What was received, from `peer` if one is given."""
+    from_peer = isinstance(event, Receive) and (peer is None or peer in event.peers)
+    return event.parts if isinstance(event, Receive) and from_peer else ()
+
+
+# -- pubsub -------------------------------------------------------------------------------------------------
+
+
+def _of_router(output: Output, event: Event, r: Router) -> str:
+    match output:
+        case Delivered(message):
+            return _of_message(message, None, event, r) or "floodsub/deliver.once"
+        case Sent(peer, Message() as message):
+            return _of_message(message, peer, event, r) or "gs1.0/relay.seen"
+        case Sent(_, IDontWant(ids)):
+            flawed = any(_is_flawed(i, event) for i in ids)
+            return "pubsub/signing.reject" if flawed else "gs1.2/idontwant.immediate"
+        case Sent(peer, Graft(topic)):
+            return _of_graft(topic, peer, event, r)
+        case Sent(peer, Prune(topic)):
+            return _of_prune(topic, peer, event, r)
+        case Sent(peer, IHave(topic, ids)):
+            return _of_ihave(topic, ids, peer, r)
+        case Sent(peer, IWant(ids)):
+            return _of_iwant(ids, peer, r)
+    return _of_kind(output)
+
+
+def _is_flawed(message_id: str, event: Event) -> bool:
+    """Whether the message came, and only with a flaw."""
+    copies = [p for p in _parts(event) if isinstance(p, Message) and p.id == message_id]
+    return bool(copies) and all(p.flaw for p in copies)
+
+
+def _of_message(message: Message, peer: Peer | None, event: Event, r: Router) -> str:
+    """Of a message that is delivered, or sent to `peer`; empty where the occasion says nothing."""
+    if isinstance(event, Publish):
+        low = peer is not None and r.gate_score(peer) < r.parameters.publish_threshold
+        return "gs1.1/threshold.publish" if low else "gs1.0/publish.mesh"
+    if isinstance(event, Verdict):
+        return "" if event.judgement == "accept" else "gs1.1/validation.reject-ignore"
+    if _is_flawed(message.id, event):
+        return "pubsub/signing.reject"
+    if not any(isinstance(p, Message) and p.id == message.id for p in _parts(event)):
+        asked = any(isinstance(p, IWant) and message.id in p.ids for p in _parts(event, peer))
+        return "gs1.1/iwant.retransmission" if asked and peer is not None else ""
+    if message.topic not in r.topics:
+        return "floodsub/relay.joined-topics"
+    if message.id in r.seen:
+        return ""
+    if r.parameters.validation == "manual":
+        return "gs1.1/validation.late-verdict"
+    if peer is None:
+        return ""
+    if isinstance(event, Receive) and peer in event.peers:
+        return "floodsub/relay.not-back"
+    return "floodsub/relay.not-to-author" if peer == message.author else _relay(r)
+
+
+def _relay(r: Router) -> str:
+    return "gs1.0/relay.mesh" if "graft" in r.protocol.handlers else "floodsub/relay.members"
+
+
+def _of_graft(topic: str, peer: Peer, event: Event, r: Router) -> str:
+    if r.now_ms + (event.ms if isinstance(event, Advance) else 0) < r.ends_backoff_ms(topic, peer):
+        return "gs1.1/backoff.both-ends"
+    if r.is_explicit(peer):
+        return "gs1.1/explicit.no-mesh"
+    if peer not in r.mesh_speakers(topic):
+        return "gs1.0/mesh.members"
+    if r.score(peer) < 0:
+        return "gs1.1/threshold.negative-score"
+    if isinstance(event, Join):
+        return "gs1.0/join.fill"
+    thin = len(r.mesh_of(topic)) < r.parameters.d_low
+    return "gs1.0/heartbeat.fill" if thin and isinstance(event, Advance) else "gs1.0/heartbeat.no-churn"
+
+
+def _of_prune(topic: str, peer: Peer, event: Event, r: Router) -> str:
+    if isinstance(event, Leave):
+        return "gs1.0/leave.prune-each"
+    if isinstance(event, Advance):
+        crowded = len(r.mesh_of(topic)) > r.parameters.d_high
+        return "gs1.0/heartbeat.cut" if crowded else "gs1.0/heartbeat.no-churn"
+    if Graft(topic) not in _parts(event, peer):
+        return "gs1.0/prune.not-answered"
+    if topic not in r.topics:
+        return "gs1.1/graft.unknown-topic"
+    return "gs1.0/graft.idempotent" if peer in r.mesh_of(topic) else "gs1.0/graft.accept"
+
+
+def _of_ihave(topic: str, ids: tuple[str, ...], peer: Peer, r: Router) -> str:
+    if peer in r.mesh_of(topic):
+        return "gs1.0/gossip.outside-mesh"
+    if r.gate_score(peer) < r.parameters.gossip_threshold:
+        return "gs1.1/threshold.gossip"
+    stale = not set(ids) <= set(r.gossip_ids(topic)) and (topic in r.mesh or topic in r.fanout)
+    return "gs1.0/gossip.ids" if stale else "gs1.0/gossip.targets"
+
+
+def _of_iwant(ids: tuple[str, ...], peer: Peer, r: Router) -> str:
+    if r.gate_score(peer) < r.parameters.gossip_threshold:
+        return "gs1.1/threshold.gossip-ignored"
+    heard = r.heard.get(peer)
+    if any(i in r.seen for i in ids) or heard is None:
+        return "gs1.0/ihave.request-unseen"
+    p = r.parameters
+    over = heard.ihave_rpcs >= p.max_ihave_messages or heard.ihave_ids >= p.max_ihave_length
+    return "gs1.1/ihave.caps" if over else "gs1.0/ihave.request-unseen"
+
+
+# -- mempool ------------------------------------------------------------------------------------------------
+
+
+def _of_node(output: Output, event: Event, n: Node) -> str:
+    match output:
+        case Sent(peer, Tx(tx)):
+            return _of_tx(tx, peer, event, n)
+        case Sent(peer, HaveTx()):
+            if n.blocked:
+                return "dog/havetx.while-blocked"
+            return "dog/havetx.reply" if _parts(event, peer) else "dog/havetx.to-sender"
+        case Sent(peer, ResetRoute()):
+            if isinstance(event, Disconnect):
+                return "dog/peer.reset-not-to-lost" if peer in event.peers else "dog/peer.adjust-at-loss"
+            idle = not n.first_time and not n.duplicates
+            return "dog/controller.idle" if idle else "dog/controller.reset"
+        case Closed():
+            return "flood/rpc.malformed"
+    return _of_kind(output)
+
+
+def _of_tx(tx: str, peer: Peer, event: Event, n: Node) -> str:
+    if isinstance(event, Receive) and ResetRoute() in event.parts:
+        return "dog/reset.one"
+    if tx in n.cache and tx not in n.pool:
+        return "flood/receive.committed"
+    if peer in n.senders(tx) or Tx(tx) in _parts(event, peer):
+        return "flood/send.not-to-senders"
+    source = n.first_sender(tx) or (event.peers[0] if isinstance(event, Receive) else None)
+    fresh = tx not in n.cache and not isinstance(event, Submit)
+    cut = fresh and source is not None and n.disabled_to(peer).holds(source)
+    return "dog/route.filter" if cut else "flood/send.once"
