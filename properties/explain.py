@@ -129,14 +129,18 @@ def last_departures(run: Play) -> tuple[Departure, ...]:
 
 
 def accounts(
-    moments: Sequence[Moment], protocol: Protocol, parameters: Any, spec: Protocol | None = None
+    moments: Sequence[Moment],
+    protocol: Protocol,
+    parameters: Any,
+    spec: Protocol | None = None,
+    among: Iterable[Quirk] | None = None,
 ) -> list[Quirk]:
     """The one-edit changes under which every moment is in order, the departing one included.
 
-    Edits are those of `spec`, made to `protocol`, which may have quirks in force already.
+    Edits are those of `spec`, or `among` if given, made to `protocol`, which may have quirks in force.
     """
     found = []
-    for quirk in quirks_of(spec or protocol):
+    for quirk in quirks_of(spec or protocol) if among is None else among:
         if not fits(quirk, protocol):
             continue
         agreed, departures = rejudge(moments, quirk.edit(protocol), parameters)

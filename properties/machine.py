@@ -69,6 +69,9 @@ class Hunt:
     unrepeated: int = 0
     witnesses: deque[tuple[Sequence[Moment], Any]] = field(factory=lambda: deque(maxlen=WITNESSES))
     """The last runs in which model and router agreed: an explanation must agree with them too."""
+    counting: bool = False
+    """Departures are counted and not minimised: how soon one comes is all that is asked."""
+    departed: int = 0
     signatures: Counter[tuple[str, str, str]] = field(factory=Counter)
     out_of_time: Callable[[], bool] = lambda: False
     stop_when: Callable[[Hunt], bool] = lambda _: False
@@ -89,6 +92,9 @@ class Hunt:
         self, events: Sequence[Event], departures: Sequence[Departure], parameters: Any, seed: int
     ) -> None:
         """Minimise, explain and keep one departure; its first explanation comes into force."""
+        self.departed += 1
+        if self.counting:
+            return
         protocol, departure = self.protocol, departures[0]
         signature = (departure.kind, departure.clause, act_of(departure))
         if self.signatures[signature] >= UNEXPLAINED_TRIES:
@@ -144,7 +150,7 @@ class Hunt:
             found = last_departures(run)
             if len(found) == 0 or not all(same_act(d, finding.departure) for d in found):
                 return None
-            quirks = accounts(run.moments, self.protocol, given, self.spec)
+            quirks = accounts(run.moments, self.protocol, given, among=finding.quirks)
             if not {q.name for q in quirks} >= causes:
                 return None
             kept = tuple(q for q in quirks if q.name in causes)
