@@ -50,7 +50,7 @@ def drop_low(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     for topic, entry in r.fanout.items():
         low = [p for p in entry.peers.all if r.gate_score(p) < r.parameters.publish_threshold]
         if low:
-            fanout[topic] = Fanout(entry.peers.less(low), entry.published_ms)
+            fanout[topic] = evolve(entry, peers=entry.peers.less(low))
     return Step(evolve(r, fanout=fanout)) if fanout != r.fanout else None
 
 
@@ -70,7 +70,7 @@ def refill(r: Router, _: None, choose: Choose) -> Step[Router] | None:
         wider = PartialSet(
             known.must,
             (known.may | pool.all) - known.must,
-            min(d, max(known.least, surely if not known.may else known.least)),
+            min(d, max(known.least, surely)),
             max(known.most, min(d, len(known.all | pool.all))),
         )
         fanout[topic] = Fanout(choose.hidden("fanout.refill", wider), entry.published_ms)

@@ -42,8 +42,9 @@ def ihave_beyond_caps(r: Router, g: From[IHave], choose: Choose) -> Step[Router]
     counted = evolve(r, heard={**r.heard, g.peer: now})
     if now.ihave_rpcs > p.max_ihave_messages or heard.ihave_ids >= p.max_ihave_length:
         return Step(counted)
-    if now.ihaves > p.max_ihave_messages:
-        return _request(counted, g, must=False)
+    # Which of too many ids are asked for is not said either.
+    if now.ihaves > p.max_ihave_messages or heard.ihave_ids + len(_fresh(r, g)) > p.max_ihave_length:
+        return request(counted, g, must=False)
     return None
 
 
@@ -52,20 +53,22 @@ def request_unseen(r: Router, g: From[IHave], choose: Choose) -> Step[Router]:
     """Ids that we have not seen are requested from the one who advertised them."""
     heard = r.heard.get(g.peer, Heard())
     r = evolve(r, heard={**r.heard, g.peer: evolve(heard, ihaves=heard.ihaves + 1)})
-    return _request(r, g, must=g.part.topic in r.topics)
+    return request(r, g, must=g.part.topic in r.topics)
 
 
-def _request(r: Router, g: From[IHave], *, must: bool) -> Step[Router]:
-    """In a topic that we are not in, the request is free: no text says that gossip is only read in ours."""
+def request(r: Router, g: From[IHave], *, must: bool) -> Step[Router]:
+    """Request what is unseen, within the cap on ids.
+
+    In a topic that we are not in, the request is free: no text says that gossip is only read in ours."""
     clause = "gs1.0/ihave.request-unseen"
-    fresh = [i for i in dict.fromkeys(g.part.ids) if _unseen(r, i)]
-    heard = r.heard.get(g.peer, Heard())
-    room = max(0, r.parameters.max_ihave_length - heard.ihave_ids)
-    fits = must and len(fresh) <= room
+    fresh, heard = _fresh(r, g), r.heard.get(g.peer, Heard())
     r = evolve(r, heard={**r.heard, g.peer: evolve(heard, ihave_ids=heard.ihave_ids + len(fresh))})
-    return Step(
-        r, tuple(Permit(Sent(g.peer, IWant((i,))), fits and r.seen.get(i) is None, clause) for i in fresh)
-    )
+    asked = ((i, must and r.seen.get(i) is None) for i in fresh)
+    return Step(r, tuple(Permit(Sent(g.peer, IWant((i,))), owed, clause) for i, owed in asked))
+
+
+def _fresh(r: Router, g: From[IHave]) -> list[str]:
+    return [i for i in dict.fromkeys(g.part.ids) if _unseen(r, i)]
 
 
 def _unseen(r: Router, message_id: str) -> bool:
@@ -183,7 +186,8 @@ def _gossip(
             (least, most),
             reveals=lambda p, topic=topic, i=ids[0]: Sent(p, IHave(topic, (i,))),  # type: ignore[misc]
         )
-        whole = len(ids) <= r.parameters.max_ihave_length
+        # From v1.1 on a message holds so many, because nobody looks at more.
+        whole = "score" not in r.protocol.handlers or len(ids) <= r.parameters.max_ihave_length
         permits += [
             Permit(Sent(p, IHave(topic, (i,))), whole, "gs1.0/gossip.ids")
             for p in sorted(chosen)

@@ -7,7 +7,7 @@ from attrs import evolve
 from quidnunc.model.choices import Choose
 from quidnunc.model.events import Dialled
 from quidnunc.model.permits import Permit, Step, must_send
-from quidnunc.model.router import Fanout, From, Router, without_key
+from quidnunc.model.router import From, Router, without_key
 from quidnunc.model.rpc import Peer, Subscribe, Unsubscribe
 from quidnunc.model.rules import rule
 
@@ -62,7 +62,7 @@ def quit_fanout(r: Router, s: From[Unsubscribe], choose: Choose) -> Step[Router]
     entry = r.fanout.get(s.part.topic)
     if entry is None or s.peer not in entry.peers.all:
         return None
-    left = Fanout(entry.peers.less([s.peer]), entry.published_ms)
+    left = evolve(entry, peers=entry.peers.less([s.peer]))
     return Step(evolve(r, fanout={**r.fanout, s.part.topic: left}))
 
 
@@ -70,7 +70,7 @@ def quit_fanout(r: Router, s: From[Unsubscribe], choose: Choose) -> Step[Router]
 def leave_candidates(r: Router, peer: Peer, choose: Choose) -> Step[Router]:
     """A peer that is gone is in no mesh and no fanout. Its backoffs and its score stay."""
     mesh = {t: members - {peer} for t, members in r.mesh.items()}
-    fanout = {t: Fanout(f.peers.less([peer]), f.published_ms) for t, f in r.fanout.items()}
+    fanout = {t: evolve(f, peers=f.peers.less([peer])) for t, f in r.fanout.items()}
     return Step(evolve(r, mesh=mesh, fanout=fanout))
 
 

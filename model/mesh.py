@@ -146,7 +146,7 @@ def prune_members(r: Router, topic: str, choose: Choose) -> Step[Router]:
     members = r.mesh_of(topic)
     seconds = r.parameters.unsubscribe_backoff_s
     permits = tuple(prune_to(r, p, topic, seconds, "gs1.0/leave.prune-each") for p in sorted(members))
-    return Step(evolve(r, mesh=without_key(r.mesh, topic)), permits)
+    return Step(evolve(r, mesh=without_key(r.mesh, topic), poor_for=without_key(r.poor_for, topic)), permits)
 
 
 @rule("gs1.1/backoff.unsubscribe")
@@ -304,9 +304,9 @@ def _graft_opportunistically(r: Router, topic: str, choose: Choose) -> Step[Rout
         frozenset(p for p in eligible.all if r.score(p) > lower),
     )
     wanted = r.parameters.opportunistic_graft_peers
-    lasted = r.poor_for.get(topic, 0) + 1 if len(better.must) >= wanted else 0
-    due = upper < threshold and lasted >= r.parameters.opportunistic_graft_ticks
-    least = wanted if due else 0
+    surely = upper < threshold and len(better.must) >= wanted
+    lasted = r.poor_for.get(topic, 0) + 1 if surely else 0
+    least = wanted if lasted >= r.parameters.opportunistic_graft_ticks else 0
     clause = "gs1.1/opportunistic.graft"
     found = graft_some(r, topic, "mesh.opportunistic", clause, better, (least, len(better.all)), None, choose)
     # What was grafted now is not due again before another period is over.

@@ -115,6 +115,11 @@ def forward(r: Router, m: From[Message], choose: Choose) -> Step[Router]:
     if m.part.topic not in r.topics:
         # The verdict came after we had left; whether, and to whom, the message still goes out is not said.
         anyone = (targets.all | r.members(m.part.topic)) - {m.peer, m.part.author}
+        entry = r.fanout.get(m.part.topic)
+        if entry is not None:
+            # Nor whether that counts as publishing to the fanout that has come since.
+            unsure = Fanout(PartialSet(), r.now_ms, tentative=True)
+            r = evolve(r, fanout={**r.fanout, m.part.topic: unsure})
         return Step(r, may_send(anyone, m.part, clause))
     return Step(r, must_send(targets.must, m.part, clause) + may_send(targets.may, m.part, clause))
 
@@ -205,7 +210,8 @@ def publish_to_mesh(r: Router, m: Message, choose: Choose) -> Step[Router] | Non
     beside = _floodsub_and_explicit(r, m)
     # Whether the publish threshold holds for members of the mesh too the text leaves open.
     low = frozenset(p for p in r.mesh_of(m.topic) if not _may_publish_to(r, p))
-    targets = Targets((r.mesh_of(m.topic) - low) | beside.must, beside.may | low)
+    owed = (r.mesh_of(m.topic) - low) | beside.must
+    targets = Targets(owed, (beside.may | low) - owed)
     targets = _spared(r, From(ROUTER, m), targets, choose)
     clause = "gs1.0/publish.mesh"
     return Step(r, must_send(targets.must, m, clause) + may_send(targets.may, m, clause))
@@ -236,13 +242,17 @@ def publish_to_fanout(r: Router, m: Message, choose: Choose) -> Step[Router]:
     beside = _floodsub_and_explicit(r, m)
     must = chosen | beside.must
     sent = must_send(must, m, clause) + may_send(beside.may - must, m, clause)
-    # An explicit peer gets the message in any case, so that whether it is among the D has not shown.
-    free = connected_explicit(r)
-    known = (
-        PartialSet(chosen - free, chosen & free, len(chosen - free), len(chosen)) if chosen - free else None
-    )
-    entry = Fanout(known or PartialSet(), r.now_ms, tentative=known is None)
+    entry = _shown_fanout(r, chosen, kept.least)
     return Step(evolve(r, fanout={**r.fanout, m.topic: entry}), sent)
+
+
+def _shown_fanout(r: Router, chosen: frozenset[Peer], least: int) -> Fanout:
+    """What the message tells of the fanout. An explicit peer gets it in any case: it may be among the D."""
+    surely = chosen - connected_explicit(r)
+    known = PartialSet(surely, chosen - surely, max(len(surely), min(least, len(chosen))), len(chosen))
+    if known.least == len(chosen):
+        known = PartialSet.of(chosen)
+    return Fanout(known, r.now_ms) if surely else Fanout(PartialSet(), r.now_ms, tentative=True)
 
 
 @rule("gs1.1/explicit.configured")

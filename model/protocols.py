@@ -66,7 +66,6 @@ GOSSIPSUB_1_0 = FLOODSUB.extended(
         fanout.refill,
         gossip.gossip_to_d_lazy,
         gossip.shift,
-        gossip.start_counting_anew,
     ),
 )
 

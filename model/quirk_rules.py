@@ -185,11 +185,16 @@ def publish_sparing_low(old: Rule, r: Router, m: Message, choose: Choose) -> Ste
     return Step(step.router, kept)
 
 
+def graylisted_of(r: Router, peers: frozenset[Peer]) -> frozenset[Peer]:
+    """Those of the peers whose score is below the graylist threshold."""
+    return frozenset(p for p in peers if r.score(p) < r.parameters.graylist_threshold)
+
+
 @around("gs1.0/publish.fanout")
 def fanout_sparing_low(old: Rule, r: Router, m: Message, choose: Choose) -> Step[Router]:
     """And for the fanout, where they take a place all the same."""
     pool = r.protocol.set_of("fanout_candidates", r, m.topic, choose).all | r.fanout_of(m.topic).all
-    low = frozenset(p for p in pool if r.score(p) < r.parameters.graylist_threshold)
+    low = graylisted_of(r, pool)
     if low:
         kept, d = r.fanout_of(m.topic), r.parameters.d
         rest = pool - low
@@ -223,8 +228,8 @@ def cut_where_announced(old: Rule, r: Router, _: None, choose: Choose) -> Step[R
 
 @around("gs1.0/publish.mesh")
 def publish_where_announced(old: Rule, r: Router, m: Message, choose: Choose) -> Step[Router] | None:
-    """The same for own messages."""
-    if m.topic not in r.topics or r.members(m.topic):
+    """The same for own messages, to the mesh and to a fanout that has kept who left the topic."""
+    if r.members(m.topic) or not (r.mesh_of(m.topic) | r.fanout_of(m.topic).all):
         return cast("Step[Router] | None", old.step(r, m, choose))
     return Step(r)
 
@@ -242,11 +247,13 @@ def publish_to_topped_up_fanout(old: Rule, r: Router, m: Message, choose: Choose
     pool = r.protocol.set_of("fanout_candidates", r, m.topic, choose)
     if kept.all and kept.least < r.parameters.d:
         d = r.parameters.d
+        # Where graylisted peers are spared they take a place and show nothing.
+        spared = graylisted_of(r, pool.all) if r.reads("graylisted-spared") else frozenset()
         wider = PartialSet(
             kept.must,
-            (kept.may | pool.all) - kept.must,
-            min(d, len(kept.must | pool.must)),
-            max(kept.most, min(d, len(kept.all | pool.all))),
+            (kept.may | pool.all) - kept.must - spared,
+            max(0, min(d, len(kept.must | pool.must)) - len(spared)),
+            max(kept.most, min(d, len((kept.all | pool.all) - spared))),
         )
         r = evolve(r, fanout={**r.fanout, m.topic: Fanout(wider, r.now_ms)})
     found = old.step(r, m, choose)

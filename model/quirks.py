@@ -95,6 +95,7 @@ REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
             p,
             ("mesh_floodsub_and_explicit", seen.relay_where_announced),
             ("publish_to_mesh", seen.publish_where_announced),
+            ("publish_to_fanout", seen.publish_where_announced),
             ("cut_to_d", seen.cut_where_announced),
         ),
     ),
@@ -103,7 +104,11 @@ REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
         "gs1.1/score.application",
         "The publish and gossip thresholds are held against the topic scores alone.",
         lambda p: _all(
-            evolve(p, handlers={**p.handlers, "gate": total(seen.no_application_score)}),
+            evolve(
+                p,
+                handlers={**p.handlers, "gate": total(seen.no_application_score)},
+                features=p.features | {"graylisted-spared"},
+            ),
             ("publish_to_mesh", seen.publish_sparing_low),
             ("publish_to_fanout", seen.fanout_sparing_low),
         ),

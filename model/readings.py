@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 
 from attrs import evolve, frozen
 
-from quidnunc.model import mesh, messages
+from quidnunc.model import gossip, mesh, messages
 from quidnunc.model.choices import Choose
 from quidnunc.model.errors import SpecError
 from quidnunc.model.permits import Step
-from quidnunc.model.router import From, Router
-from quidnunc.model.rpc import Message, Prune, Subscribe, Unsubscribe
+from quidnunc.model.router import From, Heard, Router
+from quidnunc.model.rpc import IHave, Message, Prune, Subscribe, Unsubscribe
 from quidnunc.model.rules import Phases, Protocol, Rule, Targets, rule
 
 SubProtocol = Callable[[Protocol], Protocol]
@@ -47,6 +47,19 @@ def drop_unsubscribed(r: Router, _: None, choose: Choose) -> Step[Router] | None
 def with_kept_fanout(r: Router, topic: str) -> Targets:
     """Join moves the fanout as it is, those who have left the topic included."""
     return Targets(r.mesh_speakers(topic), r.fanout_of(topic).all)
+
+
+@rule("gs1.1/ihave.caps")
+def ihave_capped_otherwise(r: Router, g: From[IHave], choose: Choose) -> Step[Router] | None:
+    """IHAVEs are counted by topic, or by the second: beyond half of the cap it is free whether one counts.
+
+    A second overlaps two heartbeats, each of which may have had its half.
+    """
+    heard = r.heard.get(g.peer, Heard())
+    if 2 * (heard.ihaves + 1) <= r.parameters.max_ihave_messages:
+        return None
+    counted = evolve(heard, ihaves=heard.ihaves + 1)
+    return gossip.request(evolve(r, heard={**r.heard, g.peer: counted}), g, must=False)
 
 
 def _late_fanout(protocol: Protocol) -> Protocol:
@@ -119,6 +132,12 @@ READINGS: Mapping[str, Reading] = {
             "gs1.0/fanout.members",
             "A peer that unsubscribes stays in the fanout until the heartbeat.",
             _late_fanout,
+        ),
+        Reading(
+            "ihave-capped-otherwise",
+            "gs1.1/ihave.caps",
+            "IHAVEs are capped by topic or by the second, not by peer and heartbeat.",
+            lambda protocol: protocol.with_rule("ihave_beyond_caps", ihave_capped_otherwise),
         ),
         Reading(
             "graylisted-subscriptions-count",
