@@ -139,7 +139,7 @@ GOSSIPSUB_1_2_DRAFT = GOSSIPSUB_1_1.extended(
     "gossipsub-1.2-draft",
     announce=phases(idontwant.tell_mesh),
     intake=_INTAKE_1_2,
-    idontwant=first(idontwant.remember_unwanted),
+    idontwant=first(idontwant.beyond_the_cap, idontwant.remember_unwanted),
     disconnect=_DISCONNECT_1_2,
     heartbeat=_HEARTBEAT_1_2,
     relay=without(messages.mesh_floodsub_and_explicit, *_RELAY_1_1, idontwant.who_may_be_skipped),

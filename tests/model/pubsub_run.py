@@ -20,6 +20,7 @@ from quidnunc.model.events import (
     Publish,
     Receive,
     Sent,
+    key,
 )
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.permits import Permit
@@ -107,7 +108,7 @@ def onward(
     flat = [e for each in events for e in (each if isinstance(each, Iterable) else [each])]
     for event in flat[:-1]:
         r = _played(r, event, Scripted()).router
-    angel = Angelic(frozenset(seen or ())) if seen is not None else None
+    angel = Angelic(frozenset(map(key, seen))) if seen is not None else None
     return _played(r, flat[-1], angel or Scripted(script))
 
 
