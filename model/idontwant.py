@@ -19,9 +19,17 @@ def tell_mesh(r: Router, m: From[Message], choose: Choose) -> Step[Router] | Non
     return Step(r, told) if told else None
 
 
+@rule("gs1.2/idontwant.cap")
+def beyond_the_cap(r: Router, d: From[IDontWant], choose: Choose) -> Step[Router] | None:
+    """So many per peer and heartbeat. Whether RPCs, entries or ids are counted is not said: with more RPCs
+    there are too many by any count, and what they say is not heeded."""
+    over = r.heard.get(d.peer, Heard()).idontwant_rpcs > r.parameters.max_idontwant_messages
+    return Step(r) if over else None
+
+
 @rule("gs1.2/idontwant.per-peer")
 def remember_unwanted(r: Router, d: From[IDontWant], choose: Choose) -> Step[Router] | None:
-    """The ids enter the peer's set; beyond the cap of a heartbeat they are free to be ignored.
+    """The ids enter the peer's set; beyond the cap, if ids are counted, they are free to be ignored.
 
     So they are from a peer whose stream is of a version without IDONTWANT.
     """

@@ -84,7 +84,11 @@ def read_prunes(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
 
 @rule("gs1.2/idontwant.per-peer")
 def read_idontwants(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
-    return _each(r, rpc, (IDontWant,), choose)
+    if not any(isinstance(p, IDontWant) for p in rpc.part):
+        return None
+    heard = r.heard.get(rpc.peer, Heard())
+    counted = evolve(heard, idontwant_rpcs=heard.idontwant_rpcs + 1)
+    return _each(evolve(r, heard={**r.heard, rpc.peer: counted}), rpc, (IDontWant,), choose)
 
 
 HANDLER_OF: dict[type, str] = {

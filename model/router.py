@@ -82,6 +82,7 @@ class Heard:
     ihave_rpcs: int = 0
     ihave_ids: int = 0
     idontwants: int = 0
+    idontwant_rpcs: int = 0
 
 
 @frozen

@@ -70,7 +70,7 @@ def better_outside(n: Neighbours, d: Digits) -> list[Event]:
 def flood(n: Neighbours, d: Digits) -> list[Event]:
     """One peer sends more control messages before the next heartbeat than are heeded."""
     topic = d.one_of(sorted(n.view.topics)) if n.view.topics else None
-    peer = n.peer(d, sorted(n.view.mesh_speakers(topic))) if topic else None
+    peer = n.mesh_peer(d, topic) if topic else None
     if topic is None or peer is None:
         return []
     p = n.parameters

@@ -325,6 +325,11 @@ IDONTWANT: tuple[Claim, ...] = (
         "gs1.2/idontwant.per-peer",
     ),
     claim(
+        "idontwant.capped",
+        "IDONTWANTs beyond the cap of a heartbeat are not followed.",
+        "gs1.2/idontwant.cap",
+    ),
+    claim(
         "idontwant.optional", "Draft: who said IDONTWANT may be skipped.", "gs1.2-draft/idontwant.may-skip"
     ),
     claim("idontwant.forgotten", "Old entries go at the heartbeat.", "gs1.2/idontwant.prune-old"),
