@@ -82,11 +82,6 @@ def _own_goes_to_one(r: Reactor) -> None:
     _replace(r, "forward", narrow)
 
 
-def _offer_backwards(r: Reactor) -> None:
-    offer = r.offer
-    _replace(r, "offer", lambda entries, peer: offer(reversed(list(entries)), peer))
-
-
 # DOG: HaveTx.
 
 
@@ -295,8 +290,7 @@ _ALL = (
             "Keeps a committed transaction in the pool."),
     _mutant("own-goes-to-one", "flood/submit.to-all", _own_goes_to_one,
             "Sends a user's transaction to one peer."),
-    _mutant("offer-backwards", "flood/send.pool-order", _offer_backwards,
-            "Offers a new peer the pool from its end."),
+    # None offers the pool from its end: what a node sends at one event is compared without its order.
     _mutant("last-sender", "dog/havetx.first-sender", _last_sender,
             "Cuts and filters by the last sender instead of the first."),
     _mutant("never-blocked", "dog/havetx.then-blocked", _never_blocked,

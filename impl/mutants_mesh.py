@@ -111,11 +111,6 @@ def _without_upkeep(name: str) -> Edit:
     return edit
 
 
-def _slack(r: Router) -> None:
-    mesh = r.mesh
-    put(mesh, "waits", lambda p, topic: mesh.core.now_ms < mesh.backoff_ends_ms.get((topic, p), 0))
-
-
 def _forget_backoff_early(r: Router) -> None:
     mesh = r.mesh
     put(mesh, "waits", lambda p, topic: mesh.core.now_ms + 1000 < mesh.backoff_ends_ms.get((topic, p), 0))
@@ -188,7 +183,7 @@ _ROWS: tuple[tuple[str, str, Edit, str], ...] = (
     ("fill-past-d", "gs1.0/heartbeat.fill",
      lambda r: put(r.mesh, "wanted", lambda: r.core.parameters.d + 1), "Fills a thin mesh to D + 1."),
     ("cut-never", "gs1.0/heartbeat.cut", _without_upkeep("cut"), "Never cuts a mesh."),
-    ("cut-at-d-high", "gs1.0/heartbeat.no-churn",
+    ("cut-at-d-high", "gs1.0/heartbeat.cut",
      lambda r: put(r.mesh, "is_over", lambda degree: degree >= r.core.parameters.d_high),
      "Cuts a mesh of D_high members."),
     ("cut-too-far", "gs1.0/heartbeat.cut", _cut_too_far, "Cuts a mesh to D - 1."),
@@ -197,7 +192,8 @@ _ROWS: tuple[tuple[str, str, Edit, str], ...] = (
      "Takes the GRAFT of an explicit peer."),
     ("graft-unknown-pruned", "gs1.1/graft.unknown-topic", _answer(_OUTSIDE, Answer.PRUNE),
      "v1.1 that answers a GRAFT for a topic it is not in."),
-    ("leave-no-backoff", "gs1.1/backoff.both-ends", lambda r: put(r.mesh, "back_off_after_leave", nothing),
+    ("leave-no-backoff", "gs1.1/backoff.unsubscribe",
+     lambda r: put(r.mesh, "back_off_after_leave", nothing),
      "Keeps no backoff of its own after Leave."),
     ("leave-long-backoff", "gs1.1/backoff.unsubscribe",
      lambda r: put(r.mesh, "seconds_at_leave", lambda: r.core.parameters.prune_backoff_s),
@@ -209,9 +205,9 @@ _ROWS: tuple[tuple[str, str, Edit, str], ...] = (
      "Does not answer a GRAFT inside the backoff."),
     ("regraft-not-extended", "gs1.1/backoff.regraft", _answer(_BACKING_OFF, Answer.PRUNE),
      "Prunes a GRAFT inside the backoff and does not extend it."),
-    ("no-slack", "gs1.1/backoff.announced-period", _slack,
-     "Grafts between the end of a backoff and the next heartbeat."),
-    ("backoff-a-second-short", "gs1.1/backoff.announced-period", _forget_backoff_early,
+    # None grafts between the end of a backoff and the next heartbeat: the text asks for slack, does not say
+    # how much, and so from the end on every GRAFT is free.
+    ("backoff-a-second-short", "gs1.1/backoff.both-ends", _forget_backoff_early,
      "Grafts a second before the backoff ends."),
     ("backoff-overwritten", "gs1.1/backoff.both-ends",
      lambda r: put(r.mesh, "later", lambda running_ms, new_ms: new_ms),
@@ -225,8 +221,7 @@ _ROWS: tuple[tuple[str, str, Edit, str], ...] = (
      "Keeps no backoff after a PRUNE without the field."),
     ("backoff-not-told", "gs1.1/backoff.announce", lambda r: put(r.mesh, "tells_backoff", lambda p: False),
      "Sends bare PRUNEs only."),
-    ("backoff-told-to-old", "gs1.1/rpc.older-peers", lambda r: put(r.mesh, "tells_backoff", lambda p: True),
-     "Puts one PRUNE, backoff and all, to peers of every version."),
+    # None tells peers of v1.0 the backoff too: no sentence forbids it, and they skip the field.
     ("prune-unknown-aborts", "gs1.0/prune.remove", _stop_at_unknown,
      "Skips what follows a PRUNE of an unknown topic in the same RPC."),
     ("negative-kept", "gs1.1/threshold.negative-pruned", _without_upkeep("drop_negative"),
