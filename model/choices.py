@@ -285,8 +285,8 @@ class Angelic:
         spare = most - len(surely)
         first = (surely | rest for rest in subsets(seen - surely, (spare, spare), None)) if spare >= 0 else ()
         fitting = (s for s in first if such_that is None or such_that(s))
-        every = chain(fitting, subsets(seen, (most, most), such_that))
-        options = list(islice(every, MAX_FORKS))
+        others = (s for s in subsets(seen, (most, most), such_that) if not surely <= s)
+        options = list(islice(chain(fitting, others), MAX_FORKS))
         if not options:
             return frozenset(sorted(seen)[:most])
         digit = self.split // self.alternatives % len(options)
