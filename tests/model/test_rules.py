@@ -1,0 +1,188 @@
+"""The four combinations of rules, and the edits of a protocol."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from quidnunc.model.choices import Scripted
+from quidnunc.model.errors import SpecError
+from quidnunc.model.events import Join, Sent
+from quidnunc.model.machine import PROTOCOLS, machine_of, protocol_named
+from quidnunc.model.permits import Permit, Step
+from quidnunc.model.protocols import GOSSIPSUB_1_1, GOSSIPSUB_1_2
+from quidnunc.model.rpc import Graft, Subscribe
+from quidnunc.model.rules import Protocol, Rule, Targets, first, nobody, phases, rule, total, without
+from tests.model.pubsub_run import T, after, grafted, peers
+
+
+def deciding(name: str, *, when: bool = True) -> Rule:
+    """A rule that appends its name to the state, a list of names, and permits a subscription of that name."""
+
+    def apply(state: tuple[str, ...], what: object, choose: object) -> Step[tuple[str, ...]] | None:
+        permit = Permit(Sent(1, Subscribe(name)), True, name)
+        return Step((*state, name), (permit,)) if when else None
+
+    return Rule(name, f"clause/{name}", apply)
+
+
+def result(combined: Any) -> tuple[Step[Any] | None, list[str]]:
+    witness = Scripted()
+    return combined((), None, witness), witness.because
+
+
+class TestFirst:
+    def test_the_first_that_decides_wins(self) -> None:
+        step, because = result(first(deciding("a", when=False), deciding("b"), deciding("c")))
+        assert step is not None
+        assert (step.router, because) == (("b",), ["clause/b"])
+
+    def test_nobody_decides(self) -> None:
+        assert result(first(deciding("a", when=False))) == (None, [])
+
+
+class TestPhases:
+    def test_each_in_turn_on_the_result_of_the_one_before(self) -> None:
+        step, because = result(phases(deciding("a"), deciding("b", when=False), deciding("c")))
+        assert step is not None
+        assert step.router == ("a", "c")
+        assert [p.clause for p in step.permits] == ["a", "c"]
+        assert because == ["clause/a", "clause/c"]
+
+    def test_nobody_decides(self) -> None:
+        assert result(phases(deciding("a", when=False))) == (None, [])
+
+
+def test_a_total_is_the_sum_of_its_terms() -> None:
+    terms = [Rule(str(k), "c", lambda r, peer, k=k: k * peer) for k in (1, 2, 3)]
+    assert total(*terms)(None, 2) == 12
+    assert total()(None, 2) == 0
+
+
+class TestWithout:
+    def of(self, base: object, *said: dict[int, bool | None]) -> tuple[Targets, list[str]]:
+        witness = Scripted()
+        exclusions = [
+            Rule(f"x{k}", f"clause/x{k}", lambda r, what, member, table=table: table.get(member, False))
+            for k, table in enumerate(said)
+        ]
+        whole = without(Rule("base", "clause/base", lambda r, what: base), *exclusions)
+        return whole(None, None, witness), witness.because
+
+    def test_out_free_or_not_concerned(self) -> None:
+        targets, because = self.of(frozenset({1, 2, 3}), {1: True, 2: None})
+        assert targets == Targets(frozenset({3}), frozenset({2}))
+        assert because == ["clause/base", "clause/x0"]
+
+    def test_out_beats_free_in_either_order(self) -> None:
+        for tables in (({1: None}, {1: True}), ({1: True}, {1: None})):
+            assert self.of(frozenset({1}), *tables)[0] == Targets()
+
+    def test_a_base_may_be_free_itself(self) -> None:
+        targets, _ = self.of(Targets(frozenset({1}), frozenset({1, 2, 3})), {2: True})
+        assert targets == Targets(frozenset({1}), frozenset({3}))
+
+    def test_an_exclusion_that_concerns_nobody_did_not_decide(self) -> None:
+        assert self.of(frozenset({1}), {2: True})[1] == ["clause/base"]
+
+    def test_of_nobody_nothing_is_asked(self) -> None:
+        assert self.of(frozenset(), {1: True}) == (Targets(), [])
+
+
+class TestEdits:
+    def test_a_dropped_rule_decides_no_more(self) -> None:
+        protocol = GOSSIPSUB_1_2.without_rule("unknown_topic")
+        assert "unknown_topic" not in {r.name for _, r in protocol.rules()}
+        # The next rule for a stranger's GRAFT accepts only in our topics: silence all the same.
+        assert not after(peers(1), grafted(1), protocol=protocol).all
+
+    def test_a_dropped_rule_is_dropped_from_every_handler(self) -> None:
+        both = evolve(
+            GOSSIPSUB_1_2,
+            handlers={**GOSSIPSUB_1_2.handlers, "prune": GOSSIPSUB_1_2["graft"]},
+        )
+        names = [r.name for _, r in both.without_rule("while_backing_off").rules()]
+        assert "while_backing_off" not in names
+
+    def test_a_dropped_base_leaves_nobody(self) -> None:
+        protocol = GOSSIPSUB_1_2.without_rule("mesh_speakers")
+        assert protocol["graft_candidates"].rules[0] is nobody
+        assert not after(peers(1, 2), Join(T), protocol=protocol).due(Graft)
+
+    def test_a_dropped_exclusion_excludes_no_more(self) -> None:
+        protocol = GOSSIPSUB_1_2.without_rule("explicit")
+        given = {"explicit_peers": frozenset({1})}
+        assert not after(peers(1), Join(T), **given).due(Graft)
+        assert set(after(peers(1), Join(T), protocol=protocol, **given).due(Graft)) == {1}
+
+    def test_a_replaced_rule_keeps_its_name(self) -> None:
+        @rule("gs1.1/graft.unknown-topic")
+        def otherwise(r: object, g: object, choose: object) -> None:
+            return None
+
+        protocol = GOSSIPSUB_1_2.with_rule("unknown_topic", otherwise)
+        replaced = next(r for _, r in protocol.rules() if r.name == "unknown_topic")
+        assert replaced.apply is otherwise.apply
+
+    def test_a_rule_may_be_asked_before_all_others(self) -> None:
+        refusing = GOSSIPSUB_1_1["graft"].rules[3]
+        assert refusing.name == "while_backing_off"
+        protocol = GOSSIPSUB_1_1.with_first("graft", refusing)
+        assert [r.name for r in protocol["graft"].rules][:2] == ["while_backing_off", "unknown_topic"]
+
+    def test_readings_are_switched_on_and_off(self) -> None:
+        once = GOSSIPSUB_1_2.reading("a", "b")
+        assert once.features == {"a", "b"}
+        assert once.reading("a").features == {"b"}
+
+    def test_the_original_stays_as_it_was(self) -> None:
+        before = [(h, r.name) for h, r in GOSSIPSUB_1_2.rules()]
+        for _, each in GOSSIPSUB_1_2.rules():
+            GOSSIPSUB_1_2.without_rule(each.name)
+        assert [(h, r.name) for h, r in GOSSIPSUB_1_2.rules()] == before
+
+    @pytest.mark.parametrize("edit", ["without_rule", "with_rule"])
+    def test_an_unknown_rule_is_named(self, edit: str) -> None:
+        arguments = ("nothing_of_the_kind", nobody)[: 1 if edit == "without_rule" else 2]
+        with pytest.raises(SpecError, match="gossipsub-1.2 has no rule 'nothing_of_the_kind'"):
+            getattr(GOSSIPSUB_1_2, edit)(*arguments)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=list(PROTOCOLS))
+class TestEveryProtocol:
+    def test_rule_names_are_one_rule_each(self, protocol: Protocol) -> None:
+        named: dict[str, Rule] = {}
+        for _, each in protocol.rules():
+            assert named.setdefault(each.name, each) is each
+
+    def test_each_rule_can_be_dropped(self, protocol: Protocol) -> None:
+        for _, each in protocol.rules():
+            dropped = protocol.without_rule(each.name)
+            assert each.name not in {r.name for _, r in dropped.rules()}
+
+    def test_a_start_is_a_start(self, protocol: Protocol) -> None:
+        machine = machine_of(protocol)
+        state = machine.start(protocol, machine.parameters())
+        assert state == machine.start(protocol, machine.parameters())
+        assert machine.until_tick_ms(state) > 0
+
+
+def test_unknown_protocols_are_named_with_those_there_are() -> None:
+    assert protocol_named("dog").name == "dog"
+    with pytest.raises(SpecError, match="no protocol 'gossipsub'; there are floodsub, gossipsub-1.0"):
+        protocol_named("gossipsub")
+
+
+def test_versions_differ_where_they_say_so() -> None:
+    """What 1.2 adds to 1.1, and the one rule by which its draft and r1 differ."""
+
+    def names(protocol: Protocol) -> set[str]:
+        return {r.name for _, r in protocol.rules()}
+
+    draft, r1 = PROTOCOLS["gossipsub-1.2-draft"], PROTOCOLS["gossipsub-1.2"]
+    assert names(draft) ^ names(r1) == {"who_may_be_skipped", "who_said_idontwant"}
+    assert names(GOSSIPSUB_1_1) <= names(r1)
+    new = {"tell_mesh", "read_idontwants", "remember_unwanted", "beyond_the_cap", "forget_unwanted", "age"}
+    assert names(r1) - names(GOSSIPSUB_1_1) == new | {"who_said_idontwant"}
