@@ -38,10 +38,6 @@ def test_mempool_protocols_are_opened_too(protocol: str) -> None:
             "does not speak 'gossipsub-9': choose one of",
         ),
         (Config(dog=DogParameters()), "takes pubsub `parameters` and no `dog`"),
-        (
-            Config(parameters=Parameters(signature_policy="StrictNoSign")),
-            r"ours \(gossipsub-1.2\) cannot run so: .*content",
-        ),
     ],
 )
 def test_what_can_not_be_opened(config: Config, says: str) -> None:

@@ -142,5 +142,5 @@ def test_the_guide_names_what_there_is() -> None:
 
     assert all(f"`{request}`" in text for request in (*REQUESTS, "init"))
     assert all(f"`{capability}`" in text for capability in CAPABILITIES)
-    assert len(EXTRAS) == 12
+    assert len(EXTRAS) == 11
     assert routers.EXTERNAL == ("exec:COMMAND", "python:MODULE:FACTORY")

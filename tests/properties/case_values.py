@@ -109,7 +109,7 @@ PARAMETERS = st.one_of(
         heartbeat_delay_ms=st.integers(0, 1000),
         flood_publish=st.booleans(),
         explicit_peers=st.frozensets(st.integers(1, 40), max_size=4),
-        message_id=st.sampled_from(("origin", "content")),
+        message_id=st.sampled_from(("content", "hex")),
         signature_policy=st.sampled_from(("StrictSign", "StrictNoSign")),
         validation=st.sampled_from(("accept", "manual")),
         graylist_threshold=st.integers(-1000, -21),
