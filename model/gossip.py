@@ -44,7 +44,7 @@ def ihave_beyond_caps(r: Router, g: From[IHave], choose: Choose) -> Step[Router]
         return Step(counted)
     # Which of too many ids are asked for is not said either.
     if now.ihaves > p.max_ihave_messages or heard.ihave_ids + len(_fresh(r, g)) > p.max_ihave_length:
-        return request(counted, g, must=False)
+        return _request(counted, g, must=False)
     return None
 
 
@@ -53,10 +53,10 @@ def request_unseen(r: Router, g: From[IHave], choose: Choose) -> Step[Router]:
     """Ids that we have not seen are requested from the one who advertised them."""
     heard = r.heard.get(g.peer, Heard())
     r = evolve(r, heard={**r.heard, g.peer: evolve(heard, ihaves=heard.ihaves + 1)})
-    return request(r, g, must=g.part.topic in r.topics)
+    return _request(r, g, must=g.part.topic in r.topics)
 
 
-def request(r: Router, g: From[IHave], *, must: bool) -> Step[Router]:
+def _request(r: Router, g: From[IHave], *, must: bool) -> Step[Router]:
     """Request what is unseen, within the cap on ids.
 
     In a topic that we are not in, the request is free: no text says that gossip is only read in ours."""

@@ -115,9 +115,8 @@ def forward(r: Router, m: From[Message], choose: Choose) -> Step[Router]:
     if m.part.topic not in r.topics:
         # The verdict came after we had left; whether, and to whom, the message still goes out is not said.
         anyone = (targets.all | r.members(m.part.topic)) - {m.peer, m.part.author}
-        entry = r.fanout.get(m.part.topic)
-        if entry is not None:
-            # Nor whether that counts as publishing to the fanout that has come since.
+        if "fanout_candidates" in r.protocol.handlers:
+            # Nor whether that counts as publishing, and makes a fanout.
             unsure = Fanout(PartialSet(), r.now_ms, tentative=True)
             r = evolve(r, fanout={**r.fanout, m.part.topic: unsure})
         return Step(r, may_send(anyone, m.part, clause))

@@ -53,6 +53,14 @@ def free_in_last_second(r: Router, topic: str, peer: Peer) -> bool | None:
     return None if ends and r.now_ms < swept else False
 
 
+@rule("gs1.0/fanout.expire")
+def expire_in_whole_seconds(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """The age of a fanout is cut to whole seconds, so that it lives up to one longer."""
+    ttl_s = r.parameters.fanout_ttl_ms // 1000
+    kept = {t: f for t, f in r.fanout.items() if r.now_ms // 1000 - f.published_ms // 1000 <= ttl_s}
+    return Step(evolve(r, fanout=kept)) if len(kept) < len(r.fanout) else None
+
+
 @rule("gs1.1/backoff.regraft")
 def refused_without_extension(r: Router, g: From[Graft], choose: Choose) -> Step[Router] | None:
     """A GRAFT inside the backoff is pruned, and the backoff stays as it was."""

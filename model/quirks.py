@@ -51,6 +51,12 @@ REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
         ),
     ),
     (
+        "fanout-ttl-in-whole-seconds",
+        "gs1.0/fanout.expire",
+        "The age of a fanout is cut to whole seconds, so that it lives up to a second longer.",
+        lambda p: p.with_rule("expire", seen.expire_in_whole_seconds),
+    ),
+    (
         "refusal-does-not-extend",
         "gs1.1/backoff.regraft",
         "A GRAFT inside the backoff is refused, and the backoff is not extended.",

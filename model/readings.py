@@ -7,15 +7,16 @@ Each is a switch of a protocol (`Protocol.reading`), off in the kit's own readin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import cast
 
 from attrs import evolve, frozen
 
-from quidnunc.model import gossip, mesh, messages
-from quidnunc.model.choices import Choose
+from quidnunc.model import mesh, messages
+from quidnunc.model.choices import Choose, PartialSet
 from quidnunc.model.errors import SpecError
 from quidnunc.model.permits import Step
 from quidnunc.model.router import From, Heard, Router
-from quidnunc.model.rpc import IHave, Message, Prune, Subscribe, Unsubscribe
+from quidnunc.model.rpc import IDontWant, IHave, Message, Prune, Subscribe, Unsubscribe
 from quidnunc.model.rules import Phases, Protocol, Rule, Targets, rule
 
 SubProtocol = Callable[[Protocol], Protocol]
@@ -38,8 +39,15 @@ def kept_in_fanout(r: Router, s: From[Unsubscribe], choose: Choose) -> Step[Rout
 
 @rule("gs1.0/fanout.members")
 def drop_unsubscribed(r: Router, _: None, choose: Choose) -> Step[Router] | None:
-    """At the heartbeat, who is not in the topic any more leaves the fanout."""
-    fanout = {t: evolve(f, peers=f.peers.less(f.peers.all - r.members(t))) for t, f in r.fanout.items()}
+    """At the heartbeat, who is not in the topic any more leaves the fanout; a topic in which nobody is left
+    may be passed over."""
+    fanout = {}
+    for topic, entry in r.fanout.items():
+        gone = entry.peers.all - r.members(topic)
+        left = entry.peers.less(gone)
+        if gone and not left.all:
+            left = PartialSet(frozenset(), entry.peers.all, 0, entry.peers.most)
+        fanout[topic] = evolve(entry, peers=left)
     return Step(evolve(r, fanout=fanout)) if fanout != r.fanout else None
 
 
@@ -58,8 +66,18 @@ def ihave_capped_otherwise(r: Router, g: From[IHave], choose: Choose) -> Step[Ro
     heard = r.heard.get(g.peer, Heard())
     if 2 * (heard.ihaves + 1) <= r.parameters.max_ihave_messages:
         return None
-    counted = evolve(heard, ihaves=heard.ihaves + 1)
-    return gossip.request(evolve(r, heard={**r.heard, g.peer: counted}), g, must=False)
+    plain = next(each for each in r.protocol["ihave"].rules if each.name == "request_unseen")
+    step = cast("Step[Router]", plain.step(r, g, choose))
+    return Step(step.router, tuple(evolve(p, must=False) for p in step.permits))
+
+
+@rule("gs1.2/idontwant.cap")
+def idontwant_evicts(r: Router, d: From[IDontWant], choose: Choose) -> Step[Router] | None:
+    """Beyond the cap new entries take the place of old ones, and nobody says of which."""
+    if r.heard.get(d.peer, Heard()).idontwants + len(d.part.ids) <= r.parameters.max_idontwant_messages:
+        return None
+    entries = {**r.unwanted.get(d.peer, {}), **dict.fromkeys(d.part.ids, 0)}
+    return Step(evolve(r, unwanted={**r.unwanted, d.peer: dict.fromkeys(entries, -1)}))
 
 
 def _late_fanout(protocol: Protocol) -> Protocol:
@@ -138,6 +156,12 @@ READINGS: Mapping[str, Reading] = {
             "gs1.1/ihave.caps",
             "IHAVEs are capped by topic or by the second, not by peer and heartbeat.",
             lambda protocol: protocol.with_rule("ihave_beyond_caps", ihave_capped_otherwise),
+        ),
+        Reading(
+            "idontwant-evicts-oldest",
+            "gs1.2/idontwant.cap",
+            "Beyond the cap on IDONTWANT new entries take the place of old ones.",
+            lambda protocol: protocol.with_rule("beyond_the_cap", idontwant_evicts),
         ),
         Reading(
             "graylisted-subscriptions-count",
