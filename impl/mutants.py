@@ -43,16 +43,8 @@ def _mark_before_signature(r: Router) -> None:
     r.relay.checks.insert(r.relay.checks.index(r.relay.is_sound), mark)
 
 
-def _refresh_seen(r: Router) -> None:
-    is_new = r.relay.is_new
-
-    def refresh(arrival: Arrival) -> bool:
-        if is_new(arrival):
-            return True
-        r.relay.note_receipt(arrival)
-        return False
-
-    r.relay.checks[r.relay.checks.index(is_new)] = refresh
+def _forget_seen(r: Router) -> None:
+    r.gossip.seen.ttl_ms //= 2
 
 
 def _without_check(name: str) -> Edit:
@@ -226,8 +218,9 @@ _ROWS: tuple[tuple[str, str, Edit, str] | tuple[str, str, Edit, str, str], ...] 
      "Takes floodsub peers for gossipsub ones."),
     ("own-relayed", "gs1.0/relay.own-not-forwarded", _without_check("is_not_own"),
      "Relays messages that name itself as author."),
-    ("seen-refreshed", "gs1.0/seen.ttl", _refresh_seen, "Counts the TTL of seen from the last copy."),
-    ("seen-after-verdict", "gs1.1/validation.late-verdict", _mark_after_validation,
+    # None counts the TTL of seen from the last copy: whether a copy renews the entry is not said.
+    ("seen-half-as-long", "gs1.0/seen.ttl", _forget_seen, "Forgets what it saw after half of seen_ttl."),
+    ("seen-after-verdict", "gs1.0/relay.seen", _mark_after_validation,
      "Marks a message seen only when it is accepted."),
     ("relay-before-verdict", "gs1.0/validation.before-relay", _relay_before_verdict,
      "Relays before the verdict."),

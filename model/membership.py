@@ -57,7 +57,7 @@ def quit_mesh(r: Router, s: From[Unsubscribe], choose: Choose) -> Step[Router] |
     return Step(r.with_mesh(topic, r.mesh_of(topic) - {s.peer}))
 
 
-@rule("gs1.0/mesh.members")
+@rule("gs1.0/fanout.members")
 def quit_fanout(r: Router, s: From[Unsubscribe], choose: Choose) -> Step[Router] | None:
     entry = r.fanout.get(s.part.topic)
     if entry is None or s.peer not in entry.peers.all:

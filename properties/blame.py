@@ -27,6 +27,7 @@ from quidnunc.model.events import (
 from quidnunc.model.node import Node
 from quidnunc.model.router import Router
 from quidnunc.model.rpc import (
+    ROUTER,
     Graft,
     HaveTx,
     IDontWant,
@@ -100,8 +101,7 @@ def _of_router(output: Output, event: Event, r: Router) -> str:
         case Sent(peer, Message() as message):
             return _of_message(message, peer, event, r) or "gs1.0/relay.seen"
         case Sent(_, IDontWant(ids)):
-            flawed = any(_is_flawed(i, event) for i in ids)
-            return "pubsub/signing.reject" if flawed else "gs1.2/idontwant.immediate"
+            return next(filter(None, (_refusal(i, event, r) for i in ids)), "gs1.2/idontwant.immediate")
         case Sent(peer, Graft(topic)):
             return _of_graft(topic, peer, event, r)
         case Sent(peer, Prune(topic)):
@@ -113,28 +113,33 @@ def _of_router(output: Output, event: Event, r: Router) -> str:
     return _of_kind(output)
 
 
-def _is_flawed(message_id: str, event: Event) -> bool:
-    """Whether the message came, and only with a flaw."""
+def _refusal(message_id: str, event: Event, r: Router) -> str:
+    """The clause by which a message that came with `event` is dropped; empty where none does."""
     copies = [p for p in _parts(event) if isinstance(p, Message) and p.id == message_id]
-    return bool(copies) and all(p.flaw for p in copies)
+    if not copies:
+        return ""
+    if all(p.flaw for p in copies):
+        return "pubsub/signing.reject"
+    if copies[0].topic not in r.topics:
+        return "floodsub/relay.joined-topics"
+    if copies[0].author == ROUTER:
+        return "gs1.0/relay.own-not-forwarded"
+    return "gs1.0/relay.seen" if message_id in r.seen else ""
 
 
 def _of_message(message: Message, peer: Peer | None, event: Event, r: Router) -> str:
     """Of a message that is delivered, or sent to `peer`; empty where the occasion says nothing."""
     if isinstance(event, Publish):
         low = peer is not None and r.gate_score(peer) < r.parameters.publish_threshold
-        return "gs1.1/threshold.publish" if low else "gs1.0/publish.mesh"
+        return "gs1.1/threshold.publish" if low else _publish(message.topic, r)
     if isinstance(event, Verdict):
         return "" if event.judgement == "accept" else "gs1.1/validation.reject-ignore"
-    if _is_flawed(message.id, event):
-        return "pubsub/signing.reject"
     if not any(isinstance(p, Message) and p.id == message.id for p in _parts(event)):
         asked = any(isinstance(p, IWant) and message.id in p.ids for p in _parts(event, peer))
         return "gs1.1/iwant.retransmission" if asked and peer is not None else ""
-    if message.topic not in r.topics:
-        return "floodsub/relay.joined-topics"
-    if message.id in r.seen:
-        return ""
+    refusal = _refusal(message.id, event, r)
+    if refusal:
+        return refusal if refusal != "gs1.0/relay.seen" else ""
     if r.parameters.validation == "manual":
         return "gs1.1/validation.late-verdict"
     if peer is None:
@@ -142,6 +147,12 @@ def _of_message(message: Message, peer: Peer | None, event: Event, r: Router) ->
     if isinstance(event, Receive) and peer in event.peers:
         return "floodsub/relay.not-back"
     return "floodsub/relay.not-to-author" if peer == message.author else _relay(r)
+
+
+def _publish(topic: str, r: Router) -> str:
+    if r.parameters.flood_publish and "score" in r.protocol.handlers:
+        return "gs1.1/publish.flood"
+    return "gs1.0/publish.mesh" if topic in r.topics else "gs1.0/publish.fanout"
 
 
 def _relay(r: Router) -> str:
@@ -208,10 +219,11 @@ def _of_node(output: Output, event: Event, n: Node) -> str:
                 return "dog/havetx.while-blocked"
             return "dog/havetx.reply" if _parts(event, peer) else "dog/havetx.to-sender"
         case Sent(peer, ResetRoute()):
-            if isinstance(event, Disconnect):
-                return "dog/peer.reset-not-to-lost" if peer in event.peers else "dog/peer.adjust-at-loss"
-            idle = not n.first_time and not n.duplicates
-            return "dog/controller.idle" if idle else "dog/controller.reset"
+            if isinstance(event, Disconnect) and peer in event.peers:
+                return "dog/peer.reset-not-to-lost"
+            if not n.first_time and not n.duplicates:
+                return "dog/controller.idle"
+            return "dog/peer.adjust-at-loss" if isinstance(event, Disconnect) else "dog/controller.reset"
         case Closed():
             return "flood/rpc.malformed"
     return _of_kind(output)
