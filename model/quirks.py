@@ -233,6 +233,8 @@ time, is disputed; and that a fanout is filled by the heartbeat does not forbid 
 NO_CAUSE = frozenset(
     {
         "take",
+        "enter_topic",
+        "quit_topic",
         "read_subscriptions",
         "read_messages",
         "read_ihaves",
