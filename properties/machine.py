@@ -32,7 +32,8 @@ ACTS_PER_RUN = 40
 WITNESSES = 24
 PROBES = 8
 """Runs by which two explanations of one departure are told apart."""
-MAX_PEERS_OF_A_FINDING = 60
+PEERS_OF_A_PROBE = 60
+MESSAGES_OF_A_PROBE = 1000
 """Peers and messages of a probe are numbered from here on, clear of those of the finding."""
 SEED_STEP = 1_000_003
 RUN_SHIFT = 20
@@ -200,12 +201,14 @@ class Hunt:
         pubsub = self.spec.family == "pubsub"
         draw: Any = draw_neighbours if pubsub else draw_mempool_neighbours
         counted = "last_message" if pubsub else "last_tx"
+        last_peer = max((p for e in events for p in getattr(e, "peers", ())), default=0)
+        last_peer = max(last_peer, PEERS_OF_A_PROBE)
         for number in range(PROBES):
             digits = Digits(number)
             neighbours: Any = draw(digits, self.protocol_name, self.hello.capabilities)
             neighbours.parameters = parameters
-            neighbours.last_peer = MAX_PEERS_OF_A_FINDING
-            setattr(neighbours, counted, MAX_PEERS_OF_A_FINDING)
+            neighbours.last_peer = last_peer
+            setattr(neighbours, counted, MESSAGES_OF_A_PROBE)
             run = Play(self.opener(self.config(parameters, number)), Oracle(protocol, parameters))
             try:
                 _play_on(run, events, neighbours, digits)
