@@ -123,7 +123,7 @@ $(NIGHTLY)/%.txt:
 	@mv $@.part $@
 
 mutants: $(KIT)
-	@$(PYTHON) bench/mutants.py
+	@$(PYTHON) -m quidnunc.properties.mutation --seeds 20 --table docs/mutants.md --resume .quidnunc/mutants.jsonl
 
 suite: $(KIT)
 	@$(PYTHON) -m quidnunc.properties.suite_search properties/suite
