@@ -30,8 +30,6 @@ from quidnunc.properties.play import Moment, Opener, Play, act_of, messages_in, 
 
 ACTS_PER_RUN = 40
 WITNESSES = 24
-PROBES = 8
-"""Runs by which two explanations of one departure are told apart."""
 PEERS_OF_A_PROBE = 60
 MESSAGES_OF_A_PROBE = 1000
 """Peers and messages of a probe are numbered from here on, clear of those of the finding."""
@@ -115,7 +113,7 @@ class Hunt:
             self.unrepeated += 1
             return
         agreeing = [q for q in finding.quirks if self._agrees(q)]
-        finding = evolve(finding, quirks=tuple(self._best_first(agreeing, finding.events, parameters)))
+        finding = evolve(finding, quirks=tuple(agreeing))
         if not finding.quirks and self._revise(finding, parameters):
             return
         if not finding.quirks:
@@ -187,49 +185,6 @@ class Hunt:
         return all(
             rejudge(moments, edited, p)[0] >= rejudge(moments, now, p)[0] for moments, p in self.witnesses
         )
-
-    def _best_first(self, quirks: Sequence[Quirk], events: Sequence[Event], parameters: Any) -> list[Quirk]:
-        """Several edits account for it: the one under which more of what follows is in order comes first."""
-        if len(quirks) < 2:
-            return list(quirks)
-        reach = {quirk.name: self._reach(quirk.edit(self.protocol), events, parameters) for quirk in quirks}
-        return sorted(quirks, key=lambda quirk: -reach[quirk.name])
-
-    def _reach(self, protocol: Protocol, events: Sequence[Event], parameters: Any) -> int:
-        """Steps in order over some runs that begin with `events` and go on at random."""
-        steps = 0
-        pubsub = self.spec.family == "pubsub"
-        draw: Any = draw_neighbours if pubsub else draw_mempool_neighbours
-        counted = "last_message" if pubsub else "last_tx"
-        last_peer = max((p for e in events for p in getattr(e, "peers", ())), default=0)
-        last_peer = max(last_peer, PEERS_OF_A_PROBE)
-        for number in range(PROBES):
-            digits = Digits(number)
-            neighbours: Any = draw(digits, self.protocol_name, self.hello.capabilities)
-            neighbours.parameters = parameters
-            neighbours.last_peer = last_peer
-            setattr(neighbours, counted, MESSAGES_OF_A_PROBE)
-            run = Play(self.opener(self.config(parameters, number)), Oracle(protocol, parameters))
-            try:
-                _play_on(run, events, neighbours, digits)
-            finally:
-                run.subject.close()
-            steps += run.steps
-        return steps
-
-
-def _play_on(run: Play, events: Sequence[Event], neighbours: Any, digits: Digits) -> None:
-    """`events`, then acts of the neighbours, to the first departure."""
-    run.subject.declare(messages_in(events))
-    for event in events:
-        if run.do(event) or run.blurred:
-            return
-    for _ in range(ACTS_PER_RUN):
-        acts = neighbours.act(run.oracle.state, digits)
-        run.subject.declare(messages_in(acts))
-        for event in acts:
-            if run.do(event) or run.blurred:
-                return
 
 
 def machine_for(hunt: Hunt, seed: int = 0) -> type[RuleBasedStateMachine]:
