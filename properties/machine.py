@@ -30,9 +30,6 @@ from quidnunc.properties.play import Moment, Opener, Play, act_of, messages_in, 
 
 ACTS_PER_RUN = 40
 WITNESSES = 24
-PEERS_OF_A_PROBE = 60
-MESSAGES_OF_A_PROBE = 1000
-"""Peers and messages of a probe are numbered from here on, clear of those of the finding."""
 SEED_STEP = 1_000_003
 RUN_SHIFT = 20
 """Bits of a run's number that are left to its events."""
@@ -195,20 +192,22 @@ def machine_for(hunt: Hunt, seed: int = 0) -> type[RuleBasedStateMachine]:
             super().__init__()
             self.run: Play | None = None
             self.over = False
+            self.drawn = 0
             self.events: list[Event] = []
 
-        def digits(self, number: int) -> Digits:
-            # Hypothesis begins with the same numbers, and repeats them and whole examples to find what fails
-            # in the same way: of 400 runs 66 began differently. Nothing is shrunk by it here, so that no
-            # number has to mean the same twice.
-            return Digits(number + ((seed * SEED_STEP + hunt.runs) << RUN_SHIFT) + len(self.events))
+        def digits(self) -> Digits:
+            # Nothing is taken of the numbers that Hypothesis draws: it begins with the same ones and repeats
+            # whole examples (of 400 runs 66 began differently), and it draws constants of the source files
+            # that it finds, which are others where the kit is installed in another way.
+            self.drawn += 1
+            return Digits(((seed * SEED_STEP + hunt.runs) << RUN_SHIFT) + self.drawn)
 
         @initialize(number=st.integers(0, 2**63 - 1))
         def start(self, number: int) -> None:
             if hunt.out_of_time() or hunt.stop_when(hunt):
                 # Hypothesis can not be stopped early but by failing; an empty run costs next to nothing.
                 return
-            digits = self.digits(number)
+            digits = self.digits()
             self.seed = digits.below(2**31)
             draw = draw_neighbours if hunt.spec.family == "pubsub" else draw_mempool_neighbours
             drawn: Any = draw(digits, hunt.protocol_name, hunt.hello.capabilities, steered=hunt.steered)
@@ -222,7 +221,7 @@ def machine_for(hunt: Hunt, seed: int = 0) -> type[RuleBasedStateMachine]:
         def act(self, number: int) -> None:
             if self.over or self.run is None:
                 return
-            events = self.neighbours.act(self.run.oracle.state, self.digits(number))
+            events = self.neighbours.act(self.run.oracle.state, self.digits())
             self.run.subject.declare(messages_in(events))
             for event in events:
                 self.events.append(event)
