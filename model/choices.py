@@ -56,9 +56,10 @@ class PartialSet:
         surely = len(self.must & lost)
         perhaps = len(self.may & lost)
         most = min(self.most - surely, len(must) + len(may))
-        return PartialSet(must, may, max(len(must), self.least - surely - perhaps), most)._settled()
+        return PartialSet(must, may, max(len(must), self.least - surely - perhaps), most).settled()
 
-    def _settled(self) -> PartialSet:
+    def settled(self) -> PartialSet:
+        """The same, with its members known where the count leaves nothing open."""
         if self.most == len(self.must):
             return PartialSet.of(self.must)
         if self.least == len(self.must) + len(self.may):
@@ -294,7 +295,7 @@ class Angelic:
         return options[digit]
 
     def hidden(self, name: str, among: PartialSet) -> PartialSet:
-        return among._settled()
+        return among.settled()
 
     def whether(self, name: str, shows: Callable[[Output], bool], default: bool = False) -> bool:
         return any(shows(o) for o in self.observed)

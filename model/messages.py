@@ -241,17 +241,20 @@ def publish_to_fanout(r: Router, m: Message, choose: Choose) -> Step[Router]:
     beside = _floodsub_and_explicit(r, m)
     must = chosen | beside.must
     sent = must_send(must, m, clause) + may_send(beside.may - must, m, clause)
-    entry = _shown_fanout(r, chosen, kept.least)
+    entry = _shown_fanout(r, kept, chosen)
     return Step(evolve(r, fanout={**r.fanout, m.topic: entry}), sent)
 
 
-def _shown_fanout(r: Router, chosen: frozenset[Peer], least: int) -> Fanout:
-    """What the message tells of the fanout. An explicit peer gets it in any case: it may be among the D."""
-    surely = chosen - connected_explicit(r)
-    known = PartialSet(surely, chosen - surely, max(len(surely), min(least, len(chosen))), len(chosen))
-    if known.least == len(chosen):
-        known = PartialSet.of(chosen)
-    return Fanout(known, r.now_ms) if surely else Fanout(PartialSet(), r.now_ms, tentative=True)
+def _shown_fanout(r: Router, kept: PartialSet, chosen: frozenset[Peer]) -> Fanout:
+    """What the message tells of the fanout. Explicit peers get it in any case: which are in it, if any, of
+    those that could be, has not shown."""
+    free = connected_explicit(r) & kept.all
+    surely = chosen - free
+    if not surely:
+        return Fanout(PartialSet(), r.now_ms, tentative=True)
+    whole = len(surely | free)
+    least = max(len(surely), min(kept.least, whole))
+    return Fanout(PartialSet(surely, free, least, min(kept.most, whole)).settled(), r.now_ms)
 
 
 @rule("gs1.1/explicit.configured")

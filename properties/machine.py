@@ -184,8 +184,9 @@ class Hunt:
         )
 
 
-def machine_for(hunt: Hunt, seed: int = 0) -> type[RuleBasedStateMachine]:
-    """A state machine class whose runs go into `hunt`."""
+def machine_for(hunt: Hunt, seed: int, runs: int) -> type[RuleBasedStateMachine]:
+    """A state machine class, `runs` runs of which go into `hunt`."""
+    enough = hunt.runs + runs
 
     class Beside(RuleBasedStateMachine):
         def __init__(self) -> None:
@@ -204,8 +205,9 @@ def machine_for(hunt: Hunt, seed: int = 0) -> type[RuleBasedStateMachine]:
 
         @initialize(number=st.integers(0, 2**63 - 1))
         def start(self, number: int) -> None:
-            if hunt.out_of_time() or hunt.stop_when(hunt):
-                # Hypothesis can not be stopped early but by failing; an empty run costs next to nothing.
+            if hunt.runs >= enough or hunt.out_of_time() or hunt.stop_when(hunt):
+                # Hypothesis can not be stopped but by failing, and makes a few more runs than it is asked
+                # for; an empty one costs next to nothing.
                 return
             digits = self.digits()
             self.seed = digits.below(2**31)
@@ -258,7 +260,7 @@ def fixed_by(hello: Hello, parameters: Any) -> Any:
 
 def search(hunt: Hunt, *, runs: int, seed: int, acts: int = ACTS_PER_RUN) -> Hunt:
     """`runs` runs of the machine into `hunt`, the same ones for the same seed."""
-    machine = hypothesis.seed(seed)(machine_for(hunt, seed))
+    machine = hypothesis.seed(seed)(machine_for(hunt, seed, runs))
     run_state_machine_as_test(
         machine,
         settings=hypothesis.settings(
