@@ -115,7 +115,9 @@ def _of_router(output: Output, event: Event, r: Router) -> str:
 
 def _refusal(message_id: str, event: Event, r: Router) -> str:
     """The clause by which a message that came with `event` is dropped; empty where none does."""
-    copies = [p for p in _parts(event) if isinstance(p, Message) and p.id == message_id]
+    messages = [p for p in _parts(event) if isinstance(p, Message)]
+    # Without author or seqno a copy has another id than the message that it is a copy of.
+    copies = [m for m in messages if m.id == message_id] or [m for m in messages if m.flaw]
     if not copies:
         return ""
     if all(p.flaw for p in copies):
@@ -134,10 +136,10 @@ def _of_message(message: Message, peer: Peer | None, event: Event, r: Router) ->
         return "gs1.1/threshold.publish" if low else _publish(message.topic, r)
     if isinstance(event, Verdict):
         return "" if event.judgement == "accept" else "gs1.1/validation.reject-ignore"
-    if not any(isinstance(p, Message) and p.id == message.id for p in _parts(event)):
+    refusal = _refusal(message.id, event, r)
+    if not refusal and not any(isinstance(p, Message) and p.id == message.id for p in _parts(event)):
         asked = any(isinstance(p, IWant) and message.id in p.ids for p in _parts(event, peer))
         return "gs1.1/iwant.retransmission" if asked and peer is not None else ""
-    refusal = _refusal(message.id, event, r)
     if refusal:
         return refusal if refusal != "gs1.0/relay.seen" else ""
     if r.parameters.validation == "manual":
