@@ -30,6 +30,8 @@ from quidnunc.properties.play import Moment, Opener, Play, act_of, messages_in, 
 
 ACTS_PER_RUN = 40
 WITNESSES = 24
+LOOKS = 24
+"""Runs before a search, for its explanations to be held against."""
 SEED_STEP = 1_000_003
 RUN_SHIFT = 20
 """Bits of a run's number that are left to its events."""
@@ -66,6 +68,8 @@ class Hunt:
     unrepeated: int = 0
     witnesses: deque[tuple[Sequence[Moment], Any]] = field(factory=lambda: deque(maxlen=WITNESSES))
     """The last runs in which model and router agreed: an explanation must agree with them too."""
+    first_witnesses: list[tuple[Sequence[Moment], Any]] = field(factory=list)
+    """Runs from before the search, so that its first finding is held against something as well."""
     counting: bool = False
     """Departures are counted and not minimised: how soon one comes is all that is asked."""
     departed: int = 0
@@ -180,7 +184,8 @@ class Hunt:
         """Whether the edit accounts for no less than we do now of what the router did in other runs."""
         now, edited = self.protocol, quirk.edit(self.protocol)
         return all(
-            rejudge(moments, edited, p)[0] >= rejudge(moments, now, p)[0] for moments, p in self.witnesses
+            rejudge(moments, edited, p)[0] >= rejudge(moments, now, p)[0]
+            for moments, p in (*self.first_witnesses, *self.witnesses)
         )
 
 
@@ -258,8 +263,37 @@ def fixed_by(hello: Hello, parameters: Any) -> Any:
     return evolve(parameters, **dict(hello.fixed)) if hello.fixed else parameters
 
 
+def look_around(hunt: Hunt) -> None:
+    """Play some runs, each to its first departure, of which nothing is filed: they are witnesses."""
+    draw: Any = draw_neighbours if hunt.spec.family == "pubsub" else draw_mempool_neighbours
+    for number in range(LOOKS):
+        digits = Digits(number)
+        neighbours: Any = draw(digits, hunt.protocol_name, hunt.hello.capabilities)
+        parameters = neighbours.parameters = fixed_by(hunt.hello, neighbours.parameters)
+        run = Play(hunt.opener(hunt.config(parameters, number)), Oracle(hunt.protocol, parameters))
+        try:
+            departed = _play_acts(run, neighbours, digits)
+        finally:
+            run.subject.close()
+        clean = run.moments[:-1] if departed else run.moments
+        if clean:
+            hunt.first_witnesses.append((clean, parameters))
+
+
+def _play_acts(run: Play, neighbours: Any, digits: Digits) -> bool:
+    """Acts of the neighbours to the first departure; whether there was one, or the run blurred."""
+    for _ in range(ACTS_PER_RUN):
+        events = neighbours.act(run.oracle.state, digits)
+        run.subject.declare(messages_in(events))
+        for event in events:
+            if run.do(event) or run.blurred:
+                return True
+    return False
+
+
 def search(hunt: Hunt, *, runs: int, seed: int, acts: int = ACTS_PER_RUN) -> Hunt:
     """`runs` runs of the machine into `hunt`, the same ones for the same seed."""
+    look_around(hunt)
     machine = hypothesis.seed(seed)(machine_for(hunt, seed, runs))
     run_state_machine_as_test(
         machine,
