@@ -156,7 +156,8 @@ def gossip_adaptively(r: Router, _: None, choose: Choose) -> Step[Router] | None
     """
 
     def count(eligible: Targets, topic: str) -> tuple[int, int]:
-        few, outside = len(eligible.must), len(r.members(topic) - r.mesh_of(topic))
+        few = len(eligible.must)
+        outside = max(few, len(r.members(topic) - r.mesh_of(topic)))
         factor, lazy = r.parameters.gossip_factor, r.parameters.d_lazy
         most = max(lazy, math.ceil(factor * outside))
         return (min(few, max(lazy, math.floor(factor * few))), min(len(eligible.all), most))
