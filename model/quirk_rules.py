@@ -175,8 +175,9 @@ def accept_each_copy(r: Router, v: tuple[Waiting, str], choose: Choose) -> Step[
 
 @around("gs1.0/relay.seen")
 def request_while_validating(old: Rule, r: Router, g: From[IHave], choose: Choose) -> Step[Router]:
-    """What is being validated is requested again."""
-    again = [i for i in dict.fromkeys(g.part.ids) if i in r.waiting]
+    """What is being validated is requested again, and what was not accepted."""
+    unmarked = (i for i in dict.fromkeys(g.part.ids) if i in r.seen and i not in r.cached)
+    again = [i for i in unmarked if r.parameters.validation == "manual"]
     step = cast("Step[Router]", old.step(r, g, choose))
     return step.plus(*(Permit(Sent(g.peer, IWant((i,))), False, "gs1.0/relay.seen") for i in again))
 
