@@ -14,12 +14,13 @@ import time
 from typing import Any
 
 import hypothesis
+from attrs import evolve
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from quidnunc.impl.seam import AdapterError
+from quidnunc.properties import neighbours
 from quidnunc.properties.machine import ACTS_PER_RUN, Hunt, search
-from quidnunc.properties.neighbours import Neighbours, draw_parameters
 from quidnunc.properties.worker import hello_of, opener_of
 
 
@@ -52,13 +53,9 @@ def empty_machine(runs: int) -> tuple[int, float]:
 
 def whole_machine(protocol: str, against: str, runs: int, **fixed: Any) -> dict[str, float]:
     """The full machine against a router, with some parameters held: steps and runs per second."""
-    import quidnunc.properties.neighbours as neighbours
-
     kept = neighbours.draw_parameters
 
     def drawn(*arguments: Any) -> Any:
-        from attrs import evolve
-
         return evolve(kept(*arguments), **fixed)
 
     hunt = Hunt(protocol, opener_of(against), hello_of(against, protocol))
@@ -100,14 +97,12 @@ def main() -> int:
     except (AdapterError, ValueError) as error:
         print(error, file=sys.stderr)
     empty = acts / seconds
-    for name, figures in result.items():
+    for figures in result.values():
         if isinstance(figures, dict) and "steps_per_s" in figures:
             figures["ratio_to_empty"] = round(figures["steps_per_s"] / empty, 2)
     print(json.dumps(result, indent=1))
     return 0
 
-
-__all__ = ["Neighbours", "draw_parameters"]
 
 if __name__ == "__main__":
     raise SystemExit(main())
