@@ -1,0 +1,219 @@
+"""`make mutants`: every planted departure from several seeds, a journal to go on from, and a table.
+
+python -m quidnunc.properties.mutation --seeds 20 --table docs/mutants.md
+python -m quidnunc.properties.mutation --write counterexamples/mutants
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from pathlib import Path
+
+from attrs import asdict
+
+import quidnunc.impl
+import quidnunc.model
+import quidnunc.properties
+from quidnunc.impl.routers import mutants_by_name
+from quidnunc.model.errors import CaseError
+from quidnunc.properties.cases import Case, load, render, replay
+from quidnunc.properties.mutation import (
+    RUNS,
+    killing_case,
+    mutant_named,
+    opener_of,
+    problem_with,
+    runs_to_notice,
+    search_mutant,
+)
+from quidnunc.properties.mutation_table import Key, Outcome, table
+
+JOURNAL = Path(".quidnunc/mutants.jsonl")
+PROGRESS_S = 5.0
+
+
+def digest() -> str:
+    """Of the sources that take part in a search."""
+    found = hashlib.sha256()
+    for package in (quidnunc.model, quidnunc.impl, quidnunc.properties):
+        for path in sorted(Path(package.__path__[0]).glob("*.py")):
+            if not path.stem.startswith("py_libp2p"):
+                found.update(path.read_bytes())
+    return found.hexdigest()[:12]
+
+
+def look(name: str, seed: int, steered: bool, limit: int, code: str) -> Outcome:
+    """Search one mutant once. Without steering only how soon it departs is asked."""
+    started = time.monotonic()
+    if not steered:
+        runs = runs_to_notice(name, seed=seed, runs=limit, steered=False)
+        took_s = round(time.monotonic() - started, 2)
+        return Outcome(
+            mutant=name, seed=seed, steered=False, limit=limit, code=code, runs=runs, seconds=took_s
+        )
+    killed = search_mutant(name, seed=seed, runs=limit)
+    took_s = round(time.monotonic() - started, 2)
+    if killed is None:
+        return Outcome(
+            mutant=name, seed=seed, steered=True, limit=limit, code=code, runs=None, seconds=took_s
+        )
+    return Outcome(
+        mutant=name,
+        seed=seed,
+        steered=True,
+        limit=limit,
+        code=code,
+        runs=killed.runs,
+        claim=killed.claim,
+        expected=killed.expected,
+        cause=killed.found.finding.cause,
+        events=len(killed.found.finding.events),
+        seconds=took_s,
+    )
+
+
+# -- the journal --------------------------------------------------------------------------------------------
+
+
+def read_journal(path: Path, *, limit: int, code: str) -> dict[Key, Outcome]:
+    """Outcomes of the same sources under the same limit. A line cut short by an interruption is left out."""
+    done: dict[Key, Outcome] = {}
+    if not path.exists():
+        return done
+    for line in path.read_text("utf-8").splitlines():
+        try:
+            outcome = Outcome(**json.loads(line))
+        except (ValueError, TypeError):
+            continue
+        if outcome.code == code and outcome.limit == limit:
+            done[outcome.key] = outcome
+    return done
+
+
+def wanted(names: Sequence[str], seeds: int) -> Iterator[Key]:
+    """All searches, so ordered that an interrupted job has searched every mutant equally often."""
+    for seed in range(seeds):
+        for steered in (True, False):
+            for name in names:
+                yield name, seed, steered
+
+
+def search_all(
+    keys: Iterable[Key], journal: Path, *, limit: int, code: str, budget_s: float | None = None
+) -> dict[Key, Outcome]:
+    """Run the searches that the journal lacks, on all cores; each is written down as it ends."""
+    keys = list(keys)
+    done = read_journal(journal, limit=limit, code=code)
+    left = [key for key in keys if key not in done]
+    started = told = time.monotonic()
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    # Workers are started anew and not forked, so that their hashes are the same in every process.
+    os.environ["PYTHONHASHSEED"] = "0"
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(mp_context=context) as pool, journal.open("a", encoding="utf-8") as lines:
+        queue, running = iter(left), set[Future[Outcome]]()
+        while True:
+            late = budget_s is not None and time.monotonic() - started >= budget_s
+            for key in queue if not late and len(running) < 4 else ():
+                running.add(pool.submit(look, *key, limit, code))
+                if len(running) >= 4:
+                    break
+            if not running:
+                break
+            ended, running = wait(running, return_when=FIRST_COMPLETED)
+            for each in ended:
+                outcome = each.result()
+                done[outcome.key] = outcome
+                lines.write(json.dumps(asdict(outcome)) + "\n")
+                lines.flush()
+            if time.monotonic() - told >= PROGRESS_S:
+                told = time.monotonic()
+                _progress(keys, done, told - started)
+    return {key: done[key] for key in keys if key in done}
+
+
+def _progress(keys: Sequence[Key], done: dict[Key, Outcome], seconds: float) -> None:
+    over = [done[key] for key in keys if key in done]
+    alive = sum(1 for o in over if o.steered and o.runs is None)
+    other = sum(1 for o in over if o.steered and o.runs is not None and not o.expected)
+    print(
+        f"{seconds:.0f} s: {len(over)} of {len(keys)} searches, {alive} survived, "
+        f"{other} killed by another claim",
+        file=sys.stderr,
+    )
+
+
+# -- cases --------------------------------------------------------------------------------------------------
+
+
+def write_cases(folder: Path, names: Sequence[str]) -> list[str]:
+    """Keep one killing case of each mutant in `folder`; gives back what is wrong.
+
+    A case that still kills is only rewritten, so that writing again changes nothing.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    problems = []
+    for at, name in enumerate(names, 1):
+        path = folder / f"{name}.case"
+        try:
+            case = _kept(path) or killing_case(name)
+        except ValueError as error:
+            problems.append(str(error))
+            continue
+        path.write_text(render(replay(case, opener_of(name)).rewritten, strict=True), encoding="utf-8")
+        print(f"{at} of {len(names)}: {path}", file=sys.stderr)
+    strays = sorted(p.name for p in folder.glob("*.case") if p.stem not in mutants_by_name())
+    return problems + [f"{folder / stray}: there is no such mutant; remove the file" for stray in strays]
+
+
+def _kept(path: Path) -> Case | None:
+    """The case that is there, if it still kills."""
+    if not path.exists():
+        return None
+    try:
+        case = load(path)
+    except CaseError:
+        return None
+    return None if problem_with(case) else case
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0 where every mutant is killed, each by a claim expected; 1 otherwise; 2 for wrong usage."""
+    parser = argparse.ArgumentParser(prog="python -m quidnunc.properties.mutation", description=__doc__)
+    parser.add_argument("mutants", nargs="*", help="names; all where none is given")
+    parser.add_argument("--seeds", type=int, default=20, help="searches of each mutant (%(default)s)")
+    parser.add_argument("--runs", type=int, default=RUNS, help="after which it survives (%(default)s)")
+    parser.add_argument("--minutes", type=float, help="begin no search after so long")
+    parser.add_argument("--table", type=Path, help="where to write the table; stdout otherwise")
+    parser.add_argument("--resume", type=Path, default=JOURNAL, help="the journal (%(default)s)")
+    parser.add_argument("--write", type=Path, metavar="FOLDER", help="keep a killing case of each there")
+    asked = parser.parse_args(arguments)
+    names = asked.mutants or list(mutants_by_name())
+    try:
+        for name in names:
+            mutant_named(name)
+    except ValueError as error:
+        parser.error(str(error))
+    if asked.write is not None:
+        problems = write_cases(asked.write, names)
+        print("\n".join(problems) or f"{len(names)} killing cases in {asked.write}")
+        return 1 if problems else 0
+    budget_s = None if asked.minutes is None else 60 * asked.minutes
+    keys = wanted(names, asked.seeds)
+    outcomes = search_all(keys, asked.resume, limit=asked.runs, code=digest(), budget_s=budget_s)
+    text = table(list(outcomes.values()), limit=asked.runs)
+    if asked.table is None:
+        print(text)
+    else:
+        asked.table.write_text(text, encoding="utf-8")
+        print(f"{len(outcomes)} searches: {asked.table}")
+    steered = [o for o in outcomes.values() if o.steered]
+    return 0 if steered and all(o.runs is not None and o.expected for o in steered) else 1

@@ -1,0 +1,138 @@
+"""The table of mutants: what kills each of them, and how soon."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from statistics import median
+from typing import TypeAlias
+
+from attrs import frozen
+
+from quidnunc.properties.mutation import claim_expected, is_expected, mutant_named, protocol_of_mutant
+from quidnunc.properties.mutation_accepted import ACCEPTED
+
+Key: TypeAlias = tuple[str, int, bool]
+"""Mutant, seed, steered."""
+
+
+@frozen(kw_only=True)
+class Outcome:
+    """One search, as a line of the journal."""
+
+    mutant: str
+    seed: int
+    steered: bool
+    limit: int
+    code: str
+    """Digest of the sources that searched: what other sources found says nothing of these."""
+    runs: int | None
+    """To the first departure; None where the mutant survived `limit` runs."""
+    claim: str = ""
+    expected: bool = False
+    cause: str = ""
+    events: int = 0
+    seconds: float = 0.0
+
+    @property
+    def key(self) -> Key:
+        return (self.mutant, self.seed, self.steered)
+
+
+HEAD = """\
+# Mutants
+
+What finds each planted departure of our own routers (`impl/mutants*.py`, `impl/dog_mutants.py`), and how many
+runs that takes. Written by `make mutants`; the killing case of each is in `counterexamples/mutants`.
+
+"With steering" is the search as it is. "Without" draws every plain act as often as any other, and none that
+leads up to a rare occasion. Both are medians over the seeds, of the number of runs up to the one that
+departs; `>{limit}` says that most seeds did not find it in so many, and a fraction how many did where not all
+have. An accepted claim (`*`) is named below, with its reason.
+"""
+
+
+def table(outcomes: Sequence[Outcome], *, limit: int) -> str:
+    """The whole document."""
+    names = list(dict.fromkeys(o.mutant for o in outcomes))
+    steered = [o for o in outcomes if o.steered]
+    plain = [o for o in outcomes if not o.steered]
+    lines = [HEAD.format(limit=limit), _when(names, steered, plain, limit), ""]
+    lines += ["| mutant | protocol | claim expected | killed by | with steering | without |", _RULE]
+    for name in names:
+        mutant = mutant_named(name)
+        mine = [o for o in steered if o.mutant == name]
+        cells = (
+            name,
+            protocol_of_mutant(mutant),
+            claim_expected(mutant) or "none",
+            _killers(name, mine),
+            middle([o.runs for o in mine], limit),
+            middle([o.runs for o in plain if o.mutant == name], limit),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", "## Claims accepted in another's place", ""]
+    lines += [
+        f"- `{name}`: {', '.join(ACCEPTED[name].claims)}. {ACCEPTED[name].reason}"
+        for name in names
+        if name in ACCEPTED
+    ]
+    return "\n".join(lines) + "\n"
+
+
+_RULE = "|---|---|---|---|---:|---:|"
+
+
+def middle(runs: Sequence[int | None], limit: int) -> str:
+    """The median, of which None counts as more than the limit; and how many are not None, if not all."""
+    if not runs:
+        return ""
+    found = sum(1 for r in runs if r is not None)
+    value = median([math.inf if r is None else r for r in runs])
+    text = f">{limit}" if math.isinf(value) else f"{value:g}"
+    return text if found == len(runs) else f"{text} ({found}/{len(runs)})"
+
+
+def _killers(name: str, mine: Sequence[Outcome]) -> str:
+    """Claims with how many seeds they were the answer of."""
+    mutant = mutant_named(name)
+    said = []
+    for claim, times in Counter(o.claim for o in mine if o.runs is not None).most_common():
+        mark = "" if claim == claim_expected(mutant) else "*" if is_expected(mutant, claim) else " (!)"
+        said.append(f"{claim}{mark} {times}")
+    alive = sum(1 for o in mine if o.runs is None)
+    return ", ".join([*said, *([f"survived {alive}"] if alive else [])])
+
+
+def _when(names: Sequence[str], steered: Sequence[Outcome], plain: Sequence[Outcome], limit: int) -> str:
+    killed = sum(1 for o in steered if o.runs is not None)
+    right = sum(1 for o in steered if o.runs is not None and is_expected(mutant_named(o.mutant), o.claim))
+    noticed = sum(1 for o in plain if o.runs is not None)
+    with_it, without = (middle([o.runs for o in some], limit) or "none" for some in (steered, plain))
+    return (
+        f"Of {datetime.now(UTC):%Y-%m-%d}, commit {_commit()}: {len(names)} mutants, up to {limit} runs per\n"
+        f"search. With steering, {_seeds(names, steered)}: {killed} of {len(steered)} searches killed,\n"
+        f"{right} of them by a claim expected or accepted; median {with_it} runs. Without,\n"
+        f"{_seeds(names, plain)}: {noticed} of {len(plain)} departed; median {without} runs."
+    )
+
+
+def _seeds(names: Sequence[str], outcomes: Sequence[Outcome]) -> str:
+    """How many seeds each mutant was searched from."""
+    count = Counter(o.mutant for o in outcomes)
+    least, most = min((count[n] for n in names), default=0), max((count[n] for n in names), default=0)
+    return f"{least} seeds each" if least == most else f"{least} to {most} seeds each"
+
+
+def _commit() -> str:
+    """The short hash, and whether sources differ from it."""
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    changed = git("status", "--porcelain", "--", "model", "impl", "properties")
+    return (git("rev-parse", "--short", "HEAD") or "unknown") + (" with changes" if changed else "")
