@@ -20,7 +20,7 @@ from quidnunc.properties.clauses import load
 from quidnunc.properties.explain import Finding
 from quidnunc.properties.machine import Found, Hunt, search
 from quidnunc.properties.mutation_accepted import ACCEPTED
-from quidnunc.properties.play import Opener, Subject, Wire
+from quidnunc.properties.play import Opener, Wire
 
 RUNS = 400
 """After so many runs a mutant has survived."""
@@ -92,10 +92,8 @@ def is_expected(mutant: Mutant, claim: str) -> bool:
 def opener_of(name: str | None) -> Opener:
     """Configuration -> our router, in process; `name` is that of a mutant."""
 
-    def opener(config: Config) -> Subject:
-        return Wire(open_router(f"ours:{name}", config), config)
-
-    return opener
+    spec = "ours" if name is None else f"ours:{name}"
+    return lambda config: Wire(open_router(spec, config), config)
 
 
 def search_mutant(name: str, *, seed: int, runs: int = RUNS, steered: bool = True) -> Killed | None:
