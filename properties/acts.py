@@ -65,7 +65,7 @@ def depart(n: Neighbours, d: Digits) -> list[Event]:
 
 def reconnect(n: Neighbours, d: Digits) -> list[Event]:
     gone = [p for p in range(1, n.last_peer + 1) if p not in n.view.peers]
-    if not gone:
+    if not gone or len(n.view.peers) >= MAX_PEERS:
         return []
     peer = d.one_of(gone)
     streams = STREAM_PROTOCOLS[n.protocol]

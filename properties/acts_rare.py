@@ -19,9 +19,9 @@ IWANT_FLOOD = 10
 """More answers than any router gives to one peer for one id."""
 
 
-def newcomers(n: Neighbours, count: int) -> tuple[Peer, ...]:
-    """Peers that have not been seen; none where there is no room for so many."""
-    if count <= 0 or len(n.view.peers) + count > MAX_PEERS:
+def newcomers(n: Neighbours, count: int, beside: int = 0) -> tuple[Peer, ...]:
+    """Peers that have not been seen; none where there is no room for so many, `beside` others that come."""
+    if count <= 0 or len(n.view.peers) + beside + count > MAX_PEERS:
         return ()
     peers = tuple(range(n.last_peer + 1, n.last_peer + count + 1))
     n.last_peer += count
@@ -33,7 +33,7 @@ def crowd(n: Neighbours, d: Digits) -> list[Event]:
     topic = n.topic(d)
     inside = topic in n.view.topics
     inbound = newcomers(n, n.parameters.d_high - len(n.view.mesh_of(topic)))
-    outbound = newcomers(n, d.one_of((1, 1, 2, 3)))
+    outbound = newcomers(n, d.one_of((1, 1, 2, 3)), beside=len(inbound))
     if not outbound:
         return []
     stream = STREAM_PROTOCOLS[n.protocol][0]

@@ -55,7 +55,7 @@ def _everywhere(protocol: Protocol) -> frozenset[str]:
     }
     later = {"gs1.1/backoff.announce", "pubsub/id.supplied"}
     if protocol.family != "pubsub":
-        return frozenset()
+        return frozenset({"flood/rpc.malformed"})
     if "graft" not in protocol.handlers:
         return frozenset(common)
     return frozenset(common | mesh | (later if "backs_off" in protocol.handlers else set()))

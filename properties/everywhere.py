@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from quidnunc.model.events import Event, Output, Publish, Receive, Sent
+from quidnunc.model.events import LEGAL_KINDS, Event, Output, Publish, Raw, Receive, Sent
 from quidnunc.model.router import Router
 from quidnunc.model.rpc import ROUTER, IDontWant, IHave, IWant, Message, Prune
 
@@ -17,11 +17,13 @@ CLAUSES = frozenset(
     {
         "pubsub/relay.unchanged",
         "pubsub/id.supplied",
+        "pubsub/rpc.malformed",
         "gs1.0/heartbeat.no-churn",
         "gs1.0/prune.not-answered",
         "gs1.0/rpc.control-fields",
         "gs1.1/backoff.announce",
         "gs1.1/score.application",
+        "flood/rpc.malformed",
     }
 )
 
@@ -29,12 +31,14 @@ CLAUSES = frozenset(
 def applied(
     state: Any, event: Event, ticked: bool, outputs: Sequence[Output], because: Sequence[str]
 ) -> tuple[str, ...]:
-    """Those of `CLAUSES` for which `event` was an occasion; none at a mempool node.
+    """Those of `CLAUSES` for which `event` was an occasion.
 
     `state` is the one before the event, `ticked` says that a heartbeat ran, `because` names the rules that
     decided.
     """
-    return tuple(_found(state, event, ticked, outputs, because)) if isinstance(state, Router) else ()
+    if isinstance(state, Router):
+        return tuple(_found(state, event, ticked, outputs, because))
+    return ("flood/rpc.malformed",) if isinstance(event, Raw) else ()
 
 
 def _found(
@@ -46,6 +50,8 @@ def _found(
     # So far there is nothing in a score but what the application says.
     if any(clause.startswith("gs1.1/threshold.") for clause in because):
         yield "gs1.1/score.application"
+    if isinstance(event, Raw) and event.kind not in LEGAL_KINDS:
+        yield "pubsub/rpc.malformed"
     received = event.parts if isinstance(event, Receive) else ()
     if any(isinstance(part, Prune) for part in received):
         yield "gs1.0/prune.not-answered"

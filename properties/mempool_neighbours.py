@@ -103,7 +103,8 @@ def depart(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
 
 def reconnect(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
     gone = [p for p in range(1, n.last_peer + 1) if p not in view.peers]
-    return [Connect((d.one_of(gone),), MEMPOOL)] if gone else []
+    room = len(view.peers) < MAX_PEERS
+    return [Connect((d.one_of(gone),), MEMPOOL)] if gone and room else []
 
 
 def submit(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:

@@ -20,6 +20,7 @@ from quidnunc.model.events import (
     Leave,
     Output,
     Publish,
+    Raw,
     Receive,
     Resume,
     Score,
@@ -214,12 +215,14 @@ class TestOccasions:
         found |= self.clauses_at(of(1, M1), Sent(2, M1))
         found |= self.clauses_at(BEAT, because=("gs1.1/threshold.graylist",))
         found |= set(applied(ids, of(1, IHave(T, ("m1",))), False, (), ()))
-        assert found == CLAUSES
+        found |= self.clauses_at(Raw((1,), "not-protobuf"))
+        assert found == CLAUSES - {"flood/rpc.malformed"}
 
     @pytest.mark.parametrize(
         ("event", "outputs"),
         [
             (BEAT, ()),
+            (Raw((1,), "empty-frame"), ()),
             (of(1, Graft(T)), ()),
             (of(1, Graft("t2")), (Sent(4, Prune("t2")),)),
             (of(1, IHave(T, ("m1",))), (Sent(1, IWant(("m1",))),)),
@@ -234,9 +237,11 @@ class TestOccasions:
         content = evolve(self.R, parameters=evolve(SMALL, message_id="content"))
         assert applied(content, of(1, IWant(("m1",))), False, (), ()) == ("pubsub/id.supplied",)
 
-    def test_a_mempool_node_has_none(self) -> None:
+    def test_a_mempool_node_has_one(self) -> None:
         dog = protocol_named("dog")
-        assert not applied(state_after(dog, DogParameters(), []), Advance(1), True, (), ())
+        node = state_after(dog, DogParameters(), [])
+        assert not applied(node, Advance(1), True, (), ())
+        assert applied(node, Raw((1,), "not-protobuf"), False, (), ()) == ("flood/rpc.malformed",)
 
     def test_they_are_told_with_what_was_met(self) -> None:
         oracle = Oracle(SPEC, SMALL, self.R)

@@ -1,0 +1,82 @@
+"""Claims rest on clauses that a protocol rules, and can apply."""
+
+from __future__ import annotations
+
+import pytest
+
+from quidnunc.impl.seam import CAPABILITIES
+from quidnunc.model.machine import PROTOCOLS, protocol_named
+from quidnunc.properties.campaign import Campaign
+from quidnunc.properties.claim_tables import claim
+from quidnunc.properties.claims import ALL, claim_on, claims_of, clause_table, clauses_of, level_of
+from quidnunc.properties.machine import search
+from quidnunc.properties.verdicts import verdicts_of
+from tests.properties.puppet import hunt
+
+
+def test_each_has_a_name_of_its_own() -> None:
+    ids = [c.id for c in ALL]
+    assert len(ids) == len(set(ids))
+    assert all("." in i and i == i.lower() for i in ids)
+
+
+def test_each_rests_on_clauses_of_the_tables() -> None:
+    known = clause_table()
+    assert [(c.id, clause) for c in ALL for clause in c.clauses if clause not in known] == []
+    assert all(c.clauses for c in ALL)
+
+
+def test_a_clause_has_one_claim() -> None:
+    resting = [clause for c in ALL for clause in c.clauses]
+    assert len(resting) == len(set(resting))
+
+
+def test_what_they_need_a_driver_can_say() -> None:
+    assert {need for c in ALL for need in c.needs} <= CAPABILITIES
+
+
+def test_each_is_asked_of_some_protocol() -> None:
+    asked = {c.id for p in PROTOCOLS.values() for c in claims_of(p)}
+    assert asked == {c.id for c in ALL}
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_every_ruled_must_has_a_claim(name: str) -> None:
+    """Of the clauses that a rule bears, those that can fail are asked for."""
+    protocol = protocol_named(name)
+    alone = {c for c in clauses_of(protocol) if claim_on(c, protocol) is None}
+    assert {c for c in alone if level_of(c) == "M"} == set()
+
+
+def test_versions_are_asked_what_they_say() -> None:
+    ids = {name: {c.id for c in claims_of(p)} for name, p in PROTOCOLS.items()}
+    assert "backoff.no-graft" not in ids["gossipsub-1.0"]
+    assert "backoff.no-graft" in ids["gossipsub-1.1"]
+    assert "idontwant.honoured" in ids["gossipsub-1.2"]
+    assert "mesh.floor" not in ids["floodsub"]
+    assert not ids["flood"] & ids["floodsub"]
+    assert ids["flood"] < ids["dog"] | {"flood.txs-only"}
+
+
+def test_the_level_of_an_unknown_clause_is_the_strictest() -> None:
+    assert level_of("gs9.9/nothing") == "M"
+    assert level_of("gs1.1/backoff.announce") == "S"
+
+
+def test_the_claim_on_a_clause() -> None:
+    protocol = protocol_named("gossipsub-1.2")
+    found = claim_on("gs1.1/backoff.regraft", protocol)
+    assert found is not None
+    assert found.id == "backoff.regraft-refused"
+    assert claim_on("gs1.1/backoff.regraft", protocol_named("gossipsub-1.0")) is None
+    assert claim("a.b", "A.", "c", needs=["score"]).needs == {"score"}
+
+
+def test_a_conforming_router_makes_the_claims_apply() -> None:
+    """The model as a router, in 60 runs: most of what is asked applies, and nothing fails."""
+    found = search(hunt("gossipsub-1.2", protocol_named("gossipsub-1.2")), runs=60, seed=4)
+    campaign = Campaign("gossipsub-1.2", "model", 4, capabilities=CAPABILITIES, runs=found.runs)
+    campaign.applied = found.applied
+    said = {v.claim.id: v.verdict for v in verdicts_of(campaign)}
+    assert set(said.values()) <= {"not-refuted", "inconclusive"}
+    assert sum(v == "inconclusive" for v in said.values()) <= 4, said
