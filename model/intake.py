@@ -58,7 +58,9 @@ def read_ihaves(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
     if not any(isinstance(p, IHave) for p in rpc.part):
         return None
     heard = r.heard.get(rpc.peer, Heard())
-    counted = evolve(heard, ihave_rpcs=heard.ihave_rpcs + 1)
+    # What is ignored for its sender's score need not be counted against the cap.
+    low = "score" in r.protocol.handlers and r.gate_score(rpc.peer) < r.parameters.gossip_threshold
+    counted = evolve(heard, ihave_rpcs=heard.ihave_rpcs + (0 if low else 1))
     return _each(evolve(r, heard={**r.heard, rpc.peer: counted}), rpc, (IHave,), choose)
 
 
