@@ -229,7 +229,7 @@ def machine_for(hunt: Hunt, seed: int, runs: int) -> type[RuleBasedStateMachine]
             if self.over or self.run is None:
                 return
             events = self.neighbours.act(self.run.oracle.state, self.digits())
-            self.run.subject.declare(messages_in(events))
+            self.run.subject.declare([*self.neighbours.take_undeclared(), *messages_in(events)])
             for event in events:
                 self.events.append(event)
                 departures = self.run.do(event)
@@ -284,7 +284,7 @@ def _play_acts(run: Play, neighbours: Any, digits: Digits) -> bool:
     """Acts of the neighbours to the first departure; whether there was one, or the run blurred."""
     for _ in range(ACTS_PER_RUN):
         events = neighbours.act(run.oracle.state, digits)
-        run.subject.declare(messages_in(events))
+        run.subject.declare([*neighbours.take_undeclared(), *messages_in(events)])
         for event in events:
             if run.do(event) or run.blurred:
                 return True

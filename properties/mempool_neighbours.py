@@ -24,7 +24,7 @@ from quidnunc.model.events import (
 )
 from quidnunc.model.node import Node
 from quidnunc.model.parameters import DogParameters
-from quidnunc.model.rpc import HaveTx, Peer, ResetRoute, Tx
+from quidnunc.model.rpc import HaveTx, Message, Peer, ResetRoute, Tx
 from quidnunc.properties.digits import Digits, weighted
 
 MAX_PEERS = 12
@@ -67,6 +67,10 @@ class MempoolNeighbours:
             if events:
                 return events
         return [Submit(self.new_tx())]
+
+    def take_undeclared(self) -> list[Message]:
+        """None: what a transaction is called is what it is."""
+        return []
 
     def new_tx(self) -> str:
         self.last_tx += 1

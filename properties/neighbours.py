@@ -78,6 +78,7 @@ class Neighbours:
     """Every message that this run has named, by id."""
     planned: list[Message] = field(factory=list)
     """Messages that were spoken of, and that somebody may still send."""
+    undeclared: list[Message] = field(factory=list)
 
     def act(self, view: Router, d: Digits) -> list[Event]:
         """What happens next; never empty."""
@@ -115,7 +116,15 @@ class Neighbours:
         size = 0 if d.chance(70) else d.one_of((600, 2000))
         message = Message(f"m{self.last_message}", topic, self.author_of(author), size, flaw)
         self.known[message.id] = message
+        if not flaw:
+            self.undeclared.append(message)
         return message
+
+    def take_undeclared(self) -> list[Message]:
+        """Messages that were named since this was last asked. Their ids mean nothing to a subject before it
+        has been told of them, and who names one may be heard before who sends it."""
+        named, self.undeclared = self.undeclared, []
+        return named
 
     def author_of(self, author: Peer) -> Peer | None:
         return None if self.parameters.signature_policy == "StrictNoSign" else author

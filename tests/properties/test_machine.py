@@ -6,15 +6,18 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from attrs import evolve
 
 from quidnunc.impl.seam import Config
+from quidnunc.model.events import Event, Output, Receive
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.quirks import as_built, quirk_named
+from quidnunc.model.rpc import IDontWant, IHave, IWant, Message
 from quidnunc.properties.machine import Hunt, fixed_by, search
 from quidnunc.properties.play import Subject
 from quidnunc.properties.worker import hello_of, opener_of
@@ -159,3 +162,37 @@ def test_nothing_of_the_installation_goes_into_a_run(tmp_path: Path) -> None:
         tables.append(json.loads(done.stdout))
     assert tables[0] == tables[1]
     assert tables[0][0] == 12
+
+
+def test_an_id_that_is_named_before_its_message_is_the_same_id() -> None:
+    """A subject is told of every message when it is named, be it by an IDONTWANT long before it is sent."""
+    declared: set[str] = set()
+    named: set[str] = set()
+    inner = opener_of("ours")
+
+    def opener(config: Config) -> Subject:
+        subject = inner(config)
+        declare, do = subject.declare, subject.do
+
+        class Noting:
+            hello = subject.hello
+
+            def declare(self, messages: Sequence[Message]) -> None:
+                declared.update(m.id for m in messages)
+                declare(messages)
+
+            def do(self, event: Event) -> tuple[Output, ...]:
+                if isinstance(event, Receive):
+                    kinds = (IHave, IWant, IDontWant)
+                    ids = {i for p in event.parts if isinstance(p, kinds) for i in p.ids}
+                    assert ids <= declared
+                    named.update(ids)
+                return do(event)
+
+            def close(self) -> None:
+                subject.close()
+
+        return Noting()
+
+    search(Hunt("gossipsub-1.2", opener, hello_of("ours", "gossipsub-1.2")), runs=40, seed=3)
+    assert len(named) > 20
