@@ -19,7 +19,7 @@ def fix_hash_seed() -> None:
     A router in Python that keeps its peers in sets acts in the order of their hashes, so that a case could
     not be replayed in a second process.
     """
-    if os.environ.get("PYTHONHASHSEED") != "0":
+    if sys.flags.hash_randomization and os.environ.get("PYTHONHASHSEED") != "0":
         again = [sys.executable, *sys.orig_argv[1:]]
         os.execve(sys.executable, again, {**os.environ, "PYTHONHASHSEED": "0"})
 

@@ -8,7 +8,6 @@ the kit is imported before there is a case.
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -87,7 +86,8 @@ def apart(router: str) -> str:
     a case departs in one process and not in the next.
     """
     foreign = router == "py-libp2p" or router.startswith("python:")
-    if not foreign or os.environ.get("PYTHONHASHSEED") == "0":
+    # What this process runs with, which its environment may no longer say.
+    if not foreign or not sys.flags.hash_randomization:
         return router
     command = ["env", "PYTHONHASHSEED=0", sys.executable, "-m", "quidnunc.impl.sidecar_host", router]
     return f"exec:{shlex.join(command)}"

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from pathlib import Path
 
 from attrs import asdict
@@ -106,6 +107,20 @@ def wanted(names: Sequence[str], seeds: int) -> Iterator[Key]:
                 yield name, seed, steered
 
 
+@contextmanager
+def hash_seed_of_children() -> Iterator[None]:
+    """Processes that are started meanwhile have the hash seed of every search."""
+    before = os.environ.get("PYTHONHASHSEED")
+    os.environ["PYTHONHASHSEED"] = "0"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONHASHSEED"]
+        else:
+            os.environ["PYTHONHASHSEED"] = before
+
+
 def search_all(
     keys: Iterable[Key], journal: Path, *, limit: int, code: str, budget_s: float | None = None
 ) -> dict[Key, Outcome]:
@@ -116,9 +131,12 @@ def search_all(
     started = told = time.monotonic()
     journal.parent.mkdir(parents=True, exist_ok=True)
     # Workers are started anew and not forked, so that their hashes are the same in every process.
-    os.environ["PYTHONHASHSEED"] = "0"
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(mp_context=context) as pool, journal.open("a", encoding="utf-8") as lines:
+    with (
+        hash_seed_of_children(),
+        ProcessPoolExecutor(mp_context=context) as pool,
+        journal.open("a", encoding="utf-8") as lines,
+    ):
         queue, running = iter(left), set[Future[Outcome]]()
         while True:
             late = budget_s is not None and time.monotonic() - started >= budget_s

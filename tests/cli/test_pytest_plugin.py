@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -180,12 +183,23 @@ def test_nothing_of_the_kit_is_loaded_without_a_case(pytester: pytest.Pytester) 
     pytester.runpytest_subprocess(*ALONE).assert_outcomes(passed=1)
 
 
-def test_somebody_elses_router_in_python_has_the_hash_seed_of_a_search(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
-    assert pytest_plugin.apart("py-libp2p").endswith("quidnunc.impl.sidecar_host py-libp2p")
-    assert "PYTHONHASHSEED=0" in pytest_plugin.apart("python:my_router:open_it")
-    assert pytest_plugin.apart("ours:echo") == "ours:echo"
-    monkeypatch.setenv("PYTHONHASHSEED", "0")
-    assert pytest_plugin.apart("py-libp2p") == "py-libp2p"
+@pytest.mark.parametrize("said", [None, "0", "5"])
+def test_somebody_elses_router_in_python_has_the_hash_seed_of_a_search(said: str | None) -> None:
+    """Whatever the environment says by then: what counts is what the process runs with."""
+    ask = (
+        "import os, sys\n"
+        "os.environ['PYTHONHASHSEED'] = '7' if os.environ.get('PYTHONHASHSEED') == '0' else '0'\n"
+        "from quidnunc.pytest_plugin import apart\n"
+        "print(*map(apart, ('py-libp2p', 'python:my_router:open_it', 'ours:echo')), sep='\\n')\n"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONHASHSEED"}
+    environment |= {"PYTHONHASHSEED": said} if said else {}
+    done = subprocess.run([sys.executable, "-c", ask], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    released, mine, ours = done.stdout.splitlines()
+    assert ours == "ours:echo"
+    if said == "0":
+        assert (released, mine) == ("py-libp2p", "python:my_router:open_it")
+    else:
+        assert released.endswith("quidnunc.impl.sidecar_host py-libp2p")
+        assert "PYTHONHASHSEED=0" in mine
