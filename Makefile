@@ -7,7 +7,8 @@
 #   make nightly    the long search of our own routers; goes on where it was stopped
 #   make mutants    the search for each planted departure; goes on where it was stopped
 #   make suite      find the fixed suite anew
-#   make bench      how fast the machine plays
+#   make bench      how fast the machine plays, and how much of that is the driver of py-libp2p
+#   make memory     whether memory stays flat over half an hour of search
 #   make clean      remove what was built, the installation included
 #
 # Whoever names an interpreter (make test PYTHON=...) has installed the kit there, and nothing is set up.
@@ -15,14 +16,11 @@
 VENV ?= .venv
 SYSTEM_PYTHON ?= python3
 RUNS ?= 300
-NIGHTLY_RUNS ?= 3000
+NIGHTLY_RUNS ?= 20000
 PY_LIBP2P_RUNS ?= 240
 SEED ?= 0
 PYTEST_ARGS ?=
 
-PROTOCOLS := floodsub gossipsub-1.0 gossipsub-1.1 gossipsub-1.2-draft gossipsub-1.2 flood dog
-COMMIT := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
-NIGHTLY = .quidnunc/nightly/$(COMMIT)
 
 ifeq ($(origin PYTHON),command line)
 KIT :=
@@ -39,7 +37,7 @@ QUIDNUNC := $(PYTHON) -m quidnunc
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: check main test lint nightly mutants suite bench clean kit py-libp2p
+.PHONY: check main test lint nightly mutants suite bench memory clean kit py-libp2p
 
 check: $(KIT) main
 
@@ -112,15 +110,9 @@ lint: $(LINTERS)
 
 # -- long campaigns -----------------------------------------------------------------------------------------
 
-# One file per protocol and commit: those that are there are not searched again.
-nightly: $(KIT) $(PROTOCOLS:%=$(NIGHTLY)/%.txt)
-	@echo "nightly search of `date -u +%F`, commit $(COMMIT), $(NIGHTLY_RUNS) runs each:"
-	@head -qn 1 $(PROTOCOLS:%=$(NIGHTLY)/%.txt)
-
-$(NIGHTLY)/%.txt:
-	@mkdir -p $(@D)
-	@$(QUIDNUNC) check $* --against ours --runs $(NIGHTLY_RUNS) --seed $(SEED) >$@.part || { cat $@.part; exit 1; }
-	@mv $@.part $@
+# What the journal has of this state of the code is not searched again.
+nightly: $(KIT)
+	@$(PYTHON) -m quidnunc.properties.nightly --runs $(NIGHTLY_RUNS) --seed $(SEED)
 
 mutants: $(KIT)
 	@$(PYTHON) -m quidnunc.properties.mutation --seeds 20 --table docs/mutants.md --resume .quidnunc/mutants.jsonl
@@ -130,6 +122,10 @@ suite: $(KIT)
 
 bench: $(KIT)
 	@$(PYTHON) bench/steps.py
+	@$(PYTHON) bench/driver.py --against py-libp2p
+
+memory: $(KIT)
+	@$(PYTHON) bench/memory.py --budget 30m
 
 clean:
 	rm -rf $(VENV) build dist quidnunc.egg-info .quidnunc .pytest_cache .mypy_cache .ruff_cache .hypothesis

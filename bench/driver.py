@@ -1,0 +1,161 @@
+"""How fast a router is searched, and how fast its driver is alone: the calls of one search, made again on it.
+
+`python bench/driver.py [--against py-libp2p] [--runs N]`. Seconds are of CPU time of one process on one core;
+the last two figures are of the same runs. What is left of the whole machine's time is ours: Hypothesis, the
+neighbours, the model and the judgement.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from quidnunc.impl.routers import open_router
+from quidnunc.impl.seam import AdapterError, Config, Driver, Hello
+from quidnunc.properties.machine import ACTS_PER_RUN, Hunt, search
+from quidnunc.properties.play import Subject, Wire
+from quidnunc.properties.worker import hello_of, opener_of
+
+Call = tuple[str, tuple[Any, ...]]
+
+
+@frozen
+class Recorded:
+    """A driver that writes down what is asked of it."""
+
+    driver: Driver
+    calls: list[Call] = field(factory=list)
+
+    @property
+    def hello(self) -> Hello:
+        return self.driver.hello
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        asked = getattr(self.driver, name)
+
+        def ask(*arguments: Any) -> Any:
+            self.calls.append((name, arguments))
+            return asked(*arguments)
+
+        return ask
+
+
+def record(against: str, hunt: Hunt) -> list[tuple[Config, list[Call]]]:
+    """Let the routers that `hunt` opens from now on write down what is asked of them."""
+    kept: list[tuple[Config, list[Call]]] = []
+
+    def opener(config: Config) -> Subject:
+        config = evolve(config, extras=False)
+        driver = Recorded(open_router(against, config))
+        kept.append((config, driver.calls))
+        return Wire(driver, config)
+
+    hunt.opener = opener
+    return kept
+
+
+def explained(against: str, protocol: str, runs: int, seed: int) -> tuple[Hunt, float]:
+    """A search that has found and explained what `runs` runs find, and the seconds that it took."""
+    hunt = Hunt(protocol, opener_of(against), hello_of(against, protocol))
+    started = time.process_time()
+    search(hunt, runs=runs, seed=seed)
+    return hunt, time.process_time() - started
+
+
+def with_its_quirks(found: Hunt, against: str, opener: Any = None) -> Hunt:
+    """A new search in which what `found` has explained is in force."""
+    hunt = Hunt(found.protocol_name, opener or opener_of(against), found.hello)
+    hunt.quirks += found.quirks
+    return hunt
+
+
+def again(against: str, recorded: list[tuple[Config, list[Call]]]) -> float:
+    """Seconds that the driver alone takes for the calls."""
+    started = time.process_time()
+    for config, calls in recorded:
+        driver = open_router(against, config)
+        for name, arguments in calls:
+            getattr(driver, name)(*arguments)
+    return time.process_time() - started
+
+
+def main() -> int:
+    # A router that keeps its peers in sets does something else under other hashes.
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "PYTHONHASHSEED": "0"})
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--against", default="py-libp2p")
+    parser.add_argument("--protocol", default="gossipsub-1.2")
+    parser.add_argument(
+        "--first", type=int, default=240, help="runs in which to find and explain (default 240)"
+    )
+    parser.add_argument("--runs", type=int, default=120, help="runs to measure (default 120)")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    against, runs = options.against, options.runs
+    try:
+        first, first_s = explained(against, options.protocol, options.first, options.seed)
+        # Other runs of the same router, of which next to nothing is still to be explained.
+        hunt = with_its_quirks(first, against)
+        started = time.process_time()
+        search(hunt, runs=runs, seed=options.seed + 1)
+        whole_s = time.process_time() - started
+        writing = with_its_quirks(first, against)
+        recorded = record(against, writing)
+        search(writing, runs=runs, seed=options.seed + 1)
+        alone_s = again(against, recorded)
+    except (AdapterError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 4
+    print(json.dumps(figures(first, first_s, hunt, whole_s, recorded, alone_s), indent=1))
+    return 0
+
+
+def figures(
+    first: Hunt,
+    first_s: float,
+    hunt: Hunt,
+    whole_s: float,
+    recorded: list[tuple[Config, list[Call]]],
+    alone_s: float,
+) -> dict[str, Any]:
+    """What is printed. A session is a router opened: a run, or a trial of the minimiser."""
+    sessions, calls = len(recorded), sum(len(calls) for _, calls in recorded)
+    return {
+        "python": platform.python_version(),
+        "router": f"{hunt.hello.name} {hunt.hello.version}",
+        "acts_per_run": ACTS_PER_RUN,
+        "finding and explaining": {
+            "runs": first.runs,
+            "root_causes": len(first.found),
+            "seconds": round(first_s, 2),
+            "runs_per_s": round(first.runs / first_s, 1),
+        },
+        "whole machine, with what was found in force": {
+            "runs": hunt.runs,
+            "steps_per_run": round(hunt.steps / hunt.runs, 1),
+            "root_causes": len(hunt.found),
+            "seconds": round(whole_s, 2),
+            "runs_per_s": round(hunt.runs / whole_s, 1),
+        },
+        "driver alone": {
+            "sessions": sessions,
+            "calls_per_session": round(calls / sessions, 1),
+            "seconds": round(alone_s, 2),
+            "sessions_per_s": round(sessions / alone_s, 1),
+            "calls_per_s": round(calls / alone_s, 1),
+            "share_of_whole": round(alone_s / whole_s, 2),
+        },
+    }
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
