@@ -51,6 +51,24 @@ REFS = """
     DOG-HT-4 DOG-HT-5 DOG-RR-1 DOG-RR-2 DOG-RR-3 DOG-TX-1 DOG-TX-2 DOG-TX-3 DOG-TX-4 DOG-RC-1 DOG-RC-2
     DOG-RC-3 DOG-RC-4 DOG-RC-5 DOG-RC-6 DOG-RC-7 DOG-RC-8 DOG-RC-9 DOG-PD-1 DOG-PD-2 DOG-PD-3 DOG-PD-4
     DOG-PD-5 DOG-MET-1 DOG-MIX-1
+
+    GS13-ID-1 GS13-EXT-1 GS13-EXT-2 GS13-EXT-3 GS13-EXT-4 GS13-EXT-5 GS13-EXT-6 GS13-PB-1 GS13-PB-2
+    GS13-PB-3 GS13-PB-4 GS13-PB-5 GS13-TEST-1 GS13-DOWN-1 GS13-MIS-1
+
+    PM-PB-1 PM-GRP-1 PM-ENC-1 PM-META-1 PM-META-2 PM-META-3 PM-META-4 PM-META-5 PM-MESH-1 PM-SUB-1 PM-SUB-2
+    PM-SUB-3 PM-SUB-4 PM-SUB-5 PM-SUB-6 PM-SND-1 PM-SND-2 PM-SND-3 PM-SND-4 PM-SND-5 PM-SND-6 PM-RCV-1
+    PM-RCV-2 PM-GOS-1 PM-GOS-2 PM-APP-1 PM-APP-2 PM-APP-3 PM-DOS-1 PM-EAGER-1 PM-IHAVE-1 PM-MIN-1 PM-UP-1
+    PM-ONLY-1 PM-SCORE-1
+
+    JVM-5.1 JVM-5.2 JVM-5.3 JVM-6.1 JVM-6.2 JVM-6.3 JVM-6.4 JVM-7.7 JVM-4.2 JVM-7.3 JVM-7.6 JVM-4.4 JVM-4.3
+    JVM-4.1
+
+    CATC-ST-1 CATC-MSG-1 CATC-RPC-1 CATC-TXS-1 CATC-TXS-2 CATC-TXS-3 CATC-SPEC-1 CATC-SEEN-1 CATC-SEEN-2
+    CATC-WANT-1 CATC-WANT-2 CATC-TO-1 CATC-PD-1 CATC-JOIN-1 CATC-LAG-1
+
+    CATH-RPC-1 CATH-TXS-1 CATH-SEEN-1 CATH-SEEN-2 CATH-REQ-1
+
+    PL-1 PL-2 PL-3 PL-4 PL-5 PL-6 PL-7 PL-8
 """.split()
 """The rows of the catalogue that the tables were made from, by document."""
 
@@ -61,8 +79,14 @@ REF_PREFIXES = {
     "gossipsub-1.1": "GS11",
     "gossipsub-1.2-draft": "GS12D",
     "gossipsub-1.2": "GS12R",
+    "gossipsub-1.3": "GS13",
+    "partial-messages": "PM",
+    "partial-messages-jvm": "JVM",
     "flood": "FL",
     "dog": "DOG",
+    "cat-classic": "CATC",
+    "cat": "CATH",
+    "peer-limit": "PL",
 }
 
 GOOD = """
