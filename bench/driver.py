@@ -127,7 +127,10 @@ def figures(
     recorded: list[tuple[Config, list[Call]]],
     alone_s: float,
 ) -> dict[str, Any]:
-    """What is printed. A session is a router opened: a run, or a trial of the minimiser."""
+    """What is printed. A session is a router opened: a run, or a trial of the minimiser.
+
+    A run has 40 acts of the neighbours, and a burst is one act; an event is what one peer does: one call.
+    """
     sessions, calls = len(recorded), sum(len(calls) for _, calls in recorded)
     return {
         "python": platform.python_version(),
@@ -145,13 +148,16 @@ def figures(
             "root_causes": len(hunt.found),
             "seconds": round(whole_s, 2),
             "runs_per_s": round(hunt.runs / whole_s, 1),
+            "events_per_s": round(hunt.steps / whole_s),
+            "runs_of_40_events_per_s": round(hunt.steps / whole_s / 40, 1),
         },
         "driver alone": {
             "sessions": sessions,
             "calls_per_session": round(calls / sessions, 1),
             "seconds": round(alone_s, 2),
             "sessions_per_s": round(sessions / alone_s, 1),
-            "calls_per_s": round(calls / alone_s, 1),
+            "calls_per_s": round(calls / alone_s),
+            "runs_of_40_events_per_s": round(calls / alone_s / 40, 1),
             "share_of_whole": round(alone_s / whole_s, 2),
         },
     }
