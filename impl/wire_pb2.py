@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18quidnunc/impl/wire.proto\x12\rquidnunc.wire\"\xc0\x01\n\x03RPC\x12\x31\n\rsubscriptions\x18\x01 \x03(\x0b\x32\x1a.quidnunc.wire.RPC.SubOpts\x12\'\n\x07publish\x18\x02 \x03(\x0b\x32\x16.quidnunc.wire.Message\x12.\n\x07\x63ontrol\x18\x03 \x01(\x0b\x32\x1d.quidnunc.wire.ControlMessage\x1a-\n\x07SubOpts\x12\x11\n\tsubscribe\x18\x01 \x01(\x08\x12\x0f\n\x07topicid\x18\x02 \x01(\t\"c\n\x07Message\x12\x0c\n\x04\x66rom\x18\x01 \x01(\x0c\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\x12\r\n\x05seqno\x18\x03 \x01(\x0c\x12\r\n\x05topic\x18\x04 \x02(\t\x12\x11\n\tsignature\x18\x05 \x01(\x0c\x12\x0b\n\x03key\x18\x06 \x01(\x0c\"\xf4\x01\n\x0e\x43ontrolMessage\x12*\n\x05ihave\x18\x01 \x03(\x0b\x32\x1b.quidnunc.wire.ControlIHave\x12*\n\x05iwant\x18\x02 \x03(\x0b\x32\x1b.quidnunc.wire.ControlIWant\x12*\n\x05graft\x18\x03 \x03(\x0b\x32\x1b.quidnunc.wire.ControlGraft\x12*\n\x05prune\x18\x04 \x03(\x0b\x32\x1b.quidnunc.wire.ControlPrune\x12\x32\n\tidontwant\x18\x05 \x03(\x0b\x32\x1f.quidnunc.wire.ControlIDontWant\"3\n\x0c\x43ontrolIHave\x12\x0f\n\x07topicID\x18\x01 \x01(\t\x12\x12\n\nmessageIDs\x18\x02 \x03(\x0c\"\"\n\x0c\x43ontrolIWant\x12\x12\n\nmessageIDs\x18\x01 \x03(\x0c\"\x1f\n\x0c\x43ontrolGraft\x12\x0f\n\x07topicID\x18\x01 \x01(\t\"X\n\x0c\x43ontrolPrune\x12\x0f\n\x07topicID\x18\x01 \x01(\t\x12&\n\x05peers\x18\x02 \x03(\x0b\x32\x17.quidnunc.wire.PeerInfo\x12\x0f\n\x07\x62\x61\x63koff\x18\x03 \x01(\x04\"4\n\x08PeerInfo\x12\x0e\n\x06peerID\x18\x01 \x01(\x0c\x12\x18\n\x10signedPeerRecord\x18\x02 \x01(\x0c\"&\n\x10\x43ontrolIDontWant\x12\x12\n\nmessageIDs\x18\x01 \x03(\x0c')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18quidnunc/impl/wire.proto\x12\rquidnunc.wire\"\xeb\x02\n\x03RPC\x12\x31\n\rsubscriptions\x18\x01 \x03(\x0b\x32\x1a.quidnunc.wire.RPC.SubOpts\x12\'\n\x07publish\x18\x02 \x03(\x0b\x32\x16.quidnunc.wire.Message\x12.\n\x07\x63ontrol\x18\x03 \x01(\x0b\x32\x1d.quidnunc.wire.ControlMessage\x12\x38\n\x07partial\x18\n \x01(\x0b\x32\'.quidnunc.wire.PartialMessagesExtension\x12\x36\n\rtestExtension\x18\x92\xa2\x8c\x03 \x01(\x0b\x32\x1c.quidnunc.wire.TestExtension\x1a\x66\n\x07SubOpts\x12\x11\n\tsubscribe\x18\x01 \x01(\x08\x12\x0f\n\x07topicid\x18\x02 \x01(\t\x12\x17\n\x0frequestsPartial\x18\x03 \x01(\x08\x12\x1e\n\x16supportsSendingPartial\x18\x04 \x01(\x08\"c\n\x07Message\x12\x0c\n\x04\x66rom\x18\x01 \x01(\x0c\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\x12\r\n\x05seqno\x18\x03 \x01(\x0c\x12\r\n\x05topic\x18\x04 \x02(\t\x12\x11\n\tsignature\x18\x05 \x01(\x0c\x12\x0b\n\x03key\x18\x06 \x01(\x0c\"\xaa\x02\n\x0e\x43ontrolMessage\x12*\n\x05ihave\x18\x01 \x03(\x0b\x32\x1b.quidnunc.wire.ControlIHave\x12*\n\x05iwant\x18\x02 \x03(\x0b\x32\x1b.quidnunc.wire.ControlIWant\x12*\n\x05graft\x18\x03 \x03(\x0b\x32\x1b.quidnunc.wire.ControlGraft\x12*\n\x05prune\x18\x04 \x03(\x0b\x32\x1b.quidnunc.wire.ControlPrune\x12\x32\n\tidontwant\x18\x05 \x03(\x0b\x32\x1f.quidnunc.wire.ControlIDontWant\x12\x34\n\nextensions\x18\x06 \x01(\x0b\x32 .quidnunc.wire.ControlExtensions\"F\n\x11\x43ontrolExtensions\x12\x17\n\x0fpartialMessages\x18\n \x01(\x08\x12\x18\n\rtestExtension\x18\x92\xa2\x8c\x03 \x01(\x08\"\x0f\n\rTestExtension\"k\n\x18PartialMessagesExtension\x12\x0f\n\x07topicID\x18\x01 \x01(\t\x12\x0f\n\x07groupID\x18\x02 \x01(\x0c\x12\x16\n\x0epartialMessage\x18\x03 \x01(\x0c\x12\x15\n\rpartsMetadata\x18\x04 \x01(\x0c\"3\n\x0c\x43ontrolIHave\x12\x0f\n\x07topicID\x18\x01 \x01(\t\x12\x12\n\nmessageIDs\x18\x02 \x03(\x0c\"\"\n\x0c\x43ontrolIWant\x12\x12\n\nmessageIDs\x18\x01 \x03(\x0c\"\x1f\n\x0c\x43ontrolGraft\x12\x0f\n\x07topicID\x18\x01 \x01(\t\"X\n\x0c\x43ontrolPrune\x12\x0f\n\x07topicID\x18\x01 \x01(\t\x12&\n\x05peers\x18\x02 \x03(\x0b\x32\x17.quidnunc.wire.PeerInfo\x12\x0f\n\x07\x62\x61\x63koff\x18\x03 \x01(\x04\"4\n\x08PeerInfo\x12\x0e\n\x06peerID\x18\x01 \x01(\x0c\x12\x18\n\x10signedPeerRecord\x18\x02 \x01(\x0c\"&\n\x10\x43ontrolIDontWant\x12\x12\n\nmessageIDs\x18\x01 \x03(\x0c')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,23 +32,29 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'quidnunc.impl.wire_pb2', _g
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_RPC']._serialized_start=44
-  _globals['_RPC']._serialized_end=236
-  _globals['_RPC_SUBOPTS']._serialized_start=191
-  _globals['_RPC_SUBOPTS']._serialized_end=236
-  _globals['_MESSAGE']._serialized_start=238
-  _globals['_MESSAGE']._serialized_end=337
-  _globals['_CONTROLMESSAGE']._serialized_start=340
-  _globals['_CONTROLMESSAGE']._serialized_end=584
-  _globals['_CONTROLIHAVE']._serialized_start=586
-  _globals['_CONTROLIHAVE']._serialized_end=637
-  _globals['_CONTROLIWANT']._serialized_start=639
-  _globals['_CONTROLIWANT']._serialized_end=673
-  _globals['_CONTROLGRAFT']._serialized_start=675
-  _globals['_CONTROLGRAFT']._serialized_end=706
-  _globals['_CONTROLPRUNE']._serialized_start=708
-  _globals['_CONTROLPRUNE']._serialized_end=796
-  _globals['_PEERINFO']._serialized_start=798
-  _globals['_PEERINFO']._serialized_end=850
-  _globals['_CONTROLIDONTWANT']._serialized_start=852
-  _globals['_CONTROLIDONTWANT']._serialized_end=890
+  _globals['_RPC']._serialized_end=407
+  _globals['_RPC_SUBOPTS']._serialized_start=305
+  _globals['_RPC_SUBOPTS']._serialized_end=407
+  _globals['_MESSAGE']._serialized_start=409
+  _globals['_MESSAGE']._serialized_end=508
+  _globals['_CONTROLMESSAGE']._serialized_start=511
+  _globals['_CONTROLMESSAGE']._serialized_end=809
+  _globals['_CONTROLEXTENSIONS']._serialized_start=811
+  _globals['_CONTROLEXTENSIONS']._serialized_end=881
+  _globals['_TESTEXTENSION']._serialized_start=883
+  _globals['_TESTEXTENSION']._serialized_end=898
+  _globals['_PARTIALMESSAGESEXTENSION']._serialized_start=900
+  _globals['_PARTIALMESSAGESEXTENSION']._serialized_end=1007
+  _globals['_CONTROLIHAVE']._serialized_start=1009
+  _globals['_CONTROLIHAVE']._serialized_end=1060
+  _globals['_CONTROLIWANT']._serialized_start=1062
+  _globals['_CONTROLIWANT']._serialized_end=1096
+  _globals['_CONTROLGRAFT']._serialized_start=1098
+  _globals['_CONTROLGRAFT']._serialized_end=1129
+  _globals['_CONTROLPRUNE']._serialized_start=1131
+  _globals['_CONTROLPRUNE']._serialized_end=1219
+  _globals['_PEERINFO']._serialized_start=1221
+  _globals['_PEERINFO']._serialized_end=1273
+  _globals['_CONTROLIDONTWANT']._serialized_start=1275
+  _globals['_CONTROLIDONTWANT']._serialized_end=1313
 # @@protoc_insertion_point(module_scope)

@@ -10,12 +10,13 @@ from typing import Literal, TypeAlias
 
 from attrs import frozen
 
-from quidnunc.model.rpc import Message, Part, Peer, Prune
+from quidnunc.model.rpc import Extensions, Message, Part, Partial, Peer, Prune, Subscribe
 
 FLOODSUB = "/floodsub/1.0.0"
 MESHSUB_1_0 = "/meshsub/1.0.0"
 MESHSUB_1_1 = "/meshsub/1.1.0"
 MESHSUB_1_2 = "/meshsub/1.2.0"
+MESHSUB_1_3 = "/meshsub/1.3.0"
 MEMPOOL = "mempool"
 """The protocol of a CometBFT peer: both mempool channels, 0x30 and 0x31."""
 
@@ -74,6 +75,10 @@ LEGAL_KINDS = frozenset(
 @frozen
 class Join:
     topic: str
+    requests: bool = False
+    """Partial messages are wanted in this topic, which implies `supports`."""
+    supports: bool = False
+    """They can be sent in this topic."""
 
 
 @frozen
@@ -92,6 +97,40 @@ class Verdict:
 
     id: str
     judgement: Judgement
+
+
+@frozen
+class Decision:
+    """What the application decides for one peer while it publishes a partial message."""
+
+    peer: Peer
+    payload: str | None = None
+    metadata: str | None = None
+    next: str | None = None
+    """What it now keeps of this peer: an opaque value, by its id. None: as it was."""
+    error: bool = False
+    """The decision failed."""
+
+
+@frozen
+class PublishPartial:
+    """The application publishes what it has of `group`. It is offered peers and makes `decisions`, in order."""
+
+    topic: str
+    group: str
+    decisions: tuple[Decision, ...] = ()
+
+
+FeedbackKind: TypeAlias = Literal["useful", "invalid", "ignored"]
+
+
+@frozen
+class Feedback:
+    """The application tells what a partial message of `peer` in `topic` was worth."""
+
+    topic: str
+    peer: Peer
+    kind: FeedbackKind
 
 
 @frozen
@@ -139,6 +178,8 @@ Event: TypeAlias = (
     | Leave
     | Publish
     | Verdict
+    | PublishPartial
+    | Feedback
     | Score
     | Advance
     | Submit
@@ -162,6 +203,41 @@ class Delivered:
     message: Message
 
 
+NOTHING_KEPT = ""
+"""The state of a peer that the application has kept nothing of yet."""
+ANY_STATE = "*"
+"""In a permit: what is kept of the peer is not said."""
+
+
+@frozen
+class Offered:
+    """`peer` was among those that the application was offered when it published a partial message."""
+
+    topic: str
+    group: str
+    peer: Peer
+    state: str = NOTHING_KEPT
+    requests: bool = False
+    """Whether the application was told that the peer wants payload."""
+
+
+@frozen
+class GossipAsked:
+    """The application was asked to gossip about `group` to `peer`, in the place of IHAVE."""
+
+    topic: str
+    group: str
+    peer: Peer
+
+
+@frozen
+class PartialIn:
+    """The application was handed a partial message of `peer`."""
+
+    peer: Peer
+    part: Partial
+
+
 @frozen
 class Dialled:
     peer: Peer
@@ -181,12 +257,12 @@ class Crashed:
     text: str
 
 
-Output: TypeAlias = Sent | Delivered | Dialled | Closed | Crashed
+Output: TypeAlias = Sent | Delivered | Offered | GossipAsked | PartialIn | Dialled | Closed | Crashed
 
 
 def key(output: Output) -> Output:
-    """`output` without the details that do not tell which act it was: a PRUNE's backoff and peers, and all of
-    a message but its id and topic."""
+    """`output` without the details that do not tell which act it was: a PRUNE's backoff and peers, the flags of
+    a subscription, what a partial message carries, and all of a message but its id and topic."""
     match output:
         case Sent(peer, Prune(topic)):
             return Sent(peer, Prune(topic))
@@ -194,5 +270,13 @@ def key(output: Output) -> Output:
             return Sent(peer, Message(message_id, topic))
         case Delivered(Message(message_id, topic)):
             return Delivered(Message(message_id, topic))
+        case Sent(peer, Subscribe(topic)):
+            return Sent(peer, Subscribe(topic))
+        case Sent(peer, Extensions()):
+            return Sent(peer, Extensions())
+        case Sent(peer, Partial(topic, group)):
+            return Sent(peer, Partial(topic, group))
+        case Offered(topic, group, peer):
+            return Offered(topic, group, peer)
         case _:
             return output

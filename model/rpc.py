@@ -1,7 +1,8 @@
 """What routers say to each other, as values: the parts of an RPC.
 
 One vocabulary serves the model, our routers' adapters, cases and reports. Bytes are made of it by
-`quidnunc.impl.codec` alone. Sources: libp2p pubsub README, gossipsub v1.0 to v1.2; ADR-119 (DOG).
+`quidnunc.impl.codec` alone. Sources: libp2p pubsub README, gossipsub v1.0 to v1.3, partial messages; ADR-119
+(DOG).
 """
 
 from __future__ import annotations
@@ -42,11 +43,18 @@ class Message:
 @frozen
 class Subscribe:
     topic: str
+    requests: bool = False
+    """requestsPartial: partial messages are wanted in the place of full ones."""
+    supports: bool = False
+    """supportsSendingPartial."""
 
 
 @frozen
 class Unsubscribe:
     topic: str
+    requests: bool = False
+    supports: bool = False
+    """The same two fields, which mean nothing here."""
 
 
 @frozen
@@ -102,12 +110,75 @@ class ResetRoute:
     """DOG: "let one more route to me be used again" (control channel 0x31)."""
 
 
+@frozen
+class SeenTx:
+    """CAT: "I have this one" (channel 0x31)."""
+
+    id: str
+
+
+@frozen
+class WantTx:
+    """CAT: "send me that one" (channel 0x31, in newer versions 0x32)."""
+
+    id: str
+
+
+TEST_EXTENSION = "test"
+PARTIAL_EXTENSION = "partial"
+"""Names of extensions that the kit knows. One that it does not know is `x` and its field number."""
+
+
+@frozen
+class Extensions:
+    """The extensions control message (gossipsub v1.3): what its sender supports."""
+
+    names: tuple[str, ...] = ()
+    late: bool = False
+    """Only ever observed: it was not in the first RPC on its stream."""
+
+
+@frozen
+class TestExtension:
+    """The one message of the test extension."""
+
+    # Not a test, for all that its name says.
+    __test__ = False
+
+
+@frozen
+class Partial:
+    """One message of the partial messages extension; what it carries is the application's."""
+
+    topic: str
+    group: str
+    payload: str | None = None
+    """partialMessage: encoded parts. None where the field is absent."""
+    metadata: str | None = None
+    """partsMetadata: what the sender has and wants. None where the field is absent."""
+
+
 Part: TypeAlias = (
-    Subscribe | Unsubscribe | Message | IHave | IWant | Graft | Prune | IDontWant | Tx | HaveTx | ResetRoute
+    Subscribe
+    | Unsubscribe
+    | Message
+    | IHave
+    | IWant
+    | Graft
+    | Prune
+    | IDontWant
+    | Extensions
+    | TestExtension
+    | Partial
+    | Tx
+    | HaveTx
+    | ResetRoute
+    | SeenTx
+    | WantTx
 )
 
 
-CONTROL = (IHave, IWant, Graft, Prune, IDontWant)
+CONTROL = (IHave, IWant, Graft, Prune, IDontWant, Extensions)
 """The kinds of part that are control messages of gossipsub."""
 
 

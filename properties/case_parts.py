@@ -16,6 +16,7 @@ from attrs import field, frozen, mutable
 from quidnunc.model.rpc import (
     ROUTER,
     UNSAID,
+    Extensions,
     Flaw,
     Graft,
     HaveTx,
@@ -24,12 +25,16 @@ from quidnunc.model.rpc import (
     IWant,
     Message,
     Part,
+    Partial,
     Peer,
     Prune,
     ResetRoute,
+    SeenTx,
     Subscribe,
+    TestExtension,
     Tx,
     Unsubscribe,
+    WantTx,
 )
 from quidnunc.properties.case_words import (
     MAX_REPEAT,
@@ -46,15 +51,24 @@ from quidnunc.properties.case_words import (
 )
 
 FLAWS: tuple[str, ...] = tuple(f for f in get_args(Flaw) if f)
-PART_NAMES = "subscribe, unsubscribe, message, ihave, iwant, graft, prune, idontwant, tx, havetx, resetroute"
+PART_NAMES = (
+    "subscribe, unsubscribe, message, ihave, iwant, graft, prune, idontwant, extensions, testextension, "
+    "partial, tx, havetx, resetroute, seentx, wanttx"
+)
+LATE = "late=yes"
+"""Of Extensions. No name is written so."""
 
 _TIMES = re.compile(r"([1-9][0-9]{0,6})x")
-_OF_TOPIC: Mapping[str, Callable[[str], Part]] = {
+_OF_SUBSCRIPTION: Mapping[str, Callable[[str, bool, bool], Part]] = {
     "subscribe": Subscribe,
     "unsubscribe": Unsubscribe,
-    "graft": Graft,
 }
-_OF_TX: Mapping[str, Callable[[str], Part]] = {"tx": Tx, "havetx": HaveTx}
+_OF_TX: Mapping[str, Callable[[str], Part]] = {
+    "tx": Tx,
+    "havetx": HaveTx,
+    "seentx": SeenTx,
+    "wanttx": WantTx,
+}
 _OF_IDS: Mapping[str, Callable[[tuple[str, ...]], Part]] = {"iwant": IWant, "idontwant": IDontWant}
 
 Author: TypeAlias = Peer | None
@@ -168,16 +182,22 @@ class Mentions:
             case Prune(topic, backoff_s, peers):
                 backoff = "" if backoff_s is None else f" backoff={_backoff_text(backoff_s)}"
                 return f"prune {word(topic)}{backoff}" + (f" peers={peers_text(peers)}" if peers else "")
-            case ResetRoute():
-                return "resetroute"
-            case Tx(name) | HaveTx(name):
+            case Subscribe(topic, requests, supports) | Unsubscribe(topic, requests, supports):
+                return f"{_name(part)} {word(topic)}{flags_text(requests, supports)}"
+            case Extensions(names, late):
+                return " ".join(("extensions", *map(word, names), *((LATE,) if late else ())))
+            case Partial():
+                return f"partial {partial_text(part)}"
+            case ResetRoute() | TestExtension():
+                return _name(part)
+            case Tx(name) | HaveTx(name) | SeenTx(name) | WantTx(name):
                 return f"{_name(part)} {word(name)}"
         return f"{_name(part)} {word(part.topic)}"
 
     def part(self, words: Words, unsaid: Unsaid) -> Part:
         name = words.bare("a part")
-        if name in _OF_TOPIC:
-            return _OF_TOPIC[name](words.name("a topic"))
+        if name in _OF_SUBSCRIPTION:
+            return _OF_SUBSCRIPTION[name](words.name("a topic"), *flags(words))
         if name in _OF_TX:
             return _OF_TX[name](words.name("a transaction id"))
         if name in _OF_IDS:
@@ -189,6 +209,14 @@ class Mentions:
                 return IHave(words.name("a topic"), _ids(words))
             case "prune":
                 return _prune(words)
+            case "graft":
+                return Graft(words.name("a topic"))
+            case "extensions":
+                return _extensions(words)
+            case "testextension":
+                return TestExtension()
+            case "partial":
+                return partial(words)
             case "resetroute":
                 return ResetRoute()
         raise ValueError(f"expected a part ({PART_NAMES}), got {name!r}")
@@ -204,6 +232,60 @@ def times(words: Words) -> int:
     if int(found[1]) > MAX_REPEAT:
         raise ValueError(f"expected at most {MAX_REPEAT} repeats, got {found[1]}")
     return int(found[1])
+
+
+def flags_text(requests: bool, supports: bool) -> str:
+    """` requests supports`: those that are set."""
+    return (" requests" if requests else "") + (" supports" if supports else "")
+
+
+def flags(words: Words) -> tuple[bool, bool]:
+    """(requests, supports), each of which may follow once and in this order."""
+    found = []
+    for name in ("requests", "supports"):
+        if words.next_is(name):
+            words.bare(name)
+        else:
+            name = ""
+        found.append(bool(name))
+    return found[0], found[1]
+
+
+def option_text(name: str, value: str | None) -> str:
+    """` payload p1`, or nothing where there is no value."""
+    return "" if value is None else f" {name} {word(value)}"
+
+
+def options(words: Words, names: Sequence[str]) -> dict[str, str]:
+    """`payload p1 metadata w1`: each name of `names` once at most."""
+    found: dict[str, str] = {}
+    while words.left:
+        name = one_of(words.bare(" or ".join(names)), names)
+        if name in found:
+            raise ValueError(f"expected {name} once, got it again")
+        found[name] = words.name(f"what the {name} is")
+    return found
+
+
+def partial_text(part: Partial) -> str:
+    """`t1 g1 [payload p1] [metadata w1]`."""
+    carried = option_text("payload", part.payload) + option_text("metadata", part.metadata)
+    return sentence(part.topic, part.group) + carried
+
+
+def partial(words: Words) -> Partial:
+    """The same, read."""
+    topic, group = words.name("a topic"), words.name("a group")
+    found = options(words, ("payload", "metadata"))
+    return Partial(topic, group, found.get("payload"), found.get("metadata"))
+
+
+def _extensions(words: Words) -> Extensions:
+    names: list[str] = []
+    while words.left and not words.next_is(LATE):
+        names.append(words.name("an extension"))
+    late = words.left and bool(words.bare(LATE))
+    return Extensions(tuple(names), late)
 
 
 def _name(part: Part) -> str:

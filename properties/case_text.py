@@ -15,21 +15,29 @@ from typing import cast, get_args
 from attrs import field, mutable
 
 from quidnunc.model.events import (
+    NOTHING_KEPT,
     Adjust,
     Advance,
     Closed,
     Commit,
     Connect,
     Crashed,
+    Decision,
     Delivered,
     Dialled,
     Disconnect,
     Event,
+    Feedback,
+    FeedbackKind,
+    GossipAsked,
     Join,
     Judgement,
     Leave,
+    Offered,
     Output,
+    PartialIn,
     Publish,
+    PublishPartial,
     Raw,
     Receive,
     Resume,
@@ -40,7 +48,16 @@ from quidnunc.model.events import (
     Verdict,
 )
 from quidnunc.model.rpc import Peer
-from quidnunc.properties.case_parts import Mentions, times
+from quidnunc.properties.case_parts import (
+    Mentions,
+    flags,
+    flags_text,
+    option_text,
+    options,
+    partial,
+    partial_text,
+    times,
+)
 from quidnunc.properties.case_words import (
     Words,
     duration_read,
@@ -49,18 +66,23 @@ from quidnunc.properties.case_words import (
     free_text_read,
     integer,
     one_of,
+    peer_named,
+    peer_text,
     peers_named,
     peers_text,
     phrase,
+    phrases,
+    sentence,
     word,
 )
 
 JUDGEMENTS: tuple[str, ...] = get_args(Judgement)
+FEEDBACK: tuple[str, ...] = get_args(FeedbackKind)
 EVENT_NAMES = (
-    "connect, disconnect, stall, resume, join, leave, publish, verdict, score, advance, submit, commit, "
-    "adjust"
+    "connect, disconnect, stall, resume, join, leave, publish, verdict, partial, feedback, score, advance, "
+    "submit, commit, adjust"
 )
-OUTPUT_NAMES = "deliver, dial, close, crash"
+OUTPUT_NAMES = "deliver, offer, gossip, hand, dial, close, crash"
 
 _FROM = re.compile(r'([^\s:;"]+):(?:\s+(.*))?')
 _RAW = re.compile(r"raw(?:\s+(.*))?")
@@ -70,7 +92,6 @@ _OF_PEERS: Mapping[str, Callable[[tuple[Peer, ...]], Event]] = {
     "resume": Resume,
 }
 _OF_NAME: Mapping[str, tuple[Callable[[str], Event], str]] = {
-    "join": (Join, "a topic"),
     "leave": (Leave, "a topic"),
     "submit": (Submit, "a transaction id"),
     "commit": (Commit, "a transaction id"),
@@ -107,7 +128,13 @@ class Notation:
                 return f"verdict {word(message_id)} {judgement}"
             case Advance(ms):
                 return f"advance {duration_text(ms)}"
-            case Join(name) | Leave(name) | Submit(name) | Commit(name):
+            case Join(topic, requests, supports):
+                return f"join {word(topic)}{flags_text(requests, supports)}"
+            case PublishPartial(topic, group, decisions):
+                return "; ".join((f"partial {sentence(topic, group)}", *map(_decision_text, decisions)))
+            case Feedback(topic, peer, kind):
+                return f"feedback {word(topic)} {peer_text(peer)} {kind}"
+            case Leave(name) | Submit(name) | Commit(name):
                 return f"{_name(event)} {word(name)}"
             case Adjust():
                 return "adjust"
@@ -117,6 +144,8 @@ class Notation:
         received = _FROM.fullmatch(text)
         if received is not None:
             return self._received(peers_named(received[1]), received[2] or "")
+        if text.startswith("partial "):
+            return _published(text)
         words = phrase(text)
         found = self._event(words.bare("an event"), words)
         words.end()
@@ -152,6 +181,12 @@ class Notation:
                 message_id = words.name("a message id")
                 judgement = one_of(words.bare("a judgement"), JUDGEMENTS, "a judgement")
                 return Verdict(message_id, cast("Judgement", judgement))
+            case "join":
+                return Join(words.name("a topic"), *flags(words))
+            case "feedback":
+                topic, peer = words.name("a topic"), peer_named(words.bare("a peer"))
+                kind = one_of(words.bare("a feedback"), FEEDBACK, "a feedback")
+                return Feedback(topic, peer, cast("FeedbackKind", kind))
             case "advance":
                 return Advance(duration_read(words.bare("a duration")))
             case "adjust":
@@ -174,6 +209,13 @@ class Notation:
                 return f"{peers_text(peers)}: {text}"
             case Delivered(message):
                 return f"deliver {self.mentions.message_text(message, self.mentions.by_router())}"
+            case Offered(topic, group, _, state, requests):
+                kept = option_text("state", state or None) + (" requests" if requests else "")
+                return f"offer {peers_text(_peers_of(alike))} {sentence(topic, group)}{kept}"
+            case GossipAsked(topic, group):
+                return f"gossip {peers_text(_peers_of(alike))} {sentence(topic, group)}"
+            case PartialIn(_, part):
+                return f"hand {peers_text(_peers_of(alike))} {partial_text(part)}"
             case Dialled():
                 return f"dial {peers_text(_peers_of(alike))}"
             case Closed():
@@ -202,6 +244,14 @@ class Notation:
         match name:
             case "deliver":
                 return (Delivered(self.mentions.message(words, self.mentions.by_router())),)
+            case "offer":
+                return _offered(words)
+            case "gossip":
+                peers, topic, group = _peers(words), words.name("a topic"), words.name("a group")
+                return tuple(GossipAsked(topic, group, peer) for peer in peers)
+            case "hand":
+                peers, part = _peers(words), partial(words)
+                return tuple(PartialIn(peer, part) for peer in peers)
             case "dial":
                 return tuple(Dialled(peer) for peer in _peers(words, strangers=True))
             case "close":
@@ -224,9 +274,24 @@ def in_order(outputs: Iterable[Output]) -> tuple[Output, ...]:
     return tuple(sorted(outputs, key=_order))
 
 
+_KINDS = (Offered, GossipAsked, PartialIn, Delivered, Sent, Dialled, Closed, Crashed)
+
+
+def _without_peer(output: Output) -> object:
+    match output:
+        case Sent(_, part) | PartialIn(_, part):
+            return part
+        case Offered(topic, group, _, state, requests):
+            return topic, group, state, requests
+        case GossipAsked(topic, group):
+            return topic, group
+        case _:
+            return getattr(output, "message", "")
+
+
 def _order(output: Output) -> tuple[object, ...]:
-    kind = (Delivered, Sent, Dialled, Closed, Crashed).index(type(output))
-    said = repr(output.part) if isinstance(output, Sent) else repr(getattr(output, "message", ""))
+    kind = _KINDS.index(type(output))
+    said = repr(_without_peer(output))
     # Numbers by value, so that m2 comes before m10.
     pieces = re.split(r"([0-9]{1,18})", said)
     natural = tuple((int(p), "") if at % 2 else (0, p) for at, p in enumerate(pieces))
@@ -238,6 +303,8 @@ def _shape(output: Output) -> object:
     match output:
         case Sent(_, part):
             return part
+        case Offered() | GossipAsked() | PartialIn():
+            return type(output), _without_peer(output)
         case Dialled() | Closed():
             return type(output)
         case _:
@@ -246,7 +313,37 @@ def _shape(output: Output) -> object:
 
 
 def _peers_of(outputs: Sequence[Output]) -> tuple[Peer, ...]:
-    return tuple(each.peer for each in outputs if isinstance(each, Sent | Dialled | Closed))
+    return tuple(each.peer for each in outputs if not isinstance(each, Delivered | Crashed))
+
+
+def _decision_text(each: Decision) -> str:
+    """`a payload p1 metadata w1 next s1 error`."""
+    said = (("payload", each.payload), ("metadata", each.metadata), ("next", each.next))
+    text = peer_text(each.peer) + "".join(option_text(name, value) for name, value in said)
+    return text + (" error" if each.error else "")
+
+
+def _published(text: str) -> Event:
+    """`partial t1 g1; DECISION; DECISION`."""
+    first, *rest = phrases(text)
+    first.bare("partial")
+    topic, group = first.name("a topic"), first.name("a group")
+    first.end()
+    return PublishPartial(topic, group, tuple(map(_decision, rest)))
+
+
+def _decision(words: Words) -> Decision:
+    peer = peer_named(words.bare("a peer"))
+    error = words.ends_with("error")
+    said = options(words, ("payload", "metadata", "next"))
+    return Decision(peer, said.get("payload"), said.get("metadata"), said.get("next"), error)
+
+
+def _offered(words: Words) -> tuple[Output, ...]:
+    peers, topic, group = _peers(words), words.name("a topic"), words.name("a group")
+    requests = words.ends_with("requests")
+    state = options(words, ("state",)).get("state", NOTHING_KEPT)
+    return tuple(Offered(topic, group, peer, state, requests) for peer in peers)
 
 
 def _peers(words: Words, *, strangers: bool = False) -> tuple[Peer, ...]:

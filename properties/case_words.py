@@ -183,6 +183,18 @@ class Words:
     def left(self) -> bool:
         return self.at < len(self.tokens)
 
+    def next_is(self, text: str) -> bool:
+        """Whether the next word is one of the notation's own, and this one."""
+        return self.left and self.tokens[self.at] == Token(text)
+
+    def ends_with(self, text: str) -> bool:
+        """Whether the last of the words is this one of the notation's own; if so it is taken off."""
+        # An option's value is the word after its name, and can be the same word.
+        if (len(self.tokens) - self.at) % 2 == 0 or self.tokens[-1] != Token(text):
+            return False
+        self.tokens = self.tokens[:-1]
+        return True
+
     def name(self, what: str) -> str:
         """The next word as a topic or an id."""
         token = self._next(what)

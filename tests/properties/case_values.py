@@ -39,10 +39,15 @@ MESSAGES = st.builds(
     size=st.sampled_from((0, 1, 600, 2000)),
     flaw=st.sampled_from(get_args(rpc.Flaw)),
 )
+MAYBE = st.one_of(st.none(), NAMES)
+PARTIALS = st.builds(rpc.Partial, NAMES, NAMES, MAYBE, MAYBE)
 PARTS: st.SearchStrategy[Any] = st.one_of(
     MESSAGES,
-    st.builds(rpc.Subscribe, NAMES),
-    st.builds(rpc.Unsubscribe, NAMES),
+    st.builds(rpc.Subscribe, NAMES, st.booleans(), st.booleans()),
+    st.builds(rpc.Unsubscribe, NAMES, st.booleans(), st.booleans()),
+    st.builds(rpc.Extensions, IDS, st.booleans()),
+    st.just(rpc.TestExtension()),
+    PARTIALS,
     st.builds(rpc.IHave, NAMES, IDS),
     st.builds(rpc.IWant, IDS),
     st.builds(rpc.Graft, NAMES),
@@ -62,7 +67,14 @@ EVENTS: st.SearchStrategy[Any] = st.one_of(
     st.builds(ev.Resume, BURSTS),
     st.builds(ev.Receive, BURSTS, REPEATED),
     st.builds(ev.Raw, BURSTS, NAMES),
-    st.builds(ev.Join, NAMES),
+    st.builds(ev.Join, NAMES, st.booleans(), st.booleans()),
+    st.builds(
+        ev.PublishPartial,
+        NAMES,
+        NAMES,
+        st.lists(st.builds(ev.Decision, PEERS, MAYBE, MAYBE, MAYBE, st.booleans()), max_size=3).map(tuple),
+    ),
+    st.builds(ev.Feedback, NAMES, PEERS, st.sampled_from(get_args(ev.FeedbackKind))),
     st.builds(ev.Leave, NAMES),
     st.builds(ev.Publish, MESSAGES),
     st.builds(ev.Verdict, NAMES, st.sampled_from(get_args(ev.Judgement))),
@@ -75,6 +87,9 @@ EVENTS: st.SearchStrategy[Any] = st.one_of(
 OUTPUTS: st.SearchStrategy[Any] = st.one_of(
     st.builds(ev.Sent, st.integers(1, 60), PARTS),
     st.builds(ev.Delivered, MESSAGES),
+    st.builds(ev.Offered, NAMES, NAMES, PEERS, NAMES, st.booleans()),
+    st.builds(ev.GossipAsked, NAMES, NAMES, PEERS),
+    st.builds(ev.PartialIn, PEERS, PARTIALS),
     st.builds(ev.Dialled, st.one_of(PEERS, st.just(STRANGER))),
     st.builds(ev.Closed, PEERS),
     st.builds(ev.Crashed, st.text(max_size=30)),

@@ -149,7 +149,7 @@ def test_bad_events_say_what_was_expected(line: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("join t1", "expected an output (deliver, dial, close, crash, or `a: PART`)"),
+        ("join t1", "expected an output (deliver, offer, gossip, hand, dial, close, crash, or `a: PART`)"),
         ("deliver m1", "expected a topic"),
         ("a: graft t1; graft t2", "one thing to a line"),
         ("close stranger", "expected a peer as letters"),
