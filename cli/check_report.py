@@ -74,6 +74,10 @@ def print_compared(compared: Compared) -> None:
         print(f"  not met: {each.clause} {each.cause}")
     for each in compared.gone:
         print(f"  GONE, though expected: {each.clause} {each.cause}")
+    for each, root in compared.otherwise:
+        print(
+            f"  OTHERWISE: {each.clause} {each.cause}: {each.verdict} expected, {verdict_of_root(root)} found"
+        )
     for root in compared.unexpected:
         print(f"  UNEXPECTED: {root.clause} {root.quirk}: {root.says}")
 
@@ -123,6 +127,7 @@ def as_json(
             "met": [_expectation(e) for e in compared.met],
             "not_met": [_expectation(e) for e in compared.not_met],
             "gone": [_expectation(e) for e in compared.gone],
+            "otherwise": [{**_expectation(e), "found": verdict_of_root(r)} for e, r in compared.otherwise],
             "unexpected": [{"clause": r.clause, "cause": r.quirk} for r in compared.unexpected],
         }
     return found

@@ -98,10 +98,12 @@ class Compared:
     gone: tuple[Expectation, ...]
     not_met: tuple[Expectation, ...]
     unexpected: tuple[Root, ...]
+    otherwise: tuple[tuple[Expectation, Root], ...] = ()
+    """Expected with one verdict, found with another."""
 
     @property
     def agrees(self) -> bool:
-        return not self.gone and not self.unexpected
+        return not self.gone and not self.unexpected and not self.otherwise
 
 
 _FIELDS = {a.name for a in fields(Expectation)}
@@ -171,11 +173,13 @@ def compare(roots: Sequence[Root], expected: Sequence[Expectation], replayed: di
 
     `replayed`: case path -> outcome (same, different, fixed) for expectations that the search did not meet.
     """
-    keys = {(r.clause, r.quirk) for r in roots}
-    met, gone, not_met = [], [], []
+    by_key = {(r.clause, r.quirk): r for r in roots}
+    met, gone, not_met, otherwise = [], [], [], []
     for each in expected:
-        outcome = replayed.get(each.case, "")
-        if (each.clause, each.cause) in keys or outcome == "same":
+        outcome, found = replayed.get(each.case, ""), by_key.get((each.clause, each.cause))
+        if found is not None and verdict_of_root(found) != each.verdict:
+            otherwise.append((each, found))
+        elif found is not None or outcome == "same":
             met.append(each)
         elif outcome:
             gone.append(each)
@@ -183,7 +187,7 @@ def compare(roots: Sequence[Root], expected: Sequence[Expectation], replayed: di
             not_met.append(each)
     known = {(e.clause, e.cause) for e in expected}
     unexpected = [r for r in roots if (r.clause, r.quirk) not in known]
-    return Compared(tuple(met), tuple(gone), tuple(not_met), tuple(unexpected))
+    return Compared(tuple(met), tuple(gone), tuple(not_met), tuple(unexpected), tuple(otherwise))
 
 
 @frozen
@@ -199,7 +203,12 @@ def exit_of(verdicts: Sequence[Verdict], campaign: Campaign, compared: Compared 
     bad = {"fails"} | ({"deviates"} if strict else set())
     if compared is not None:
         if not compared.agrees:
-            return Exit(1, f"{len(compared.unexpected)} unexpected, {len(compared.gone)} gone")
+            counts = {
+                "unexpected": compared.unexpected,
+                "gone": compared.gone,
+                "with another verdict": compared.otherwise,
+            }
+            return Exit(1, ", ".join(f"{len(which)} {what}" for what, which in counts.items()))
     elif any(v.verdict in bad for v in verdicts):
         return Exit(1, "claims fail")
     if campaign.broken or any(v.verdict == "broken" for v in verdicts):

@@ -103,6 +103,14 @@ def test_what_is_expected_does_not_fail_and_what_is_not_does() -> None:
     assert surprise.unexpected == (other,) and ended(campaign(known, other), surprise) == 1
 
 
+def test_another_verdict_than_the_expected_one_is_a_difference() -> None:
+    known = root()
+    compared = compare([known], [evolve(expectation(known), verdict="observed")], {})
+    assert not compared.agrees and not compared.met and not compared.unexpected
+    assert [(e.verdict, r) for e, r in compared.otherwise] == [("observed", known)]
+    assert ended(campaign(known), compared) == 1
+
+
 @pytest.mark.parametrize(("outcome", "agrees"), [("same", True), ("fixed", False), ("different", False)])
 def test_what_the_search_did_not_meet_is_replayed(outcome: str, agrees: bool) -> None:
     compared = compare([], [expectation(root(), case="a.case")], {"a.case": outcome})
