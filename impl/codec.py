@@ -15,6 +15,12 @@ from google.protobuf.message import DecodeError
 
 from quidnunc.impl import wire_pb2 as wire
 from quidnunc.impl.bounded import Bounded
+from quidnunc.impl.extension_fields import (
+    extensions_of,
+    extensions_value,
+    partial_of,
+    partial_value,
+)
 from quidnunc.impl.keys import peer_id, peer_of
 from quidnunc.impl.malformed import MALFORMED as MALFORMED
 from quidnunc.impl.signing import ID_FUNCTIONS, author_bytes, fault, id_function, set_author
@@ -31,15 +37,18 @@ from quidnunc.impl.symbols import (
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import (
     ROUTER,
+    Extensions,
     Graft,
     IDontWant,
     IHave,
     IWant,
     Message,
     Part,
+    Partial,
     Peer,
     Prune,
     Subscribe,
+    TestExtension,
     Unsubscribe,
 )
 
@@ -72,13 +81,18 @@ class Codec:
     Raises ValueError where the parameters give every message the same id (StrictNoSign with `origin`).
     """
 
-    def __init__(self, parameters: Parameters, *, max_entries: int = MAX_ENTRIES) -> None:
+    def __init__(
+        self, parameters: Parameters, *, max_entries: int = MAX_ENTRIES, extended: bool = False
+    ) -> None:
+        """`extended`: what the router says of extensions and partial messages is looked at. Before v1.3 these
+        fields mean nothing, and are passed over."""
         if parameters.signature_policy == "StrictNoSign" and parameters.message_id == "origin":
             raise ValueError(
                 "StrictNoSign messages have neither author nor seqno, so `origin` ids are all the same; "
                 "use message_id='content'"
             )
         self._policy = parameters.signature_policy
+        self._extended = extended
         self._by_origin = parameters.message_id == "origin"
         self._id_of = id_function(parameters.message_id)
         self._bound: Bounded[str, _Binding] = Bounded(max_entries)
@@ -233,10 +247,16 @@ class Codec:
         match part:
             case Message():
                 pass
-            case Subscribe(topic):
-                rpc.subscriptions.add(subscribe=True, topicid=topic)
-            case Unsubscribe(topic):
-                rpc.subscriptions.add(subscribe=False, topicid=topic)
+            case Subscribe(topic, requests, supports) | Unsubscribe(topic, requests, supports):
+                said = rpc.subscriptions.add(subscribe=type(part) is Subscribe, topicid=topic)
+                if requests or supports:
+                    said.requestsPartial, said.supportsSendingPartial = requests, supports
+            case Extensions():
+                rpc.control.extensions.CopyFrom(extensions_of(part))
+            case TestExtension():
+                rpc.testExtension.SetInParent()
+            case Partial():
+                rpc.partial.CopyFrom(partial_of(part))
             case IHave(topic, ids):
                 rpc.control.ihave.add(topicID=topic, messageIDs=self._ids(ids, sender))
             case IWant(ids):
@@ -280,7 +300,7 @@ class Codec:
     # -- decoding ----------------------------------------------------------------------------------------
 
     def decode(self, data: bytes) -> tuple[Part, ...]:
-        """The parts of one RPC: subscriptions, messages, IHAVE, IWANT, GRAFT, PRUNE, IDONTWANT.
+        """The parts of one RPC: extensions, subscriptions, messages, control, messages of extensions.
 
         Raises WireError where the bytes are no RPC.
         """
@@ -292,13 +312,20 @@ class Codec:
             rpc = wire.RPC.FromString(data)
         except DecodeError as error:
             raise WireError(f"{len(data)} bytes are not an RPC: {error}") from error
-        parts: list[Part] = [
-            Subscribe(_text(each.topicid)) if each.subscribe else Unsubscribe(_text(each.topicid))
-            for each in rpc.subscriptions
-        ]
+        parts: list[Part] = []
+        if self._extended and rpc.control.HasField("extensions"):
+            parts.append(extensions_value(rpc.control.extensions))
+        for each in rpc.subscriptions:
+            kind = Subscribe if each.subscribe else Unsubscribe
+            said = (each.requestsPartial, each.supportsSendingPartial) if self._extended else ()
+            parts.append(kind(_text(each.topicid), *said))
         parts += [self._message_value(each) for each in rpc.publish]
         if rpc.HasField("control"):
             parts += self._control_values(rpc.control)
+        if self._extended and rpc.HasField("testExtension"):
+            parts.append(TestExtension())
+        if self._extended and rpc.HasField("partial"):
+            parts.append(partial_value(rpc.partial))
         found = tuple(parts)
         if self._settled:
             self._decoded[data] = found

@@ -1,4 +1,4 @@
-"""Our pubsub router: floodsub, gossipsub v1.0, v1.1, and v1.2 in its draft and in r1.
+"""Our pubsub router: floodsub, gossipsub v1.0, v1.1, v1.2 in its draft and in r1, and v1.3.
 
 It does no I/O and reads no clock: bytes of streams come in, framed bytes go out, and time is told. What it
 does is spread over its parts; here is what comes when: `intake`, `control` and `beats` are phases, in order.
@@ -14,7 +14,8 @@ from google.protobuf.message import DecodeError
 
 from quidnunc.impl import wire_pb2 as wire
 from quidnunc.impl.framing import MAX_FRAME_BYTES, FrameDecoder
-from quidnunc.impl.gossipsub_core import FEATURES, Core, Neighbour
+from quidnunc.impl.gossipsub_core import FEATURES, Core, Features, Neighbour
+from quidnunc.impl.gossipsub_extensions import Extensions
 from quidnunc.impl.gossipsub_fanout import Fanout
 from quidnunc.impl.gossipsub_gossip import Gossip
 from quidnunc.impl.gossipsub_mesh import Mesh
@@ -22,7 +23,7 @@ from quidnunc.impl.gossipsub_outbox import MAX_IDS_PER_ENTRY, Outbox
 from quidnunc.impl.gossipsub_relay import Relay
 from quidnunc.model.events import Judgement
 from quidnunc.model.parameters import Parameters
-from quidnunc.model.rpc import Peer
+from quidnunc.model.rpc import TEST_EXTENSION, Peer
 
 EXPLICIT_CHECK_MS = 300_000
 """How often lost connections to explicit peers are dialled again; the text recommends five minutes."""
@@ -60,6 +61,7 @@ class Router:
         self.fanout = Fanout(self.core)
         self.gossip = Gossip(self.core, self.outbox, self.mesh, self.fanout)
         self.relay = Relay(self.core, self.outbox, self.mesh, self.fanout, self.gossip)
+        self.extensions = Extensions(self.core, self.outbox, own_extensions(features, parameters))
         self.next_heartbeat_ms = parameters.heartbeat_delay_ms
         self._next_check_ms = EXPLICIT_CHECK_MS
         self._dials: list[Peer] = []
@@ -84,6 +86,8 @@ class Router:
             self.gossip.cache.shift,
             self.check_explicit,
         ]
+        if features.extensions:
+            self.intake.insert(0, self.extensions.on_rpc)
         self.dial_explicit()
 
     def take(self) -> Effects:
@@ -112,6 +116,7 @@ class Router:
         self.outbox.flush()
 
     def say_hello(self, peer: Peer) -> None:
+        self.extensions.greet(peer)
         if self.core.joined:
             self.outbox.to(peer).subscriptions = dict.fromkeys(sorted(self.core.joined), True)
 
@@ -122,6 +127,7 @@ class Router:
         self.mesh.forget(peer)
         self.fanout.forget(peer)
         self.gossip.forget(peer)
+        self.extensions.forget(peer)
         self.outbox.forget(peer)
         self.core.forget(peer)
 
@@ -260,6 +266,11 @@ class Router:
         """Dial the explicit peers that are not connected."""
         if self.core.features.hardened:
             self._dials += sorted(self.core.parameters.explicit_peers - self.core.neighbours.keys())
+
+
+def own_extensions(features: Features, parameters: Parameters) -> frozenset[str]:
+    """What a router of that version names at the head of a stream."""
+    return frozenset({TEST_EXTENSION} if features.extensions and parameters.test_extension else ())
 
 
 def parsed(payload: bytes) -> wire.RPC | None:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from random import Random
 from types import MappingProxyType
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from quidnunc.impl.framing import FrameDecoder
-from quidnunc.model.events import FLOODSUB, MESHSUB_1_0, MESHSUB_1_1, MESHSUB_1_2
+from quidnunc.model.events import FLOODSUB, MESHSUB_1_0, MESHSUB_1_1, MESHSUB_1_2, MESHSUB_1_3
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Peer
 
@@ -32,9 +32,14 @@ class Features:
     """v1.2, draft or r1."""
     must_skip: bool = False
     """v1.2 r1: whoever said IDONTWANT must be skipped. The draft leaves it open."""
+    extensions: bool = False
+    """v1.3."""
 
 
-_STREAMS = (FLOODSUB, MESHSUB_1_0, MESHSUB_1_1, MESHSUB_1_2)
+_STREAMS = (FLOODSUB, MESHSUB_1_0, MESHSUB_1_1, MESHSUB_1_2, MESHSUB_1_3)
+_SINCE_1_2 = Features(
+    name="gossipsub-1.2", streams=_STREAMS[:4], hardened=True, idontwant=True, must_skip=True
+)
 
 FEATURES: Mapping[str, Features] = MappingProxyType(
     {
@@ -43,8 +48,9 @@ FEATURES: Mapping[str, Features] = MappingProxyType(
             Features(name="floodsub", streams=_STREAMS[:1]),
             Features(name="gossipsub-1.0", streams=_STREAMS[:2]),
             Features(name="gossipsub-1.1", streams=_STREAMS[:3], hardened=True),
-            Features(name="gossipsub-1.2-draft", streams=_STREAMS, hardened=True, idontwant=True),
-            Features(name="gossipsub-1.2", streams=_STREAMS, hardened=True, idontwant=True, must_skip=True),
+            Features(name="gossipsub-1.2-draft", streams=_STREAMS[:4], hardened=True, idontwant=True),
+            _SINCE_1_2,
+            evolve(_SINCE_1_2, name="gossipsub-1.3", streams=_STREAMS, extensions=True),
         )
     }
 )
@@ -62,11 +68,13 @@ class Neighbour:
     speaks_floodsub: bool = field(init=False)
     knows_backoff: bool = field(init=False)
     knows_idontwant: bool = field(init=False)
+    knows_extensions: bool = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.speaks_floodsub = self.stream == FLOODSUB
-        self.knows_backoff = self.stream in (MESHSUB_1_1, MESHSUB_1_2)
-        self.knows_idontwant = self.stream == MESHSUB_1_2
+        self.knows_extensions = self.stream == MESHSUB_1_3
+        self.knows_idontwant = self.knows_extensions or self.stream == MESHSUB_1_2
+        self.knows_backoff = self.knows_idontwant or self.stream == MESHSUB_1_1
 
 
 class Core:

@@ -29,12 +29,32 @@ class Pending:
     prune: dict[str, int | None] = field(factory=dict)
     """Topic -> backoff in seconds, or None for a bare PRUNE."""
     idontwant: list[bytes] = field(factory=list)
+    extensions: wire.ControlExtensions | None = None
+    test: bool = False
+    flags: dict[str, tuple[bool, bool]] = field(factory=dict)
+    """Topic -> (requestsPartial, supportsSendingPartial), of subscriptions."""
+    partials: list[wire.PartialMessagesExtension] = field(factory=list)
+
+    def rpcs(self, ids_per_idontwant: int) -> Iterator[wire.RPC]:
+        """All of it. An RPC has room for one partial message, so that more of them take more RPCs."""
+        rpc = self.rpc(ids_per_idontwant)
+        if self.partials:
+            rpc.partial.CopyFrom(self.partials[0])
+        yield rpc
+        for partial in self.partials[1:]:
+            yield wire.RPC(partial=partial)
 
     def rpc(self, ids_per_idontwant: int) -> wire.RPC:
-        """All of it, as one RPC."""
+        """All but partial messages, as one RPC."""
         rpc = wire.RPC(publish=self.messages)
+        if self.extensions is not None:
+            rpc.control.extensions.CopyFrom(self.extensions)
+        if self.test:
+            rpc.testExtension.SetInParent()
         for topic, inside in self.subscriptions.items():
-            rpc.subscriptions.add(subscribe=inside, topicid=topic)
+            said = rpc.subscriptions.add(subscribe=inside, topicid=topic)
+            if inside and topic in self.flags:
+                said.requestsPartial, said.supportsSendingPartial = self.flags[topic]
         for topic, ids in self.ihave.items():
             rpc.control.ihave.add(topicID=topic, messageIDs=ids)
         if self.iwant:
@@ -49,6 +69,9 @@ class Pending:
 
     def absorb_older(self, older: Pending) -> None:
         """Take over what must not be lost of something queued earlier: all but messages and gossip."""
+        self.extensions = self.extensions or older.extensions
+        self.test = self.test or older.test
+        self.flags = {**older.flags, **self.flags}
         self.subscriptions = {**older.subscriptions, **self.subscriptions}
         for topic in older.graft:
             if topic not in self.prune:
@@ -114,12 +137,9 @@ class Outbox:
             queue.append(pending)
 
     def _send(self, peer: Peer, pending: Pending) -> None:
-        rpc = pending.rpc(self._ids_per_idontwant)
-        if rpc.ByteSize() <= MAX_RPC_BYTES:
-            self.frames.append((peer, frame(rpc.SerializeToString())))
-            return
-        for each in split(rpc):
-            self.frames.append((peer, frame(each.SerializeToString())))
+        for rpc in pending.rpcs(self._ids_per_idontwant):
+            for each in (rpc,) if rpc.ByteSize() <= MAX_RPC_BYTES else split(rpc):
+                self.frames.append((peer, frame(each.SerializeToString())))
 
     # -- peers that do not read --------------------------------------------------------------------------
 
@@ -158,6 +178,8 @@ def split(rpc: wire.RPC) -> Iterator[wire.RPC]:
 
 def _pieces(rpc: wire.RPC) -> Iterator[wire.RPC]:
     """Each part as an RPC of its own, in the order in which a reader takes them."""
+    if rpc.control.HasField("extensions"):
+        yield wire.RPC(control=wire.ControlMessage(extensions=rpc.control.extensions))
     for subscription in rpc.subscriptions:
         yield wire.RPC(subscriptions=[subscription])
     for message in rpc.publish:
@@ -175,6 +197,10 @@ def _pieces(rpc: wire.RPC) -> Iterator[wire.RPC]:
         yield wire.RPC(control=wire.ControlMessage(prune=[prune]))
     for idontwant in rpc.control.idontwant:
         yield wire.RPC(control=wire.ControlMessage(idontwant=[idontwant]))
+    if rpc.HasField("testExtension"):
+        yield wire.RPC(testExtension=rpc.testExtension)
+    if rpc.HasField("partial"):
+        yield wire.RPC(partial=rpc.partial)
 
 
 def _chunks(ids: Iterable[bytes]) -> Iterator[list[bytes]]:

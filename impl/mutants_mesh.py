@@ -23,6 +23,10 @@ FIRST_PROTOCOL: Mapping[str, str] = MappingProxyType(
         "gs1.0": "gossipsub-1.0",
         "gs1.1": "gossipsub-1.1",
         "gs1.2": "gossipsub-1.2",
+        "gs1.3": "gossipsub-1.3",
+        "pm": "partial-messages",
+        "pm-jvm": "partial-messages-jvm",
+        "pm-go": "partial-messages-go",
     }
 )
 """Prefix of a clause -> the first protocol that it is in force for."""

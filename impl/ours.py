@@ -1,6 +1,6 @@
 """Our own routers behind the seam: `open_ours` gives the `Driver` of one, a planted departure included.
 
-The pubsub router is `quidnunc.impl.gossipsub`; Flood and DOG are `quidnunc.impl.dog`.
+The pubsub router is `quidnunc.impl.gossipsub`; those of a mempool are opened by `quidnunc.impl.mempool`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Callable
 from quidnunc.impl.framing import FrameDecoder, frame
 from quidnunc.impl.gossipsub import Effects, Router
 from quidnunc.impl.gossipsub_core import FEATURES
+from quidnunc.impl.mempool_driver import PROTOCOLS as MEMPOOL_PROTOCOLS
 from quidnunc.impl.seam import AdapterError, Config, Delivery, Driver, Hello, Reply
 from quidnunc.model.events import Judgement
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Peer
 
 VERSION = "1"
-MEMPOOL_PROTOCOLS = ("flood", "dog")
 PROTOCOLS = (*FEATURES, *MEMPOOL_PROTOCOLS)
 """Every protocol that `open_ours` opens."""
 
@@ -32,9 +32,9 @@ def open_ours(config: Config, mutant: str | None = None) -> Driver:
     Raises AdapterError for an unknown protocol or mutant, and for parameters that it cannot run under.
     """
     if config.protocol in MEMPOOL_PROTOCOLS:
-        from quidnunc.impl.dog import open_dog
+        from quidnunc.impl.mempool import open_mempool
 
-        return open_dog(config, mutant)
+        return open_mempool(config, mutant)
     if config.protocol not in FEATURES:
         raise AdapterError(f"ours does not speak {config.protocol!r}: choose one of {', '.join(PROTOCOLS)}")
     if config.dog is not None:
@@ -69,13 +69,15 @@ class Ours:
 
     def __init__(self, router: Router, *, name: str) -> None:
         self.router = router
-        hardened = {"score", "explicit", "flood-publish"} if router.core.features.hardened else set()
+        features = router.core.features
+        hardened = {"score", "explicit", "flood-publish"} if features.hardened else set()
+        extended = {"test-extension"} if features.extensions else set()
         self.hello = Hello(
             name=name,
             version=VERSION,
             protocols=tuple(FEATURES),
             capabilities=frozenset(
-                {"verdict", "state", "clock", "stall", "raw", "strict-no-sign"} | hardened
+                {"verdict", "state", "clock", "stall", "raw", "strict-no-sign"} | hardened | extended
             ),
         )
         self._crashed = ""

@@ -7,21 +7,36 @@ codec. Peers are small integers; their keys follow from the integer (`quidnunc.i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Literal, Protocol
 
 from attrs import field, frozen
 
-from quidnunc.model.events import Judgement
+from quidnunc.model.events import FeedbackKind, Judgement
 from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.rpc import Peer
 
 FORMAT = 1
 
 CAPABILITIES = frozenset(
-    {"score", "verdict", "state", "clock", "stall", "explicit", "flood-publish", "raw", "strict-no-sign"}
+    {
+        *(
+            "score",
+            "verdict",
+            "state",
+            "clock",
+            "stall",
+            "explicit",
+            "flood-publish",
+            "raw",
+            "strict-no-sign",
+        ),
+        *("test-extension", "partial", "feedback"),
+    }
 )
-"""What a driver may say that it can. `clock`: time is virtual; `explicit`: explicit peers can be given."""
+"""What a driver may say that it can. `clock`: time is virtual; `explicit`: explicit peers can be given;
+`test-extension`: the router can have it, and be without it; `partial`: the requests of `SpeaksPartial`;
+`feedback`: the application's feedback on partial messages."""
 
 
 class AdapterError(Exception):
@@ -60,6 +75,37 @@ class Delivery:
 
 
 @frozen(kw_only=True)
+class PartialCall:
+    """The router called the application about partial messages.
+
+    `offer`: it asked what to publish, with `peer` among the peers to choose from. `gossip`: it asked to
+    gossip to `peer`. `hand`: it handed over what `peer` sent.
+    """
+
+    kind: Literal["offer", "gossip", "hand"]
+    topic: str
+    group: bytes
+    peer: Peer
+    state: bytes | None = None
+    """Of `offer`: what the application keeps of the peer; None where that is nothing yet."""
+    requests: bool = False
+    """Of `offer`: whether the peer wants payload."""
+    payload: bytes | None = None
+    metadata: bytes | None = None
+
+
+@frozen(kw_only=True)
+class PartialDecision:
+    """What the application decides for one peer (`quidnunc.model.events.Decision`, in bytes)."""
+
+    peer: Peer
+    payload: bytes | None = None
+    metadata: bytes | None = None
+    next_state: bytes | None = None
+    error: bool = False
+
+
+@frozen(kw_only=True)
 class Reply:
     """What the router did between the request and its coming to rest."""
 
@@ -72,6 +118,7 @@ class Reply:
     crashed: str = ""
     """The router's own words when it failed; the driver stays usable for `close`."""
     state: dict[str, object] = field(factory=dict)
+    partial: tuple[PartialCall, ...] = ()
 
 
 class Driver(Protocol):
@@ -105,3 +152,17 @@ class Driver(Protocol):
     def adjust(self) -> Reply: ...
     def state(self) -> Reply: ...
     def close(self) -> None: ...
+
+
+class SpeaksPartial(Protocol):
+    """What a driver that can `partial` has beside the methods of `Driver`."""
+
+    def join_partial(self, topic: str, requests: bool, supports: bool) -> Reply:
+        """Join a topic with these flags in the subscription. What requests also supports."""
+        ...
+
+    def publish_partial(self, topic: str, group: bytes, decisions: Sequence[PartialDecision]) -> Reply:
+        """The application publishes to a group; asked what to send to whom, it answers with `decisions`."""
+        ...
+
+    def feedback(self, topic: str, peer: Peer, kind: FeedbackKind) -> Reply: ...

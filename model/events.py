@@ -114,7 +114,7 @@ class Decision:
 
 @frozen
 class PublishPartial:
-    """The application publishes what it has of `group`. It is offered peers and makes `decisions`, in order."""
+    """The application publishes what it has of `group`. It is offered peers and decides, in order."""
 
     topic: str
     group: str
@@ -261,8 +261,8 @@ Output: TypeAlias = Sent | Delivered | Offered | GossipAsked | PartialIn | Diall
 
 
 def key(output: Output) -> Output:
-    """`output` without the details that do not tell which act it was: a PRUNE's backoff and peers, the flags of
-    a subscription, what a partial message carries, and all of a message but its id and topic."""
+    """`output` without the details that do not tell which act it was: a PRUNE's backoff and peers, the flags
+    of a subscription, what a partial message carries, and all of a message but its id and topic."""
     match output:
         case Sent(peer, Prune(topic)):
             return Sent(peer, Prune(topic))

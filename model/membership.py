@@ -20,7 +20,7 @@ def say_hello(r: Router, peer: Peer, choose: Choose) -> Step[Router] | None:
     permits = [
         p
         for t in sorted(r.topics)
-        for p in must_send([peer], Subscribe(t), "pubsub/hello.current-subscriptions")
+        for p in must_send([peer], r.announcement(t), "pubsub/hello.current-subscriptions")
     ]
     return Step(r, tuple(permits)) if permits else None
 
@@ -28,7 +28,7 @@ def say_hello(r: Router, peer: Peer, choose: Choose) -> Step[Router] | None:
 @rule("pubsub/subscription.announce-to-all")
 def announce_join(r: Router, topic: str, choose: Choose) -> Step[Router]:
     """Every peer is told, whether or not it is in the topic."""
-    return Step(r, must_send(r.peers, Subscribe(topic), "pubsub/subscription.announce-to-all"))
+    return Step(r, must_send(r.peers, r.announcement(topic), "pubsub/subscription.announce-to-all"))
 
 
 @rule("pubsub/subscription.announce-to-all")

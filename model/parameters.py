@@ -51,6 +51,13 @@ class Parameters:
     idontwant_min_bytes: int = 0
     idontwant_heartbeats: int = 3
     max_message_bytes: int = 1 << 20
+    test_extension: bool = True
+    """Whether the router names the test extension; of v1.3 and later."""
+    group_ttl_heartbeats: int = 5
+    """Of a group of partial messages. Ours: no document gives a number."""
+    max_groups_per_topic: int = 255
+    """Groups of partial messages that peers start."""
+    max_groups_per_peer: int = 8
     explicit_peers: frozenset[Peer] = frozenset()
     """Direct peers: agreed with the operator, outside the mesh."""
     message_id: MessageIdFunction = "origin"
@@ -65,6 +72,8 @@ class Parameters:
             raise ValueError(f"need 0 <= D_low <= D <= D_high, got {self.d_low}, {self.d}, {self.d_high}")
         if self.d_out and not (self.d_out < self.d_low and 2 * self.d_out <= self.d):
             raise ValueError(f"need D_out < D_low and D_out <= D/2, got D_out {self.d_out}")
+        if min(self.group_ttl_heartbeats, self.max_groups_per_topic, self.max_groups_per_peer) < 1:
+            raise ValueError("need group_ttl_heartbeats and both limits on groups to be at least 1")
         if not 1 <= self.mcache_gossip <= self.mcache_len:
             raise ValueError(f"need 1 <= mcache_gossip <= mcache_len, got {self.mcache_gossip}")
         if self.signature_policy == "StrictNoSign" and self.message_id == "origin":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from quidnunc.model import fanout, gossip, idontwant, intake, membership, mesh, messages, scores
+from quidnunc.model import extensions, fanout, gossip, idontwant, intake, membership, mesh, messages, scores
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.router import Router
 from quidnunc.model.rules import Protocol, first, phases, total, without
@@ -150,8 +150,19 @@ GOSSIPSUB_1_2 = GOSSIPSUB_1_2_DRAFT.extended(
     relay=without(messages.mesh_floodsub_and_explicit, *_RELAY_1_1, idontwant.who_said_idontwant),
 )
 
+GOSSIPSUB_1_3 = GOSSIPSUB_1_2.extended(
+    "gossipsub-1.3",
+    connect=phases(extensions.name_extensions, extensions.name_none, membership.say_hello),
+    intake=phases(extensions.read_extensions, *_INTAKE_1_2.rules),
+    extension=first(
+        extensions.unknown, extensions.on_older_stream, extensions.named_late, extensions.note_extension
+    ),
+    both_have=phases(extensions.send_test),
+)
+
 PUBSUB: Mapping[str, Protocol] = {
-    p.name: p for p in (FLOODSUB, GOSSIPSUB_1_0, GOSSIPSUB_1_1, GOSSIPSUB_1_2_DRAFT, GOSSIPSUB_1_2)
+    p.name: p
+    for p in (FLOODSUB, GOSSIPSUB_1_0, GOSSIPSUB_1_1, GOSSIPSUB_1_2_DRAFT, GOSSIPSUB_1_2, GOSSIPSUB_1_3)
 }
 
 STREAM_PROTOCOLS: Mapping[str, tuple[str, ...]] = {
@@ -160,6 +171,13 @@ STREAM_PROTOCOLS: Mapping[str, tuple[str, ...]] = {
     "gossipsub-1.1": ("/meshsub/1.1.0", "/meshsub/1.0.0", "/floodsub/1.0.0"),
     "gossipsub-1.2-draft": ("/meshsub/1.2.0", "/meshsub/1.1.0", "/meshsub/1.0.0", "/floodsub/1.0.0"),
     "gossipsub-1.2": ("/meshsub/1.2.0", "/meshsub/1.1.0", "/meshsub/1.0.0", "/floodsub/1.0.0"),
+    "gossipsub-1.3": (
+        "/meshsub/1.3.0",
+        "/meshsub/1.2.0",
+        "/meshsub/1.1.0",
+        "/meshsub/1.0.0",
+        "/floodsub/1.0.0",
+    ),
 }
 """What a router of this version negotiates, newest first."""
 

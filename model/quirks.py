@@ -242,6 +242,8 @@ NO_CAUSE = frozenset(
         "read_grafts",
         "read_prunes",
         "read_idontwants",
+        "read_extensions",
+        "note_extension",
         "remember_own",
         "send_own",
         "accept_message",

@@ -11,10 +11,10 @@ from typing import Generic, TypeVar
 from attrs import evolve, field, frozen
 
 from quidnunc.model.choices import PartialSet
-from quidnunc.model.events import FLOODSUB, MESHSUB_1_1, MESHSUB_1_2
+from quidnunc.model.events import FLOODSUB, MESHSUB_1_1, MESHSUB_1_2, MESHSUB_1_3
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.permits import Step
-from quidnunc.model.rpc import Message, Peer
+from quidnunc.model.rpc import Message, Peer, Subscribe
 from quidnunc.model.rules import Protocol, Total
 
 K = TypeVar("K")
@@ -35,6 +35,17 @@ class From(Generic[P_co]):
 
 
 @frozen
+class Flags:
+    """What one end said of partial messages in one topic."""
+
+    requests: bool = False
+    supports: bool = False
+
+
+NO_FLAGS = Flags()
+
+
+@frozen
 class Neighbour:
     """A connected peer. `protocol` is that of its stream: what it is told depends on that."""
 
@@ -42,6 +53,14 @@ class Neighbour:
     outbound: bool = False
     topics: frozenset[str] = frozenset()
     stalled: bool = False
+    spoke: bool = False
+    """It has sent an RPC: its extensions can no longer be named in order."""
+    extensions: frozenset[str] = frozenset()
+    """Those that it named, of those that we know."""
+    perhaps: frozenset[str] = frozenset()
+    """Those that it named out of order: whether they count is not said."""
+    flags: Mapping[str, Flags] = field(factory=dict)
+    """Topic -> what it said of partial messages there."""
 
     @property
     def speaks_floodsub(self) -> bool:
@@ -54,6 +73,13 @@ class Neighbour:
     @property
     def knows_idontwant(self) -> bool:
         return MESHSUB_1_2 <= self.protocol and not self.speaks_floodsub
+
+    @property
+    def knows_extensions(self) -> bool:
+        return MESHSUB_1_3 <= self.protocol and not self.speaks_floodsub
+
+    def flags_in(self, topic: str) -> Flags:
+        return self.flags.get(topic, NO_FLAGS)
 
 
 @frozen
@@ -72,6 +98,21 @@ class Waiting:
     forwarder: Peer
     also: tuple[Peer, ...] = ()
     """Who else sent a copy meanwhile."""
+
+
+@frozen
+class Group:
+    """What is kept of one group of partial messages."""
+
+    heartbeats_left: int
+    initiator: Peer
+    """The peer whose message was the first of it; ROUTER where the application has published to it."""
+    states: Mapping[Peer, str] = field(factory=dict)
+    """What the application keeps of each peer, by its id; NOTHING_KEPT at first."""
+    fresh: bool = False
+    """It was published to since the last heartbeat."""
+    asked: frozenset[Peer] = frozenset()
+    """Peers that the application was asked to gossip to."""
 
 
 @frozen
@@ -113,6 +154,12 @@ class Router:
     scores: Mapping[Peer, int] = field(factory=dict)
     poor_for: Mapping[str, int] = field(factory=dict)
     """Topic -> heartbeats for which opportunistic grafting has been due."""
+    own: Mapping[str, Flags] = field(factory=dict)
+    """Joined topic -> what we say of partial messages there."""
+    groups: Mapping[tuple[str, str], Group] = field(factory=dict)
+    """(topic, group) -> what is kept of it."""
+    started: Mapping[tuple[str, Peer], int] = field(factory=dict)
+    """(topic, peer) -> groups that count as started by that peer."""
 
     # -- views ----------------------------------------------------------------------------------------
 
@@ -131,6 +178,14 @@ class Router:
 
     def is_explicit(self, peer: Peer) -> bool:
         return peer in self.parameters.explicit_peers and "explicit" in self.protocol.handlers
+
+    def own_flags(self, topic: str) -> Flags:
+        return self.own.get(topic, NO_FLAGS)
+
+    def announcement(self, topic: str) -> Subscribe:
+        """What peers are told of a topic that we are in."""
+        own = self.own_flags(topic)
+        return Subscribe(topic, own.requests, own.supports)
 
     def members(self, topic: str) -> frozenset[Peer]:
         """Every connected peer that announced `topic`."""

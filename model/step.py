@@ -17,6 +17,7 @@ from quidnunc.model.events import (
     Join,
     Leave,
     Publish,
+    PublishPartial,
     Raw,
     Receive,
     Resume,
@@ -25,7 +26,7 @@ from quidnunc.model.events import (
     Verdict,
 )
 from quidnunc.model.permits import Permit, Step
-from quidnunc.model.router import From, Neighbour, Router
+from quidnunc.model.router import Flags, From, Neighbour, Router, without_key
 from quidnunc.model.rpc import CONTROL, Peer
 
 
@@ -42,8 +43,10 @@ def applicable(r: Router, event: Event) -> bool:
             )
         case Disconnect(peers) | Raw(peers) | Stall(peers) | Resume(peers) | Score(peers):
             return bool(peers) and all(p in r.peers for p in peers)
-        case Join(topic):
-            return topic not in r.topics
+        case Join(topic, requests, supports):
+            return topic not in r.topics and ("partial" in r.protocol.handlers or not (requests or supports))
+        case PublishPartial(_, _, decisions):
+            return "publish_partial" in r.protocol.handlers and all(d.peer in r.peers for d in decisions)
         case Leave(topic):
             return topic in r.topics
         case Publish(message):
@@ -79,11 +82,16 @@ def _step(r: Router, event: Event, choose: Choose) -> Step[Router]:
             after = run(r, "disconnect", peer, choose)
             return Step(_gone(after.router, peer), after.permits)
         case Receive((peer,), parts):
-            return run(r, "rpc", From(peer, parts), choose)
-        case Join(topic):
-            return run(evolve(r, topics=r.topics | {topic}), "join", topic, choose)
+            after = run(r, "rpc", From(peer, parts), choose)
+            return Step(_has_spoken(after.router, peer), after.permits)
+        case Join(topic, requests, supports):
+            own = {**r.own, topic: Flags(requests, supports)} if requests or supports else r.own
+            return run(evolve(r, topics=r.topics | {topic}, own=own), "join", topic, choose)
         case Leave(topic):
-            return run(evolve(r, topics=r.topics - {topic}), "leave", topic, choose)
+            own = without_key(r.own, topic) if topic in r.own else r.own
+            return run(evolve(r, topics=r.topics - {topic}, own=own), "leave", topic, choose)
+        case PublishPartial():
+            return run(r, "publish_partial", event, choose)
         case Publish(message):
             return run(r, "publish", message, choose)
         case Verdict(message_id, judgement):
@@ -91,7 +99,7 @@ def _step(r: Router, event: Event, choose: Choose) -> Step[Router]:
             r = evolve(r, waiting={k: v for k, v in r.waiting.items() if k != message_id})
             return run(r, "verdict", (waiting, judgement), choose)
         case Raw((peer,), kind):
-            return Step(r) if kind in LEGAL_KINDS else _malformed(r, peer, choose)
+            return Step(_has_spoken(r, peer)) if kind in LEGAL_KINDS else _malformed(r, peer, choose)
         case Score((peer,), value):
             return Step(evolve(r, scores={**r.scores, peer: value}))
         case Stall((peer,)) | Resume((peer,)):
@@ -121,6 +129,14 @@ def _malformed(r: Router, peer: Peer, choose: Choose) -> Step[Router]:
     permit = Permit(Closed(peer), True, "pubsub/rpc.malformed", "now")
     after = run(r, "disconnect", peer, choose)
     return Step(_gone(after.router, peer), (permit, *after.permits))
+
+
+def _has_spoken(r: Router, peer: Peer) -> Router:
+    """Whatever the RPC was, and whether or not it was read, the next one is not the first on its stream."""
+    neighbour = r.peers.get(peer)
+    if neighbour is None or neighbour.spoke or "extension" not in r.protocol.handlers:
+        return r
+    return evolve(r, peers={**r.peers, peer: evolve(neighbour, spoke=True)})
 
 
 def _gone(r: Router, peer: Peer) -> Router:

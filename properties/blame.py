@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from quidnunc.model.events import (
+    MESHSUB_1_3,
     Advance,
     Closed,
+    Connect,
     Delivered,
     Dialled,
     Disconnect,
@@ -28,6 +30,7 @@ from quidnunc.model.node import Node
 from quidnunc.model.router import Router
 from quidnunc.model.rpc import (
     ROUTER,
+    Extensions,
     Graft,
     HaveTx,
     IDontWant,
@@ -39,6 +42,7 @@ from quidnunc.model.rpc import (
     Prune,
     ResetRoute,
     Subscribe,
+    TestExtension,
     Tx,
     Unsubscribe,
 )
@@ -82,6 +86,10 @@ def _of_kind(output: Output) -> str:
             return "pubsub/rpc.any-combination"
         case Subscribe() | Unsubscribe():
             return "pubsub/subscription.announce-to-all"
+        case Extensions():
+            return "gs1.3/extensions.once"
+        case TestExtension():
+            return "gs1.3/test.exchanged"
     return "pubsub/rpc.any-combination"
 
 
@@ -110,7 +118,17 @@ def _of_router(output: Output, event: Event, r: Router) -> str:
             return _of_ihave(topic, ids, peer, r)
         case Sent(peer, IWant(ids)):
             return _of_iwant(ids, peer, r)
+        case Sent(peer, Extensions()) if not _speaks_1_3(peer, event, r):
+            return "gs1.3/extensions.not-below"
+        case Closed() if any(isinstance(p, Extensions) for p in _parts(event)):
+            return "gs1.3/extensions.unknown-ignored"
     return _of_kind(output)
+
+
+def _speaks_1_3(peer: Peer, event: Event, r: Router) -> bool:
+    if isinstance(event, Connect) and peer in event.peers:
+        return event.protocol == MESHSUB_1_3
+    return peer in r.peers and r.peers[peer].knows_extensions
 
 
 def _refusal(message_id: str, event: Event, r: Router) -> str:

@@ -23,12 +23,14 @@ from quidnunc.properties.claim_tables import (
     Claim,
 )
 from quidnunc.properties.clauses import Clause, load
+from quidnunc.properties.partial_claims import EXTENSIONS
 
 VerdictName: TypeAlias = Literal[
     "not-refuted", "fails", "deviates", "observed", "unsupported", "inconclusive", "broken"
 ]
 
 ALL: tuple[Claim, ...] = (*PUBSUB, *IDS, *MESSAGES, *MESH, *BACKOFF, *SCORES, *GOSSIP, *IDONTWANT, *MEMPOOL)
+ALL += EXTENSIONS
 
 
 def clauses_of(protocol: Protocol) -> frozenset[str]:
@@ -56,6 +58,8 @@ def _everywhere(protocol: Protocol) -> frozenset[str]:
     later = {"gs1.1/backoff.announce", "pubsub/id.supplied"}
     if protocol.family != "pubsub":
         return frozenset({"flood/rpc.malformed"})
+    if "extension" in protocol.handlers:
+        later |= {"gs1.3/extensions.once"}
     if "graft" not in protocol.handlers:
         return frozenset(common)
     return frozenset(common | mesh | (later if "backs_off" in protocol.handlers else set()))

@@ -12,6 +12,7 @@ from typing import Any
 from quidnunc.model.events import LEGAL_KINDS, Event, Output, Publish, Raw, Receive, Sent
 from quidnunc.model.router import Router
 from quidnunc.model.rpc import ROUTER, IDontWant, IHave, IWant, Message, Prune
+from quidnunc.properties import partial_occasions
 
 CLAUSES = frozenset(
     {
@@ -37,7 +38,9 @@ def applied(
     decided.
     """
     if isinstance(state, Router):
-        return tuple(_found(state, event, ticked, outputs, because))
+        found = tuple(_found(state, event, ticked, outputs, because))
+        extended = "extension" in state.protocol.handlers
+        return (*found, *partial_occasions.found(state, event, outputs)) if extended else found
     return ("flood/rpc.malformed",) if isinstance(event, Raw) else ()
 
 

@@ -13,6 +13,7 @@ from attrs import field, frozen, mutable
 
 from quidnunc.model.events import Advance, Event
 from quidnunc.model.parameters import Parameters
+from quidnunc.model.protocols import PUBSUB
 from quidnunc.model.router import Router
 from quidnunc.model.rpc import Flaw, Message, Peer
 from quidnunc.properties.digits import Digits, weighted
@@ -79,6 +80,10 @@ class Neighbours:
     planned: list[Message] = field(factory=list)
     """Messages that were spoken of, and that somebody may still send."""
     undeclared: list[Message] = field(factory=list)
+    more: Mapping[str, Act] = field(factory=dict)
+    """Acts beside those of every protocol."""
+    finish: Callable[[Neighbours, list[Event], Digits], list[Event]] | None = None
+    """What becomes of the events of an act, where a protocol's peers say more than those of others."""
 
     def act(self, view: Router, d: Digits) -> list[Event]:
         """What happens next; never empty."""
@@ -87,9 +92,9 @@ class Neighbours:
         self.view = view
         table = {name: w for name, w in self.weights.items() if w > 0}
         for _ in range(4):
-            events = ACTS[weighted(table, d)](self, d)
+            events = {**ACTS, **self.more}[weighted(table, d)](self, d)
             if events:
-                return events
+                return self.finish(self, events, d) if self.finish else events
         return [self.to_heartbeat(view)]
 
     # -- helpers --------------------------------------------------------------------------------------
@@ -227,4 +232,9 @@ def draw_neighbours(
 ) -> Neighbours:
     """The parameters and the neighbours of one run."""
     parameters = draw_parameters(d, capabilities, protocol)
-    return Neighbours(protocol, parameters, capabilities, draw_theme(d, protocol, steered))
+    drawn = Neighbours(protocol, parameters, capabilities, draw_theme(d, protocol, steered))
+    if "extension" in PUBSUB[protocol].handlers:
+        from quidnunc.properties.partial_neighbours import extended
+
+        return extended(drawn, d, steered)
+    return drawn

@@ -28,6 +28,7 @@ from quidnunc.model.machine import machine_of
 from quidnunc.model.permits import Permit
 from quidnunc.model.rpc import (
     UNSAID,
+    Extensions,
     Peer,
     Prune,
 )
@@ -207,6 +208,8 @@ def differing_clause(expected: Output) -> str:
     match expected:
         case Sent(_, Prune()):
             return "gs1.1/backoff.announce"
+        case Sent(_, Extensions()):
+            return "gs1.3/extensions.first-rpc"
         case _:
             return "pubsub/relay.unchanged"
 

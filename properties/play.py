@@ -18,6 +18,8 @@ from quidnunc.impl.mempool_codec import MALFORMED_MEMPOOL, MempoolCodec
 from quidnunc.impl.seam import AdapterError, Config, Driver, Hello, Reply
 from quidnunc.model.choices import Seeded
 from quidnunc.model.events import (
+    ANY_STATE,
+    NOTHING_KEPT,
     Adjust,
     Advance,
     Closed,
@@ -28,10 +30,13 @@ from quidnunc.model.events import (
     Dialled,
     Disconnect,
     Event,
+    Feedback,
     Join,
     Leave,
+    Offered,
     Output,
     Publish,
+    PublishPartial,
     Raw,
     Receive,
     Resume,
@@ -42,9 +47,10 @@ from quidnunc.model.events import (
     Verdict,
     key,
 )
-from quidnunc.model.machine import machine_of
+from quidnunc.model.machine import machine_of, protocol_named
 from quidnunc.model.rpc import (
     UNSAID,
+    Extensions,
     IDontWant,
     IHave,
     IWant,
@@ -54,6 +60,7 @@ from quidnunc.model.rpc import (
     atoms,
 )
 from quidnunc.model.rules import Protocol as Rules
+from quidnunc.properties import partial_wire
 from quidnunc.properties.oracle import Departure, Judged, Oracle
 
 Opener: TypeAlias = Callable[[Config], "Subject"]
@@ -83,12 +90,17 @@ class Wire:
     config: Config
     hello: Hello = field(init=False)
     _codec: Any = field(init=False)
-    _protocol_of: dict[int, str] = field(factory=dict)
+    _told: set[int] = field(factory=set)
+    """Peers that the router has written to since they connected."""
 
     def __attrs_post_init__(self) -> None:
         self.hello = self.driver.hello
         parameters = self.config.parameters
-        self._codec = Codec(parameters) if parameters is not None else MempoolCodec()
+        if parameters is None:
+            self._codec = MempoolCodec()
+        else:
+            extended = "extension" in protocol_named(self.config.protocol).handlers
+            self._codec = Codec(parameters, extended=extended)
 
     def do(self, event: Event) -> tuple[Output, ...]:
         return tuple(self._outputs(self._request(event)))
@@ -101,6 +113,7 @@ class Wire:
             case Advance(ms):
                 return driver.advance(ms)
             case Connect((peer,), protocol, outbound):
+                self._told.discard(peer)
                 return driver.connect(peer, protocol, outbound)
             case Disconnect((peer,)):
                 return driver.disconnect(peer)
@@ -111,8 +124,12 @@ class Wire:
             case Raw((peer,), kind):
                 known = self.config.parameters is not None
                 return driver.raw(peer, MALFORMED[kind].bytes() if known else MALFORMED_MEMPOOL[kind])
-            case Join(topic):
+            case Join(topic, requests, supports):
+                if requests or supports:
+                    return partial_wire.join(driver, topic, requests, supports)
                 return driver.join(topic)
+            case PublishPartial() | Feedback():
+                return partial_wire.request(driver, event)
             case Leave(topic):
                 return driver.leave(topic)
             case Publish(message):
@@ -145,9 +162,14 @@ class Wire:
         pubsub = self.config.parameters is not None
         for peer, channel, data in reply.out:
             parts = self._codec.decode(data) if pubsub else self._codec.decode(channel, data)
+            late = peer in self._told
+            self._told.add(peer)
             for part in parts:
+                if late and isinstance(part, Extensions):
+                    part = evolve(part, late=True)
                 for atom in atoms(part):
                     yield Sent(peer, atom)
+        yield from partial_wire.outputs(reply.partial)
         for delivery in reply.delivered:
             yield Delivered(self._codec.delivered(delivery.topic, delivery.data))
         for peer in reply.dials:
@@ -204,6 +226,8 @@ def _said(output: Output) -> Output:
     """A permitted output as one that can be sent."""
     if isinstance(output, Sent) and isinstance(output.part, Prune) and output.part.backoff_s == UNSAID:
         return Sent(output.peer, Prune(output.part.topic))
+    if isinstance(output, Offered) and output.state == ANY_STATE:
+        return evolve(output, state=NOTHING_KEPT)
     return output
 
 

@@ -25,12 +25,15 @@ SEAM = frozenset(
     f"quidnunc.impl.{name}"
     for name in (
         *("seam", "sidecar", "sidecar_json", "codec", "mempool_codec", "malformed", "keys"),
-        *("routers", "mutant", "mutants"),
+        *("routers", "mutant", "mutants", "extension_fields"),
     )
 )
 """The part of `impl` that `properties` rests on: no router of ours is among it."""
 
-LAZY = ("hypothesis", "z3", "numba", "pyspark", "libp2p", "trio", "pytest")
+PROVERS = frozenset({"z3", "cvc5", "numba", "numpy"})
+"""What the network rules are proved and searched with; it is of an extra."""
+
+LAZY = ("hypothesis", "z3", "numba", "numpy", "pyspark", "libp2p", "trio", "pytest")
 
 
 def modules_of(folder: str) -> list[Path]:
@@ -70,7 +73,7 @@ def of_impl(module: str) -> bool:
 
 def of_properties(module: str) -> bool:
     if top(module) != "quidnunc":
-        return top(module) in sys.stdlib_module_names | {"attrs", "hypothesis"}
+        return top(module) in sys.stdlib_module_names | PROVERS | {"attrs", "hypothesis"}
     return within(module, SEAM | {"quidnunc.model", "quidnunc.properties"})
 
 
@@ -155,6 +158,7 @@ def loaded_by(statement: str) -> set[str]:
         ("quidnunc.properties.cases", LAZY),
         ("quidnunc.properties.verdicts", LAZY),
         ("quidnunc.command_check", LAZY),
+        ("quidnunc.command_explore", LAZY),
         ("quidnunc.impl.routers", LAZY),
         ("quidnunc.pytest_plugin", ("attrs", "google", "cryptography", "hypothesis", "libp2p")),
     ],

@@ -10,11 +10,13 @@ from random import Random
 from typing import Any
 
 from quidnunc.impl.codec import MALFORMED, Codec
+from quidnunc.impl.gossipsub_core import FEATURES
 from quidnunc.impl.ours import open_ours
 from quidnunc.impl.seam import Config, Driver, Reply
-from quidnunc.model.events import FLOODSUB, MESHSUB_1_0, MESHSUB_1_1, MESHSUB_1_2
+from quidnunc.model.events import MESHSUB_1_3
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import (
+    Extensions,
     Flaw,
     Graft,
     IDontWant,
@@ -49,13 +51,8 @@ SMALL: dict[str, Any] = {
 }
 """Parameters under which everything happens within a few peers and seconds."""
 
-STREAMS = {
-    "floodsub": (FLOODSUB,),
-    "gossipsub-1.0": (MESHSUB_1_0, FLOODSUB),
-    "gossipsub-1.1": (MESHSUB_1_1, MESHSUB_1_0, FLOODSUB),
-    "gossipsub-1.2-draft": (MESHSUB_1_2, MESHSUB_1_1, MESHSUB_1_0, FLOODSUB),
-    "gossipsub-1.2": (MESHSUB_1_2, MESHSUB_1_1, MESHSUB_1_0, FLOODSUB),
-}
+STREAMS = {each.name: tuple(reversed(each.streams)) for each in FEATURES.values()}
+"""Newest first."""
 
 
 class Hood:
@@ -181,9 +178,21 @@ class Walk:
                 stream = self.die.choice((STREAMS[self.hood.protocol][0], *STREAMS[self.hood.protocol]))
                 self.hood.connect(self.last_peer, stream=stream, outbound=self.die.random() < 0.2, topics="")
                 self.log.append(self.hood.reply.out)
+                self.introduce(self.last_peer, stream)
                 if self.die.random() < 0.9:
                     self.hood.say(self.last_peer, Subscribe(self.die.choice(TOPICS)))
                 self.peers.append(self.last_peer)
+
+    def introduce(self, peer: Peer, stream: str) -> None:
+        """Name extensions, of which the router knows one; after a reconnect too."""
+        if stream == MESHSUB_1_3:
+            self.hood.say(peer, Extensions(("test", "x4000001") if peer % 3 else ("test",)))
+            self.log.append((self.hood.reply.out, self.hood.reply.closed))
+            if peer % 2 and not self.hood.reply.closed:
+                self.hood.driver.disconnect(peer)
+                self.hood.connect(peer, stream=stream, topics="")
+                self.hood.say(peer, Extensions(("test",)))
+                self.log.append(self.hood.reply.out)
 
     def depart(self) -> None:
         if len(self.peers) > 8:

@@ -9,9 +9,6 @@ from attrs import evolve, frozen
 
 from quidnunc.model.choices import Angelic, Problem, Scripted
 from quidnunc.model.events import (
-    FLOODSUB,
-    MESHSUB_1_0,
-    MESHSUB_1_1,
     MESHSUB_1_2,
     Advance,
     Connect,
@@ -24,7 +21,14 @@ from quidnunc.model.events import (
 )
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.permits import Permit
-from quidnunc.model.protocols import GOSSIPSUB_1_0, GOSSIPSUB_1_1, GOSSIPSUB_1_2, GOSSIPSUB_1_2_DRAFT, started
+from quidnunc.model.protocols import (
+    GOSSIPSUB_1_0,
+    GOSSIPSUB_1_1,
+    GOSSIPSUB_1_2,
+    GOSSIPSUB_1_2_DRAFT,
+    STREAM_PROTOCOLS,
+    started,
+)
 from quidnunc.model.router import Router
 from quidnunc.model.rpc import ROUTER, Graft, Message, Part, Prune, Subscribe
 from quidnunc.model.rules import Protocol
@@ -33,13 +37,7 @@ from quidnunc.model.step import applicable, step, until_heartbeat_ms
 T = "t1"
 MESH_VERSIONS = (GOSSIPSUB_1_0, GOSSIPSUB_1_1, GOSSIPSUB_1_2_DRAFT, GOSSIPSUB_1_2)
 SINCE_1_1 = MESH_VERSIONS[1:]
-STREAM_OF = {
-    "floodsub": FLOODSUB,
-    "gossipsub-1.0": MESHSUB_1_0,
-    "gossipsub-1.1": MESHSUB_1_1,
-    "gossipsub-1.2-draft": MESHSUB_1_2,
-    "gossipsub-1.2": MESHSUB_1_2,
-}
+STREAM_OF = {name: streams[0] for name, streams in STREAM_PROTOCOLS.items()}
 SMALL: dict[str, Any] = {"d": 3, "d_low": 2, "d_high": 4, "d_score": 2, "d_out": 0, "d_lazy": 2}
 """Degrees that a few peers reach. The outbound quota is off where a test does not ask for it."""
 

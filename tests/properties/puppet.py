@@ -16,7 +16,19 @@ from quidnunc.properties.machine import Hunt
 from quidnunc.properties.oracle import Departure, Oracle
 from quidnunc.properties.play import Simulated
 
-EVERYTHING = frozenset({"score", "verdict", "stall", "explicit", "flood-publish", "raw", "strict-no-sign"})
+EVERYTHING = frozenset(
+    {
+        "score",
+        "verdict",
+        "stall",
+        "explicit",
+        "flood-publish",
+        "raw",
+        "strict-no-sign",
+        "test-extension",
+        "partial",
+    }
+)
 MODEL = Hello(name="model", version="1", protocols=(), capabilities=EVERYTHING)
 
 

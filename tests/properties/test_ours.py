@@ -11,19 +11,22 @@ from quidnunc.properties.verdicts import verdicts_of
 from quidnunc.properties.worker import hello_of, opener_of
 
 RUNS = 300
+FEWER_RUNS = {"gossipsub-1.3": 80}
+"""Of what differs little from its neighbour in the list: longer searches of them are `quidnunc check`'s."""
 SEED = 20_000
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_our_router_is_not_refuted(name: str) -> None:
-    """In 300 runs nothing is found, and nine of ten MUST claims apply; the others are named."""
+    """In so many runs nothing is found, and nine of ten MUST claims apply; the others are named."""
+    runs = FEWER_RUNS.get(name, RUNS)
     hello = hello_of("ours", name)
-    hunt = search(Hunt(name, opener_of("ours"), hello), runs=RUNS, seed=SEED)
-    assert hunt.runs == RUNS
+    hunt = search(Hunt(name, opener_of("ours"), hello), runs=runs, seed=SEED)
+    assert hunt.runs == runs
     assert [(f.finding.departure, f.finding.events, f.parameters, f.seed) for f in hunt.found.values()] == []
     assert (hunt.unrepeated, hunt.departed) == (0, 0)
     campaign = Campaign(
-        name, "ours", SEED, hello.version, hello.capabilities, runs=RUNS, applied=hunt.applied
+        name, "ours", SEED, hello.version, hello.capabilities, runs=runs, applied=hunt.applied
     )
     verdicts = verdicts_of(campaign)
     print(f"{name}: {hunt.steps} steps, {hunt.blurred} runs ended early")
