@@ -23,6 +23,7 @@ COMMANDS = {
     "suite": "list the fixed suite, or export it",
     "clauses": "the clause table and its coverage",
     "explain": "show one clause, claim or case",
+    "explore": "every reachable state of a small network of routers",
 }
 
 

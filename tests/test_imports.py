@@ -24,7 +24,7 @@ PURE = frozenset(
 SEAM = frozenset(
     f"quidnunc.impl.{name}"
     for name in (
-        *("seam", "sidecar", "sidecar_json", "codec", "mempool_codec", "malformed", "keys"),
+        *("seam", "sidecar", "sidecar_json", "codec", "mempool_codec", "cat_codec", "malformed", "keys"),
         *("routers", "mutant", "mutants", "extension_fields"),
     )
 )
