@@ -7,14 +7,21 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from quidnunc import text_report
 from quidnunc.asked import checked_protocol
-from quidnunc.output import print_json, table
+from quidnunc.output import UsageError, print_json, table
+from quidnunc.properties.clauses import documents
 from quidnunc.properties.coverage import Coverage, coverage
 
 EXAMPLE = """\
 example:
   quidnunc clauses gossipsub-1.2
   quidnunc clauses --uncovered
+  quidnunc clauses --text gossipsub-v1.2.md
+  quidnunc clauses --text old/gossipsub-v1.2.md --text new/gossipsub-v1.2.md
+
+With one --text, status 1 says that a quote changed or is gone, or that a sentence which may demand something
+is in no clause.
 """
 
 
@@ -25,14 +32,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="only clauses that are not modelled, or lack a rule, a claim, a mutant or a case",
     )
+    parser.add_argument(
+        "--text",
+        action="append",
+        metavar="FILE",
+        help="hold a specification (Markdown of any revision, or a page that shows it) against its clauses; "
+        "given twice, list what changed from the first to the second",
+    )
+    parser.add_argument(
+        "--as", dest="name", metavar="TEXT", help="which specification it is, where that can not be told"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.text:
+        return _run_text(options)
+    if options.name:
+        raise UsageError("--as says which specification --text names; add --text FILE")
     protocol = checked_protocol(options.protocol) if options.protocol else None
     known = coverage(protocol)
     shown = [c for c in known if _uncovered(c)] if options.uncovered else list(known)
     if options.json:
-        print_json({"schema": 1, "protocol": protocol, "clauses": [as_json(c) for c in shown]})
+        held = {"clauses": len(known), "held": _held(known)}
+        rows = [as_json(c) for c in shown]
+        print_json({"schema": 1, "protocol": protocol, "coverage": held, "clauses": rows})
         return 0
     what = f"of {protocol}" if protocol else "of all documents"
     print(f"clauses {what}{', uncovered' if options.uncovered else ''}: {len(shown)} of {len(known)}\n")
@@ -41,6 +64,32 @@ def run(options: argparse.Namespace) -> int:
     words = ["quidnunc clauses", protocol or "", "--uncovered" if options.uncovered else ""]
     print(f"again: {' '.join(w for w in words if w)}")
     return 0
+
+
+def _run_text(options: argparse.Namespace) -> int:
+    paths = options.text
+    if options.protocol or options.uncovered:
+        raise UsageError("--text reads a specification; it goes with neither a protocol nor --uncovered")
+    if len(paths) > 2:
+        raise UsageError(f"--text was given {len(paths)} times; give one specification, or an old and a new")
+    again = " ".join(["quidnunc clauses", *(f"--text {p}" for p in paths)])
+    again += f" --as {options.name}" if options.name else ""
+    status = 0
+    if len(paths) == 2:
+        sides, changes = text_report.two(paths, options.name)
+        if options.json:
+            print_json(text_report.changes_json(sides, changes, paths))
+            return status
+        text_report.print_changes(sides, changes, paths)
+    else:
+        found = text_report.one(paths[0], options.name)
+        status = int(text_report.fails(found))
+        if options.json:
+            print_json(text_report.report_json(found, paths[0]))
+            return status
+        text_report.print_report(found, paths[0])
+    print(f"\nagain: {again}")
+    return status
 
 
 def _uncovered(each: Coverage) -> bool:
@@ -76,15 +125,27 @@ def _summary(known: Sequence[Coverage]) -> str:
     status = Counter(c.clause.status for c in known)
     lacking = sum(bool(c.lacks) for c in known)
     parts = [f"{number} {name}" for name, number in sorted(status.items())]
-    return f"{', '.join(parts)}; {lacking} ruled ones lack something (--uncovered)"
+    held = _held(known)
+    share = f"{100 * held / len(known):.0f} %" if known else "none"
+    return (
+        f"{', '.join(parts)}; {lacking} lack something (--uncovered)\n"
+        f"ruled, or by construction with a claim: {held} of {len(known)}, {share}"
+    )
+
+
+def _held(known: Sequence[Coverage]) -> int:
+    return sum(c.held for c in known)
 
 
 def as_json(each: Coverage) -> dict[str, Any]:
     """One clause, in the shape that scripts read."""
     clause = each.clause
+    document = documents()[clause.document]
     return {
         "id": clause.id,
         "protocol": clause.document,
+        "source": document.source,
+        "revision": document.revision,
         "level": clause.level,
         "status": clause.status,
         "rules": [str(place) for place in each.rules],
@@ -92,6 +153,9 @@ def as_json(each: Coverage) -> dict[str, Any]:
         "mutants": list(each.mutants),
         "cases": list(each.cases),
         "reason": clause.reason,
+        "text": clause.text,
+        "quote": clause.quote,
         "disputed": clause.disputed,
+        "held": each.held,
         "lacks": list(each.lacks),
     }

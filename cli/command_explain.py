@@ -13,6 +13,7 @@ from quidnunc.model.machine import PROTOCOLS
 from quidnunc.model.quirks import Quirk, quirks_of
 from quidnunc.model.readings import READINGS
 from quidnunc.output import UsageError, print_json
+from quidnunc.properties import clause_names
 from quidnunc.properties.cases import Case, load, render
 from quidnunc.properties.claim_tables import Claim
 from quidnunc.properties.claims import claims_of, level_of
@@ -90,6 +91,7 @@ def of_clause(each: Coverage) -> dict[str, Any]:
         "document": f"{document.title}, {document.revision} ({document.source})",
         "text": clause.text.strip(),
         "quote": clause.quote.strip(),
+        "stands in": places_of(clause.id),
         "violation": clause.violation.strip(),
         "reason": clause.reason.strip(),
         "disputed": clause.disputed.strip(),
@@ -101,6 +103,18 @@ def of_clause(each: Coverage) -> dict[str, Any]:
         "quirks": [q for q in each.quirks if q not in READINGS],
         "readings": [q for q in each.quirks if q in READINGS],
     }
+
+
+def places_of(clause: str) -> list[str]:
+    """The specifications that have the clause, with the headings that its sentences stand under."""
+    found: dict[str, dict[str, None]] = {}
+    for text in clause_names.texts().values():
+        for each in text.prints:
+            if clause in each.names:
+                found.setdefault(f"{text.title}, {text.revision}", {})[each.heading or "under its title"] = (
+                    None
+                )
+    return [f"{text}: {', '.join(headings)}" for text, headings in found.items()]
 
 
 def of_claim(claim: Claim) -> dict[str, Any]:

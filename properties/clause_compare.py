@@ -31,6 +31,8 @@ class Quote:
     """The heading that it stood under at the revision of the clause."""
     change: str
     """What was taken out and put in, as `[-old-]` and `{+new+}`; empty unless it changed."""
+    instead: tuple[Sentence, ...] = ()
+    """The sentences that it changed into, which are in a clause by that."""
 
 
 @frozen(kw_only=True)
@@ -46,7 +48,8 @@ class Report:
     @property
     def unnamed(self) -> tuple[Sentence, ...]:
         """The sentences that may demand something and that no clause names."""
-        return tuple(n.sentence for n in self.sentences if n.unnamed)
+        changed = {sentence for quote in self.quotes for sentence in quote.instead}
+        return tuple(n.sentence for n in self.sentences if n.unnamed and n.sentence not in changed)
 
     def of(self, fate: Fate) -> tuple[Quote, ...]:
         return tuple(q for q in self.quotes if q.fate == fate)
@@ -74,9 +77,15 @@ def _quote(clause: Clause, sentences: Sequence[Sentence], was: str) -> Quote:
     if not kept:
         return Quote(clause=clause.id, fate="gone", line=0, heading="", was=was, change="")
     change = " ".join(word_diff(part, near.text) for part, near in kept)
-    first = kept[0][1]
+    instead = tuple(near for _, near in kept)
     return Quote(
-        clause=clause.id, fate="changed", line=first.line, heading=first.heading, was=was, change=change
+        clause=clause.id,
+        fate="changed",
+        line=instead[0].line,
+        heading=instead[0].heading,
+        was=was,
+        change=change,
+        instead=instead,
     )
 
 

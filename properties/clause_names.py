@@ -140,7 +140,7 @@ def recognised(sentences: Sequence[Sentence]) -> Text:
 
     best = max(texts().values(), key=shared)
     # Headers, authors and references are alike in many documents; three such sentences prove nothing.
-    if shared(best)[0] < min(4, len(sentences)):
+    if shared(best)[0] < max(1, min(4, len(sentences) // 2)):
         raise SpecError(f"no text that the kit knows; it knows {', '.join(texts())} (name one with --as)")
     return best
 

@@ -50,6 +50,12 @@ class Coverage:
     """Readings and known departures; absences of single rules are not among them."""
 
     @property
+    def held(self) -> bool:
+        """Whether a rule formalises it, or a claim asks for what holds by construction."""
+        status = self.clause.status
+        return (status == "ruled" and bool(self.rules)) or (status == "by-construction" and bool(self.claims))
+
+    @property
     def lacks(self) -> tuple[str, ...]:
         """What a clause that is ruled should have and does not; of the others nothing is wanted."""
         if self.clause.status != "ruled":

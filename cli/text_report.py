@@ -1,0 +1,163 @@
+"""What `quidnunc clauses --text` says of a specification, and of two revisions of one."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from quidnunc.asked import close
+from quidnunc.model.errors import SpecError
+from quidnunc.output import UsageError
+from quidnunc.properties import clause_names
+from quidnunc.properties.clause_compare import Change, Report, changes, report
+from quidnunc.properties.clause_names import Named, Text, named, recognised
+from quidnunc.properties.clause_text import Sentence, read_file
+
+NO_TEXT = Text(name="", title="unknown", documents=(), revision="", source="", names=(), prose=(), prints=())
+"""Stands for a text without clauses, of which revisions can still be compared."""
+
+
+def read(path: str, name: str | None) -> tuple[tuple[Sentence, ...], Text]:
+    """The sentences of a file and the text that it is a revision of. Raises UsageError."""
+    try:
+        sentences = read_file(path)
+        return sentences, _named(name) if name else recognised(sentences)
+    except SpecError as error:
+        message = str(error)
+        raise UsageError(message if path in message else f"{path}: {message}") from None
+
+
+def _named(name: str) -> Text:
+    known = clause_names.texts()
+    if name not in known:
+        raise UsageError(f"no text {name!r}{close(name, known)}; there are {', '.join(known)}")
+    return known[name]
+
+
+def one(path: str, name: str | None) -> Report:
+    """A specification held against the clauses of its documents. Raises UsageError."""
+    sentences, text = read(path, name)
+    return report(sentences, text)
+
+
+def two(paths: Sequence[str], name: str | None) -> tuple[tuple[Text, Text], tuple[Change, ...]]:
+    """Two revisions, each read with the clauses of its own text. Raises UsageError."""
+    sides = []
+    for path in paths:
+        try:
+            sides.append(read(path, name))
+        except UsageError as error:
+            if "no text that the kit knows" not in str(error):
+                raise
+            sides.append((read_file(path), NO_TEXT))
+    (old, old_text), (new, new_text) = sides
+    return (old_text, new_text), changes(named(old, old_text), named(new, new_text))
+
+
+def fails(found: Report) -> bool:
+    """Whether something in the text is not as the clauses have it, or is in none of them."""
+    return bool(found.of("changed") or found.of("gone") or found.unnamed)
+
+
+# -- one text -----------------------------------------------------------------------------------------------
+
+
+def print_report(found: Report, path: str) -> None:
+    """What became of the quotes, and the demands that are in no clause."""
+    text = found.text
+    print(f"{path}: {text.title}, held against its clauses of {text.revision}")
+    print(f"{len(found.sentences)} sentences, {100 * found.known:.0f} % of them as they were then\n")
+    fates = Counter(q.fate for q in found.quotes)
+    print("quotes: " + ", ".join(f"{fates[f]} {f}" for f in ("found", "moved", "changed", "gone")))
+    for quote in found.quotes:
+        if quote.fate == "found":
+            continue
+        where = f"line {quote.line}, under {quote.heading or 'no heading'}" if quote.line else "not there"
+        was = f"; it stood under {quote.was}" if quote.fate == "moved" else ""
+        print(f"  {quote.fate:8}{quote.clause}: {where}{was}")
+        _indented(quote.change)
+    normative = sum(n.sentence.normative for n in found.sentences)
+    print(f"\ndemands: {normative} sentences may demand something, {len(found.unnamed)} are in no clause")
+    for sentence in found.unnamed:
+        print(f"  line {sentence.line}, under {sentence.heading or 'no heading'}")
+        _indented(sentence.text)
+
+
+def report_json(found: Report, path: str) -> dict[str, Any]:
+    """The same, and every sentence with the clauses that name it, in the shape that scripts read."""
+    return {
+        "schema": 1,
+        "file": path,
+        "text": found.text.name,
+        "revision": found.text.revision,
+        "as_then": round(found.known, 4),
+        "quotes": [
+            {
+                "clause": q.clause,
+                "fate": q.fate,
+                "line": q.line,
+                "heading": q.heading,
+                "was": q.was,
+                "change": q.change,
+            }
+            for q in found.quotes
+        ],
+        "sentences": [_sentence(n) for n in found.sentences],
+        "unnamed": [_place(s) for s in found.unnamed],
+    }
+
+
+def _sentence(each: Named) -> dict[str, Any]:
+    return {
+        **_place(each.sentence),
+        "normative": each.sentence.normative,
+        "clauses": list(each.names),
+        "no_rule": each.reason,
+    }
+
+
+def _place(sentence: Sentence) -> dict[str, Any]:
+    return {"line": sentence.line, "heading": sentence.heading, "text": sentence.text}
+
+
+# -- two revisions ------------------------------------------------------------------------------------------
+
+
+def print_changes(sides: tuple[Text, Text], found: Sequence[Change], paths: Sequence[str]) -> None:
+    """Each changed sentence, in the order of the new revision, with its clauses."""
+    for word, path, text in zip(("from", "to  "), paths, sides, strict=True):
+        print(f"{word} {path}: {text.title}{', ' + text.revision if text.revision else ''}")
+    kinds = Counter(c.kind for c in found)
+    counted = ", ".join(f"{kinds[k]} {k}" for k in ("changed", "added", "removed", "moved"))
+    print(f"\nsentences: {counted}")
+    for change in found:
+        side = change.new or change.old
+        assert side is not None
+        print(f"  {change.kind}, line {side.sentence.line}: {', '.join(change.clauses) or 'in no clause'}")
+        _indented(change.text)
+
+
+def changes_json(sides: tuple[Text, Text], found: Sequence[Change], paths: Sequence[str]) -> dict[str, Any]:
+    """What `print_changes` says, in the shape that scripts read."""
+    return {
+        "schema": 1,
+        "files": list(paths),
+        "texts": [text.name for text in sides],
+        "changes": [
+            {
+                "kind": c.kind,
+                "clauses": list(c.clauses),
+                "old": _place(c.old.sentence) if c.old else None,
+                "new": _place(c.new.sentence) if c.new else None,
+                "change": c.text,
+            }
+            for c in found
+        ],
+    }
+
+
+def _indented(text: str) -> None:
+    if text:
+        print(textwrap.fill(" ".join(text.split()), 100, initial_indent="    ", subsequent_indent="    "))
