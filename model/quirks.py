@@ -252,14 +252,20 @@ NO_CAUSE = frozenset(
         "cache",
         "deliver",
         "forward",
+        "learn_route",
     }
 )
-"""Rules without which a router does nothing of a whole kind: dropped, they would account for too much."""
+"""Rules without which a router does nothing of a whole kind: dropped, they would account for too much.
+`learn_route` is nothing that a router does: it narrows what we know of one."""
+
+TAKES_WITH_IT = {"serve_within_bound": "gs1.0/iwant.serve"}
+"""Rules that bear the clause of a bound and serve as well: dropped, it is the service that is not there."""
 
 
 def _dropped(each: Rule) -> Quirk:
     says = f"As if {each.name.replace('_', ' ')} were not there."
-    return Quirk(f"without:{each.name}", "dropped", each.clause, says, lambda p: p.without_rule(each.name))
+    clause = TAKES_WITH_IT.get(each.name, each.clause)
+    return Quirk(f"without:{each.name}", "dropped", clause, says, lambda p: p.without_rule(each.name))
 
 
 def _distinct(rules: Iterable[Rule]) -> Iterable[Rule]:

@@ -26,10 +26,16 @@ class Finding:
     departure: Departure
     quirks: tuple[Quirk, ...]
     """The edits that account for it, best first; empty where none does."""
+    blamed: tuple[str, ...] = ()
+    """A clause for each departure of the last moment, as the whole run tells it (`blame_run`)."""
 
     @property
     def clause(self) -> str:
-        return self.quirks[0].clause if self.quirks else self.departure.clause
+        if self.quirks:
+            return self.quirks[0].clause
+        departures = self.moments[-1].judged.departures if self.moments else ()
+        told = dict(zip(departures, self.blamed, strict=False))
+        return told.get(self.departure, self.departure.clause)
 
     @property
     def cause(self) -> str:

@@ -21,6 +21,7 @@ from quidnunc.model.events import Event
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.quirks import Quirk, as_built
 from quidnunc.model.rules import Protocol
+from quidnunc.properties.blame_run import blamed
 from quidnunc.properties.digits import Digits
 from quidnunc.properties.explain import Finding, accounts, find, last_departures, plainer
 from quidnunc.properties.mempool_neighbours import draw_mempool_neighbours
@@ -114,7 +115,8 @@ class Hunt:
             self.unrepeated += 1
             return
         agreeing = [q for q in finding.quirks if self._agrees(q)]
-        finding = evolve(finding, quirks=tuple(agreeing))
+        told = blamed(finding.moments, protocol, parameters)
+        finding = evolve(finding, quirks=tuple(agreeing), blamed=told)
         if not finding.quirks and self._revise(finding, parameters):
             return
         if not finding.quirks:
@@ -293,7 +295,8 @@ def _play_acts(run: Play, neighbours: Any, digits: Digits) -> bool:
 
 def search(hunt: Hunt, *, runs: int, seed: int, acts: int = ACTS_PER_RUN) -> Hunt:
     """`runs` runs of the machine into `hunt`, the same ones for the same seed."""
-    look_around(hunt)
+    if not hunt.counting and not hunt.first_witnesses:
+        look_around(hunt)
     machine = hypothesis.seed(seed)(machine_for(hunt, seed, runs))
     run_state_machine_as_test(
         machine,

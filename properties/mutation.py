@@ -45,7 +45,8 @@ class Killed:
     runs: int
     """How many it took, the one that found it included."""
     claims: tuple[str, ...]
-    """The claims that it fails: of each edit that accounts for it or, where none does, of each departure."""
+    """The claims that it fails: of each edit that accounts for it, and of each departure. Those of readings
+    come last, because a reading that shows is no failure."""
     found: Found
 
     @property
@@ -70,7 +71,7 @@ def mutant_named(name: str) -> Mutant:
 
 def protocol_of_mutant(mutant: Mutant) -> str:
     """The protocol under which it is searched: the newest one with a rule for the clause that it breaks."""
-    if mutant.protocol in ("flood", "dog"):
+    if mutant.protocol not in NEWEST_FIRST:
         return mutant.protocol
     clauses = {mutant.clause, load()[mutant.clause].carried_by}
     return next((p for p in NEWEST_FIRST if clauses & clauses_of(protocol_named(p))), NEWEST_FIRST[0])
@@ -136,8 +137,9 @@ def _searched(mutant: Mutant, protocol: str, seed: int, runs: int, *, steered: b
 
 
 def _claims_of(finding: Finding, protocol: str) -> tuple[str, ...]:
-    clauses = [q.clause for q in finding.quirks]
-    clauses = clauses or [d.clause for d in finding.moments[-1].judged.departures]
+    readings = [q.clause for q in finding.quirks if q.kind == "reading"]
+    clauses = [q.clause for q in finding.quirks if q.kind != "reading"]
+    clauses += [*finding.blamed, *readings]
     claims = [(claim_on(clause, protocol_named(protocol)), clause) for clause in clauses]
     return tuple(dict.fromkeys(claim.id if claim is not None else clause for claim, clause in claims))
 

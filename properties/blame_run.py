@@ -1,0 +1,249 @@
+"""Which clause a short run breaks where no edit accounts for it: what is left in such a run, it needs.
+
+`quidnunc.properties.blame` sees one output and the state. Here the whole run speaks, after it was minimised:
+had an event been of no matter it would be gone. So a message that is missing after another peer said
+IDONTWANT for it is a matter of IDONTWANT, and one that is missing without any is a matter of relay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, TypeVar
+
+from attrs import frozen
+
+from quidnunc.model.events import (
+    Adjust,
+    Advance,
+    Delivered,
+    Disconnect,
+    Event,
+    Join,
+    Leave,
+    Publish,
+    Receive,
+    Sent,
+)
+from quidnunc.model.node import Node
+from quidnunc.model.router import Router
+from quidnunc.model.rpc import (
+    Graft,
+    HaveTx,
+    IDontWant,
+    IHave,
+    Message,
+    Part,
+    Peer,
+    Prune,
+    ResetRoute,
+    Tx,
+    Unsubscribe,
+)
+from quidnunc.model.rules import Protocol
+from quidnunc.properties.claims import claim_on
+from quidnunc.properties.oracle import Departure, Oracle
+from quidnunc.properties.play import Moment
+
+P = TypeVar("P", bound=Part)
+
+
+@frozen
+class Short:
+    """A minimal run, its departure the last moment."""
+
+    moments: tuple[Moment, ...]
+    state: Any
+    """Before the last moment."""
+
+    @property
+    def last(self) -> Event:
+        return self.moments[-1].event
+
+    def heard(self, kind: type[P]) -> Iterator[tuple[int, Peer, P]]:
+        """Parts of one kind that were received: (number of the moment, from whom, the part)."""
+        for at, moment in enumerate(self.moments):
+            if isinstance(moment.event, Receive):
+                for peer in moment.event.peers:
+                    yield from ((at, peer, p) for p in moment.event.parts if isinstance(p, kind))
+
+    def last_of(self, *kinds: type[Event]) -> int:
+        """The number of the last event of these kinds; -1 where there is none."""
+        return max((at for at, m in enumerate(self.moments) if isinstance(m.event, kinds)), default=-1)
+
+
+def blamed(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> tuple[str, ...]:
+    """A clause for each departure of the last moment of a minimal run: its own where nothing tells more."""
+    oracle = Oracle(protocol, parameters)
+    for moment in moments[:-1]:
+        oracle.judge(moment.event, moment.outputs)
+    short = Short(tuple(moments), oracle.state)
+    found = []
+    for departure in moments[-1].judged.departures:
+        clause = ""
+        if isinstance(short.state, Router):
+            clause = _of_router(departure, short, short.state)
+        elif isinstance(short.state, Node):
+            clause = _of_node(departure, short)
+        known = bool(clause) and claim_on(clause, protocol) is not None
+        found.append(clause if known else departure.clause)
+    return tuple(found)
+
+
+# -- pubsub -------------------------------------------------------------------------------------------------
+
+
+def _of_router(d: Departure, short: Short, r: Router) -> str:
+    if d.kind in ("missing", "choice"):
+        return _of_what_is_missing(d, short, r)
+    if d.kind == "differs":
+        taken = {(m.id, m.flaw) for _, _, m in short.heard(Message) if m.flaw}
+        message = d.observed.part if isinstance(d.observed, Sent) else getattr(d.observed, "message", None)
+        if isinstance(message, Message) and (message.id, message.flaw) in taken:
+            return "pubsub/signing.reject"
+        return _of_another_backoff(d, short, r)
+    match d.observed:
+        case Sent(_, Graft()):
+            return _of_surplus(d, short, r)
+        case Sent(peer, Prune(topic)):
+            cut = d.clause == "gs1.0/heartbeat.no-churn"
+            return (
+                _refusing(topic, r.mesh_speakers(topic), short) if cut else _of_refusal(topic, peer, short, r)
+            )
+        case Sent(peer, IDontWant(ids)):
+            messages = (m for _, _, m in short.heard(Message) if m.id in ids)
+            return next((_of_member(m.topic, peer, short, r) for m in messages), "")
+        case Sent(peer, Message(topic=topic)) if d.clause in ("gs1.0/relay.mesh", "gs1.0/publish.mesh"):
+            return _of_member(topic, peer, short, r)
+        case Sent(peer, Message(topic=topic) | IHave(topic)) if d.clause in _TO_ALL_WHO_ANNOUNCED:
+            return "" if peer in r.members(topic) else "pubsub/subscription.table"
+    return ""
+
+
+_TO_ALL_WHO_ANNOUNCED = ("gs1.1/publish.flood", "gs1.0/gossip.targets", "floodsub/relay.members")
+
+
+def _of_what_is_missing(d: Departure, short: Short, r: Router) -> str:
+    bad = {m.id for _, _, m in short.heard(Message) if m.flaw}
+    if any(m.id in bad and not m.flaw for _, _, m in short.heard(Message)):
+        return "pubsub/signing.reject"
+    low = r.parameters.graylist_threshold
+    senders = (p for m in short.moments if isinstance(m.event, Receive) for p in m.event.peers)
+    if any(r.is_explicit(p) and r.score(p) < low for p in senders):
+        return "gs1.1/threshold.graylist"
+    newest = r.windows[0] if r.windows else ()
+    match d.expected:
+        case Sent(peer, Message() as message):
+            if d.clause == "gs1.0/iwant.serve":
+                return "" if message.id in newest else "gs1.0/mcache.shift"
+            said = {p: i.ids for _, p, i in short.heard(IDontWant)}
+            if any(message.id in ids for p, ids in said.items() if p != peer):
+                return "gs1.2/idontwant.per-peer"
+            return "gs1.2/idontwant.skip" if peer in said else ""
+        case Sent(_, IHave(_, ids)) if r.cached and not set(ids) & set(newest):
+            return "gs1.0/mcache.shift"
+        case Delivered():
+            return ""
+    # Whom nothing is told of what was published before the last heartbeat, nobody can be told of it.
+    if d.clause == "gs1.0/gossip.targets" and r.cached and not newest:
+        return "gs1.0/mcache.shift"
+    return ""
+
+
+def _of_another_backoff(d: Departure, short: Short, r: Router) -> str:
+    """Of a PRUNE at Leave that announces another period than one that was due."""
+    if (
+        not isinstance(short.last, Leave)
+        or not isinstance(d.expected, Sent)
+        or not isinstance(d.observed, Sent)
+    ):
+        return ""
+    due, told = d.expected.part, d.observed.part
+    if not isinstance(due, Prune) or not isinstance(told, Prune) or not told.backoff_s:
+        return ""
+    if due.backoff_s == r.parameters.unsubscribe_backoff_s:
+        return "gs1.1/backoff.unsubscribe"
+    # The one that was due was to refuse a GRAFT, and the peer was taken for a member in its place.
+    asked = any(peer == d.expected.peer for _, peer, _ in short.heard(Graft))
+    return "gs1.1/backoff.regraft" if asked else ""
+
+
+def _of_surplus(d: Departure, short: Short, r: Router) -> str:
+    """Of a GRAFT at a heartbeat that needed nobody: whether the run had to wait for just this one."""
+    ticks = r.parameters.opportunistic_graft_ticks
+    waited = isinstance(short.last, Advance) and ticks > 1 and (r.heartbeats + 1) % ticks == 0
+    unasked = d.clause in ("gs1.0/heartbeat.no-churn", "gs1.0/heartbeat.fill")
+    return "gs1.1/opportunistic.graft" if waited and unasked else ""
+
+
+def _of_refusal(topic: str, peer: Peer, short: Short, r: Router) -> str:
+    """Of a PRUNE that answers a GRAFT which should have been accepted."""
+    asked = isinstance(short.last, Receive) and peer in short.last.peers and Graft(topic) in short.last.parts
+    if not asked or topic not in r.topics or peer in r.mesh_of(topic):
+        return ""
+    if any(p == peer and prune.topic == topic for _, p, prune in short.heard(Prune)):
+        return "gs1.1/backoff.announced-period"
+    full = len(r.mesh_of(topic)) >= r.parameters.d_high
+    return "gs1.1/outbound.inbound-refused" if full else ""
+
+
+def _of_member(topic: str, peer: Peer, short: Short, r: Router) -> str:
+    """Of what only a member is told, where `peer` is none: by what it could have become, or stayed, one."""
+    if peer in r.mesh_of(topic):
+        return ""
+    if any(p == peer and left.topic == topic for _, p, left in short.heard(Unsubscribe)):
+        return "gs1.0/mesh.members"
+    pruned = max((at for at, p, prune in short.heard(Prune) if (p, prune.topic) == (peer, topic)), default=-1)
+    asked = max((at for at, p, graft in short.heard(Graft) if (p, graft.topic) == (peer, topic)), default=-1)
+    if max(pruned, asked) >= 0:
+        return "gs1.0/prune.remove" if pruned > asked else _refusing(topic, {peer}, short)
+    events = [m.event for m in short.moments]
+    joined = max((at for at, e in enumerate(events) if e == Join(topic)), default=-1)
+    if any(isinstance(e, Publish) and e.message.topic == topic for e in events[: max(joined, 0)]):
+        return "gs1.0/join.graft-each"
+    return ""
+
+
+def _refusing(topic: str, peers: Collection[Peer], short: Short) -> str:
+    """The clause by which a GRAFT of one of these was to be refused, the last in the run; or none."""
+    asked = [at for at, p, graft in short.heard(Graft) if p in peers and graft.topic == topic]
+    permits = (permit for at in reversed(asked) for permit in short.moments[at].judged.permits)
+    answers = (p for p in permits if isinstance(p.output, Sent) and isinstance(p.output.part, Prune))
+    return next((p.clause for p in answers if p.must and p.output.peer in peers), "")  # type: ignore[union-attr]
+
+
+# -- mempool ------------------------------------------------------------------------------------------------
+
+
+def _of_node(d: Departure, short: Short) -> str:
+    told = max((at for at, _, _ in short.heard(HaveTx)), default=-1)
+    output = d.expected if d.kind == "missing" else d.observed
+    match output:
+        case Sent(_, Tx()):
+            return _of_route(d, short, told) if told >= 0 else ""
+        case Sent(_, HaveTx() | ResetRoute()) | None:
+            if told >= 0:
+                # It disables a route, and that has no part in what the controller does.
+                return "dog/havetx.first-sender"
+    if not isinstance(output, Sent) or not isinstance(output.part, HaveTx):
+        return ""
+    if short.last_of(Adjust, Disconnect) < 0:
+        return ""
+    answered = any(
+        isinstance(o, Sent) and isinstance(o.part, HaveTx) for m in short.moments[:-1] for o in m.outputs
+    )
+    if d.kind == "missing":
+        return "dog/controller.unblock" if answered else "dog/controller.reset"
+    return "dog/controller.unblock" if d.clause == "dog/havetx.while-blocked" else ""
+
+
+def _of_route(d: Departure, short: Short, told: int) -> str:
+    """Of a transaction that is sent or withheld against the routes; the last HaveTx came at `told`."""
+    lost = short.last_of(Disconnect)
+    if d.kind == "missing" and lost >= 0:
+        return "dog/peer.forget-routes" if told < lost else "dog/havetx.first-sender-gone"
+    reset = any(True for _ in short.heard(ResetRoute))
+    if d.kind == "missing":
+        if d.clause == "flood/submit.to-all":
+            return "dog/route.filter"
+        return "dog/reset.one" if reset else "dog/havetx.first-sender"
+    return "dog/reset.one" if reset and d.clause == "dog/route.filter" else ""

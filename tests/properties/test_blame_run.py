@@ -1,0 +1,234 @@
+"""What a minimal run tells of the clause: events that show one mutant each, and the clause they speak of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from quidnunc.impl.seam import Config
+from quidnunc.model.events import (
+    Adjust,
+    Advance,
+    Connect,
+    Disconnect,
+    Event,
+    Join,
+    Leave,
+    Publish,
+    Receive,
+    Score,
+    Submit,
+)
+from quidnunc.model.machine import protocol_named
+from quidnunc.model.parameters import DogParameters, Parameters
+from quidnunc.model.rpc import (
+    ROUTER,
+    Graft,
+    HaveTx,
+    IDontWant,
+    Message,
+    Prune,
+    ResetRoute,
+    Subscribe,
+    Tx,
+)
+from quidnunc.properties.blame_run import blamed
+from quidnunc.properties.explain import Finding
+from quidnunc.properties.mutation import opener_of
+from quidnunc.properties.play import Play, play
+
+MESH = "/meshsub/1.2.0"
+T = "t1"
+BEAT, NEXT = Advance(500), Advance(1000)
+FULL = Parameters(d=4, d_low=4, d_high=5, d_score=2, d_out=1)
+WAITING = Parameters(d=4, d_low=4, opportunistic_graft_threshold=3, opportunistic_graft_ticks=3)
+
+
+def meet(*peers: int, outbound: bool = False) -> Connect:
+    return Connect(peers, MESH, outbound)
+
+
+def hear(peer: int, *parts: Any) -> Receive:
+    return Receive((peer,), parts)
+
+
+def link(*peers: int) -> Connect:
+    return Connect(peers, "mempool", False)
+
+
+def a_message(id: str = "m1", *, flaw: Any = "") -> Message:
+    return Message(id, T, 9, 0, flaw)
+
+
+def own(id: str) -> Message:
+    return Message(id, T, ROUTER)
+
+
+PUBSUB: tuple[tuple[str, str, Parameters, tuple[Event, ...]], ...] = (
+    (
+        "bad-copy-is-seen",
+        "pubsub/signing.reject",
+        Parameters(),
+        (meet(1, 2), Join(T), hear(1, a_message(flaw="unsigned")), hear(2, a_message()), BEAT),
+    ),
+    (
+        "explicit-graylisted",
+        "gs1.1/threshold.graylist",
+        Parameters(explicit_peers=frozenset({3})),
+        (Join(T), meet(3), Score((3,), -50), hear(3, a_message()), BEAT),
+    ),
+    (
+        "cache-shifted-twice",
+        "gs1.0/mcache.shift",
+        Parameters(),
+        (meet(2), hear(2, Subscribe(T)), Join(T), Score((2,), -1), Publish(own("m1")), BEAT, NEXT, NEXT),
+    ),
+    (
+        "idontwant-for-all",
+        "gs1.2/idontwant.per-peer",
+        Parameters(),
+        (Join(T), meet(1, 2, 3), hear(1, Graft(T)), hear(2, IDontWant(("m1",))), hear(3, a_message()), BEAT),
+    ),
+    (
+        "idontwant-mutes",
+        "gs1.2/idontwant.skip",
+        Parameters(flood_publish=False),
+        (Join(T), meet(1), hear(1, Graft(T)), hear(1, IDontWant(("m2",))), Publish(own("m1")), BEAT),
+    ),
+    (
+        "leave-long-backoff",
+        "gs1.1/backoff.unsubscribe",
+        Parameters(),
+        (Join(T), meet(1), hear(1, Graft(T)), Leave(T)),
+    ),
+    (
+        "backoff-overflow",
+        "gs1.1/backoff.regraft",
+        Parameters(),
+        (meet(1), Join(T), hear(1, Prune(T, 1 << 63)), hear(1, Graft(T)), Leave(T)),
+    ),
+    (
+        "full-refuses-outbound",
+        "gs1.1/outbound.inbound-refused",
+        FULL,
+        (
+            Join(T),
+            meet(1, 2, 3, 4, 5),
+            *(hear(p, Graft(T)) for p in range(1, 6)),
+            meet(6, outbound=True),
+            hear(6, Graft(T)),
+        ),
+    ),
+    (
+        "backoff-not-heard",
+        "gs1.1/backoff.announced-period",
+        Parameters(),
+        (meet(1), Join(T), hear(1, Prune(T, 1)), BEAT, *[NEXT] * 2, hear(1, Graft(T)), NEXT),
+    ),
+    (
+        "opportunistic-equals",
+        "gs1.1/opportunistic.graft",
+        WAITING,
+        (BEAT, NEXT, Join(T), meet(1, 2, 3, 4, 5), Receive((1, 2, 3, 4, 5), (Subscribe(T),)), NEXT),
+    ),
+    (
+        "prune-unknown-aborts",
+        "gs1.0/prune.remove",
+        Parameters(),
+        (
+            meet(1, 2),
+            hear(1, Subscribe(T)),
+            Join(T),
+            hear(1, Prune("t2", 1), Prune(T, 1)),
+            hear(2, a_message()),
+        ),
+    ),
+    (
+        "join-fanout-untold",
+        "gs1.0/join.graft-each",
+        Parameters(flood_publish=False),
+        (
+            meet(1, 2),
+            hear(1, Subscribe(T)),
+            Publish(own("m1")),
+            Score((1,), -5),
+            Join(T),
+            hear(2, a_message("m2")),
+        ),
+    ),
+)
+
+DOG: tuple[tuple[str, str, tuple[Event, ...]], ...] = (
+    (
+        "own-is-filtered",
+        "dog/route.filter",
+        (link(1), hear(1, Tx("x1")), hear(1, HaveTx("x1")), Submit("x2")),
+    ),
+    (
+        "last-sender",
+        "dog/havetx.first-sender",
+        (link(1, 2), hear(1, Tx("x1")), hear(2, Tx("x1")), hear(1, HaveTx("x1")), hear(2, Tx("x2"))),
+    ),
+    (
+        "reset-is-ignored",
+        "dog/reset.one",
+        (link(1, 2), hear(1, Tx("x1")), hear(2, HaveTx("x1")), hear(2, ResetRoute()), hear(1, Tx("x2"))),
+    ),
+    (
+        "stale-target",
+        "dog/peer.forget-routes",
+        (link(1, 3), hear(1, Tx("x1")), hear(3, HaveTx("x1")), Disconnect((3,)), link(3)),
+    ),
+    (
+        "permission-withdrawn",
+        "dog/controller.reset",
+        (Submit("x1"), Adjust(), link(1), Submit("x2"), hear(1, Tx("x2"))),
+    ),
+    (
+        "strict-upper",
+        "dog/controller.unblock",
+        (Submit("x1"), Adjust(), link(1), hear(1, Tx("x1")), Adjust(), hear(1, Tx("x1"))),
+    ),
+)
+
+
+def played(name: str | None, protocol: str, parameters: Any, events: tuple[Event, ...]) -> Play:
+    family = "dog" if isinstance(parameters, DogParameters) else "parameters"
+    subject = opener_of(name)(Config(protocol=protocol, **{family: parameters}))
+    return play(events, subject, protocol_named(protocol), parameters)
+
+
+@pytest.mark.parametrize(("name", "clause", "parameters", "events"), PUBSUB, ids=[row[0] for row in PUBSUB])
+def test_a_pubsub_run_tells_the_clause(
+    name: str, clause: str, parameters: Parameters, events: tuple[Event, ...]
+) -> None:
+    run = played(name, "gossipsub-1.2", parameters, events)
+    assert clause in blamed(run.moments, protocol_named("gossipsub-1.2"), parameters)
+    assert clause not in [d.clause for d in run.moments[-1].judged.departures]
+    assert not played(None, "gossipsub-1.2", parameters, events).moments[-1].judged.departures
+
+
+@pytest.mark.parametrize(("name", "clause", "events"), DOG, ids=[row[0] for row in DOG])
+def test_a_mempool_run_tells_the_clause(name: str, clause: str, events: tuple[Event, ...]) -> None:
+    run = played(name, "dog", DogParameters(), events)
+    assert clause in blamed(run.moments, protocol_named("dog"), DogParameters())
+    assert not played(None, "dog", DogParameters(), events).moments[-1].judged.departures
+
+
+def test_where_the_run_tells_no_more_the_clause_stays() -> None:
+    events = (meet(1, 2), Join(T), hear(1, Graft(T)), hear(2, a_message()), BEAT)
+    run = played("graft-not-taken", "gossipsub-1.2", Parameters(), events)
+    departures = run.moments[-1].judged.departures
+    told = blamed(run.moments, protocol_named("gossipsub-1.2"), Parameters())
+    assert departures and told == tuple(d.clause for d in departures)
+
+
+def test_a_finding_without_edits_goes_by_what_the_run_tells() -> None:
+    _, clause, parameters, events = PUBSUB[0]
+    run = played("bad-copy-is-seen", "gossipsub-1.2", parameters, events)
+    departure = run.moments[-1].judged.departures[0]
+    plain = Finding(events, tuple(run.moments), departure, ())
+    told = blamed(run.moments, protocol_named("gossipsub-1.2"), parameters)
+    assert plain.clause == departure.clause != clause
+    assert Finding(events, tuple(run.moments), departure, (), told).clause == clause
