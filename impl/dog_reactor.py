@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Collection, Iterable, Set
 from random import Random
 from typing import Literal
 
@@ -73,6 +73,10 @@ class Reactor:
             "have_tx": self._on_have_tx,
             "reset_route": self._on_reset_route,
         }
+
+    @property
+    def peers(self) -> Collection[Peer]:
+        return self.links.keys()
 
     # Peers.
 
@@ -213,6 +217,21 @@ class Reactor:
     def on_low(self) -> None:
         if self.links:
             self.send_control(self.random.choice(tuple(self.links)), RESET_ROUTE)
+
+    def advance(self, ms: int) -> None:
+        """The timer of the controller is the harness's."""
+
+    def state(self) -> dict[str, object]:
+        """`pool` and `senders` by key in hexadecimal and pool order, `routes`, counters, `blocked`."""
+        return {
+            "peers": sorted(self.links),
+            "pool": [entry.key.hex() for entry in self.pool],
+            "senders": {entry.key.hex(): list(entry.senders) for entry in self.pool},
+            "routes": [list(pair) for pair in self.routes.pairs()],
+            "first_time": self.redundancy.first_time,
+            "duplicates": self.redundancy.duplicates,
+            "blocked": self.redundancy.blocked,
+        }
 
     # Messages in.
 

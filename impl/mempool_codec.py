@@ -83,7 +83,7 @@ class MempoolCodec:
                 message = mempool_pb2.Message(txs=mempool_pb2.Txs(txs=[self.tx_bytes(symbol)]))
                 return TX_CHANNEL, message.SerializeToString()
             case HaveTx(symbol):
-                have = mempool_pb2.HaveTx(tx_key=self._key(symbol))
+                have = mempool_pb2.HaveTx(tx_key=self.key_of(symbol))
                 return CONTROL_CHANNEL, mempool_pb2.Message(have_tx=have).SerializeToString()
             case ResetRoute():
                 message = mempool_pb2.Message(reset_route=mempool_pb2.ResetRoute())
@@ -111,17 +111,19 @@ class MempoolCodec:
         if kind == "txs" and channel == TX_CHANNEL:
             return tuple(Tx(self.symbol(tx)) for tx in message.txs.txs)
         if kind == "have_tx" and channel == CONTROL_CHANNEL:
-            return (HaveTx(self._shown(message.have_tx.tx_key)),)
+            return (HaveTx(self.shown(channel, message.have_tx.tx_key)),)
         if kind == "reset_route" and channel == CONTROL_CHANNEL:
             return (ResetRoute(),)
         raise ValueError(f"channel {channel:#x}: {kind or 'an unknown message'} does not belong there")
 
-    def _key(self, symbol: str) -> bytes:
+    def key_of(self, symbol: str) -> bytes:
+        """The key of the transaction of that symbol, or of that rendering of a key."""
         return bytes.fromhex(symbol[1:]) if _BY_KEY.fullmatch(symbol) else tx_key(self.tx_bytes(symbol))
 
-    def _shown(self, key: bytes) -> str:
+    def shown(self, channel: int, key: bytes) -> str:
+        """The symbol of the transaction of that key. Raises ValueError where it is no key."""
         if len(key) != 32:
-            raise ValueError(f"channel {CONTROL_CHANNEL:#x}: a HaveTx key of {len(key)} bytes, need 32")
+            raise ValueError(f"channel {channel:#x}: a transaction key of {len(key)} bytes, need 32")
         return self._symbols.get(key, f"x{key.hex()}")
 
     def _remember(self, key: bytes, symbol: str) -> None:

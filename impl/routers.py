@@ -87,10 +87,11 @@ def open_router(spec: str, config: Config) -> Driver:
 
 def mutants_by_name() -> Mapping[str, Mutant]:
     """The planted departures of our routers, pubsub and mempool."""
+    from quidnunc.impl.cat_mutants import CAT_MUTANTS
     from quidnunc.impl.dog_mutants import DOG_MUTANTS
     from quidnunc.impl.mutants import MUTANTS
 
-    return {**MUTANTS, **DOG_MUTANTS}
+    return {**MUTANTS, **DOG_MUTANTS, **CAT_MUTANTS}
 
 
 def _py_libp2p() -> RouterInfo:

@@ -40,7 +40,11 @@ MACHINES: Mapping[str, Machine] = {
     ),
 }
 
-PROTOCOLS: Mapping[str, Protocol] = {**protocols.PUBSUB, **mempool.MEMPOOL}
+PROTOCOLS: Mapping[str, Protocol] = {
+    **protocols.PUBSUB,
+    **mempool.MEMPOOL,
+    **mempool.CATS,
+}
 
 
 def machine_of(protocol: Protocol) -> Machine:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from quidnunc.model import dog, flood
-from quidnunc.model.rules import Protocol, first, phases, without
+from quidnunc.model import cat, dog, flood
+from quidnunc.model.rules import Protocol, first, phases, total, without
 
 FLOOD = Protocol(
     "flood",
@@ -48,4 +48,35 @@ DOG = FLOOD.extended(
     resume=phases(flood.settle_waiting, dog.settle_resets),
 )
 
+CAT_CLASSIC = Protocol(
+    "cat-classic",
+    {
+        "tx": phases(cat.note_sender, cat.take_new),
+        "new": first(cat.push_own, cat.announce_received),
+        "announce": phases(cat.announce_to_all),
+        "lacking": without(cat.every_peer, cat.who_has_it),
+        "seen_tx": phases(cat.note_announcer, cat.consider),
+        "seen": first(cat.in_pool, cat.left_pool, cat.while_asking, cat.ask_announcer),
+        "want_tx": first(cat.serve, cat.nothing_to_serve),
+        "want_timeout": total(cat.after_a_moment),
+        "sources": without(cat.announcers, cat.asked_before),
+        "tick": phases(cat.ask_others_in_time),
+        "connect": phases(cat.announce_pool),
+        "disconnect": phases(cat.forget_holder, cat.ask_others_at_loss),
+        "commit": phases(flood.leave_pool),
+    },
+    family="mempool",
+)
+
+CAT = CAT_CLASSIC.extended(
+    "cat",
+    tx=phases(cat.note_sender, cat.take_in),
+    arrived=first(cat.not_asked_for, cat.take_new),
+    new=first(cat.announce_own, cat.announce_received),
+    announce=phases(cat.announce_to_some),
+    seen=first(cat.in_pool, cat.left_pool, cat.while_asking, cat.asked_already, cat.ask_announcer),
+    want_timeout=total(cat.after_a_minute),
+)
+
 MEMPOOL: Mapping[str, Protocol] = {p.name: p for p in (FLOOD, DOG)}
+CATS: Mapping[str, Protocol] = {p.name: p for p in (CAT_CLASSIC, CAT)}

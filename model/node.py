@@ -1,12 +1,13 @@
 """The state of one mempool node, and the views of it that rules share.
 
-Flood, and the state that DOG adds to it: disabled routes, two counters, one permission. Mappings are never
-changed in place. Time is not part of it: the controller's timer is an event of the harness.
+Flood, and what the others add to it: DOG its disabled routes, two counters, one permission; CAT who has which
+transaction, and what it has asked for. Mappings are never changed in place. Time passes for CAT alone, whose
+requests expire; the timer of DOG's controller is an event of the harness.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from attrs import evolve, field, frozen
 
@@ -36,6 +37,18 @@ class Undecided:
 
 
 @frozen
+class Wanted:
+    """A transaction that a CAT node does not have and has asked for."""
+
+    of: Peer | None
+    """Whom it waits for; None where nobody answered and nobody else has it."""
+    due_ms: int
+    """When it stops to wait, in ms since the node started."""
+    asked: Mapping[Peer, int]
+    """Everyone it was asked of on their present connection, and when, in ms."""
+
+
+@frozen
 class Node:
     """One node, its neighbours' connections included."""
 
@@ -55,6 +68,11 @@ class Node:
     duplicates: int = 0
     blocked: bool | None = False
     """HaveTx must not be sent; None where that has not shown."""
+    now_ms: int = 0
+    """Since it started, where the protocol has timers of its own."""
+    holders: Mapping[str, frozenset[Peer]] = field(factory=dict)
+    """CAT: transaction -> the connected peers that are known to have it."""
+    wanted: Mapping[str, Wanted] = field(factory=dict)
 
     # -- views ----------------------------------------------------------------------------------------
 
@@ -75,7 +93,15 @@ class Node:
     def disabled_to(self, target: Peer) -> PartialSet:
         return self.routes.get(target, PartialSet())
 
+    def holders_of(self, tx: str) -> frozenset[Peer]:
+        return self.holders.get(tx, frozenset())
+
     # -- changes --------------------------------------------------------------------------------------
+
+    def with_holders(self, tx: str, peers: Iterable[Peer]) -> Node:
+        known = self.holders_of(tx)
+        more = known | frozenset(peers)
+        return evolve(self, holders={**self.holders, tx: more}) if more != known else self
 
     def with_pooled(self, tx: str, senders: tuple[Peer, ...]) -> Node:
         return evolve(self, pool={**self.pool, tx: senders}, cache=self.cache | {tx})

@@ -26,14 +26,20 @@ from quidnunc.model.events import (
 from quidnunc.model.node import MempoolPeer, Node, Undecided
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.router import From
-from quidnunc.model.rpc import ROUTER, HaveTx, Part, Peer, ResetRoute, Tx
+from quidnunc.model.rpc import ROUTER, HaveTx, Part, Peer, ResetRoute, SeenTx, Tx, WantTx
 from quidnunc.model.rules import Targets
 
-HANDLER_OF: dict[type, str] = {Tx: "tx", HaveTx: "have_tx", ResetRoute: "reset_route"}
+HANDLER_OF: dict[type, str] = {
+    Tx: "tx",
+    HaveTx: "have_tx",
+    ResetRoute: "reset_route",
+    SeenTx: "seen_tx",
+    WantTx: "want_tx",
+}
 """Which handler of the protocol takes a part that arrives."""
 
 NO_TICK_MS = 1 << 40
-"""A node has no timer of its own: any Advance is one step that changes nothing."""
+"""Where a node waits for nothing, any Advance is one step."""
 
 
 def applicable(n: Node, event: Event) -> bool:
@@ -45,11 +51,14 @@ def applicable(n: Node, event: Event) -> bool:
         case Connect(peers, protocol):
             return protocol == MEMPOOL and not any(p in n.peers for p in peers)
         case Receive(peers, parts):
-            spoken = all(type(part) in HANDLER_OF for part in parts)
+            spoken = all(HANDLER_OF.get(type(part)) in n.protocol.handlers for part in parts)
             txs = [part.id for part in parts if isinstance(part, Tx)]
             return spoken and _connected(n, peers) and _has_room(n, txs)
-        case Disconnect(peers) | Raw(peers) | Stall(peers) | Resume(peers):
+        case Disconnect(peers) | Raw(peers):
             return _connected(n, peers)
+        case Stall(peers) | Resume(peers):
+            # CAT's documents say nothing of a peer that does not read.
+            return "resume" in n.protocol.handlers and _connected(n, peers)
         case Submit(tx):
             return _has_room(n, [tx])
         case Commit(tx):
@@ -57,14 +66,15 @@ def applicable(n: Node, event: Event) -> bool:
         case Adjust():
             return "adjust" in n.protocol.handlers
         case Advance(ms):
-            return 0 < ms <= NO_TICK_MS
+            return 0 < ms <= until_tick_ms(n)
         case _:
             return False
 
 
 def until_tick_ms(n: Node) -> int:
-    """The longest Advance that is one step, in ms."""
-    return NO_TICK_MS
+    """The longest Advance that is one step, in ms: to when the next request expires."""
+    due_ms = [each.due_ms for each in n.wanted.values() if each.of is not None]
+    return max(1, min(due_ms) - n.now_ms) if due_ms else NO_TICK_MS
 
 
 def step(n: Node, event: Event, choose: Choose) -> Step[Node]:
@@ -91,6 +101,8 @@ def _step(n: Node, event: Event, choose: Choose) -> Step[Node]:
             return run(n, "commit", tx, choose)
         case Adjust():
             return run(n, "adjust", None, choose)
+        case Advance(ms) if "tick" in n.protocol.handlers:
+            return run(evolve(n, now_ms=n.now_ms + ms), "tick", None, choose)
         case Stall((peer,)):
             return Step(evolve(n, peers={**n.peers, peer: MempoolPeer(stalled=True)}))
         case Resume((peer,)):

@@ -95,8 +95,12 @@ class DogParameters:
     cache_size: int = 10_000
     pool_size: int = 5_000
     max_tx_bytes: int = 1 << 20
+    max_announced_peers: int = 15
+    """CAT: how many peers are told of one transaction."""
 
     def __attrs_post_init__(self) -> None:
+        if self.max_announced_peers < 1:
+            raise ValueError(f"max_announced_peers must be 1 or more, got {self.max_announced_peers}")
         if self.target_redundancy <= 0:
             raise ValueError(f"target_redundancy must be above 0, got {self.target_redundancy}")
         if not 0 <= self.delta_percent < 100:

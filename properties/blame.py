@@ -46,6 +46,7 @@ from quidnunc.model.rpc import (
     Tx,
     Unsubscribe,
 )
+from quidnunc.properties.cat_blame import forbidding_clause_of_cat, speaks_cat
 
 
 def forbidding_clause(output: Output, event: Event | None = None, state: Any = None) -> str:
@@ -53,6 +54,8 @@ def forbidding_clause(output: Output, event: Event | None = None, state: Any = N
     if isinstance(state, Router) and event is not None:
         return _of_router(output, event, state)
     if isinstance(state, Node) and event is not None:
+        if speaks_cat(state):
+            return forbidding_clause_of_cat(output, event, state)
         return _of_node(output, event, state)
     return _of_kind(output)
 

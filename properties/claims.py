@@ -22,6 +22,7 @@ from quidnunc.properties.claim_tables import (
     SCORES,
     Claim,
 )
+from quidnunc.properties.claim_tables_mempool import CAT
 from quidnunc.properties.clauses import Clause, load
 from quidnunc.properties.partial_claims import EXTENSIONS
 
@@ -30,7 +31,7 @@ VerdictName: TypeAlias = Literal[
 ]
 
 ALL: tuple[Claim, ...] = (*PUBSUB, *IDS, *MESSAGES, *MESH, *BACKOFF, *SCORES, *GOSSIP, *IDONTWANT, *MEMPOOL)
-ALL += EXTENSIONS
+ALL += (*EXTENSIONS, *CAT)
 
 
 def clauses_of(protocol: Protocol) -> frozenset[str]:

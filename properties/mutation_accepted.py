@@ -21,6 +21,8 @@ class Accepted:
 
 
 _ROWS: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    # CAT.
+    ("cat-announces-unstored", ("cat.served",), "What is not stored can not be served."),
     # Topics and mesh.
     ("unsubscribe-ignored", ("mesh.members", "fanout.kept"),
      "Who left the topic stays in its mesh and its fanout."),

@@ -13,8 +13,9 @@ from typing import Any, Protocol, TypeAlias
 
 from attrs import evolve, field, frozen, mutable
 
+from quidnunc.impl.cat_codec import codec_of
 from quidnunc.impl.codec import MALFORMED, Codec
-from quidnunc.impl.mempool_codec import MALFORMED_MEMPOOL, MempoolCodec
+from quidnunc.impl.mempool_codec import MALFORMED_MEMPOOL
 from quidnunc.impl.seam import AdapterError, Config, Driver, Hello, Reply
 from quidnunc.model.choices import Seeded
 from quidnunc.model.events import (
@@ -97,7 +98,7 @@ class Wire:
         self.hello = self.driver.hello
         parameters = self.config.parameters
         if parameters is None:
-            self._codec = MempoolCodec()
+            self._codec = codec_of(self.config.protocol)
         else:
             extended = "extension" in protocol_named(self.config.protocol).handlers
             self._codec = Codec(parameters, extended=extended)

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from quidnunc.impl import mempool_pb2
-from quidnunc.impl.dog import DogDriver, open_dog
+from quidnunc.impl.dog import open_dog
 from quidnunc.impl.dog_mutants import DOG_MUTANTS
 from quidnunc.impl.dog_pool import MAX_SENDERS
-from quidnunc.impl.dog_reactor import MAX_WAITING_CONTROLS
+from quidnunc.impl.dog_reactor import MAX_WAITING_CONTROLS, Reactor
 from quidnunc.impl.dog_redundancy import Redundancy
 from quidnunc.impl.mempool_codec import (
     CONTROL_CHANNEL,
@@ -20,6 +20,7 @@ from quidnunc.impl.mempool_codec import (
     TX_CHANNEL,
     MempoolCodec,
 )
+from quidnunc.impl.mempool_driver import MempoolDriver
 from quidnunc.impl.seam import AdapterError, Config, Driver, Reply
 from quidnunc.model.events import MEMPOOL, MESHSUB_1_2
 from quidnunc.model.parameters import DogParameters, Parameters
@@ -185,7 +186,8 @@ def test_the_cache_forgets_the_stalest_but_never_the_pool() -> None:
 
 def test_what_waits_for_a_stalled_peer_is_bounded() -> None:
     driver = opened(peers=1)
-    assert isinstance(driver, DogDriver)
+    assert isinstance(driver, MempoolDriver)
+    assert isinstance(driver.reactor, Reactor)
     driver.stall(1)
     for _ in range(MAX_WAITING_CONTROLS + 5):
         driver.submit(b"once")
@@ -234,7 +236,8 @@ def test_equal_seeds_give_equal_runs_and_others_differ() -> None:
 
 def test_a_fault_of_the_reactor_is_a_crash_and_not_an_error() -> None:
     driver = opened()
-    assert isinstance(driver, DogDriver)
+    assert isinstance(driver, MempoolDriver)
+    assert isinstance(driver.reactor, Reactor)
 
     def breaks(entry: object) -> None:
         raise IndexError("no such entry")

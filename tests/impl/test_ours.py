@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from quidnunc.impl.gossipsub_core import FEATURES
+from quidnunc.impl.mempool_driver import PROTOCOLS as MEMPOOL_PROTOCOLS
 from quidnunc.impl.ours import MAX_ADVANCE_MS, PROTOCOLS, Ours, open_ours
 from quidnunc.impl.seam import CAPABILITIES, AdapterError, Config
 from quidnunc.model.events import MESHSUB_1_0, MESHSUB_1_2
@@ -24,7 +25,7 @@ def test_hello(protocol: str) -> None:
     assert ({"score", "explicit", "flood-publish"} <= hello.capabilities) == hardened
 
 
-@pytest.mark.parametrize("protocol", ["flood", "dog"])
+@pytest.mark.parametrize("protocol", MEMPOOL_PROTOCOLS)
 def test_mempool_protocols_are_opened_too(protocol: str) -> None:
     driver = open_ours(Config(protocol=protocol, dog=DogParameters()))
     assert driver.hello.name == "ours" and protocol in PROTOCOLS

@@ -10,6 +10,7 @@ import pytest
 
 from quidnunc.impl import py_libp2p_release, routers
 from quidnunc.impl import wire_pb2 as wire
+from quidnunc.impl.mempool_driver import PROTOCOLS as MEMPOOL_PROTOCOLS
 from quidnunc.impl.routers import WITHOUT_ADAPTER, available, mutants_by_name, open_router
 from quidnunc.impl.seam import AdapterError, Config, Delivery
 from quidnunc.impl.sidecar import close_parked
@@ -53,7 +54,7 @@ def test_ours_and_its_mutants_open() -> None:
     for name, mutant in mutants_by_name().items():
         config = (
             Config(protocol=mutant.protocol, dog=DogParameters())
-            if mutant.protocol in ("dog", "flood")
+            if mutant.protocol in MEMPOOL_PROTOCOLS
             else (Config(protocol=mutant.protocol, parameters=Parameters()))
         )
         driver = open_router(f"ours:{name}", config)

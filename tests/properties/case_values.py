@@ -56,6 +56,8 @@ PARTS: st.SearchStrategy[Any] = st.one_of(
     st.builds(rpc.Tx, NAMES),
     st.builds(rpc.HaveTx, NAMES),
     st.just(rpc.ResetRoute()),
+    st.builds(rpc.SeenTx, NAMES),
+    st.builds(rpc.WantTx, NAMES),
 )
 REPEATED = st.lists(st.tuples(PARTS, st.integers(1, 12)), max_size=4).map(
     lambda found: tuple(part for part, times in found for _ in range(times))

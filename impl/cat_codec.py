@@ -1,0 +1,120 @@
+"""CAT's parts as bytes, and the choice between the codecs of the mempool protocols.
+
+The classic version (v0.34 line of celestia-core) has transactions on channel 0x30, SeenTx and WantTx on 0x31;
+the current one takes transactions on 0x30 and 0x31, sends them on 0x31 beside SeenTx, and has WantTx on 0x32.
+Its SeenTx names a signer and a sequence: here every transaction is the first of a signer of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from attrs import frozen
+from google.protobuf.message import DecodeError
+
+from quidnunc.impl import cat_pb2
+from quidnunc.impl.mempool_codec import MempoolCodec
+from quidnunc.model.rpc import Part, SeenTx, Tx, WantTx
+
+MAX_SIGNER_BYTES = 64
+SIGNER_BYTES = 20
+
+
+@frozen(kw_only=True)
+class Version:
+    """In what the versions of CAT differ on the wire, and what follows from it."""
+
+    tx_channel: int = 0x30
+    state_channel: int = 0x31
+    want_channel: int = 0x31
+    tx_channels: frozenset[int] = frozenset({0x30})
+    """Where transactions are taken."""
+    signed: bool = False
+    """SeenTx names a signer."""
+    pushes: bool = True
+    """What comes from a user is sent whole, and what comes unasked is taken."""
+    bounded: bool = False
+    """A bounded number of peers is told."""
+    asks_once: bool = False
+    timeout_ms: int = 200
+
+    def channels_of(self, kind: str) -> frozenset[int]:
+        """The channels on which a kind of message (`txs`, `seen_tx`, `want_tx`) is taken."""
+        if kind == "txs":
+            return self.tx_channels
+        return frozenset({self.state_channel if kind == "seen_tx" else self.want_channel})
+
+
+VERSIONS: Mapping[str, Version] = MappingProxyType(
+    {
+        "cat-classic": Version(),
+        "cat": Version(
+            tx_channel=0x31,
+            want_channel=0x32,
+            tx_channels=frozenset({0x30, 0x31}),
+            signed=True,
+            pushes=False,
+            bounded=True,
+            asks_once=True,
+            timeout_ms=60_000,
+        ),
+    }
+)
+
+
+def seen_tx(key: bytes, *, signed: bool) -> bytes:
+    """The announcement of that key, by the signer that it has here where it is to name one."""
+    signer = key[:SIGNER_BYTES] if signed else b""
+    return cat_pb2.Message(seen_tx=cat_pb2.SeenTx(tx_key=key, signer=signer)).SerializeToString()
+
+
+def want_tx(key: bytes) -> bytes:
+    return cat_pb2.Message(want_tx=cat_pb2.WantTx(tx_key=key)).SerializeToString()
+
+
+class CatCodec:
+    """Parts to bytes and back, as `MempoolCodec`. One per run."""
+
+    def __init__(self, version: str) -> None:
+        self._version = VERSIONS[version]
+        self._symbols = MempoolCodec()
+
+    def tx_bytes(self, symbol: str) -> bytes:
+        return self._symbols.tx_bytes(symbol)
+
+    def encode(self, part: Part) -> tuple[int, bytes]:
+        """(channel, one Message). Raises ValueError for a part that no message of CAT can carry."""
+        version = self._version
+        match part:
+            case Tx(symbol):
+                message = cat_pb2.Message(txs=cat_pb2.Txs(txs=[self.tx_bytes(symbol)]))
+                return version.tx_channel, message.SerializeToString()
+            case SeenTx(symbol):
+                return version.state_channel, seen_tx(self._symbols.key_of(symbol), signed=version.signed)
+            case WantTx(symbol):
+                return version.want_channel, want_tx(self._symbols.key_of(symbol))
+            case _:
+                raise ValueError(f"{type(part).__name__} is no message of CAT: use Tx, SeenTx or WantTx")
+
+    def decode(self, channel: int, data: bytes) -> tuple[Part, ...]:
+        """The parts of one Message. Raises ValueError, naming channel and fault, for what is none."""
+        try:
+            message = cat_pb2.Message.FromString(data)
+        except DecodeError as fault:
+            raise ValueError(
+                f"channel {channel:#x}: {len(data)} bytes that are no protobuf message"
+            ) from fault
+        kind = message.WhichOneof("sum")
+        if kind is None or channel not in self._version.channels_of(kind):
+            raise ValueError(f"channel {channel:#x}: {kind or 'an unknown message'} does not belong there")
+        if kind == "txs":
+            return tuple(Tx(self._symbols.symbol(tx)) for tx in message.txs.txs)
+        if kind == "seen_tx":
+            return (SeenTx(self._symbols.shown(channel, message.seen_tx.tx_key)),)
+        return (WantTx(self._symbols.shown(channel, message.want_tx.tx_key)),)
+
+
+def codec_of(protocol: str) -> MempoolCodec | CatCodec:
+    """The codec of a mempool protocol, by its name."""
+    return CatCodec(protocol) if protocol in VERSIONS else MempoolCodec()

@@ -1,0 +1,69 @@
+"""The claims of the mempool protocols other than Flood and DOG."""
+
+from __future__ import annotations
+
+from quidnunc.properties.claim_tables import Claim, claim
+
+CAT: tuple[Claim, ...] = (
+    claim(
+        "cat.pushed",
+        "A user's transaction goes whole to every peer that is not known to have it.",
+        "cat-classic/submit.push",
+    ),
+    claim(
+        "cat.own-announced",
+        "A user's transaction is announced as any other, and not pushed.",
+        "cat/submit.announced",
+    ),
+    claim(
+        "cat.announced",
+        "A new transaction is pooled and then announced, so that whoever is told can be served.",
+        "cat-classic/receive.announce-after",
+        "cat-classic/receive.announce",
+    ),
+    claim(
+        "cat.announced-to-some",
+        "A transaction is announced to a bounded number of peers, and to no fewer.",
+        "cat/announce.sticky",
+    ),
+    claim("cat.announced-once", "Only a new transaction is announced.", "cat-classic/receive.new-only"),
+    claim(
+        "cat.not-to-holders",
+        "Who sent or announced a transaction is not told of it.",
+        "cat-classic/receive.request-marked",
+        "cat-classic/seen.recorded",
+    ),
+    claim(
+        "cat.requested-only",
+        "What was not asked for is neither pooled nor announced.",
+        "cat/receive.unrequested",
+    ),
+    claim(
+        "cat.wanted", "An announced transaction that is not known is asked for.", "cat-classic/seen.request"
+    ),
+    claim(
+        "cat.not-wanted",
+        "A transaction that is in the pool, or was, is not asked for.",
+        "cat-classic/seen.ignored",
+    ),
+    claim(
+        "cat.one-request",
+        "One peer at a time is asked for a transaction, and none twice.",
+        "cat-classic/want.one-outstanding",
+        "cat/want.not-again",
+    ),
+    claim("cat.served", "Who asks for a transaction of the pool gets it.", "cat-classic/want.answered"),
+    claim(
+        "cat.asked-elsewhere",
+        "Where no answer comes in time another announcer is asked, one that was not asked before.",
+        "cat-classic/want.timeout",
+        "cat/want.per-peer",
+        "cat-classic/want.after-seen",
+    ),
+    claim(
+        "cat.peer-loss",
+        "With a peer goes what it had, and what was asked of it is asked of another.",
+        "cat-classic/state.per-connection",
+        "cat-classic/peer.gone",
+    ),
+)

@@ -1,0 +1,108 @@
+"""The neighbours, and the users, of one mempool node, and what every mempool protocol has them do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from attrs import mutable
+
+from quidnunc.impl.mempool_codec import MALFORMED_MEMPOOL
+from quidnunc.model.events import MEMPOOL, Commit, Connect, Disconnect, Event, Raw, Receive, Submit
+from quidnunc.model.node import Node
+from quidnunc.model.parameters import DogParameters
+from quidnunc.model.rpc import Message, Peer, Tx
+from quidnunc.properties.digits import Digits, weighted
+
+MAX_PEERS = 12
+
+Act: TypeAlias = Callable[["MempoolNeighbours", Node, Digits], list[Event]]
+
+
+@mutable
+class MempoolNeighbours:
+    """The neighbours of one node. `view` is the model's state of it, read before each act."""
+
+    protocol: str
+    parameters: DogParameters
+    capabilities: frozenset[str]
+    weights: Mapping[str, int]
+    acts: Mapping[str, Act]
+    view: Node | None = None
+    last_peer: Peer = 0
+    last_tx: int = 0
+
+    def act(self, view: Node, d: Digits) -> list[Event]:
+        """What happens next; never empty."""
+        self.view = view
+        for _ in range(4):
+            events = self.acts[weighted(self.weights, d)](self, view, d)
+            if events:
+                return events
+        return [Submit(self.new_tx())]
+
+    def take_undeclared(self) -> list[Message]:
+        """None: what a transaction is called is what it is."""
+        return []
+
+    def new_tx(self) -> str:
+        self.last_tx += 1
+        return f"x{self.last_tx}t"
+
+
+def peer_of(view: Node, d: Digits) -> Peer | None:
+    pool = sorted(view.peers)
+    return d.one_of(pool) if pool else None
+
+
+def known_of(view: Node, d: Digits) -> str | None:
+    """A transaction in the pool, rather one of the newest; sometimes one that has left it."""
+    pool = list(view.pool) if d.chance(85) else sorted(view.cache)
+    return pool[-1 - d.below(min(4, len(pool)))] if pool else None
+
+
+def arrive(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
+    count = min(MAX_PEERS - len(view.peers), d.one_of((1, 1, 2, 3, 4)))
+    if count <= 0:
+        return []
+    peers = tuple(range(n.last_peer + 1, n.last_peer + count + 1))
+    n.last_peer += count
+    return [Connect(peers, MEMPOOL, outbound=d.chance(50))]
+
+
+def depart(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
+    peer = peer_of(view, d)
+    return [Disconnect((peer,))] if peer else []
+
+
+def reconnect(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
+    gone = [p for p in range(1, n.last_peer + 1) if p not in view.peers]
+    room = len(view.peers) < MAX_PEERS
+    return [Connect((d.one_of(gone),), MEMPOOL)] if gone and room else []
+
+
+def submit(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
+    known = known_of(view, d)
+    return [Submit(known if known and d.chance(30) else n.new_tx())]
+
+
+def first_time(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
+    peer = peer_of(view, d)
+    return [Receive((peer,), (Tx(n.new_tx()),))] if peer else []
+
+
+def duplicate(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
+    peer, tx = peer_of(view, d), known_of(view, d)
+    if peer is None or tx is None:
+        return []
+    everybody = tuple(sorted(view.peers))
+    return [Receive(everybody if d.chance(15) else (peer,), (Tx(tx),))]
+
+
+def commit(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
+    return [Commit(d.one_of(list(view.pool)))] if view.pool else []
+
+
+def raw(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
+    peer = peer_of(view, d)
+    return [Raw((peer,), d.one_of(sorted(MALFORMED_MEMPOOL))), Disconnect((peer,))] if peer else []
