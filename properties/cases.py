@@ -33,6 +33,7 @@ from quidnunc.model.parameters import Parameters
 from quidnunc.model.quirks import Quirk, as_built, quirk_named
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.blame import forbidding_clause
+from quidnunc.properties.blame_run import blamed
 from quidnunc.properties.case_file import (
     Block,
     Case,
@@ -357,7 +358,9 @@ def _as_recorded(case: Case, run: _Run, rules: Protocol) -> bool:
     if before and len(run.played) - 1 not in _departing(case):
         return False
     if not case.quirk:
-        return any(d.clause == case.clause for d in same)
+        told = blamed(run.play.moments, rules, case.parameters)
+        clauses = dict(zip(run.play.moments[-1].judged.departures, told, strict=True))
+        return any(case.clause in (d.clause, clauses.get(d)) for d in same)
     try:
         quirk = quirk_named(case.quirk, rules)
     except SpecError:

@@ -192,9 +192,12 @@ def _of_claim(killed: Killed) -> Finding:
     claim = next((c for c in claims_of(protocol) if c.id == killed.claim), None)
     clauses = claim.clauses if claim is not None else (killed.claim,)
     finding = killed.found.finding
-    quirks = sorted(finding.quirks, key=lambda q: q.clause not in clauses)
-    shown = (d for d in finding.moments[-1].judged.departures if d.clause in clauses)
-    return evolve(finding, quirks=tuple(quirks), departure=next(shown, finding.departure))
+    quirks = tuple(q for q in finding.quirks if q.clause in clauses)
+    departures = finding.moments[-1].judged.departures
+    told = zip(departures, finding.blamed, strict=True)
+    shown = (d for d, clause in told if clause in clauses)
+    # Edits that account for the run and speak of another claim are left out of a case of this one.
+    return evolve(finding, quirks=quirks, departure=next(shown, finding.departure))
 
 
 def problem_with(case: Case) -> str:
