@@ -57,7 +57,8 @@ class Clause:
     """A MUST that the document states as what the protocol does, without the word."""
     status: Status
     carried_by: str = ""
-    """Of a ruled clause that no rule is named for: the clause whose rule it is part of."""
+    """Of a clause that no rule is named for: the clause whose rule it is part of, or, where it holds by
+    construction, the one whose claim fails where it does not."""
     text: str
     """Our own paraphrase."""
     quote: str = ""
@@ -102,15 +103,17 @@ def _tables() -> tuple[tuple[Document, tuple[Clause, ...]], ...]:
 
 
 def _check_carrier(clause: Clause, table: Mapping[str, Clause]) -> None:
-    """A carrier is a ruled clause with rules of its own, so that no chain has to be followed."""
+    """A carrier has a rule or a claim of its own, so that no chain has to be followed."""
     if not clause.carried_by:
         return
     place = f"clauses/{clause.document}.toml: {clause.id}"
     carrier = table.get(clause.carried_by)
     if carrier is None:
         raise SpecError(f"{place}: carried_by names {clause.carried_by!r}, which no file has")
-    if carrier.status != "ruled" or carrier.carried_by:
+    if clause.status == "ruled" and (carrier.status != "ruled" or carrier.carried_by):
         raise SpecError(f"{place}: carried_by names {carrier.id}, which has no rule of its own")
+    if carrier.status not in ("ruled", "by-construction"):
+        raise SpecError(f"{place}: carried_by names {carrier.id}, to which nothing is held")
 
 
 def parse(name: str, text: str) -> tuple[Document, tuple[Clause, ...]]:
@@ -178,8 +181,11 @@ def _check_values(place: str, row: Mapping[str, object], prefix: str) -> None:
             raise SpecError(f"{place}: {name} is {row[name]!r}, allowed are {', '.join(allowed)}")
     if "implied" in row and row["level"] != "M":
         raise SpecError(f"{place}: implied marks a MUST without the word, but the level is {row['level']}")
-    if "carried_by" in row and row["status"] != "ruled":
-        raise SpecError(f"{place}: carried_by is for ruled clauses, but the status is {row['status']}")
+    if "carried_by" in row and row["status"] not in ("ruled", "by-construction"):
+        raise SpecError(
+            f"{place}: carried_by is for what is ruled or holds by construction, but the status is "
+            f"{row['status']}"
+        )
     if row["status"] in ("exception", "not-modelled") and "reason" not in row:
         raise SpecError(f"{place}: status {row['status']} needs a reason")
     quoted = sentences(str(row.get("quote", "")))
