@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from quidnunc import text_report
@@ -42,24 +42,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as", dest="name", metavar="TEXT", help="which specification it is, where that can not be told"
     )
+    parser.add_argument(
+        "--prints",
+        action="store_true",
+        help="with one --text: write the prints of its sentences, for clauses/texts/TEXT.prints",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     if options.text:
         return _run_text(options)
-    if options.name:
-        raise UsageError("--as says which specification --text names; add --text FILE")
+    if options.name or options.prints:
+        raise UsageError("--as and --prints are about the specification of --text; add --text FILE")
     protocol = checked_protocol(options.protocol) if options.protocol else None
     known = coverage(protocol)
     shown = [c for c in known if _uncovered(c)] if options.uncovered else list(known)
     if options.json:
-        held = {"clauses": len(known), "held": _held(known)}
+        held = {"clauses": len(known), "held": _held(known), "documents": _by_document(known)}
         rows = [as_json(c) for c in shown]
         print_json({"schema": 1, "protocol": protocol, "coverage": held, "clauses": rows})
         return 0
     what = f"of {protocol}" if protocol else "of all documents"
     print(f"clauses {what}{', uncovered' if options.uncovered else ''}: {len(shown)} of {len(known)}\n")
     print(_table(shown, options.uncovered))
+    documents = [
+        (name, row["clauses"], row["held"], _share(row["held"], row["clauses"]))
+        for name, row in _by_document(known).items()
+    ]
+    print(f"\n{table(('document', 'clauses', 'held', 'share'), documents)}")
     print(f"\n{_summary(known)}")
     words = ["quidnunc clauses", protocol or "", "--uncovered" if options.uncovered else ""]
     print(f"again: {' '.join(w for w in words if w)}")
@@ -72,6 +82,11 @@ def _run_text(options: argparse.Namespace) -> int:
         raise UsageError("--text reads a specification; it goes with neither a protocol nor --uncovered")
     if len(paths) > 2:
         raise UsageError(f"--text was given {len(paths)} times; give one specification, or an old and a new")
+    if options.prints and (len(paths) == 2 or options.json):
+        raise UsageError("--prints writes the prints of one --text, and no JSON")
+    if options.prints:
+        print(text_report.prints(paths[0], options.name), end="")
+        return 0
     again = " ".join(["quidnunc clauses", *(f"--text {p}" for p in paths)])
     again += f" --as {options.name}" if options.name else ""
     status = 0
@@ -126,15 +141,27 @@ def _summary(known: Sequence[Coverage]) -> str:
     lacking = sum(bool(c.lacks) for c in known)
     parts = [f"{number} {name}" for name, number in sorted(status.items())]
     held = _held(known)
-    share = f"{100 * held / len(known):.0f} %" if known else "none"
     return (
         f"{', '.join(parts)}; {lacking} lack something (--uncovered)\n"
-        f"ruled, or by construction with a claim: {held} of {len(known)}, {share}"
+        f"held, that is ruled, or by construction with a claim: {held} of {len(known)}, "
+        f"{_share(held, len(known))}"
     )
 
 
-def _held(known: Sequence[Coverage]) -> int:
+def _held(known: Iterable[Coverage]) -> int:
     return sum(c.held for c in known)
+
+
+def _share(held: int, of: int) -> str:
+    return f"{100 * held // of} %" if of else "-"
+
+
+def _by_document(known: Sequence[Coverage]) -> dict[str, dict[str, int]]:
+    """How many clauses each document has, and how many of them are held."""
+    found: dict[str, list[Coverage]] = {}
+    for each in known:
+        found.setdefault(each.clause.document, []).append(each)
+    return {name: {"clauses": len(rows), "held": _held(rows)} for name, rows in found.items()}
 
 
 def as_json(each: Coverage) -> dict[str, Any]:

@@ -56,6 +56,12 @@ def two(paths: Sequence[str], name: str | None) -> tuple[tuple[Text, Text], tupl
     return (old_text, new_text), changes(named(old, old_text), named(new, new_text))
 
 
+def prints(path: str, name: str | None) -> str:
+    """The prints of a specification, as `clauses/texts` keeps them. Raises UsageError."""
+    sentences, text = read(path, name)
+    return clause_names.write_prints(sentences, text)
+
+
 def fails(found: Report) -> bool:
     """Whether something in the text is not as the clauses have it, or is in none of them."""
     return bool(found.of("changed") or found.of("gone") or found.unnamed)

@@ -51,9 +51,10 @@ class Coverage:
 
     @property
     def held(self) -> bool:
-        """Whether a rule formalises it, or a claim asks for what holds by construction."""
-        status = self.clause.status
-        return (status == "ruled" and bool(self.rules)) or (status == "by-construction" and bool(self.claims))
+        """Whether a rule formalises it or a claim asks for it; what holds by construction needs the claim."""
+        if self.clause.status == "ruled":
+            return bool(self.rules or self.claims)
+        return self.clause.status == "by-construction" and bool(self.claims)
 
     @property
     def lacks(self) -> tuple[str, ...]:

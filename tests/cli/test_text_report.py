@@ -92,6 +92,13 @@ def test_a_text_is_named_where_it_can_not_be_told(quidnunc: Command, spec: Path,
     assert ran.out.splitlines()[-1].endswith("--as gossipsub-1.2")
 
 
+def test_prints_are_written_anew(quidnunc: Command, spec: Path) -> None:
+    ran = quidnunc("clauses", "--text", spec, "--prints")
+    assert ran.code == 0
+    assert ran.out == write_prints(read(GOOD), clause_names.texts()["gossipsub-1.2"])
+    assert '! gs1.2/idontwant.skip"' in ran.out and "whispers" not in ran.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -104,6 +111,8 @@ def test_a_text_is_named_where_it_can_not_be_told(quidnunc: Command, spec: Path,
         (["--uncovered", "--text", "{spec}"], "it goes with neither a protocol nor --uncovered"),
         (["--text", "a", "--text", "b", "--text", "c"], "--text was given 3 times"),
         (["--as", "gossipsub-1.2"], "add --text FILE"),
+        (["--prints"], "add --text FILE"),
+        (["--text", "a", "--text", "b", "--prints"], "--prints writes the prints of one --text"),
     ],
 )
 def test_wrong_usage(quidnunc: Command, spec: Path, arguments: list[str], complaint: str) -> None:
@@ -122,8 +131,13 @@ def test_explain_says_where_a_clause_stands(quidnunc: Command) -> None:
 def test_coverage_is_counted(quidnunc: Command) -> None:
     data = quidnunc("clauses", "--json").data
     held = [c for c in data["clauses"] if c["held"]]
-    assert data["coverage"] == {"clauses": len(data["clauses"]), "held": len(held)}
+    coverage = data["coverage"]
+    assert (coverage["clauses"], coverage["held"]) == (len(data["clauses"]), len(held))
+    assert sum(d["held"] for d in coverage["documents"].values()) == len(held)
     assert all(c["rules"] or c["claims"] for c in held)
     assert all(c["source"] and c["revision"] for c in data["clauses"])
     shown = quidnunc("clauses").out
-    assert f"ruled, or by construction with a claim: {len(held)} of {len(data['clauses'])}, " in shown
+    assert (
+        f"held, that is ruled, or by construction with a claim: {len(held)} of {len(data['clauses'])}, "
+        in shown
+    )
