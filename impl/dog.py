@@ -1,6 +1,7 @@
-"""Our Flood and DOG router behind the seam: `open_dog` gives the `Driver` of one node.
+"""Our router for Flood, DOG and the peer limit behind the seam: `open_dog` gives the `Driver` of one node.
 
-The reactor itself is `quidnunc.impl.dog_reactor`; its planted departures are `quidnunc.impl.dog_mutants`.
+The reactor itself is `quidnunc.impl.dog_reactor`; its planted departures are `quidnunc.impl.dog_mutants`
+and `quidnunc.impl.peer_limit_mutants`.
 """
 
 from __future__ import annotations
@@ -9,20 +10,22 @@ from quidnunc.impl.dog_mutants import DOG_MUTANTS
 from quidnunc.impl.dog_reactor import Reactor
 from quidnunc.impl.mempool_driver import PROTOCOLS as EVERY_PROTOCOL
 from quidnunc.impl.mempool_driver import MempoolDriver, mutant_of, parameters_of
+from quidnunc.impl.peer_limit_mutants import PEER_LIMIT_MUTANTS
 from quidnunc.impl.seam import AdapterError, Config, Driver
 
-PROTOCOLS = ("flood", "dog")
+PROTOCOLS = ("flood", "dog", "peer-limit")
 
 
 def open_dog(config: Config, mutant: str | None = None) -> Driver:
-    """One node that speaks `config.protocol`: `flood` (DOG off) or `dog`, as `config.dog` has it.
+    """One node that speaks `config.protocol`: `flood`, `dog` (unless `config.dog` says off) or `peer-limit`.
 
-    `mutant` names one of `DOG_MUTANTS`. Raises AdapterError for another protocol or an unknown mutant.
+    `mutant` names one of `DOG_MUTANTS` or `PEER_LIMIT_MUTANTS`. Raises AdapterError for another
+    protocol or an unknown mutant.
     """
     if config.protocol not in PROTOCOLS:
         raise AdapterError(f"ours (mempool) does not speak {config.protocol!r}: choose one of {PROTOCOLS}")
     parameters = parameters_of(config)
-    planted = mutant_of(mutant, DOG_MUTANTS)
+    planted = mutant_of(mutant, {**DOG_MUTANTS, **PEER_LIMIT_MUTANTS})
     dog = config.protocol == "dog" and parameters.dog
     reactor = Reactor(parameters, dog=dog, seed=config.seed)
     if planted is not None:

@@ -20,6 +20,7 @@ from quidnunc.impl.dog_pool import MAX_SENDERS, Entry, Pool
 from quidnunc.impl.dog_redundancy import Redundancy
 from quidnunc.impl.dog_routes import NOBODY, RouteTable
 from quidnunc.impl.mempool_codec import CONTROL_CHANNEL, TX_CHANNEL
+from quidnunc.impl.peer_limit import Slots
 from quidnunc.model.parameters import DogParameters
 from quidnunc.model.rpc import Peer
 
@@ -65,6 +66,7 @@ class Reactor:
         self.pool = Pool(parameters.pool_size, parameters.cache_size)
         self.routes = RouteTable(self.random)
         self.redundancy = Redundancy(parameters)
+        self.slots = Slots(parameters)
         self.out: list[tuple[Peer, int, bytes]] = []
         self.closed: list[Peer] = []
         self._txs_bytes = parameters.max_tx_bytes + TXS_OVERHEAD_BYTES
@@ -83,7 +85,8 @@ class Reactor:
     def connect(self, peer: Peer) -> None:
         """A new peer is offered the whole present pool, from the front."""
         self.links[peer] = Link()
-        self.catch_up(peer)
+        if self.slots.enter(peer):
+            self.catch_up(peer)
 
     def catch_up(self, peer: Peer) -> None:
         self.offer(self.pool, peer)
@@ -95,6 +98,9 @@ class Reactor:
             self.routes.forget_source(peer)
             self.routes.forget_target(peer)
             self.adjust_after_loss(peer)
+        waited = self.slots.leave(peer)
+        if waited is not None:
+            self.catch_up(waited)
 
     def adjust_after_loss(self, peer: Peer) -> None:
         # `peer` has left `links`, so that its ResetRoute cannot go to the one who is not there to read it.
@@ -169,11 +175,11 @@ class Reactor:
         """Send to all who read now; the others' turn comes when they read again."""
         senders, cut = self.who_has(entry), self.cut_off(entry)
         for peer, link in self.links.items():
-            if link.stalled_at is None and peer not in senders and peer not in cut:
+            if link.stalled_at is None and self.slots.holds(peer) and peer not in senders and peer not in cut:
                 self.out.append((peer, TX_CHANNEL, entry.wire))
 
     def offer(self, entries: Iterable[Entry], peer: Peer) -> None:
-        for entry in entries:
+        for entry in entries if self.slots.holds(peer) else ():
             if peer not in self.who_has(entry) and peer not in self.cut_off(entry):
                 self.out.append((peer, TX_CHANNEL, entry.wire))
 

@@ -1,4 +1,4 @@
-"""Our mempool routers, by protocol: Flood and DOG are one reactor, the versions of CAT another."""
+"""Our mempool routers, by protocol: one reactor for Flood, DOG and the peer limit, another for CAT."""
 
 from __future__ import annotations
 

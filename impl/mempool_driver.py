@@ -12,7 +12,7 @@ from quidnunc.model.parameters import DogParameters
 from quidnunc.model.rpc import Peer
 
 VERSION = "1"
-PROTOCOLS = ("flood", "dog", "cat-classic", "cat")
+PROTOCOLS = ("flood", "dog", "cat-classic", "cat", "peer-limit")
 """Every mempool protocol that our routers speak."""
 
 

@@ -90,8 +90,9 @@ def mutants_by_name() -> Mapping[str, Mutant]:
     from quidnunc.impl.cat_mutants import CAT_MUTANTS
     from quidnunc.impl.dog_mutants import DOG_MUTANTS
     from quidnunc.impl.mutants import MUTANTS
+    from quidnunc.impl.peer_limit_mutants import PEER_LIMIT_MUTANTS
 
-    return {**MUTANTS, **DOG_MUTANTS, **CAT_MUTANTS}
+    return {**MUTANTS, **DOG_MUTANTS, **CAT_MUTANTS, **PEER_LIMIT_MUTANTS}
 
 
 def _py_libp2p() -> RouterInfo:

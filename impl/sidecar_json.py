@@ -144,8 +144,8 @@ def _made(kind: Any, value: object, where: str) -> Any:
         raise AdapterError(
             f"{where}: no parameter {', '.join(unknown)}; is the other side of another version?"
         )
-    if "explicit_peers" in given:
-        given["explicit_peers"] = frozenset(_list(given["explicit_peers"], int, f"{where}.explicit_peers"))
+    for name in {"explicit_peers", "persistent_peers", "unconditional_peers"} & set(given):
+        given[name] = frozenset(_list(given[name], int, f"{where}.{name}"))
     try:
         return kind(**given)
     except (TypeError, ValueError) as error:

@@ -142,7 +142,7 @@ def offer(n: Node, tx: str, peers: Iterable[Peer], clause: str, choose: Choose) 
     asked = frozenset(peers)
     waiting = frozenset(p for p in asked if n.peers[p].stalled)
     free = (targets.may & asked) - waiting
-    sent = _shown(tx, free, choose)
+    sent = _shown(n, tx, free, choose)
     n = n.with_undecided({(p, tx): standing(n, tx, targets, p) for p in waiting})
     permits = (
         Permit(Sent(p, Tx(tx)), True, clause, "now") for p in sorted((targets.must & asked) - waiting | sent)
@@ -151,14 +151,11 @@ def offer(n: Node, tx: str, peers: Iterable[Peer], clause: str, choose: Choose) 
     return after.then(run(n, "shown", Shown(tx, free, sent), choose)) if free else after
 
 
-def _shown(tx: str, free: frozenset[Peer], choose: Choose) -> frozenset[Peer]:
+def _shown(n: Node, tx: str, free: frozenset[Peer], choose: Choose) -> frozenset[Peer]:
     """Whom of `free` it went to: a choice that an earlier one has left open."""
-    if not free:
-        return free
-    return choose.some(
-        "route.unresolved",
-        "dog/route.filter",
-        Targets(frozenset(), free),
-        (0, len(free)),
-        reveals=lambda p: Sent(p, Tx(tx)),
-    )
+    sent = frozenset[Peer]()
+    for name, clause, among, count in n.open_choices(free):
+        sent |= choose.some(
+            name, clause, Targets(frozenset(), among), count, reveals=lambda p: Sent(p, Tx(tx))
+        )
+    return sent

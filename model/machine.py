@@ -44,6 +44,7 @@ PROTOCOLS: Mapping[str, Protocol] = {
     **protocols.PUBSUB,
     **mempool.MEMPOOL,
     **mempool.CATS,
+    **mempool.LIMITS,
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from quidnunc.model import cat, dog, flood
+from quidnunc.model import cat, dog, flood, peer_limit
 from quidnunc.model.rules import Protocol, first, phases, total, without
 
 FLOOD = Protocol(
@@ -78,5 +78,21 @@ CAT = CAT_CLASSIC.extended(
     want_timeout=total(cat.after_a_minute),
 )
 
+# Of a peer that does not read the documents of the limit say nothing.
+_READ_FLOOD = Protocol(
+    FLOOD.name, {k: c for k, c in FLOOD.handlers.items() if k != "resume"}, family="mempool"
+)
+PEER_LIMIT = _READ_FLOOD.extended(
+    "peer-limit",
+    connect=phases(peer_limit.enter, flood.offer_pool),
+    enter=first(
+        peer_limit.unconditional, peer_limit.unlimited, peer_limit.take_free_slot, peer_limit.wait_for_slot
+    ),
+    targets=without(flood.every_peer, flood.who_sent_it, peer_limit.without_slot),
+    shown=phases(peer_limit.learn_slots),
+    disconnect=phases(peer_limit.pass_slot_on),
+)
+
 MEMPOOL: Mapping[str, Protocol] = {p.name: p for p in (FLOOD, DOG)}
 CATS: Mapping[str, Protocol] = {p.name: p for p in (CAT_CLASSIC, CAT)}
+LIMITS: Mapping[str, Protocol] = {PEER_LIMIT.name: PEER_LIMIT}

@@ -7,7 +7,7 @@ requests expire; the timer of DOG's controller is an event of the harness.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import evolve, field, frozen
 
@@ -74,6 +74,9 @@ class Node:
     """CAT: transaction -> the connected peers that are known to have it."""
     wanted: Mapping[str, Wanted] = field(factory=dict)
 
+    slots: Mapping[str, PartialSet] = field(factory=dict)
+    """Peer limit: class -> the peers that have a slot of it, as far as that has shown."""
+
     # -- views ----------------------------------------------------------------------------------------
 
     def reads(self, switch: str) -> bool:
@@ -93,10 +96,31 @@ class Node:
     def disabled_to(self, target: Peer) -> PartialSet:
         return self.routes.get(target, PartialSet())
 
+    def slots_of(self, name: str) -> PartialSet:
+        return self.slots.get(name, PartialSet())
+
     def holders_of(self, tx: str) -> frozenset[Peer]:
         return self.holders.get(tx, frozenset())
 
+    def open_choices(
+        self, free: frozenset[Peer]
+    ) -> Iterator[tuple[str, str, frozenset[Peer], tuple[int, int]]]:
+        """Of the peers to whom it is open whether a transaction goes: (choice, clause, peers, how many)."""
+        for known in self.slots.values():
+            among = free & known.may
+            surely = len(known.must)
+            fewest = max(0, known.least - surely - len(known.may - among))
+            if among:
+                count = fewest, min(known.most - surely, len(among))
+                yield "slot.unresolved", "peer-limit/slot.freed", among, count
+            free -= among
+        if free:
+            yield "route.unresolved", "dog/route.filter", free, (0, len(free))
+
     # -- changes --------------------------------------------------------------------------------------
+
+    def with_slots(self, name: str, known: PartialSet) -> Node:
+        return evolve(self, slots={**self.slots, name: known})
 
     def with_holders(self, tx: str, peers: Iterable[Peer]) -> Node:
         known = self.holders_of(tx)

@@ -57,7 +57,7 @@ def applicable(n: Node, event: Event) -> bool:
         case Disconnect(peers) | Raw(peers):
             return _connected(n, peers)
         case Stall(peers) | Resume(peers):
-            # CAT's documents say nothing of a peer that does not read.
+            # Of a peer that does not read neither CAT's documents nor those of the limit say anything.
             return "resume" in n.protocol.handlers and _connected(n, peers)
         case Submit(tx):
             return _has_room(n, [tx])

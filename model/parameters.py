@@ -97,10 +97,23 @@ class DogParameters:
     max_tx_bytes: int = 1 << 20
     max_announced_peers: int = 15
     """CAT: how many peers are told of one transaction."""
+    max_persistent: int = 0
+    """How many persistent peers are sent transactions; 0: all."""
+    max_non_persistent: int = 0
+    """How many of the other peers are sent transactions; 0: all. Recommended where there is one: 10."""
+    persistent_peers: frozenset[Peer] = frozenset()
+    unconditional_peers: frozenset[Peer] = frozenset()
+    """Who is sent transactions whatever the limits."""
 
     def __attrs_post_init__(self) -> None:
         if self.max_announced_peers < 1:
             raise ValueError(f"max_announced_peers must be 1 or more, got {self.max_announced_peers}")
+        if min(self.max_persistent, self.max_non_persistent) < 0:
+            raise ValueError("max_persistent and max_non_persistent must be 0 or more")
+        if self.dog and (self.max_persistent or self.max_non_persistent):
+            raise ValueError(
+                "a limit on peers and DOG can not both be on: set dog to false, or the limit to 0"
+            )
         if self.target_redundancy <= 0:
             raise ValueError(f"target_redundancy must be above 0, got {self.target_redundancy}")
         if not 0 <= self.delta_percent < 100:

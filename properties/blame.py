@@ -234,6 +234,8 @@ def _of_iwant(ids: tuple[str, ...], peer: Peer, r: Router) -> str:
 
 
 def _of_node(output: Output, event: Event, n: Node) -> str:
+    if "enter" in n.protocol.handlers and isinstance(output, Sent) and not _may_have_slot(output.peer, n):
+        return "peer-limit/slot.freed" if isinstance(event, Disconnect) else "peer-limit/send.at-most"
     match output:
         case Sent(peer, Tx(tx)):
             return _of_tx(tx, peer, event, n)
@@ -250,6 +252,10 @@ def _of_node(output: Output, event: Event, n: Node) -> str:
         case Closed():
             return "flood/rpc.malformed"
     return _of_kind(output)
+
+
+def _may_have_slot(peer: Peer, n: Node) -> bool:
+    return any(known.holds(peer) is not False for known in n.slots.values())
 
 
 def _of_tx(tx: str, peer: Peer, event: Event, n: Node) -> str:

@@ -67,3 +67,32 @@ CAT: tuple[Claim, ...] = (
         "cat-classic/peer.gone",
     ),
 )
+
+PEER_LIMIT: tuple[Claim, ...] = (
+    claim(
+        "limit.at-most",
+        "At a time at most so many peers of a class are sent transactions as its limit says.",
+        "peer-limit/send.at-most",
+    ),
+    claim(
+        "limit.two-classes",
+        "Each class has its own limit, and at 0 none.",
+        "peer-limit/config.limits",
+    ),
+    claim(
+        "limit.unconditional",
+        "Unconditional peers are always sent transactions, and take no slot.",
+        "peer-limit/send.unconditional",
+    ),
+    claim(
+        "limit.held",
+        "Who connects while a slot is free has it until it goes.",
+        "peer-limit/slot.by-connection",
+        "peer-limit/slot.held",
+    ),
+    claim(
+        "limit.passed-on",
+        "A slot that becomes free goes to one that waits, which is then offered the whole pool.",
+        "peer-limit/slot.freed",
+    ),
+)

@@ -22,7 +22,7 @@ from quidnunc.properties.claim_tables import (
     SCORES,
     Claim,
 )
-from quidnunc.properties.claim_tables_mempool import CAT
+from quidnunc.properties.claim_tables_mempool import CAT, PEER_LIMIT
 from quidnunc.properties.clauses import Clause, load
 from quidnunc.properties.partial_claims import EXTENSIONS
 
@@ -31,7 +31,7 @@ VerdictName: TypeAlias = Literal[
 ]
 
 ALL: tuple[Claim, ...] = (*PUBSUB, *IDS, *MESSAGES, *MESH, *BACKOFF, *SCORES, *GOSSIP, *IDONTWANT, *MEMPOOL)
-ALL += (*EXTENSIONS, *CAT)
+ALL += (*EXTENSIONS, *CAT, *PEER_LIMIT)
 
 
 def clauses_of(protocol: Protocol) -> frozenset[str]:

@@ -11,7 +11,7 @@ from quidnunc.impl.mempool_codec import MALFORMED_MEMPOOL
 from quidnunc.model.events import MEMPOOL, Commit, Connect, Disconnect, Event, Raw, Receive, Submit
 from quidnunc.model.node import Node
 from quidnunc.model.parameters import DogParameters
-from quidnunc.model.rpc import Message, Peer, Tx
+from quidnunc.model.rpc import HaveTx, Message, Peer, ResetRoute, Tx
 from quidnunc.properties.digits import Digits, weighted
 
 MAX_PEERS = 12
@@ -106,3 +106,14 @@ def commit(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
 def raw(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
     peer = peer_of(view, d)
     return [Raw((peer,), d.one_of(sorted(MALFORMED_MEMPOOL))), Disconnect((peer,))] if peer else []
+
+
+def havetx(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
+    peer, tx = peer_of(view, d), known_of(view, d)
+    return [Receive((peer,), (HaveTx(tx if tx and d.chance(90) else "nevertx"),))] if peer else []
+
+
+def resetroute(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
+    cut = [p for p, sources in view.routes.items() if sources.all and p in view.peers]
+    peer = d.one_of(sorted(cut)) if cut and d.chance(80) else peer_of(view, d)
+    return [Receive((peer,), (ResetRoute(),))] if peer else []

@@ -8,7 +8,7 @@ from quidnunc.model.events import Adjust, Advance, Event, Receive, Resume, Stall
 from quidnunc.model.node import Node
 from quidnunc.model.parameters import DogParameters
 from quidnunc.model.rpc import HaveTx, ResetRoute, Tx
-from quidnunc.properties import cat_neighbours
+from quidnunc.properties import cat_neighbours, peer_limit_neighbours
 from quidnunc.properties.digits import Digits
 from quidnunc.properties.mempool_acts import (
     MAX_PEERS,
@@ -19,10 +19,11 @@ from quidnunc.properties.mempool_acts import (
     depart,
     duplicate,
     first_time,
-    known_of,
+    havetx,
     peer_of,
     raw,
     reconnect,
+    resetroute,
     submit,
 )
 
@@ -44,17 +45,6 @@ WEIGHTS: Mapping[str, int] = {
     "raw": 1,
     "wait": 1,
 }
-
-
-def havetx(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
-    peer, tx = peer_of(view, d), known_of(view, d)
-    return [Receive((peer,), (HaveTx(tx if tx and d.chance(90) else "nevertx"),))] if peer else []
-
-
-def resetroute(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
-    cut = [p for p, sources in view.routes.items() if sources.all and p in view.peers]
-    peer = d.one_of(sorted(cut)) if cut and d.chance(80) else peer_of(view, d)
-    return [Receive((peer,), (ResetRoute(),))] if peer else []
 
 
 def cut_then_send(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
@@ -112,12 +102,14 @@ ACTS: Mapping[str, Act] = {
 TABLES: Mapping[str, tuple[Mapping[str, int], Mapping[str, Act]]] = {
     "cat-classic": (cat_neighbours.WEIGHTS, cat_neighbours.ACTS),
     "cat": (cat_neighbours.WEIGHTS, cat_neighbours.ACTS),
+    "peer-limit": (peer_limit_neighbours.WEIGHTS, peer_limit_neighbours.ACTS),
 }
 """Weights and acts of the other protocols."""
 
 DRAWN: Mapping[str, Callable[[Digits], DogParameters]] = {
     "cat-classic": cat_neighbours.draw_cat_parameters,
     "cat": cat_neighbours.draw_cat_parameters,
+    "peer-limit": peer_limit_neighbours.draw_peer_limit_parameters,
 }
 
 

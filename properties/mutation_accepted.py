@@ -23,6 +23,14 @@ class Accepted:
 _ROWS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     # CAT.
     ("cat-announces-unstored", ("cat.served",), "What is not stored can not be served."),
+    # The peer limit.
+    ("limit-of-one-class", ("send.whole-pool", "limit.at-most"),
+     "A persistent peer waits for a slot of the others and is offered nothing, or takes one of theirs."),
+    ("limit-newcomer-displaces", ("limit.at-most",), "The newcomer is sent transactions without a slot."),
+    ("limit-slot-stays-idle", ("send.once-to-others",),
+     "Who should have the slot is not sent what comes next."),
+    ("limit-deaf-to-waiting", ("send.once-to-others",),
+     "What is not taken is not sent on to those who have a slot."),
     # Topics and mesh.
     ("unsubscribe-ignored", ("mesh.members", "fanout.kept"),
      "Who left the topic stays in its mesh and its fanout."),
