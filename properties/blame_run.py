@@ -36,6 +36,7 @@ from quidnunc.model.rpc import (
     Peer,
     Prune,
     ResetRoute,
+    TestExtension,
     Tx,
     Unsubscribe,
 )
@@ -141,6 +142,10 @@ def _of_what_is_missing(d: Departure, short: Short, r: Router) -> str:
             return "gs1.2/idontwant.skip" if peer in said else ""
         case Sent(_, IHave(_, ids)) if r.cached and not set(ids) & set(newest):
             return "gs1.0/mcache.shift"
+        case Sent(peer, TestExtension()):
+            # The connection before this one matters, where each has extensions of its own.
+            lost = any(isinstance(m.event, Disconnect) and peer in m.event.peers for m in short.moments)
+            return "gs1.3/extensions.described" if lost else ""
         case Delivered():
             return ""
     # Whom nothing is told of what was published before the last heartbeat, nobody can be told of it.

@@ -24,6 +24,8 @@ from quidnunc.properties.play import Opener, Wire
 
 RUNS = 400
 """After so many runs a mutant has survived."""
+PLAIN_RUNS = 200
+"""After so many without steering: only how soon a mutant is noticed is asked there, which is a median."""
 CHUNK = 20
 """Runs per call of the engine, which can not be stopped early and goes on with empty runs."""
 MAX_INPUT_LINES = 12
@@ -95,6 +97,11 @@ def opener_of(name: str | None) -> Opener:
 
     spec = "ours" if name is None else f"ours:{name}"
     return lambda config: Wire(open_router(spec, config), config)
+
+
+def limit_of(*, steered: bool, runs: int) -> int:
+    """How many runs a search may take, of `runs` at most."""
+    return runs if steered else min(runs, PLAIN_RUNS)
 
 
 def search_mutant(name: str, *, seed: int, runs: int = RUNS, steered: bool = True) -> Killed | None:

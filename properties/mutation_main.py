@@ -29,6 +29,7 @@ from quidnunc.properties.cases import Case, load, render, replay
 from quidnunc.properties.mutation import (
     RUNS,
     killing_case,
+    limit_of,
     mutant_named,
     opener_of,
     problem_with,
@@ -94,7 +95,7 @@ def read_journal(path: Path, *, limit: int, code: str) -> dict[Key, Outcome]:
             outcome = Outcome(**json.loads(line))
         except (ValueError, TypeError):
             continue
-        if outcome.code == code and outcome.limit == limit:
+        if outcome.code == code and outcome.limit == limit_of(steered=outcome.steered, runs=limit):
             done[outcome.key] = outcome
     return done
 
@@ -141,7 +142,8 @@ def search_all(
         while True:
             late = budget_s is not None and time.monotonic() - started >= budget_s
             for key in queue if not late and len(running) < 4 else ():
-                running.add(pool.submit(look, *key, limit, code))
+                runs = limit_of(steered=key[2], runs=limit)
+                running.add(pool.submit(look, *key, runs, code))
                 if len(running) >= 4:
                     break
             if not running:

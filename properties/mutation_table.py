@@ -12,7 +12,13 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from quidnunc.properties.mutation import claim_expected, is_expected, mutant_named, protocol_of_mutant
+from quidnunc.properties.mutation import (
+    claim_expected,
+    is_expected,
+    limit_of,
+    mutant_named,
+    protocol_of_mutant,
+)
 from quidnunc.properties.mutation_accepted import ACCEPTED
 
 Key: TypeAlias = tuple[str, int, bool]
@@ -50,8 +56,11 @@ runs that takes. Written by `make mutants`; the killing case of each is in `coun
 
 "With steering" is the search as it is. "Without" draws every plain act as often as any other, and none that
 leads up to a rare occasion. Both are medians over the seeds, of the number of runs up to the one that
-departs; `>{limit}` says that most seeds did not find it in so many, and a fraction how many did where not all
-have. An accepted claim (`*`) is named below, with its reason.
+departs; `>{limit}` says that most seeds did not find it in so many (`>{plain}` without, where a search
+ends there), and a fraction how many did where not all have.
+
+A search is killed by the claim expected where the edit of the model that accounts for its run, or the clause
+that its departure breaks, is one of that claim. An accepted claim (`*`) is named below, with its reason.
 """
 
 
@@ -60,7 +69,11 @@ def table(outcomes: Sequence[Outcome], *, limit: int) -> str:
     names = list(dict.fromkeys(o.mutant for o in outcomes))
     steered = [o for o in outcomes if o.steered]
     plain = [o for o in outcomes if not o.steered]
-    lines = [HEAD.format(limit=limit), _when(names, steered, plain, limit), ""]
+    lines = [
+        HEAD.format(limit=limit, plain=limit_of(steered=False, runs=limit)),
+        _when(names, steered, plain, limit),
+        "",
+    ]
     lines += ["| mutant | protocol | claim expected | killed by | with steering | without |", _RULE]
     for name in names:
         mutant = mutant_named(name)
@@ -71,7 +84,7 @@ def table(outcomes: Sequence[Outcome], *, limit: int) -> str:
             claim_expected(mutant) or "none",
             _killers(name, mine),
             middle([o.runs for o in mine], limit),
-            middle([o.runs for o in plain if o.mutant == name], limit),
+            middle([o.runs for o in plain if o.mutant == name], limit_of(steered=False, runs=limit)),
         )
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", "## Claims accepted in another's place", ""]
@@ -111,7 +124,8 @@ def _when(names: Sequence[str], steered: Sequence[Outcome], plain: Sequence[Outc
     killed = sum(1 for o in steered if o.runs is not None)
     right = sum(1 for o in steered if o.runs is not None and is_expected(mutant_named(o.mutant), o.claim))
     noticed = sum(1 for o in plain if o.runs is not None)
-    with_it, without = (middle([o.runs for o in some], limit) or "none" for some in (steered, plain))
+    with_it = middle([o.runs for o in steered], limit) or "none"
+    without = middle([o.runs for o in plain], limit_of(steered=False, runs=limit)) or "none"
     return (
         f"Of {datetime.now(UTC):%Y-%m-%d}, commit {_commit()}: {len(names)} mutants, up to {limit} runs per\n"
         f"search. With steering, {_seeds(names, steered)}: {killed} of {len(steered)} searches killed,\n"

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from quidnunc.impl.routers import mutants_by_name
+from quidnunc.properties.case_file import Case
 from quidnunc.properties.cases import load, render, replay
 from quidnunc.properties.mutation import (
     is_expected,
@@ -17,27 +19,51 @@ from quidnunc.properties.mutation import (
 )
 
 FOLDER = Path(__file__).parents[1] / "counterexamples" / "mutants"
-NAMES = sorted(path.stem for path in FOLDER.glob("*.case"))
-ENOUGH = 25
-"""So many mutants at least have a killing case; `make mutants` says which have none yet."""
+NAMES = sorted(mutants_by_name())
+
+
+def advice(name: str, problem: str) -> str:
+    """What to do about a case that no longer kills."""
+    return f"{problem}; find another with: {again(name)}"
+
+
+def again(name: str) -> str:
+    return f"python -m quidnunc.properties.mutation --write counterexamples/mutants {name}"
+
+
+def complaint(case: Case, name: str) -> str:
+    """What is wrong with a case that should kill the mutant, with the command to rewrite it; or nothing."""
+    problem = problem_with(case)
+    return advice(name, problem) if problem else ""
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_its_case_kills_the_mutant_and_spares_the_router(name: str) -> None:
-    case = load(FOLDER / f"{name}.case")
+    path = FOLDER / f"{name}.case"
+    assert path.exists(), advice(name, f"{name} has no killing case")
+    case = load(path)
     assert (case.against, case.status) == (f"ours:{name}", "open")
     assert case.protocol == protocol_of_mutant(mutant_named(name))
     assert is_expected(mutant_named(name), case.claim), f"{case.claim} is not what should kill {name}"
-    assert problem_with(case) == ""
+    assert not complaint(case, name), complaint(case, name)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_rewriting_it_changes_nothing(name: str) -> None:
     path = FOLDER / f"{name}.case"
     rewritten = replay(load(path), opener_of(name)).rewritten
-    assert render(rewritten, strict=True) == path.read_text("utf-8")
+    assert render(rewritten, strict=True) == path.read_text("utf-8"), advice(name, f"{path.name} is stale")
 
 
 def test_no_case_is_of_a_mutant_that_is_gone() -> None:
-    assert set(NAMES) <= set(mutants_by_name())
-    assert len(NAMES) >= ENOUGH
+    assert {path.stem for path in FOLDER.glob("*.case")} == set(NAMES)
+
+
+def test_a_stale_case_is_reported_with_the_command_that_rewrites_it() -> None:
+    case = load(FOLDER / "hello-empty.case")
+    assert complaint(case, "hello-empty") == ""
+    block = case.blocks[0]
+    stale = evolve(case, blocks=(evolve(block, events=block.events[:1]), *case.blocks[1:]))
+    said = complaint(stale, "hello-empty")
+    assert "its case replays as" in said
+    assert said.endswith("--write counterexamples/mutants hello-empty")
