@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from textwrap import fill
 from typing import Any
 
 from quidnunc import __version__
@@ -14,6 +15,7 @@ from quidnunc.output import UsageError, print_json, table
 from quidnunc.properties.cases import Case, events_of
 from quidnunc.properties.clauses import documents, load
 from quidnunc.properties.suite import SUITE_VERSION, suite_of
+from quidnunc.properties.suite_unnoticed import Unnoticed, unnoticed_of
 
 EXAMPLE = """\
 example:
@@ -40,18 +42,22 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.json:
         rows = [_row(name, rule, case) for name, cases in suites.items() for rule, case in cases]
-        print_json({"schema": 1, "suite_version": SUITE_VERSION, "cases": rows})
+        without = [_unnoticed_row(name, entry) for name in suites for entry in unnoticed_of(name).values()]
+        print_json({"schema": 1, "suite_version": SUITE_VERSION, "cases": rows, "unnoticed": without})
         return 0
     total = sum(map(len, suites.values()))
     print(f"suite version {SUITE_VERSION}: {total} cases of {len(suites)} protocols")
     for name, cases in suites.items():
         rules = {r.name for _, r in protocol_named(name).rules()}
-        missing = sorted(rules - {rule for rule, _ in cases})
+        listed = unnoticed_of(name)
+        missing = sorted(rules - {rule for rule, _ in cases} - listed.keys())
         print(f"\n{name}: {len(cases)} cases for {len(rules)} rules\n")
         rows_shown = [(rule, case.clause, len(events_of(case))) for rule, case in cases]
         print(table(("without the rule", "clause", "events"), rows_shown))
+        for rule, entry in sorted(listed.items()):
+            print(fill(f"no trace shows {rule}: {entry.reason}", 100, subsequent_indent="  "))
         if missing:
-            print(f"no case of its own: {', '.join(missing)}")
+            print(f"no case yet: {', '.join(missing)}; `make suite` looks for one")
     print(f"\nagain: quidnunc suite{f' {options.protocol}' if options.protocol else ''}")
     return 0
 
@@ -78,6 +84,15 @@ def _row(protocol: str, rule: str, case: Case) -> dict[str, Any]:
         "clause": case.clause,
         "events": len(events_of(case)),
         "reason": case.reason,
+    }
+
+
+def _unnoticed_row(protocol: str, entry: Unnoticed) -> dict[str, Any]:
+    return {
+        "protocol": protocol,
+        "rule": entry.rule,
+        "because": entry.because,
+        "reason": entry.reason,
     }
 
 

@@ -1,0 +1,141 @@
+"""Rules whose absence no trace can show, each with the reason, and the check that they change nothing."""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import resources
+from typing import Any, Literal
+
+from attrs import evolve, field, frozen, mutable, validators
+
+from quidnunc.model.choices import Seeded
+from quidnunc.model.errors import SpecError
+from quidnunc.model.events import Event
+from quidnunc.model.machine import PROTOCOLS, machine_of, protocol_named
+from quidnunc.model.permits import Permit
+from quidnunc.model.rules import Protocol, Rule
+from quidnunc.properties.digits import Digits
+from quidnunc.properties.oracle import Oracle
+from quidnunc.properties.play import Play, Simulated
+from quidnunc.properties.suite_traces import MAX_ACTS, draw_walk
+
+
+@frozen
+class Unnoticed:
+    """A rule without which the same outputs are allowed as with it."""
+
+    rule: str
+    protocols: tuple[str, ...] = field(converter=tuple, validator=validators.min_len(1))
+    because: Literal["never-asked", "does-nothing", "shadowed", "unread"] = field(
+        validator=validators.in_(("never-asked", "does-nothing", "shadowed", "unread"))
+    )
+    """`never-asked`: nothing uses what it says. `does-nothing`: it decides for what happens without it too.
+    `shadowed`: a later rule does the same. `unread`: what it changes in the state is not looked at."""
+    reason: str = field(validator=validators.min_len(20))
+
+
+@lru_cache
+def unnoticed() -> tuple[Unnoticed, ...]:
+    """The committed list. Raises SpecError for an entry that names no protocol or no rule of one."""
+    text = resources.files("quidnunc.properties").joinpath("suite", "UNNOTICED.toml").read_text("utf-8")
+    entries = tuple(Unnoticed(**entry) for entry in tomllib.loads(text).get("unnoticed", ()))
+    for entry in entries:
+        for name in entry.protocols:
+            if name not in PROTOCOLS or entry.rule not in {r.name for _, r in PROTOCOLS[name].rules()}:
+                raise SpecError(f"suite/UNNOTICED.toml: {name!r} has no rule {entry.rule!r}; take it off")
+    return entries
+
+
+@lru_cache
+def unnoticed_of(name: str) -> Mapping[str, Unnoticed]:
+    """Rule -> its entry, for one protocol."""
+    return {entry.rule: entry for entry in unnoticed() if name in entry.protocols}
+
+
+@mutable
+class Compared:
+    """What random runs showed of a protocol beside itself without a rule."""
+
+    runs: int = 0
+    steps: int = 0
+    asked: int = 0
+    """How often the rule was asked."""
+    decided: int = 0
+    """How often it decided, excluded or counted somebody."""
+    difference: str = ""
+    """The first event after which other outputs were allowed, if any."""
+
+
+def compare(name: str, rule_name: str, *, runs: int, seed: int = 0) -> Compared:
+    """Play `runs` random runs, and hold each step beside one of the protocol without the rule.
+
+    Both take the same choices. Their permits are compared as (output, obligation, time), since the clause in
+    them does not change what is allowed.
+    """
+    protocol = protocol_named(name)
+    found = Compared()
+    whole = _counting(protocol, rule_name, found)
+    dropped = protocol.without_rule(rule_name)
+    for number in range(runs):
+        found.runs += 1
+        events, parameters = _random_run(protocol, rule_name, seed + number)
+        found.difference = _first_difference(whole, dropped, parameters, events, found)
+        if found.difference:
+            break
+    return found
+
+
+def _counting(protocol: Protocol, rule_name: str, found: Compared) -> Protocol:
+    rule = next(r for _, r in protocol.rules() if r.name == rule_name)
+
+    def apply(*arguments: Any) -> Any:
+        found.asked += 1
+        said = rule.apply(*arguments)
+        found.decided += said is not False and (said is not None or _excludes(protocol, rule))
+        return said
+
+    return protocol.with_rule(rule_name, evolve(rule, apply=apply))
+
+
+def _excludes(protocol: Protocol, rule: Rule) -> bool:
+    """Of an exclusion None is an answer: that the member is free."""
+    return any(c.kind == "without" and rule in c.rules for c in protocol.handlers.values())
+
+
+def _random_run(protocol: Protocol, rule_name: str, number: int) -> tuple[list[Event], Any]:
+    digits = Digits(number)
+    parameters, act = draw_walk(protocol, rule_name, digits)
+    run = Play(Simulated(protocol, parameters, number), Oracle(protocol, parameters))
+    for _ in range(2 * MAX_ACTS):
+        for event in act(run.oracle.state, digits):
+            run.do(event)
+    return [moment.event for moment in run.moments], parameters
+
+
+def _first_difference(
+    whole: Protocol, dropped: Protocol, parameters: Any, events: list[Event], found: Compared
+) -> str:
+    machine = machine_of(whole)
+    states = [machine.start(protocol, parameters) for protocol in (whole, dropped)]
+    dice = [Seeded(random.Random(0)), Seeded(random.Random(0))]
+    for event in events:
+        able = [machine.applicable(state, event) for state in states]
+        if able[0] != able[1]:
+            return f"{event}: possible with the rule {able[0]}, without it {able[1]}"
+        if not able[0]:
+            continue
+        steps = [machine.step(state, event, die) for state, die in zip(states, dice, strict=True)]
+        states = [step.router for step in steps]
+        found.steps += 1
+        allowed = [_allowed(step.permits) for step in steps]
+        if allowed[0] != allowed[1]:
+            return f"{event}: with the rule {allowed[0] - allowed[1]}, without it {allowed[1] - allowed[0]}"
+    return ""
+
+
+def _allowed(permits: tuple[Permit, ...]) -> Counter[Any]:
+    return Counter((p.output, p.must, p.within) for p in permits)

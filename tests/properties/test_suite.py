@@ -1,0 +1,146 @@
+"""The fixed suite: every case holds, and every rule that is dropped is noticed or listed with its reason."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from quidnunc.model.events import Connect, Receive
+from quidnunc.model.machine import protocol_named
+from quidnunc.model.parameters import Parameters
+from quidnunc.model.rpc import IHave, Prune, Subscribe
+from quidnunc.properties.cases import events_of, parameters_of
+from quidnunc.properties.explain import last_departures
+from quidnunc.properties.play import Simulated, play
+from quidnunc.properties.suite import notices, run_suite, suite_of, unnoticed
+from quidnunc.properties.suite_search import Search, write_rule
+from quidnunc.properties.suite_traces import size_of
+from quidnunc.properties.suite_unnoticed import Unnoticed, compare, unnoticed_of
+from quidnunc.properties.suite_unnoticed import unnoticed as listed
+from quidnunc.properties.suite_words import renamed
+
+NAMES = ("floodsub", "gossipsub-1.0", "gossipsub-1.1", "gossipsub-1.2-draft", "gossipsub-1.2", "flood", "dog")
+CPU_SECONDS = 10.0
+LISTED = [pytest.param(name, e, id=f"{name}-{e.rule}") for e in listed() for name in e.protocols]
+
+
+def rules_of(name: str) -> set[str]:
+    return {rule.name for _, rule in protocol_named(name).rules()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_dropped_rule_is_noticed_by_its_case_or_listed(name: str) -> None:
+    assert set(unnoticed(name)) == set(unnoticed_of(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_case_is_of_a_rule_and_none_of_a_listed_one(name: str) -> None:
+    assert {rule for rule, _ in suite_of(name)} == rules_of(name) - unnoticed_of(name).keys()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_case_does_not_notice_what_is_the_same(name: str) -> None:
+    protocol = protocol_named(name)
+    assert not any(notices(case, protocol, protocol.reading()) for _, case in suite_of(name))
+
+
+def test_every_case_holds_on_ours_and_on_the_model_in_time() -> None:
+    started = time.process_time()
+    for name in NAMES:
+        campaign = run_suite(name, "ours")
+        assert not campaign.roots and not campaign.left_out, (name, campaign.roots, campaign.left_out)
+        assert campaign.runs == len(suite_of(name))
+        for rule, case in suite_of(name):
+            model = Simulated(protocol_named(name), parameters_of(case), case.seed)
+            run = play(events_of(case), model, protocol_named(name), parameters_of(case))
+            assert run.steps and not run.blurred and not last_departures(run), (name, rule)
+    spent_s = time.process_time() - started
+    assert spent_s < CPU_SECONDS, f"the suite took {spent_s:.1f} s of CPU"
+
+
+def test_cases_rest_on_no_backoff_of_zero() -> None:
+    """Which the text does not explain, and which is read as one that is absent."""
+    said = [
+        part.backoff_s
+        for name in NAMES
+        for _, case in suite_of(name)
+        for event in events_of(case)
+        if isinstance(event, Receive)
+        for part in event.parts
+        if isinstance(part, Prune)
+    ]
+    assert said and 0 not in said
+
+
+# -- what no trace shows ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "entry"), LISTED)
+def test_without_a_listed_rule_the_same_is_allowed(name: str, entry: Unnoticed) -> None:
+    """In random runs in which the rule decides, but for those that nobody asks."""
+    found = compare(name, entry.rule, runs=16 if protocol_named(name).family == "mempool" else 10)
+    assert not found.difference and found.steps > 100, found.difference
+    assert found.asked == 0 if entry.because == "never-asked" else found.decided > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [("gossipsub-1.2", "the_forwarder"), ("gossipsub-1.1", "already_member"), ("dog", "pool_own")],
+)
+def test_a_rule_that_matters_is_not_taken_for_a_listed_one(name: str, rule: str) -> None:
+    assert compare(name, rule, runs=100).difference
+
+
+def test_an_entry_needs_a_known_reason() -> None:
+    with pytest.raises(ValueError, match="because"):
+        Unnoticed("accept", ["dog"], "luck", "It is not separated because of bad luck.")
+
+
+# -- the search ---------------------------------------------------------------------------------------------
+
+
+def test_the_search_gives_the_same_again(tmp_path: Path) -> None:
+    texts = []
+    for at in range(2):
+        write_rule(tmp_path / str(at), "who_sent_it", ["flood", "dog"], walks=50, anew=True)
+        texts.append([p.read_text("utf-8") for p in sorted((tmp_path / str(at)).rglob("*.case"))])
+    assert texts[0] == texts[1] and len(texts[0]) == 2
+
+
+def test_the_search_keeps_what_is_good_and_replaces_what_is_not(tmp_path: Path) -> None:
+    folder = tmp_path / "flood"
+    folder.mkdir()
+    good = tmp_path / "flood" / "who_sent_it.case"
+    write_rule(tmp_path, "who_sent_it", ["flood"], walks=50, anew=False)
+    found = good.read_text("utf-8")
+    good.write_text(found.replace("found by: make suite", "found by: hand"), encoding="utf-8")
+    write_rule(tmp_path, "who_sent_it", ["flood"], walks=50, anew=False)
+    assert "found by: hand" in good.read_text("utf-8")
+    good.write_text(dict(_texts("flood"))["leave_pool"], encoding="utf-8")
+    write_rule(tmp_path, "who_sent_it", ["flood"], walks=50, anew=False)
+    assert good.read_text("utf-8") == found
+
+
+def _texts(name: str) -> list[tuple[str, str]]:
+    folder = Path(__file__).parents[2] / "properties" / "suite" / name
+    return [(path.stem, path.read_text("utf-8")) for path in sorted(folder.glob("*.case"))]
+
+
+def test_what_is_found_is_made_as_short_as_can_be() -> None:
+    """A trace that is known is minimised: padding it does not make the case longer."""
+    protocol = protocol_named("gossipsub-1.2")
+    case = dict(suite_of("gossipsub-1.2"))["already_member"]
+    padding = events_of(dict(suite_of("gossipsub-1.2"))["say_hello"])
+    padded = (parameters_of(case), (*events_of(case), *padding))
+    found = Search(protocol, "already_member").run([padded], walks=0)
+    assert found is not None and found.surely
+    assert size_of(found.trace) <= size_of((parameters_of(case), events_of(case)))
+
+
+def test_names_are_given_in_the_order_of_mention() -> None:
+    events = (Connect((7, 3)), Receive((3,), (Subscribe("t9"), IHave("t9", ("m8", "m5")))))
+    told = renamed((Parameters(explicit_peers=frozenset({4, 7})), events))
+    plain = (Connect((1, 2)), Receive((2,), (Subscribe("t1"), IHave("t1", ("m1", "m2")))))
+    assert told == (Parameters(explicit_peers=frozenset({1, 3})), plain)
