@@ -20,8 +20,11 @@ from quidnunc.model.errors import SpecError
 Kind: TypeAlias = Literal["prose", "item", "step", "row", "code"]
 """`step` is an item of a numbered list."""
 
-MAX_BYTES = 4_000_000
+MAX_BYTES = 1_000_000
 """The longest specification that the kit knows has 45 kB."""
+
+MAX_SENTENCES = 3_000
+"""The longest has 300. Two revisions are compared sentence by sentence, each with each at the worst."""
 
 
 @frozen(slots=False)
@@ -83,6 +86,10 @@ def read_file(path: str) -> tuple[Sentence, ...]:
     found = read(text)
     if not found:
         raise SpecError(f"{path}: has no sentences; name a file with a specification")
+    if len(found) > MAX_SENTENCES:
+        raise SpecError(
+            f"{path}: has {len(found)} sentences, at most {MAX_SENTENCES} are read; split the file"
+        )
     return found
 
 
@@ -283,11 +290,12 @@ def _flattened(lines: Lines) -> Iterator[_Block]:
 
 def plain(text: str) -> str:
     """`text` without the marks of Markdown and HTML."""
-    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
-    text = re.sub(r"\[([^\]]+)\]\[[^\]]*\]", r"\1", text)
-    text = re.sub(r"</?[a-z]+[^<>]*>", "", text)
+    # What a mark may enclose is bounded, so that a file of opening brackets takes no longer than another.
+    text = re.sub(r"!?\[([^\]]{0,500})\]\([^)]{0,500}\)", r"\1", text)
+    text = re.sub(r"\[([^\]]{1,500})\]\[[^\]]{0,200}\]", r"\1", text)
+    text = re.sub(r"</?[a-z]+[^<>]{0,200}>", "", text)
     text = re.sub(r"`|\*\*|__", "", text)
-    text = re.sub(r"(?<!\w)[*_](\S(?:[^*_]*\S)?)[*_](?!\w)", r"\1", text)
+    text = re.sub(r"(?<!\w)[*_](\S(?:[^*_]{0,500}\S)?)[*_](?!\w)", r"\1", text)
     text = text.replace("\\_", "_").replace("\\*", "*").strip()
     return re.sub(r"\s+([.,;:)])(?=\s|$)", r"\1", text)
 

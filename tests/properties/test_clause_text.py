@@ -217,6 +217,17 @@ def test_files_that_can_not_be_read_are_refused(tmp_path: Path, monkeypatch: pyt
     empty.write_text("\n---\n", encoding="utf-8")
     with pytest.raises(SpecError, match="has no sentences"):
         read_file(str(empty))
+    long = tmp_path / "long.md"
+    long.write_text("One. Two. Three.", encoding="utf-8")
+    monkeypatch.setattr(clause_text, "MAX_SENTENCES", 2)
+    with pytest.raises(SpecError, match="has 3 sentences, at most 2 are read"):
+        read_file(str(long))
     monkeypatch.setattr(clause_text, "MAX_BYTES", 3)
     with pytest.raises(SpecError, match="longer than 3 bytes"):
         read_file(str(binary))
+
+
+@pytest.mark.parametrize("mark", ["[", "](", "*", "_", "<a", "`", "<!--", "|", "1. ", "- ", "#", "> "])
+def test_a_file_of_marks_is_read(mark: str) -> None:
+    """In the time of the test run: none of the patterns goes over the rest of the file for each mark."""
+    assert read("Before them. " + mark * 20_000)[0].text == "Before them."
