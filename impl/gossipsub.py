@@ -1,4 +1,5 @@
-"""Our pubsub router: floodsub, gossipsub v1.0, v1.1, v1.2 in its draft and in r1, and v1.3.
+"""Our pubsub router: floodsub, gossipsub v1.0, v1.1, v1.2 in its draft and in r1, v1.3, and
+partial messages.
 
 It does no I/O and reads no clock: bytes of streams come in, framed bytes go out, and time is told. What it
 does is spread over its parts; here is what comes when: `intake`, `control` and `beats` are phases, in order.
@@ -20,10 +21,12 @@ from quidnunc.impl.gossipsub_fanout import Fanout
 from quidnunc.impl.gossipsub_gossip import Gossip
 from quidnunc.impl.gossipsub_mesh import Mesh
 from quidnunc.impl.gossipsub_outbox import MAX_IDS_PER_ENTRY, Outbox
+from quidnunc.impl.gossipsub_partial import Decide, PartialMessages
 from quidnunc.impl.gossipsub_relay import Relay
+from quidnunc.impl.seam import PartialCall
 from quidnunc.model.events import Judgement
 from quidnunc.model.parameters import Parameters
-from quidnunc.model.rpc import TEST_EXTENSION, Peer
+from quidnunc.model.rpc import PARTIAL_EXTENSION, TEST_EXTENSION, Peer
 
 EXPLICIT_CHECK_MS = 300_000
 """How often lost connections to explicit peers are dialled again; the text recommends five minutes."""
@@ -40,6 +43,8 @@ class Effects:
     dials: tuple[Peer, ...] = ()
     closed: tuple[Peer, ...] = field(default=())
     """Peers whose stream was closed because of what they sent."""
+    partial: tuple[PartialCall, ...] = ()
+    """What the application was called for about partial messages, where it is not one of its own."""
 
 
 class Router:
@@ -62,6 +67,7 @@ class Router:
         self.gossip = Gossip(self.core, self.outbox, self.mesh, self.fanout)
         self.relay = Relay(self.core, self.outbox, self.mesh, self.fanout, self.gossip)
         self.extensions = Extensions(self.core, self.outbox, own_extensions(features, parameters))
+        self.partial = PartialMessages(self.core, self.outbox, self.mesh, self.extensions)
         self.next_heartbeat_ms = parameters.heartbeat_delay_ms
         self._next_check_ms = EXPLICIT_CHECK_MS
         self._dials: list[Peer] = []
@@ -88,7 +94,18 @@ class Router:
         ]
         if features.extensions:
             self.intake.insert(0, self.extensions.on_rpc)
+        if features.partial:
+            self.attach_partial()
         self.dial_explicit()
+
+    def attach_partial(self) -> None:
+        """Partial messages have a say in what full messages, gossip and IDONTWANT go to whom."""
+        self.intake.append(self.partial.on_rpc)
+        self.beats.append(self.partial.heartbeat)
+        partial = self.partial
+        self.relay.spared = lambda topic: partial.spared(topic)  # type: ignore[method-assign]
+        self.gossip.not_told = lambda topic: partial.senders_of_parts(topic)  # type: ignore[method-assign]
+        self.gossip.divert = lambda topic, peers: partial.divert(topic, peers)  # type: ignore[method-assign]
 
     def take(self) -> Effects:
         """Everything done since the last call."""
@@ -96,7 +113,7 @@ class Router:
         delivered, self.relay.delivered = tuple(self.relay.delivered), []
         dials, self._dials = tuple(self._dials), []
         closed, self._closed = tuple(self._closed), []
-        return Effects(frames, delivered, dials, closed)
+        return Effects(frames, delivered, dials, closed, self.partial.taken())
 
     # -- connections -------------------------------------------------------------------------------------
 
@@ -119,6 +136,7 @@ class Router:
         self.extensions.greet(peer)
         if self.core.joined:
             self.outbox.to(peer).subscriptions = dict.fromkeys(sorted(self.core.joined), True)
+            self.outbox.to(peer).flags = dict(self.partial.own)
 
     def disconnect(self, peer: Peer) -> None:
         """The peer is gone: from the mesh, the fanout and every set of candidates."""
@@ -128,6 +146,7 @@ class Router:
         self.fanout.forget(peer)
         self.gossip.forget(peer)
         self.extensions.forget(peer)
+        self.partial.forget(peer)
         self.outbox.forget(peer)
         self.core.forget(peer)
 
@@ -178,8 +197,10 @@ class Router:
                 continue
             if each.subscribe:
                 self.core.enter(peer, topic)
+                self.partial.enter(peer, topic, each.requestsPartial, each.supportsSendingPartial)
             else:
                 self.core.quit(peer, topic)
+                self.partial.quit(peer, topic)
                 self.mesh.quit(peer, topic)
                 self.fanout.quit(peer, topic)
 
@@ -204,10 +225,12 @@ class Router:
 
     # -- the application ---------------------------------------------------------------------------------
 
-    def join(self, topic: str) -> None:
-        """Enter a topic; a topic that we are in is let be."""
+    def join(self, topic: str, *, requests: bool = False, supports: bool = False) -> None:
+        """Enter a topic; a topic that we are in is let be. `requests` and `supports` are of partial messages;
+        whoever requests them also supports sending them."""
         if topic in self.core.joined:
             return
+        self.partial.join(topic, requests, supports)
         self.core.joined.add(topic)
         self.announce(topic, True)
         self.mesh.join(topic, self.fanout.take(topic))
@@ -220,12 +243,16 @@ class Router:
         self.core.joined.discard(topic)
         self.announce(topic, False)
         self.mesh.leave(topic)
+        self.partial.leave(topic)
         self.outbox.flush()
 
     def announce(self, topic: str, inside: bool) -> None:
         """To every peer, whether or not the topic is one of theirs."""
         for peer in self.told_of(topic):
-            self.outbox.to(peer).subscriptions[topic] = inside
+            pending = self.outbox.to(peer)
+            pending.subscriptions[topic] = inside
+            if topic in self.partial.own:
+                pending.flags[topic] = self.partial.own[topic]
 
     def told_of(self, topic: str) -> list[Peer]:
         return sorted(self.core.neighbours)
@@ -233,6 +260,12 @@ class Router:
     def publish(self, topic: str, data: bytes) -> None:
         """Raises ValueError where the message is too long."""
         self.relay.publish(topic, data)
+        self.outbox.flush()
+
+    def publish_partial(self, topic: str, group: bytes, decide: Decide) -> None:
+        """The application publishes what it has of a group: `decide` is asked what to send to whom. In a
+        callback of the application it calls `partial.publish` itself."""
+        self.partial.publish(topic, group, decide)
         self.outbox.flush()
 
     def judge(self, id_bytes: bytes, judgement: Judgement) -> None:
@@ -270,7 +303,10 @@ class Router:
 
 def own_extensions(features: Features, parameters: Parameters) -> frozenset[str]:
     """What a router of that version names at the head of a stream."""
-    return frozenset({TEST_EXTENSION} if features.extensions and parameters.test_extension else ())
+    test = features.extensions and parameters.test_extension
+    return frozenset(
+        ({TEST_EXTENSION} if test else set()) | ({PARTIAL_EXTENSION} if features.partial else set())
+    )
 
 
 def parsed(payload: bytes) -> wire.RPC | None:

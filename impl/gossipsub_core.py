@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 from types import MappingProxyType
+from typing import Literal
 
 from attrs import define, evolve, field, frozen
 
@@ -34,12 +35,15 @@ class Features:
     """v1.2 r1: whoever said IDONTWANT must be skipped. The draft leaves it open."""
     extensions: bool = False
     """v1.3."""
+    partial: Literal["", "merged", "jvm", "go"] = ""
+    """Partial messages, in one of their readings."""
 
 
 _STREAMS = (FLOODSUB, MESHSUB_1_0, MESHSUB_1_1, MESHSUB_1_2, MESHSUB_1_3)
 _SINCE_1_2 = Features(
     name="gossipsub-1.2", streams=_STREAMS[:4], hardened=True, idontwant=True, must_skip=True
 )
+_SINCE_1_3 = evolve(_SINCE_1_2, name="gossipsub-1.3", streams=_STREAMS, extensions=True)
 
 FEATURES: Mapping[str, Features] = MappingProxyType(
     {
@@ -50,7 +54,10 @@ FEATURES: Mapping[str, Features] = MappingProxyType(
             Features(name="gossipsub-1.1", streams=_STREAMS[:3], hardened=True),
             Features(name="gossipsub-1.2-draft", streams=_STREAMS[:4], hardened=True, idontwant=True),
             _SINCE_1_2,
-            evolve(_SINCE_1_2, name="gossipsub-1.3", streams=_STREAMS, extensions=True),
+            _SINCE_1_3,
+            evolve(_SINCE_1_3, name="partial-messages", partial="merged"),
+            evolve(_SINCE_1_3, name="partial-messages-jvm", partial="jvm"),
+            evolve(_SINCE_1_3, name="partial-messages-go", partial="go"),
         )
     }
 )

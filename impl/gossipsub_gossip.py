@@ -131,12 +131,17 @@ class Gossip:
         if not self.core.features.idontwant:
             return
         if len(message.data) >= self.core.parameters.idontwant_min_bytes:
+            quiet = self.not_told(topic)
             for peer in sorted(self.mesh.of[topic]):
-                if self.is_told_idontwant(peer):
+                if self.is_told_idontwant(peer) and peer not in quiet:
                     self.outbox.idontwant(peer, id_bytes)
 
     def is_told_idontwant(self, peer: Peer) -> bool:
         return self.core.neighbours[peer].knows_idontwant
+
+    def not_told(self, topic: str) -> set[Peer]:
+        """Who sends us no full messages anyway; with partial messages alone there is anybody."""
+        return set()
 
     # -- the heartbeat -----------------------------------------------------------------------------------
 
@@ -155,11 +160,16 @@ class Gossip:
         """IHAVE to some peers outside mesh and fanout, for each topic with something to tell."""
         for topic in sorted({*self.mesh.of, *self.fanout.of}):
             ids = self.ids_to_gossip(topic)
-            if not ids:
+            if not ids and not self.core.features.partial:
                 continue
             pool = self.gossip_pool(topic)
-            for peer in self.core.some(pool, self.gossip_count(len(pool))):
-                self.outbox.to(peer).ihave[topic] = self.sampled(ids)
+            for peer in self.divert(topic, self.core.some(pool, self.gossip_count(len(pool)))):
+                if ids:
+                    self.outbox.to(peer).ihave[topic] = self.sampled(ids)
+
+    def divert(self, topic: str, targets: list[Peer]) -> list[Peer]:
+        """Those of the targets that get IHAVE; with partial messages some do not."""
+        return targets
 
     def ids_to_gossip(self, topic: str) -> list[bytes]:
         return self.cache.gossip_ids(topic)

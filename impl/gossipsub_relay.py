@@ -125,7 +125,7 @@ class Relay:
         members = sorted(self.mesh.of.get(topic, ()))
         willing = {p for p in members if not self.gossip.is_unwanted(p, arrival.id)}
         targets = willing | self.floodsub_targets(topic) | self.explicit_targets(topic)
-        return targets - {arrival.forwarder} - self.authors(arrival.message)
+        return targets - {arrival.forwarder} - self.authors(arrival.message) - self.spared(topic)
 
     def floodsub_targets(self, topic: str) -> set[Peer]:
         return self.core.flooded(topic)
@@ -170,10 +170,14 @@ class Relay:
     def publish_targets(self, topic: str) -> set[Peer]:
         """Flooding: every member. Else floodsub and explicit peers, and mesh or fanout."""
         if self.core.features.hardened and self.core.parameters.flood_publish:
-            return self.above_publish_threshold(self.core.members(topic))
+            return self.above_publish_threshold(self.core.members(topic)) - self.spared(topic)
         peers = self.mesh.of[topic] if topic in self.core.joined else self.fanout.for_publish(topic)
         everyone = peers | self.floodsub_targets(topic) | self.explicit_targets(topic)
-        return self.above_publish_threshold(everyone)
+        return self.above_publish_threshold(everyone) - self.spared(topic)
+
+    def spared(self, topic: str) -> set[Peer]:
+        """Who gets no full messages; with partial messages alone there is anybody."""
+        return set()
 
     def above_publish_threshold(self, peers: Iterable[Peer]) -> set[Peer]:
         return {p for p in peers if self.is_fit_to_publish_to(p)}

@@ -5,14 +5,26 @@ The pubsub router is `quidnunc.impl.gossipsub`; those of a mempool are opened by
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+
+from attrs import evolve
 
 from quidnunc.impl.framing import FrameDecoder, frame
 from quidnunc.impl.gossipsub import Effects, Router
 from quidnunc.impl.gossipsub_core import FEATURES
+from quidnunc.impl.gossipsub_partial import States
 from quidnunc.impl.mempool_driver import PROTOCOLS as MEMPOOL_PROTOCOLS
-from quidnunc.impl.seam import AdapterError, Config, Delivery, Driver, Hello, Reply
-from quidnunc.model.events import Judgement
+from quidnunc.impl.seam import (
+    AdapterError,
+    Config,
+    Delivery,
+    Driver,
+    Hello,
+    PartialCall,
+    PartialDecision,
+    Reply,
+)
+from quidnunc.model.events import FeedbackKind, Judgement
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Peer
 
@@ -72,6 +84,7 @@ class Ours:
         features = router.core.features
         hardened = {"score", "explicit", "flood-publish"} if features.hardened else set()
         extended = {"test-extension"} if features.extensions else set()
+        extended |= {"partial"} if features.partial else set()
         self.hello = Hello(
             name=name,
             version=VERSION,
@@ -127,6 +140,29 @@ class Ours:
 
     def join(self, topic: str) -> Reply:
         return self._run(lambda: self.router.join(topic))
+
+    def join_partial(self, topic: str, requests: bool, supports: bool) -> Reply:
+        return self._run(lambda: self.router.join(topic, requests=requests, supports=supports))
+
+    def publish_partial(self, topic: str, group: bytes, decisions: Sequence[PartialDecision]) -> Reply:
+        """The application answers with `decisions` whatever it is offered; what it is offered is noted."""
+        offers: list[PartialCall] = []
+
+        def decide(states: States, requests: Callable[[Peer], bool]) -> Iterator[PartialDecision]:
+            for peer, state in sorted(states.items()):
+                kept = state if isinstance(state, bytes) else None
+                offers.append(
+                    PartialCall(
+                        kind="offer", topic=topic, group=group, peer=peer, state=kept, requests=requests(peer)
+                    )
+                )
+            yield from decisions
+
+        reply = self._run(lambda: self.router.publish_partial(topic, group, decide))
+        return evolve(reply, partial=(*offers, *reply.partial))
+
+    def feedback(self, topic: str, peer: Peer, kind: FeedbackKind) -> Reply:
+        raise AdapterError(f"ours, feedback on {peer}: it has no scores that feedback could change")
 
     def leave(self, topic: str) -> Reply:
         return self._run(lambda: self.router.leave(topic))
@@ -217,6 +253,7 @@ class Ours:
             closed=effects.closed,
             crashed=self._crashed,
             state=state or {},
+            partial=effects.partial,
         )
 
     def _unframed(self, effects: Effects) -> tuple[tuple[Peer, int, bytes], ...]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from attrs import evolve
+
 from quidnunc.impl import wire_pb2 as wire
 from quidnunc.impl.gossipsub import Router
+from quidnunc.impl.gossipsub_partial import Group
 from quidnunc.impl.mutant import Mutant
 from quidnunc.impl.mutants_mesh import Edit, mutant, nothing, put
 from quidnunc.model.rpc import Peer
@@ -65,6 +68,155 @@ def _kept(r: Router) -> None:
     put(r.extensions, "forget", nothing)
 
 
+# -- partial messages ---------------------------------------------------------------------------------------
+
+
+def _first_flags_stay(r: Router) -> None:
+    enter = r.partial.enter
+
+    def once(peer: Peer, topic: str, requests: bool, supports: bool) -> None:
+        if topic not in r.partial.flags.get(peer, {}):
+            enter(peer, topic, requests, supports)
+
+    put(r.partial, "enter", once)
+
+
+def _starve(r: Router) -> None:
+    partial = r.partial
+    put(partial, "spared", lambda topic: {p for p in partial.requesters(topic) if partial.named(p)})
+
+
+def _heard_in_mesh(r: Router) -> None:
+    hears = r.partial.hears
+    put(r.partial, "hears", lambda p: hears(p) and any(p in mesh for mesh in r.mesh.of.values()))
+
+
+def _metadata_lost(r: Router) -> None:
+    as_call = r.partial.as_call
+    put(r.partial, "as_call", lambda peer, partial: evolve(as_call(peer, partial), metadata=None))
+
+
+def _full_refused(r: Router) -> None:
+    r.relay.checks.append(lambda arrival: not r.partial.we_request(arrival.message.topic))
+
+
+def _lives_on(r: Router) -> None:
+    partial = r.partial
+    put(partial, "is_over", lambda group: group.heartbeats_left < 0 or partial.is_empty(group))
+
+
+def _lives_less(r: Router) -> None:
+    partial = r.partial
+    put(partial, "is_over", lambda group: group.heartbeats_left <= 1 or partial.is_empty(group))
+
+
+def _peers_refresh(r: Router) -> None:
+    group_of = r.partial.group_of
+
+    def refreshed(peer: Peer, topic: str, name: bytes) -> Group | None:
+        group = group_of(peer, topic, name)
+        if group is not None:
+            r.partial.refresh(group)
+        return group
+
+    put(r.partial, "group_of", refreshed)
+
+
+def _states_stay(r: Router) -> None:
+    put(r.partial, "forget", lambda peer: r.partial.flags.pop(peer, None))
+
+
+def _counts_stay(r: Router) -> None:
+    forget = r.partial.forget
+
+    def keeping(peer: Peer) -> None:
+        started = dict(r.partial.started)
+        forget(peer)
+        r.partial.started = started
+
+    put(r.partial, "forget", keeping)
+
+
+def _named_only(r: Router) -> None:
+    offered = r.partial.is_offered
+    put(r.partial, "is_offered", lambda p, topic: offered(p, topic) and r.partial.named(p))
+
+
+def _of_partial(seam: str, by: Callable[..., object]) -> Edit:
+    return lambda r: put(r.partial, seam, by)
+
+
+JVM, GO = "partial-messages-jvm", "partial-messages-go"
+
+_PARTIAL_ROWS: tuple[tuple[str, str, Edit, str] | tuple[str, str, Edit, str, str], ...] = (
+    ("flags-of-the-first", "pm/subscription.latest", _first_flags_stay,
+     "Keeps the flags of a peer's first subscription."),
+    ("support-not-implied", "pm/subscription.coerced",
+     _of_partial("support", lambda requests, supports: supports),
+     "Takes a peer that requests for one that can not send."),
+    ("flags-outlive-topic", "pm/subscription.flags-on-leave", _of_partial("quit", nothing),
+     "Keeps the flags of a peer that has left the topic."),
+    ("own-support-unsaid", "pm/subscription.requests-supports",
+     _of_partial("own_support", lambda requests, supports: supports),
+     "Requests without saying that it supports."),
+    ("full-to-requesters", "pm/send.partial-to-requester", _of_partial("spared", lambda topic: set()),
+     "Sends full messages to requesters too."),
+    ("requesters-starved", "pm/send.full-unsupported", _starve,
+     "Sends requesters no full messages in topics in which it can send no parts."),
+    ("part-to-all", "pm/send.no-part-unrequested",
+     _of_partial("may_send_payload", lambda p, topic: True), "Sends payload to who did not request it."),
+    ("metadata-to-all", "pm/send.metadata-supporter",
+     _of_partial("may_send_metadata", lambda p, topic: True), "Sends metadata to who can send no parts."),
+    ("partial-to-unnamed", "pm/send.advertised", _of_partial("may_send", lambda p: True),
+     "Sends partial messages to who has not named the extension."),
+    ("ihave-to-requesters", "pm/gossip.no-ihave",
+     _of_partial("takes_gossip_as_parts", lambda p, topic: False), "Sends IHAVE to requesters."),
+    ("gossip-unasked", "pm/gossip.partial-instead", _of_partial("ask", nothing),
+     "Never asks the application to gossip."),
+    ("partial-from-mesh-only", "pm/application.forwarded", _heard_in_mesh,
+     "Hands over partial messages of mesh members alone."),
+    ("metadata-lost", "pm/application.forwarded", _metadata_lost, "Hands messages over without metadata."),
+    ("full-refused", "pm/receive.full-accepted", _full_refused,
+     "Drops full messages where it requests parts."),
+    ("partial-before-handshake", "pm-jvm/receive.before-handshake", _of_partial("hears", lambda p: True),
+     "Hands over partial messages of who has not named the extension.", JVM),
+    ("idontwant-to-senders", "pm-jvm/idontwant.suppressed",
+     _of_partial("senders_of_parts", lambda topic: set()), "Sends IDONTWANT to peers that send it parts.",
+     JVM),
+    ("gossip-of-others", "pm-jvm/gossip.callback", _of_partial("gossips", lambda group: True),
+     "Asks to gossip about groups of peers.", JVM),
+    ("topic-cap-off", "pm-jvm/group.topic-cap", _of_partial("topic_is_full", lambda topic: False),
+     "Lets peers start any number of groups of a topic.", JVM),
+    ("peer-cap-off", "pm-jvm/group.peer-cap", _of_partial("peer_is_over", lambda p, topic: False),
+     "Lets a peer start any number of groups.", JVM),
+    ("group-lives-on", "pm-jvm/group.time-to-live", _lives_on, "Keeps groups a heartbeat longer.", JVM),
+    ("group-kept-by-peers", "pm-jvm/group.refreshed", _peers_refresh,
+     "Lets messages of peers keep a group alive.", JVM),
+    ("group-empty-kept", "pm-jvm/group.empty", _of_partial("is_empty", lambda group: False),
+     "Keeps groups in which nothing is kept of anybody.", JVM),
+    ("group-of-left-kept", "pm-jvm/group.left", _of_partial("drops_groups_of_left", lambda: False),
+     "Keeps the groups of a topic that it left.", JVM),
+    ("states-outlive-peer", "pm-jvm/group.peer-gone", _states_stay,
+     "Keeps what it kept of a peer that has gone.", JVM),
+    ("failed-decision-kept", "pm-jvm/api.state-atomic", _of_partial("keeps", lambda d: True),
+     "Keeps the state of a decision that failed.", JVM),
+    ("all-offered", "pm-jvm/publish.fanout", _of_partial("is_offered", lambda p, topic: True),
+     "Offers every member of the mesh.", JVM),
+    ("gossip-asked-again", "pm-go/gossip.once", _of_partial("to_ask_about", lambda group, peers: peers),
+     "Asks to gossip to the same peers at each heartbeat.", GO),
+    ("group-lives-less", "pm-go/group.one-heartbeat-more", _lives_less,
+     "Drops groups when their count comes to zero.", GO),
+    ("counts-outlive-peer", "pm-go/group.counts-released", _counts_stay,
+     "Counts the groups of a peer that has gone.", GO),
+    ("failed-decision-dropped", "pm-go/api.state-in-place", _of_partial("keeps", lambda d: not d.error),
+     "Undoes what the application wrote before it failed.", GO),
+    ("unnamed-not-offered", "pm-go/publish.unnamed-offered", _named_only,
+     "Offers only peers that have named the extension.", GO),
+    ("idontwant-to-part-senders", "pm-go/idontwant.suppressed",
+     _of_partial("senders_of_parts", lambda topic: set()), "Sends IDONTWANT to peers that send it parts.",
+     GO),
+)  # fmt: skip
+
 _ROWS: tuple[tuple[str, str, Edit, str] | tuple[str, str, Edit, str, str], ...] = (
     ("extensions-late", "gs1.3/extensions.first-rpc", _late, "Names its extensions after its subscriptions."),
     ("extensions-again", "gs1.3/extensions.once", _again, "Names its extensions again with each topic."),
@@ -79,4 +231,4 @@ _ROWS: tuple[tuple[str, str, Edit, str] | tuple[str, str, Edit, str, str], ...] 
      "Sends TestExtension to whoever speaks."),
 )  # fmt: skip
 
-PARTIAL_MUTANTS: tuple[Mutant, ...] = tuple(mutant(*row) for row in _ROWS)
+PARTIAL_MUTANTS: tuple[Mutant, ...] = tuple(mutant(*row) for row in (*_ROWS, *_PARTIAL_ROWS))

@@ -155,14 +155,16 @@ def gossip_adaptively(r: Router, _: None, choose: Choose) -> Step[Router] | None
     rounded, is free.
     """
 
-    def count(eligible: Targets, topic: str) -> tuple[int, int]:
-        few = len(eligible.must)
-        outside = max(few, len(r.members(topic) - r.mesh_of(topic)))
-        factor, lazy = r.parameters.gossip_factor, r.parameters.d_lazy
-        most = max(lazy, math.ceil(factor * outside))
-        return (min(few, max(lazy, math.floor(factor * few))), min(len(eligible.all), most))
+    return _gossip(r, lambda eligible, topic: adaptive_count(r, eligible, topic), choose)
 
-    return _gossip(r, count, choose)
+
+def adaptive_count(r: Router, eligible: Targets, topic: str) -> tuple[int, int]:
+    """(least, most) of the eligible peers that v1.1 gossips to."""
+    few = len(eligible.must)
+    outside = max(few, len(r.members(topic) - r.mesh_of(topic)))
+    factor, lazy = r.parameters.gossip_factor, r.parameters.d_lazy
+    most = max(lazy, math.ceil(factor * outside))
+    return (min(few, max(lazy, math.floor(factor * few))), min(len(eligible.all), most))
 
 
 def _gossip(

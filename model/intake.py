@@ -17,6 +17,7 @@ from quidnunc.model.rpc import (
     IWant,
     Message,
     Part,
+    Partial,
     Prune,
     Subscribe,
     Unsubscribe,
@@ -93,6 +94,12 @@ def read_idontwants(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
     return _each(evolve(r, heard={**r.heard, rpc.peer: counted}), rpc, (IDontWant,), choose)
 
 
+@rule("pm/application.forwarded")
+def read_partials(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
+    """Partial messages come last: the extensions and subscriptions of their RPC are known by then."""
+    return _each(r, rpc, (Partial,), choose)
+
+
 HANDLER_OF: dict[type, str] = {
     Subscribe: "subscribe",
     Unsubscribe: "unsubscribe",
@@ -102,6 +109,7 @@ HANDLER_OF: dict[type, str] = {
     Graft: "graft",
     Prune: "prune",
     IDontWant: "idontwant",
+    Partial: "partial",
 }
 
 

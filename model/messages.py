@@ -14,7 +14,7 @@ from quidnunc.model.events import Delivered, Judgement, Output, Sent, key
 from quidnunc.model.permits import Permit, Step, may_send, must_send
 from quidnunc.model.router import Fanout, From, Router, Waiting
 from quidnunc.model.rpc import ROUTER, IDontWant, Message, Peer
-from quidnunc.model.rules import Targets, rule
+from quidnunc.model.rules import UNNOTICED, Targets, rule
 from quidnunc.model.step import run
 
 # -- acceptance --------------------------------------------------------------------------------------------
@@ -230,31 +230,39 @@ def publish_to_fanout(r: Router, m: Message, choose: Choose) -> Step[Router]:
         kept = PartialSet(frozenset(), pool.all, min(d, len(pool.must)), min(d, len(pool.all)))
     chosen = kept.must
     if kept.may or len(kept.must) < kept.least:
+        hidden = _who_gets_no_message(r, m.topic) & kept.all
         chosen = choose.some(
             "fanout.use",
             clause,
-            Targets(kept.all),
-            (kept.least, kept.most),
+            Targets(kept.all - hidden),
+            (max(0, kept.least - len(hidden)), kept.most),
             reveals=lambda p: Sent(p, Message(m.id, m.topic)),
-            such_that=lambda s: kept.must <= s,
+            such_that=lambda s: kept.must - hidden <= s,
         )
     beside = _floodsub_and_explicit(r, m)
     must = chosen | beside.must
     sent = must_send(must, m, clause) + may_send(beside.may - must, m, clause)
-    entry = _shown_fanout(r, kept, chosen)
+    entry = _shown_fanout(r, m.topic, kept, chosen)
     return Step(evolve(r, fanout={**r.fanout, m.topic: entry}), sent)
 
 
-def _shown_fanout(r: Router, kept: PartialSet, chosen: frozenset[Peer]) -> Fanout:
+def _shown_fanout(r: Router, topic: str, kept: PartialSet, chosen: frozenset[Peer]) -> Fanout:
     """What the message tells of the fanout. Explicit peers get it in any case: which are in it, if any, of
     those that could be, has not shown."""
-    free = connected_explicit(r) & kept.all
+    free = (connected_explicit(r) | _who_gets_no_message(r, topic)) & kept.all
     surely = chosen - free
     if not surely:
         return Fanout(PartialSet(), r.now_ms, tentative=True)
     whole = len(surely | free)
     least = max(len(surely), min(kept.least, whole))
     return Fanout(PartialSet(surely, free, least, min(kept.most, whole)).settled(), r.now_ms)
+
+
+def _who_gets_no_message(r: Router, topic: str) -> frozenset[Peer]:
+    """Those that are sent parts instead: that they are in a fanout does not show."""
+    if "suppressed" not in r.protocol.handlers:
+        return frozenset()
+    return r.protocol.set_of("suppressed", r, topic, UNNOTICED).all
 
 
 @rule("gs1.1/explicit.configured")

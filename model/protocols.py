@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from quidnunc.model import extensions, fanout, gossip, idontwant, intake, membership, mesh, messages, scores
+from quidnunc.model import (
+    extensions,
+    fanout,
+    gossip,
+    idontwant,
+    intake,
+    membership,
+    mesh,
+    messages,
+    partial,
+    partial_gossip,
+    partial_groups,
+    scores,
+)
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.router import Router
 from quidnunc.model.rules import Protocol, first, phases, total, without
@@ -160,24 +173,107 @@ GOSSIPSUB_1_3 = GOSSIPSUB_1_2.extended(
     both_have=phases(extensions.send_test),
 )
 
+_HEARTBEAT_PARTIAL = tuple(
+    partial_gossip.gossip_with_parts if each is gossip.gossip_adaptively else each
+    for each in GOSSIPSUB_1_2["heartbeat"].rules
+)
+
+PARTIAL = GOSSIPSUB_1_3.extended(
+    "partial-messages",
+    join=phases(partial.requesting_supports, *GOSSIPSUB_1_3["join"].rules),
+    intake=phases(*GOSSIPSUB_1_3["intake"].rules, intake.read_partials),
+    subscribe=phases(*GOSSIPSUB_1_3["subscribe"].rules, partial.note_flags, partial.coerce_support),
+    unsubscribe=phases(*GOSSIPSUB_1_3["unsubscribe"].rules, partial.forget_flags),
+    suppressed=without(partial.requesters, partial.we_send_none, partial.unnamed_is_free),
+    relay=without(
+        messages.mesh_floodsub_and_explicit, *_RELAY_1_1, idontwant.who_said_idontwant, partial.who_gets_parts
+    ),
+    publish_to=first(*map(partial.sparing, GOSSIPSUB_1_2["publish_to"].rules)),
+    partial=first(
+        partial_groups.from_one_without, partial_groups.beyond_advice, partial_groups.hand_over_and_count
+    ),
+    publish_partial=phases(
+        partial_groups.open_unsaid, partial_groups.offer_anybody, partial_groups.send_decided
+    ),
+    sent_to=without(partial.decided_peer, partial.without_the_extension),
+    part_to=without(partial.decided_peer, partial.did_not_request),
+    metadata_to=without(partial.decided_peer, partial.can_send_nothing),
+    diverted=without(partial_gossip.requesters_of_parts, partial.we_send_none, partial.unnamed_is_free),
+    asked=without(partial_gossip.diverted_peers, partial_gossip.asked_or_not_fresh),
+    asked_about=phases(partial_gossip.note_who),
+    leave=phases(*GOSSIPSUB_1_3["leave"].rules, partial_groups.not_fresh_when_left),
+    heartbeat=phases(*_HEARTBEAT_PARTIAL, partial_groups.no_longer_fresh),
+)
+
+PARTIAL_JVM = PARTIAL.extended(
+    "partial-messages-jvm",
+    announce=phases(partial.tell_those),
+    idontwant_to=without(partial.mesh_that_knows_it, partial.sends_us_parts),
+    suppressed=without(partial.requesters, partial.has_not_named_it),
+    partial=first(
+        partial_groups.before_handshake,
+        partial_groups.topic_is_full,
+        partial_groups.peer_has_started_enough,
+        partial_groups.hand_over,
+    ),
+    publish_partial=phases(
+        partial_groups.open_group,
+        partial_groups.offer_mesh_or_fanout,
+        partial_groups.send_decided,
+        partial_groups.keep_decided,
+    ),
+    offered=without(partial_groups.mesh_or_fanout, partial_groups.has_no_part_in_it),
+    metadata_to=without(partial.decided_peer),
+    diverted=without(partial_gossip.requesters_of_parts, partial.we_send_none, partial.has_not_named_it),
+    asked=without(partial_gossip.diverted_peers, partial_gossip.not_ours),
+    asked_about=phases(),
+    heartbeat=phases(*_HEARTBEAT_PARTIAL, partial_groups.count_down, partial_groups.drop_empty),
+    leave=phases(*GOSSIPSUB_1_3["leave"].rules, partial_groups.drop_groups_of_topic),
+    disconnect=phases(*GOSSIPSUB_1_3["disconnect"].rules, partial_groups.forget_states),
+)
+
+PARTIAL_GO = PARTIAL_JVM.extended(
+    "partial-messages-go",
+    idontwant_to=without(partial.mesh_that_knows_it, partial.says_it_sends_us_parts),
+    suppressed=without(partial.requesters, partial.we_send_none),
+    publish_partial=phases(
+        partial_groups.open_group,
+        partial_groups.offer_mesh_or_fanout,
+        partial_groups.send_decided,
+        partial_groups.keep_in_place,
+    ),
+    offered=without(partial_groups.mesh_or_fanout, partial_groups.has_no_part_in_it_go),
+    sent_to=without(partial.decided_peer),
+    diverted=without(partial_gossip.requesters_of_parts, partial.we_send_none),
+    asked=without(partial_gossip.diverted_peers, partial_gossip.not_ours, partial_gossip.kept_already),
+    asked_about=phases(partial_gossip.keep_place),
+    heartbeat=phases(*_HEARTBEAT_PARTIAL, partial_groups.drop_spent_then_count),
+    leave=GOSSIPSUB_1_3["leave"],
+    disconnect=phases(
+        *GOSSIPSUB_1_3["disconnect"].rules, partial_groups.forget_states, partial_groups.release_counts
+    ),
+)
+
 PUBSUB: Mapping[str, Protocol] = {
     p.name: p
-    for p in (FLOODSUB, GOSSIPSUB_1_0, GOSSIPSUB_1_1, GOSSIPSUB_1_2_DRAFT, GOSSIPSUB_1_2, GOSSIPSUB_1_3)
+    for p in (
+        *(FLOODSUB, GOSSIPSUB_1_0, GOSSIPSUB_1_1, GOSSIPSUB_1_2_DRAFT, GOSSIPSUB_1_2, GOSSIPSUB_1_3),
+        *(PARTIAL, PARTIAL_JVM, PARTIAL_GO),
+    )
 }
+
+_SINCE_1_3 = ("/meshsub/1.3.0", "/meshsub/1.2.0", "/meshsub/1.1.0", "/meshsub/1.0.0", "/floodsub/1.0.0")
 
 STREAM_PROTOCOLS: Mapping[str, tuple[str, ...]] = {
     "floodsub": ("/floodsub/1.0.0",),
     "gossipsub-1.0": ("/meshsub/1.0.0", "/floodsub/1.0.0"),
     "gossipsub-1.1": ("/meshsub/1.1.0", "/meshsub/1.0.0", "/floodsub/1.0.0"),
-    "gossipsub-1.2-draft": ("/meshsub/1.2.0", "/meshsub/1.1.0", "/meshsub/1.0.0", "/floodsub/1.0.0"),
-    "gossipsub-1.2": ("/meshsub/1.2.0", "/meshsub/1.1.0", "/meshsub/1.0.0", "/floodsub/1.0.0"),
-    "gossipsub-1.3": (
-        "/meshsub/1.3.0",
-        "/meshsub/1.2.0",
-        "/meshsub/1.1.0",
-        "/meshsub/1.0.0",
-        "/floodsub/1.0.0",
-    ),
+    "gossipsub-1.2-draft": _SINCE_1_3[1:],
+    "gossipsub-1.2": _SINCE_1_3[1:],
+    "gossipsub-1.3": _SINCE_1_3,
+    "partial-messages": _SINCE_1_3,
+    "partial-messages-jvm": _SINCE_1_3,
+    "partial-messages-go": _SINCE_1_3,
 }
 """What a router of this version negotiates, newest first."""
 

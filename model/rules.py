@@ -30,6 +30,17 @@ class Witness(Shape):
         ...
 
 
+@frozen
+class Unnoticed:
+    """A witness that keeps nothing: to look at a set is not to use it."""
+
+    def fired(self, clause: str) -> None:
+        return None
+
+
+UNNOTICED = Unnoticed()
+
+
 @frozen(eq=False)
 class Rule:
     """One rule: `apply(router, what, choose)`. Its name is its function's, unique within a protocol."""

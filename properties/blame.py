@@ -46,6 +46,7 @@ from quidnunc.model.rpc import (
     Tx,
     Unsubscribe,
 )
+from quidnunc.properties import partial_blame
 from quidnunc.properties.cat_blame import forbidding_clause_of_cat, speaks_cat
 
 
@@ -106,6 +107,8 @@ def _parts(event: Event, peer: Peer | None = None) -> tuple[Part, ...]:
 
 
 def _of_router(output: Output, event: Event, r: Router) -> str:
+    if "partial" in r.protocol.handlers and (clause := partial_blame.of(output, event, r)):
+        return clause
     match output:
         case Delivered(message):
             return _of_message(message, None, event, r) or "floodsub/deliver.once"

@@ -24,14 +24,14 @@ from quidnunc.properties.claim_tables import (
 )
 from quidnunc.properties.claim_tables_mempool import CAT, PEER_LIMIT
 from quidnunc.properties.clauses import Clause, load
-from quidnunc.properties.partial_claims import EXTENSIONS
+from quidnunc.properties.partial_claims import EXTENSIONS, PARTIAL
 
 VerdictName: TypeAlias = Literal[
     "not-refuted", "fails", "deviates", "observed", "unsupported", "inconclusive", "broken"
 ]
 
 ALL: tuple[Claim, ...] = (*PUBSUB, *IDS, *MESSAGES, *MESH, *BACKOFF, *SCORES, *GOSSIP, *IDONTWANT, *MEMPOOL)
-ALL += (*EXTENSIONS, *CAT, *PEER_LIMIT)
+ALL += (*EXTENSIONS, *PARTIAL, *CAT, *PEER_LIMIT)
 
 
 def clauses_of(protocol: Protocol) -> frozenset[str]:
@@ -61,6 +61,8 @@ def _everywhere(protocol: Protocol) -> frozenset[str]:
         return frozenset({"flood/rpc.malformed"})
     if "extension" in protocol.handlers:
         later |= {"gs1.3/extensions.once"}
+    if "partial" in protocol.handlers:
+        later |= {"pm/subscription.flags", "pm/receive.full-accepted"}
     if "graft" not in protocol.handlers:
         return frozenset(common)
     return frozenset(common | mesh | (later if "backs_off" in protocol.handlers else set()))

@@ -14,11 +14,13 @@ from attrs import evolve, field, frozen, mutable
 
 from quidnunc.model.choices import MAX_FORKS, Angelic
 from quidnunc.model.events import (
+    ANY_STATE,
     Advance,
     Crashed,
     Disconnect,
     Event,
     Leave,
+    Offered,
     Output,
     Resume,
     Sent,
@@ -29,8 +31,10 @@ from quidnunc.model.permits import Permit
 from quidnunc.model.rpc import (
     UNSAID,
     Extensions,
+    Partial,
     Peer,
     Prune,
+    Subscribe,
 )
 from quidnunc.model.rules import Protocol
 from quidnunc.properties import everywhere
@@ -199,6 +203,8 @@ def _covers(permitted: Output, output: Output) -> bool:
     """Whether the output is the permitted one, up to what the permit leaves open."""
     if permitted == output:
         return True
+    if isinstance(permitted, Offered):
+        return permitted.state == ANY_STATE
     part = permitted.part if isinstance(permitted, Sent) else None
     return isinstance(part, Prune) and part.backoff_s == UNSAID
 
@@ -210,6 +216,12 @@ def differing_clause(expected: Output) -> str:
             return "gs1.1/backoff.announce"
         case Sent(_, Extensions()):
             return "gs1.3/extensions.first-rpc"
+        case Sent(_, Subscribe()):
+            return "pm/subscription.flags"
+        case Sent(_, Partial(_, _, payload)):
+            return "pm/send.no-part-unrequested" if payload is None else "pm/rpc.opaque"
+        case Offered():
+            return "pm-jvm/api.state-atomic"
         case _:
             return "pubsub/relay.unchanged"
 

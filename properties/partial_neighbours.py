@@ -1,4 +1,4 @@
-"""Neighbours that know extensions: what their first RPC says, and what they say of the test extension."""
+"""Neighbours that know extensions and partial messages, and the application that publishes parts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,28 @@ from collections.abc import Mapping
 
 from attrs import evolve
 
-from quidnunc.model.events import MESHSUB_1_3, Connect, Event, Receive
-from quidnunc.model.rpc import TEST_EXTENSION, Extensions, Part, TestExtension
+from quidnunc.model.events import (
+    MESHSUB_1_3,
+    Advance,
+    Connect,
+    Decision,
+    Event,
+    Join,
+    PublishPartial,
+    Receive,
+)
+from quidnunc.model.protocols import PUBSUB
+from quidnunc.model.rpc import (
+    PARTIAL_EXTENSION,
+    TEST_EXTENSION,
+    Extensions,
+    Part,
+    Partial,
+    Peer,
+    Subscribe,
+    TestExtension,
+    Unsubscribe,
+)
 from quidnunc.properties.digits import Digits
 from quidnunc.properties.neighbours import Act, Neighbours
 
@@ -19,10 +39,43 @@ def extended(n: Neighbours, d: Digits, steered: bool) -> Neighbours:
     """The same neighbours, who know v1.3."""
     if "test-extension" in n.capabilities and d.chance(15):
         n.parameters = evolve(n.parameters, test_extension=False)
-    n.more = MORE
-    n.weights = {**n.weights, **(WEIGHTS if steered else dict.fromkeys(MORE, 1))}
-    n.finish = introduce
+    speaks_partial = "partial" in PUBSUB[n.protocol].handlers
+    if speaks_partial and d.chance(80):
+        n.parameters = evolve(
+            n.parameters,
+            group_ttl_heartbeats=d.one_of((1, 2, 3)),
+            max_groups_per_peer=2,
+            max_groups_per_topic=d.one_of((3, 5)),
+        )
+    n.more = {**MORE, **(OF_PARTIAL if speaks_partial else {})}
+    weights = {**WEIGHTS, **(PARTIAL_WEIGHTS if speaks_partial else {})}
+    n.weights = {**n.weights, **(weights if steered else dict.fromkeys(n.more, 1))}
+    n.finish = finish
     return n
+
+
+def finish(n: Neighbours, events: list[Event], d: Digits) -> list[Event]:
+    """Peers introduce themselves, and subscriptions have flags, the router's own as well."""
+    if "partial" in PUBSUB[n.protocol].handlers:
+        events = [_flagged(n, event, d) for event in events]
+    return introduce(n, events, d)
+
+
+def _flagged(n: Neighbours, event: Event, d: Digits) -> Event:
+    if isinstance(event, Join) and "partial" in n.capabilities:
+        requests = d.chance(50)
+        return Join(event.topic, requests, d.chance(50 if requests else 60))
+    if isinstance(event, Receive) and any(isinstance(p, Subscribe | Unsubscribe) for p in event.parts):
+        flags = d.one_of(FLAGS)
+        return Receive(event.peers, tuple(_with_flags(p, flags) for p in event.parts))
+    return event
+
+
+FLAGS = ((False, False), (False, False), (False, True), (True, False), (True, True), (True, True))
+
+
+def _with_flags(part: Part, flags: tuple[bool, bool]) -> Part:
+    return type(part)(part.topic, *flags) if isinstance(part, Subscribe | Unsubscribe) else part
 
 
 def introduce(n: Neighbours, events: list[Event], d: Digits) -> list[Event]:
@@ -56,6 +109,8 @@ def _named(n: Neighbours, d: Digits) -> Extensions | None:
     if kind == 1:
         return Extensions(())
     names = {TEST_EXTENSION} if kind < 15 else set()
+    if "partial" in PUBSUB[n.protocol].handlers and d.chance(88):
+        names.add(PARTIAL_EXTENSION)
     if d.chance(25):
         names.add(d.one_of(UNKNOWN))
     return Extensions(tuple(sorted(names)))
@@ -76,3 +131,87 @@ def test_message(n: Neighbours, d: Digits) -> list[Event]:
 
 MORE: Mapping[str, Act] = {f.__name__: f for f in (extensions_again, test_message)}
 WEIGHTS: Mapping[str, int] = {"extensions_again": 2, "test_message": 1}
+
+
+# -- partial messages ---------------------------------------------------------------------------------------
+
+
+def _group(n: Neighbours, d: Digits, topic: str) -> str:
+    known = sorted(g for t, g in n.view.groups if t == topic)
+    return d.one_of(known) if known and d.chance(60) else f"g{1 + d.below(6)}"
+
+
+def _decision(d: Digits, peer: Peer) -> Decision:
+    return Decision(
+        peer,
+        payload=f"p{1 + d.below(3)}" if d.chance(60) else None,
+        metadata=f"w{1 + d.below(3)}" if d.chance(60) else None,
+        next=f"s{1 + d.below(9)}" if d.chance(60) else None,
+        error=d.chance(12),
+    )
+
+
+def publish_partial(n: Neighbours, d: Digits) -> list[Event]:
+    """The application publishes to a group, and once more, to show what was kept."""
+    if "partial" not in n.capabilities:
+        return []
+    topic = n.topic(d)
+    group = _group(n, d, topic)
+    mesh = sorted(n.view.mesh_of(topic))
+    pool = mesh if mesh and d.chance(60) else sorted(n.view.peers)
+    peers = [d.one_of(pool) for _ in range(d.one_of((0, 1, 2, 3, 5)))] if pool else []
+    events: list[Event] = [PublishPartial(topic, group, tuple(_decision(d, p) for p in peers))]
+    if d.chance(40):
+        events.append(n.to_heartbeat(n.view))
+    if d.chance(60):
+        events.append(PublishPartial(topic, group))
+    return events
+
+
+def partial_in(n: Neighbours, d: Digits) -> list[Event]:
+    """A partial message, with payload and metadata or without either, of a peer in the mesh or not."""
+    topic = n.topic(d)
+    peer = n.mesh_peer(d, topic)
+    if peer is None:
+        return []
+    payload, metadata = d.one_of(((None, None), (None, "w1"), ("p1", None), ("p2", "w2")))
+    return [Receive((peer,), (Partial(topic, _group(n, d, topic), payload, metadata),))]
+
+
+def group_flood(n: Neighbours, d: Digits) -> list[Event]:
+    """A peer starts one group more than it may, or so do two; then it goes, or a heartbeat comes."""
+    limit, topic = n.parameters.max_groups_per_peer, n.topic(d)
+    named = [p for p, x in n.view.peers.items() if PARTIAL_EXTENSION in x.extensions]
+    if limit > 8 or not named:
+        return []
+    first = d.below(len(named))
+    peers = (named[first:] + named[:first])[: d.one_of((1, 1, 2, 3))]
+    events: list[Event] = [
+        Receive((p,), (Partial(topic, f"f{p}-{k}", None, "w1"),)) for p in peers for k in range(limit + 1)
+    ]
+    if d.chance(50):
+        events += [n.to_heartbeat(n.view), Receive((peers[0],), (Partial(topic, "f0", "p1"),))]
+    return events
+
+
+def gossip_round(n: Neighbours, d: Digits) -> list[Event]:
+    """A group is published to, and some heartbeats pass without another."""
+    topics = sorted(t for t in n.view.topics if n.view.own_flags(t).supports)
+    if not topics or "partial" not in n.capabilities:
+        return []
+    topic = d.one_of(topics)
+    mesh = sorted(n.view.mesh_of(topic))
+    kept = tuple(Decision(p, metadata="w1", next="s1") for p in mesh[:2])
+    beats: list[Event] = [Advance(n.parameters.heartbeat_interval_ms) for _ in range(d.one_of((1, 2, 3, 4)))]
+    return [PublishPartial(topic, _group(n, d, topic), kept), *beats]
+
+
+OF_PARTIAL: Mapping[str, Act] = {
+    f.__name__: f for f in (publish_partial, partial_in, group_flood, gossip_round)
+}
+PARTIAL_WEIGHTS: Mapping[str, int] = {
+    "publish_partial": 14,
+    "partial_in": 8,
+    "group_flood": 3,
+    "gossip_round": 8,
+}

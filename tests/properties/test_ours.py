@@ -11,7 +11,12 @@ from quidnunc.properties.verdicts import verdicts_of
 from quidnunc.properties.worker import hello_of, opener_of
 
 RUNS = 300
-FEWER_RUNS = {"gossipsub-1.3": 80}
+FEWER_RUNS = {
+    "gossipsub-1.3": 60,
+    "partial-messages": 80,
+    "partial-messages-jvm": 60,
+    "partial-messages-go": 60,
+}
 """Of what differs little from its neighbour in the list: longer searches of them are `quidnunc check`'s."""
 SEED = 20_000
 
