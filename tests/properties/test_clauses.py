@@ -250,6 +250,16 @@ def test_no_clause_is_an_orphan() -> None:
     assert orphans == []
 
 
+def test_no_status_is_stale() -> None:
+    """What a rule or a claim is named for is not said to be without one."""
+    stale = [
+        each.clause.id
+        for each in coverage()
+        if each.clause.status in ("not-modelled", "exception") and (each.rules or each.claims)
+    ]
+    assert stale == []
+
+
 def test_no_rule_is_an_orphan(table: Mapping[str, Clause]) -> None:
     """Every rule that some protocol runs is named for a clause of the tables, or is the kit's own."""
     strays = [
