@@ -242,11 +242,7 @@ def test_carriers_have_rules_or_claims(ruled: set[str], table: Mapping[str, Clau
 
 def test_no_clause_is_an_orphan() -> None:
     """Each is in a rule or in a claim, or says why it is in neither."""
-    orphans = [
-        each.clause.id
-        for each in coverage()
-        if not (each.rules or each.claims or each.clause.reason)
-    ]
+    orphans = [each.clause.id for each in coverage() if not (each.rules or each.claims or each.clause.reason)]
     assert orphans == []
 
 
@@ -329,7 +325,11 @@ def test_a_good_table_reads() -> None:
         ('reason = "Later."', 'severity = "low"', "some/score.decay: unknown field 'severity'"),
         ('reason = "Later."\n', "", "some/score.decay: status not-modelled needs a reason"),
         ('reason = "Later."', 'document = "x"', "some/score.decay: unknown field 'document'"),
-        ('reason = "Later."', 'carried_by = "some/graft.accept"', "carried_by is for what is ruled or holds by"),
+        (
+            'reason = "Later."',
+            'carried_by = "some/graft.accept"',
+            "carried_by is for what is ruled or holds by",
+        ),
         ("in. Always.", "in. Always. Ever.", "some/graft.accept: 3 sentences are quoted, at most 2"),
     ],
 )
