@@ -61,6 +61,17 @@ def expire_in_whole_seconds(r: Router, _: None, choose: Choose) -> Step[Router] 
     return Step(evolve(r, fanout=kept)) if len(kept) < len(r.fanout) else None
 
 
+@around("gs1.0/fanout.expire")
+def expire_where_announced(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """The heartbeat passes over a fanout whose topic nobody is in any more: it does not age."""
+    deserted = {t: f for t, f in r.fanout.items() if not r.members(t)}
+    rest = evolve(r, fanout={t: f for t, f in r.fanout.items() if t not in deserted})
+    step = cast("Step[Router] | None", old.step(rest, None, choose))
+    if step is None:
+        return None
+    return Step(evolve(step.router, fanout={**step.router.fanout, **deserted}), step.permits)
+
+
 @rule("gs1.1/backoff.regraft")
 def refused_without_extension(r: Router, g: From[Graft], choose: Choose) -> Step[Router] | None:
     """A GRAFT inside the backoff is pruned, and the backoff stays as it was."""
@@ -195,8 +206,9 @@ def publish_sparing_low(old: Rule, r: Router, m: Message, choose: Choose) -> Ste
 
 
 def graylisted_of(r: Router, peers: frozenset[Peer]) -> frozenset[Peer]:
-    """Those of the peers whose score is below the graylist threshold."""
-    return frozenset(p for p in peers if r.score(p) < r.parameters.graylist_threshold)
+    """Those below the graylist threshold, but for explicit peers, who get messages all the same."""
+    low = (p for p in peers if r.score(p) < r.parameters.graylist_threshold)
+    return frozenset(p for p in low if not r.is_explicit(p))
 
 
 @around("gs1.0/publish.fanout")

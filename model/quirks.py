@@ -57,6 +57,12 @@ REPLACED: tuple[tuple[str, str, str, Callable[[Protocol], Protocol]], ...] = (
         lambda p: p.with_rule("expire", seen.expire_in_whole_seconds),
     ),
     (
+        "deserted-fanout-kept",
+        "gs1.0/fanout.expire",
+        "A fanout whose topic nobody is in any more does not expire.",
+        lambda p: _all(p, ("expire", seen.expire_where_announced)),
+    ),
+    (
         "refusal-does-not-extend",
         "gs1.1/backoff.regraft",
         "A GRAFT inside the backoff is refused, and the backoff is not extended.",
