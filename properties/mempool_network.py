@@ -347,6 +347,8 @@ def _join(network: Network, act: Act, told: Told) -> Moved:
         raise ActError(f"{act}: {name_of(act.node)} is in the network, or would join nobody")
     if not all(network.nodes[p].peers for p in act.peers):
         raise ActError(f"{act}: who is joined must be in the network")
+    if not network.rules.leaver_keeps and any(act.node in network.nodes[p].peers for p in act.peers):
+        raise ActError(f"{act}: a peer has not noticed yet that {name_of(act.node)} had left")
     total = Moved(network)
     for p in act.peers:
         total = _connected(total, act.node, p, told)
