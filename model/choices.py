@@ -67,6 +67,10 @@ class PartialSet:
         return self
 
 
+def _alternatives(shown: Output | tuple[Output, ...]) -> frozenset[Output]:
+    return frozenset(shown) if isinstance(shown, tuple) else frozenset((shown,))
+
+
 @frozen
 class Problem:
     """A choice that the router made outside its constraint."""
@@ -76,7 +80,8 @@ class Problem:
     reason: str
 
 
-Reveals = Callable[[Peer], Output]
+Reveals = Callable[[Peer], Output | tuple[Output, ...]]
+"""How a chosen peer shows: by this output, or by any of these."""
 SuchThat = Callable[[frozenset[Peer]], bool]
 
 
@@ -267,9 +272,10 @@ class Angelic:
         least, most = count
         observed, claimed = self.observed, self._claimed
         pool = among.all
-        seen = frozenset(p for p in pool if (o := reveals(p)) in observed and o not in claimed)
+        shown = {p: _alternatives(reveals(p)) & observed - claimed for p in pool}
+        seen = frozenset(p for p, outputs in shown.items() if outputs)
         if len(seen) > most:
-            surely = frozenset(p for p in seen if reveals(p) in self.wanted)
+            surely = frozenset(p for p in seen if shown[p] & self.wanted)
             seen = self._one_of(seen, most, surely, such_that)
         elif such_that is not None and len(seen) >= least and not such_that(seen):
             self.problems.append(Problem(name, clause, f"{len(seen)} chosen against the rule of the choice"))
@@ -277,7 +283,7 @@ class Angelic:
             self.blurred = True
         elif len(seen) < least:
             self.problems.append(Problem(name, clause, f"{len(seen)} chosen, at least {least} required"))
-        claimed.update(reveals(p) for p in seen)
+        claimed.update(o for p in seen for o in shown[p])
         return seen
 
     def _one_of(

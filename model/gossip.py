@@ -7,11 +7,11 @@ Dissemination" and "Spam Protection Measures".
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from attrs import evolve
 
-from quidnunc.model.choices import Choose
+from quidnunc.model.choices import Choose, Reveals
 from quidnunc.model.events import Sent
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.router import From, Heard, Router
@@ -177,26 +177,26 @@ def _gossip(
         if not ids:
             continue
         eligible = r.protocol.set_of("gossip_candidates", r, topic, choose)
+        # From v1.1 on a message holds so many, because nobody looks at more: which ones is free.
+        whole = "score" not in r.protocol.handlers or len(ids) <= r.parameters.max_ihave_length
         least, most = count(eligible, topic)
-        if (topic in r.fanout and r.fanout[topic].tentative) or r.reads("gossip-count-hidden"):
+        if not whole or (topic in r.fanout and r.fanout[topic].tentative) or r.reads("gossip-count-hidden"):
             least = 0
         if not most:
             continue
-        chosen = choose.some(
-            "gossip.targets",
-            clause,
-            eligible,
-            (least, most),
-            reveals=lambda p, topic=topic, i=ids[0]: Sent(p, IHave(topic, (i,))),  # type: ignore[misc]
-        )
-        # From v1.1 on a message holds so many, because nobody looks at more.
-        whole = "score" not in r.protocol.handlers or len(ids) <= r.parameters.max_ihave_length
+        shown_by = _any_of(topic, ids[:1] if whole else ids)
+        chosen = choose.some("gossip.targets", clause, eligible, (least, most), reveals=shown_by)
         permits += [
             Permit(Sent(p, IHave(topic, (i,))), whole, "gs1.0/gossip.ids")
             for p in sorted(chosen)
             for i in ids
         ]
     return Step(r, tuple(permits)) if permits else None
+
+
+def _any_of(topic: str, ids: Sequence[str]) -> Reveals:
+    """Whoever is sent one of the ids was chosen."""
+    return lambda peer: tuple(Sent(peer, IHave(topic, (i,))) for i in ids)
 
 
 # -- windows -----------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from quidnunc.properties.play import (
     rejudge,
     same_act,
 )
+from quidnunc.properties.suite_traces import walk
 from quidnunc.properties.worker import opener_of
 from tests.model.pubsub_run import T, grafted, message, of, own, peers, sent
 from tests.properties.puppet import Puppet, hunt
@@ -37,6 +38,14 @@ def test_the_model_as_a_router_never_departs_from_itself(name: str) -> None:
     assert found.steps > 1000
     assert [f.finding.departure for f in found.found.values()] == []
     assert (found.unrepeated, found.blurred) == (0, 0)
+
+
+@pytest.mark.parametrize("name", ["gossipsub-1.1", "gossipsub-1.2"])
+def test_nor_does_it_with_tiny_parameters(name: str) -> None:
+    """Caps of one or two ids, messages or heartbeats, with which a search seldom plays."""
+    spec = protocol_named(name)
+    walked = [walk(spec, spec, "gossip_adaptively", number) for number in range(100)]
+    assert [trace for trace in walked if trace is not None] == []
 
 
 def quiet_play(*answers: tuple[Event, ...]) -> Play:
