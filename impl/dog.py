@@ -6,18 +6,20 @@ and `quidnunc.impl.peer_limit_mutants`.
 
 from __future__ import annotations
 
+from quidnunc.impl.dog_dialects import turn
 from quidnunc.impl.dog_mutants import DOG_MUTANTS
 from quidnunc.impl.dog_reactor import Reactor
+from quidnunc.impl.mempool_driver import DOG_DIALECTS, MempoolDriver, mutant_of, parameters_of
 from quidnunc.impl.mempool_driver import PROTOCOLS as EVERY_PROTOCOL
-from quidnunc.impl.mempool_driver import MempoolDriver, mutant_of, parameters_of
 from quidnunc.impl.peer_limit_mutants import PEER_LIMIT_MUTANTS
 from quidnunc.impl.seam import AdapterError, Config, Driver
 
-PROTOCOLS = ("flood", "dog", "peer-limit")
+PROTOCOLS = ("flood", "dog", *DOG_DIALECTS, "peer-limit")
 
 
 def open_dog(config: Config, mutant: str | None = None) -> Driver:
-    """One node that speaks `config.protocol`: `flood`, `dog` (unless `config.dog` says off) or `peer-limit`.
+    """One node that speaks `config.protocol`: `flood`, `peer-limit`, or `dog` and its dialects (unless
+    `config.dog` has it off).
 
     `mutant` names one of `DOG_MUTANTS` or `PEER_LIMIT_MUTANTS`. Raises AdapterError for another
     protocol or an unknown mutant.
@@ -26,8 +28,9 @@ def open_dog(config: Config, mutant: str | None = None) -> Driver:
         raise AdapterError(f"ours (mempool) does not speak {config.protocol!r}: choose one of {PROTOCOLS}")
     parameters = parameters_of(config)
     planted = mutant_of(mutant, {**DOG_MUTANTS, **PEER_LIMIT_MUTANTS})
-    dog = config.protocol == "dog" and parameters.dog
+    dog = config.protocol in ("dog", *DOG_DIALECTS) and parameters.dog
     reactor = Reactor(parameters, dog=dog, seed=config.seed)
+    turn(reactor, config.protocol)
     if planted is not None:
         planted.apply(reactor)
     name = "ours" if mutant is None else f"ours:{mutant}"

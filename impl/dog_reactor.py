@@ -16,6 +16,7 @@ from typing import Literal
 from google.protobuf.message import DecodeError
 
 from quidnunc.impl import mempool_pb2
+from quidnunc.impl.dog_metrics import Metrics
 from quidnunc.impl.dog_pool import MAX_SENDERS, Entry, Pool
 from quidnunc.impl.dog_redundancy import Redundancy
 from quidnunc.impl.dog_routes import NOBODY, RouteTable
@@ -67,6 +68,7 @@ class Reactor:
         self.routes = RouteTable(self.random)
         self.redundancy = Redundancy(parameters)
         self.slots = Slots(parameters)
+        self.metrics = Metrics()
         self.out: list[tuple[Peer, int, bytes]] = []
         self.closed: list[Peer] = []
         self._txs_bytes = parameters.max_tx_bytes + TXS_OVERHEAD_BYTES
@@ -97,6 +99,7 @@ class Reactor:
         if self.dog:
             self.routes.forget_source(peer)
             self.routes.forget_target(peer)
+            self.metrics.disabled_routes = len(self.routes.pairs())
             self.adjust_after_loss(peer)
         waited = self.slots.leave(peer)
         if waited is not None:
@@ -117,7 +120,8 @@ class Reactor:
         if link.stalled_at is None:
             return
         since, link.stalled_at = link.stalled_at, None
-        self.out += [(peer, CONTROL_CHANNEL, data) for data in link.controls]
+        for data in link.controls:
+            self.send(peer, CONTROL_CHANNEL, data)
         link.controls.clear()
         self.offer((entry for entry in self.pool if entry.position >= since), peer)
 
@@ -143,6 +147,7 @@ class Reactor:
 
     def again(self, key: bytes, source: Peer | None) -> None:
         """A copy of what is known: remember who has it; it may be answered."""
+        self.metrics.already_received_txs += 1
         entry = self.pool.get(key)
         if entry is not None and source is not None and len(entry.senders) < MAX_SENDERS:
             entry.senders.setdefault(source)
@@ -176,17 +181,21 @@ class Reactor:
         senders, cut = self.who_has(entry), self.cut_off(entry)
         for peer, link in self.links.items():
             if link.stalled_at is None and self.slots.holds(peer) and peer not in senders and peer not in cut:
-                self.out.append((peer, TX_CHANNEL, entry.wire))
+                self.send(peer, TX_CHANNEL, entry.wire)
 
     def offer(self, entries: Iterable[Entry], peer: Peer) -> None:
         for entry in entries if self.slots.holds(peer) else ():
             if peer not in self.who_has(entry) and peer not in self.cut_off(entry):
-                self.out.append((peer, TX_CHANNEL, entry.wire))
+                self.send(peer, TX_CHANNEL, entry.wire)
+
+    def send(self, peer: Peer, channel: int, data: bytes) -> None:
+        self.metrics.sent(data)
+        self.out.append((peer, channel, data))
 
     def send_control(self, peer: Peer, data: bytes) -> bool:
         link = self.links[peer]
         if link.stalled_at is None:
-            self.out.append((peer, CONTROL_CHANNEL, data))
+            self.send(peer, CONTROL_CHANNEL, data)
             return True
         if len(link.controls) >= MAX_WAITING_CONTROLS:
             return False
@@ -214,6 +223,8 @@ class Reactor:
         if not self.dog:
             return
         level = self.redundancy.level()
+        if level != "idle":
+            self.metrics.redundancy = float(self.redundancy.ratio())
         if level == "low":
             self.on_low()
         elif level == "high":
@@ -221,6 +232,9 @@ class Reactor:
         self.redundancy.restart()
 
     def on_low(self) -> None:
+        self.ask_for_route()
+
+    def ask_for_route(self) -> None:
         if self.links:
             self.send_control(self.random.choice(tuple(self.links)), RESET_ROUTE)
 
@@ -228,7 +242,7 @@ class Reactor:
         """The timer of the controller is the harness's."""
 
     def state(self) -> dict[str, object]:
-        """`pool` and `senders` by key in hexadecimal and pool order, `routes`, counters, `blocked`."""
+        """`pool` and `senders` by key in hexadecimal and pool order, `routes`, counters, metrics."""
         return {
             "peers": sorted(self.links),
             "pool": [entry.key.hex() for entry in self.pool],
@@ -237,12 +251,14 @@ class Reactor:
             "first_time": self.redundancy.first_time,
             "duplicates": self.redundancy.duplicates,
             "blocked": self.redundancy.blocked,
+            "metrics": self.metrics.named(),
         }
 
     # Messages in.
 
     def receive(self, peer: Peer, channel: int, data: bytes) -> None:
         """One message; one that cannot be of that channel closes the connection."""
+        self.metrics.received(data)
         if not self.understands(peer, channel, data):
             self.closed.append(peer)
             self.lose(peer)
@@ -270,9 +286,11 @@ class Reactor:
         if len(key) != 32:
             return False
         self.have_tx(peer, key)
+        self.metrics.disabled_routes = len(self.routes.pairs())
         return True
 
     def _on_reset_route(self, peer: Peer, message: mempool_pb2.Message) -> bool:
         if self.dog:
             self.reset_route(peer)
+            self.metrics.disabled_routes = len(self.routes.pairs())
         return True

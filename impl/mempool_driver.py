@@ -12,7 +12,8 @@ from quidnunc.model.parameters import DogParameters
 from quidnunc.model.rpc import Peer
 
 VERSION = "1"
-PROTOCOLS = ("flood", "dog", "cat-classic", "cat", "peer-limit")
+DOG_DIALECTS = ("dog-adr", "dog-quint", "dog-quint-run", "dog-go", "dog-proposed")
+PROTOCOLS = ("flood", "dog", *DOG_DIALECTS, "cat-classic", "cat", "peer-limit")
 """Every mempool protocol that our routers speak."""
 
 

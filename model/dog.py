@@ -209,7 +209,7 @@ def nothing_new_came(n: Node, lost: Peer | None, choose: Choose) -> Step[Node] |
 @rule("dog/controller.reset")
 def too_little(n: Node, lost: Peer | None, choose: Choose) -> Step[Node] | None:
     """One peer, any one, is asked for one route more. The permission to say HaveTx stays as it is."""
-    return _ask_one(n, lost, choose) if redundancy(n) < bounds(n)[0] else None
+    return ask_one(n, lost, choose) if redundancy(n) < bounds(n)[0] else None
 
 
 @rule("dog/controller.unblock")
@@ -239,16 +239,19 @@ def the_lost(n: Node, lost: Peer | None, peer: Peer) -> bool:
     return peer == lost
 
 
-def _ask_one(n: Node, lost: Peer | None, choose: Choose) -> Step[Node]:
-    """Exactly one ResetRoute: now to a peer that reads, or later to one of those that do not."""
+def ask_one(n: Node, lost: Peer | None, choose: Choose, *, perhaps: bool = False) -> Step[Node]:
+    """Exactly one ResetRoute: now to a peer that reads, or later to one of those that do not.
+
+    `perhaps`: or none, because it was meant for one who is gone.
+    """
     peers = n.protocol.set_of("asked", n, lost, choose).must
     waiting = frozenset(p for p in peers if n.peers[p].stalled and len(n.waiting_resets) < MAX_FORKS)
     open_now = Targets(peers - waiting)
-    count = (0 if waiting else min(1, len(peers)), min(1, len(open_now.must)))
+    count = (0 if waiting or perhaps else min(1, len(peers)), min(1, len(open_now.must)))
     clause = "dog/controller.reset"
     asked = choose.some("reset.target", clause, open_now, count, reveals=_reset_to)
     if waiting and not asked:
-        one_of = PartialSet(frozenset(), waiting, 1, 1) if len(waiting) > 1 else PartialSet.of(waiting)
+        one_of = PartialSet(frozenset(), waiting, 0 if perhaps else 1, 1).settled()
         n = evolve(n, waiting_resets=(*n.waiting_resets, one_of))
     return Step(n, tuple(_ask(p) for p in asked))
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from attrs import frozen
 
-from quidnunc.model import mempool, node, node_step, protocols, step
+from quidnunc.model import dog_dialects, mempool, node, node_step, protocols, step
 from quidnunc.model.choices import Choose
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Event
@@ -45,6 +45,7 @@ PROTOCOLS: Mapping[str, Protocol] = {
     **mempool.MEMPOOL,
     **mempool.CATS,
     **mempool.LIMITS,
+    **dog_dialects.DIALECTS,
 }
 
 

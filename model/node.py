@@ -74,6 +74,12 @@ class Node:
     """CAT: transaction -> the connected peers that are known to have it."""
     wanted: Mapping[str, Wanted] = field(factory=dict)
 
+    stuck: bool = False
+    """Of a dialect of DOG: a message that can not be read keeps all others from being read."""
+    own: frozenset[str] = frozenset()
+    """Of a dialect of DOG: what users submitted first."""
+    idle: int = 0
+    """Of a dialect of DOG: adjustments since something came."""
     slots: Mapping[str, PartialSet] = field(factory=dict)
     """Peer limit: class -> the peers that have a slot of it, as far as that has shown."""
 
@@ -139,4 +145,5 @@ class Node:
 
 def started_node(protocol: Protocol, parameters: DogParameters) -> Node:
     """A node that has just started: cache, pool, senders, routes and counters are empty."""
-    return Node(protocol=protocol, parameters=parameters)
+    blocked = "starts-blocked" in protocol.features
+    return Node(protocol=protocol, parameters=parameters, blocked=blocked)

@@ -53,7 +53,8 @@ def applicable(n: Node, event: Event) -> bool:
         case Receive(peers, parts):
             spoken = all(HANDLER_OF.get(type(part)) in n.protocol.handlers for part in parts)
             txs = [part.id for part in parts if isinstance(part, Tx)]
-            return spoken and _connected(n, peers) and _has_room(n, txs)
+            followed = not n.reads("one-inbox") or all(_can_be_followed(n, p, parts) for p in peers)
+            return spoken and followed and _connected(n, peers) and _has_room(n, txs)
         case Disconnect(peers) | Raw(peers):
             return _connected(n, peers)
         case Stall(peers) | Resume(peers):
@@ -162,6 +163,12 @@ def _malformed(n: Node, peer: Peer, choose: Choose) -> Step[Node]:
     permit = Permit(Closed(peer), True, "flood/rpc.malformed", "now")
     after = _lose(n, peer, choose)
     return Step(after.router, (permit, *after.permits))
+
+
+def _can_be_followed(n: Node, peer: Peer, parts: tuple[Part, ...]) -> bool:
+    """Whether it is known if a ResetRoute of `peer` finds a route: what can not be followed is left out."""
+    known = n.disabled_to(peer)
+    return not any(isinstance(part, ResetRoute) for part in parts) or bool(known.least) == bool(known.most)
 
 
 def _connected(n: Node, peers: tuple[Peer, ...]) -> bool:

@@ -20,6 +20,18 @@ def with_source(known: PartialSet, source: Peer) -> PartialSet:
     return _settled(PartialSet(must, may, max(fewest, len(must)), min(known.most + 1, len(must) + len(may))))
 
 
+def with_one_of(known: PartialSet, sources: frozenset[Peer]) -> PartialSet:
+    """After the route from one of `sources`, no matter which, was disabled, if it was not already."""
+    if len(sources) == 1:
+        return with_source(known, next(iter(sources)))
+    if sources <= known.must:
+        return known
+    may = known.may | (sources - known.must)
+    fewest = known.least if sources & known.all else known.least + 1
+    most = min(known.most + 1, len(known.must) + len(may))
+    return _settled(PartialSet(known.must, may, max(fewest, len(known.must)), most))
+
+
 def with_one_freed(known: PartialSet) -> PartialSet:
     """After one route, no matter which, was enabled, if any was disabled."""
     if not known.most:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from attrs import evolve
+
+from quidnunc.model.dog_dialects import DIALECTS
 from quidnunc.model.events import Adjust, Advance, Event, Receive, Resume, Stall
 from quidnunc.model.node import Node
 from quidnunc.model.parameters import DogParameters
@@ -60,7 +63,7 @@ def cut_then_send(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
 
 
 def adjust(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
-    return [Adjust()] if n.protocol == "dog" else []
+    return [Adjust()] if speaks_dog(n.protocol) else []
 
 
 def stalled_send(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
@@ -110,12 +113,24 @@ DRAWN: Mapping[str, Callable[[Digits], DogParameters]] = {
     "cat-classic": cat_neighbours.draw_cat_parameters,
     "cat": cat_neighbours.draw_cat_parameters,
     "peer-limit": peer_limit_neighbours.draw_peer_limit_parameters,
+    "dog-quint": lambda d: draw_quint_parameters(d),
+    "dog-quint-run": lambda d: draw_quint_parameters(d),
 }
+
+
+def speaks_dog(protocol: str) -> bool:
+    return protocol == "dog" or protocol in DIALECTS
+
+
+def draw_quint_parameters(d: Digits) -> DogParameters:
+    """The Quint files know integers alone."""
+    drawn = draw_mempool_parameters(d, "dog")
+    return evolve(drawn, target_redundancy=max(1.0, drawn.target_redundancy))
 
 
 def draw_mempool_parameters(d: Digits, protocol: str) -> DogParameters:
     return DogParameters(
-        dog=protocol == "dog",
+        dog=speaks_dog(protocol),
         target_redundancy=d.one_of((1.0, 1.0, 0.5, 0.1, 2.0)),
         delta_percent=d.one_of((10.0, 10.0, 20.0)),
     )

@@ -56,6 +56,11 @@ class Node:
     def resume(self, peer: int) -> Sent:
         return self.sent(self.driver.resume(peer))
 
+    def state(self) -> dict[str, object]:
+        """Without the metrics, which count bytes that change nothing else."""
+        state = self.driver.state().state
+        return {name: value for name, value in state.items() if name != "metrics"}
+
     def routes(self) -> object:
         return self.driver.state().state["routes"]
 

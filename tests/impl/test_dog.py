@@ -100,9 +100,9 @@ def the_target_is_the_one_who_said_it(node: Node) -> None:
 def a_havetx_changes_nothing_but_the_route(node: Node) -> None:
     node.connect(1, 2)
     node.receive(1, Tx("a"))
-    before = node.driver.state().state
+    before = node.state()
     node.receive(2, HaveTx("a"))
-    assert node.driver.state().state == {**before, "routes": [[1, 2]]}
+    assert node.state() == {**before, "routes": [[1, 2]]}
 
 
 @shows("dog/havetx.no-sender")
@@ -111,10 +111,10 @@ def a_havetx_for_our_own_or_the_unknown_changes_nothing(node: Node) -> None:
     node.submit("a")
     node.receive(1, Tx("b"))
     node.commit("b")
-    before = node.driver.state()
+    before = node.state()
     for symbol in ("a", "b", "never-seen"):
         assert node.receive(2, HaveTx(symbol)) == []
-    assert node.driver.state() == before
+    assert node.state() == before
 
 
 @shows("dog/havetx.first-sender-gone")
@@ -182,9 +182,9 @@ def a_reset_leaves_the_routes_of_others(node: Node) -> None:
 @shows("dog/reset.none")
 def a_reset_without_a_route_is_nothing(node: Node) -> None:
     node.connect(1, 2)
-    before = node.driver.state()
+    before = node.state()
     assert node.receive(1, ResetRoute()) == []
-    assert node.driver.state() == before
+    assert node.state() == before
     assert node.receive(1, Tx("a")) == [(2, Tx("a"))]
 
 

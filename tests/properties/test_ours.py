@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from quidnunc.model.dog_dialects import DIALECTS
 from quidnunc.model.machine import PROTOCOLS
+from quidnunc.model.mempool import CATS, LIMITS
 from quidnunc.properties.campaign import Campaign
 from quidnunc.properties.machine import Hunt, search
 from quidnunc.properties.verdicts import verdicts_of
@@ -16,6 +18,8 @@ FEWER_RUNS = {
     "partial-messages": 80,
     "partial-messages-jvm": 60,
     "partial-messages-go": 60,
+    **dict.fromkeys((*CATS, *LIMITS), 120),
+    **dict.fromkeys(DIALECTS, 40),
 }
 """Of what differs little from its neighbour in the list: longer searches of them are `quidnunc check`'s."""
 SEED = 20_000
