@@ -24,6 +24,7 @@ COMMANDS = {
     "clauses": "the clause table and its coverage",
     "explain": "show one clause, claim or case",
     "explore": "every reachable state of a small network of routers",
+    "prove": "decide what holds of networks of any size, and show a shortest trace where it does not",
 }
 
 

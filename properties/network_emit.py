@@ -20,7 +20,7 @@ from types import ModuleType
 from attrs import field, frozen
 
 from quidnunc.model.errors import SpecError
-from quidnunc.properties.network_rules import Expression, Network
+from quidnunc.properties.network_rules import MAX_STATE_BITS, Expression, Network
 from quidnunc.properties.network_symmetry import bit_maps
 
 MARK = "# --- compiled with the rules of a network ---\n"
@@ -155,7 +155,15 @@ def _chunk_images(bit_map: Sequence[int], at: int) -> list[int]:
 
 
 def emitted(network: Network, *, symmetry: bool) -> str:
-    """The text of the module for a network, with or without the images of states under permutations."""
+    """The text of the module for a network, with or without the images of states under permutations.
+
+    Raises SpecError where a state does not fit into a word, or an operator is not known here.
+    """
+    if network.bits > MAX_STATE_BITS:
+        raise SpecError(
+            f"{network.name} with {network.peers} peers has states of {network.bits} bits, and "
+            f"{MAX_STATE_BITS} fit into a word; take fewer peers"
+        )
     kernel = files("quidnunc.properties").joinpath("network_kernel.py").read_text(encoding="utf-8")
     loops = kernel.split(MARK)[1].replace("\ndef ", "\n@numba.njit(cache=True)\ndef ")
     shown = " ".join(f"{key}={value}" for key, value in network.parameters.items())

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TypeAlias
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quidnunc.properties.network_rules import (
     PEER_LETTERS,
@@ -24,6 +24,7 @@ from quidnunc.properties.network_rules import (
     NetworkClaim,
     Rule,
     channel_width,
+    content_of,
     name_of,
     new_field,
     ordered_pairs,
@@ -80,7 +81,7 @@ class Links:
 
     peers: int
     d_high: int | None
-    """None for no limit: the degree test is then a free choice of the rule."""
+    """None where the degree test is a free choice of each rule: what is shown then holds for every D_high."""
     variant: Variant
     capacity: int
     fields: tuple[Field, ...]
@@ -107,10 +108,10 @@ class Links:
 
     def below_ceiling(self, i: int) -> Expression:
         """Whether i has fewer than D_high members in its mesh."""
-        from z3 import ULT, BitVecVal, BoolVal, If, Sum
+        from z3 import ULT, BitVecVal, Bool, BoolVal, If, Sum
 
         if self.d_high is None:
-            return BoolVal(True)
+            return Bool(name_of("free", (i,)))
         if self.d_high >= self.peers:
             return BoolVal(True)
         members = [If(self.mesh((i, j)), BitVecVal(1, 4), BitVecVal(0, 4)) for j in self.others(i)]
@@ -156,15 +157,18 @@ def links(variant: Variant, *, peers: int, d_high: int | None, capacity: int = 2
 
 
 def mesh_link(name: str, *, peers: int, d_high: int | None, capacity: int = 2) -> Network:
-    """One of `VARIANTS` among `peers` with at most `d_high` members in a mesh (None: no limit)."""
+    """One of `VARIANTS` among `peers`, with at most `d_high` members in a mesh.
+
+    With None the degree test is a free choice each time, which allows whatever some D_high allows.
+    """
     at = links(VARIANTS[name], peers=peers, d_high=d_high, capacity=capacity)
-    ceiling = "unlimited" if d_high is None else d_high
+    ceiling = "free" if d_high is None else d_high
     return Network(
         name=name,
         peers=peers,
         parameters={"peers": peers, "d_high": ceiling, "capacity": capacity},
         fields=at.fields,
-        rules=tuple(rules_of(at)),
+        rules=tuple(_chosen(at, rule) if d_high is None else rule for rule in rules_of(at)),
         claims=tuple(claims_of(at)),
         shown=partial(shown_state, at),
         phrases=PHRASES,
@@ -181,7 +185,7 @@ def shown_state(at: Links, values: Mapping[str, int]) -> list[tuple[str, str]]:
             parts += [f"{verb} {' '.join(held)}"] if held else []
         found.append((PEER_LETTERS[i], ", ".join(parts)))
     for pair in ordered_pairs(at.peers):
-        content = at.channel(pair).content(values[name_of("channel", pair)])
+        content = content_of(values[name_of("channel", pair)], kinds_of(at.variant))
         found.append((">".join(PEER_LETTERS[p] for p in pair), " ".join(MESSAGES[m] for m in content) or "-"))
     return found
 
@@ -196,6 +200,19 @@ def rules_of(at: Links) -> Iterator[Rule]:
         for j in at.others(i):
             yield from _link_rules(at, (i, j))
             yield from _received(at, (i, j))
+
+
+def _chosen(at: Links, rule: Rule) -> Rule:
+    """The rule, enabled where it is for some outcome of the degree tests; no update depends on them."""
+    from z3 import BoolVal, Or, substitute
+
+    guards = [rule.guard]
+    for i in range(at.peers):
+        test = at.below_ceiling(i)
+        guards = [substitute(g, (test, BoolVal(way))) for g in guards for way in (True, False)]
+        # A guard without the test is doubled; once is enough.
+        guards = guards[:1] if all(g.eq(guards[0]) for g in guards) else guards
+    return evolve(rule, guard=guards[0] if len(guards) == 1 else Or(*guards))
 
 
 def _own_rules(at: Links, i: int) -> Iterator[Rule]:

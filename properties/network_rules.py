@@ -102,12 +102,6 @@ class Network:
 
     @fields.validator
     def _fit(self, attribute: object, value: tuple[Field, ...]) -> None:
-        bits = sum(f.width for f in value)
-        if bits > MAX_STATE_BITS:
-            raise SpecError(
-                f"{self.name} with {self.peers} peers has states of {bits} bits and {MAX_STATE_BITS} "
-                "fit into a word; take fewer peers"
-            )
         for one in value:
             if not 1 <= one.width <= MAX_FIELD_BITS:
                 raise SpecError(
@@ -240,17 +234,19 @@ class Channel:
         """Whether one of `messages` is somewhere in the queue."""
         from z3 import BoolVal, Or
 
-        codes = [c for c in range(self._least(self.capacity + 1)) if set(self.content(c)) & set(messages)]
+        contents = {c: content_of(c, self.kinds) for c in range(self._least(self.capacity + 1))}
+        codes = [code for code, content in contents.items() if set(content) & set(messages)]
         return Or(*(self.symbol == self._value(c) for c in codes)) if codes else BoolVal(False)
 
-    def content(self, code: int) -> tuple[int, ...]:
-        """The messages that a code stands for, the oldest first."""
-        found: list[int] = []
-        while code:
-            digit = (code - 1) % self.kinds + 1
-            found.append(digit)
-            code = (code - digit) // self.kinds
-        return tuple(reversed(found))
+
+def content_of(code: int, kinds: int) -> tuple[int, ...]:
+    """The messages that the code of a channel stands for, the oldest first."""
+    found: list[int] = []
+    while code:
+        digit = (code - 1) % kinds + 1
+        found.append(digit)
+        code = (code - digit) // kinds
+    return tuple(reversed(found))
 
 
 def channel_width(kinds: int, capacity: int) -> int:

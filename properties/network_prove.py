@@ -1,0 +1,236 @@
+"""What is proved and refuted of the networks: each line with its scope, assumptions, engine, vacuity."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from itertools import combinations, permutations
+from typing import Literal, TypeAlias
+
+from attrs import evolve, frozen
+
+from quidnunc.properties.network_explore import Verdict
+from quidnunc.properties.network_induction import Induction, inductive, refuted
+from quidnunc.properties.network_infer import expression_of, inferred, read
+from quidnunc.properties.network_mesh_link import BIDIRECTIONAL, LINKED, VARIANTS, mesh_link
+from quidnunc.properties.network_projection import Table, footprints, simulation, table_of
+from quidnunc.properties.network_rules import Expression, Network
+from quidnunc.properties.network_solver import Questions
+from quidnunc.properties.network_trace import Trace, replayed
+
+PROVED_SIZES = (2, 3, 4)
+TABLE_CAPACITY = 4
+"""Queues in which no reachable state of a pair is ever short of room, or the table is of no use."""
+DEPTH = 12
+"""Steps of the longest trace that the bounded search looks for."""
+
+CHANNELS = "channels between two peers are reliable and first-in first-out, one for each direction"
+ATOMIC = "each rule is atomic, and both ends follow the rules"
+NO_LOSS = "no connection is lost, and peers are known to each other throughout"
+UNSAID = "a refusal of a GRAFT by PRUNE sets no backoff at the one who refuses"
+TIMING = "a backoff expires only when nothing is in flight between the two, either way"
+
+
+@frozen(kw_only=True)
+class Result:
+    """One line of `quidnunc prove`."""
+
+    name: str
+    text: str
+    verdict: Verdict
+    scope: str
+    assumptions: tuple[str, ...]
+    engine: str
+    seconds: float = 0.0
+    vacuous: bool
+    """Whether the statement holds for want of anything that it speaks of; a proof that is vacuous is none."""
+    evidence: tuple[str, ...] = ()
+    """What was shown on the way, and the reasons that a person can read."""
+    trace: Trace | None = None
+
+
+Prover: TypeAlias = Callable[[Questions], Iterator[Result]]
+
+
+def provers() -> Mapping[str, Prover]:
+    """Name -> what decides it. A name may give several results, which begin with it."""
+    return {name: partial(bidirectional, name) for name in VARIANTS}
+
+
+def prove(name: str, questions: Questions) -> list[Result]:
+    """The results of one name, each with the seconds since the one before. Raises KeyError."""
+    found = []
+    started = time.perf_counter()
+    for result in provers()[name](questions):
+        now = time.perf_counter()
+        found.append(evolve(result, seconds=now - started))
+        started = now
+    return found
+
+
+# -- mesh links ---------------------------------------------------------------------------------------------
+
+
+def assumptions_of(name: str) -> tuple[str, ...]:
+    """What the rules of a variant take for granted."""
+    variant = VARIANTS[name]
+    timing = (TIMING,) if variant.backoff and not variant.expires_in_flight else ()
+    return (CHANNELS, ATOMIC, NO_LOSS, UNSAID, *timing) if variant.backoff else (CHANNELS, ATOMIC, NO_LOSS)
+
+
+def bidirectional(name: str, questions: Questions) -> Iterator[Result]:
+    """Mesh links are mutual at rest, in one of `VARIANTS`: a shortest trace, or a proof for every N."""
+    network = mesh_link(name, peers=2, d_high=1)
+    trace = refuted(questions, network, network.claim(BIDIRECTIONAL), depth=DEPTH)
+    if trace is not None:
+        yield _refutation(name, network, trace)
+        return
+    table = table_of(name, capacity=TABLE_CAPACITY)
+    if table is None or not table.unbounded:
+        yield _undecided(name, network, "the states of a pair do not end with the queues that were tried")
+        return
+    yield _for_every_size(name, table, questions)
+    yield _readable(name, questions)
+    yield _not_by_itself(name, questions)
+
+
+def _text(network: Network) -> str:
+    return network.claim(BIDIRECTIONAL).text
+
+
+def _refutation(name: str, network: Network, trace: Trace) -> Result:
+    steps = len(trace.rules)
+    return Result(
+        name=name,
+        text=_text(network),
+        verdict="refuted",
+        scope="two peers, any D_high; and any N, for the others need never join",
+        assumptions=assumptions_of(name),
+        engine="z3, bounded; the trace replayed by the interpreter",
+        vacuous=not replayed(trace),
+        evidence=(f"a trace of {steps} steps; none of fewer ({steps} questions unsatisfiable)",),
+        trace=trace,
+    )
+
+
+def _undecided(name: str, network: Network, why: str) -> Result:
+    return Result(
+        name=name,
+        text=_text(network),
+        verdict="undetermined",
+        scope=f"no trace of up to {DEPTH} steps between two peers",
+        assumptions=assumptions_of(name),
+        engine="z3, bounded",
+        vacuous=False,
+        evidence=(why,),
+    )
+
+
+def _for_every_size(name: str, table: Table, questions: Questions) -> Result:
+    """The claim from the table of a pair: inductive for small N, and by projection for every N."""
+    evidence = [
+        f"a pair has {len(table.states)} reachable states, with at most {table.longest} messages in a queue "
+        f"of {table.capacity}, so that no queue is ever short of room"
+    ]
+    sound, vacuous = True, False
+    for peers in PROVED_SIZES:
+        network = mesh_link(name, peers=peers, d_high=None, capacity=table.capacity)
+        foreign = [f for f in footprints(network) if f.foreign]
+        seen = simulation(questions, network, table.abstraction) if peers > 2 else None
+        shown = _inductive(questions, network, table.says, f"the table, N = {peers}")
+        sound &= not foreign and shown.proved and (seen is None or seen.holds)
+        vacuous |= bool(shown.idle) or not _met(questions, network, table)
+        evidence.append(
+            f"N = {peers}: the table is inductive and implies the claim; every rule is enabled in it"
+            if shown.proved and not shown.idle
+            else f"N = {peers}: the table is broken by {', '.join(shown.broken_by) or 'nothing'}"
+        )
+        if seen is not None:
+            evidence.append(
+                f"N = {peers}: {seen.mapped} rules map to a rule of the pair, {seen.stutters} leave it as it "
+                f"is, {len(seen.broken)} do neither; updates that read beyond their pair: {len(foreign)}"
+            )
+    return Result(
+        name=name,
+        text=_text(table.abstraction),
+        verdict="proved" if sound else "undetermined",
+        scope="every N, every D_high, queues of any capacity",
+        assumptions=assumptions_of(name),
+        engine="z3: inductive table of a pair, and link projection",
+        vacuous=vacuous,
+        evidence=tuple(evidence),
+    )
+
+
+def _met(questions: Questions, network: Network, table: Table) -> bool:
+    """Whether the table has what the claim is about: two who hold each other, with nothing in flight."""
+    linked = network.claim(LINKED).holds
+    return questions.possible(
+        f"{network.name}: a link at rest, N = {network.peers}", _all_pairs(network, table), linked
+    )
+
+
+def _all_pairs(network: Network, table: Table) -> Expression:
+    from z3 import And
+
+    return And(*(table.says(network, pair) for pair in combinations(range(network.peers), 2)))
+
+
+def _inductive(
+    questions: Questions, network: Network, says: Callable[[Network, tuple[int, int]], Expression], label: str
+) -> Induction:
+    from z3 import And
+
+    invariant = And(
+        *(says(network, pair) for pair in permutations(range(network.peers), 2) if pair[0] < pair[1])
+    )
+    goal = network.claim(BIDIRECTIONAL).holds
+    return inductive(questions, network, invariant, goal, label=f"{network.name}, {label}")
+
+
+def _readable(name: str, questions: Questions) -> Result:
+    """The same from a few clauses that a person can read."""
+    from z3 import And
+
+    table = table_of(name, capacity=TABLE_CAPACITY - 1)
+    clauses = inferred(table) if table is not None else None
+
+    def says(network: Network, pair: tuple[int, int]) -> Expression:
+        both = (pair, (pair[1], pair[0]))
+        return And(*(expression_of(network, clause, one) for clause in clauses or () for one in both))
+
+    proved, idle = bool(clauses), False
+    for peers in PROVED_SIZES:
+        network = mesh_link(name, peers=peers, d_high=None, capacity=TABLE_CAPACITY - 1)
+        shown = _inductive(questions, network, says, f"the clauses, N = {peers}")
+        proved &= shown.proved
+        idle |= bool(shown.idle)
+    return Result(
+        name=f"{name}.clauses",
+        text="the reason, in clauses of two peers A and B and their mirror images",
+        verdict="proved" if proved else "undetermined",
+        scope=f"N = 2, 3, 4, every D_high, queues of {TABLE_CAPACITY - 1}, long enough by the table",
+        assumptions=assumptions_of(name),
+        engine="z3, of clauses inferred from the table",
+        vacuous=idle,
+        evidence=tuple(read(clause) for clause in clauses or ()),
+    )
+
+
+def _not_by_itself(name: str, questions: Questions) -> Result:
+    """The claim is no invariant by itself: more must be known of what is in flight."""
+    network = mesh_link(name, peers=2, d_high=None)
+    goal = network.claim(BIDIRECTIONAL).holds
+    shown = inductive(questions, network, goal, goal, label=f"{name}, the claim by itself")
+    verdict: Literal["proved", "refuted"] = "refuted" if shown.broken_by else "proved"
+    return Result(
+        name=f"{name}.claim-alone",
+        text="the claim by itself is inductive",
+        verdict=verdict,
+        scope="two peers, states that need not be reachable",
+        assumptions=(),
+        engine="z3",
+        vacuous=bool(shown.idle),
+        evidence=(f"broken by {', '.join(shown.broken_by)}",) if shown.broken_by else (),
+    )

@@ -1,0 +1,101 @@
+"""Questions to a solver: each is asked of z3, may be written out as SMT-LIB, and asked again of cvc5."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from attrs import define, field
+
+from quidnunc.model.errors import SpecError
+from quidnunc.properties.network_rules import Expression
+
+Answer: TypeAlias = Literal["sat", "unsat", "unknown"]
+Values: TypeAlias = Mapping[str, int]
+"""A satisfying assignment: symbol -> value, a Bool being 0 or 1. Symbols that do not matter are absent."""
+
+TIMEOUT_MS = 120_000
+
+
+@define
+class Questions:
+    """A run of questions: how many there were, and who answered."""
+
+    smt2: Path | None = None
+    """A folder that every question is written to."""
+    recheck: bool = False
+    """Whether cvc5 is asked too; where the two contradict each other a SpecError is raised."""
+    asked: int = 0
+    rechecked: int = 0
+    unknown: list[str] = field(factory=list)
+    """Names of questions that z3 did not decide."""
+
+    def ask(self, name: str, *statements: Expression) -> tuple[Answer, Values]:
+        """Whether all `statements` can hold at once, and an assignment under which they do."""
+        import z3
+
+        solver = z3.Solver()
+        solver.set("timeout", TIMEOUT_MS)
+        solver.add(*statements)
+        answer: Answer = str(solver.check())  # type: ignore[assignment]
+        self.asked += 1
+        if answer == "unknown":
+            self.unknown.append(name)
+        if self.smt2 is not None or self.recheck:
+            self._again(name, f"(set-logic QF_BV)\n{solver.to_smt2()}", answer)
+        return answer, (_values(solver.model()) if answer == "sat" else {})
+
+    def valid(self, name: str, statement: Expression) -> bool:
+        """Whether `statement` holds under every assignment."""
+        from z3 import Not
+
+        return self.ask(name, Not(statement))[0] == "unsat"
+
+    def possible(self, name: str, *statements: Expression) -> bool:
+        return self.ask(name, *statements)[0] == "sat"
+
+    def _again(self, name: str, text: str, answer: Answer) -> None:
+        if self.smt2 is not None:
+            self.smt2.mkdir(parents=True, exist_ok=True)
+            path = self.smt2 / f"{self.asked:04d}-{re.sub(r'[^A-Za-z0-9.-]+', '_', name)}.smt2"
+            path.write_text(f"; {name}: z3 says {answer}\n{text}", encoding="utf-8")
+        if self.recheck:
+            second = answer_of_cvc5(text)
+            if {second, answer} == {"sat", "unsat"}:
+                raise SpecError(
+                    f"{name}: z3 says {answer}, cvc5 says {second}; --smt2 DIR writes the question"
+                )
+            self.rechecked += second == answer
+
+
+def has_cvc5() -> bool:
+    return importlib.util.find_spec("cvc5") is not None
+
+
+def answer_of_cvc5(text: str) -> Answer:
+    """What cvc5 answers to a question in SMT-LIB."""
+    import cvc5
+
+    solver = cvc5.Solver()
+    solver.setOption("tlimit-per", str(TIMEOUT_MS))
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "question")
+    symbols = parser.getSymbolManager()
+    said = ""
+    while not (command := parser.nextCommand()).isNull():
+        said += command.invoke(solver, symbols)
+    words = said.split()
+    return next((w for w in ("unsat", "sat") if w in words), "unknown")
+
+
+def _values(model: Expression) -> Values:
+    import z3
+
+    found = {}
+    for symbol in model.decls():
+        value = model[symbol]
+        found[symbol.name()] = int(z3.is_true(value)) if z3.is_bool(value) else value.as_long()
+    return found
