@@ -67,7 +67,7 @@ class Router:
         self.gossip = Gossip(self.core, self.outbox, self.mesh, self.fanout)
         self.relay = Relay(self.core, self.outbox, self.mesh, self.fanout, self.gossip)
         self.extensions = Extensions(self.core, self.outbox, own_extensions(features, parameters))
-        self.partial = PartialMessages(self.core, self.outbox, self.mesh, self.extensions)
+        self.partial = PartialMessages(self.core, self.outbox, self.mesh, self.fanout, self.extensions)
         self.next_heartbeat_ms = parameters.heartbeat_delay_ms
         self._next_check_ms = EXPLICIT_CHECK_MS
         self._dials: list[Peer] = []
@@ -105,7 +105,7 @@ class Router:
         partial = self.partial
         self.relay.spared = lambda topic: partial.spared(topic)  # type: ignore[method-assign]
         self.gossip.not_told = lambda topic: partial.senders_of_parts(topic)  # type: ignore[method-assign]
-        self.gossip.divert = lambda topic, peers: partial.divert(topic, peers)  # type: ignore[method-assign]
+        self.gossip.divert = lambda topic, targets: partial.divert(topic, targets)  # type: ignore[method-assign]
 
     def take(self) -> Effects:
         """Everything done since the last call."""

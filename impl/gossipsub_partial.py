@@ -1,7 +1,8 @@
 """Partial messages of our router: flags, what they spare whom, groups, and the application's callbacks.
 
-Three readings: the merged text, the design of the JVM router, and what the Go router does. Written from those,
-and not from our model of them. On what the merged text leaves to libraries it does as the JVM design has it.
+Three readings: the merged text, the design of the JVM router, and what the Go router does. Written from
+those, and not from our model of them. On what the merged text leaves to libraries it does as the JVM design
+has it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from attrs import define, field
 from quidnunc.impl import wire_pb2 as wire
 from quidnunc.impl.gossipsub_core import Core
 from quidnunc.impl.gossipsub_extensions import Extensions
+from quidnunc.impl.gossipsub_fanout import Fanout
 from quidnunc.impl.gossipsub_mesh import Mesh
 from quidnunc.impl.gossipsub_outbox import Outbox
 from quidnunc.impl.seam import PartialCall, PartialDecision
@@ -30,7 +32,7 @@ Decide: TypeAlias = Callable[[States, Callable[[Peer], bool]], Iterable[PartialD
 
 
 class Application(Protocol):
-    """Who owns the parts. Called in the middle of the router's work; it may call `PartialMessages.publish`."""
+    """Who owns the parts. Called in the middle of the router's work; it may call `publish` then."""
 
     def on_partial(self, peer: Peer, partial: wire.PartialMessagesExtension, states: States) -> None: ...
     def on_gossip(self, topic: str, group: bytes, peers: Sequence[Peer], states: States) -> None: ...
@@ -49,10 +51,13 @@ class Group:
 class PartialMessages:
     """Everything about partial messages. Does nothing where the protocol has none."""
 
-    def __init__(self, core: Core, outbox: Outbox, mesh: Mesh, extensions: Extensions) -> None:
+    def __init__(
+        self, core: Core, outbox: Outbox, mesh: Mesh, fanout: Fanout, extensions: Extensions
+    ) -> None:
         self.core = core
         self.outbox = outbox
         self.mesh = mesh
+        self.fanout = fanout
         self.extensions = extensions
         self.reading = core.features.partial
         self.application: Application | None = None
@@ -252,9 +257,14 @@ class PartialMessages:
         return group.states if self.reading == "go" else dict(group.states)
 
     def offered(self, topic: str) -> list[Peer]:
-        """Mesh members that send us parts or want ours; other members of the topic where there is no mesh."""
-        mesh = self.mesh.of.get(topic, set())
-        pool = mesh or set(self.core.some(self.core.speakers(topic), self.core.parameters.d))
+        """Mesh members that send us parts or want ours; without a mesh other members of the topic, and
+        outside the topic its fanout."""
+        if topic not in self.core.joined:
+            pool = self.fanout.for_publish(topic)
+        else:
+            pool = self.mesh.of[topic] or set(
+                self.core.some(self.core.speakers(topic), self.core.parameters.d)
+            )
         return sorted(p for p in pool if self.is_offered(p, topic))
 
     def is_offered(self, peer: Peer, topic: str) -> bool:

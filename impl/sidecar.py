@@ -19,12 +19,14 @@ import signal
 import subprocess
 import time
 from collections import deque
+from collections.abc import Sequence
 
 from attrs import define, field
 
-from quidnunc.impl.seam import AdapterError, Config, Driver, Hello, Reply
+from quidnunc.impl.partial_json import decisions_json
+from quidnunc.impl.seam import AdapterError, Config, Driver, Hello, PartialDecision, Reply
 from quidnunc.impl.sidecar_json import LINE_BYTES_MAX, hello_of, init_of, reply_of, text_of
-from quidnunc.model.events import Judgement
+from quidnunc.model.events import FeedbackKind, Judgement
 from quidnunc.model.rpc import Peer
 
 TIMEOUT_S = 20.0
@@ -269,7 +271,7 @@ class Pipe:
 
 def _short(request: dict[str, object]) -> str:
     """The request as it may stand in a message: without bytes, which may be a crash's and are long."""
-    shown = {k: v for k, v in request.items() if k not in ("data", "tx", "parameters", "dog")}
+    shown = {k: v for k, v in request.items() if k not in ("data", "tx", "parameters", "dog", "decisions")}
     return json.dumps(shown, separators=(",", ":"))
 
 
@@ -301,6 +303,16 @@ class ExecDriver:
 
     def join(self, topic: str) -> Reply:
         return self._ask("join", topic=topic)
+
+    def join_partial(self, topic: str, requests: bool, supports: bool) -> Reply:
+        return self._ask("join_partial", topic=topic, requests=requests, supports=supports)
+
+    def publish_partial(self, topic: str, group: bytes, decisions: Sequence[PartialDecision]) -> Reply:
+        said = decisions_json(decisions)
+        return self._ask("publish_partial", topic=topic, group=text_of(group), decisions=said)
+
+    def feedback(self, topic: str, peer: Peer, kind: FeedbackKind) -> Reply:
+        return self._ask("feedback", topic=topic, peer=peer, kind=kind)
 
     def leave(self, topic: str) -> Reply:
         return self._ask("leave", topic=topic)

@@ -12,9 +12,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
-from quidnunc.impl.seam import AdapterError, Config, Driver, Reply
+from quidnunc.impl.partial_json import decisions_of, feedback_kind
+from quidnunc.impl.seam import AdapterError, Config, Driver, Reply, SpeaksPartial
 from quidnunc.impl.sidecar_json import LINE_BYTES_MAX, bytes_of, config_of, hello_json, reply_json
 
 USAGE = "usage: python -m quidnunc.impl.sidecar_host ROUTER"
@@ -33,6 +34,14 @@ def _bytes(request: Mapping[str, Any], name: str) -> bytes:
     return bytes_of(request.get(name), f"{request.get('op')}.{name}")
 
 
+def _partial(driver: Driver) -> SpeaksPartial:
+    if "partial" not in driver.hello.capabilities:
+        raise AdapterError(
+            f"{driver.hello.name} has no partial messages: it does not say that it can `partial`"
+        )
+    return cast("SpeaksPartial", driver)
+
+
 Request = Mapping[str, Any]
 
 REQUESTS: Mapping[str, Callable[[Driver, Request], Reply]] = {
@@ -45,6 +54,15 @@ REQUESTS: Mapping[str, Callable[[Driver, Request], Reply]] = {
     "rpc": lambda d, r: d.rpc(_need(r, "peer", int), _bytes(r, "data"), _need(r, "channel", int)),
     "raw": lambda d, r: d.raw(_need(r, "peer", int), _bytes(r, "data")),
     "join": lambda d, r: d.join(_need(r, "topic", str)),
+    "join_partial": lambda d, r: _partial(d).join_partial(
+        _need(r, "topic", str), _need(r, "requests", bool), _need(r, "supports", bool)
+    ),
+    "publish_partial": lambda d, r: _partial(d).publish_partial(
+        _need(r, "topic", str), _bytes(r, "group"), decisions_of(r.get("decisions"), bytes_of)
+    ),
+    "feedback": lambda d, r: _partial(d).feedback(
+        _need(r, "topic", str), _need(r, "peer", int), feedback_kind(r.get("kind"))
+    ),
     "leave": lambda d, r: d.leave(_need(r, "topic", str)),
     "publish": lambda d, r: d.publish(_need(r, "topic", str), _bytes(r, "data")),
     "verdict": lambda d, r: d.verdict(_bytes(r, "message"), _need(r, "judgement", str)),

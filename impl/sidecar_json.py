@@ -12,6 +12,7 @@ from typing import Any
 
 import attrs
 
+from quidnunc.impl.partial_json import call_json, call_of
 from quidnunc.impl.seam import FORMAT, AdapterError, Config, Delivery, Hello, Reply
 from quidnunc.model.parameters import DogParameters, Parameters
 
@@ -99,6 +100,8 @@ def reply_json(reply: Reply) -> dict[str, object]:
         answer["crashed"] = reply.crashed
     if reply.state:
         answer["state"] = reply.state
+    if reply.partial:
+        answer["partial"] = [call_json(call) for call in reply.partial]
     return answer
 
 
@@ -114,6 +117,9 @@ def reply_of(answer: Mapping[str, object]) -> Reply:
         closed=tuple(_list(answer.get("closed", []), int, "reply.closed")),
         crashed=_as(answer.get("crashed", ""), str, "reply.crashed"),
         state=_as(answer.get("state", {}), dict, "reply.state"),
+        partial=tuple(
+            call_of(each, bytes_of) for each in _list(answer.get("partial", []), dict, "reply.partial")
+        ),
     )
 
 

@@ -228,20 +228,19 @@ def publish_to_fanout(r: Router, m: Message, choose: Choose) -> Step[Router]:
         kept = PartialSet(frozenset(), pool.all, min(1, len(pool.must)), min(d, len(pool.all)))
     elif not kept.all:
         kept = PartialSet(frozenset(), pool.all, min(d, len(pool.must)), min(d, len(pool.all)))
-    chosen = kept.must
+    chosen, unshown = kept.must, _who_gets_no_message(r, m.topic) & kept.all
     if kept.may or len(kept.must) < kept.least:
-        hidden = _who_gets_no_message(r, m.topic) & kept.all
         chosen = choose.some(
             "fanout.use",
             clause,
-            Targets(kept.all - hidden),
-            (max(0, kept.least - len(hidden)), kept.most),
+            Targets(kept.all - unshown),
+            (max(0, kept.least - len(unshown)), kept.most),
             reveals=lambda p: Sent(p, Message(m.id, m.topic)),
-            such_that=lambda s: kept.must - hidden <= s,
+            such_that=lambda s: kept.must - unshown <= s,
         )
     beside = _floodsub_and_explicit(r, m)
     must = chosen | beside.must
-    sent = must_send(must, m, clause) + may_send(beside.may - must, m, clause)
+    sent = must_send(must, m, clause) + may_send((beside.may | unshown) - must, m, clause)
     entry = _shown_fanout(r, m.topic, kept, chosen)
     return Step(evolve(r, fanout={**r.fanout, m.topic: entry}), sent)
 

@@ -95,11 +95,11 @@ class _Round:
         told = self.eligible.all - self.diverted.all if self.ids else frozenset()
         return told | frozenset(p for p in self.eligible.all & self.diverted.must if self.due(p) is not None)
 
-    def reveals(self, peer: Peer) -> Output:
+    def reveals(self, peer: Peer) -> Output | tuple[Output, ...]:
         group = self.due(peer) if peer in self.diverted.must else None
         if group is not None:
             return GossipAsked(self.topic, group, peer)
-        return Sent(peer, IHave(self.topic, self.ids[:1]))
+        return tuple(Sent(peer, IHave(self.topic, (i,))) for i in self.ids)
 
 
 @rule("pm/gossip.no-ihave")
@@ -137,10 +137,12 @@ def _chosen(r: Router, round_: _Round, choose: Choose) -> frozenset[Peer]:
     if not shown or not most:
         return frozenset()
     unseen = len(round_.eligible.all - shown)
-    least = 0 if tentative or r.reads("gossip-count-hidden") else max(0, least - unseen)
+    # Of more ids than one message holds it is free which are sent, and the first may not be among them.
+    hidden = tentative or len(round_.ids) > r.parameters.max_ihave_length or r.reads("gossip-count-hidden")
+    least = 0 if hidden else max(0, least - unseen)
     return choose.some(
         "gossip.targets",
-        "gs1.0/gossip.targets",
+        "pm/gossip.partial-instead" if shown & round_.diverted.must else "gs1.0/gossip.targets",
         Targets(round_.eligible.must & shown, round_.eligible.may & shown),
         (least, most),
         reveals=round_.reveals,

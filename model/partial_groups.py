@@ -125,17 +125,19 @@ def _opened(r: Router, p: PublishPartial) -> Step[Router]:
 
 @rule("pm/application.interface")
 def offer_anybody(r: Router, p: PublishPartial, choose: Choose) -> Step[Router] | None:
-    """Whom the application is offered, and what it is told of them, the text leaves to the library."""
+    """Whom the application is offered, and what it is told of them, the text leaves to the library, as it
+    does whether this counts as publishing to a fanout."""
     offered = (Offered(p.topic, p.group, peer, ANY_STATE) for peer in sorted(r.peers))
     permits = tuple(Permit(each, False, "pm/application.interface", "now") for each in offered)
-    return Step(_published_to(r, p.topic), permits) if permits else None
+    r = r if p.topic in r.topics else _with_fanout(r, p.topic, Fanout(PartialSet(), r.now_ms, tentative=True))
+    return Step(r, permits) if permits or p.topic not in r.topics else None
 
 
 @rule("pm-jvm/publish.fanout")
-def offer_mesh_or_fanout(r: Router, p: PublishPartial, choose: Choose) -> Step[Router] | None:
+def offer_mesh_or_fanout(r: Router, p: PublishPartial, choose: Choose) -> Step[Router]:
     """The mesh, or the fanout where that is empty; and whoever something is kept of in this group."""
-    clause = "pm-jvm/publish.fanout"
     found = r.protocol.set_of("offered", r, p.topic, choose)
+    clause = r.protocol["offered"].rules[-1].clause
     new = choose.some(
         "partial.offered",
         clause,
@@ -148,10 +150,21 @@ def offer_mesh_or_fanout(r: Router, p: PublishPartial, choose: Choose) -> Step[R
     states = {**dict.fromkeys(sorted(new), NOTHING_KEPT), **group.states}
     r = _published_to(_with_group(r, p, evolve(group, states=states)), p.topic)
     permits = tuple(
-        Permit(Offered(p.topic, p.group, peer, state, _requests(r, p.topic, peer)), True, clause, "now")
+        Permit(
+            Offered(p.topic, p.group, peer, state, _requests(r, p.topic, peer)),
+            True,
+            # Of whom something was kept is offered as long as the group lives.
+            _life_clause(r) if peer in group.states else clause,
+            "now",
+        )
         for peer, state in sorted(states.items())
     )
-    return Step(r, permits) if permits else None
+    return Step(r, permits)
+
+
+def _life_clause(r: Router) -> str:
+    late = any(each is drop_spent_then_count for each in r.protocol["heartbeat"].rules)
+    return "pm-go/group.one-heartbeat-more" if late else "pm-jvm/group.time-to-live"
 
 
 def _requests(r: Router, topic: str, peer: Peer) -> bool:
@@ -167,6 +180,10 @@ def _published_to(r: Router, topic: str) -> Router:
         entry = Fanout(PartialSet(), r.now_ms, tentative=True)
     else:
         entry = evolve(known, published_ms=r.now_ms)
+    return _with_fanout(r, topic, entry)
+
+
+def _with_fanout(r: Router, topic: str, entry: Fanout) -> Router:
     return evolve(r, fanout={**r.fanout, topic: entry})
 
 

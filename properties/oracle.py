@@ -37,7 +37,7 @@ from quidnunc.model.rpc import (
     Subscribe,
 )
 from quidnunc.model.rules import Protocol
-from quidnunc.properties import everywhere
+from quidnunc.properties import everywhere, partial_blame
 from quidnunc.properties.blame import forbidding_clause
 
 Kind: TypeAlias = Literal["unexpected", "missing", "differs", "choice", "crash"]
@@ -192,7 +192,7 @@ def _spend(
             at = max(free, key=lambda at: permits[at].must)
             used.add(at)
             expected = permits[at].output
-            departures.append(Departure("differs", differing_clause(expected), expected, output))
+            departures.append(Departure("differs", differing_clause(expected, before), expected, output))
         else:
             clause = forbidding_clause(output, event, before)
             departures.append(Departure("unexpected", clause, observed=output))
@@ -209,7 +209,7 @@ def _covers(permitted: Output, output: Output) -> bool:
     return isinstance(part, Prune) and part.backoff_s == UNSAID
 
 
-def differing_clause(expected: Output) -> str:
+def differing_clause(expected: Output, before: Any = None) -> str:
     """The clause that the content of an output keeps to, where the act itself was permitted."""
     match expected:
         case Sent(_, Prune()):
@@ -221,7 +221,7 @@ def differing_clause(expected: Output) -> str:
         case Sent(_, Partial(_, _, payload)):
             return "pm/send.no-part-unrequested" if payload is None else "pm/rpc.opaque"
         case Offered():
-            return "pm-jvm/api.state-atomic"
+            return partial_blame.of_state(before)
         case _:
             return "pubsub/relay.unchanged"
 

@@ -24,9 +24,13 @@ def of(output: Output, event: Event, r: Router) -> str:
             return _of_hand_over(peer, r)
         case GossipAsked(topic, group):
             known = r.groups.get((topic, group))
-            if known is None or known.initiator != ROUTER:
+            if known is None:
+                return _life(r)
+            if known.initiator != ROUTER:
                 return _own(r, "pm-jvm/gossip.callback", "pm/gossip.partial-instead")
             return _own(r, "pm-go/gossip.once", "pm/gossip.partial-instead")
+        case Offered(topic, group) if (topic, group) not in r.groups:
+            return _life(r)
         case Offered():
             return _own(r, "pm-jvm/publish.fanout", "pm/application.interface")
     return ""
@@ -54,6 +58,22 @@ def _of_hand_over(peer: Peer, r: Router) -> str:
     if peer in r.peers and has(r.peers[peer], PARTIAL_EXTENSION) is False:
         return _own(r, "pm-jvm/receive.before-handshake", "pm/send.advertised")
     return _own(r, "pm-jvm/group.peer-cap", "pm/application.forwarded")
+
+
+def of_state(before: object) -> str:
+    """Of an offer with another state than is kept."""
+    if isinstance(before, Router):
+        return _own(before, "pm-go/api.state-in-place", "pm-jvm/api.state-atomic")
+    return "pm-jvm/api.state-atomic"
+
+
+def _life(r: Router) -> str:
+    """Of a group that should be gone."""
+    return _own(
+        r,
+        "pm-go/group.one-heartbeat-more",
+        _own(r, "pm-jvm/group.time-to-live", "pm/gossip.partial-instead"),
+    )
 
 
 def _own(r: Router, clause: str, otherwise: str) -> str:

@@ -11,8 +11,10 @@ from quidnunc.model.events import (
     Advance,
     Connect,
     Decision,
+    Disconnect,
     Event,
     Join,
+    Leave,
     PublishPartial,
     Receive,
 )
@@ -91,6 +93,10 @@ def introduce(n: Neighbours, events: list[Event], d: Digits) -> list[Event]:
             said: tuple[Part, ...] = (waiting[event.peers[0]],)
             for peer in event.peers:
                 waiting.pop(peer, None)
+            if any(isinstance(part, Extensions) for part in event.parts):
+                # It has been said what it says.
+                found.append(event)
+                continue
             if d.chance(8):
                 found.append(event)
                 event = Receive(event.peers, said)
@@ -202,16 +208,94 @@ def gossip_round(n: Neighbours, d: Digits) -> list[Event]:
     topic = d.one_of(topics)
     mesh = sorted(n.view.mesh_of(topic))
     kept = tuple(Decision(p, metadata="w1", next="s1") for p in mesh[:2])
+    group = _group(n, d, topic)
     beats: list[Event] = [Advance(n.parameters.heartbeat_interval_ms) for _ in range(d.one_of((1, 2, 3, 4)))]
-    return [PublishPartial(topic, _group(n, d, topic), kept), *beats]
+    named = sorted(p for p, x in n.view.peers.items() if PARTIAL_EXTENSION in x.extensions)
+    if named and d.chance(50):
+        # A peer speaks of the group meanwhile, which does not make it live longer.
+        beats.insert(1, Receive((d.one_of(named),), (Partial(topic, group, None, "w2"),)))
+        beats += [Advance(n.parameters.heartbeat_interval_ms), PublishPartial(topic, group)]
+    return [PublishPartial(topic, group, kept), *beats]
+
+
+def leaver(n: Neighbours, d: Digits) -> list[Event]:
+    """A peer that requested parts leaves the topic, and the application has some for it all the same."""
+    known = [
+        (p, t)
+        for p, x in n.view.peers.items()
+        for t, flags in x.flags.items()
+        if flags.requests and PARTIAL_EXTENSION in x.extensions
+    ]
+    if not known or "partial" not in n.capabilities:
+        return []
+    peer, topic = d.one_of(known)
+    for_it = Decision(peer, payload="p1", metadata="w1" if d.chance(70) else None, next="s1")
+    gone = Unsubscribe(topic, requests=d.chance(50), supports=d.chance(50))
+    return [Receive((peer,), (gone,)), PublishPartial(topic, _group(n, d, topic), (for_it,))]
+
+
+def left_and_back(n: Neighbours, d: Digits) -> list[Event]:
+    """The router leaves a topic with a group, comes back, and publishes to the group again."""
+    if not n.view.topics or not n.view.peers or "partial" not in n.capabilities:
+        return []
+    topic = d.one_of(sorted(n.view.topics))
+    group = _group(n, d, topic)
+    kept = Decision(d.one_of(sorted(n.view.peers)), next=f"s{1 + d.below(9)}")
+    return [PublishPartial(topic, group, (kept,)), Leave(topic), Join(topic), PublishPartial(topic, group)]
+
+
+def comes_back(n: Neighbours, d: Digits) -> list[Event]:
+    """A peer starts as many groups as it may, goes, comes back, and starts another."""
+    limit, topic = n.parameters.max_groups_per_peer, n.topic(d)
+    named = sorted(p for p, x in n.view.peers.items() if PARTIAL_EXTENSION in x.extensions)
+    if limit > 8 or not named:
+        return []
+    peer = d.one_of(named)
+    full = [Receive((peer,), (Partial(topic, f"c{peer}-{k}", "p1"),)) for k in range(limit)]
+    hello = Receive((peer,), (Extensions((PARTIAL_EXTENSION,)),))
+    back: list[Event] = [Disconnect((peer,)), Connect((peer,), MESHSUB_1_3), hello]
+    beats: list[Event] = [n.to_heartbeat(n.view)] if d.chance(30) else []
+    return [*full, *back, *beats, Receive((peer,), (Partial(topic, f"d{peer}", "p1"),))]
+
+
+def resubscribe(n: Neighbours, d: Digits) -> list[Event]:
+    """A peer changes its flags, and the application has something for it."""
+    named = sorted(p for p, x in n.view.peers.items() if PARTIAL_EXTENSION in x.extensions and x.topics)
+    if not named or "partial" not in n.capabilities:
+        return []
+    peer = d.one_of(named)
+    topic = d.one_of(sorted(n.view.peers[peer].topics))
+    for_it = Decision(peer, payload="p1", metadata="w1", next="s1")
+    return [Receive((peer,), (Subscribe(topic),)), PublishPartial(topic, _group(n, d, topic), (for_it,))]
+
+
+def gone_with_state(n: Neighbours, d: Digits) -> list[Event]:
+    """Something is kept of two peers, and one of them goes."""
+    if len(n.view.peers) < 2 or "partial" not in n.capabilities:
+        return []
+    topic, pool = n.topic(d), sorted(n.view.peers)
+    first = d.below(len(pool))
+    gone, stays = (pool[first:] + pool[:first])[:2]
+    kept = (Decision(gone, next="s1"), Decision(stays, next="s2"))
+    group = _group(n, d, topic)
+    return [PublishPartial(topic, group, kept), Disconnect((gone,)), PublishPartial(topic, group)]
 
 
 OF_PARTIAL: Mapping[str, Act] = {
-    f.__name__: f for f in (publish_partial, partial_in, group_flood, gossip_round)
+    f.__name__: f
+    for f in (
+        *(publish_partial, partial_in, group_flood, gossip_round, leaver, left_and_back, comes_back),
+        *(resubscribe, gone_with_state),
+    )
 }
 PARTIAL_WEIGHTS: Mapping[str, int] = {
     "publish_partial": 14,
     "partial_in": 8,
     "group_flood": 3,
     "gossip_round": 8,
+    "leaver": 3,
+    "left_and_back": 3,
+    "comes_back": 3,
+    "resubscribe": 3,
+    "gone_with_state": 2,
 }
