@@ -6,7 +6,7 @@ and `quidnunc.impl.peer_limit_mutants`.
 
 from __future__ import annotations
 
-from quidnunc.impl.dog_dialects import turn
+from quidnunc.impl.dog_dialects import DIALECT_MUTANTS, turn
 from quidnunc.impl.dog_mutants import DOG_MUTANTS
 from quidnunc.impl.dog_reactor import Reactor
 from quidnunc.impl.mempool_driver import DOG_DIALECTS, MempoolDriver, mutant_of, parameters_of
@@ -27,7 +27,7 @@ def open_dog(config: Config, mutant: str | None = None) -> Driver:
     if config.protocol not in PROTOCOLS:
         raise AdapterError(f"ours (mempool) does not speak {config.protocol!r}: choose one of {PROTOCOLS}")
     parameters = parameters_of(config)
-    planted = mutant_of(mutant, {**DOG_MUTANTS, **PEER_LIMIT_MUTANTS})
+    planted = mutant_of(mutant, {**DOG_MUTANTS, **PEER_LIMIT_MUTANTS, **DIALECT_MUTANTS})
     dog = config.protocol in ("dog", *DOG_DIALECTS) and parameters.dog
     reactor = Reactor(parameters, dog=dog, seed=config.seed)
     turn(reactor, config.protocol)

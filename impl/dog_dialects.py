@@ -16,7 +16,7 @@ from quidnunc.impl.dog_pool import Entry
 from quidnunc.impl.dog_reactor import Reactor
 from quidnunc.impl.dog_redundancy import Level
 from quidnunc.impl.dog_routes import NOBODY
-from quidnunc.impl.mutant import replace_method
+from quidnunc.impl.mutant import Mutant, replace_method
 from quidnunc.model.rpc import Peer
 
 Edit = Callable[[Reactor], None]
@@ -211,6 +211,33 @@ DIALECTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
                          "user-duplicates-uncounted", "keep-alive"),
     }
 )  # fmt: skip
+
+
+def _user_duplicates_counted(router: object) -> None:
+    if not isinstance(router, Reactor):
+        raise TypeError(
+            f"mutant go-user-duplicates-counted edits a mempool Reactor, not a {type(router).__name__}"
+        )
+    counted = router.redundancy
+
+    def count(source: Peer | None) -> None:
+        counted.duplicates += 1
+
+    replace_method(counted, "count_duplicate", count)
+
+
+DIALECT_MUTANTS: Mapping[str, Mutant] = MappingProxyType(
+    {
+        "go-user-duplicates-counted": Mutant(
+            name="go-user-duplicates-counted",
+            summary="Counts a duplicate that a user submits, though it speaks the dialect that does not.",
+            clause="dog/count.user-duplicate",
+            protocol="dog-go",
+            apply=_user_duplicates_counted,
+        )
+    }
+)
+"""What is the sentence of our reading may be a departure from another text."""
 
 
 def turn(reactor: Reactor, protocol: str) -> None:

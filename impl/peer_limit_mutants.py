@@ -29,6 +29,10 @@ def _one_class(r: Reactor) -> None:
     replace_method(r.slots, "kind_of", lambda peer: "other")
 
 
+def _zero_is_none(r: Reactor) -> None:
+    replace_method(r.slots, "needs_slot", lambda peer: not r.slots.is_unconditional(peer))
+
+
 def _nobody_unconditional(r: Reactor) -> None:
     replace_method(r.slots, "is_unconditional", lambda peer: False)
 
@@ -92,6 +96,8 @@ _ALL = (
             "Has one slot more than the limit says."),
     _mutant("limit-of-one-class", "peer-limit/config.limits", _one_class,
             "Counts persistent peers among the others."),
+    _mutant("limit-zero-is-none", "peer-limit/config.limits", _zero_is_none,
+            "Takes a limit of 0 for no slot at all."),
     _mutant("limit-unconditional-waits", "peer-limit/send.unconditional", _nobody_unconditional,
             "Lets unconditional peers wait for a slot."),
     _mutant("limit-newcomer-waits", "peer-limit/slot.by-connection", _newcomer_waits,

@@ -88,11 +88,12 @@ def open_router(spec: str, config: Config) -> Driver:
 def mutants_by_name() -> Mapping[str, Mutant]:
     """The planted departures of our routers, pubsub and mempool."""
     from quidnunc.impl.cat_mutants import CAT_MUTANTS
+    from quidnunc.impl.dog_dialects import DIALECT_MUTANTS
     from quidnunc.impl.dog_mutants import DOG_MUTANTS
     from quidnunc.impl.mutants import MUTANTS
     from quidnunc.impl.peer_limit_mutants import PEER_LIMIT_MUTANTS
 
-    return {**MUTANTS, **DOG_MUTANTS, **CAT_MUTANTS, **PEER_LIMIT_MUTANTS}
+    return {**MUTANTS, **DOG_MUTANTS, **CAT_MUTANTS, **PEER_LIMIT_MUTANTS, **DIALECT_MUTANTS}
 
 
 def _py_libp2p() -> RouterInfo:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from attrs import frozen
 
-from quidnunc.model import dog_dialects, mempool, node, node_step, protocols, step
+from quidnunc.model import dog_dialects, mempool, node_step, protocols, step
 from quidnunc.model.choices import Choose
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Event
@@ -36,7 +36,7 @@ class Machine:
 MACHINES: Mapping[str, Machine] = {
     "pubsub": Machine(protocols.started, step.step, step.applicable, step.until_heartbeat_ms, Parameters),
     "mempool": Machine(
-        node.started_node, node_step.step, node_step.applicable, node_step.until_tick_ms, DogParameters
+        mempool.started, node_step.step, node_step.applicable, node_step.until_tick_ms, DogParameters
     ),
 }
 

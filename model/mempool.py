@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from quidnunc.model import cat, dog, flood, peer_limit
+from quidnunc.model.node import Node, started_node
+from quidnunc.model.parameters import DogParameters
 from quidnunc.model.rules import Protocol, first, phases, total, without
 
 FLOOD = Protocol(
@@ -77,6 +79,14 @@ CAT = CAT_CLASSIC.extended(
     seen=first(cat.in_pool, cat.left_pool, cat.while_asking, cat.asked_already, cat.ask_announcer),
     want_timeout=total(cat.after_a_minute),
 )
+
+
+def started(protocol: Protocol, parameters: DogParameters) -> Node:
+    """A node that has just started; with DOG switched off it is one of Flood, whatever it could speak."""
+    if "adjust" in protocol.handlers and not parameters.dog:
+        protocol = FLOOD.extended(protocol.name)
+    return started_node(protocol, parameters)
+
 
 # Of a peer that does not read the documents of the limit say nothing.
 _READ_FLOOD = Protocol(

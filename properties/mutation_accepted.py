@@ -23,7 +23,13 @@ class Accepted:
 _ROWS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     # CAT.
     ("cat-announces-unstored", ("cat.served",), "What is not stored can not be served."),
+    # Dialects of DOG.
+    ("go-user-duplicates-counted",
+     ("controller.resets-when-low", "controller.unblocks-when-high", "havetx.reply", "controller.rests"),
+     "The counters show only in what the controller does, and in the HaveTx that it allows."),
     # The peer limit.
+    ("limit-zero-is-none", ("send.whole-pool", "send.own-to-all", "send.once-to-others"),
+     "Who waits for a slot that never comes is sent nothing."),
     ("limit-of-one-class", ("send.whole-pool", "limit.at-most"),
      "A persistent peer waits for a slot of the others and is offered nothing, or takes one of theirs."),
     ("limit-newcomer-displaces", ("limit.at-most",), "The newcomer is sent transactions without a slot."),

@@ -6,7 +6,7 @@ import pytest
 
 from quidnunc.impl.dog import open_dog
 from quidnunc.impl.dog_config import DELTA, ENABLED, INTERVAL, LIMITS, TARGET, TYPE, dog_parameters
-from quidnunc.impl.dog_dialects import DIALECTS, SWITCHES
+from quidnunc.impl.dog_dialects import DIALECT_MUTANTS, DIALECTS, SWITCHES
 from quidnunc.impl.dog_reactor import Reactor
 from quidnunc.impl.mempool_driver import DOG_DIALECTS, MempoolDriver
 from quidnunc.impl.seam import Config
@@ -148,3 +148,19 @@ def test_settings_have_the_defaults_of_the_decision_record() -> None:
 def test_settings_that_a_node_refuses(settings: dict[str, object], told: str) -> None:
     with pytest.raises(ValueError, match=told):
         dog_parameters(settings)
+
+
+@pytest.mark.parametrize("name", DIALECT_MUTANTS)
+def test_the_model_notices_each_mutant_of_a_dialect(name: str) -> None:
+    protocol = DIALECT_MUTANTS[name].protocol
+
+    def departs(number: int) -> bool:
+        digits = Digits(number)
+        neighbours = draw_mempool_neighbours(digits, protocol, frozenset())
+        config = Config(seed=number, protocol=protocol, dog=neighbours.parameters)
+        run = Play(Wire(open_dog(config, name), config), Oracle(protocol_named(protocol), config.dog))
+        return any(run.do(e) for _ in range(40) for e in neighbours.act(run.oracle.state, digits))
+
+    assert any(map(departs, range(60)))
+    with pytest.raises(TypeError, match="edits a mempool Reactor, not a str"):
+        DIALECT_MUTANTS[name].apply("a router")
