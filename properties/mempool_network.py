@@ -38,7 +38,7 @@ from quidnunc.model.events import (
     Submit,
 )
 from quidnunc.model.flood import Shown
-from quidnunc.model.node import MempoolPeer, Node, started_node
+from quidnunc.model.node import Node, started_node
 from quidnunc.model.parameters import DogParameters
 from quidnunc.model.permits import Step
 from quidnunc.model.rpc import HaveTx, Part, Peer, ResetRoute, SeenTx, Tx, WantTx
@@ -156,20 +156,18 @@ def started(rules: Rules, links: Iterable[tuple[Peer, Peer]], nodes: Iterable[Pe
     protocol = rules.protocol
     if offers(protocol):
         # The offer is the network's own step, so that it can be late.
-        protocol = protocol.extended(protocol.name, forward=first(), connect=phases())
+        connecting = protocol.handlers.get("connect", phases()).rules
+        others = (each for each in connecting if each.name != "offer_pool")
+        protocol = protocol.extended(protocol.name, forward=first(), connect=phases(*others))
     rules = evolve(rules, protocol=protocol)
-    pairs = [*links]
+    pairs = sorted(links)
     names = sorted({*nodes, *(i for pair in pairs for i in pair)})
     alone = started_node(protocol, rules.parameters)
-    peers: dict[Peer, dict[Peer, MempoolPeer]] = {i: {} for i in names}
-    for a, b in pairs:
-        peers[a][b] = peers[b][a] = MempoolPeer()
-    return Network(
-        rules,
-        {i: evolve(alone, peers=dict(sorted(peers[i].items()))) for i in names},
-        {i: () for i in names},
-        {i: 0 for i in names},
-    )
+    network = Network(rules, dict.fromkeys(names, alone), dict.fromkeys(names, ()), dict.fromkeys(names, 0))
+    total, told = Moved(network), Told()
+    for a, b in sorted((*pairs, *((b, a) for a, b in pairs))):
+        total = _connected(total, a, b, told)
+    return total.network
 
 
 # -- one act ------------------------------------------------------------------------------------------------
@@ -251,11 +249,14 @@ def _stepped(network: Network, node: Peer, event: Event, told: Told) -> Moved:
 
 
 def _settled(network: Network, node: Peer, after: Step[Node], told: Told) -> Moved:
-    """With the node as it is now, its obligations sent, and which routes it freed known."""
+    """With the node as it is now, its obligations sent, and what it keeps to itself known."""
     n = after.router
     for target, known in n.routes.items():
         if known.may:
             n = n.with_disabled_to(target, told.hidden("reset.route", known))
+    for name, known in n.slots.items():
+        if known.may:
+            n = n.with_slots(name, told.hidden("slot.freed", known))
     network = evolve(network, nodes={**network.nodes, node: n})
     return _sent(network, node, [p.output for p in after.permits if p.must and isinstance(p.output, Sent)])
 
@@ -303,7 +304,7 @@ def _receive(network: Network, act: Act, told: Told) -> Moved:
 def _takes(network: Network, node: Peer, message: tuple[Peer, Part]) -> bool:
     """The published text can not take a ResetRoute that finds no disabled route."""
     n = network.nodes[node]
-    stuck = "reset-waits" in n.protocol.features and isinstance(message[1], ResetRoute)
+    stuck = n.reads("one-inbox") and isinstance(message[1], ResetRoute)
     return not stuck or bool(n.disabled_to(message[0]).most)
 
 
@@ -396,8 +397,10 @@ def _freed(known: PartialSet) -> list[frozenset[Peer]]:
 def _node_key(n: Node) -> object:
     routes = tuple((target, known.must) for target, known in sorted(n.routes.items()) if known.must)
     wanted = tuple((tx, each.of, each.due_ms, tuple(each.asked.items())) for tx, each in n.wanted.items())
-    counters = (n.first_time, n.duplicates, n.blocked, n.now_ms)
-    return (tuple(n.peers), tuple(n.pool.items()), routes, counters, tuple(n.holders.items()), wanted)
+    slots = tuple((name, known.must) for name, known in n.slots.items())
+    counters = (n.first_time, n.duplicates, n.blocked, n.now_ms, n.idle)
+    known = (tuple(n.pool.items()), n.own, tuple(n.holders.items()), wanted)
+    return (tuple(n.peers), routes, counters, slots, known)
 
 
 # -- acts as text -------------------------------------------------------------------------------------------

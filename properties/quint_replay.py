@@ -17,7 +17,7 @@ from typing import TypeAlias, cast
 from attrs import field, fields, frozen
 
 from quidnunc.model.errors import SpecError
-from quidnunc.model.mempool import DOG, MEMPOOL
+from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import DogParameters
 from quidnunc.model.rpc import HaveTx, Part, Peer, ResetRoute, Tx
 from quidnunc.model.rules import Protocol
@@ -199,17 +199,13 @@ def _seen_node(network: Network, node: Peer) -> Seen:
 
 def quint_protocol() -> Protocol:
     """The protocol that our Quint text is a text of: the published semantics with what makes it run."""
-    found = MEMPOOL.get("dog-quint-run")
-    if found is not None:
-        return found
-    # The repairs of `dog` taken out again: a route from a lost peer, a ResetRoute to the one just lost.
-    return DOG.without_rule("first_sender_gone").without_rule("the_lost")
+    return protocol_named("dog-quint-run")
 
 
 def quint_rules(protocol: Protocol | None = None) -> Rules:
     """The rules of a network as dog.md has it, with the numbers that the traces are taken with."""
-    # With integers the bounds of a target of 1 are both 1, as they are with no delta.
-    parameters = DogParameters(target_redundancy=1.0, delta_percent=0.0)
+    # The constants of networks.qnt. In integers both bounds of a target of 1 are 1.
+    parameters = DogParameters(target_redundancy=1.0, delta_percent=10.0)
     return Rules(protocol or quint_protocol(), parameters, one_queue=True, leaver_keeps=True)
 
 
