@@ -29,7 +29,7 @@ LINTERS :=
 else
 PYTHON := $(VENV)/bin/python
 KIT := kit py-libp2p
-TESTS := kit py-libp2p $(VENV)/.tests
+TESTS := kit py-libp2p prove $(VENV)/.tests
 LINTERS := kit $(VENV)/.linters
 endif
 PIP := $(PYTHON) -m pip --disable-pip-version-check --quiet
@@ -37,7 +37,7 @@ QUIDNUNC := $(PYTHON) -m quidnunc
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: check main test lint nightly mutants suite bench memory clean kit py-libp2p
+.PHONY: check main test lint nightly mutants suite bench memory clean kit py-libp2p prove
 
 check: $(KIT) main
 
@@ -73,6 +73,14 @@ py-libp2p: kit
 	  if $(PIP) install --editable '.[py-libp2p]' >$(VENV)/py-libp2p.log 2>&1; \
 	  then touch $(VENV)/.py-libp2p; \
 	  else echo "py-libp2p can not be built here (it needs gcc and libgmp-dev; see $(VENV)/py-libp2p.log): going on without it" >&2; \
+	  fi; }
+
+prove: kit
+	@test $(VENV)/.prove -nt pyproject.toml || { \
+	  echo "installing what explore and prove need into $(VENV)" >&2; \
+	  if $(PIP) install --editable '.[prove]' >$(VENV)/prove.log 2>&1; \
+	  then touch $(VENV)/.prove; \
+	  else echo "z3 or numba can not be installed here (see $(VENV)/prove.log): going on without them" >&2; \
 	  fi; }
 
 # -- the main job -------------------------------------------------------------------------------------------
