@@ -15,7 +15,7 @@ from typing import TypeAlias
 from attrs import frozen
 
 from quidnunc.properties.network_interpret import interpreter
-from quidnunc.properties.network_mesh_link import GRAFT, PRUNE, VARIANTS, Pair, kinds_of
+from quidnunc.properties.network_links import GRAFT, PRUNE, VARIANTS, Pair, kinds_of
 from quidnunc.properties.network_projection import Table
 from quidnunc.properties.network_rules import (
     Expression,
@@ -26,6 +26,9 @@ from quidnunc.properties.network_rules import (
 )
 
 MAX_LITERALS = 4
+
+MAX_SPACE = 50_000
+"""States of a pair, reachable or not, that the search holds several times over."""
 
 Content: TypeAlias = tuple[int, ...]
 
@@ -119,6 +122,14 @@ def expression_of(network: Network, clause: Clause, pair: Pair) -> Expression:
             symbol = Or(*(symbol == code for code in codes if word.of(content_of(code, kinds))))
         parts.append(symbol if literal.true else Not(symbol))
     return Or(*parts)
+
+
+def readable(table: Table) -> bool:
+    """Whether the words suffice for the variant: two kinds of messages, and few enough states."""
+    kinds = kinds_of(VARIANTS[table.abstraction.name])
+    codes = sum(kinds**n for n in range(table.longest + 1))
+    bits = sum(f.width for f in table.abstraction.fields if f.kind != "channel")
+    return kinds == 2 and codes * codes << bits <= MAX_SPACE
 
 
 # -- the search ---------------------------------------------------------------------------------------------

@@ -1,37 +1,38 @@
 """Mesh links with messages in flight: GRAFT and PRUNE between fully connected peers of one topic.
 
-Five variants. `mesh-link` is v1.0, without backoff. Of the four with the backoff of v1.1,
-`mesh-link-backoff-any` lets it expire at any time; `mesh-link-backoff` only when the channels of the pair are
-drained both ways;
-`mesh-link-backoff-silent` is that with a GRAFT for an unknown topic ignored, as v1.1 asks;
-`mesh-link-backoff-unsub` moreover announces an unsubscription, which takes the peer out of the mesh.
+The rules of every variant (`network_links`), and what is claimed of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TypeAlias
 
-from attrs import evolve, frozen
+from attrs import evolve
 
+from quidnunc.properties.network_links import (
+    GRAFT,
+    PRUNE,
+    SUB,
+    UNSUB,
+    VARIANTS,
+    Links,
+    Pair,
+    kinds_of,
+    links,
+)
 from quidnunc.properties.network_rules import (
     PEER_LETTERS,
-    Channel,
     Expression,
-    Field,
     Network,
     NetworkClaim,
     Rule,
-    channel_width,
     content_of,
     name_of,
-    new_field,
     ordered_pairs,
 )
 
-GRAFT, PRUNE, UNSUB = 1, 2, 3
-MESSAGES = {GRAFT: "GRAFT", PRUNE: "PRUNE", UNSUB: "UNSUB"}
+MESSAGES = {GRAFT: "GRAFT", PRUNE: "PRUNE", UNSUB: "UNSUB", SUB: "SUB"}
 
 PHRASES = {
     "join": "{0} joins",
@@ -44,116 +45,12 @@ PHRASES = {
     "ignore": "{0} ignores the GRAFT of {1}",
     "pruned": "{0} takes the PRUNE of {1}",
     "unsubscribed": "{0} hears that {1} left",
+    "subscribed": "{0} hears that {1} joined",
 }
 
 BIDIRECTIONAL = "mesh-link.bidirectional"
 CEILING = "mesh-link.ceiling"
 LINKED = "mesh-link.linked"
-
-Pair: TypeAlias = tuple[int, int]
-
-
-@frozen(kw_only=True)
-class Variant:
-    """What distinguishes one reading of the protocol from another."""
-
-    backoff: bool = False
-    expires_in_flight: bool = False
-    """Whether a backoff may expire while GRAFT or PRUNE is in flight between the two."""
-    silent: bool = False
-    """A GRAFT for a topic that its receiver is not in is ignored, and not answered with a PRUNE."""
-    unsub: bool = False
-    """Who leaves says so on every channel, and who hears it drops the link without a backoff."""
-
-
-VARIANTS: Mapping[str, Variant] = {
-    "mesh-link": Variant(),
-    "mesh-link-backoff-any": Variant(backoff=True, expires_in_flight=True),
-    "mesh-link-backoff": Variant(backoff=True),
-    "mesh-link-backoff-silent": Variant(backoff=True, silent=True),
-    "mesh-link-backoff-unsub": Variant(backoff=True, silent=True, unsub=True),
-}
-
-
-@frozen(eq=False)
-class Links:
-    """The fields of a network of `peers`, and what the rules say about them."""
-
-    peers: int
-    d_high: int | None
-    """None where the degree test is a free choice of each rule: what is shown then holds for every D_high."""
-    variant: Variant
-    capacity: int
-    fields: tuple[Field, ...]
-    at: Mapping[str, Expression]
-
-    def sub(self, i: int) -> Expression:
-        return self.at[name_of("sub", (i,))]
-
-    def mesh(self, pair: Pair) -> Expression:
-        return self.at[name_of("mesh", pair)]
-
-    def backoff(self, pair: Pair) -> Expression:
-        """Whether the first of the pair backs off from the second; never, without backoff."""
-        from z3 import BoolVal
-
-        return self.at[name_of("backoff", pair)] if self.variant.backoff else BoolVal(False)
-
-    def channel(self, pair: Pair) -> Channel:
-        """What is in flight from the first of the pair to the second."""
-        return Channel(self.at[name_of("channel", pair)], kinds_of(self.variant), self.capacity)
-
-    def others(self, i: int) -> list[int]:
-        return [j for j in range(self.peers) if j != i]
-
-    def below_ceiling(self, i: int) -> Expression:
-        """Whether i has fewer than D_high members in its mesh."""
-        from z3 import ULT, BitVecVal, Bool, BoolVal, If, Sum
-
-        if self.d_high is None:
-            return Bool(name_of("free", (i,)))
-        if self.d_high >= self.peers:
-            return BoolVal(True)
-        members = [If(self.mesh((i, j)), BitVecVal(1, 4), BitVecVal(0, 4)) for j in self.others(i)]
-        return ULT(Sum(members), BitVecVal(self.d_high, 4))
-
-    def started(self, pair: Pair, when: Expression | None = None) -> dict[str, Expression]:
-        """The backoff of the pair begins (`when`, if that is given)."""
-        from z3 import BoolVal, Or
-
-        if not self.variant.backoff:
-            return {}
-        return {name_of("backoff", pair): BoolVal(True) if when is None else Or(self.backoff(pair), when)}
-
-    def sent(self, pair: Pair, message: int) -> dict[str, Expression]:
-        return {name_of("channel", pair): self.channel(pair).with_appended(message)}
-
-    def taken(self, pair: Pair) -> dict[str, Expression]:
-        """The oldest message from the second of the pair to the first is received."""
-        back = (pair[1], pair[0])
-        return {name_of("channel", back): self.channel(back).without_head()}
-
-    def linked(self, pair: Pair, yes: bool) -> dict[str, Expression]:
-        from z3 import BoolVal
-
-        return {name_of("mesh", pair): BoolVal(yes)}
-
-
-def kinds_of(variant: Variant) -> int:
-    return 3 if variant.unsub else 2
-
-
-def links(variant: Variant, *, peers: int, d_high: int | None, capacity: int = 2) -> Links:
-    """The fields of the network: of every pair its backoff, mesh and channel, and of every peer `sub`."""
-    found: list[Field] = []
-    pairs = list(ordered_pairs(peers))
-    if variant.backoff:
-        found += [new_field("backoff", pair, 1) for pair in pairs]
-    found += [new_field("mesh", pair, 1) for pair in pairs]
-    found += [new_field("sub", (i,), 1) for i in range(peers)]
-    width = channel_width(kinds_of(variant), capacity)
-    found += [new_field("channel", pair, width) for pair in pairs]
-    return Links(peers, d_high, variant, capacity, tuple(found), {f.name: f.symbol for f in found})
 
 
 def mesh_link(name: str, *, peers: int, d_high: int | None, capacity: int = 2) -> Network:
@@ -180,7 +77,7 @@ def shown_state(at: Links, values: Mapping[str, int]) -> list[tuple[str, str]]:
     found = []
     for i in range(at.peers):
         parts = ["in" if values[name_of("sub", (i,))] else "out"]
-        for kind, verb in (("mesh", "holds"), ("backoff", "backs off from")):
+        for kind, verb in (("mesh", "holds"), ("backoff", "backs off from"), ("knows", "knows")):
             held = [PEER_LETTERS[j] for j in at.others(i) if values.get(name_of(kind, (i, j)))]
             parts += [f"{verb} {' '.join(held)}"] if held else []
         found.append((PEER_LETTERS[i], ", ".join(parts)))
@@ -219,9 +116,16 @@ def _own_rules(at: Links, i: int) -> Iterator[Rule]:
     from z3 import And, BoolVal, If, Not
 
     me = name_of("sub", (i,))
-    yield Rule(
-        kind="join", about=(i,), clause="gs1.0/join.fill", guard=Not(at.sub(i)), updates={me: BoolVal(True)}
-    )
+    joining: dict[str, Expression] = {me: BoolVal(True)}
+    allowed = [Not(at.sub(i))]
+    for j in at.others(i):
+        if at.variant.announced:
+            joining |= at.sent((i, j), SUB)
+            allowed.append(at.channel((i, j)).room())
+        if at.variant.waits:
+            allowed.append(Not(at.backoff((i, j))))
+    clause = "gs1.1/backoff.resubscribe" if at.variant.waits else "gs1.0/join.fill"
+    yield Rule(kind="join", about=(i,), clause=clause, guard=And(*allowed), updates=joining)
     rooms: list[Expression] = []
     updates: dict[str, Expression] = {me: BoolVal(False)}
     for j in at.others(i):
@@ -234,7 +138,7 @@ def _own_rules(at: Links, i: int) -> Iterator[Rule]:
         else:
             updates[name_of("channel", pair)] = If(member, channel.with_appended(PRUNE), channel.symbol)
             rooms.append(If(member, channel.room(), BoolVal(True)))
-        updates |= at.linked(pair, False) | at.started(pair, member)
+        updates |= at.linked(pair, False) | at.started(pair, None if at.variant.waits else member)
     yield Rule(
         kind="leave",
         about=(i,),
@@ -250,6 +154,8 @@ def _link_rules(at: Links, pair: Pair) -> Iterator[Rule]:
     i, j = pair
     room = at.channel(pair).room()
     allowed = And(at.sub(i), Not(at.mesh(pair)), at.below_ceiling(i), room, Not(at.backoff(pair)))
+    if at.variant.announced:
+        allowed = And(allowed, at.at[name_of("knows", pair)])
     yield Rule(
         kind="graft",
         about=pair,
@@ -321,7 +227,15 @@ def _received(at: Links, pair: Pair) -> Iterator[Rule]:
             about=pair,
             clause="pubsub/subscription.table",
             guard=channel.head_is(UNSUB),
-            updates=at.linked(pair, False) | at.taken(pair),
+            updates=at.linked(pair, False) | at.known(pair, False) | at.taken(pair),
+        )
+    if at.variant.announced:
+        yield Rule(
+            kind="subscribed",
+            about=pair,
+            clause="pubsub/subscription.table",
+            guard=channel.head_is(SUB),
+            updates=at.known(pair, True) | at.taken(pair),
         )
 
 
@@ -337,7 +251,7 @@ def claims_of(at: Links) -> Iterator[NetworkClaim]:
         id=BIDIRECTIONAL,
         clause="gs1.0/mesh.mutual",
         kind="always",
-        text="when no GRAFT or PRUNE is in flight between A and B, A holds B exactly if B holds A",
+        text=f"when no {_loud(at)} is in flight between A and B, A holds B exactly if B holds A",
         holds=And(*(bidirectional(at, pair) for pair in pairs)),
     )
     if at.d_high is not None and at.d_high < at.peers - 1:
@@ -358,11 +272,18 @@ def claims_of(at: Links) -> Iterator[NetworkClaim]:
 
 
 def quiet(at: Links, pair: Pair) -> Expression:
-    """No GRAFT or PRUNE is in flight between the two."""
+    """No GRAFT or PRUNE is in flight between the two; with announcements, nothing at all."""
     from z3 import And, Not
 
     both = (at.channel(pair), at.channel((pair[1], pair[0])))
+    if at.variant.announced:
+        # An UNSUB in flight stands for a PRUNE: it takes a link away.
+        return And(*(channel.empty() for channel in both))
     return And(*(Not(channel.holds((GRAFT, PRUNE))) for channel in both))
+
+
+def _loud(at: Links) -> str:
+    return "message" if at.variant.announced else "GRAFT or PRUNE"
 
 
 def bidirectional(at: Links, pair: Pair) -> Expression:

@@ -15,7 +15,8 @@ from itertools import permutations
 from attrs import frozen
 
 from quidnunc.properties.network_interpret import State, interpreter
-from quidnunc.properties.network_mesh_link import VARIANTS, Pair, kinds_of, mesh_link
+from quidnunc.properties.network_links import VARIANTS, Pair, kinds_of
+from quidnunc.properties.network_mesh_link import mesh_link
 from quidnunc.properties.network_rules import Expression, Network, Rule, content_of, name_of
 from quidnunc.properties.network_solver import Questions
 

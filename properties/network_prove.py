@@ -12,16 +12,17 @@ from attrs import evolve, frozen
 
 from quidnunc.properties.network_explore import Verdict
 from quidnunc.properties.network_induction import Induction, inductive, refuted
-from quidnunc.properties.network_infer import expression_of, inferred, read
-from quidnunc.properties.network_mesh_link import BIDIRECTIONAL, LINKED, VARIANTS, mesh_link
+from quidnunc.properties.network_infer import expression_of, inferred, read, readable
+from quidnunc.properties.network_links import VARIANTS
+from quidnunc.properties.network_mesh_link import BIDIRECTIONAL, LINKED, mesh_link
 from quidnunc.properties.network_projection import Table, footprints, simulation, table_of
 from quidnunc.properties.network_rules import Expression, Network
 from quidnunc.properties.network_solver import Questions
 from quidnunc.properties.network_trace import Trace, replayed
 
 PROVED_SIZES = (2, 3, 4)
-TABLE_CAPACITY = 4
-"""Queues in which no reachable state of a pair is ever short of room, or the table is of no use."""
+CAPACITIES = (3, 4, 5)
+"""Queues that are tried, until no reachable state of a pair is ever short of room."""
 DEPTH = 12
 """Steps of the longest trace that the bounded search looks for."""
 
@@ -86,13 +87,20 @@ def bidirectional(name: str, questions: Questions) -> Iterator[Result]:
     if trace is not None:
         yield _refutation(name, network, trace)
         return
-    table = table_of(name, capacity=TABLE_CAPACITY)
-    if table is None or not table.unbounded:
-        yield _undecided(name, network, "the states of a pair do not end with the queues that were tried")
+    table = next((found for found in map(partial(_table, name), CAPACITIES) if found is not None), None)
+    if table is None:
+        yield _undecided(name, network, f"a pair is short of room with queues of {CAPACITIES[-1]} messages")
         return
     yield _for_every_size(name, table, questions)
-    yield _readable(name, questions)
+    if readable(table):
+        yield _readable(name, table.longest, questions)
     yield _not_by_itself(name, questions)
+
+
+def _table(name: str, capacity: int) -> Table | None:
+    """The states of a pair, where queues of `capacity` are as good as queues without a limit."""
+    table = table_of(name, capacity=capacity)
+    return table if table is not None and table.unbounded else None
 
 
 def _text(network: Network) -> str:
@@ -189,11 +197,11 @@ def _inductive(
     return inductive(questions, network, invariant, goal, label=f"{network.name}, {label}")
 
 
-def _readable(name: str, questions: Questions) -> Result:
+def _readable(name: str, capacity: int, questions: Questions) -> Result:
     """The same from a few clauses that a person can read."""
     from z3 import And
 
-    table = table_of(name, capacity=TABLE_CAPACITY - 1)
+    table = table_of(name, capacity=capacity)
     clauses = inferred(table) if table is not None else None
 
     def says(network: Network, pair: tuple[int, int]) -> Expression:
@@ -202,7 +210,7 @@ def _readable(name: str, questions: Questions) -> Result:
 
     proved, idle = bool(clauses), False
     for peers in PROVED_SIZES:
-        network = mesh_link(name, peers=peers, d_high=None, capacity=TABLE_CAPACITY - 1)
+        network = mesh_link(name, peers=peers, d_high=None, capacity=capacity)
         shown = _inductive(questions, network, says, f"the clauses, N = {peers}")
         proved &= shown.proved
         idle |= bool(shown.idle)
@@ -210,7 +218,7 @@ def _readable(name: str, questions: Questions) -> Result:
         name=f"{name}.clauses",
         text="the reason, in clauses of two peers A and B and their mirror images",
         verdict="proved" if proved else "undetermined",
-        scope=f"N = 2, 3, 4, every D_high, queues of {TABLE_CAPACITY - 1}, long enough by the table",
+        scope=f"N = 2, 3, 4, every D_high, queues of {capacity}, long enough by the table",
         assumptions=assumptions_of(name),
         engine="z3, of clauses inferred from the table",
         vacuous=idle,

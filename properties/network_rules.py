@@ -1,8 +1,8 @@
 """The rules of a network of routers, as guarded commands over small fields, and how a state is packed.
 
 Each rule is written once, as z3 expressions. The prover takes them as they are, the explorer compiles them
-(`network_emit`), the slow oracle interprets them (`network_interpret`). A field is a Bool or a bit vector of
-at most 8 bits; it is named for its kind and the peers that it is about, so that a permutation of peers is a
+(`network_emit`), the slow oracle interprets them (`network_interpret`). A field is a Bool or a small bit
+vector; it is named for its kind and the peers that it is about, so that a permutation of peers is a
 renaming of fields. All of a state's fields fit into one word of 64 bits.
 """
 
@@ -15,7 +15,8 @@ from attrs import field, frozen
 
 from quidnunc.model.errors import SpecError
 
-MAX_FIELD_BITS = 8
+MAX_FIELD_BITS = 12
+"""A queue of five messages of four kinds has 1365 contents."""
 MAX_STATE_BITS = 62
 """Two bits of a word are left to the hash table and to sizes of orbits."""
 

@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 
 from attrs import frozen
 
-from quidnunc.properties.network_mesh_link import VARIANTS
+from quidnunc.properties.network_links import VARIANTS
 
 MAX_PEERS = 3
 DEPTH = 6_000_000
@@ -67,6 +67,8 @@ def defines(name: str, *, peers: int, d_high: int) -> list[str]:
     variant = VARIANTS[name]
     if not 2 <= peers <= MAX_PEERS:
         raise SpinError(f"the Promela model has 2 or {MAX_PEERS} peers, not {peers}")
+    if variant.announced:
+        raise SpinError(f"the Promela model has no announcements of who joins; {name} has")
     switches = {
         "BACKOFF": variant.backoff,
         "ANY": variant.expires_in_flight,

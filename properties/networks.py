@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from quidnunc.model.errors import SpecError
-from quidnunc.properties.network_mesh_link import VARIANTS, mesh_link
+from quidnunc.properties.network_links import VARIANTS
+from quidnunc.properties.network_mesh_link import mesh_link
 from quidnunc.properties.network_rules import Network
 
 NETWORKS = tuple(VARIANTS)

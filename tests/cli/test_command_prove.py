@@ -39,7 +39,7 @@ def test_results_in_json(quidnunc: Command) -> None:
 
 def test_what_is_not_decided_is_no_success(quidnunc: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network_prove, "DEPTH", 2)
-    monkeypatch.setattr(network_prove, "table_of", lambda name, capacity: None)
+    monkeypatch.setattr(network_prove, "_table", lambda name, capacity: None)
     ran = quidnunc("prove", "mesh-link-backoff-unsub", "--quiet", "--no-recheck")
     assert ran.code == 3
     assert "undetermined" in ran.out and "no trace of up to 2 steps" in ran.out

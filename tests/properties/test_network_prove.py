@@ -15,7 +15,8 @@ z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install '
 from quidnunc.properties import network_prove  # noqa: E402
 from quidnunc.properties.network_explore import explore  # noqa: E402
 from quidnunc.properties.network_induction import after, inductive, refuted, start_of  # noqa: E402
-from quidnunc.properties.network_mesh_link import BIDIRECTIONAL, VARIANTS, mesh_link  # noqa: E402
+from quidnunc.properties.network_links import VARIANTS  # noqa: E402
+from quidnunc.properties.network_mesh_link import BIDIRECTIONAL, mesh_link  # noqa: E402
 from quidnunc.properties.network_projection import (  # noqa: E402
     Table,
     footprints,
@@ -28,6 +29,7 @@ from quidnunc.properties.network_solver import Questions, has_cvc5  # noqa: E402
 from quidnunc.properties.network_trace import replayed, shortest  # noqa: E402
 
 PROVED = "mesh-link-backoff"
+REPAIRED = "mesh-link-backoff-waits"
 
 
 @pytest.fixture(scope="module")
@@ -65,11 +67,11 @@ def unguarded(kind: str) -> Callable[[Rule], Rule]:
 # -- what is refuted ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name in VARIANTS if name != PROVED])
+@pytest.mark.parametrize("name", [name for name in VARIANTS if name not in (PROVED, REPAIRED)])
 def test_bounded_search_finds_what_exhaustion_finds(name: str) -> None:
     network = mesh_link(name, peers=2, d_high=1)
     questions = Questions()
-    trace = refuted(questions, network, network.claim(BIDIRECTIONAL), depth=9)
+    trace = refuted(questions, network, network.claim(BIDIRECTIONAL), depth=10)
     assert trace is not None and replayed(trace)
     assert len(trace.rules) == len(shortest(network, BIDIRECTIONAL, engine="python").rules)
     assert questions.asked == len(trace.rules) + 1 and not questions.unknown
@@ -109,6 +111,14 @@ def test_backoff_proves_the_claim_for_every_size(monkeypatch: pytest.MonkeyPatch
     reasons = results[f"{PROVED}.clauses"]
     assert reasons.verdict == "proved" and 5 < len(reasons.evidence) < 20
     assert results[f"{PROVED}.claim-alone"].verdict == "refuted"
+
+
+def test_waiting_repairs_the_silence_of_v1_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network_prove, "PROVED_SIZES", (2,))
+    monkeypatch.setattr(network_prove, "DEPTH", 5)
+    results = {result.name: result for result in network_prove.prove(REPAIRED, Questions())}
+    assert list(results) == [REPAIRED, f"{REPAIRED}.claim-alone"]
+    assert (results[REPAIRED].verdict, results[REPAIRED].vacuous) == ("proved", False)
 
 
 def test_the_table_of_one_variant_proves_nothing_of_another(table: Table) -> None:

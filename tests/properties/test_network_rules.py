@@ -14,7 +14,8 @@ from quidnunc.properties import networks  # noqa: E402
 from quidnunc.properties.clauses import load  # noqa: E402
 from quidnunc.properties.network_emit import emitted  # noqa: E402
 from quidnunc.properties.network_interpret import interpreter  # noqa: E402
-from quidnunc.properties.network_mesh_link import GRAFT, PRUNE, VARIANTS, mesh_link  # noqa: E402
+from quidnunc.properties.network_links import GRAFT, PRUNE, VARIANTS  # noqa: E402
+from quidnunc.properties.network_mesh_link import mesh_link  # noqa: E402
 from quidnunc.properties.network_rules import (  # noqa: E402
     Channel,
     Field,
@@ -73,9 +74,9 @@ def test_words_pack_and_unpack() -> None:
 def test_a_state_that_does_not_fit_is_refused() -> None:
     with pytest.raises(SpecError, match="take fewer peers"):
         emitted(mesh_link("mesh-link-backoff", peers=5, d_high=1), symmetry=False)
-    with pytest.raises(SpecError, match="field wide_0 has 9 bits"):
+    with pytest.raises(SpecError, match="field wide_0 has 13 bits"):
         Network(
-            name="wide", peers=1, parameters={}, fields=(new_field("wide", (0,), 9),), rules=(), claims=()
+            name="wide", peers=1, parameters={}, fields=(new_field("wide", (0,), 13),), rules=(), claims=()
         )
 
 
