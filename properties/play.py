@@ -213,7 +213,7 @@ class Simulated:
             return ()
         after = self._machine.step(self._state, event, Seeded(self._die))
         self._state = after.router
-        said = [_said(p.output) for p in after.permits if p.must or self._die.random() < 0.5]
+        said = [as_sent(p.output) for p in after.permits if p.must or self._die.random() < 0.5]
         return tuple(dict.fromkeys(said))
 
     def declare(self, messages: Sequence[Message]) -> None:
@@ -223,7 +223,7 @@ class Simulated:
         pass
 
 
-def _said(output: Output) -> Output:
+def as_sent(output: Output) -> Output:
     """A permitted output as one that can be sent."""
     if isinstance(output, Sent) and isinstance(output.part, Prune) and output.part.backoff_s == UNSAID:
         return Sent(output.peer, Prune(output.part.topic))
@@ -262,7 +262,7 @@ class Play:
         """
         if self.blurred:
             return ()
-        for single in self._singles(event):
+        for single in singles(event, self.oracle):
             if not self.oracle.applicable(single) or self._names_what_nobody_knows(single):
                 continue
             found = self._step(single)
@@ -290,19 +290,21 @@ class Play:
         self.blurred = judged.blurred
         return () if judged.blurred else judged.departures
 
-    def _singles(self, event: Event) -> Iterator[Event]:
-        if isinstance(event, Advance):
-            left = event.ms
-            while left > 0:
-                slice_ms = min(left, machine_of(self.oracle.protocol).until_tick_ms(self.oracle.state))
-                left -= slice_ms
-                yield Advance(slice_ms)
-        elif hasattr(event, "peers"):
-            burst: Any = event
-            for peer in burst.peers:
-                yield evolve(burst, peers=(peer,))
-        else:
-            yield event
+
+def singles(event: Event, oracle: Oracle) -> Iterator[Event]:
+    """`event`, one peer and one heartbeat at a time; the state of `oracle` says when the next one is."""
+    if isinstance(event, Advance):
+        left = event.ms
+        while left > 0:
+            slice_ms = min(left, machine_of(oracle.protocol).until_tick_ms(oracle.state))
+            left -= slice_ms
+            yield Advance(slice_ms)
+    elif hasattr(event, "peers"):
+        burst: Any = event
+        for peer in burst.peers:
+            yield evolve(burst, peers=(peer,))
+    else:
+        yield event
 
 
 def play(events: Sequence[Event], subject: Subject, protocol: Rules, parameters: Any) -> Play:
