@@ -69,6 +69,7 @@ class Router:
         self.extensions = Extensions(self.core, self.outbox, own_extensions(features, parameters))
         self.partial = PartialMessages(self.core, self.outbox, self.mesh, self.fanout, self.extensions)
         self.next_heartbeat_ms = parameters.heartbeat_delay_ms
+        self.next_decay_ms = parameters.scores.decay_interval_ms if parameters.scores is not None else 0
         self._next_check_ms = EXPLICIT_CHECK_MS
         self._dials: list[Peer] = []
         self._closed: list[Peer] = []
@@ -85,6 +86,7 @@ class Router:
             self.gossip.on_idontwant,
         ]
         self.beats: list[Callable[[], None]] = [
+            self.gossip.watch.heartbeat,
             self.gossip.start_heartbeat,
             self.mesh.heartbeat,
             self.fanout.heartbeat,
@@ -117,8 +119,10 @@ class Router:
 
     # -- connections -------------------------------------------------------------------------------------
 
-    def connect(self, peer: Peer, stream: str, *, outbound: bool) -> None:
+    def connect(self, peer: Peer, stream: str, *, outbound: bool, address: int = 0) -> None:
         """Streams of that protocol are open both ways. The peer is told our topics first of all.
+
+        Peers of one `address`, from 1, share an IP; with 0 one shares its own with nobody.
 
         Raises ValueError where the peer is connected, or the stream is none that this version speaks.
         """
@@ -129,6 +133,8 @@ class Router:
             raise ValueError(f"{self.core.features.name} does not speak {stream!r}, only {spoken}")
         limit = max(MAX_FRAME_BYTES, 2 * self.core.parameters.max_message_bytes)
         self.core.neighbours[peer] = Neighbour(stream, outbound, FrameDecoder(max_bytes=limit))
+        if self.core.keeper is not None:
+            self.core.keeper.connected(peer, address)
         self.say_hello(peer)
         self.outbox.flush()
 
@@ -274,7 +280,7 @@ class Router:
         self.outbox.flush()
 
     def set_score(self, peer: Peer, value: int) -> None:
-        """The application's term, which is all of our score."""
+        """The application's term, which without score parameters is all of our score."""
         self.core.scores[peer] = value
 
     # -- time --------------------------------------------------------------------------------------------
@@ -283,12 +289,21 @@ class Router:
         """Time passes; every heartbeat that falls due fires at its instant."""
         end_ms = self.core.now_ms + ms
         while self.next_heartbeat_ms <= end_ms:
+            self.decay_until(self.next_heartbeat_ms)
             self.core.now_ms = self.next_heartbeat_ms
             self.next_heartbeat_ms += self.core.parameters.heartbeat_interval_ms
             for beat in self.beats:
                 beat()
             self.outbox.flush()
+        self.decay_until(end_ms)
         self.core.now_ms = end_ms
+
+    def decay_until(self, end_ms: int) -> None:
+        """Scores decay at every multiple of their interval."""
+        keeper = self.core.keeper
+        while keeper is not None and self.next_decay_ms <= end_ms:
+            keeper.decay(self.next_decay_ms)
+            self.next_decay_ms += keeper.parameters.decay_interval_ms
 
     def check_explicit(self) -> None:
         if self.core.now_ms >= self._next_check_ms:

@@ -10,6 +10,7 @@ from typing import Literal
 from attrs import define, evolve, field, frozen
 
 from quidnunc.impl.framing import FrameDecoder
+from quidnunc.impl.gossipsub_scores import ScoreKeeper
 from quidnunc.model.events import FLOODSUB, MESHSUB_1_0, MESHSUB_1_1, MESHSUB_1_2, MESHSUB_1_3
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Peer
@@ -95,13 +96,17 @@ class Core:
         self.neighbours: dict[Peer, Neighbour] = {}
         self.joined: set[str] = set()
         self.scores: dict[Peer, int] = {}
+        self.keeper: ScoreKeeper | None = None
+        if parameters.scores is not None and features.hardened:
+            self.keeper = ScoreKeeper(parameters.scores)
         self._in_topic: dict[str, set[Peer]] = {}
 
     # -- views -----------------------------------------------------------------------------------------
 
-    def score(self, peer: Peer) -> int:
-        """The application's term alone; 0 before v1.1, which knows no scores."""
-        return self.scores.get(peer, 0) if self.features.hardened else 0
+    def score(self, peer: Peer) -> float:
+        """Without score parameters the application's term alone; 0 before v1.1, which knows no scores."""
+        said = self.scores.get(peer, 0) if self.features.hardened else 0
+        return said if self.keeper is None else self.keeper.score(peer, said)
 
     def is_explicit(self, peer: Peer) -> bool:
         """Whether operators agreed on this peer."""
@@ -151,6 +156,8 @@ class Core:
         for topic in tuple(self.neighbours[peer].topics):
             self.quit(peer, topic)
         del self.neighbours[peer]
+        if self.keeper is not None:
+            self.keeper.disconnected(peer, self.now_ms)
 
 
 _NOBODY: set[Peer] = set()

@@ -14,6 +14,7 @@ from quidnunc.impl.gossipsub_core import MAX_ID_BYTES, Core
 from quidnunc.impl.gossipsub_fanout import Fanout
 from quidnunc.impl.gossipsub_mesh import Mesh
 from quidnunc.impl.gossipsub_outbox import Outbox
+from quidnunc.impl.gossipsub_scores_watch import Watch
 from quidnunc.model.rpc import Peer
 
 MAX_UNWANTED_IDS = 10_000
@@ -40,6 +41,7 @@ class Gossip:
         self.seen = Seen(core.parameters.seen_ttl_ms)
         self.cache = MessageCache(core.parameters.mcache_len, core.parameters.mcache_gossip)
         self.heard: dict[Peer, Heard] = {}
+        self.watch = Watch(core)
         self.unwanted: dict[Peer, dict[bytes, int]] = {}
         """Peer -> id -> heartbeats for which it is remembered."""
 
@@ -60,6 +62,7 @@ class Gossip:
                 unseen = [i for i in ids if self.is_news(i)]
                 if unseen:
                     self.outbox.to(peer).iwant.update(dict.fromkeys(unseen))
+                    self.watch.asked(peer, unseen)
 
     def is_poor(self, peer: Peer) -> bool:
         """Below the gossip threshold: nothing of its gossip counts, and it gets none."""

@@ -58,6 +58,7 @@ class Mesh:
         """Each member is told, and left alone for the short backoff."""
         seconds = self.core.parameters.unsubscribe_backoff_s
         for peer in sorted(self.of.pop(topic)):
+            self.note_left(peer, topic)
             self.say_prune(peer, topic, self.seconds_at_leave())
             self.back_off_after_leave(peer, topic, seconds)
 
@@ -78,7 +79,7 @@ class Mesh:
             (a for check in self.graft_checks if (a := check(peer, topic)) is not None), Answer.TAKE
         )
         if answer is Answer.TAKE:
-            self.of[topic].add(peer)
+            self.admit(peer, topic)
         elif answer is not Answer.LEAVE:
             self.say_prune(peer, topic, self.core.parameters.prune_backoff_s)
             if answer is Answer.BACK_OFF:
@@ -99,8 +100,15 @@ class Mesh:
 
     def backing_off(self, peer: Peer, topic: str) -> Answer | None:
         """To the millisecond: the slack is for our own GRAFTs."""
-        ends_ms = self.backoff_ends_ms.get((topic, peer), 0)
-        return Answer.BACK_OFF if self.core.now_ms < ends_ms else None
+        if self.core.now_ms >= self.backoff_ends_ms.get((topic, peer), 0):
+            return None
+        self.penalise_regraft(peer)
+        return Answer.BACK_OFF
+
+    def penalise_regraft(self, peer: Peer) -> None:
+        """The text permits it: who grafts too early misbehaves."""
+        if self.core.keeper is not None:
+            self.core.keeper.misbehaved(peer)
 
     def negative(self, peer: Peer, topic: str) -> Answer | None:
         return Answer.BACK_OFF if self.core.score(peer) < 0 else None
@@ -120,7 +128,7 @@ class Mesh:
         """`announced_s`: 0 where the field is absent. Gives back whether the topic is known."""
         if topic not in self.of:
             return False
-        self.of[topic].discard(peer)
+        self.expel(peer, topic)
         if self.core.features.hardened:
             self.back_off(peer, topic, self.seconds_to_wait(announced_s))
         return True
@@ -225,10 +233,10 @@ class Mesh:
             better = {p for p in self.eligible(topic) if self.is_better(self.core.score(p), median)}
             self._graft(topic, self.core.some(better, parameters.opportunistic_graft_peers))
 
-    def is_better(self, score: int, median: float) -> bool:
+    def is_better(self, score: float, median: float) -> bool:
         return score > median
 
-    def median(self, scores: list[int]) -> float:
+    def median(self, scores: list[float]) -> float:
         """The text does not say which of the two in the middle: their mean."""
         ordered = sorted(scores)
         middle = len(ordered) // 2
@@ -253,21 +261,37 @@ class Mesh:
 
     def _graft(self, topic: str, peers: Iterable[Peer]) -> None:
         for peer in peers:
-            self.of[topic].add(peer)
+            self.admit(peer, topic)
             self.outbox.graft(peer, topic)
 
     def _prune(self, topic: str, peers: Iterable[Peer]) -> None:
         for peer in peers:
-            self.of[topic].discard(peer)
+            self.expel(peer, topic)
             self.say_prune(peer, topic, self.core.parameters.prune_backoff_s)
             self.back_off(peer, topic, self.core.parameters.prune_backoff_s)
+
+    def admit(self, peer: Peer, topic: str) -> None:
+        """Into the mesh; its time there counts from now on."""
+        self.of[topic].add(peer)
+        if self.core.keeper is not None:
+            self.core.keeper.grafted(peer, topic, self.core.now_ms)
+
+    def expel(self, peer: Peer, topic: str) -> None:
+        """Out of it, if it was there."""
+        if peer in self.of[topic]:
+            self.of[topic].discard(peer)
+            self.note_left(peer, topic)
+
+    def note_left(self, peer: Peer, topic: str) -> None:
+        if self.core.keeper is not None:
+            self.core.keeper.pruned(peer, topic)
 
     # -- peers that leave --------------------------------------------------------------------------------
 
     def quit(self, peer: Peer, topic: str) -> None:
         """The peer left the topic."""
         if topic in self.of:
-            self.of[topic].discard(peer)
+            self.expel(peer, topic)
 
     def forget(self, peer: Peer) -> None:
         """The peer is gone. Its backoffs stay, or it could graft again by connecting again."""

@@ -7,6 +7,7 @@ pubsub README; gossipsub v1.0, "Message Processing"; v1.1, "Flood Publishing", "
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 from attrs import frozen
 
@@ -36,6 +37,9 @@ class Arrival:
     message: wire.Message
 
 
+Check: TypeAlias = Callable[[Arrival], bool]
+
+
 class Relay:
     """Takes messages from peers, from the application and from validation, and sends them on."""
 
@@ -48,7 +52,7 @@ class Relay:
         self.id_of = id_function(core.parameters.message_id)
         self.waiting: dict[bytes, Arrival] = {}
         self.delivered: list[tuple[str, bytes]] = []
-        self.checks: list[Callable[[Arrival], bool]] = [
+        self.checks: list[Check] = [
             self.is_in_topic,
             self.is_short_enough,
             self.is_new,
@@ -62,14 +66,25 @@ class Relay:
     def on_message(self, peer: Peer, message: wire.Message) -> None:
         """What fails a check leaves no trace: a bad copy must not make a good one a duplicate."""
         arrival = Arrival(peer, self.id_of(message), message)
-        if not all(check(arrival) for check in self.checks):
+        refused = next((check for check in self.checks if not check(arrival)), None)
+        if refused is not None:
+            self.note_refused(arrival, refused)
             return
         self.note_receipt(arrival)
+        self.gossip.watch.came(peer, arrival.id, message.topic)
         self.gossip.say_idontwant(message.topic, message, arrival.id)
         if self.core.parameters.validation == "accept":
             self.accept(arrival)
+            self.gossip.watch.judged(arrival.id, "accept")
         else:
             self.await_verdict(arrival)
+
+    def note_refused(self, arrival: Arrival, check: Check) -> None:
+        """What a copy that is not taken counts for in the score of its sender."""
+        if check == self.is_new:
+            self.gossip.watch.came_again(arrival.forwarder, arrival.id)
+        elif check == self.is_sound:
+            self.gossip.watch.came_bad(arrival.forwarder, arrival.message.topic)
 
     def is_in_topic(self, arrival: Arrival) -> bool:
         return arrival.message.topic in self.core.joined
@@ -101,8 +116,10 @@ class Relay:
     def judge(self, id_bytes: bytes, judgement: Judgement) -> None:
         """The application's verdict on a message that waits. What does not wait any more is let be."""
         arrival = self.waiting.pop(id_bytes, None)
-        if arrival is not None and self.passes(judgement):
-            self.accept(arrival)
+        if arrival is not None:
+            if self.passes(judgement):
+                self.accept(arrival)
+            self.gossip.watch.judged(id_bytes, judgement)
 
     def passes(self, judgement: Judgement) -> bool:
         return judgement == "accept"

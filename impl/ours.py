@@ -82,7 +82,8 @@ class Ours:
     def __init__(self, router: Router, *, name: str) -> None:
         self.router = router
         features = router.core.features
-        hardened = {"score", "explicit", "flood-publish"} if features.hardened else set()
+        since_1_1 = {"score", "explicit", "flood-publish", "score-parameters"}
+        hardened = since_1_1 if features.hardened else set()
         extended = {"test-extension"} if features.extensions else set()
         extended |= {"partial"} if features.partial else set()
         self.hello = Hello(
@@ -100,7 +101,7 @@ class Ours:
 
     # -- connections -------------------------------------------------------------------------------------
 
-    def connect(self, peer: Peer, protocol: str, outbound: bool) -> Reply:
+    def connect(self, peer: Peer, protocol: str, outbound: bool, address: int = 0) -> Reply:
         core = self.router.core
         if peer in core.neighbours:
             raise AdapterError(f"ours, connect {peer}: it is connected; disconnect it first")
@@ -111,7 +112,7 @@ class Ours:
             )
         self._gone.discard(peer)
         self._readers[peer] = FrameDecoder(max_bytes=MAX_READ_BYTES)
-        return self._run(lambda: self.router.connect(peer, protocol, outbound=outbound))
+        return self._run(lambda: self.router.connect(peer, protocol, outbound=outbound, address=address))
 
     def disconnect(self, peer: Peer) -> Reply:
         reply = self._of_peer("disconnect", peer, lambda: self.router.disconnect(peer))

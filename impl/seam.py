@@ -31,12 +31,13 @@ CAPABILITIES = frozenset(
             "raw",
             "strict-no-sign",
         ),
-        *("test-extension", "partial", "feedback"),
+        *("test-extension", "partial", "feedback", "score-parameters"),
     }
 )
 """What a driver may say that it can. `clock`: time is virtual; `explicit`: explicit peers can be given;
 `test-extension`: the router can have it, and be without it; `partial`: the requests of `SpeaksPartial`;
-`feedback`: the application's feedback on partial messages."""
+`feedback`: the application's feedback on partial messages; `score-parameters`: it keeps
+all of the peer score by `Parameters.scores`, and takes addresses of peers."""
 
 
 class AdapterError(Exception):
@@ -119,6 +120,12 @@ class Reply:
     """The router's own words when it failed; the driver stays usable for `close`."""
     state: dict[str, object] = field(factory=dict)
     partial: tuple[PartialCall, ...] = ()
+
+
+class Addressed(Protocol):
+    """What a driver with score parameters has besides: peers of one address, from 1, share an IP."""
+
+    def connect(self, peer: Peer, protocol: str, outbound: bool, address: int) -> Reply: ...
 
 
 class Driver(Protocol):

@@ -283,8 +283,10 @@ class ExecDriver:
     hello: Hello
     _is_open: bool = field(default=True, init=False)
 
-    def connect(self, peer: Peer, protocol: str, outbound: bool) -> Reply:
-        return self._ask("connect", peer=peer, protocol=protocol, outbound=outbound)
+    def connect(self, peer: Peer, protocol: str, outbound: bool, address: int = 0) -> Reply:
+        # Whoever has not heard of addresses is not asked for one.
+        at = {"address": address} if address else {}
+        return self._ask("connect", peer=peer, protocol=protocol, outbound=outbound, **at)
 
     def disconnect(self, peer: Peer) -> Reply:
         return self._ask("disconnect", peer=peer)

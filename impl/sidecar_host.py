@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO, cast
 
 from quidnunc.impl.partial_json import decisions_of, feedback_kind
-from quidnunc.impl.seam import AdapterError, Config, Driver, Reply, SpeaksPartial
+from quidnunc.impl.seam import AdapterError, Addressed, Config, Driver, Reply, SpeaksPartial
 from quidnunc.impl.sidecar_json import LINE_BYTES_MAX, bytes_of, config_of, hello_json, reply_json
 
 USAGE = "usage: python -m quidnunc.impl.sidecar_host ROUTER"
@@ -45,9 +45,7 @@ def _partial(driver: Driver) -> SpeaksPartial:
 Request = Mapping[str, Any]
 
 REQUESTS: Mapping[str, Callable[[Driver, Request], Reply]] = {
-    "connect": lambda d, r: d.connect(
-        _need(r, "peer", int), _need(r, "protocol", str), _need(r, "outbound", bool)
-    ),
+    "connect": lambda d, r: _connect(d, r),
     "disconnect": lambda d, r: d.disconnect(_need(r, "peer", int)),
     "stall": lambda d, r: d.stall(_need(r, "peer", int)),
     "resume": lambda d, r: d.resume(_need(r, "peer", int)),
@@ -74,6 +72,14 @@ REQUESTS: Mapping[str, Callable[[Driver, Request], Reply]] = {
     "state": lambda d, r: d.state(),
 }
 """What each request is on a driver."""
+
+
+def _connect(driver: Driver, r: Request) -> Reply:
+    peer, protocol = _need(r, "peer", int), _need(r, "protocol", str)
+    if "address" in r:
+        addressed = cast("Addressed", driver)
+        return addressed.connect(peer, protocol, _need(r, "outbound", bool), _need(r, "address", int))
+    return driver.connect(peer, protocol, _need(r, "outbound", bool))
 
 
 def serve(open_driver: Open, lines: BinaryIO, answers: BinaryIO) -> None:

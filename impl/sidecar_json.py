@@ -15,6 +15,7 @@ import attrs
 from quidnunc.impl.partial_json import call_json, call_of
 from quidnunc.impl.seam import FORMAT, AdapterError, Config, Delivery, Hello, Reply
 from quidnunc.model.parameters import DogParameters, Parameters
+from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 
 LINE_BYTES_MAX = 64 << 20
 """Of one line, either way. A burst of messages of 1 MiB to forty peers fits."""
@@ -150,12 +151,22 @@ def _made(kind: Any, value: object, where: str) -> Any:
         raise AdapterError(
             f"{where}: no parameter {', '.join(unknown)}; is the other side of another version?"
         )
+    if isinstance(given.get("scores"), dict):
+        given["scores"] = _scores(given["scores"], f"{where}.scores")
     for name in {"explicit_peers", "persistent_peers", "unconditional_peers"} & set(given):
         given[name] = frozenset(_list(given[name], int, f"{where}.{name}"))
     try:
         return kind(**given)
     except (TypeError, ValueError) as error:
         raise AdapterError(f"{where}: {error}") from error
+
+
+def _scores(value: object, where: str) -> ScoreParameters:
+    given = dict(_as(value, dict, where))
+    topics = _list(given.get("topics", []), dict, f"{where}.topics")
+    made = (_made(TopicScoreParameters, t, f"{where}.topics[{at}]") for at, t in enumerate(topics))
+    found: ScoreParameters = _made(ScoreParameters, {**given, "topics": tuple(made)}, where)
+    return found
 
 
 def _as(value: object, kind: type, where: str) -> Any:

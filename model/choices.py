@@ -85,6 +85,11 @@ Reveals = Callable[[Peer], Output | tuple[Output, ...]]
 SuchThat = Callable[[frozenset[Peer]], bool]
 
 
+def nothing_alone(_: Output) -> bool:
+    """In the place of `shows`: no one output tells, so both answers are tried."""
+    return False
+
+
 class Choose(Protocol):
     """What a rule may ask of an oracle."""
 
@@ -110,7 +115,7 @@ class Choose(Protocol):
         ...
 
     def whether(self, name: str, shows: Callable[[Output], bool], default: bool = False) -> bool:
-        """A free yes or no; yes shows by an output for which `shows` holds."""
+        """A free yes or no; yes shows by an output for which `shows` holds, or by `nothing_alone`."""
         ...
 
 
@@ -254,6 +259,8 @@ class Angelic:
     because: list[str] = field(factory=list)
     problems: list[Problem] = field(factory=list)
     alternatives: int = 1
+    forked: bool = False
+    """`nothing_alone` was asked for: several of the alternatives may agree with what was seen."""
     _claimed: set[Output] = field(factory=set)
 
     def fired(self, clause: str) -> None:
@@ -304,4 +311,15 @@ class Angelic:
         return among.settled()
 
     def whether(self, name: str, shows: Callable[[Output], bool], default: bool = False) -> bool:
-        return any(shows(o) for o in self.observed)
+        return self._either() if shows is nothing_alone else any(shows(o) for o in self.observed)
+
+    def _either(self) -> bool:
+        digit = self.split // self.alternatives % 2
+        self.alternatives *= 2
+        self.forked = True
+        return bool(digit)
+
+
+def settled(known: bool | None, name: str, choose: Choose) -> bool:
+    """`known`, or where it is free what `choose` says."""
+    return choose.whether(name, nothing_alone) if known is None else known

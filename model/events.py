@@ -30,6 +30,8 @@ class Connect:
     peers: tuple[Peer, ...]
     protocol: str = MESHSUB_1_2
     outbound: bool = False
+    address: int = 0
+    """Peers of one address, from 1, share an IP. 0: it shares its own with nobody."""
 
 
 @frozen

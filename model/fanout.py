@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from quidnunc.model.choices import Choose, PartialSet
+from quidnunc.model.choices import Choose, PartialSet, settled
 from quidnunc.model.permits import Step
 from quidnunc.model.router import Fanout, Router, without_key
 from quidnunc.model.rpc import Peer
@@ -23,8 +23,8 @@ def explicit_beside_fanout(r: Router, topic: str, peer: Peer) -> bool | None:
 
 
 @rule("gs1.1/threshold.publish")
-def below_publish(r: Router, topic: str, peer: Peer) -> bool:
-    return r.gate_score(peer) < r.parameters.publish_threshold
+def below_publish(r: Router, topic: str, peer: Peer) -> bool | None:
+    return r.gate_below(peer, r.parameters.publish_threshold)
 
 
 @rule("gs1.1/backoff.both-ends")
@@ -48,7 +48,8 @@ def drop_low(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """Fanout peers that fell below the publish threshold go."""
     fanout = dict(r.fanout)
     for topic, entry in r.fanout.items():
-        low = [p for p in entry.peers.all if r.gate_score(p) < r.parameters.publish_threshold]
+        threshold = r.parameters.publish_threshold
+        low = [p for p in entry.peers.all if settled(r.gate_below(p, threshold), "threshold.publish", choose)]
         if low:
             fanout[topic] = evolve(entry, peers=entry.peers.less(low))
     return Step(evolve(r, fanout=fanout)) if fanout != r.fanout else None

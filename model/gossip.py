@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from attrs import evolve
 
-from quidnunc.model.choices import Choose, Reveals
+from quidnunc.model.choices import Choose, Reveals, settled
 from quidnunc.model.events import Sent
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.router import From, Heard, Router
@@ -28,7 +28,8 @@ many are free, more are not."""
 @rule("gs1.1/threshold.gossip-ignored")
 def ihave_from_low_score(r: Router, g: From[IHave], choose: Choose) -> Step[Router] | None:
     """Gossip of a peer below the gossip threshold is ignored."""
-    return Step(r) if r.gate_score(g.peer) < r.parameters.gossip_threshold else None
+    low = r.gate_below(g.peer, r.parameters.gossip_threshold)
+    return Step(r) if settled(low, "threshold.gossip", choose) else None
 
 
 @rule("gs1.1/ihave.caps")
@@ -81,7 +82,8 @@ def _unseen(r: Router, message_id: str) -> bool:
 
 @rule("gs1.1/threshold.gossip-ignored")
 def iwant_from_low_score(r: Router, g: From[IWant], choose: Choose) -> Step[Router] | None:
-    return Step(r) if r.gate_score(g.peer) < r.parameters.gossip_threshold else None
+    low = r.gate_below(g.peer, r.parameters.gossip_threshold)
+    return Step(r) if settled(low, "threshold.gossip", choose) else None
 
 
 @rule("gs1.1/iwant.retransmission")
@@ -137,8 +139,8 @@ def explicit_has_it(r: Router, topic: str, peer: Peer) -> bool | None:
 
 
 @rule("gs1.1/threshold.gossip")
-def below_gossip(r: Router, topic: str, peer: Peer) -> bool:
-    return r.gate_score(peer) < r.parameters.gossip_threshold
+def below_gossip(r: Router, topic: str, peer: Peer) -> bool | None:
+    return r.gate_below(peer, r.parameters.gossip_threshold)
 
 
 @rule("gs1.0/gossip.targets")

@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from attrs import evolve
 
-from quidnunc.model.choices import Choose
+from quidnunc.model import scores_events
+from quidnunc.model.choices import Choose, settled
 from quidnunc.model.permits import Step
 from quidnunc.model.router import From, Heard, Router
 from quidnunc.model.rpc import (
@@ -31,7 +32,9 @@ Rpc: TypeAlias = From[tuple[Part, ...]]
 @rule("gs1.1/threshold.graylist")
 def ignore_graylisted(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
     """Below the graylist threshold the whole RPC is ignored; an explicit peer's never is."""
-    if r.is_explicit(rpc.peer) or r.score(rpc.peer) >= r.parameters.graylist_threshold:
+    if r.is_explicit(rpc.peer):
+        return None
+    if not settled(r.below(rpc.peer, r.parameters.graylist_threshold), "threshold.graylist", choose):
         return None
     read = r.reads("graylisted-subscriptions-count")
     return (_each(r, rpc, (Subscribe, Unsubscribe), choose) if read else None) or Step(r)
@@ -60,9 +63,13 @@ def read_ihaves(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
         return None
     heard = r.heard.get(rpc.peer, Heard())
     # What is ignored for its sender's score need not be counted against the cap.
-    low = "score" in r.protocol.handlers and r.gate_score(rpc.peer) < r.parameters.gossip_threshold
+    scored = "score" in r.protocol.handlers
+    low = scored and r.gate_below(rpc.peer, r.parameters.gossip_threshold) is True
     counted = evolve(heard, ihave_rpcs=heard.ihave_rpcs + (0 if low else 1))
-    return _each(evolve(r, heard={**r.heard, rpc.peer: counted}), rpc, (IHave,), choose)
+    step = _each(evolve(r, heard={**r.heard, rpc.peer: counted}), rpc, (IHave,), choose)
+    if step is None or r.parameters.scores is None:
+        return step
+    return Step(scores_events.promised(step.router, rpc.peer, rpc.part, step.permits), step.permits)
 
 
 @rule("gs1.0/iwant.serve")
@@ -119,5 +126,7 @@ def _each(r: Router, rpc: Rpc, kinds: Iterable[type], choose: Choose) -> Step[Ro
         if type(part) in kinds:
             now = r if found is None else found.router
             one = run(now, HANDLER_OF[type(part)], From(rpc.peer, part), choose)
+            if isinstance(part, Message) and r.parameters.scores is not None:
+                one = Step(scores_events.arrived(now, one.router, From(rpc.peer, part)), one.permits)
             found = one if found is None else found.then(one)
     return found

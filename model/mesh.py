@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from quidnunc.model.choices import Choose
+from quidnunc.model import scores_events
+from quidnunc.model.choices import Choose, settled
 from quidnunc.model.events import Sent
 from quidnunc.model.permits import Permit, Step, must_send
 from quidnunc.model.router import BACKOFF_SWEEP_HEARTBEATS, From, Router, without_key
@@ -49,13 +50,19 @@ def while_backing_off(r: Router, g: From[Graft], choose: Choose) -> Step[Router]
     """A GRAFT inside the backoff is pruned at once, and the backoff extended."""
     # "Inside" excludes the instant of expiry.
     inside = r.now_ms < r.ends_backoff_ms(g.part.topic, g.peer)
-    return refuse_and_back_off(r, g, "gs1.1/backoff.regraft") if inside else None
+    if not inside:
+        return None
+    refused = refuse_and_back_off(r, g, "gs1.1/backoff.regraft")
+    if r.parameters.scores is None:
+        return refused
+    return Step(scores_events.count(refused.router, "regraft", g.peer), refused.permits)
 
 
 @rule("gs1.1/threshold.negative-score")
 def negative_score(r: Router, g: From[Graft], choose: Choose) -> Step[Router] | None:
     """A peer with a negative score is not taken into the mesh."""
-    return refuse_and_back_off(r, g, "gs1.1/threshold.negative-score") if r.score(g.peer) < 0 else None
+    negative = settled(r.below(g.peer, 0), "threshold.zero", choose)
+    return refuse_and_back_off(r, g, "gs1.1/threshold.negative-score") if negative else None
 
 
 @rule("gs1.1/outbound.inbound-refused")
@@ -187,8 +194,8 @@ def backing_off(r: Router, topic: str, peer: Peer) -> bool | None:
 
 
 @rule("gs1.1/threshold.negative-score")
-def scores_below_zero(r: Router, topic: str, peer: Peer) -> bool:
-    return r.score(peer) < 0
+def scores_below_zero(r: Router, topic: str, peer: Peer) -> bool | None:
+    return r.below(peer, 0)
 
 
 # -- Heartbeat --------------------------------------------------------------------------------------------
@@ -200,7 +207,8 @@ def drop_negative(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     clause = "gs1.1/threshold.negative-pruned"
 
     def drop(r: Router, topic: str) -> Step[Router] | None:
-        return prune_these(r, topic, {p for p in r.mesh[topic] if r.score(p) < 0}, clause, choose)
+        low = {p for p in sorted(r.mesh[topic]) if settled(r.below(p, 0), "threshold.zero", choose)}
+        return prune_these(r, topic, low, clause, choose)
 
     return each_topic(r, drop)
 
@@ -251,7 +259,11 @@ def keeps_the_best(r: Router, topic: str, kept: frozenset[Peer]) -> bool:
     p, members = r.parameters, r.mesh[topic]
     outbound = r.outbound_of(members)
     # Ties are free: of equal scores those pass for the best that stayed, the inbound ones first.
-    ranked = sorted(members, key=lambda peer: (-r.score(peer), peer not in kept, peer in outbound))
+    # Of what is free in a score, it is the higher end that a member stayed for, and the lower it went for.
+    ranked = sorted(
+        members,
+        key=lambda peer: (-r.end_of_score(peer, high=peer in kept), peer not in kept, peer in outbound),
+    )
     best = frozenset(ranked[: min(p.d_score, p.d)])
     displaced = min(p.d_out, len(outbound)) - (p.d - len(best)) - len(best & outbound)
     return len(best - kept) <= max(0, displaced)
@@ -292,16 +304,17 @@ def graft_opportunistically(r: Router, _: None, choose: Choose) -> Step[Router] 
 
 
 def _graft_opportunistically(r: Router, topic: str, choose: Choose) -> Step[Router] | None:
-    ranked = sorted(r.score(p) for p in r.mesh[topic])
+    lowest = sorted(r.end_of_score(p, high=False) for p in r.mesh[topic])
+    highest = sorted(r.end_of_score(p, high=True) for p in r.mesh[topic])
     # Of an even number of scores either middle one passes for the median.
-    lower, upper = (ranked[(len(ranked) - 1) // 2], ranked[len(ranked) // 2]) if ranked else (0, 0)
-    threshold = r.parameters.opportunistic_graft_threshold
-    if len(ranked) < 2 or lower >= threshold:
+    lower, upper = (lowest[(len(lowest) - 1) // 2], highest[len(highest) // 2]) if lowest else (0, 0)
+    threshold = r.threshold_as_scores(r.parameters.opportunistic_graft_threshold)
+    if len(lowest) < 2 or lower >= threshold:
         return Step(evolve(r, poor_for={**r.poor_for, topic: 0})) if r.poor_for.get(topic) else None
     eligible = r.protocol.set_of("graft_candidates", r, topic, choose)
     better = Targets(
-        frozenset(p for p in eligible.must if r.score(p) > upper),
-        frozenset(p for p in eligible.all if r.score(p) > lower),
+        frozenset(p for p in eligible.must if r.end_of_score(p, high=False) > upper),
+        frozenset(p for p in eligible.all if r.end_of_score(p, high=True) > lower),
     )
     wanted = r.parameters.opportunistic_graft_peers
     surely = upper < threshold and len(better.must) >= wanted

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from quidnunc.model.choices import Choose, PartialSet
+from quidnunc.model.choices import Choose, PartialSet, settled
 from quidnunc.model.events import Delivered, Judgement, Output, Sent, key
 from quidnunc.model.permits import Permit, Step, may_send, must_send
 from quidnunc.model.router import Fanout, From, Router, Waiting
@@ -157,7 +157,9 @@ def the_author(r: Router, m: From[Message], peer: Peer) -> bool:
 @rule("gs1.1/threshold.publish")
 def floodsub_below_publish(r: Router, m: From[Message], peer: Peer) -> bool | None:
     """The text sets the publish threshold for own messages; routers apply it to relay to floodsub as well."""
-    low = peer in r.floodsub_speakers(m.part.topic) and r.gate_score(peer) < r.parameters.publish_threshold
+    if peer not in r.floodsub_speakers(m.part.topic):
+        return False
+    low = r.gate_below(peer, r.parameters.publish_threshold) is not False
     return None if low and not r.is_explicit(peer) else False
 
 
@@ -165,7 +167,7 @@ def floodsub_below_publish(r: Router, m: From[Message], peer: Peer) -> bool | No
 def graylisted(r: Router, m: From[Message], peer: Peer) -> bool | None:
     """What a graylisted peer says is ignored; whether it is still sent to, until the heartbeat takes it out
     of the mesh, is not said."""
-    low = r.score(peer) < r.parameters.graylist_threshold
+    low = r.below(peer, r.parameters.graylist_threshold) is not False
     return None if low and not r.is_explicit(peer) else False
 
 
@@ -196,9 +198,12 @@ def flood_own(r: Router, m: Message, choose: Choose) -> Step[Router] | None:
     """Flood publishing: to every member with a score of at least the publish threshold."""
     if not r.parameters.flood_publish:
         return None
-    reached = frozenset(p for p in r.members(m.topic) if _may_publish_to(r, p))
-    sent = must_send(reached, m, "gs1.1/publish.flood")
-    return Step(r, sent + may_send(connected_explicit(r) - reached, m, "gs1.1/explicit.forward"))
+    fit = {p: _may_publish_to(r, p) for p in r.members(m.topic)}
+    reached = frozenset(p for p, said in fit.items() if said)
+    unsure = frozenset(p for p, said in fit.items() if said is None)
+    sent = must_send(reached, m, "gs1.1/publish.flood") + may_send(unsure, m, "gs1.1/threshold.publish")
+    friends = connected_explicit(r) - reached
+    return Step(r, sent + may_send(friends, m, "gs1.1/explicit.forward"))
 
 
 @rule("gs1.0/publish.mesh")
@@ -220,7 +225,8 @@ def publish_to_mesh(r: Router, m: Message, choose: Choose) -> Step[Router] | Non
 def publish_to_fanout(r: Router, m: Message, choose: Choose) -> Step[Router]:
     """Not in the topic: to the fanout, of up to D peers, chosen when it is empty and then kept."""
     clause = "gs1.0/publish.fanout"
-    low = (p for p in r.fanout_of(m.topic).all if not _may_publish_to(r, p))
+    all_of_it = r.fanout_of(m.topic).all
+    low = [p for p in all_of_it if not settled(_may_publish_to(r, p), "threshold.publish", choose)]
     kept = r.fanout_of(m.topic).less(low)
     pool = r.protocol.set_of("fanout_candidates", r, m.topic, choose)
     d = r.parameters.d
@@ -279,14 +285,18 @@ def explicit_members(r: Router, topic: str) -> frozenset[Peer]:
 
 
 def _floodsub_and_explicit(r: Router, m: Message) -> Targets:
-    plain = frozenset(p for p in r.floodsub_speakers(m.topic) if _may_publish_to(r, p))
-    return Targets(plain | explicit_members(r, m.topic), connected_explicit(r))
+    fit = {p: _may_publish_to(r, p) for p in r.floodsub_speakers(m.topic)}
+    plain = frozenset(p for p, said in fit.items() if said)
+    unsure = frozenset(p for p, said in fit.items() if said is None)
+    return Targets(plain | explicit_members(r, m.topic), connected_explicit(r) | unsure)
 
 
-def _may_publish_to(r: Router, peer: Peer) -> bool:
+def _may_publish_to(r: Router, peer: Peer) -> bool | None:
     """From v1.1 on own messages do not go below the publish threshold; explicit peers are exempt."""
-    scored = "score" in r.protocol.handlers and not r.is_explicit(peer)
-    return not scored or r.gate_score(peer) >= r.parameters.publish_threshold
+    if "score" not in r.protocol.handlers or r.is_explicit(peer):
+        return True
+    low = r.gate_below(peer, r.parameters.publish_threshold)
+    return None if low is None else not low
 
 
 def _spared(r: Router, m: From[Message], targets: Targets, choose: Choose) -> Targets:

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from attrs import field, frozen, validators
 
 from quidnunc.model.rpc import Peer
+from quidnunc.model.score_parameters import ScoreParameters
 
 SignaturePolicy: TypeAlias = Literal["StrictSign", "StrictNoSign"]
 MessageIdFunction: TypeAlias = Literal["origin", "content", "hex"]
@@ -66,6 +67,12 @@ class Parameters:
         default="accept", validator=validators.in_(("accept", "manual"))
     )
     """`manual`: each message waits for a Verdict event."""
+    scores: ScoreParameters | None = None
+    """None: the score is what the application says, and nothing else."""
+    prune_peers: int = 0
+    """Peers that a PRUNE for oversubscription lists (peer exchange), at most; 0 switches the exchange off."""
+    accept_px_threshold: float = 0.0
+    """AcceptPXThreshold: who scores less is not heeded in peer exchange."""
 
     def __attrs_post_init__(self) -> None:
         if not 0 <= self.d_low <= self.d <= self.d_high:
@@ -80,6 +87,10 @@ class Parameters:
             raise ValueError("StrictNoSign leaves no origin to take an id from; use message_id='content'")
         if not self.graylist_threshold < self.publish_threshold <= self.gossip_threshold < 0:
             raise ValueError("need graylist < publish <= gossip < 0 among the thresholds")
+        if not self.accept_px_threshold >= 0:
+            raise ValueError(f"accept_px_threshold must be 0 or more, got {self.accept_px_threshold}")
+        if self.prune_peers < 0:
+            raise ValueError(f"prune_peers must be 0 or more, got {self.prune_peers}")
 
 
 @frozen(kw_only=True)

@@ -17,6 +17,7 @@ from quidnunc.model import (
     partial_gossip,
     partial_groups,
     scores,
+    scores_counting,
 )
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.router import Router
@@ -87,6 +88,20 @@ GOSSIPSUB_1_1 = GOSSIPSUB_1_0.extended(
     explicit=without(messages.explicit_peers),
     any_time=phases(membership.dial_explicit),
     score=total(scores.application),
+    weighted_score=total(scores.topics_capped, scores.application, scores.colocation, scores.behaviour),
+    topic_score=total(
+        scores.time_in_mesh,
+        scores.first_deliveries,
+        scores.mesh_deliveries,
+        scores.mesh_failures,
+        scores.invalid_messages,
+    ),
+    delivery=phases(scores_counting.count_first, scores_counting.count_meshed, scores_counting.count_invalid),
+    regraft=phases(scores_counting.penalise_regraft),
+    tally=phases(scores_counting.note_pruned, scores_counting.note_grafted, scores_counting.break_promises),
+    decay=phases(scores_counting.forget_departed, scores_counting.refresh_time, scores_counting.decay),
+    departed=phases(scores_counting.remember_departed),
+    recognised=phases(scores_counting.recognise),
     rpc=first(intake.ignore_graylisted, intake.take),
     leave=phases(membership.announce_leave, mesh.back_off_members, mesh.prune_members),
     relay=without(

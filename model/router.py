@@ -6,7 +6,7 @@ Mappings are never changed in place: a rule returns a router with a new one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from attrs import evolve, field, frozen
 
@@ -16,6 +16,8 @@ from quidnunc.model.parameters import Parameters
 from quidnunc.model.permits import Step
 from quidnunc.model.rpc import Message, Peer, Subscribe
 from quidnunc.model.rules import Protocol, Total
+from quidnunc.model.scores_interval import DENOMINATOR, ZERO, Interval, interval
+from quidnunc.model.scores_ledger import NO_LEDGER, Ledger
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -152,6 +154,9 @@ class Router:
     """(peer, id) -> answers to its IWANT so far."""
     heard: Mapping[Peer, Heard] = field(factory=dict)
     scores: Mapping[Peer, int] = field(factory=dict)
+    """What the application says of its peers."""
+    ledger: Ledger = NO_LEDGER
+    """What scores are made of besides; empty without score parameters."""
     poor_for: Mapping[str, int] = field(factory=dict)
     """Topic -> heartbeats for which opportunistic grafting has been due."""
     own: Mapping[str, Flags] = field(factory=dict)
@@ -168,13 +173,46 @@ class Router:
         return switch in self.protocol.features
 
     def score(self, peer: Peer) -> int:
+        """The score; where score parameters are in force, a whole number inside its bounds or near them."""
+        if self.parameters.scores is not None:
+            known = self.bounds(peer)
+            return (known.lo + known.hi) // 2 // DENOMINATOR
         term = self.protocol.handlers.get("score")
         return term(self, peer) if isinstance(term, Total) else 0
+
+    def bounds(self, peer: Peer) -> Interval:
+        """The score as far as it is known, where score parameters are in force."""
+        term = self.protocol.handlers.get("weighted_score")
+        found = cast("Interval | int", term(self, peer)) if isinstance(term, Total) else 0
+        return found if isinstance(found, Interval) else interval(found)
+
+    def below(self, peer: Peer, threshold: int) -> bool | None:
+        """Whether the score is less than `threshold`; None where that is inside its bounds, and free."""
+        if self.parameters.scores is None:
+            return self.score(peer) < threshold
+        return self.bounds(peer).below(interval(threshold) if threshold else ZERO)
+
+    def end_of_score(self, peer: Peer, *, high: bool) -> int:
+        """For comparison with others: the score, or the higher or lower end of its bounds."""
+        if self.parameters.scores is None:
+            return self.score(peer)
+        known = self.bounds(peer)
+        return known.hi if high else known.lo
+
+    def threshold_as_scores(self, threshold: int) -> int:
+        """`threshold` in the unit of `end_of_score`."""
+        return threshold if self.parameters.scores is None else threshold * DENOMINATOR
 
     def gate_score(self, peer: Peer) -> int:
         """The score that is held against the publish and gossip thresholds: the score, but for a quirk."""
         term = self.protocol.handlers.get("gate")
         return term(self, peer) if isinstance(term, Total) else self.score(peer)
+
+    def gate_below(self, peer: Peer, threshold: int) -> bool | None:
+        """As `below`, of the score that is held against the publish and gossip thresholds."""
+        if self.parameters.scores is None or "gate" in self.protocol.handlers:
+            return self.gate_score(peer) < threshold
+        return self.below(peer, threshold)
 
     def is_explicit(self, peer: Peer) -> bool:
         return peer in self.parameters.explicit_peers and "explicit" in self.protocol.handlers

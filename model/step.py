@@ -6,6 +6,7 @@ from typing import cast
 
 from attrs import evolve
 
+from quidnunc.model import scores_events
 from quidnunc.model.choices import Choose
 from quidnunc.model.events import (
     LEGAL_KINDS,
@@ -70,13 +71,17 @@ def step(r: Router, event: Event, choose: Choose) -> Step[Router]:
     """One event that is `applicable` and names one peer at most (bursts are taken apart by the harness)."""
     before = run(r, "any_time", None, choose).permits
     after = _step(r, event, choose)
+    if r.parameters.scores is not None:
+        after = Step(scores_events.count(after.router, "tally", r), after.permits)
     return after.then(run(after.router, "any_time", None, choose)).plus(*before)
 
 
 def _step(r: Router, event: Event, choose: Choose) -> Step[Router]:
     match event:
-        case Connect((peer,), protocol, outbound):
+        case Connect((peer,), protocol, outbound, address):
             r = evolve(r, peers={**r.peers, peer: Neighbour(protocol, outbound)})
+            if r.parameters.scores is not None:
+                r = scores_events.connected(r, peer, address)
             return run(r, "connect", peer, choose)
         case Disconnect((peer,)):
             after = run(r, "disconnect", peer, choose)
@@ -97,7 +102,10 @@ def _step(r: Router, event: Event, choose: Choose) -> Step[Router]:
         case Verdict(message_id, judgement):
             waiting = r.waiting[message_id]
             r = evolve(r, waiting={k: v for k, v in r.waiting.items() if k != message_id})
-            return run(r, "verdict", (waiting, judgement), choose)
+            after = run(r, "verdict", (waiting, judgement), choose)
+            if r.parameters.scores is None:
+                return after
+            return Step(scores_events.judged(after.router, waiting, judgement), after.permits)
         case Raw((peer,), kind):
             return Step(_has_spoken(r, peer)) if kind in LEGAL_KINDS else _malformed(r, peer, choose)
         case Score((peer,), value):
@@ -107,7 +115,9 @@ def _step(r: Router, event: Event, choose: Choose) -> Step[Router]:
             return Step(evolve(r, peers={**r.peers, peer: stalled}))
         case Advance(ms):
             ticks = ms == until_heartbeat_ms(r)
-            r = evolve(r, now_ms=r.now_ms + ms)
+            # Decays come first: what falls on the instant of a heartbeat counts there already.
+            on = r.parameters.scores is not None
+            r = scores_events.pass_time(r, ms) if on else evolve(r, now_ms=r.now_ms + ms)
             if not ticks:
                 return Step(r)
             return run(evolve(r, heartbeats=r.heartbeats + 1), "heartbeat", None, choose)
@@ -141,4 +151,6 @@ def _has_spoken(r: Router, peer: Peer) -> Router:
 
 def _gone(r: Router, peer: Peer) -> Router:
     """What no text needs to say: a peer without a connection is not a neighbour."""
+    if r.parameters.scores is not None:
+        r = scores_events.count(r, "departed", peer)
     return evolve(r, peers={k: v for k, v in r.peers.items() if k != peer})

@@ -41,6 +41,7 @@ from quidnunc.model.rpc import (
     Unsubscribe,
 )
 from quidnunc.model.rules import Protocol
+from quidnunc.properties import score_blame
 from quidnunc.properties.claims import claim_on
 from quidnunc.properties.oracle import Departure, Oracle
 from quidnunc.properties.play import Moment
@@ -75,15 +76,18 @@ class Short:
 def blamed(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> tuple[str, ...]:
     """A clause for each departure of the last moment of a minimal run: its own where nothing tells more."""
     oracle = Oracle(protocol, parameters)
+    states = [oracle.state]
     for moment in moments[:-1]:
         oracle.judge(moment.event, moment.outputs)
+        states.append(oracle.state)
     short = Short(tuple(moments), oracle.state)
+    scored = score_blame.clause_of(moments, states) if getattr(parameters, "scores", None) else ""
     found = []
     for departure in moments[-1].judged.departures:
-        clause = ""
-        if isinstance(short.state, Router):
+        clause = scored
+        if not clause and isinstance(short.state, Router):
             clause = _of_router(departure, short, short.state)
-        elif isinstance(short.state, Node):
+        elif not clause and isinstance(short.state, Node):
             clause = _of_node(departure, short)
         known = bool(clause) and claim_on(clause, protocol) is not None
         found.append(clause if known else departure.clause)

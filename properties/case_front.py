@@ -13,6 +13,8 @@ from attrs import fields, frozen
 
 from quidnunc.model.machine import machine_of, protocol_named
 from quidnunc.model.parameters import DogParameters, Parameters
+from quidnunc.model.score_parameters import ScoreParameters
+from quidnunc.properties.case_scores import is_of_scores, scores_read, scores_text
 from quidnunc.properties.case_words import integer, one_of, peers_named, peers_text
 
 ParameterSet: TypeAlias = Parameters | DogParameters
@@ -119,10 +121,12 @@ def parameters_text(parameters: ParameterSet) -> str:
     """`D=4 D_low=3 explicit=b,e`: what differs from the defaults, in the order of the attributes."""
     defaults = type(parameters)()
     hints = get_type_hints(type(parameters))
-    said = []
+    said: list[str] = []
     for each in fields(type(parameters)):
         value = getattr(parameters, each.name)
-        if value != getattr(defaults, each.name):
+        if isinstance(value, ScoreParameters):
+            said += scores_text(value)
+        elif value != getattr(defaults, each.name):
             said.append(f"{NAMES.get(each.name, each.name)}={_value_text(value, hints[each.name])}")
     return " ".join(said)
 
@@ -132,7 +136,11 @@ def parameters_read(text: str, protocol: str) -> ParameterSet:
     kind: type[ParameterSet] = machine_of(protocol_named(protocol)).parameters().__class__
     hints = get_type_hints(kind)
     given: dict[str, Any] = {}
-    for each in text.split():
+    words = text.split()
+    of_scores = [each for each in words if is_of_scores(each)] if "scores" in hints else []
+    if of_scores:
+        given["scores"] = scores_read(of_scores, _value_read)
+    for each in (word for word in words if word not in of_scores):
         name, equals, value = each.partition("=")
         attribute = _ATTRIBUTES.get(name, name)
         if attribute not in hints or name in NAMES or not equals:

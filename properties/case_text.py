@@ -114,8 +114,9 @@ class Notation:
                 return f"{peers_text(peers)}: {said}"
             case Raw(peers, kind):
                 return f"{peers_text(peers)}: raw {word(kind)}"
-            case Connect(peers, protocol, outbound):
-                return f"connect {peers_text(peers)} {word(protocol)}{' outbound' if outbound else ''}"
+            case Connect(peers, protocol, outbound, address):
+                at = f" address={address}" if address else ""
+                return f"connect {peers_text(peers)} {word(protocol)}{' outbound' if outbound else ''}{at}"
             case Score(peers, value):
                 return f"score {peers_text(peers)} {value}"
             case Disconnect(peers) | Stall(peers) | Resume(peers):
@@ -169,8 +170,8 @@ class Notation:
         match name:
             case "connect":
                 peers, protocol = _peers(words), words.name("the protocol of the streams")
-                outbound = words.left and bool(one_of(words.bare("outbound"), ("outbound",)))
-                return Connect(peers, protocol, outbound)
+                outbound = words.next_is("outbound") and bool(words.bare("outbound"))
+                return Connect(peers, protocol, outbound, _address(words))
             case "score":
                 return Score(_peers(words), integer(words.bare("a score"), "a score"))
             case "publish":
@@ -314,6 +315,16 @@ def _shape(output: Output) -> object:
 
 def _peers_of(outputs: Sequence[Output]) -> tuple[Peer, ...]:
     return tuple(each.peer for each in outputs if not isinstance(each, Delivered | Crashed))
+
+
+def _address(words: Words) -> int:
+    """`address=2`, or nothing."""
+    if not words.left:
+        return 0
+    name, _, value = words.bare("`outbound` or `address=NUMBER`").partition("=")
+    if name != "address":
+        raise ValueError(f"expected outbound, or address=NUMBER, got {name!r}")
+    return integer(value, "an address", least=1)
 
 
 def _decision_text(each: Decision) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from quidnunc.model.events import LEGAL_KINDS, Event, Output, Publish, Raw, Receive, Sent
 from quidnunc.model.router import Router
 from quidnunc.model.rpc import ROUTER, IDontWant, IHave, IWant, Message, Prune
-from quidnunc.properties import partial_occasions
+from quidnunc.properties import partial_occasions, score_occasions
 
 CLAUSES = frozenset(
     {
@@ -39,6 +39,8 @@ def applied(
     """
     if isinstance(state, Router):
         found = tuple(_found(state, event, ticked, outputs, because))
+        if state.parameters.scores is not None:
+            found = (*found, *score_occasions.found(state, event, ticked))
         extended = "extension" in state.protocol.handlers
         return (*found, *partial_occasions.found(state, event, outputs)) if extended else found
     return ("flood/rpc.malformed",) if isinstance(event, Raw) else ()
@@ -50,7 +52,7 @@ def _found(
     p = r.parameters
     if ticked and any(p.d_low <= len(members) <= p.d_high for members in r.mesh.values()):
         yield "gs1.0/heartbeat.no-churn"
-    # So far there is nothing in a score but what the application says.
+    # Without score parameters there is nothing in a score but what the application says.
     if any(clause.startswith("gs1.1/threshold.") for clause in because):
         yield "gs1.1/score.application"
     if isinstance(event, Raw) and event.kind not in LEGAL_KINDS:

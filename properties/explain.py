@@ -12,6 +12,7 @@ from quidnunc.model.quirks import Quirk, fits, quirks_of
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.oracle import Departure
 from quidnunc.properties.play import Moment, Play, play, rejudge, same_act
+from quidnunc.properties.score_plainer import plainer_scores
 
 MAX_REPLAYS = 600
 """How many replays the minimiser may spend on one departure."""
@@ -127,6 +128,8 @@ def plainer(parameters: Any, fails: Callable[[Any], bool], keep: Iterable[str] =
                 parameters = candidate
                 if some is changed:
                     return parameters
+    if getattr(parameters, "scores", None) is not None:
+        parameters = plainer_scores(parameters, fails)
     return parameters
 
 

@@ -17,6 +17,8 @@ from quidnunc.model.protocols import PUBSUB
 from quidnunc.model.router import Router
 from quidnunc.model.rpc import Flaw, Message, Peer
 from quidnunc.properties.digits import Digits, weighted
+from quidnunc.properties.score_neighbours import CAPABILITY, CHANCE, own_digits, with_scores
+from quidnunc.properties.score_neighbours import WEIGHTS as SCORE_WEIGHTS
 
 TOPICS = ("t1", "t2", "t3")
 MAX_PEERS = 48
@@ -231,10 +233,18 @@ def draw_neighbours(
     d: Digits, protocol: str, capabilities: frozenset[str], *, steered: bool = True
 ) -> Neighbours:
     """The parameters and the neighbours of one run."""
+    own = own_digits(d)
     parameters = draw_parameters(d, capabilities, protocol)
     drawn = Neighbours(protocol, parameters, capabilities, draw_theme(d, protocol, steered))
-    if "extension" in PUBSUB[protocol].handlers:
+    handlers = PUBSUB[protocol].handlers
+    if "extension" in handlers:
         from quidnunc.properties.partial_neighbours import extended
 
-        return extended(drawn, d, steered)
+        drawn = extended(drawn, d, steered)
+    able = {CAPABILITY, "score"} <= capabilities and "weighted_score" in handlers
+    if able and steered and own.chance(CHANCE):
+        from quidnunc.properties.acts_scores import SCORING
+
+        drawn.parameters = with_scores(drawn.parameters, own, capabilities)
+        drawn.weights, drawn.more = SCORE_WEIGHTS, {**drawn.more, **SCORING}
     return drawn

@@ -113,8 +113,22 @@ class Oracle:
                 break
             wanted |= left_over
         assert best is not None
-        _, self.state, self.open, judged = best
+        departed, state, left, judged = best
+        if angel.forked and not departed:
+            rest = range(split + 1, min(angel.alternatives, MAX_FORKS))
+            others = (self._otherwise(event, outputs, Angelic(seen, n, blind, wanted=wanted)) for n in rest)
+            if any(other is not None and other != (state, left) for other in others):
+                judged = evolve(judged, blurred=True)
+        self.state, self.open = state, left
         return judged
+
+    def _otherwise(
+        self, event: Event, outputs: Sequence[Output], angel: Angelic
+    ) -> tuple[Any, tuple[Permit, ...]] | None:
+        """State and permits under another answer to what shows by nothing, where that agrees as well."""
+        after = self._machine.step(self.state, event, angel)
+        judged, left = self._match(event, after.permits, outputs, angel, _stalled(after.router))
+        return None if judged.departures else (after.router, left)
 
     def _match(
         self,

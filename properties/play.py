@@ -9,14 +9,14 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, cast
 
 from attrs import evolve, field, frozen, mutable
 
 from quidnunc.impl.cat_codec import codec_of
 from quidnunc.impl.codec import MALFORMED, Codec
 from quidnunc.impl.mempool_codec import MALFORMED_MEMPOOL
-from quidnunc.impl.seam import AdapterError, Config, Driver, Hello, Reply
+from quidnunc.impl.seam import AdapterError, Addressed, Config, Driver, Hello, Reply
 from quidnunc.model.choices import Seeded
 from quidnunc.model.events import (
     ANY_STATE,
@@ -113,8 +113,10 @@ class Wire:
                 return self._receive(peer, parts)
             case Advance(ms):
                 return driver.advance(ms)
-            case Connect((peer,), protocol, outbound):
+            case Connect((peer,), protocol, outbound, address):
                 self._told.discard(peer)
+                if address:
+                    return cast("Addressed", driver).connect(peer, protocol, outbound, address)
                 return driver.connect(peer, protocol, outbound)
             case Disconnect((peer,)):
                 return driver.disconnect(peer)

@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-VOCABULARY = frozenset(f"quidnunc.model.{name}" for name in ("rpc", "events", "parameters", "errors"))
+VOCABULARY = frozenset(
+    f"quidnunc.model.{name}" for name in ("rpc", "events", "parameters", "score_parameters", "errors")
+)
 PURE = frozenset(
     {"__future__", "collections", "enum", "fractions", "functools", "itertools", "math", "types", "typing"}
 )

@@ -13,6 +13,7 @@ from quidnunc.impl.gossipsub_core import FEATURES
 from quidnunc.impl.mutants import MUTANTS
 from quidnunc.impl.mutants_mesh import put
 from quidnunc.impl.ours import open_ours
+from quidnunc.impl.score_mutants import SCORE_MUTANTS
 from quidnunc.impl.seam import AdapterError, Config
 from quidnunc.model.parameters import Parameters
 from tests.impl.neighbourhood import walk
@@ -37,7 +38,11 @@ def plain(protocol: str, world: int, seed: int) -> list[object]:
     return _plain[key]
 
 
-@pytest.mark.parametrize("name", sorted(MUTANTS))
+ELSEWHERE = frozenset(each.name for each in SCORE_MUTANTS)
+"""Who needs score parameters to show: tests/impl/test_score_mutants.py."""
+
+
+@pytest.mark.parametrize("name", sorted(set(MUTANTS) - ELSEWHERE))
 def test_a_mutant_is_seen_from_outside(name: str) -> None:
     protocol = MUTANTS[name].protocol
     for seed in range(SEEDS):

@@ -25,6 +25,7 @@ EVERYTHING = frozenset(
         "flood-publish",
         "raw",
         "strict-no-sign",
+        "score-parameters",
         "test-extension",
         "partial",
     }

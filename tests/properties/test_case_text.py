@@ -120,7 +120,7 @@ def test_letters(peer: int, letters: str) -> None:
         ("join t=1", "other characters go in double quotes"),
         ('join "t1', "closing quote"),
         ("connect a", "expected the protocol of the streams"),
-        ("connect a /meshsub/1.2.0 inbound", "expected outbound, got 'inbound'"),
+        ("connect a /meshsub/1.2.0 inbound", "expected outbound, or address=NUMBER, got 'inbound'"),
         ("connect A /meshsub/1.2.0", "expected a peer as letters"),
         ("d..a: subscribe t1", "lower to a higher peer"),
         ("a..zzz: subscribe t1", "at most 1000 peers"),

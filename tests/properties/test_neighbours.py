@@ -12,6 +12,7 @@ from quidnunc.model.machine import PROTOCOLS, protocol_named
 from quidnunc.model.protocols import PUBSUB, STREAM_PROTOCOLS
 from quidnunc.model.rpc import CONTROL, Message
 from quidnunc.properties.acts import ACTS
+from quidnunc.properties.acts_scores import SCORING
 from quidnunc.properties.digits import Digits, weighted
 from quidnunc.properties.mempool_neighbours import ACTS as MEMPOOL_ACTS
 from quidnunc.properties.mempool_neighbours import MAX_PEERS as MAX_MEMPOOL_PEERS
@@ -19,6 +20,7 @@ from quidnunc.properties.mempool_neighbours import WEIGHTS, draw_mempool_neighbo
 from quidnunc.properties.neighbours import BASE, MAX_PEERS, THEMES, draw_neighbours, draw_parameters
 from quidnunc.properties.oracle import Oracle
 from quidnunc.properties.play import Play, Simulated
+from quidnunc.properties.score_neighbours import CAPABILITY
 from tests.properties.puppet import EVERYTHING
 
 EACH = pytest.mark.parametrize("name", PROTOCOLS)
@@ -145,7 +147,8 @@ def test_every_act_comes_somewhere() -> None:
         assert set(weights) == set(acts)
     live: Counter[str] = Counter()
     for number in range(60):
-        _, run, neighbours = run_of("gossipsub-1.2", number, acts=15)
+        plain = EVERYTHING - {CAPABILITY}
+        _, run, neighbours = run_of("gossipsub-1.2", number, acts=15, capabilities=plain)
         neighbours.view = run.oracle.state
         for name, act in ACTS.items():
             live[name] += bool(act(neighbours, Digits(number)))
@@ -155,6 +158,29 @@ def test_every_act_comes_somewhere() -> None:
         for name, act in MEMPOOL_ACTS.items():
             live[f"dog {name}"] += bool(act(neighbours, run.oracle.state, Digits(number)))
     assert [name for name, count in live.items() if not count] == []
+
+
+def test_every_act_on_scores_comes_somewhere() -> None:
+    """In runs with score parameters, which are about a third of those that may have them."""
+    live: Counter[str] = Counter()
+    scored = [n for n in range(40) if run_of("gossipsub-1.2", n, acts=1)[2].parameters.scores is not None]
+    assert 8 <= len(scored) <= 22
+    for number in scored:
+        _, run, neighbours = run_of("gossipsub-1.2", number, acts=12)
+        neighbours.view = run.oracle.state
+        for name, act in SCORING.items():
+            live[name] += bool(act(neighbours, Digits(number)))
+    assert {name for name in SCORING if not live[name]} == set()
+
+
+def test_runs_without_score_parameters_are_those_of_before() -> None:
+    """What a run draws does not depend on whether another one keeps scores."""
+    for number in range(12):
+        _, _, scored = run_of("gossipsub-1.2", number, acts=3)
+        happened, _, plain = run_of("gossipsub-1.2", number, acts=3, capabilities=EVERYTHING - {CAPABILITY})
+        assert plain.parameters.scores is None and "probe" not in plain.weights
+        if scored.parameters.scores is None:
+            assert run_of("gossipsub-1.2", number, acts=3)[0] == happened
 
 
 def test_themes_steer() -> None:

@@ -1,0 +1,77 @@
+"""What a router has noted of its peers' behaviour: counters, promises, copies of messages, addresses.
+
+Values alone. The rules that write them are in `quidnunc.model.scores_counting`, those that make a score of
+them in `quidnunc.model.scores`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from quidnunc.model.rpc import Peer
+from quidnunc.model.scores_interval import ZERO, Interval
+
+
+@frozen
+class Tally:
+    """Of one peer in one topic."""
+
+    since_ms: int | None = None
+    """When it came into the mesh; None outside."""
+    mesh_ms: int = 0
+    """Its time there, as of the last decay."""
+    first: Interval = ZERO
+    """First deliveries."""
+    meshed: Interval = ZERO
+    """First and near-first deliveries while in the mesh."""
+    failures: Interval = ZERO
+    """Squared deficits at prunes."""
+    invalid: Interval = ZERO
+
+
+NO_TALLY = Tally()
+
+
+@frozen
+class Promise:
+    """One of the ids in an IHAVE is tracked; which one is the router's secret."""
+
+    peer: Peer
+    asked: frozenset[str]
+    missing: frozenset[str]
+    """Those that have not surely been received in time."""
+    ends_ms: int
+    least: int
+    """Penalties if all are missing; `most` is how many there may be if any is."""
+    most: int
+
+
+@frozen
+class Copies:
+    """Of one message, who sent a copy, and whether that peer was in the mesh then."""
+
+    senders: Mapping[Peer, bool]
+    forwarder: Peer
+    judged_ms: int | None = None
+    """When its validation was over; None while it lasts."""
+    accepted: bool = True
+
+
+@frozen
+class Ledger:
+    """All of it. Empty where the parameters ask for no scores."""
+
+    tallies: Mapping[tuple[Peer, str], Tally] = field(factory=dict)
+    behaviour: Mapping[Peer, Interval] = field(factory=dict)
+    promises: tuple[Promise, ...] = ()
+    copies: Mapping[str, Copies] = field(factory=dict)
+    addresses: Mapping[Peer, int] = field(factory=dict)
+    gone_ms: Mapping[Peer, int] = field(factory=dict)
+    """When a peer that is remembered disconnected."""
+    returned: frozenset[Peer] = frozenset()
+    """Who came back with the counters of before."""
+
+
+NO_LEDGER = Ledger()

@@ -1,0 +1,80 @@
+"""The claims on the terms of the peer score. They apply where a term decides (`score_occasions`)."""
+
+from __future__ import annotations
+
+from quidnunc.properties.claim_tables import Claim, claim
+
+NEEDED = ["score-parameters"]
+
+SCORE_TERMS: tuple[Claim, ...] = (
+    claim(
+        "score.time-in-mesh",
+        "P1: whole quanta in the mesh count, up to the cap, as of the last decay.",
+        "gs1.1/score.time-in-mesh",
+        needs=NEEDED,
+    ),
+    claim(
+        "score.first-deliveries",
+        "P2: first deliveries of good messages count, duplicates do not, up to the cap.",
+        "gs1.1/score.first-deliveries",
+        needs=NEEDED,
+    ),
+    claim(
+        "score.mesh-deliveries",
+        "P3: what a member's first and near-first deliveries lack is squared, once it is active.",
+        "gs1.1/score.mesh-deliveries",
+        needs=NEEDED,
+    ),
+    claim(
+        "score.mesh-failures",
+        "P3b: who is pruned for its score takes its squared deficit along.",
+        "gs1.1/score.mesh-failures",
+        needs=NEEDED,
+    ),
+    claim(
+        "score.invalid-messages",
+        "P4: the number of rejected messages is squared; ignored ones do not count.",
+        "gs1.1/score.invalid-messages",
+        "gs1.1/validation.ignore-unpenalised",
+        "gs1.1/score.invalid-spam",
+        needs=NEEDED,
+    ),
+    claim(
+        "score.colocation",
+        "P6: peers of one IP beyond the threshold are squared.",
+        "gs1.1/score.colocation",
+        needs=NEEDED,
+    ),
+    claim("score.behaviour", "P7: the behaviour counter is squared.", "gs1.1/score.behaviour", needs=NEEDED),
+    claim(
+        "score.broken-promises",
+        "Who advertises what nobody delivers in time is penalised, and nobody else is.",
+        "gs1.1/iwant.promise",
+        needs=NEEDED,
+    ),
+    claim(
+        "score.regraft-penalty",
+        "A GRAFT inside the backoff costs a penalty or two at most.",
+        "gs1.1/backoff.penalty",
+        needs=NEEDED,
+    ),
+    claim(
+        "score.decays",
+        "Counters decay by their factors at each interval, and are zero below DecayToZero.",
+        "gs1.1/score.decay",
+        needs=NEEDED,
+    ),
+    claim(
+        "score.retained",
+        "Counters survive a disconnect for RetainScore, good ones and bad ones, and no longer.",
+        "gs1.1/score.retain",
+        "gs1.1/score.retain-statistics",
+        needs=NEEDED,
+    ),
+    claim(
+        "score.weighted-sum",
+        "Topics add up by their weights, under the cap, which bounds from above alone.",
+        "gs1.1/score.weights",
+        needs=NEEDED,
+    ),
+)

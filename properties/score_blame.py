@@ -1,0 +1,81 @@
+"""Which clause on scores a minimal run breaks that keeps its score parameters.
+
+Parameters are minimised as events are, so a term whose weight is left is one that the run needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from quidnunc.model.events import Connect, Disconnect, Receive, Verdict
+from quidnunc.model.router import Router
+from quidnunc.model.rpc import IHave
+from quidnunc.model.score_parameters import ScoreParameters
+from quidnunc.model.scores_interval import DENOMINATOR, ZERO
+from quidnunc.properties.play import Moment
+from quidnunc.properties.score_occasions import BEHAVIOUR, COUNTERS, DECAY, PENALTY, PROMISE, RETAINED
+
+CAP = "gs1.1/score.weights"
+WEIGHTS = {
+    "invalid_message_deliveries_weight": "gs1.1/score.invalid-messages",
+    "mesh_failure_penalty_weight": "gs1.1/score.mesh-failures",
+    "mesh_message_deliveries_weight": "gs1.1/score.mesh-deliveries",
+    "first_message_deliveries_weight": "gs1.1/score.first-deliveries",
+    "time_in_mesh_weight": "gs1.1/score.time-in-mesh",
+}
+
+
+def clause_of(moments: Sequence[Moment], states: Sequence[Router]) -> str:
+    """The clause, of a run whose `states` are those before each moment; empty where none is told."""
+    p = states[-1].parameters.scores
+    if p is None:
+        return ""
+    if p.topic_score_cap or any(t.topic_weight != 1 for t in p.topics):
+        return CAP
+    needed = [*_needed(p)]
+    for clause in needed:
+        told = _of_term(clause, moments, states)
+        if told:
+            return told
+    return needed[0] if needed else ""
+
+
+def _needed(p: ScoreParameters) -> Iterator[str]:
+    if p.behaviour_penalty_weight:
+        yield BEHAVIOUR
+    if p.ip_colocation_factor_weight:
+        yield "gs1.1/score.colocation"
+    for name, clause in WEIGHTS.items():
+        if any(getattr(t, name) for t in p.topics):
+            yield clause
+
+
+def _of_term(clause: str, moments: Sequence[Moment], states: Sequence[Router]) -> str:
+    events = [m.event for m in moments]
+    if clause != BEHAVIOUR and clause not in COUNTERS:
+        return clause
+    if any(isinstance(e, Disconnect) for e in events) and any(isinstance(e, Connect) for e in events):
+        return RETAINED
+    seen = [_counters(r, clause) for r in states]
+    ever = {key for counters in seen for key in counters}
+    if any(key not in seen[-1] for key in ever) or any(_fractional(seen[-1][key]) for key in ever):
+        return DECAY
+    if clause == BEHAVIOUR:
+        promises = any(isinstance(part, IHave) for e in events if isinstance(e, Receive) for part in e.parts)
+        return PROMISE if promises else PENALTY
+    ignored = any(isinstance(e, Verdict) and e.judgement == "ignore" for e in events)
+    return (
+        "gs1.1/validation.ignore-unpenalised" if ignored and clause.endswith("invalid-messages") else clause
+    )
+
+
+def _counters(r: Router, clause: str) -> dict[Any, Any]:
+    if clause == BEHAVIOUR:
+        return {peer: c for peer, c in r.ledger.behaviour.items() if c != ZERO}
+    name = COUNTERS[clause]
+    return {key: c for key, t in r.ledger.tallies.items() if (c := getattr(t, name)) != ZERO}
+
+
+def _fractional(counter: Any) -> bool:
+    return bool(counter.lo % DENOMINATOR)

@@ -1,0 +1,61 @@
+"""A threshold inside the bounds of a score: what was seen settles it; where nothing tells, the run ends."""
+
+from __future__ import annotations
+
+from quidnunc.model.events import Connect, Event, Join, Output, Receive, Score, Sent
+from quidnunc.model.parameters import Parameters
+from quidnunc.model.protocols import GOSSIPSUB_1_1
+from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Prune, Subscribe
+from quidnunc.model.score_parameters import ScoreParameters
+from quidnunc.properties.oracle import Judged, Oracle
+
+PARAMETERS = Parameters(
+    scores=ScoreParameters(behaviour_penalty_weight=-1.0, behaviour_penalty_decay=0.5), prune_backoff_s=1
+)
+
+
+def judged(last: Event, *outputs: Output, application: int = 0) -> Judged:
+    """Of a peer whose early GRAFT may have been penalised: -4 to 0, and what the application says."""
+    oracle = Oracle(GOSSIPSUB_1_1, PARAMETERS)
+    refused = Sent(1, Prune("t1", 1))
+    before: list[tuple[Event, tuple[Output, ...]]] = [
+        (Connect((1,), "/meshsub/1.1.0"), ()),
+        (Join("t1"), (Sent(1, Subscribe("t1")),)),
+        (Receive((1,), (Subscribe("t1"),)), ()),
+        (Receive((1,), (Prune("t1", 1),)), ()),
+        (Receive((1,), (Graft("t1"),)), (refused,)),
+        (Score((1,), application), ()),
+    ]
+    for event, said in before:
+        assert oracle.judge(event, said).departures == ()
+    return oracle.judge(last, outputs)
+
+
+def test_either_side_of_it_is_in_order() -> None:
+    """The gossip threshold is -10; the score is somewhere from -12 to -8."""
+    asked = Receive((1,), (IHave("t1", ("x",)),))
+    found = judged(asked, Sent(1, IWant(("x",))), application=-8)
+    assert (found.departures, found.blurred) == ((), False)
+    # An IWANT may still come with the next heartbeat: that it has not does not tell.
+    found = judged(asked, application=-8)
+    assert (found.departures, found.blurred) == ((), True)
+
+
+def test_beyond_the_bounds_it_is_not() -> None:
+    asked = Receive((1,), (IHave("t1", ("x",)),))
+    wanted = Sent(1, IWant(("x",)))
+    for application, kinds in ((-6, []), (-10, []), (-11, ["unexpected"])):
+        assert [d.kind for d in judged(asked, wanted, application=application).departures] == kinds
+
+
+def test_where_nothing_tells_the_run_is_over() -> None:
+    """Whether the RPC of a peer at the graylist threshold was read: it changes its topics, unseen."""
+    found = judged(Receive((1,), (Subscribe("t2"),)), application=-38)
+    assert (found.departures, found.blurred) == ((), True)
+    found = judged(Receive((1,), (Subscribe("t2"),)), application=-36)
+    assert (found.departures, found.blurred) == ((), False)
+
+
+def test_what_nobody_can_tell_and_makes_no_difference_goes_on() -> None:
+    found = judged(Receive((1,), (IDontWant(("x",)),)), application=-38)
+    assert (found.departures, found.blurred) == ((), False)
