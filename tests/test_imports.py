@@ -35,6 +35,9 @@ SEAM = frozenset(
 PROVERS = frozenset({"z3", "cvc5", "numba", "numpy"})
 """What the network rules are proved and searched with; it is of an extra."""
 
+OF_PIPELINE = frozenset({"networkx", "prometheus_client"})
+"""What the pipeline uses where it is installed."""
+
 LAZY = ("hypothesis", "z3", "numba", "numpy", "pyspark", "libp2p", "trio", "pytest")
 
 
@@ -79,11 +82,18 @@ def of_properties(module: str) -> bool:
     return within(module, SEAM | {"quidnunc.model", "quidnunc.properties"})
 
 
-ALLOWED = {"model": of_model, "impl": of_impl, "properties": of_properties}
+def of_pipeline(module: str) -> bool:
+    if top(module) != "quidnunc":
+        return top(module) in sys.stdlib_module_names | {"attrs", "google"} | OF_PIPELINE
+    return within(module, SEAM | {"quidnunc.model", "quidnunc.properties", "quidnunc.pipeline"})
+
+
+ALLOWED = {"model": of_model, "impl": of_impl, "properties": of_properties, "pipeline": of_pipeline}
 FORBIDDEN = {
     "model": ("random", "time", "os", "pathlib", "google.protobuf", "quidnunc.impl.seam", "hypothesis"),
     "impl": ("quidnunc.model.mesh", "quidnunc.model.rules", "quidnunc.properties.play", "hypothesis"),
     "properties": ("quidnunc.impl.gossipsub", "quidnunc.impl.ours", "quidnunc.output", "libp2p"),
+    "pipeline": ("quidnunc.impl.gossipsub", "quidnunc.impl.ours", "quidnunc.output", "libp2p"),
 }
 
 

@@ -1,0 +1,1 @@
+"""Traces of networks: recorded, read, measured, and held against the claims."""
