@@ -228,7 +228,7 @@ def test_values_are_plain() -> None:
     assert plain(Sent(3, Subscribe("t1"))) == {
         "is": "Sent",
         "peer": 3,
-        "part": {"is": "Subscribe", "topic": "t1"},
+        "part": {"is": "Subscribe", "topic": "t1", "requests": False, "supports": False},
     }
     assert plain(frozenset({2, 1})) == [1, 2]
 
