@@ -96,7 +96,8 @@ def rules_of(at: Links) -> Iterator[Rule]:
         yield from _own_rules(at, i)
         for j in at.others(i):
             yield from _link_rules(at, (i, j))
-            yield from _received(at, (i, j))
+            yield from _received_graft(at, (i, j))
+            yield from _received_rest(at, (i, j))
 
 
 def _chosen(at: Links, rule: Rule) -> Rule:
@@ -182,13 +183,13 @@ def _link_rules(at: Links, pair: Pair) -> Iterator[Rule]:
         )
 
 
-def _received(at: Links, pair: Pair) -> Iterator[Rule]:
-    """What i does with the oldest message from j."""
+def _received_graft(at: Links, pair: Pair) -> Iterator[Rule]:
+    """What i does with a GRAFT that is the oldest message from j."""
     from z3 import And, Not, Or
 
     i, j = pair
     channel = at.channel((j, i))
-    graft, prune = channel.head_is(GRAFT), channel.head_is(PRUNE)
+    graft = channel.head_is(GRAFT)
     member = Or(at.mesh(pair), And(at.below_ceiling(i), Not(at.backoff(pair))))
     accepted = And(at.sub(i), member)
     yield Rule(
@@ -214,11 +215,16 @@ def _received(at: Links, pair: Pair) -> Iterator[Rule]:
             guard=And(graft, Not(at.sub(i))),
             updates=at.taken(pair),
         )
+
+
+def _received_rest(at: Links, pair: Pair) -> Iterator[Rule]:
+    """What i does with another message from j."""
+    channel = at.channel((pair[1], pair[0]))
     yield Rule(
         kind="pruned",
         about=pair,
         clause="gs1.1/backoff.both-ends" if at.variant.backoff else "gs1.0/prune.remove",
-        guard=prune,
+        guard=channel.head_is(PRUNE),
         updates=at.linked(pair, False) | at.taken(pair) | at.started(pair),
     )
     if at.variant.unsub:

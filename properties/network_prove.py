@@ -56,7 +56,8 @@ Prover: TypeAlias = Callable[[Questions], Iterator[Result]]
 
 def provers() -> Mapping[str, Prover]:
     """Name -> what decides it. A name may give several results, which begin with it."""
-    return {name: partial(bidirectional, name) for name in VARIANTS}
+    links: dict[str, Prover] = {name: partial(bidirectional, name) for name in VARIANTS}
+    return {**links, "backoff-arithmetic": backoff_arithmetic}
 
 
 def prove(name: str, questions: Questions) -> list[Result]:
@@ -68,6 +69,29 @@ def prove(name: str, questions: Questions) -> list[Result]:
         found.append(evolve(result, seconds=now - started))
         started = now
     return found
+
+
+def backoff_arithmetic(questions: Questions) -> Iterator[Result]:
+    """Whether a router takes every announced backoff for its own length, for each way to compute it."""
+    from quidnunc.properties import network_backoff
+
+    for way in network_backoff.WAYS:
+        found = network_backoff.decided(questions, way)
+        witness = found.first_wrong
+        lines = [] if found.exact_up_to is None else [f"right for every value up to {found.exact_up_to}"]
+        if witness is not None:
+            lines.append(f"{witness} s becomes {found.becomes} of {way.unit} to the second")
+        shown: Verdict = "proved" if found.exact_up_to is not None else "undetermined"
+        yield Result(
+            name=f"backoff-arithmetic.{way.name}",
+            text=way.text,
+            verdict="refuted" if witness is not None else shown,
+            scope="every unsigned 64-bit number of seconds",
+            assumptions=("the length alone; what is added to it, such as the time of day, has room",),
+            engine="z3, bit vectors",
+            vacuous=not network_backoff.exact_for_a_minute(questions, way),
+            evidence=tuple(lines),
+        )
 
 
 # -- mesh links ---------------------------------------------------------------------------------------------
