@@ -49,9 +49,10 @@ def extended(n: Neighbours, d: Digits, steered: bool) -> Neighbours:
             max_groups_per_peer=2,
             max_groups_per_topic=d.one_of((3, 5)),
         )
-    n.more = {**MORE, **(OF_PARTIAL if speaks_partial else {})}
+    more = {**MORE, **(OF_PARTIAL if speaks_partial else {})}
+    n.more = {**n.more, **more}
     weights = {**WEIGHTS, **(PARTIAL_WEIGHTS if speaks_partial else {})}
-    n.weights = {**n.weights, **(weights if steered else dict.fromkeys(n.more, 1))}
+    n.weights = {**n.weights, **(weights if steered else dict.fromkeys(more, 1))}
     n.finish = finish
     return n
 

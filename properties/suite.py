@@ -17,7 +17,17 @@ from attrs import evolve
 
 from quidnunc.impl.seam import Hello
 from quidnunc.model.errors import SpecError
-from quidnunc.model.events import Event, Raw, Resume, Score, Stall, Verdict
+from quidnunc.model.events import (
+    Event,
+    Feedback,
+    Join,
+    PublishPartial,
+    Raw,
+    Resume,
+    Score,
+    Stall,
+    Verdict,
+)
 from quidnunc.model.machine import machine_of, protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rules import Protocol
@@ -111,6 +121,8 @@ NEEDS: Mapping[type[Any], str] = {
     Stall: "stall",
     Resume: "stall",
     Raw: "raw",
+    PublishPartial: "partial",
+    Feedback: "feedback",
 }
 """What an event asks of a driver."""
 
@@ -120,6 +132,9 @@ def fitted(case: Case, hello: Hello) -> tuple[Any, tuple[str, ...]]:
     needs = {NEEDS[type(event)] for event in events_of(case) if type(event) in NEEDS}
     parameters: Any = parameters_of(case)
     if isinstance(parameters, Parameters):
+        flagged = any(isinstance(e, Join) and (e.requests or e.supports) for e in events_of(case))
+        needs |= {"partial"} if flagged else set()
+        needs |= set() if parameters.test_extension else {"test-extension"}
         needs |= {"verdict"} if parameters.validation == "manual" else set()
         needs |= {"explicit"} if parameters.explicit_peers else set()
         needs |= {"strict-no-sign"} if parameters.signature_policy == "StrictNoSign" else set()

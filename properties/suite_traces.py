@@ -27,7 +27,9 @@ from quidnunc.properties.suite_acts import (
     PUBSUB_OCCASIONS,
 )
 
-CAPABILITIES = frozenset({"score", "verdict", "stall", "explicit", "flood-publish"})
+CAPABILITIES = frozenset(
+    {"score", "verdict", "stall", "explicit", "flood-publish", "test-extension", "partial"}
+)
 DICE = range(8)
 """The dice with which a model plays the router: a trace separates surely where it does so with each."""
 MAX_ACTS = 16
@@ -71,6 +73,12 @@ SITUATIONS: Sequence[Sequence[str]] = (
     ("join", "arrive", "graft", "idontwant_known"),
     ("join", "crowd"),
 )
+PARTIAL_SITUATIONS: Sequence[Sequence[str]] = (
+    ("join", "arrive", "arrive", "graft"),
+    ("join", "arrive", "graft", "gossip_round"),
+    ("join", "arrive", "publish_partial"),
+    ("arrive", "partial_in", "join"),
+)
 MEMPOOL_SITUATIONS: Sequence[Sequence[str]] = (
     (),
     ("arrive",),
@@ -84,6 +92,14 @@ MEMPOOL_SITUATIONS: Sequence[Sequence[str]] = (
 _GOSSIP = {"message": 12, "publish": 8, "heartbeat": 16, "score": 8}
 _MESH = {"heartbeat": 16, "graft": 8, "prune": 8, "score": 10, "join": 8, "leave": 6, "arrive": 8}
 _IDONTWANT = {"idontwant": 16, "flood": 12, "message": 12, "heartbeat": 8, "depart": 6, "reconnect": 8}
+_FLAGS = {"arrive": 12, "subscribe": 12, "resubscribe": 12, "leaver": 16, "publish_partial": 12, "message": 8}
+_GROUPS = {
+    "publish_partial": 16,
+    "gossip_round": 16,
+    "left_and_back": 8,
+    "gone_with_state": 8,
+    "heartbeat": 8,
+}
 _GONE = {**_IDONTWANT, "come_back": 16}
 FOCUS: Mapping[str, Mapping[str, int]] = {
     "message": {"message": 16, "duplicate": 12, "old_copy": 8, "verdict": 8},
@@ -105,6 +121,31 @@ FOCUS: Mapping[str, Mapping[str, int]] = {
     "heartbeat": {**_MESH, **_GOSSIP, "better_outside": 8, "idontwant": 6, "forgiven": 10},
 }
 """Handler of a pubsub router -> weights of the acts that lead to it and show what it did."""
+
+EXTENDED_FOCUS: Mapping[str, Mapping[str, int]] = {
+    "connect": {"arrive": 16, "reconnect": 12, "join": 8},
+    "extension": {"arrive": 16, "extensions_again": 16, "reconnect": 8},
+    "both_have": {"arrive": 16, "reconnect": 8},
+    "subscribe": _FLAGS,
+    "unsubscribe": {**_FLAGS, "unsubscribe_mesh": 12},
+    "suppressed": {**_FLAGS, "message": 16, "publish": 12, "graft": 8},
+    "idontwant_to": {**_FLAGS, "message": 16, "graft": 12},
+    "partial": {"partial_in": 16, "group_flood": 16, "arrive": 8, "comes_back": 8},
+    "publish_partial": _GROUPS,
+    "sent_to": {"publish_partial": 20, "arrive": 12},
+    "part_to": {"publish_partial": 20, "arrive": 12},
+    "metadata_to": {"publish_partial": 20, "arrive": 12},
+    "offered": {**_GROUPS, "graft": 12, "arrive": 8},
+    "diverted": {**_GROUPS, "message": 12, "arrive": 8},
+    "asked": {**_GROUPS, "partial_in": 8, "arrive": 8},
+    "asked_about": {**_GROUPS, "arrive": 8},
+    "leave": {"leave": 12, "left_and_back": 16, "publish_partial": 8, "heartbeat": 8},
+    "disconnect": {"gone_with_state": 16, "comes_back": 16},
+    "heartbeat": _GROUPS,
+    "relay": {"message": 12, "resubscribe": 8},
+    "intake": {"partial_in": 12, "arrive": 8},
+}
+"""The same where extensions are spoken, beside or in the place of the ones above."""
 
 
 def draw_small_parameters(d: Digits, drawn: Parameters) -> Parameters:
@@ -140,18 +181,21 @@ def draw_walk(protocol: Protocol, rule: str, d: Digits) -> tuple[Any, Act]:
     for handler, each in protocol.rules():
         if each.name == rule:
             focus.update(FOCUS.get(handler, {}))
+            focus.update(EXTENDED_FOCUS.get(handler, {}) if "extension" in protocol.handlers else {})
     known = {**n.weights, **dict.fromkeys(PUBSUB_OCCASIONS, 1)} if "graft" in protocol.handlers else n.weights
     alone = bool(focus) and d.chance(50)
     weights = {k: focus.get(k, min(1, w) if alone else w) for k, w in known.items()}
-    pending = [name for name in d.one_of(SITUATIONS) if weights.get(name)]
+    situations = SITUATIONS if "partial" not in protocol.handlers else (*SITUATIONS, *PARTIAL_SITUATIONS)
+    pending = [name for name in d.one_of(situations) if weights.get(name)]
+    acts = {**PUBSUB_ACTS, **n.more}
 
     def act(view: Any, d: Digits) -> list[Event]:
         n.view = view
         for _ in range(4):
             name = pending.pop(0) if pending else weighted(weights, d)
-            events: list[Event] = PUBSUB_ACTS[name](n, d)
+            events: list[Event] = acts[name](n, d)
             if events:
-                return events
+                return n.finish(n, events, d) if n.finish else events
         return [n.to_heartbeat(view)]
 
     return n.parameters, act
