@@ -2,24 +2,14 @@
 
 Each node is stepped by `quidnunc.model.node_step`. What the model decides at once and a network does later
 is taken apart: a transaction is offered to the peers by a step of its own (D), in the order of the pool. A
-link is first in, first out; which link moves next is the schedule's. An act is written as in the documents'
-traces:
-
-    U(A,t1)     a user submits t1 at A            X(A)     A leaves
-    D(A)        A offers the next of its pool     L(A,B)   A notices that B has left
-    R(A,B)      A takes the oldest message of B   J(A,BC)  A joins, connected to B and C
-    A(A)=B      A's controller runs; B is asked   W(A,200) 200 ms pass at A
-    F(A,B,HaveTx t1)   B, who need not be honest, has said so to A
-
-What stands behind "=" are the choices that were made, in order.
+link is first in, first out; which link moves next is the schedule's. Acts are written as
+`quidnunc.properties.mempool_network_acts` says.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Literal, TypeAlias, cast
 
 from attrs import evolve, field, frozen, mutable
 
@@ -41,45 +31,12 @@ from quidnunc.model.flood import Shown
 from quidnunc.model.node import Node, started_node
 from quidnunc.model.parameters import DogParameters
 from quidnunc.model.permits import Step
-from quidnunc.model.rpc import HaveTx, Part, Peer, ResetRoute, SeenTx, Tx, WantTx
+from quidnunc.model.rpc import Part, Peer, ResetRoute, Tx
 from quidnunc.model.rules import Protocol, Targets, first, phases
-
-Kind: TypeAlias = Literal["U", "D", "R", "A", "X", "L", "J", "W", "F"]
-Picks: TypeAlias = tuple[frozenset[Peer], ...]
+from quidnunc.properties.mempool_network_acts import Act, ActError, Kind, Picks, name_of
 
 MAX_PICKS = 64
 """How many ways one act may go, at most."""
-SAYS: Mapping[str, type[Tx | HaveTx | SeenTx | WantTx]] = {
-    "Tx": Tx,
-    "HaveTx": HaveTx,
-    "SeenTx": SeenTx,
-    "WantTx": WantTx,
-}
-
-
-class ActError(ValueError):
-    """An act that can not happen here, or a text that is no act."""
-
-
-@frozen
-class Act:
-    """One step of the network. `peers` are the others concerned, `what` a transaction, a part or a time."""
-
-    kind: Kind
-    node: Peer
-    peers: tuple[Peer, ...] = ()
-    tx: str = ""
-    part: Part | None = None
-    ms: int = 0
-    picks: Picks = ()
-
-    def __str__(self) -> str:
-        others = name_of(*self.peers)
-        said = {"U": self.tx, "W": str(self.ms), "F": f"{others},{_said(self.part)}"}.get(self.kind, others)
-        picked = ",".join(name_of(*sorted(each)) or "-" for each in self.picks)
-        return (
-            f"{self.kind}({name_of(self.node)}{',' + said if said else ''}){'=' + picked if picked else ''}"
-        )
 
 
 @frozen
@@ -118,12 +75,16 @@ class Network:
         return [p for p in self.nodes[node].peers if node not in self.nodes[p].peers]
 
     def quiet(self) -> bool:
-        """Nothing is on its way, and nothing is left to offer."""
-        waiting = any(self.inbox[i] or self._to_offer(i) for i in self.joined())
-        return not waiting
+        """Nothing that waits can be taken, and nothing is left to offer."""
+        return all(self.next_act(i) is None for i in self.joined())
 
-    def _to_offer(self, node: Peer) -> bool:
-        return offers(self.rules.protocol) and self.offered[node] < len(self.nodes[node].pool)
+    def next_act(self, node: Peer) -> Act | None:
+        """What a node does next by itself: it takes its oldest message, or it offers the next of its pool."""
+        waiting = self.inbox[node]
+        if waiting and takes(self, node, waiting[0]):
+            return Act("R", node, waiting[0][:1])
+        left = offers(self.rules.protocol) and self.offered[node] < len(self.nodes[node].pool)
+        return Act("D", node) if left else None
 
 
 @frozen
@@ -132,18 +93,6 @@ class Moved:
 
     network: Network
     sent: tuple[tuple[Peer, Sent], ...] = ()
-
-
-def name_of(*nodes: Peer) -> str:
-    """A letter for each node."""
-    return "".join(chr(64 + i) for i in nodes)
-
-
-def node_named(letter: str) -> Peer:
-    """The node of a letter. Raises ActError."""
-    if len(letter) != 1 or not "A" <= letter <= "Z":
-        raise ActError(f"{letter!r} is no node: nodes are letters A to Z")
-    return ord(letter) - 64
 
 
 def offers(protocol: Protocol) -> bool:
@@ -294,14 +243,14 @@ def _receive(network: Network, act: Act, told: Told) -> Moved:
     found = next((i for i, (sender, _) in enumerate(waiting) if (sender,) == act.peers), None)
     if found is None or (network.rules.one_queue and found):
         raise ActError(f"{act}: there is no message to take")
-    if not _takes(network, act.node, waiting[found]):
+    if not takes(network, act.node, waiting[found]):
         raise ActError(f"{act}: the message waits for a route to free")
     left = waiting[:found] + waiting[found + 1 :]
     network = evolve(network, inbox={**network.inbox, act.node: left})
     return _stepped(network, act.node, Receive(act.peers, (waiting[found][1],)), told)
 
 
-def _takes(network: Network, node: Peer, message: tuple[Peer, Part]) -> bool:
+def takes(network: Network, node: Peer, message: tuple[Peer, Part]) -> bool:
     """The published text can not take a ResetRoute that finds no disabled route."""
     n = network.nodes[node]
     stuck = n.reads("one-inbox") and isinstance(message[1], ResetRoute)
@@ -401,48 +350,3 @@ def _node_key(n: Node) -> object:
     counters = (n.first_time, n.duplicates, n.blocked, n.now_ms, n.idle)
     known = (tuple(n.pool.items()), n.own, tuple(n.holders.items()), wanted)
     return (tuple(n.peers), routes, counters, slots, known)
-
-
-# -- acts as text -------------------------------------------------------------------------------------------
-
-_ACT = re.compile(r"([UDRAXLJWF])\(([A-Z])(?:,([^()]*))?\)(?:=([-A-Z,]+))?")
-
-
-def act_of(text: str) -> Act:
-    """Read one act. Raises ActError that shows the text."""
-    found = _ACT.fullmatch(text.strip())
-    if found is None:
-        raise ActError(f"{text!r} is no act: expected such as U(A,t1), D(A), R(B,A), A(A)=B")
-    kind, node, what = cast("Kind", found[1]), node_named(found[2]), found[3] or ""
-    picks = tuple(
-        frozenset() if each == "-" else frozenset(map(node_named, each))
-        for each in (found[4] or "").split(",")
-        if each
-    )
-    if kind == "U":
-        return Act(kind, node, tx=what, picks=picks)
-    if kind == "W":
-        return Act(kind, node, ms=int(what), picks=picks)
-    if kind == "F":
-        sender, _, said = what.partition(",")
-        return Act(kind, node, (node_named(sender),), part=_part_of(said), picks=picks)
-    return Act(kind, node, tuple(map(node_named, what)), picks=picks)
-
-
-def acts_of(text: str) -> tuple[Act, ...]:
-    """Read acts with semicolons between them."""
-    return tuple(act_of(each) for each in text.split(";") if each.strip())
-
-
-def _said(part: Part | None) -> str:
-    kind = type(part).__name__
-    return f"{kind} {part.id}" if isinstance(part, Tx | HaveTx | SeenTx | WantTx) else kind
-
-
-def _part_of(text: str) -> Part:
-    kind, _, tx = text.partition(" ")
-    if kind == "ResetRoute":
-        return ResetRoute()
-    if kind not in SAYS or not tx:
-        raise ActError(f"{text!r} is no message: expected one of {', '.join(SAYS)} with an id, or ResetRoute")
-    return SAYS[kind](tx)

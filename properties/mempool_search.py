@@ -15,17 +15,8 @@ from itertools import combinations
 from attrs import evolve, field, frozen
 
 from quidnunc.model.rpc import HaveTx, Part, Peer, ResetRoute, Tx
-from quidnunc.properties.mempool_network import (
-    Act,
-    ActError,
-    Kind,
-    Moved,
-    Network,
-    Rules,
-    acted,
-    started,
-    ways,
-)
+from quidnunc.properties.mempool_network import Moved, Network, Rules, acted, started, ways
+from quidnunc.properties.mempool_network_acts import Act, ActError, Kind
 
 MAX_DRAIN = 400
 """Acts after which a network that is only to empty its queues is given up."""

@@ -21,7 +21,8 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import DogParameters
 from quidnunc.model.rpc import HaveTx, Part, Peer, ResetRoute, Tx
 from quidnunc.model.rules import Protocol
-from quidnunc.properties.mempool_network import Act, Network, Rules, name_of, node_named, started, ways
+from quidnunc.properties.mempool_network import Network, Rules, started, ways
+from quidnunc.properties.mempool_network_acts import Act, name_of, node_named
 
 Value: TypeAlias = object
 """Of the format, decoded: text, int, bool, tuple, frozenset; dict for records and for maps of text."""

@@ -6,16 +6,8 @@ import pytest
 
 from quidnunc.model.mempool import DOG, FLOOD
 from quidnunc.model.rpc import HaveTx, ResetRoute, Tx
-from quidnunc.properties.mempool_network import (
-    ActError,
-    Network,
-    Rules,
-    act_of,
-    acted,
-    acts_of,
-    started,
-    ways,
-)
+from quidnunc.properties.mempool_network import Network, Rules, acted, started, ways
+from quidnunc.properties.mempool_network_acts import ActError, act_of, acts_of
 from quidnunc.properties.mempool_search import (
     Broken,
     Memory,
