@@ -12,12 +12,16 @@ from pathlib import Path
 
 from quidnunc.asked import checked_protocol, hello_from, protocols_spoken
 from quidnunc.check_report import RootKey, as_json, print_compared, print_report
+from quidnunc.dialect_report import dialect_json, print_dialect
 from quidnunc.model.errors import CaseError
 from quidnunc.model.machine import PROTOCOLS, protocol_named
+from quidnunc.model.profiles import PROFILES
 from quidnunc.output import UsageError, clear_progress, duration_s, print_json, progress_line
-from quidnunc.properties.campaign import Campaign, Root, is_crash, run_campaign
+from quidnunc.pipeline.trace_record import join_parts
+from quidnunc.properties.campaign import Campaign, Recording, Root, is_crash, run_campaign
 from quidnunc.properties.cases import load, render, replay
 from quidnunc.properties.claims import claims_of
+from quidnunc.properties.dialect import Told, dialect_of
 from quidnunc.properties.verdicts import (
     Compared,
     Exit,
@@ -59,8 +63,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--expect", type=Path, metavar="FILE", help="what is known of this router")
     parser.add_argument("--update-expect", action="store_true", help="rewrite FILE from what is found")
     parser.add_argument("--strict", action="store_true", help="a SHOULD that is not met fails too")
-    parser.add_argument("--dialect", action="store_true", help="print the readings that the router shows")
+    parser.add_argument(
+        "--dialect", action="store_true", help="how the router reads what the texts leave open"
+    )
+    parser.add_argument("--profile", choices=sorted(PROFILES), help="whose documented readings to expect")
     parser.add_argument("--private", type=Path, metavar="DIR", help="write the events of a crash here")
+    parser.add_argument("--record", type=Path, metavar="TRACE", help="write what happened in every run here")
     parser.add_argument("--extras", action="store_true", help="leave the router's own additions on")
     parser.add_argument("--workers", type=int, metavar="N", help="processes (default: one per core)")
 
@@ -69,19 +77,27 @@ def run(options: argparse.Namespace) -> int:
     names = _validated(options)
     expected = load_expectations(options.expect) if options.expect and options.expect.exists() else ()
     campaigns, paths = [], {}
+    dialects = {}
     for name in names:
         campaign = _suite(name, options) if options.suite else _search(name, options)
         campaigns.append(campaign)
         folder = name if len(names) > 1 else ""
         paths[name] = _write_cases(campaign, options, folder)
+        dialects[name] = _dialect(campaign, options) if options.dialect else None
         if not options.json:
             verdicts = verdicts_of(campaign, options.claims)
             print_report(campaign, verdicts, paths[name], suite=options.suite, dialect=options.dialect)
+            if options.dialect:
+                print_dialect(dialects[name] or (), profile=options.profile)
             print()
     compared = _compared(campaigns, paths, expected, options)
     ends = [exit_of(verdicts_of(c, options.claims), c, compared, options.strict) for c in campaigns]
     if options.json:
-        reports = [as_json(c, verdicts_of(c, options.claims), paths[c.protocol], compared) for c in campaigns]
+        reports = [
+            as_json(c, verdicts_of(c, options.claims), paths[c.protocol], compared)
+            | dialect_json(dialects[c.protocol], profile=options.profile)
+            for c in campaigns
+        ]
         print_json(reports[0] if len(reports) == 1 else {"schema": 1, "reports": reports})
     else:
         _print_end(compared, ends, options)
@@ -109,6 +125,8 @@ def _validated(options: argparse.Namespace) -> list[str]:
             raise UsageError(f"--{name} needs a number from 1, got {value}")
     if options.expect and not options.update_expect and not options.expect.exists():
         raise UsageError(f"{options.expect} does not exist; --update-expect writes it")
+    if options.record is not None and (options.suite or options.protocol == "auto"):
+        raise UsageError("--record writes the runs of a search of one protocol: leave out --suite, name it")
     if options.budget is not None:
         duration_s(options.budget)
     if options.protocol == "auto":
@@ -134,6 +152,7 @@ def _search(name: str, options: argparse.Namespace) -> Campaign:
         )
 
     budget = None if options.runs is not None else duration_s(options.budget or "60s")
+    recording = _recording(options)
     try:
         return run_campaign(
             name,
@@ -145,9 +164,19 @@ def _search(name: str, options: argparse.Namespace) -> Campaign:
             extras=options.extras,
             workers=options.workers,
             progress=progress,
+            recording=recording,
         )
     finally:
         clear_progress()
+        if recording is not None:
+            join_parts([Path(part) for part in recording.parts], options.record)
+
+
+def _recording(options: argparse.Namespace) -> Recording | None:
+    if options.record is None:
+        return None
+    options.record.parent.mkdir(parents=True, exist_ok=True)
+    return Recording("quidnunc.pipeline.trace_record:open_recorder", str(options.record))
 
 
 def _suite(name: str, options: argparse.Namespace) -> Campaign:
@@ -159,6 +188,20 @@ def _suite(name: str, options: argparse.Namespace) -> Campaign:
     except SpecError as error:
         raise UsageError(str(error)) from None
     return run_suite(name, options.against)
+
+
+def _dialect(campaign: Campaign, options: argparse.Namespace) -> tuple[Told, ...]:
+    """What the router makes of each open place, with what the search found of it in force."""
+    from quidnunc.properties.worker import hello_of, opener_of
+
+    show = progress_line()
+    show(f"separating traces of {campaign.protocol} against {options.against}")
+    try:
+        opener = opener_of(options.against, extras=options.extras)
+        hello = hello_of(options.against, campaign.protocol)
+        return dialect_of(campaign.protocol, opener, hello, campaign.quirks)
+    finally:
+        clear_progress()
 
 
 def _write_cases(campaign: Campaign, options: argparse.Namespace, folder: str) -> dict[RootKey, str]:
@@ -241,5 +284,7 @@ def reproduce(options: argparse.Namespace) -> str:
         words += ["--claims", options.claims]
     if options.expect:
         words += ["--expect", str(options.expect)]
-    words += [f"--{flag}" for flag in ("strict", "extras") if getattr(options, flag)]
+    if options.profile:
+        words += ["--profile", options.profile]
+    words += [f"--{flag}" for flag in ("strict", "extras", "dialect") if getattr(options, flag)]
     return shlex.join(words)

@@ -39,7 +39,8 @@ MAX_ADVANCE_MS = 7 * 24 * 3_600_000
 
 
 def open_ours(config: Config, mutant: str | None = None) -> Driver:
-    """Our router for `config.protocol`, one of `PROTOCOLS`. `mutant` names a planted departure.
+    """Our router for `config.protocol`, one of `PROTOCOLS`. `mutant` names a planted departure,
+    or another reading of an ambiguous text.
 
     Raises AdapterError for an unknown protocol or mutant, and for parameters that it cannot run under.
     """
@@ -62,15 +63,17 @@ def open_ours(config: Config, mutant: str | None = None) -> Driver:
 
 def _plant(router: Router, mutant: str) -> None:
     from quidnunc.impl.mutants import MUTANTS
+    from quidnunc.impl.readings_of_ours import READINGS_OF_OURS
 
-    if mutant not in MUTANTS:
+    edit = MUTANTS.get(mutant) or READINGS_OF_OURS.get(mutant)
+    if edit is None:
         raise AdapterError(
             f"ours has no pubsub mutant {mutant!r}: choose one of {', '.join(sorted(MUTANTS))}"
         )
-    first, names = MUTANTS[mutant].protocol, list(FEATURES)
+    first, names = edit.protocol, list(FEATURES)
     if names.index(router.core.features.name) < names.index(first):
         raise AdapterError(f"ours:{mutant} differs from {first} on, and {router.core.features.name} is older")
-    MUTANTS[mutant].apply(router)
+    edit.apply(router)
 
 
 class Ours:

@@ -14,7 +14,7 @@ from attrs import frozen
 from quidnunc.impl.mutant import Mutant
 from quidnunc.impl.seam import AdapterError, Config, Driver
 
-Kind: TypeAlias = Literal["ours", "mutant", "adapter", "external"]
+Kind: TypeAlias = Literal["ours", "mutant", "reading", "adapter", "external"]
 
 WITHOUT_ADAPTER = ("js-libp2p", "go-libp2p-pubsub", "rust-libp2p", "jvm-libp2p", "cometbft")
 
@@ -34,12 +34,16 @@ class RouterInfo:
 
 
 def available() -> tuple[RouterInfo, ...]:
-    """Ours, its mutants, the adapters of this kit, and the two ways to bring one's own."""
+    """Ours, its mutants and readings, the adapters of this kit, and the two ways to bring one's own."""
     version = _version()
     ours = RouterInfo(name="ours", kind="ours", version=version, reason="this kit's own routers")
     mutants = tuple(
         RouterInfo(name=f"ours:{name}", kind="mutant", version=version, reason=mutant.summary)
         for name, mutant in sorted(mutants_by_name().items())
+    )
+    readings = tuple(
+        RouterInfo(name=f"ours:{name}", kind="reading", version=version, reason=reading.summary)
+        for name, reading in sorted(readings_by_name().items())
     )
     missing = tuple(
         RouterInfo(
@@ -51,7 +55,7 @@ def available() -> tuple[RouterInfo, ...]:
         RouterInfo(name=name, kind="external", reason="a router of your own: docs/adapters.md")
         for name in EXTERNAL
     )
-    return (ours, *mutants, _py_libp2p(), *missing, *external)
+    return (ours, *mutants, *readings, _py_libp2p(), *missing, *external)
 
 
 def open_router(spec: str, config: Config) -> Driver:
@@ -61,7 +65,7 @@ def open_router(spec: str, config: Config) -> Driver:
     exists and cannot run here, or not under `config`.
     """
     name, _, rest = spec.partition(":")
-    if spec == "ours" or (name == "ours" and rest in mutants_by_name()):
+    if spec == "ours" or (name == "ours" and (rest in mutants_by_name() or rest in readings_by_name())):
         from quidnunc.impl.ours import open_ours
 
         return open_ours(config, mutant=rest or None)
@@ -94,6 +98,13 @@ def mutants_by_name() -> Mapping[str, Mutant]:
     from quidnunc.impl.peer_limit_mutants import PEER_LIMIT_MUTANTS
 
     return {**MUTANTS, **DOG_MUTANTS, **CAT_MUTANTS, **PEER_LIMIT_MUTANTS, **DIALECT_MUTANTS}
+
+
+def readings_by_name() -> Mapping[str, Mutant]:
+    """Other readings of ambiguous texts that our pubsub router can be given. None is a planted departure."""
+    from quidnunc.impl.readings_of_ours import READINGS_OF_OURS
+
+    return READINGS_OF_OURS
 
 
 def _py_libp2p() -> RouterInfo:
