@@ -163,8 +163,8 @@ def too_much_strictly(n: Node, lost: Peer | None, choose: Choose) -> Step[Node] 
 def _in_integers(n: Node) -> tuple[int, int, int]:
     """Lower bound, upper bound and redundancy, each division rounded down."""
     target, delta = int(n.parameters.target_redundancy), int(n.parameters.delta_percent)
-    width = target * delta // 100
-    return target - width, target + width, n.duplicates // n.first_time
+    width, ratio = target * delta // 100, n.duplicates // n.first_time if n.first_time else 0
+    return target - width, target + width, ratio
 
 
 @rule("dog/controller.reset")
@@ -187,7 +187,8 @@ def too_much_in_integers(n: Node, lost: Peer | None, choose: Choose) -> Step[Nod
 def _exactly(n: Node) -> tuple[Fraction, Fraction, Fraction]:
     target, delta = (Fraction(str(x)) for x in (n.parameters.target_redundancy, n.parameters.delta_percent))
     width = target * delta / 100
-    return target - width, target + width, Fraction(n.duplicates, n.first_time)
+    ratio = Fraction(n.duplicates, n.first_time) if n.first_time else Fraction(0)
+    return target - width, target + width, ratio
 
 
 @rule("dog/controller.reset")

@@ -118,7 +118,7 @@ def stall(n: Any, view: Any, d: Digits) -> list[Event]:
 
 def two_routes(n: Any, view: Any, d: Digits) -> list[Event]:
     """Two routes to one peer are cut and one is enabled again; then both of their sources send."""
-    if n.protocol != "dog" or len(view.peers) < 3:
+    if not mempool_neighbours.speaks_dog(n.protocol) or len(view.peers) < 3:
         return []
     peers = sorted(view.peers)
     at = d.below(len(peers))
@@ -138,7 +138,7 @@ def two_routes(n: Any, view: Any, d: Digits) -> list[Event]:
 def quiet_answer(n: Any, view: Any, d: Digits) -> list[Event]:
     """Whether a committed duplicate was answered can not be seen, for its sender does not read; then comes
     one of the pool."""
-    if n.protocol != "dog" or len(view.peers) < 2:
+    if not mempool_neighbours.speaks_dog(n.protocol) or len(view.peers) < 2:
         return []
     peer, other = sorted(view.peers)[:2]
     gone, pooled = n.new_tx(), n.new_tx()
@@ -154,7 +154,7 @@ def quiet_answer(n: Any, view: Any, d: Digits) -> list[Event]:
 
 def lost_reset(n: Any, view: Any, d: Digits) -> list[Event]:
     """A ResetRoute waits for a peer that does not read, and is lost with it."""
-    if n.protocol != "dog" or not view.peers:
+    if not mempool_neighbours.speaks_dog(n.protocol) or not view.peers:
         return []
     peer = d.one_of(sorted(view.peers))
     back: list[Event] = [Disconnect((peer,)), Connect((peer,), MEMPOOL), Resume((peer,))]

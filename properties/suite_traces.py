@@ -16,7 +16,7 @@ from quidnunc.model.events import Advance, Event
 from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.digits import Digits, weighted
-from quidnunc.properties.mempool_neighbours import draw_mempool_neighbours
+from quidnunc.properties.mempool_neighbours import ACTS, draw_mempool_neighbours
 from quidnunc.properties.neighbours import draw_neighbours
 from quidnunc.properties.oracle import Oracle
 from quidnunc.properties.play import Play, Simulated
@@ -203,7 +203,7 @@ def draw_walk(protocol: Protocol, rule: str, d: Digits) -> tuple[Any, Act]:
 
 def _mempool_walk(protocol: Protocol, d: Digits) -> tuple[DogParameters, Act]:
     n = draw_mempool_neighbours(d, protocol.name, CAPABILITIES)
-    if "have_tx" not in protocol.handlers:
+    if n.acts is not ACTS:
         # The acts below are those of Flood and DOG.
         return n.parameters, n.act
     pending = list(d.one_of(MEMPOOL_SITUATIONS))

@@ -66,6 +66,7 @@ def ready(reader: str) -> Driver:
 
 
 def what_happened(driver: Driver, reader: str, reply: Reply) -> str:
+    """What a reply shows, in the words of the table."""
     assert not reply.crashed
     if reply.closed:
         return "closed"

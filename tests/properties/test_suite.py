@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from quidnunc.model.dog_dialects import DIALECTS
 from quidnunc.model.events import Connect, Receive
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
@@ -21,7 +22,11 @@ from quidnunc.properties.suite_unnoticed import Unnoticed, compare, unnoticed_of
 from quidnunc.properties.suite_unnoticed import unnoticed as listed
 from quidnunc.properties.suite_words import renamed
 
-NAMES = ("floodsub", "gossipsub-1.0", "gossipsub-1.1", "gossipsub-1.2-draft", "gossipsub-1.2", "flood", "dog")
+NAMES = (
+    *("floodsub", "gossipsub-1.0", "gossipsub-1.1", "gossipsub-1.2-draft", "gossipsub-1.2", "flood", "dog"),
+    *DIALECTS,
+    *("cat-classic", "cat", "peer-limit"),
+)
 CPU_SECONDS = 10.0
 LISTED = [pytest.param(name, e, id=f"{name}-{e.rule}") for e in listed() for name in e.protocols]
 
