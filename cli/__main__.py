@@ -17,6 +17,7 @@ from quidnunc.output import UsageError
 
 COMMANDS = {
     "check": "run a router beside the model and report claim by claim",
+    "trace": "hold a recorded trace against the claims, or measure it",
     "replay": "replay case files against the model and a router",
     "routers": "what can be driven here, and why the others can not",
     "doctor": "run the control of every claim on a router, and say what its driver lacks",

@@ -62,6 +62,8 @@ class OpenedStream:
     protocol: str | None = member("proto")
     outbound: bool | None = member("outbound", "flag", ours=True)
     """The observer dialled."""
+    address: int | None = member("address", "int", ours=True)
+    """Peers of one address share an IP."""
 
 
 @frozen(kw_only=True)

@@ -46,7 +46,7 @@ class GraftMeta:
 class PruneMeta:
     topic: str | None = member("topic")
     peers: tuple[bytes, ...] = member("peers", "bytes", many=True)
-    backoff_s: int | None = member("backoff", "int", ours=True)
+    backoff_s: int | None = member("backoff", "uint", ours=True)
 
 
 @frozen(kw_only=True)

@@ -18,7 +18,7 @@ from attrs import frozen
 
 T = TypeVar("T")
 
-Kind: TypeAlias = Literal["bytes", "text", "int", "flag", "real", "value"]
+Kind: TypeAlias = Literal["bytes", "text", "int", "uint", "flag", "real", "value"]
 
 MAX_DEPTH = 8
 """Values are nested no deeper than a control message in an RPC; this bounds what a file can ask for."""
@@ -164,6 +164,13 @@ def read_int(held: object, here: str) -> int:
     return held
 
 
+def _unsigned(held: object, here: str) -> int:
+    """What a peer may say in an unsigned field of 64 bits."""
+    if isinstance(held, int) and not isinstance(held, bool) and 0 <= held < 2 * INT64:
+        return held
+    raise TraceError(f"{here}: expected a whole number from 0 to 2^64 - 1, got {_short(held)}")
+
+
 def _flag(held: object, here: str) -> bool:
     if not isinstance(held, bool):
         raise TraceError(f"{here}: expected true or false, got {_short(held)}")
@@ -180,6 +187,7 @@ READ: Mapping[str, Callable[[object, str], Any]] = {
     "bytes": _bytes,
     "text": _text,
     "int": read_int,
+    "uint": _unsigned,
     "flag": _flag,
     "real": _real,
 }

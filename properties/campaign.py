@@ -46,6 +46,10 @@ class Request:
     """Stop after so much time, in whichever run."""
     settle: tuple[str, ...] = ()
     """Instead of a search: cases, of which to say whether the quirks together account for them."""
+    recorder: str = ""
+    """`module:function` of what writes the runs down, given a path, the request as a dict and the hello."""
+    record: str = ""
+    """The file for it."""
 
 
 @frozen
@@ -91,6 +95,21 @@ class Campaign:
         return tuple(quirk_named(r.quirk, spec) for r in self.roots.values() if r.kind != "unexplained")
 
 
+@mutable
+class Recording:
+    """Where the runs of a campaign are written down: one file per batch, `PATH.NUMBER.part`."""
+
+    recorder: str
+    path: str
+    parts: list[str] = field(factory=list)
+    """The files, in the order of the batches."""
+
+    def part(self, number: int) -> str:
+        """The file of the next batch."""
+        self.parts.append(f"{self.path}.{number}.part")
+        return self.parts[-1]
+
+
 Progress = Callable[[Campaign, str], None]
 
 
@@ -107,6 +126,7 @@ def run_campaign(
     workers: int | None = None,
     progress: Progress | None = None,
     stop: Callable[[Campaign], bool] | None = None,
+    recording: Recording | None = None,
 ) -> Campaign:
     """Search until `runs` are done, or `budget_s` seconds have passed. One of the two is given."""
     if (runs is None) == (budget_s is None):
@@ -130,6 +150,8 @@ def run_campaign(
                     steered=steered,
                     extras=extras,
                     seconds=left,
+                    recorder=recording.recorder if recording is not None else "",
+                    record=recording.part(number) if recording is not None else "",
                 )
                 for number, count in numbers
             ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import hypothesis
 from attrs import evolve, field, frozen, mutable
@@ -38,6 +38,10 @@ RUN_SHIFT = 20
 """Bits of a run's number that are left to its events."""
 UNEXPLAINED_TRIES = 2
 """How many departures of one look are minimised before one that nothing explains is only counted."""
+
+
+Records: TypeAlias = Callable[[str, Sequence[Moment], Any, int], None]
+"""Writes down a run: its kind (`look`, `run`, `shrunk`, `plain`), its moments, its parameters, its seed."""
 
 
 @frozen
@@ -77,6 +81,7 @@ class Hunt:
     signatures: Counter[tuple[str, str, str]] = field(factory=Counter)
     out_of_time: Callable[[], bool] = lambda: False
     stop_when: Callable[[Hunt], bool] = lambda _: False
+    record: Records = lambda kind, moments, parameters, seed: None
 
     @property
     def spec(self) -> Protocol:
@@ -94,13 +99,9 @@ class Hunt:
         self, events: Sequence[Event], departures: Sequence[Departure], parameters: Any, seed: int
     ) -> None:
         """Minimise, explain and keep one departure; its first explanation comes into force."""
-        self.departed += 1
-        if self.counting:
+        if not self.worth_explaining(departures[0]):
             return
-        protocol, departure = self.protocol, departures[0]
-        signature = (departure.kind, departure.clause, act_of(departure))
-        if self.signatures[signature] >= UNEXPLAINED_TRIES:
-            return
+        protocol, signature = self.protocol, signature_of(departures[0])
 
         def replay_with(candidate: Sequence[Event], given: Any) -> Play:
             return play(candidate, self.opener(self.config(given, seed)), protocol, given)
@@ -109,11 +110,22 @@ class Hunt:
             return replay_with(candidate, parameters)
 
         finding = find(events, departures, replay, protocol, parameters, self.spec)
-        if finding is not None:
-            finding, parameters = self._plainer(finding, replay_with, parameters)
         if finding is None:
             self.unrepeated += 1
             return
+        self.record("shrunk", finding.moments, parameters, seed)
+        finding, parameters = self._plainer(finding, replay_with, parameters)
+        self.record("plain", finding.moments, parameters, seed)
+        self.keep(finding, parameters, seed, signature)
+
+    def worth_explaining(self, departure: Departure) -> bool:
+        """Count a departure; whether it is looked into."""
+        self.departed += 1
+        return not self.counting and self.signatures[signature_of(departure)] < UNEXPLAINED_TRIES
+
+    def keep(self, finding: Finding, parameters: Any, seed: int, signature: tuple[str, str, str]) -> None:
+        """Keep one finding, with those of its explanations that agree with other runs."""
+        protocol = self.protocol
         agreeing = [q for q in finding.quirks if self._agrees(q)]
         told = blamed(finding.moments, protocol, parameters)
         finding = evolve(finding, quirks=tuple(agreeing), blamed=told)
@@ -191,6 +203,11 @@ class Hunt:
         )
 
 
+def signature_of(departure: Departure) -> tuple[str, str, str]:
+    """What tells departures apart before they are explained."""
+    return (departure.kind, departure.clause, act_of(departure))
+
+
 def machine_for(hunt: Hunt, seed: int, runs: int) -> type[RuleBasedStateMachine]:
     """A state machine class, `runs` runs of which go into `hunt`."""
     enough = hunt.runs + runs
@@ -251,6 +268,7 @@ def machine_for(hunt: Hunt, seed: int, runs: int) -> type[RuleBasedStateMachine]
             hunt.steps += self.run.steps
             hunt.applied.update(self.run.applied)
             hunt.blurred += self.run.blurred
+            hunt.record("run", self.run.moments, self.parameters, self.seed)
             clean = self.run.moments[:-1] if self.over else self.run.moments
             if hasattr(self, "departures"):
                 hunt.file(self.events, self.departures, self.parameters, self.seed)
@@ -277,6 +295,7 @@ def look_around(hunt: Hunt) -> None:
             departed = _play_acts(run, neighbours, digits)
         finally:
             run.subject.close()
+        hunt.record("look", run.moments, parameters, number)
         clean = run.moments[:-1] if departed else run.moments
         if clean:
             hunt.first_witnesses.append((clean, parameters))

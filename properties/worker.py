@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 import time
@@ -55,7 +56,19 @@ def run(asked: dict[str, Any]) -> dict[str, Any]:
         hunt.out_of_time = lambda: time.monotonic() > deadline
     if asked["settle"]:
         return {"settled": [_settles(text, hunt, opener) for text in asked["settle"]]}
-    search(hunt, runs=asked["runs"], seed=asked["seed"], acts=asked["acts"])
+    recorder = _recorder(asked, hello)
+    if recorder is not None:
+        hunt.record = recorder
+    try:
+        search(hunt, runs=asked["runs"], seed=asked["seed"], acts=asked["acts"])
+    finally:
+        if recorder is not None:
+            recorder.close()
+    return answer_of(asked, hunt, hello)
+
+
+def answer_of(asked: dict[str, Any], hunt: Hunt, hello: Hello) -> dict[str, Any]:
+    """What a hunt has found, as the answer to the request."""
     return {
         "version": hello.version,
         "name": hello.name,
@@ -68,6 +81,14 @@ def run(asked: dict[str, Any]) -> dict[str, Any]:
         "applied": dict(sorted(hunt.applied.items())),
         "roots": [_root(asked, found, hello.name, hello.version) for found in hunt.found.values()],
     }
+
+
+def _recorder(asked: dict[str, Any], hello: Hello) -> Any:
+    """What writes the runs down, opened by its name: who asks knows how they are written, we do not."""
+    if not asked.get("record"):
+        return None
+    module, _, name = asked["recorder"].partition(":")
+    return getattr(importlib.import_module(module), name)(asked["record"], asked, hello)
 
 
 def hello_of(against: str, protocol: str) -> Hello:

@@ -15,6 +15,7 @@ OF_KIND: dict[str, st.SearchStrategy[Any]] = {
     "bytes": st.binary(max_size=5),
     "text": TEXT,
     "int": INT64,
+    "uint": st.integers(0, (1 << 64) - 1),
     "flag": st.booleans(),
     "real": st.floats(allow_nan=False, allow_infinity=False),
 }

@@ -1,0 +1,179 @@
+"""quidnunc trace: hold a recorded trace against the claims, or measure it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quidnunc.output import UsageError, print_json, table
+
+if TYPE_CHECKING:
+    from quidnunc.pipeline.trace_check import Checked
+    from quidnunc.pipeline.trace_files import Reading
+    from quidnunc.pipeline.trace_metrics import RunMetrics
+
+EXAMPLE = """\
+example:
+  quidnunc trace check found.jsonl
+  quidnunc trace metrics trace.pb.gz --json
+
+check reads what `quidnunc check --record` wrote and gives the verdicts of that check again, of the trace
+alone. metrics reads any trace: ours, or go-libp2p-pubsub's lines of JSON, delimited protobuf, gzip batches.
+
+exit status of check: as `quidnunc check`; of metrics: 0. A trace that can not be read is wrong usage (2).
+"""
+SHOWN = 10
+"""Bad records and violations that are printed."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=("check", "metrics"))
+    parser.add_argument("traces", nargs="+", type=Path, metavar="TRACE", help="files, or directories of them")
+    parser.add_argument("--claims", default="*", metavar="GLOB", help="claims or clauses to report")
+    parser.add_argument("--strict", action="store_true", help="a SHOULD that is not met fails too")
+
+
+def run(options: argparse.Namespace) -> int:
+    from quidnunc.pipeline.trace_files import read_trace
+    from quidnunc.pipeline.trace_shapes import TraceError
+
+    try:
+        reading = read_trace(*options.traces)
+        return _check(options, reading) if options.what == "check" else _metrics(options, reading)
+    except TraceError as error:
+        raise UsageError(str(error)) from None
+
+
+# -- check --------------------------------------------------------------------------------------------------
+
+
+def _check(options: argparse.Namespace, reading: Reading) -> int:
+    from quidnunc.pipeline.trace_check import check_recorded
+    from quidnunc.pipeline.trace_record import runs_of
+    from quidnunc.properties.verdicts import exit_of, verdicts_of
+
+    checked = check_recorded(runs_of(reading))
+    verdicts = verdicts_of(checked.campaign, options.claims)
+    if not verdicts:
+        raise UsageError(f"--claims {options.claims} selects nothing; `quidnunc clauses` lists them")
+    end = exit_of(verdicts, checked.campaign, None, options.strict)
+    if options.json:
+        claims = [
+            {"id": v.claim.id, "verdict": v.verdict, "applied": v.applied, "reason": v.reason}
+            for v in verdicts
+        ]
+        print_json(
+            {
+                "protocol": checked.campaign.protocol,
+                "against": checked.campaign.against,
+                "runs": checked.campaign.runs,
+                "steps": checked.campaign.steps,
+                "claims": claims,
+                "violations": _violations(checked, options.claims),
+                "root_causes": [{"quirk": r.quirk, "clauses": [r.clause]} for r in _roots(checked)],
+                **_of_reading(reading),
+            }
+        )
+        return end.code
+    campaign = checked.campaign
+    what = f"{campaign.protocol} against {campaign.against}, of a trace"
+    print(f"{what}: {campaign.runs} runs, {campaign.steps} steps")
+    print()
+    print(table(("claim", "verdict", "applied"), [(v.claim.id, v.verdict, v.applied) for v in verdicts]))
+    for root in _roots(checked):
+        print(f"\n{root.clause} {root.quirk}: {root.says}")
+    found = _violations(checked, options.claims)
+    for each in found[:SHOWN]:
+        print(f"  run {each['run']}, event {each['sequence']}: {each['witness']}")
+    if len(found) > SHOWN:
+        print(f"  and {len(found) - SHOWN} more departures; --json has them all")
+    _print_reading(reading)
+    if end.code:
+        print(f"exit {end.code}: {end.why}")
+    print(f"again: quidnunc trace check {' '.join(map(str, options.traces))}")
+    return end.code
+
+
+def _roots(checked: Checked) -> list[Any]:
+    return [checked.campaign.roots[key] for key in sorted(checked.campaign.roots)]
+
+
+def _violations(checked: Checked, pattern: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "claim": v.claim,
+            "clause": v.clause,
+            "peer": checked.campaign.against,
+            "run": v.run,
+            "sequence": v.sequence,
+            "witness": v.witness,
+        }
+        for v in checked.violations
+        if any(fnmatch(name, pattern) for name in (v.claim, v.clause))
+    ]
+
+
+# -- metrics ------------------------------------------------------------------------------------------------
+
+
+def _metrics(options: argparse.Namespace, reading: Reading) -> int:
+    from quidnunc.pipeline.trace_metrics import metrics_of
+
+    runs = list(metrics_of(reading.events()))
+    reading.demand_some()
+    if options.json:
+        print_json({"runs": [r.plain() for r in runs], **_of_reading(reading)})
+        return 0
+    print(f"metrics of {len(runs)} runs, {reading.good_count} events")
+    for each in runs:
+        _print_run(each)
+    _print_reading(reading)
+    print(f"again: quidnunc trace metrics {' '.join(map(str, options.traces))}")
+    return 0
+
+
+def _print_run(found: RunMetrics) -> None:
+    print(f"\nrun {found.run or '(the whole trace)'}: {found.events} events")
+    ratio = "unknown" if found.delivery_ratio is None else f"{found.delivery_ratio:.4f}"
+    copies = "unknown" if found.copies is None else f"{found.copies:.3f}"
+    print(f"  messages {found.messages}, deliveries {found.deliveries}, delivery ratio {ratio}")
+    print(f"  copies per delivery {copies} ({found.duplicates} duplicates), rejected {found.rejected}")
+    if found.latency_ms is not None:
+        shown = ", ".join(f"{name} {value:.3f} ms" for name, value in found.latency_ms.items())
+        print(f"  latency from the {found.latency_from}: {shown}")
+    for name, counts in (
+        ("deliveries by hop", found.hops),
+        ("items sent", found.sent),
+        ("bytes", found.bytes),
+    ):
+        if counts:
+            print(f"  {name}: " + ", ".join(f"{k}: {n}" for k, n in sorted(counts.items())))
+    for line in found.lacking:
+        print(f"  not measured: {line}")
+
+
+def _of_reading(reading: Reading) -> dict[str, Any]:
+    return {
+        "records": reading.good_count,
+        "bad_records": reading.bad_count,
+        "bad": [str(b) for b in reading.bad[:SHOWN]],
+        "duplicate_files": [str(file) for file, _ in reading.duplicates],
+        "unknown_fields": dict(reading.unknown),
+        "clock_steps_back": sum(reading.steps_back.values()),
+    }
+
+
+def _print_reading(reading: Reading) -> None:
+    for bad in reading.bad[:SHOWN]:
+        print(f"  bad record: {bad}", file=sys.stderr)
+    if reading.bad_count > SHOWN:
+        print(f"  and {reading.bad_count - SHOWN} more bad records", file=sys.stderr)
+    for file, earlier in reading.duplicates:
+        print(f"  {file} left out: the same as {earlier}", file=sys.stderr)
+    if reading.unknown:
+        print(f"  fields of no schema here: {', '.join(sorted(reading.unknown))}", file=sys.stderr)
+    if reading.steps_back:
+        print(f"  clocks stepped back {sum(reading.steps_back.values())} times", file=sys.stderr)

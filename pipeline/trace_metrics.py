@@ -1,0 +1,297 @@
+"""What a network's trace says of its messages: how many they reached, how soon, how far, and how often.
+
+In plain Python, for traces that fit in memory. A run begins at each RUN event; without one the whole trace
+is one run. Latencies compare clocks of several routers, so they mean something where the clocks agree (a
+simulation's do). A publisher's delivery to itself is not counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import field, frozen, mutable
+
+from quidnunc.pipeline.trace_events import (
+    DeliverMessage,
+    DroppedRpc,
+    DuplicateMessage,
+    Joined,
+    Left,
+    PublishMessage,
+    RejectMessage,
+    RunStarted,
+    SentRpc,
+    TraceEvent,
+)
+from quidnunc.pipeline.trace_rpc import RpcMeta
+from quidnunc.pipeline.trace_shapes import TraceError
+
+NS_PER_MS = 1_000_000
+MAX_MESSAGES = 1_000_000
+MAX_DELIVERIES = 5_000_000
+"""In one run; a larger trace needs the pipeline on Spark."""
+
+
+@frozen(kw_only=True)
+class RunMetrics:
+    """Of one run. None where the trace lacks what a figure needs; `lacking` says what that is."""
+
+    run: str
+    events: int
+    messages: int
+    deliveries: int
+    expected_deliveries: int | None
+    delivery_ratio: float | None
+    latency_ms: Mapping[str, float] | None
+    """p50, p95, p99, max over all deliveries, each the nearest rank."""
+    latency_from: str
+    """`publish`, or `first` where the trace has no publication: from the first delivery of a message."""
+    hops: Mapping[int, int]
+    """How many deliveries were so many hops from their publisher."""
+    depth: Mapping[int, int]
+    """How many messages had their farthest delivery at so many hops."""
+    duplicates: int
+    rejected: int
+    copies: float | None
+    """Copies that arrived per delivery: 1 is none too many."""
+    sent: Mapping[str, int]
+    """How many items of each kind were sent, in RPCs."""
+    bytes: Mapping[str, int]
+    """Bytes sent by kind of item. `mixed` are those of RPCs of several kinds that do not say more."""
+    dropped_rpcs: int
+    lacking: tuple[str, ...]
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON has it: `hops` is depth -> messages."""
+        return {
+            "run": self.run,
+            "events": self.events,
+            "messages": self.messages,
+            "deliveries": self.deliveries,
+            "expected_deliveries": self.expected_deliveries,
+            "delivery_ratio": self.delivery_ratio,
+            "latency_ms": None if self.latency_ms is None else dict(self.latency_ms),
+            "latency_from": self.latency_from,
+            "hops": {str(h): n for h, n in sorted(self.depth.items())},
+            "deliveries_by_hop": {str(h): n for h, n in sorted(self.hops.items())},
+            "duplicates": self.duplicates,
+            "rejected": self.rejected,
+            "copies": self.copies,
+            "sent": dict(sorted(self.sent.items())),
+            "bytes": dict(sorted(self.bytes.items())),
+            "dropped_rpcs": self.dropped_rpcs,
+            "lacking": list(self.lacking),
+        }
+
+
+@mutable
+class _Message:
+    topic: str | None = None
+    publisher: bytes | None = None
+    published_ns: int | None = None
+    subscribers: frozenset[bytes] | None = None
+    """Who had joined when it was published."""
+    arrived: dict[bytes, tuple[int | None, bytes | None]] = field(factory=dict)
+    """Peer -> (when, from whom), of the first delivery."""
+
+
+@mutable
+class _Run:
+    name: str = ""
+    events: int = 0
+    messages: dict[bytes, _Message] = field(factory=dict)
+    joined: dict[str, set[bytes]] = field(factory=lambda: defaultdict(set))
+    deliveries: int = 0
+    duplicates: int = 0
+    rejected: int = 0
+    dropped: int = 0
+    sent: Counter[str] = field(factory=Counter)
+    bytes: Counter[str] = field(factory=Counter)
+    joins: int = 0
+    sized: int = 0
+
+    def take(self, event: TraceEvent) -> None:
+        self.events += 1
+        body, peer = event.body, event.peer
+        match body:
+            case PublishMessage(message_id=bytes(name)):
+                self._publish(name, body.topic, peer, event.at_ns)
+            case DeliverMessage(message_id=bytes(name)):
+                self._deliver(name, body, peer, event.at_ns)
+            case DuplicateMessage():
+                self.duplicates += 1
+            case RejectMessage():
+                self.rejected += 1
+            case Joined(topic=str(topic)) if peer is not None:
+                self.joins += 1
+                self.joined[topic].add(peer)
+            case Left(topic=str(topic)) if peer is not None:
+                self.joined[topic].discard(peer)
+            case SentRpc():
+                self._send(body)
+            case DroppedRpc():
+                self.dropped += 1
+
+    def _message(self, name: bytes) -> _Message:
+        if name not in self.messages and len(self.messages) >= MAX_MESSAGES:
+            raise TraceError(
+                f"more than {MAX_MESSAGES} messages in one run: that is too much for this command"
+            )
+        return self.messages.setdefault(name, _Message())
+
+    def _publish(self, name: bytes, topic: str | None, peer: bytes | None, at_ns: int | None) -> None:
+        message = self._message(name)
+        message.topic, message.publisher, message.published_ns = topic, peer, at_ns
+        if self.joins and topic is not None:
+            message.subscribers = frozenset(self.joined[topic] - {peer})
+
+    def _deliver(self, name: bytes, body: DeliverMessage, peer: bytes | None, at_ns: int | None) -> None:
+        message = self._message(name)
+        if peer is None:
+            return
+        if body.received_from == peer or message.publisher == peer:
+            # Its own: go traces that as a delivery too.
+            message.publisher = peer
+            return
+        if peer not in message.arrived:
+            if self.deliveries >= MAX_DELIVERIES:
+                raise TraceError(f"more than {MAX_DELIVERIES} deliveries in one run")
+            message.arrived[peer] = (at_ns, body.received_from)
+            self.deliveries += 1
+        else:
+            self.duplicates += 1
+
+    def _send(self, body: SentRpc) -> None:
+        kinds = kinds_of(body.meta)
+        self.sent.update(kinds)
+        if body.parts:
+            for part in body.parts:
+                self.bytes[part.kind or "unknown"] += part.bytes or 0
+        elif body.length is not None:
+            self.bytes[next(iter(kinds), "empty") if len(kinds) <= 1 else "mixed"] += body.length
+        else:
+            return
+        self.sized += 1
+
+
+def kinds_of(meta: RpcMeta | None) -> Counter[str]:
+    """How many items of each kind an RPC carries; of ids, how many."""
+    found: Counter[str] = Counter()
+    if meta is None:
+        return found
+    found["message"] = len(meta.messages)
+    found["subscription"] = len(meta.subscription)
+    if meta.control is not None:
+        control = meta.control
+        found["ihave"] = sum(len(i.message_ids) for i in control.ihave)
+        found["iwant"] = sum(len(i.message_ids) for i in control.iwant)
+        found["idontwant"] = sum(len(i.message_ids) for i in control.idontwant)
+        found["graft"], found["prune"] = len(control.graft), len(control.prune)
+        found["extensions"] = len(control.extensions)
+    found["partial"] = len(meta.partial)
+    found["test_extension"] = meta.test_extension or 0
+    found.update(m.kind or "mempool" for m in meta.mempool)
+    return +found
+
+
+def metrics_of(events: Iterable[TraceEvent]) -> Iterator[RunMetrics]:
+    """The metrics of each run of a trace. Raises TraceError for a run that is too large."""
+    run = _Run()
+    for event in events:
+        if isinstance(event.body, RunStarted):
+            if run.events:
+                yield _measured(run)
+            run = _Run(event.body.name or "")
+        else:
+            run.take(event)
+    if run.events:
+        yield _measured(run)
+
+
+def _measured(run: _Run) -> RunMetrics:
+    lacking = []
+    expected = None
+    counted = [m for m in run.messages.values() if m.subscribers is not None]
+    if counted:
+        expected = sum(len(m.subscribers or ()) for m in counted)
+    else:
+        lacking.append("delivery_ratio: the trace has no JOIN before a publication")
+    reached = sum(len(m.arrived.keys() & (m.subscribers or frozenset())) for m in counted)
+    published = any(m.published_ns is not None for m in run.messages.values())
+    latencies = sorted(_latencies(run, published))
+    if not latencies:
+        lacking.append("latency_ms: no delivery with a time and a beginning")
+    hops, depth, unknown = _hops(run)
+    if unknown:
+        lacking.append(f"hops: {unknown} deliveries do not lead back to their publisher")
+    if run.sent and not run.sized:
+        lacking.append("bytes: no RPC says its length")
+    return RunMetrics(
+        run=run.name,
+        events=run.events,
+        messages=len(run.messages),
+        deliveries=run.deliveries,
+        expected_deliveries=expected,
+        delivery_ratio=reached / expected if expected else None,
+        latency_ms=percentiles(latencies),
+        latency_from="publish" if published else "first",
+        hops=hops,
+        depth=depth,
+        duplicates=run.duplicates,
+        rejected=run.rejected,
+        copies=(run.deliveries + run.duplicates) / run.deliveries if run.deliveries else None,
+        sent=run.sent,
+        bytes=run.bytes,
+        dropped_rpcs=run.dropped,
+        lacking=tuple(lacking),
+    )
+
+
+def _latencies(run: _Run, published: bool) -> Iterator[float]:
+    for message in run.messages.values():
+        times = [at for at, _ in message.arrived.values() if at is not None]
+        start = message.published_ns if published else min(times, default=None)
+        if start is not None:
+            yield from ((at - start) / NS_PER_MS for at in times)
+
+
+def percentiles(ordered: Sequence[float]) -> dict[str, float] | None:
+    """p50, p95, p99 and max of an ordered sequence: the smallest value that so many are not above."""
+    if not ordered:
+        return None
+    ranks = {f"p{p}": -(-p * len(ordered) // 100) for p in (50, 95, 99)}
+    return {name: ordered[rank - 1] for name, rank in ranks.items()} | {"max": ordered[-1]}
+
+
+def _hops(run: _Run) -> tuple[Counter[int], Counter[int], int]:
+    """Deliveries by distance, messages by their farthest, and how many lead nowhere."""
+    hops: Counter[int] = Counter()
+    depth: Counter[int] = Counter()
+    unknown = 0
+    for message in run.messages.values():
+        far: dict[bytes, int] = {message.publisher: 0} if message.publisher is not None else {}
+        for peer in message.arrived:
+            _trace_back(peer, message, far)
+        found = [far[p] for p in message.arrived if far.get(p, -1) > 0]
+        unknown += len(message.arrived) - len(found)
+        hops.update(found)
+        if found:
+            depth[max(found)] += 1
+    return hops, depth, unknown
+
+
+def _trace_back(peer: bytes, message: _Message, far: dict[bytes, int]) -> None:
+    """Note in `far` how far `peer` and all on its way are from the publisher; -1 for who leads nowhere."""
+    way: list[bytes] = []
+    at: bytes | None = peer
+    walked: set[bytes] = set()
+    while at is not None and at not in far and at not in walked:
+        way.append(at)
+        walked.add(at)
+        at = message.arrived[at][1] if at in message.arrived else None
+    base = far.get(at, -1) if at is not None else -1
+    for each in reversed(way):
+        base = base + 1 if base >= 0 else -1
+        far[each] = base
