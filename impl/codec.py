@@ -23,6 +23,7 @@ from quidnunc.impl.extension_fields import (
 )
 from quidnunc.impl.keys import peer_id, peer_of
 from quidnunc.impl.malformed import MALFORMED as MALFORMED
+from quidnunc.impl.signed_records import kind_of, record_of
 from quidnunc.impl.signing import ID_FUNCTIONS, author_bytes, fault, id_function, set_author
 from quidnunc.impl.symbols import (
     UNKNOWN,
@@ -47,6 +48,7 @@ from quidnunc.model.rpc import (
     Partial,
     Peer,
     Prune,
+    RecordKind,
     Subscribe,
     TestExtension,
     Unsubscribe,
@@ -263,10 +265,12 @@ class Codec:
                 rpc.control.iwant.add(messageIDs=self._ids(ids, sender))
             case Graft(topic):
                 rpc.control.graft.add(topicID=topic)
-            case Prune(topic, backoff_s, peers):
+            case Prune(topic, backoff_s, peers, records):
                 prune = rpc.control.prune.add(topicID=topic)
                 for each in peers:
-                    prune.peers.add(peerID=peer_id(each))
+                    prune.peers.add(
+                        peerID=peer_id(each), signedPeerRecord=record_of(each, records) if records else None
+                    )
                 if backoff_s is not None:
                     _check_backoff(backoff_s)
                     prune.backoff = backoff_s
@@ -341,7 +345,9 @@ class Codec:
         for prune in control.prune:
             backoff_s = prune.backoff if prune.HasField("backoff") else None
             peers = tuple(_peer(each.peerID) for each in prune.peers)
-            parts.append(Prune(_text(prune.topicID), backoff_s, peers))
+            kinds = {kind_of(each.signedPeerRecord, each.peerID) for each in prune.peers} or {""}
+            records: RecordKind = "forged" if "forged" in kinds else "signed" if "signed" in kinds else ""
+            parts.append(Prune(_text(prune.topicID), backoff_s, peers, records))
         for idontwant in control.idontwant:
             self._learn_by_order(idontwant.messageIDs, None)
             parts.append(IDontWant(self._known(idontwant.messageIDs)))

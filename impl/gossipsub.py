@@ -113,7 +113,8 @@ class Router:
         """Everything done since the last call."""
         frames, self.outbox.frames = tuple(self.outbox.frames), []
         delivered, self.relay.delivered = tuple(self.relay.delivered), []
-        dials, self._dials = tuple(self._dials), []
+        dials, self._dials = (*self._dials, *self.mesh.exchange.dials), []
+        self.mesh.exchange.dials.clear()
         closed, self._closed = tuple(self._closed), []
         return Effects(frames, delivered, dials, closed, self.partial.taken())
 
@@ -133,6 +134,7 @@ class Router:
             raise ValueError(f"{self.core.features.name} does not speak {stream!r}, only {spoken}")
         limit = max(MAX_FRAME_BYTES, 2 * self.core.parameters.max_message_bytes)
         self.core.neighbours[peer] = Neighbour(stream, outbound, FrameDecoder(max_bytes=limit))
+        self.mesh.exchange.connected(peer)
         if self.core.keeper is not None:
             self.core.keeper.connected(peer, address)
         self.say_hello(peer)
@@ -227,6 +229,8 @@ class Router:
 
     def read_prunes(self, peer: Peer, control: wire.ControlMessage) -> None:
         for prune in control.prune:
+            if prune.peers and peer in self.mesh.of.get(prune.topicID, ()):
+                self.mesh.exchange.on_offer(peer, prune.peers)
             self.mesh.on_prune(peer, prune.topicID, prune.backoff)
 
     # -- the application ---------------------------------------------------------------------------------

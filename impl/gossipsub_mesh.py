@@ -11,6 +11,7 @@ from enum import Enum
 
 from quidnunc.impl.gossipsub_core import Core
 from quidnunc.impl.gossipsub_outbox import Outbox
+from quidnunc.impl.gossipsub_px import Exchange
 from quidnunc.model.rpc import Peer
 
 MAX_BACKOFFS = 1 << 16
@@ -37,6 +38,7 @@ class Mesh:
         self.outbox = outbox
         self.of: dict[str, set[Peer]] = {}
         self.backoff_ends_ms: dict[tuple[str, Peer], int] = {}
+        self.exchange = Exchange(core)
         self.heartbeats = 0
         self.graft_checks: list[Check] = [self.outside_topic, self.already_member]
         self.upkeep: list[Upkeep] = [self.fill, self.cut]
@@ -189,7 +191,7 @@ class Mesh:
         """Above D_high, down to D."""
         members = self.of[topic]
         if self.is_over(len(members)):
-            self._prune(topic, sorted(members - set(self.survivors(members))))
+            self._prune(topic, sorted(members - set(self.survivors(members))), crowded=True)
 
     def is_over(self, degree: int) -> bool:
         return degree > self.core.parameters.d_high
@@ -264,10 +266,12 @@ class Mesh:
             self.admit(peer, topic)
             self.outbox.graft(peer, topic)
 
-    def _prune(self, topic: str, peers: Iterable[Peer]) -> None:
+    def _prune(self, topic: str, peers: Iterable[Peer], *, crowded: bool = False) -> None:
         for peer in peers:
             self.expel(peer, topic)
             self.say_prune(peer, topic, self.core.parameters.prune_backoff_s)
+            if crowded:
+                self.outbox.offer(peer, topic, self.exchange.offered_to(peer, topic))
             self.back_off(peer, topic, self.core.parameters.prune_backoff_s)
 
     def admit(self, peer: Peer, topic: str) -> None:

@@ -9,6 +9,7 @@ from attrs import define, field
 
 from quidnunc.impl import wire_pb2 as wire
 from quidnunc.impl.framing import frame
+from quidnunc.impl.keys import peer_id
 from quidnunc.model.rpc import Peer
 
 MAX_RPC_BYTES = 1 << 20
@@ -26,6 +27,8 @@ class Pending:
     ihave: dict[str, list[bytes]] = field(factory=dict)
     iwant: dict[bytes, None] = field(factory=dict)
     graft: dict[str, None] = field(factory=dict)
+    offered: dict[str, list[Peer]] = field(factory=dict)
+    """Topic -> peers that the PRUNE there lists."""
     prune: dict[str, int | None] = field(factory=dict)
     """Topic -> backoff in seconds, or None for a bare PRUNE."""
     idontwant: list[bytes] = field(factory=list)
@@ -62,7 +65,9 @@ class Pending:
         for topic in self.graft:
             rpc.control.graft.add(topicID=topic)
         for topic, backoff_s in self.prune.items():
-            rpc.control.prune.add(topicID=topic, backoff=backoff_s)
+            pruned = rpc.control.prune.add(topicID=topic, backoff=backoff_s)
+            for offered in self.offered.get(topic, ()):
+                pruned.peers.add(peerID=peer_id(offered))
         for at in range(0, len(self.idontwant), ids_per_idontwant):
             rpc.control.idontwant.add(messageIDs=self.idontwant[at : at + ids_per_idontwant])
         return rpc
@@ -111,6 +116,11 @@ class Outbox:
         pending = self.to(peer)
         pending.graft.pop(topic, None)
         pending.prune[topic] = backoff_s
+
+    def offer(self, peer: Peer, topic: str, others: list[Peer]) -> None:
+        """With the PRUNE of that topic, others to connect to."""
+        if others:
+            self.to(peer).offered[topic] = others
 
     def idontwant(self, peer: Peer, id_bytes: bytes) -> None:
         """In an RPC of its own, ahead of everything else."""

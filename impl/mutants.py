@@ -16,6 +16,7 @@ from quidnunc.impl.gossipsub_relay import Arrival
 from quidnunc.impl.mutant import Mutant
 from quidnunc.impl.mutants_mesh import MESH_MUTANTS, Edit, mutant, nothing, put
 from quidnunc.impl.partial_mutants import PARTIAL_MUTANTS
+from quidnunc.impl.px_mutants import PX_MUTANTS
 from quidnunc.impl.score_mutants import SCORE_MUTANTS
 from quidnunc.impl.signing import fault
 from quidnunc.model.rpc import Peer
@@ -289,6 +290,6 @@ _ROWS: tuple[tuple[str, str, Edit, str] | tuple[str, str, Edit, str, str], ...] 
      "Publishes nothing to a peer that said any IDONTWANT."),
 )  # fmt: skip
 
-_EVERY = (*MESH_MUTANTS, *(mutant(*row) for row in _ROWS), *PARTIAL_MUTANTS, *SCORE_MUTANTS)
+_EVERY = (*MESH_MUTANTS, *(mutant(*row) for row in _ROWS), *PARTIAL_MUTANTS, *SCORE_MUTANTS, *PX_MUTANTS)
 MUTANTS: Mapping[str, Mutant] = MappingProxyType({each.name: each for each in _EVERY})
 """By name."""

@@ -85,7 +85,7 @@ class Ours:
     def __init__(self, router: Router, *, name: str) -> None:
         self.router = router
         features = router.core.features
-        since_1_1 = {"score", "explicit", "flood-publish", "score-parameters"}
+        since_1_1 = {"score", "explicit", "flood-publish", "score-parameters", "peer-exchange"}
         hardened = since_1_1 if features.hardened else set()
         extended = {"test-extension"} if features.extensions else set()
         extended |= {"partial"} if features.partial else set()

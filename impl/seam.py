@@ -31,13 +31,14 @@ CAPABILITIES = frozenset(
             "raw",
             "strict-no-sign",
         ),
-        *("test-extension", "partial", "feedback", "score-parameters"),
+        *("test-extension", "partial", "feedback", "score-parameters", "peer-exchange"),
     }
 )
 """What a driver may say that it can. `clock`: time is virtual; `explicit`: explicit peers can be given;
 `test-extension`: the router can have it, and be without it; `partial`: the requests of `SpeaksPartial`;
 `feedback`: the application's feedback on partial messages; `score-parameters`: it keeps
-all of the peer score by `Parameters.scores`, and takes addresses of peers."""
+all of the peer score by `Parameters.scores`, and takes addresses of peers; `peer-exchange`: it has PX,
+by `prune_peers` and `accept_px_threshold`."""
 
 
 class AdapterError(Exception):

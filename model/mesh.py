@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from quidnunc.model import scores_events
+from quidnunc.model import peer_exchange, scores_events
 from quidnunc.model.choices import Choose, settled
 from quidnunc.model.events import Sent
 from quidnunc.model.permits import Permit, Step, must_send
@@ -95,9 +95,10 @@ def prune_to(r: Router, peer: Peer, topic: str, seconds: int, clause: str) -> Pe
     neighbour = r.peers.get(peer)
     knows = neighbour is not None and neighbour.knows_backoff
     told = seconds if knows else UNSAID
-    return Permit(
-        Sent(peer, Prune(topic, told if "backs_off" in r.protocol.handlers else None)), True, clause
-    )
+    offered = peer_exchange.pool(r, topic, peer) if knows else ()
+    part = Prune(topic, told if "backs_off" in r.protocol.handlers else None)
+    part = evolve(part, peers=offered, records="any") if offered else part
+    return Permit(Sent(peer, part), True, clause)
 
 
 # -- PRUNE ------------------------------------------------------------------------------------------------

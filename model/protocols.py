@@ -16,6 +16,7 @@ from quidnunc.model import (
     partial,
     partial_gossip,
     partial_groups,
+    peer_exchange,
     scores,
     scores_counting,
 )
@@ -121,7 +122,19 @@ GOSSIPSUB_1_1 = GOSSIPSUB_1_0.extended(
         mesh.inbound_while_full,
         mesh.accept,
     ),
-    prune=phases(mesh.remove, mesh.back_off_as_announced),
+    prune=phases(peer_exchange.heed_offer, mesh.remove, mesh.back_off_as_announced),
+    exchange=first(
+        peer_exchange.offered_by_negative,
+        peer_exchange.offered_by_untrusted,
+        peer_exchange.unsound_records,
+        peer_exchange.dial_offered,
+    ),
+    offered=without(
+        peer_exchange.members,
+        peer_exchange.the_pruned,
+        peer_exchange.from_the_negative,
+        peer_exchange.scores_below_zero,
+    ),
     backs_off=phases(mesh.pruner_backs_off),
     ihave=first(gossip.ihave_from_low_score, gossip.ihave_beyond_caps, gossip.request_unseen),
     iwant=first(gossip.iwant_from_low_score, gossip.serve_within_bound),

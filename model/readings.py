@@ -124,9 +124,11 @@ def own_from_outside(r: Router, m: From[Message], choose: Choose) -> Step[Router
 def _members_only(protocol: Protocol) -> Protocol:
     if "backs_off" not in protocol.handlers:
         raise SpecError(f"{protocol.name} has no backoff")
-    return evolve(
-        protocol, handlers={**protocol.handlers, "prune": Phases((back_off_members_only, mesh.remove))}
-    )
+    # What comes before has nothing to do with it: whom the PRUNE names, say.
+    replaced = ("remove", "back_off_as_announced")
+    others = (each for each in protocol["prune"].rules if each.name not in replaced)
+    rules = (*others, back_off_members_only, mesh.remove)
+    return evolve(protocol, handlers={**protocol.handlers, "prune": Phases(rules)})
 
 
 def _graft_on_subscribe(protocol: Protocol) -> Protocol:

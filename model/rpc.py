@@ -73,6 +73,9 @@ class Graft:
     topic: str
 
 
+RecordKind: TypeAlias = Literal["", "signed", "forged", "foreign", "any"]
+"""None; good ones; ones that do not verify; ones of other peers."""
+
 UNSAID = -1
 """In a permit: the text does not say what the field holds, or whether it is there."""
 
@@ -84,6 +87,8 @@ class Prune:
     """The announced backoff in seconds; None where the field is absent, UNSAID in an open permit."""
     peers: tuple[Peer, ...] = ()
     """Peers offered in exchange (PX)."""
+    records: RecordKind = ""
+    """Of the signed records of those peers; `any` in a permit: some of those peers may be listed."""
 
 
 @frozen

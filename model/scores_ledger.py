@@ -72,6 +72,8 @@ class Ledger:
     """When a peer that is remembered disconnected."""
     returned: frozenset[Peer] = frozenset()
     """Who came back with the counters of before."""
+    sought: frozenset[Peer] = frozenset()
+    """Peers that were offered in exchange, and may have been dialled for it."""
 
 
 NO_LEDGER = Ledger()

@@ -46,7 +46,7 @@ from quidnunc.model.rpc import (
     Tx,
     Unsubscribe,
 )
-from quidnunc.properties import partial_blame
+from quidnunc.properties import partial_blame, px_occasions
 from quidnunc.properties.cat_blame import forbidding_clause_of_cat, speaks_cat
 
 
@@ -116,6 +116,8 @@ def _of_router(output: Output, event: Event, r: Router) -> str:
             return _of_message(message, peer, event, r) or "gs1.0/relay.seen"
         case Sent(_, IDontWant(ids)):
             return next(filter(None, (_refusal(i, event, r) for i in ids)), "gs1.2/idontwant.immediate")
+        case Dialled(peer):
+            return px_occasions.dial_clause(r, event, peer) or _of_kind(output)
         case Sent(peer, Graft(topic)):
             return _of_graft(topic, peer, event, r)
         case Sent(peer, Prune(topic)):

@@ -28,6 +28,7 @@ from quidnunc.model.rpc import (
     Partial,
     Peer,
     Prune,
+    RecordKind,
     ResetRoute,
     SeenTx,
     Subscribe,
@@ -50,6 +51,7 @@ from quidnunc.properties.case_words import (
     word,
 )
 
+RECORDS: tuple[str, ...] = tuple(r for r in get_args(RecordKind) if r)
 FLAWS: tuple[str, ...] = tuple(f for f in get_args(Flaw) if f)
 PART_NAMES = (
     "subscribe, unsubscribe, message, ihave, iwant, graft, prune, idontwant, extensions, testextension, "
@@ -179,9 +181,10 @@ class Mentions:
                 return f"ihave {sentence(topic, *ids)}"
             case IWant(ids) | IDontWant(ids):
                 return " ".join((_name(part), *map(word, ids)))
-            case Prune(topic, backoff_s, peers):
+            case Prune(topic, backoff_s, peers, records):
                 backoff = "" if backoff_s is None else f" backoff={_backoff_text(backoff_s)}"
-                return f"prune {word(topic)}{backoff}" + (f" peers={peers_text(peers)}" if peers else "")
+                offered = f" peers={peers_text(peers)}" if peers else ""
+                return f"prune {word(topic)}{backoff}{offered}" + (f" records={records}" if records else "")
             case Subscribe(topic, requests, supports) | Unsubscribe(topic, requests, supports):
                 return f"{_name(part)} {word(topic)}{flags_text(requests, supports)}"
             case Extensions(names, late):
@@ -315,10 +318,12 @@ def _prune(words: Words) -> Prune:
     topic = words.name("a topic")
     said: dict[str, str] = {}
     while words.left:
-        option = words.bare("`backoff=SECONDS` or `peers=PEERS`")
+        option = words.bare("`backoff=SECONDS`, `peers=PEERS` or `records=KIND`")
         name, equals, value = option.partition("=")
-        if name not in ("backoff", "peers") or not equals or name in said:
+        if name not in ("backoff", "peers", "records") or not equals or name in said:
             raise ValueError(f"expected `backoff=SECONDS` and `peers=PEERS` once each, got {option!r}")
         said[name] = value
     backoff_s = _backoff(said["backoff"]) if "backoff" in said else None
-    return Prune(topic, backoff_s, peers_named(said["peers"], strangers=True) if "peers" in said else ())
+    records = one_of(said["records"], RECORDS) if "records" in said else ""
+    peers = peers_named(said["peers"], strangers=True) if "peers" in said else ()
+    return Prune(topic, backoff_s, peers, cast("RecordKind", records))

@@ -1,10 +1,52 @@
-"""The claims on the terms of the peer score. They apply where a term decides (`score_occasions`)."""
+"""The claims on the terms of the peer score, which apply where a term decides, and on peer exchange."""
 
 from __future__ import annotations
 
 from quidnunc.properties.claim_tables import Claim, claim
 
 NEEDED = ["score-parameters"]
+
+EXCHANGES = ["peer-exchange", "score"]
+
+EXCHANGE: tuple[Claim, ...] = (
+    claim(
+        "px.offered",
+        "A PRUNE lists peers of the topic, the pruned one not among them.",
+        "gs1.1/px.offer",
+        "gs1.1/px.record-optional",
+        needs=EXCHANGES,
+    ),
+    claim(
+        "px.none-to-negative",
+        "A peer with a negative score is not told of others.",
+        "gs1.1/px.none-to-negative",
+        needs=EXCHANGES,
+    ),
+    claim(
+        "px.only-non-negative",
+        "No peer with a negative score is named.",
+        "gs1.1/px.only-non-negative",
+        needs=EXCHANGES,
+    ),
+    claim(
+        "px.trusted-only",
+        "Whom a member above AcceptPXThreshold names is dialled, whom one below it names is not.",
+        "gs1.1/px.accept-threshold",
+        needs=EXCHANGES,
+    ),
+    claim(
+        "px.not-from-negative",
+        "Nobody is dialled whom a peer with a negative score names.",
+        "gs1.1/px.ignored-from-negative",
+        needs=EXCHANGES,
+    ),
+    claim(
+        "px.records-checked",
+        "A signed record that does not verify, or is another peer's, leads nowhere.",
+        "gs1.1/px.record-valid",
+        needs=EXCHANGES,
+    ),
+)
 
 SCORE_TERMS: tuple[Claim, ...] = (
     claim(

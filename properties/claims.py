@@ -23,7 +23,7 @@ from quidnunc.properties.claim_tables import (
     Claim,
 )
 from quidnunc.properties.claim_tables_mempool import CAT, PEER_LIMIT
-from quidnunc.properties.claim_tables_scores import SCORE_TERMS
+from quidnunc.properties.claim_tables_scores import EXCHANGE, SCORE_TERMS
 from quidnunc.properties.clauses import Clause, load
 from quidnunc.properties.partial_claims import EXTENSIONS, PARTIAL
 
@@ -32,7 +32,7 @@ VerdictName: TypeAlias = Literal[
 ]
 
 ALL: tuple[Claim, ...] = (*PUBSUB, *IDS, *MESSAGES, *MESH, *BACKOFF, *SCORES, *GOSSIP, *IDONTWANT, *MEMPOOL)
-ALL += (*EXTENSIONS, *PARTIAL, *CAT, *PEER_LIMIT, *SCORE_TERMS)
+ALL += (*EXTENSIONS, *PARTIAL, *CAT, *PEER_LIMIT, *SCORE_TERMS, *EXCHANGE)
 
 
 def clauses_of(protocol: Protocol) -> frozenset[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from quidnunc.model.events import LEGAL_KINDS, Event, Output, Publish, Raw, Receive, Sent
 from quidnunc.model.router import Router
 from quidnunc.model.rpc import ROUTER, IDontWant, IHave, IWant, Message, Prune
-from quidnunc.properties import partial_occasions, score_occasions
+from quidnunc.properties import partial_occasions, px_occasions, score_occasions
 
 CLAUSES = frozenset(
     {
@@ -41,6 +41,8 @@ def applied(
         found = tuple(_found(state, event, ticked, outputs, because))
         if state.parameters.scores is not None:
             found = (*found, *score_occasions.found(state, event, ticked))
+        if state.parameters.prune_peers:
+            found = (*found, *px_occasions.found(state, outputs))
         extended = "extension" in state.protocol.handlers
         return (*found, *partial_occasions.found(state, event, outputs)) if extended else found
     return ("flood/rpc.malformed",) if isinstance(event, Raw) else ()

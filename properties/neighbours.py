@@ -243,8 +243,11 @@ def draw_neighbours(
         drawn = extended(drawn, d, steered)
     able = {CAPABILITY, "score"} <= capabilities and "weighted_score" in handlers
     if able and steered and own.chance(CHANCE):
+        from quidnunc.properties.acts_px import EXCHANGE_WEIGHTS, EXCHANGING
         from quidnunc.properties.acts_scores import SCORING
 
         drawn.parameters = with_scores(drawn.parameters, own, capabilities)
-        drawn.weights, drawn.more = SCORE_WEIGHTS, {**drawn.more, **SCORING}
+        drawn.weights, drawn.more = SCORE_WEIGHTS, {**drawn.more, **SCORING, **EXCHANGING}
+        if drawn.parameters.prune_peers:
+            drawn.weights = {**SCORE_WEIGHTS, **EXCHANGE_WEIGHTS}
     return drawn

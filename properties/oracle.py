@@ -37,7 +37,7 @@ from quidnunc.model.rpc import (
     Subscribe,
 )
 from quidnunc.model.rules import Protocol
-from quidnunc.properties import everywhere, partial_blame
+from quidnunc.properties import everywhere, partial_blame, px_occasions
 from quidnunc.properties.blame import forbidding_clause
 
 Kind: TypeAlias = Literal["unexpected", "missing", "differs", "choice", "crash"]
@@ -206,7 +206,9 @@ def _spend(
             at = max(free, key=lambda at: permits[at].must)
             used.add(at)
             expected = permits[at].output
-            departures.append(Departure("differs", differing_clause(expected, before), expected, output))
+            departures.append(
+                Departure("differs", differing_clause(expected, before, output), expected, output)
+            )
         else:
             clause = forbidding_clause(output, event, before)
             departures.append(Departure("unexpected", clause, observed=output))
@@ -220,13 +222,31 @@ def _covers(permitted: Output, output: Output) -> bool:
     if isinstance(permitted, Offered):
         return permitted.state == ANY_STATE
     part = permitted.part if isinstance(permitted, Sent) else None
-    return isinstance(part, Prune) and part.backoff_s == UNSAID
+    if not isinstance(part, Prune):
+        return False
+    return part.backoff_s == UNSAID or (isinstance(output, Sent) and _offers_within(part, output.part))
 
 
-def differing_clause(expected: Output, before: Any = None) -> str:
+def _offers_within(permitted: Prune, part: object) -> bool:
+    """Whether a PRUNE lists some of those that it may, each once, and their records, if any, are good."""
+    if permitted.records != "any" or not isinstance(part, Prune) or part.backoff_s != permitted.backoff_s:
+        return False
+    once = len(set(part.peers)) == len(part.peers)
+    return once and set(part.peers) <= set(permitted.peers) and part.records in ("", "signed")
+
+
+def differing_clause(expected: Output, before: Any = None, observed: Output | None = None) -> str:
     """The clause that the content of an output keeps to, where the act itself was permitted."""
     match expected:
-        case Sent(_, Prune()):
+        case Sent(_, Prune(backoff_s=backoff_s)):
+            said = observed.part if isinstance(observed, Sent) else None
+            if (
+                observed is not None
+                and isinstance(said, Prune)
+                and said.peers
+                and said.backoff_s == backoff_s
+            ):
+                return px_occasions.offer_clause(expected, observed, before)
             return "gs1.1/backoff.announce"
         case Sent(_, Extensions()):
             return "gs1.3/extensions.first-rpc"

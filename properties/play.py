@@ -229,6 +229,8 @@ def as_sent(output: Output) -> Output:
     """A permitted output as one that can be sent."""
     if isinstance(output, Sent) and isinstance(output.part, Prune) and output.part.backoff_s == UNSAID:
         return Sent(output.peer, Prune(output.part.topic))
+    if isinstance(output, Sent) and isinstance(output.part, Prune) and output.part.records == "any":
+        return Sent(output.peer, evolve(output.part, peers=output.part.peers[:2], records=""))
     if isinstance(output, Offered) and output.state == ANY_STATE:
         return evolve(output, state=NOTHING_KEPT)
     return output

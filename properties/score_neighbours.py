@@ -15,6 +15,7 @@ from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameter
 from quidnunc.properties.digits import Digits
 
 CAPABILITY = "score-parameters"
+EXCHANGE = "peer-exchange"
 SALT = 0x5C0_8E5
 CHANCE = 35
 """Of a hundred runs, so many have score parameters where the router takes them."""
@@ -66,6 +67,8 @@ def with_scores(p: Parameters, own: Digits, capabilities: frozenset[str]) -> Par
         flood_publish="flood-publish" in capabilities and own.chance(60),
         # Many messages come; what an IHAVE that must leave some out shows of its target is not the subject.
         max_ihave_length=5000,
+        prune_peers=own.one_of((0, 0, 4, 16)) if EXCHANGE in capabilities else 0,
+        accept_px_threshold=own.one_of((0.0, 2.0)),
     )
 
 

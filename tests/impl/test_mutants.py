@@ -14,6 +14,7 @@ from quidnunc.impl.mutants import MUTANTS
 from quidnunc.impl.mutants_mesh import put
 from quidnunc.impl.ours import open_ours
 from quidnunc.impl.partial_mutants import PARTIAL_MUTANTS
+from quidnunc.impl.px_mutants import PX_MUTANTS
 from quidnunc.impl.score_mutants import SCORE_MUTANTS
 from quidnunc.impl.seam import AdapterError, Config
 from quidnunc.model.parameters import Parameters
@@ -39,9 +40,9 @@ def plain(protocol: str, world: int, seed: int) -> list[object]:
     return _plain[key]
 
 
-ELSEWHERE = frozenset(each.name for each in (*SCORE_MUTANTS, *PARTIAL_MUTANTS))
-"""Who needs score parameters to show, or neighbours that know of extensions and parts: there are none in these
-walks. tests/impl/test_score_mutants.py has the first; each has its killing case in tests/test_mutant_cases.py."""
+ELSEWHERE = frozenset(each.name for each in (*SCORE_MUTANTS, *PX_MUTANTS, *PARTIAL_MUTANTS))
+"""Who needs score parameters or offers to show (tests/impl/test_score_mutants.py, test_gossipsub_px.py), or
+neighbours that know of extensions and parts: there are none in these walks."""
 
 
 @pytest.mark.parametrize("name", sorted(set(MUTANTS) - ELSEWHERE))
