@@ -147,7 +147,7 @@ def _print_run(found: RunMetrics) -> None:
     for name, counts in (
         ("deliveries by hop", found.hops),
         ("items sent", found.sent),
-        ("bytes", found.bytes),
+        ("bytes", found.bytes_sent),
     ):
         if counts:
             print(f"  {name}: " + ", ".join(f"{k}: {n}" for k, n in sorted(counts.items())))

@@ -58,7 +58,7 @@ class RunMetrics:
     """Copies that arrived per delivery: 1 is none too many."""
     sent: Mapping[str, int]
     """How many items of each kind were sent, in RPCs."""
-    bytes: Mapping[str, int]
+    bytes_sent: Mapping[str, int]
     """Bytes sent by kind of item. `mixed` are those of RPCs of several kinds that do not say more."""
     dropped_rpcs: int
     lacking: tuple[str, ...]
@@ -80,7 +80,7 @@ class RunMetrics:
             "rejected": self.rejected,
             "copies": self.copies,
             "sent": dict(sorted(self.sent.items())),
-            "bytes": dict(sorted(self.bytes.items())),
+            "bytes": dict(sorted(self.bytes_sent.items())),
             "dropped_rpcs": self.dropped_rpcs,
             "lacking": list(self.lacking),
         }
@@ -108,7 +108,7 @@ class _Run:
     rejected: int = 0
     dropped: int = 0
     sent: Counter[str] = field(factory=Counter)
-    bytes: Counter[str] = field(factory=Counter)
+    bytes_sent: Counter[str] = field(factory=Counter)
     joins: int = 0
     sized: int = 0
 
@@ -168,9 +168,9 @@ class _Run:
         self.sent.update(kinds)
         if body.parts:
             for part in body.parts:
-                self.bytes[part.kind or "unknown"] += part.bytes or 0
+                self.bytes_sent[part.kind or "unknown"] += part.bytes or 0
         elif body.length is not None:
-            self.bytes[next(iter(kinds), "empty") if len(kinds) <= 1 else "mixed"] += body.length
+            self.bytes_sent[next(iter(kinds), "empty") if len(kinds) <= 1 else "mixed"] += body.length
         else:
             return
         self.sized += 1
@@ -243,7 +243,7 @@ def _measured(run: _Run) -> RunMetrics:
         rejected=run.rejected,
         copies=(run.deliveries + run.duplicates) / run.deliveries if run.deliveries else None,
         sent=run.sent,
-        bytes=run.bytes,
+        bytes_sent=run.bytes_sent,
         dropped_rpcs=run.dropped,
         lacking=tuple(lacking),
     )

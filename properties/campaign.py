@@ -104,10 +104,10 @@ class Recording:
     parts: list[str] = field(factory=list)
     """The files, in the order of the batches."""
 
-    def part(self, number: int) -> str:
-        """The file of the next batch."""
+    def of_batch(self, number: int) -> dict[str, str]:
+        """What the request of the next batch says of it."""
         self.parts.append(f"{self.path}.{number}.part")
-        return self.parts[-1]
+        return {"recorder": self.recorder, "record": self.parts[-1]}
 
 
 Progress = Callable[[Campaign, str], None]
@@ -150,8 +150,7 @@ def run_campaign(
                     steered=steered,
                     extras=extras,
                     seconds=left,
-                    recorder=recording.recorder if recording is not None else "",
-                    record=recording.part(number) if recording is not None else "",
+                    **(recording.of_batch(number) if recording is not None else {}),
                 )
                 for number, count in numbers
             ]
