@@ -7,6 +7,10 @@ from collections.abc import Mapping
 from quidnunc.properties.dog_places import FORGED, Place
 
 FOUND_BY_HAND: Mapping[str, tuple[Place, str]] = {
+    "one transaction, two users": (
+        Place("line", "UDR"),
+        "U(A,t1); D(A); R(B,A); U(C,t1); D(B); R(C,B); D(C); R(B,C); U(A,t2); D(A); R(B,A); D(B)",
+    ),
     "one-route-each": (
         Place("kite", "UDR", txs=3),
         "U(A,t1); U(A,t2); D(A); D(A); R(B,A); R(B,A); D(B); D(B); R(D,B); D(D); R(C,D); R(C,B); R(C,B);"
@@ -49,7 +53,8 @@ FOUND_BY_HAND: Mapping[str, tuple[Place, str]] = {
 }
 HINTS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
-        ("P-25", "P-26", "P-27", "P-28", "P-46", "P-47"), ("one-route-each", "one-route-each, one queue")
+        ("P-25", "P-26", "P-27", "P-28", "P-46", "P-47"),
+        ("one transaction, two users", "one-route-each", "one-route-each, one queue"),
     ),
     "P-24": ("leaves before it is taken", "one-route-each, one queue, one leaves"),
     "P-30": ("in band by users", "in band by users, one queue"),
