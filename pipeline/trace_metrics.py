@@ -226,6 +226,10 @@ def _measured(run: _Run) -> RunMetrics:
     hops, depth, unknown = _hops(run)
     if unknown:
         lacking.append(f"hops: {unknown} deliveries do not lead back to their publisher")
+    # A trace that holds no duplicate at all and no RPC may well be one that was never told of any.
+    told = bool(run.duplicates or run.sent)
+    if not told:
+        lacking.append("copies: the trace has neither duplicates nor RPCs")
     if run.sent and not run.sized:
         lacking.append("bytes: no RPC says its length")
     return RunMetrics(
@@ -241,7 +245,7 @@ def _measured(run: _Run) -> RunMetrics:
         depth=depth,
         duplicates=run.duplicates,
         rejected=run.rejected,
-        copies=(run.deliveries + run.duplicates) / run.deliveries if run.deliveries else None,
+        copies=(run.deliveries + run.duplicates) / run.deliveries if run.deliveries and told else None,
         sent=run.sent,
         bytes_sent=run.bytes_sent,
         dropped_rpcs=run.dropped,

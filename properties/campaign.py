@@ -46,10 +46,9 @@ class Request:
     """Stop after so much time, in whichever run."""
     settle: tuple[str, ...] = ()
     """Instead of a search: cases, of which to say whether the quirks together account for them."""
-    recorder: str = ""
-    """`module:function` of what writes the runs down, given a path, the request as a dict and the hello."""
-    record: str = ""
-    """The file for it."""
+    recorder: tuple[str, str] = ("", "")
+    """`module:function` of what writes the runs down, given a path, the request as a dict and the hello; and
+    that path."""
 
 
 @frozen
@@ -104,10 +103,10 @@ class Recording:
     parts: list[str] = field(factory=list)
     """The files, in the order of the batches."""
 
-    def of_batch(self, number: int) -> dict[str, str]:
+    def of_batch(self, number: int) -> tuple[str, str]:
         """What the request of the next batch says of it."""
         self.parts.append(f"{self.path}.{number}.part")
-        return {"recorder": self.recorder, "record": self.parts[-1]}
+        return self.recorder, self.parts[-1]
 
 
 Progress = Callable[[Campaign, str], None]
@@ -150,7 +149,7 @@ def run_campaign(
                     steered=steered,
                     extras=extras,
                     seconds=left,
-                    **(recording.of_batch(number) if recording is not None else {}),
+                    recorder=recording.of_batch(number) if recording is not None else ("", ""),
                 )
                 for number, count in numbers
             ]

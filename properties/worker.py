@@ -85,10 +85,11 @@ def answer_of(asked: dict[str, Any], hunt: Hunt, hello: Hello) -> dict[str, Any]
 
 def _recorder(asked: dict[str, Any], hello: Hello) -> Any:
     """What writes the runs down, opened by its name: who asks knows how they are written, we do not."""
-    if not asked.get("record"):
+    named, path = asked["recorder"]
+    if not path:
         return None
-    module, _, name = asked["recorder"].partition(":")
-    return getattr(importlib.import_module(module), name)(asked["record"], asked, hello)
+    module, _, name = named.partition(":")
+    return getattr(importlib.import_module(module), name)(path, asked, hello)
 
 
 def hello_of(against: str, protocol: str) -> Hello:

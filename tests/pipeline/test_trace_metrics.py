@@ -122,10 +122,10 @@ def test_what_is_lost_lowers_the_ratio_and_what_comes_twice_raises_the_copies() 
 def test_what_a_trace_lacks_is_said_and_not_made_up() -> None:
     delivered = [TraceEvent(DeliverMessage(message_id=b"m"), name(n), n * 1_000_000) for n in (1, 2, 5)]
     (found,) = metrics_of(delivered)
-    assert (found.delivery_ratio, found.latency_from) == (None, "first")
+    assert (found.delivery_ratio, found.copies, found.latency_from) == (None, None, "first")
     assert found.latency_ms == {"p50": 1.0, "p95": 4.0, "p99": 4.0, "max": 4.0}
     assert found.hops == {}
-    assert [line.split(":")[0] for line in found.lacking] == ["delivery_ratio", "hops"]
+    assert [line.split(":")[0] for line in found.lacking] == ["delivery_ratio", "hops", "copies"]
 
 
 def test_senders_in_a_circle_lead_nowhere() -> None:
