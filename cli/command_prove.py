@@ -18,7 +18,7 @@ from quidnunc.properties.network_solver import Questions, has_cvc5
 EXAMPLE = """\
 example:
   quidnunc prove
-  quidnunc prove mesh-link mesh-link-backoff --smt2 questions
+  quidnunc prove mesh-link mesh-link-backoff --smt2 questions --recheck
 
 Exit status: 0 when each statement was decided, be it proved or refuted;
 3 when one is undetermined, or holds only for want of what it speaks of.
@@ -28,7 +28,7 @@ Exit status: 0 when each statement was decided, be it proved or refuted;
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="what to decide, by name or pattern (all)")
     parser.add_argument("--smt2", type=Path, metavar="DIR", help="write every question as SMT-LIB")
-    parser.add_argument("--no-recheck", action="store_true", help="do not ask cvc5 again what z3 answered")
+    parser.add_argument("--recheck", action="store_true", help="ask cvc5 again what z3 answered (slow)")
     parser.add_argument("--quiet", action="store_true", help="the table alone, without evidence and traces")
 
 
@@ -36,7 +36,9 @@ def run(options: argparse.Namespace) -> int:
     if importlib.util.find_spec("z3") is None or importlib.util.find_spec("numpy") is None:
         raise UsageError("z3 and numba must be installed: pip install 'quidnunc[prove]'")
     names = _names(options.names)
-    questions = Questions(smt2=options.smt2, recheck=has_cvc5() and not options.no_recheck)
+    if options.recheck and not has_cvc5():
+        raise UsageError("--recheck asks cvc5, which is not installed: pip install 'quidnunc[prove]'")
+    questions = Questions(smt2=options.smt2, recheck=options.recheck)
     progress = progress_line()
     results: list[Result] = []
     for name in names:

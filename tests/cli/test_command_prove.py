@@ -24,7 +24,7 @@ def test_a_refutation_is_printed_with_its_trace(quidnunc: Command, tmp_path: Pat
 
 
 def test_results_in_json(quidnunc: Command) -> None:
-    ran = quidnunc("prove", "*-silent", "--json", "--no-recheck")
+    ran = quidnunc("prove", "*-silent", "--json")
     assert ran.code == 0
     (result,) = ran.data["results"]
     assert set(result) >= {"name", "verdict", "scope", "assumptions", "engine", "seconds", "vacuous"}
@@ -40,7 +40,7 @@ def test_results_in_json(quidnunc: Command) -> None:
 def test_what_is_not_decided_is_no_success(quidnunc: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network_prove, "DEPTH", 2)
     monkeypatch.setattr(network_prove, "_table", lambda name, capacity: None)
-    ran = quidnunc("prove", "mesh-link-backoff-unsub", "--quiet", "--no-recheck")
+    ran = quidnunc("prove", "mesh-link-backoff-unsub", "--quiet")
     assert ran.code == 3
     assert "undetermined" in ran.out and "no trace of up to 2 steps" in ran.out
 
