@@ -246,6 +246,11 @@ def _oldest_evicted(r: Router) -> None:
     r.control[r.control.index(on_idontwant)] = latest_kept
 
 
+def _trusts_above(r: Router) -> None:
+    threshold = r.core.parameters.accept_px_threshold
+    put(r.mesh.exchange, "is_trusted", lambda peer: r.core.score(peer) > threshold)
+
+
 def _relay_unwanted(r: Router) -> None:
     put(r.gossip, "is_unwanted", lambda p, i: False)
 
@@ -257,6 +262,8 @@ _ROWS: tuple[tuple[str, str, Callable[[Router], None], str], ...] = (
      "Gives no answer to an IWANT for what its sender does not want."),
     ("idontwant-spares-explicit", "gs1.2/idontwant.skip", _spares_explicit,
      "Skips explicit peers that said IDONTWANT."),
+    ("px-above-threshold-only", "gs1.1/px.accept-threshold", _trusts_above,
+     "Dials nobody on the word of a peer at AcceptPXThreshold."),
     # To cut a mesh at D_high is a planted departure too: ours:cut-at-d-high is among the mutants.
     ("ignored-forgotten", "gs1.1/validation.reject-ignore", _forget_ignored,
      "Validates a later copy of an ignored message."),

@@ -75,7 +75,6 @@ AMBIGUITIES: tuple[Ambiguity, ...] = (
         "A5",
         "Whether a score that equals the threshold of peer exchange is enough.",
         ("gs1.1/px.accept-threshold",),
-        "peer exchange is not modelled",
     ),
     Ambiguity(
         "A6",
@@ -176,6 +175,7 @@ QUESTIONS: tuple[Question, ...] = (
     Question("A2", "IDONTWANT, then IWANT", "is answered", ("idontwant-stops-iwant-answers",)),
     Question("A2", "IDONTWANT of explicit peers", "are sent to anyway", ("idontwant-spares-explicit",)),
     Question("A3", "a mesh of D_high", "is let be", ("cut-at-d-high",)),
+    Question("A5", "peers offered at the threshold", "are dialled", ("px-above-threshold-only",)),
     Question("A8", "an ignored message", "stays seen", ("ignored-forgotten",)),
     Question("A9", "subscriptions of the graylisted", "are ignored", ("graylisted-subscriptions-count",)),
     Question("A10", "payload and control", "payload comes first", ("control-before-payload",)),

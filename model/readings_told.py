@@ -12,14 +12,14 @@ from typing import TypeAlias, cast
 
 from attrs import evolve
 
-from quidnunc.model import gossip, idontwant, mesh, messages
+from quidnunc.model import gossip, idontwant, mesh, messages, peer_exchange
 from quidnunc.model.choices import Choose
-from quidnunc.model.events import Judgement, Sent
+from quidnunc.model.events import Dialled, Judgement, Sent
 from quidnunc.model.permits import Step, must_send
 from quidnunc.model.quirks import REPLACED
 from quidnunc.model.readings import Reading
 from quidnunc.model.router import From, Router, Waiting, without_key
-from quidnunc.model.rpc import Graft, IWant, Message, Peer
+from quidnunc.model.rpc import Graft, IWant, Message, Peer, Prune
 from quidnunc.model.rules import Phases, Protocol, Rule, Targets, rule
 
 Edit: TypeAlias = Callable[[Protocol], Protocol]
@@ -140,6 +140,24 @@ def _counted_per_heartbeat(protocol: Protocol) -> Protocol:
     return evolve(kept, handlers={**kept.handlers, "heartbeat": Phases(beats)})
 
 
+# -- peer exchange ------------------------------------------------------------------------------------------
+
+
+@rule("gs1.1/px.accept-threshold")
+def dial_at_threshold_too(r: Router, p: From[Prune], choose: Choose) -> Step[Router]:
+    """A score that equals AcceptPXThreshold is enough."""
+    plain = cast("Step[Router]", peer_exchange.dial_offered.step(r, p, choose))
+    sound = p.part.records == "signed" and p.peer in r.mesh_of(p.part.topic)
+    owed = {Dialled(peer) for peer in p.part.peers[: r.parameters.prune_peers] if sound}
+    return Step(plain.router, tuple(evolve(x, must=x.must or x.output in owed) for x in plain.permits))
+
+
+@rule("gs1.1/px.accept-threshold")
+def offered_at_threshold(r: Router, p: From[Prune], choose: Choose) -> Step[Router] | None:
+    """What a peer offers whose score does not exceed AcceptPXThreshold is ignored."""
+    return Step(r) if r.score(p.peer) <= r.parameters.accept_px_threshold else None
+
+
 # -- mesh ---------------------------------------------------------------------------------------------------
 
 
@@ -223,6 +241,12 @@ TOLD: Mapping[str, Reading] = {
             "Explicit peers are spared what they said they do not want.",
             replacing("who_said_idontwant", skip_explicit_too),
         ),
+        Reading(
+            "px-above-threshold-only",
+            "gs1.1/px.accept-threshold",
+            "Peers offered by one whose score equals AcceptPXThreshold are not dialled.",
+            replacing("offered_by_untrusted", offered_at_threshold),
+        ),
         _seen_in_the_field("cut-at-d-high"),
         _seen_in_the_field("control-before-payload"),
         _seen_in_the_field("fanout-filled-at-publish"),
@@ -288,5 +312,6 @@ OWN: Mapping[str, Edit] = {
     "idontwant-stops-iwant-answers": replacing("serve_within_bound", answer_all),
     "idontwant-spares-explicit": replacing("who_said_idontwant", skip_in_mesh_only),
     "seen-refreshed": replacing("seen_before", seen_from_first_copy),
+    "px-above-threshold-only": replacing("dial_offered", dial_at_threshold_too),
 }
 """Reading -> what the other side of it is, where the rules of the kit leave both free."""

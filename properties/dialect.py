@@ -137,6 +137,8 @@ def _unfit(name: str, hello: Hello, own: Protocol, other: Protocol, *, changed: 
     `changed`: other quirks are in force, under which the case has not been tried."""
     case = dialect_cases()[name]
     parameters, lacking = fitted(case, hello)
+    if getattr(parameters, "prune_peers", 0) and "peer-exchange" not in hello.capabilities:
+        lacking = (*lacking, "peer-exchange")
     if lacking:
         return f"needs {', '.join(lacking)}"
     if (changed or parameters != case.parameters) and not separates(case, parameters, own, other):
