@@ -24,6 +24,8 @@ COMMANDS = {
     "suite": "list the fixed suite, or export it",
     "clauses": "the clause table and its coverage",
     "explain": "show one clause, claim or case",
+    "diff": "what differs between two protocols: rules, clauses, parameters, wire",
+    "regress": "what changes in behaviour between two protocols, and whether that was declared",
     "explore": "every reachable state of a small network of routers",
     "prove": "decide what holds of networks of any size, and show a shortest trace where it does not",
 }

@@ -19,7 +19,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +28,17 @@ from attrs import field, frozen, mutable
 from quidnunc.model.errors import CaseError
 from quidnunc.model.events import Advance
 from quidnunc.model.machine import PROTOCOLS, protocol_named
-from quidnunc.model.rpc import Message
 from quidnunc.model.rules import Protocol, Rule
 from quidnunc.properties.cases import Case, events_of, from_finding, parameters_of, parse, render
 from quidnunc.properties.claims import claim_on
-from quidnunc.properties.explain import Finding, plainer, simplifications
+from quidnunc.properties.explain import Finding
 from quidnunc.properties.oracle import Departure
 from quidnunc.properties.play import Simulated, play
 from quidnunc.properties.suite import departs, notices
+from quidnunc.properties.suite_shrink import smallest
 from quidnunc.properties.suite_traces import DICE, Trace, size_of, walk
 from quidnunc.properties.suite_unnoticed import unnoticed_of
-from quidnunc.properties.suite_words import on_streams_of, plainer_events, renamed
+from quidnunc.properties.suite_words import on_streams_of
 
 WALKS = 1000
 KNOWN_SHARE = 4
@@ -153,66 +153,8 @@ class Search:
 
 def minimised(found: Separation, protocol: str) -> Separation:
     """Fewer and smaller events, plain values and default parameters, names in order."""
-    spent = 0
-
-    def shown(trace: Trace) -> bool:
-        nonlocal spent
-        spent += 1
-        return spent <= MAX_REPLAYS and can_be_said(trace) and found.shown_by(trace)
-
-    trace, before = found.trace, None
-    while trace != before and spent < MAX_REPLAYS:
-        before = trace
-        trace = _fewer(trace, shown)
-        trace = _smaller(trace, shown, simplifications)
-        trace = _smaller(trace, shown, lambda event: plainer_events(event, protocol))
-        trace = _plainer_parameters(trace, shown)
-    named = renamed(trace)
-    # A departure may hang on an order of names, where all else is equal.
-    trace = named if found.shown_by(named) else trace
+    trace = smallest(found.trace, found.shown_by, protocol, MAX_REPLAYS)
     return Separation(trace, found.subject, found.oracle, found.least)
-
-
-def can_be_said(trace: Trace) -> bool:
-    """Whether good copies of one message agree on its author and size: no case can say anything else."""
-    parts = [p for e in trace[1] for p in getattr(e, "parts", (getattr(e, "message", None),))]
-    said = {(p.id, p.author, p.size) for p in parts if isinstance(p, Message) and not p.flaw}
-    return len(said) == len({each[0] for each in said})
-
-
-def _plainer_parameters(trace: Trace, shown: Callable[[Trace], bool]) -> Trace:
-    parameters, events = trace
-    return plainer(parameters, lambda other: shown((other, events))), events
-
-
-def _fewer(trace: Trace, shown: Callable[[Trace], bool]) -> Trace:
-    parameters, best = trace[0], list(trace[1])
-    size = max(1, len(best) // 2)
-    while size:
-        at = 0
-        while at < len(best):
-            candidate = best[:at] + best[at + size :]
-            if candidate and shown((parameters, tuple(candidate))):
-                best = candidate
-            else:
-                at += size
-        size //= 2
-    return parameters, tuple(best)
-
-
-def _smaller(
-    trace: Trace, shown: Callable[[Trace], bool], simpler: Callable[[Any], Iterator[Any] | Any]
-) -> Trace:
-    parameters, best = trace[0], list(trace[1])
-    for at in range(len(best)):
-        again = True
-        while again:
-            again = False
-            for event in simpler(best[at]):
-                if shown((parameters, (*best[:at], event, *best[at + 1 :]))):
-                    best[at], again = event, True
-                    break
-    return parameters, tuple(best)
 
 
 def case_text(name: str, rule: Rule, found: Separation) -> str:

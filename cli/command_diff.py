@@ -1,0 +1,154 @@
+"""quidnunc diff: what differs between two protocols as they are written: rules, clauses, parameters, wire."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from typing import Any
+
+from quidnunc.impl.schemas import schema_changes
+from quidnunc.model.errors import SpecError
+from quidnunc.output import UsageError, print_json, table
+from quidnunc.properties.clauses import Clause
+from quidnunc.properties.diff import Change, Side, changes_between, side_named
+from quidnunc.properties.diff_clauses import (
+    LEVELS,
+    ClauseChanges,
+    ParameterChange,
+    clause_changes,
+    parameter_changes,
+)
+
+EXAMPLE = """\
+example:
+  quidnunc diff gossipsub-1.2-draft gossipsub-1.2
+  quidnunc diff gossipsub-1.2 gossipsub-1.2+without:graylisted+d=8 --json
+
+A side is a protocol, and after `+` what is otherwise in it: a reading or known departure by name,
+without:RULE, or PARAMETER=VALUE. What the differences do is shown by: quidnunc regress OLD NEW
+The status is 0 whether or not the two differ.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("old", metavar="OLD", help="a protocol, or PROTOCOL+EDIT+EDIT")
+    parser.add_argument("new", metavar="NEW", help="the same")
+
+
+def sides_of(options: argparse.Namespace) -> tuple[Side, Side]:
+    """The two sides that were asked for. Raises UsageError for what is not known, or does not go together."""
+    try:
+        old, new = side_named(options.old), side_named(options.new)
+        changes_between(old, new)
+    except (SpecError, KeyError) as error:
+        raise UsageError(str(error)) from None
+    return old, new
+
+
+def run(options: argparse.Namespace) -> int:
+    old, new = sides_of(options)
+    changes = changes_between(old, new)
+    clauses = clause_changes(old, new)
+    parameters = parameter_changes(old, new)
+    if options.json:
+        print_json(_as_json(old, new, changes, clauses, parameters))
+        return 0
+    print(f"what differs from {old.name} to {new.name}\n")
+    _print_rules(changes)
+    _print_clauses(clauses, old, new)
+    rows = [(p.name, _value(p.old), _value(p.new)) for p in parameters]
+    _print("parameters that are read, with their defaults", ("parameter", old.name, new.name), rows)
+    wire = [(c.message, c.number, c.old or "-", c.new or "-") for c in schema_changes(old.base, new.base)]
+    _print("fields on the wire", ("message", "number", old.name, new.name), wire)
+    print(f"again: {shlex.join(['quidnunc', 'diff', old.name, new.name])}")
+    return 0
+
+
+def _print(title: str, header: tuple[str, ...], rows: list[Any]) -> None:
+    print(f"{title}: {len(rows) or 'none'}")
+    if rows:
+        print(f"\n{table(header, rows)}")
+    print()
+
+
+def _print_rules(changes: tuple[Change, ...]) -> None:
+    rows = [(c.handler or "-", c.kind, _what(c), c.clause or "-") for c in changes]
+    _print("rules, readings and what is set", ("handler", "change", "what", "clause"), rows)
+
+
+def _what(change: Change) -> str:
+    if change.kind == "parameter":
+        return change.says
+    old, new = (r.name if r else "" for r in (change.old, change.new))
+    return f"{old} -> {new}" if old and new and old != new else change.name
+
+
+def _print_clauses(clauses: ClauseChanges, old: Side, new: Side) -> None:
+    rows = [("added", c.id, "-", LEVELS[c.level]) for c in clauses.added]
+    rows += [("removed", c.id, LEVELS[c.level], "-") for c in clauses.removed]
+    rows += [
+        (
+            "level",
+            was.id if was.id == now.id else f"{was.id} -> {now.id}",
+            LEVELS[was.level],
+            LEVELS[now.level],
+        )
+        for was, now in clauses.levels
+    ]
+    rows += [("no longer ruled", name, "-", "-") for name in clauses.no_longer_ruled]
+    _print("clauses", ("change", "clause", old.name, new.name), rows)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, frozenset):
+        return ",".join(map(str, sorted(value))) or "none"
+    return "-" if value is None else str(value)
+
+
+def clauses_json(clauses: ClauseChanges) -> dict[str, Any]:
+    """The clause changes, in the shape that scripts read."""
+
+    def row(clause: Clause) -> dict[str, str]:
+        return {"id": clause.id, "level": clause.level, "status": clause.status}
+
+    return {
+        "added": [row(c) for c in clauses.added],
+        "removed": [row(c) for c in clauses.removed],
+        "levels": [{"old": row(was), "new": row(now)} for was, now in clauses.levels],
+        "no_longer_ruled": list(clauses.no_longer_ruled),
+    }
+
+
+def _as_json(
+    old: Side,
+    new: Side,
+    changes: tuple[Change, ...],
+    clauses: ClauseChanges,
+    parameters: tuple[ParameterChange, ...],
+) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "old": old.name,
+        "new": new.name,
+        "rules": [
+            {
+                "handler": c.handler,
+                "change": c.kind,
+                "name": c.name,
+                "old": c.old.name if c.old else None,
+                "new": c.new.name if c.new else None,
+                "clause": c.clause,
+            }
+            for c in changes
+        ],
+        "clauses": clauses_json(clauses),
+        "parameters": [{"name": p.name, "old": _plain(p.old), "new": _plain(p.new)} for p in parameters],
+        "wire": [
+            {"message": c.message, "number": c.number, "old": c.old or None, "new": c.new or None}
+            for c in schema_changes(old.base, new.base)
+        ],
+    }
+
+
+def _plain(value: object) -> object:
+    return sorted(value) if isinstance(value, frozenset) else value

@@ -1,0 +1,169 @@
+"""quidnunc regress: what changes in behaviour between two protocols, and whether that was declared."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from quidnunc.command_diff import clauses_json, sides_of
+from quidnunc.impl.schemas import exchanges
+from quidnunc.output import UsageError, clear_progress, print_json, progress_line
+from quidnunc.properties.diff_clauses import clause_changes
+from quidnunc.properties.regress import WALKS, Behaviour, Separation, behaviour, outcomes_of_suite
+from quidnunc.properties.regress_expect import (
+    Compared,
+    Declared,
+    compare,
+    declared_of,
+    known_by_change,
+    load_declared,
+    render,
+    trace_text,
+)
+from quidnunc.regress_report import Report, as_markdown, print_report
+
+EXAMPLE = """\
+example:
+  quidnunc regress gossipsub-1.2-draft gossipsub-1.2
+  quidnunc regress gossipsub-1.0 gossipsub-1.1 --markdown
+  quidnunc regress gossipsub-1.2 gossipsub-1.2+d=8 --expect changes.toml --update-expect
+
+Sides are written as for: quidnunc diff. The status is 0 where every change in behaviour that was found is
+declared in --expect FILE and every declared one happened, 1 otherwise.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("old", metavar="OLD", help="a protocol, or PROTOCOL+EDIT+EDIT")
+    parser.add_argument("new", metavar="NEW", help="the same")
+    parser.add_argument(
+        "--walks", type=int, default=WALKS, metavar="N", help=f"random walks per change (default: {WALKS})"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the walks (default: 0)")
+    parser.add_argument("--expect", type=Path, metavar="FILE", help="the changes that are meant")
+    parser.add_argument("--update-expect", action="store_true", help="write --expect FILE anew")
+    parser.add_argument("--markdown", action="store_true", help="a summary to paste into a pull request")
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.update_expect and not options.expect:
+        raise UsageError("--update-expect needs --expect FILE")
+    if options.markdown and options.json:
+        raise UsageError("--markdown and --json are two forms of one result; ask for one")
+    if options.walks < 1:
+        raise UsageError(f"--walks needs a number from 1, got {options.walks}")
+    if options.expect and not options.update_expect and not options.expect.exists():
+        raise UsageError(f"{options.expect} does not exist; --update-expect writes it")
+    old, new = sides_of(options)
+    path = str(options.expect or "")
+    declared = load_declared(options.expect) if options.expect and options.expect.exists() else ()
+    show = progress_line()
+    try:
+        found = behaviour(
+            old,
+            new,
+            walks=options.walks,
+            seed=options.seed,
+            declared=known_by_change(declared, new, path),
+            progress=show,
+        )
+    finally:
+        clear_progress()
+    compared = compare(found.separations, declared, old, new, path)
+    if options.update_expect:
+        compared = _written(options.expect, found, compared)
+    report = Report(
+        found,
+        outcomes_of_suite(old, new),
+        clause_changes(old, new),
+        exchanges(old.base, new.base),
+        compared,
+        bool(options.expect),
+        reproduce(options),
+    )
+    if options.json:
+        print_json(_as_json(report))
+    elif options.markdown:
+        print(as_markdown(report))
+    else:
+        print_report(report)
+    return 0 if compared.agrees else 1
+
+
+def _written(path: Path, found: Behaviour, compared: Compared) -> Compared:
+    """The file for what was found; what was declared, met and not found by this search is kept."""
+    known = {d.key: d for d in compared.met}
+    entries: dict[tuple[str, str], Declared] = {
+        s.key: declared_of(s, known.get(s.key)) for s in found.separations
+    }
+    kept = [d for d in compared.met if d.key not in entries]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(render(found.old, found.new, [*entries.values(), *kept]), encoding="utf-8")
+    print(f"wrote {path}", file=sys.stderr)
+    return Compared((*entries.values(), *kept), (), ())
+
+
+def reproduce(options: argparse.Namespace) -> str:
+    """The command that gives the same result again."""
+    words = ["quidnunc", "regress", options.old, options.new]
+    if options.walks != WALKS:
+        words += ["--walks", str(options.walks)]
+    if options.seed:
+        words += ["--seed", str(options.seed)]
+    if options.expect:
+        words += ["--expect", str(options.expect)]
+    return shlex.join(words)
+
+
+def _as_json(report: Report) -> dict[str, Any]:
+    found, compared = report.found, report.compared
+    return {
+        "schema": 1,
+        "old": found.old.name,
+        "new": found.new.name,
+        "changes": [_change(s) for s in found.separations],
+        "not_separated": [
+            {"rule": u.change.key, "clause": u.change.clause, "bound": str(u.bound), "reason": u.reason}
+            for u in found.unseparated
+        ],
+        "claims": [{"id": name, "verdict": "fails"} for name in report.claims],
+        "cases": [{"rule": o.rule, "departs": o.departs, "of": o.dice} for o in report.outcomes],
+        "clauses": clauses_json(report.clauses),
+        "wire": [
+            {
+                "writer": e.writer,
+                "reader": e.reader,
+                "what": e.what,
+                "bytes": e.bytes.hex(),
+                "result": e.result,
+                "same": e.same,
+            }
+            for e in report.wire
+        ],
+        "declared": _keys(compared.met),
+        "undeclared": [{"cause": s.change.key, "verdict": s.direction} for s in compared.undeclared],
+        "gone": _keys(compared.gone),
+    }
+
+
+def _keys(entries: Sequence[Declared]) -> list[dict[str, str]]:
+    return [{"cause": d.cause, "verdict": d.verdict} for d in entries]
+
+
+def _change(found: Separation) -> dict[str, Any]:
+    return {
+        "rule": found.change.key,
+        "change": found.change.kind,
+        "says": found.change.says,
+        "clause": found.change.clause,
+        "direction": found.direction,
+        "act": found.found.parting.act,
+        "between": [side.name for side in found.between],
+        "alone": found.alone,
+        "events": len(found.found.trace[1]),
+        "trace": trace_text(found).splitlines(),
+    }

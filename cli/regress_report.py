@@ -1,0 +1,149 @@
+"""What `quidnunc regress` found, as text and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from quidnunc.impl.schemas import Exchange
+from quidnunc.output import table
+from quidnunc.properties.case_front import parameters_text
+from quidnunc.properties.claims import claim_on
+from quidnunc.properties.diff_clauses import LEVELS, ClauseChanges
+from quidnunc.properties.regress import Behaviour, Outcome, Separation
+from quidnunc.properties.regress_expect import Compared, trace_text
+
+NOT_CHECKED = (
+    "Not checked: whether mixed networks keep delivering, other routers as built, and behaviour that no walk "
+    "or case reached."
+)
+
+
+@frozen
+class Report:
+    """Everything that one comparison came to."""
+
+    found: Behaviour
+    outcomes: tuple[Outcome, ...]
+    clauses: ClauseChanges
+    wire: tuple[Exchange, ...]
+    compared: Compared
+    with_file: bool
+    again: str
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """Claims of NEW that a router which behaves as OLD fails: those on the clauses of what is forbidden
+        or demanded now."""
+        new = self.found.new.protocol
+        strict = [s.change.clause for s in self.found.separations if s.direction != "newly-allowed"]
+        return tuple(dict.fromkeys(c.id for c in (claim_on(clause, new) for clause in strict) if c))
+
+    @property
+    def title(self) -> str:
+        return f"what changes in behaviour from {self.found.old.name} to {self.found.new.name}"
+
+
+def print_report(report: Report) -> None:
+    """The result on stdout: the first line says what was asked, the last one reproduces it."""
+    found = report.found
+    print(f"{report.title}: {len(found.changes)} changes, {len(found.separations)} ways in which they show\n")
+    rows = [
+        (s.direction, s.change.says, s.change.clause or "-", len(s.found.trace[1]), _act(s))
+        for s in found.separations
+    ]
+    if rows:
+        print(table(("direction", "change", "clause", "events", "act"), rows))
+    for each in found.separations:
+        print(f"\n{each.direction}: {each.change.says}{_alone(each)}")
+        print("\n".join(f"    {line}".rstrip() for line in _trace_lines(each)))
+    for line in _unseparated(report):
+        print(f"\n{line}")
+    for title, lines in _parts(report):
+        print(f"\n{title}")
+        print("\n".join(f"  {line}" for line in lines))
+    print(f"\n{NOT_CHECKED}")
+    print(f"{_end(report)}\nagain: {report.again}")
+
+
+def as_markdown(report: Report) -> str:
+    """A summary for a pull request."""
+    found = report.found
+    lines = [f"### {report.title[0].upper()}{report.title[1:]}", ""]
+    if found.separations:
+        lines += ["| direction | change | clause | events |", "|---|---|---|---|"]
+        lines += [
+            f"| {s.direction} | `{s.change.says}` | `{s.change.clause or '-'}` | {len(s.found.trace[1])} |"
+            for s in found.separations
+        ]
+    for each in found.separations:
+        lines += ["", f"<details><summary>{each.direction}: {each.change.says}{_alone(each)}</summary>", ""]
+        lines += ["```", *_trace_lines(each), "```", "", "</details>"]
+    for line in _unseparated(report):
+        lines += ["", line]
+    for title, rows in _parts(report):
+        lines += ["", f"**{title}**", "", *(f"- {row}" for row in rows)]
+    lines += ["", NOT_CHECKED, "", f"{_end(report)}", "", f"`{report.again}`"]
+    return "\n".join(lines)
+
+
+def _act(found: Separation) -> str:
+    return found.found.parting.act
+
+
+def _alone(found: Separation) -> str:
+    if not found.alone:
+        return ""
+    return ", made or taken back alone (the two part before by other changes)"
+
+
+def _trace_lines(found: Separation) -> list[str]:
+    parameters = parameters_text(found.found.trace[0])
+    return [*([f"parameters: {parameters}", ""] if parameters else []), *trace_text(found).splitlines()]
+
+
+def _unseparated(report: Report) -> Sequence[str]:
+    found = report.found
+    if not found.changes:
+        return ["No rule, reading or parameter differs, so nothing was searched."]
+    return [f"{u.change.says}: {u.bound}{f'. {u.reason}' if u.reason else ''}" for u in found.unseparated]
+
+
+def _parts(report: Report) -> list[tuple[str, list[str]]]:
+    """Titles and lines of what is not a separating trace."""
+    clauses, old, new = report.clauses, report.found.old.name, report.found.new.name
+    parts = [
+        (
+            f"described by {old} and by {new} no more (newly undescribed):",
+            [f"{c.id} ({LEVELS[c.level]}): {' '.join(c.text.split())}" for c in clauses.removed],
+        ),
+        (
+            "clauses of another level:",
+            [f"{was.id} {LEVELS[was.level]} -> {now.id} {LEVELS[now.level]}" for was, now in clauses.levels],
+        ),
+        (
+            f"cases of {old}'s suite that a router which conforms to it fails under {new}:",
+            [f"{o.rule} (departs with {o.departs} of {o.dice} draws)" for o in report.outcomes],
+        ),
+        (f"claims of {new} that a router which behaves as {old} fails:", list(report.claims)),
+        (
+            "on the wire, what a reader makes of the other's bytes:",
+            [
+                f"{e.writer} -> {e.reader}: {e.what}: {e.bytes.hex(' ')}: {e.result}"
+                for e in report.wire
+                if not e.same
+            ],
+        ),
+    ]
+    return [(title, lines) for title, lines in parts if lines]
+
+
+def _end(report: Report) -> str:
+    compared = report.compared
+    gone = "".join(f"; declared and did not happen: {d.cause} {d.verdict}" for d in compared.gone)
+    undeclared = len(compared.undeclared)
+    if compared.agrees:
+        return f"exit 0: {'every change is declared' if compared.met else 'no change in behaviour was found'}"
+    hint = "" if report.with_file else " (--expect FILE --update-expect declares them)"
+    return f"exit 1: {undeclared} undeclared{hint}{gone}"

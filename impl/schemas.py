@@ -1,0 +1,235 @@
+"""What each version of a protocol has on the wire, and what a reader of one makes of the bytes of another.
+
+The kit's own descriptions of the messages hold the fields of all versions; here they are cut to those that a
+version has, and loaded as message types of their own, so that what is said of bytes was tried on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from attrs import frozen
+from google.protobuf import descriptor_pool, message_factory
+from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.message import DecodeError
+
+from quidnunc.impl import cat_pb2, mempool_pb2, wire_pb2
+
+LABELS = {1: "optional", 2: "required", 3: "repeated"}
+TYPES = {4: "uint64", 8: "bool", 9: "string", 11: "message", 12: "bytes"}
+MESSAGE = 11
+COUNTS = (0, 1, 2)
+
+_PUBSUB = (
+    *("floodsub", "gossipsub-1.0", "gossipsub-1.1", "gossipsub-1.2-draft", "gossipsub-1.2", "gossipsub-1.3"),
+    "partial-messages",
+)
+"""In the order in which fields were added. The readings of partial messages have the same bytes."""
+_SINCE: Mapping[str, frozenset[str]] = {
+    "gossipsub-1.0": frozenset({"RPC.control"}),
+    "gossipsub-1.1": frozenset({"ControlPrune.peers", "ControlPrune.backoff"}),
+    "gossipsub-1.2-draft": frozenset({"ControlMessage.idontwant"}),
+    "gossipsub-1.3": frozenset(
+        {"ControlMessage.extensions", "RPC.testExtension", "ControlExtensions.testExtension"}
+    ),
+    "partial-messages": frozenset(
+        {
+            "RPC.partial",
+            "SubOpts.requestsPartial",
+            "SubOpts.supportsSendingPartial",
+            "ControlExtensions.partialMessages",
+        }
+    ),
+}
+_OF_DOG = frozenset({"Message.have_tx", "Message.reset_route"})
+_OF_CAT = frozenset({"SeenTx.sequence", "SeenTx.signer"})
+
+Names: TypeAlias = tuple[str, int]
+"""A message, and the number of a field."""
+
+
+def _cut(protocol: str) -> tuple[FileDescriptorProto, str, frozenset[str]]:
+    """The description that holds a protocol, its root message, and the fields that it does not have."""
+    file = FileDescriptorProto()
+    if protocol.startswith("cat"):
+        cat_pb2.DESCRIPTOR.CopyToProto(file)
+        return file, "Message", _OF_CAT if protocol == "cat-classic" else frozenset()
+    base = "partial-messages" if protocol.startswith("partial-messages") else protocol
+    if base not in _PUBSUB:
+        mempool_pb2.DESCRIPTOR.CopyToProto(file)
+        return file, "Message", frozenset() if protocol.startswith("dog") else _OF_DOG
+    wire_pb2.DESCRIPTOR.CopyToProto(file)
+    later = _PUBSUB[_PUBSUB.index(base) + 1 :]
+    return file, "RPC", frozenset().union(*(_SINCE.get(name, frozenset()) for name in later))
+
+
+@lru_cache
+def root_of(protocol: str) -> Any:
+    """The type of the outermost message of a protocol, with the fields that it has."""
+    file, root, without = _cut(protocol)
+    for message in _messages(file.message_type):
+        kept = [f for f in message.field if f"{message.name}.{f.name}" not in without]
+        del message.field[:]
+        message.field.extend(kept)
+        if protocol == "gossipsub-1.2-draft" and message.name == "ControlIDontWant":
+            message.field[0].name = "messageID"
+            message.field[0].label = FieldDescriptorProto.LABEL_REQUIRED
+            message.field[0].ClearField("json_name")
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{file.package}.{root}"))
+
+
+def _messages(some: Any) -> Iterator[DescriptorProto]:
+    for each in some:
+        yield each
+        yield from _messages(each.nested_type)
+
+
+@lru_cache
+def fields_of(protocol: str) -> Mapping[Names, str]:
+    """Every field that can be reached from the root: (message, number) -> `repeated bytes messageIDs`."""
+    found: dict[Names, str] = {}
+    todo, seen = [root_of(protocol).DESCRIPTOR], set()
+    while todo:
+        message = todo.pop(0)
+        if message.full_name in seen:
+            continue
+        seen.add(message.full_name)
+        for each in _fields(message):
+            kind = each.type_name.rpartition(".")[2] or TYPES.get(each.type, str(each.type))
+            found[message.name, each.number] = f"{LABELS[each.label]} {kind} {each.name}"
+            if each.type == MESSAGE:
+                todo.append(message.fields_by_number[each.number].message_type)
+    return found
+
+
+def _fields(message: Any) -> list[FieldDescriptorProto]:
+    proto = DescriptorProto()
+    message.CopyToProto(proto)
+    return list(proto.field)
+
+
+@frozen
+class FieldChange:
+    """One field that one side has otherwise than the other, or not at all (empty)."""
+
+    message: str
+    number: int
+    old: str
+    new: str
+
+
+@frozen
+class Exchange:
+    """What a reader of one version makes of bytes of the other."""
+
+    writer: str
+    reader: str
+    what: str
+    bytes: bytes
+    result: str
+    same: bool
+
+
+def schema_changes(old: str, new: str) -> tuple[FieldChange, ...]:
+    """The fields in which two protocols of the kit differ on the wire, by name."""
+    was, now = fields_of(old), fields_of(new)
+    places = [place for place in dict.fromkeys([*was, *now]) if was.get(place, "") != now.get(place, "")]
+    return tuple(FieldChange(*place, was.get(place, ""), now.get(place, "")) for place in places)
+
+
+def exchanges(old: str, new: str) -> tuple[Exchange, ...]:
+    """Bytes with each field that differs, written by either side and read by the other."""
+    found = []
+    for change in schema_changes(old, new):
+        for writer, reader, said in ((old, new, change.old), (new, old, change.new)):
+            if said:
+                found += [_exchange(writer, reader, change, n) for n in _counts(said, change)]
+    return tuple(found)
+
+
+def _counts(said: str, change: FieldChange) -> tuple[int, ...]:
+    """How many values: none too, where one side demands one and the other does not."""
+    if not said.startswith("repeated"):
+        return (1,)
+    return COUNTS if "required" in (change.old + change.new) else (1,)
+
+
+def _exchange(writer: str, reader: str, change: FieldChange, count: int) -> Exchange:
+    root = root_of(writer)()
+    inner = _into(root, _path(root.DESCRIPTOR, change.message))
+    descriptor = inner.DESCRIPTOR.fields_by_number[change.number]
+    _fill(inner, descriptor, count)
+    if "subscriptions" in root.DESCRIPTOR.fields_by_name:
+        # Something else in the same RPC, to see whether it is lost.
+        root.subscriptions.add(subscribe=True, topicid="t1")
+    data = root.SerializeToString(deterministic=True)
+    what = f"{change.message}.{descriptor.name} with {count} {'value' if count == 1 else 'values'}"
+    result, same = _read(root_of(reader), data, change, count)
+    return Exchange(writer, reader, what, data, result, same)
+
+
+def _read(reader: Any, data: bytes, change: FieldChange, count: int) -> tuple[str, bool]:
+    try:
+        read = reader.FromString(data)
+        if not read.IsInitialized():
+            return "undecodable: a required field is missing, and all of the RPC is lost", False
+    except DecodeError:
+        return "undecodable: a required field is missing, and all of the RPC is lost", False
+    inner = _into(read, _path(read.DESCRIPTOR, change.message), add=False)
+    known = None if inner is None else inner.DESCRIPTOR.fields_by_number.get(change.number)
+    if inner is None or known is None:
+        return "passed over: a field that the reader does not know", False
+    value = getattr(inner, known.name)
+    kept = len(value) if known.is_repeated else int(inner.HasField(known.name))
+    if kept < count:
+        return f"the last value alone is kept, {count - kept} of {count} lost", False
+    return "read as written", True
+
+
+def _path(root: Any, name: str) -> tuple[str, ...] | None:
+    """Names of the fields that lead from the root to the message `name`; None where none do."""
+    todo: list[tuple[Any, tuple[str, ...]]] = [(root, ())]
+    seen = set()
+    while todo:
+        message, path = todo.pop(0)
+        if message.name == name:
+            return path
+        if message.full_name in seen:
+            continue
+        seen.add(message.full_name)
+        todo += [(f.message_type, (*path, f.name)) for f in message.fields if f.message_type]
+    return None
+
+
+def _into(message: Any, path: tuple[str, ...] | None, *, add: bool = True) -> Any:
+    """The message at the end of `path`, made on the way (`add`) or None where it is not there."""
+    if path is None:
+        return None
+    for name in path:
+        field = message.DESCRIPTOR.fields_by_name[name]
+        if field.is_repeated:
+            held = getattr(message, name)
+            if not held and not add:
+                return None
+            message = held.add() if add else held[0]
+        else:
+            message = getattr(message, name)
+            if add:
+                message.SetInParent()
+    return message
+
+
+def _fill(message: Any, field: Any, count: int) -> None:
+    samples = {4: 7, 8: True, 9: "t1", 12: b"m1"}
+    for number in range(count):
+        if field.message_type:
+            made = getattr(message, field.name)
+            made.add() if field.is_repeated else made.SetInParent()
+        elif field.is_repeated:
+            getattr(message, field.name).append(f"m{number + 1}".encode())
+        else:
+            setattr(message, field.name, samples[field.type])

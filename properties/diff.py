@@ -1,0 +1,317 @@
+"""What differs between two protocols: their rules handler by handler, their readings, their parameters.
+
+A protocol is tuples of rules, so a difference is a list of edits of tuples. Each `Change` can be made alone
+to the old protocol, or taken back alone in the new one: that is how `quidnunc regress` finds what it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import Any, Literal, TypeAlias
+
+from attrs import evolve, field, frozen
+
+from quidnunc.model.errors import SpecError
+from quidnunc.model.events import MEMPOOL, Connect, Event
+from quidnunc.model.machine import machine_of, protocol_named
+from quidnunc.model.protocols import STREAM_PROTOCOLS
+from quidnunc.model.quirks import quirk_named
+from quidnunc.model.readings import READINGS
+from quidnunc.model.rules import Combined, First, Phases, Protocol, Rule, Total, Without, nobody
+
+ChangeKind: TypeAlias = Literal[
+    "added", "removed", "replaced", "reordered", "recombined", "reading", "lens", "parameter"
+]
+"""Of a rule; of the order or the way of combination of a handler; of a reading; of a parameter."""
+
+MAX_EDITS = 20
+"""Words that may follow the `+` signs of one side."""
+
+
+@frozen
+class Side:
+    """One of the two that are compared: a protocol, edited or not, and what it sets of its parameters."""
+
+    name: str
+    """As it was asked for: `gossipsub-1.2+d=8`."""
+    protocol: Protocol
+    overrides: tuple[tuple[str, object], ...] = ()
+    """Parameters that this side has whatever the trace says."""
+
+    @property
+    def base(self) -> str:
+        """The name of the protocol of the kit that it is, or is an edit of."""
+        return self.protocol.name
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """The protocol ids that it negotiates, newest first."""
+        return STREAM_PROTOCOLS.get(self.base, (MEMPOOL,))
+
+    def parameters(self, of_trace: Any) -> Any:
+        """Those of a trace with this side's own. Raises ValueError where the two do not go together."""
+        return evolve(of_trace, **dict(self.overrides)) if self.overrides else of_trace
+
+    def sees(self, event: Event) -> Event:
+        """A peer that speaks newer versions connects by the newest one that this side has, too."""
+        if isinstance(event, Connect) and event.protocol not in self.streams:
+            return evolve(event, protocol=self.streams[0])
+        return event
+
+
+def side_named(text: str) -> Side:
+    """The side that is written `PROTOCOL`, or `PROTOCOL+EDIT+EDIT`.
+
+    An edit is a reading or another quirk by name (`quidnunc.model.quirks`, `without:RULE` among them), or
+    `PARAMETER=VALUE`. Raises SpecError, which names the word that is not known.
+    """
+    name, *edits = text.split("+")
+    if len(edits) > MAX_EDITS:
+        raise SpecError(f"{name}: {len(edits)} edits; at most {MAX_EDITS} are taken")
+    protocol = protocol_named(name)
+    overrides: dict[str, object] = {}
+    for edit in edits:
+        if "=" in edit:
+            key, value = edit.split("=", 1)
+            overrides[key] = _value(protocol, key, value, text)
+        else:
+            # Readings are few; of the absences of rules and of what was seen in the field there are many.
+            reading = READINGS.get(edit)
+            protocol = (reading or quirk_named(edit, protocol)).edit(protocol)
+    side = Side(text, evolve(protocol, name=name), tuple(sorted(overrides.items())))
+    try:
+        side.parameters(machine_of(protocol).parameters())
+    except ValueError as error:
+        raise SpecError(f"{text}: {error}") from None
+    return side
+
+
+def _value(protocol: Protocol, key: str, value: str, text: str) -> object:
+    defaults = machine_of(protocol).parameters()
+    known = getattr(defaults, key, None) if key in {a.name for a in defaults.__attrs_attrs__} else None
+    if not isinstance(known, bool | int | float):
+        names = [a.name for a in defaults.__attrs_attrs__]
+        numbers = [name for name in names if isinstance(getattr(defaults, name), int | float)]
+        raise SpecError(f"{text}: {key!r} is no number or switch of {protocol.name}; there are {numbers}")
+    if isinstance(known, bool):
+        if value not in ("true", "false"):
+            raise SpecError(f"{text}: {key} is true or false, not {value!r}")
+        return value == "true"
+    try:
+        return type(known)(value)
+    except ValueError:
+        raise SpecError(f"{text}: {key} needs a number like {known}, not {value!r}") from None
+
+
+def levelled(old: Side, new: Side) -> tuple[Side, Side]:
+    """Both, each with its default for what the other one sets: or a trace would decide it for one of them."""
+    defaults = machine_of(old.protocol).parameters()
+    named = {name for side in (old, new) for name, _ in side.overrides}
+    filled = [{n: getattr(defaults, n) for n in named} | dict(side.overrides) for side in (old, new)]
+    first, second = (
+        evolve(side, overrides=tuple(sorted(values.items())))
+        for side, values in zip((old, new), filled, strict=True)
+    )
+    return first, second
+
+
+@frozen
+class Change:
+    """One difference of two sides, which can be made or taken back alone."""
+
+    kind: ChangeKind
+    handler: str = ""
+    """Empty where the change is of no handler."""
+    old: Rule | None = field(default=None, eq=False)
+    new: Rule | None = field(default=None, eq=False)
+    name: str = ""
+    """Of the handler, the reading or the parameter; of a rule, that of `new` or else of `old`."""
+    values: tuple[object, object] = (None, None)
+    """Of a parameter: in OLD and in NEW; None where it is not set."""
+
+    @property
+    def key(self) -> str:
+        """Its name among the changes of one pair: `graft/while_backing_off`, `parameter/d`."""
+        return f"{self.handler or self.kind}/{self.name}"
+
+    @property
+    def rule(self) -> str:
+        """The rule to look at, in NEW or else in OLD; empty where the change is of none."""
+        changed = self.new or self.old
+        return changed.name if changed is not None else ""
+
+    @property
+    def clause(self) -> str:
+        """The sentence that the change is of; empty where none is."""
+        rule = self.new or self.old
+        if rule is not None:
+            return rule.clause
+        reading = READINGS.get(self.name)
+        return reading.clause if reading is not None else ""
+
+    @property
+    def says(self) -> str:
+        """The change in a few words."""
+        old, new = (r.name if r else "" for r in (self.old, self.new))
+        place = f" in {self.handler}" if self.handler else ""
+        match self.kind:
+            case "replaced":
+                return f"{old} -> {new}{place}" if old != new else f"{new} rewritten{place}"
+            case "added" | "removed":
+                return f"{self.name} {self.kind}{place}"
+            case "parameter":
+                was, now = ("the default" if v is None else v for v in self.values)
+                return f"{self.name}: {was} -> {now}"
+            case _:
+                return f"{self.name} {self.kind}"
+
+    def undone(self, old: Side, new: Side) -> Side:
+        """NEW with this change taken back."""
+        return self._towards(new, old, gone=self.new, come=self.old)
+
+    def made(self, old: Side, new: Side) -> Side:
+        """OLD with this change alone."""
+        return self._towards(old, new, gone=self.old, come=self.new)
+
+    def _towards(self, side: Side, other: Side, gone: Rule | None, come: Rule | None) -> Side:
+        here, there = side.protocol, other.protocol
+        if self.kind == "parameter":
+            left = tuple(each for each in side.overrides if each[0] != self.name)
+            return evolve(side, overrides=left + tuple(e for e in other.overrides if e[0] == self.name))
+        if self.kind == "reading":
+            return evolve(side, protocol=evolve(here, features=here.features ^ {self.name}))
+        if self.kind == "lens":
+            return evolve(side, protocol=evolve(here, lens=there.lens))
+        model = there.handlers.get(self.handler)
+        edited = here.handlers.get(self.handler) or _emptied(there.handlers[self.handler])
+        if self.kind == "recombined":
+            assert model is not None
+            combined = combined_as(model, edited.rules)
+        elif self.kind == "reordered":
+            assert model is not None
+            combined = combined_as(edited, _in_order_of(edited.rules, model.rules))
+        else:
+            rules = _edited(edited.rules, model.rules if model else (), gone, come)
+            if isinstance(edited, Without) and come is None and gone is edited.base:
+                # Its exclusions are none of its members.
+                rules = (nobody, *rules)
+            # One rule is the same in every way of combination; with a second one it has to be the other's.
+            lone = model is not None and len(edited.rules) <= 1
+            combined = combined_as(model if lone and model is not None else edited, rules)
+        return evolve(side, protocol=evolve(here, handlers={**here.handlers, self.handler: combined}))
+
+
+def _emptied(combined: Combined) -> Combined:
+    """The same way of combination with no rules; the base of a `without` is kept, since it has no other."""
+    return Without(combined.base, ()) if isinstance(combined, Without) else type(combined)(())
+
+
+def combined_as(model: Combined, rules: Sequence[Rule]) -> Combined:
+    """`rules` in the way of `model`."""
+    match model:
+        case Without():
+            return Without(rules[0], tuple(rules[1:])) if rules else Without(nobody, ())
+        case First():
+            return First(tuple(rules))
+        case Phases():
+            return Phases(tuple(rules))
+        case Total():
+            return Total(tuple(rules))
+
+
+def _edited(
+    rules: Sequence[Rule], others: Sequence[Rule], gone: Rule | None, come: Rule | None
+) -> tuple[Rule, ...]:
+    """`rules` without `gone` and with `come`, in its place or where `others` have it."""
+    names = [r.name for r in rules]
+    at = names.index(gone.name) if gone is not None and gone.name in names else None
+    left = tuple(r for i, r in enumerate(rules) if i != at)
+    if come is None:
+        return left
+    if come.name in [r.name for r in left]:
+        return tuple(come if r.name == come.name else r for r in left)
+    if at is None:
+        order = [r.name for r in others]
+        before = order[: order.index(come.name)] if come.name in order else []
+        at = max((i + 1 for i, r in enumerate(left) if r.name in before), default=0)
+    return (*left[:at], come, *left[at:])
+
+
+def _in_order_of(rules: Sequence[Rule], others: Sequence[Rule]) -> tuple[Rule, ...]:
+    """`rules`, those that `others` have too in the order of these."""
+    here = {r.name: r for r in rules}
+    common = iter([here[r.name] for r in others if r.name in here])
+    shared = {r.name for r in others}
+    return tuple(next(common) if r.name in shared else r for r in rules)
+
+
+def changes_between(old: Side, new: Side) -> tuple[Change, ...]:
+    """All of them, handler by handler. Raises SpecError where the two are of different families."""
+    here, there = old.protocol, new.protocol
+    if here.family != there.family:
+        raise SpecError(
+            f"{old.name} is of the {here.family} family and {new.name} of the {there.family} one: "
+            "what happens to the one can not happen to the other"
+        )
+    found: list[Change] = []
+    for handler in dict.fromkeys([*here.handlers, *there.handlers]):
+        found += _of_handler(handler, here.handlers.get(handler), there.handlers.get(handler))
+    found += [Change("reading", name=n) for n in sorted(here.features ^ there.features)]
+    if here.lens is not there.lens:
+        found.append(Change("lens", name="lens"))
+    found += _of_parameters(old, new)
+    return tuple(found)
+
+
+def _of_parameters(old: Side, new: Side) -> Iterator[Change]:
+    was, now = dict(old.overrides), dict(new.overrides)
+    for name in sorted(was.keys() | now.keys()):
+        if was.get(name) != now.get(name):
+            yield Change("parameter", name=name, values=(was.get(name), now.get(name)))
+
+
+def _of_handler(handler: str, old: Combined | None, new: Combined | None) -> Iterator[Change]:
+    was = old.rules if old is not None else ()
+    now = new.rules if new is not None else ()
+    if old is not None and new is not None and old.kind != new.kind and len(was) > 1:
+        yield Change("recombined", handler, name=handler)
+    kept = {r.name for r in was} & {r.name for r in now}
+    if [r.name for r in was if r.name in kept] != [r.name for r in now if r.name in kept]:
+        yield Change("reordered", handler, name=handler)
+        # Their order is told; what else there is shows with the old ones as the new order has them.
+        was = _in_order_of(was, now)
+    matcher = SequenceMatcher(None, [r.name for r in was], [r.name for r in now], autojunk=False)
+    for _, i1, i2, j1, j2 in matcher.get_opcodes():
+        for gone, come in _paired(was[i1:i2], now[j1:j2]):
+            if gone is None or come is None:
+                kind: ChangeKind = "added" if gone is None else "removed"
+                yield Change(kind, handler, gone, come, (come or gone or nobody).name)
+            elif not _same(gone, come):
+                yield Change("replaced", handler, gone, come, come.name)
+
+
+def _paired(gone: Sequence[Rule], come: Sequence[Rule]) -> Iterator[tuple[Rule | None, Rule | None]]:
+    """Each rule that goes with the one that comes in its place: the one most like it in its words."""
+    if not gone or not come:
+        yield from ((r, None) for r in gone)
+        yield from ((None, r) for r in come)
+        return
+    if len(gone) > len(come):
+        yield from ((old, new) for new, old in _paired(come, gone))
+        return
+    # One has to be left for each of those that follow.
+    free = come[: len(come) - len(gone) + 1]
+    at = max(range(len(free)), key=lambda i: (_likeness(gone[0], free[i]), -i))
+    yield from ((None, r) for r in come[:at])
+    yield gone[0], come[at]
+    yield from _paired(gone[1:], come[at + 1 :])
+
+
+def _likeness(one: Rule, other: Rule) -> float:
+    here, there = (f"{r.clause.partition('/')[2]} {r.name}" for r in (one, other))
+    return SequenceMatcher(None, here, there, autojunk=False).ratio()
+
+
+def _same(one: Rule, other: Rule) -> bool:
+    return (one.name, one.clause) == (other.name, other.clause) and one.apply is other.apply

@@ -1,0 +1,232 @@
+"""Declared changes: the expectations file of `quidnunc regress`, and whether what was found is in it.
+
+The format is that of `quidnunc check --expect`, an `[[expect]]` with clause, cause, verdict and reason, and
+with the trace that shows the change instead of the path of a case. The cause is the key of the change
+(`graft/while_backing_off`), the verdict its direction.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from attrs import field, fields, frozen
+
+from quidnunc.model.errors import CaseError
+from quidnunc.model.events import Event
+from quidnunc.properties.case_file import Block, Case, Misfit, Shown, body_of
+from quidnunc.properties.case_file import Side as Saying
+from quidnunc.properties.case_front import parameters_text
+from quidnunc.properties.cases import events_of, parameters_of, parse
+from quidnunc.properties.diff import Side, changes_between, levelled
+from quidnunc.properties.regress import DICE, Separation, pairs
+from quidnunc.properties.regress_pair import DIRECTIONS, Parting, Watch, partings_of
+from quidnunc.properties.suite_traces import Trace
+
+MAX_BYTES = 1 << 20
+MAX_ENTRIES = 1000
+HEADER = """\
+# What changes from {old} to {new}. `quidnunc regress {old} {new} --expect THIS` fails on a change in
+# behaviour that is not declared here, and on a declared one that did not happen.
+# In a trace `-` is what {old} alone allows or demands, and `+` what {new} alone does.
+"""
+
+
+@frozen
+class Declared:
+    """One change in behaviour that is meant."""
+
+    clause: str
+    cause: str
+    verdict: str
+    reason: str
+    link: str = ""
+    parameters: str = ""
+    trace: str = field(default="")
+    """Events and outputs as in a case; may be left out, and then the search has to meet the change."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.cause, self.verdict
+
+
+def load_declared(path: Path) -> tuple[Declared, ...]:
+    """Read a file. Raises CaseError, naming the file, the entry and what was expected."""
+    if path.stat().st_size > MAX_BYTES:
+        raise CaseError(f"{path}: longer than {MAX_BYTES} bytes")
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CaseError(f"{path}: not TOML: {error}; `--update-expect` writes one") from None
+    entries = table.get("expect", [])
+    if not isinstance(entries, list) or len(entries) > MAX_ENTRIES or set(table) - {"expect"}:
+        raise CaseError(f"{path}: expected at most {MAX_ENTRIES} [[expect]] tables and nothing else")
+    names = {a.name for a in fields(Declared)}
+    found: dict[tuple[str, str], Declared] = {}
+    for at, entry in enumerate(entries, 1):
+        unknown, missing = set(entry) - names, {"clause", "cause", "verdict", "reason"} - set(entry)
+        if unknown or missing:
+            raise CaseError(f"{path}: expect {at}: unknown {sorted(unknown)}, missing {sorted(missing)}")
+        each = Declared(**{k: str(v) for k, v in entry.items()})
+        if each.verdict not in DIRECTIONS:
+            raise CaseError(
+                f"{path}: expect {at}: verdict {each.verdict!r} is none of {', '.join(DIRECTIONS)}"
+            )
+        if each.key in found:
+            raise CaseError(f"{path}: expect {at}: {each.cause} {each.verdict} is declared twice")
+        found[each.key] = each
+    return tuple(found.values())
+
+
+def trace_of(declared: Declared, side: Side, path: str) -> Trace | None:
+    """Parameters and events of a declared trace; None where it has none. Raises CaseError."""
+    if not declared.trace:
+        return None
+    front = {
+        "format": "1",
+        "claim": declared.cause,
+        "clause": declared.clause or "none",
+        "protocol": side.base,
+        "against": "any",
+        "status": "suite",
+        **({"parameters": declared.parameters} if declared.parameters else {}),
+    }
+    lines = "\n".join(f"{name}: {value}" for name, value in front.items())
+    try:
+        case = parse(f"{declared.cause}.\n\n{lines}\n\n{declared.trace.strip(chr(10))}\n", path=path)
+    except CaseError as error:
+        raise CaseError(f"{path}: the trace of {declared.cause} {declared.verdict}: {error}") from None
+    return parameters_of(case), events_of(case)
+
+
+def happens(declared: Declared, old: Side, new: Side, path: str = "") -> bool | None:
+    """Whether the declared trace still shows the declared change; None where it has no trace."""
+    change = next((c for c in changes_between(old, new) if c.key == declared.cause), None)
+    if change is None:
+        return False
+    trace = trace_of(declared, new, path)
+    if trace is None:
+        return None
+    old, new = levelled(old, new)
+    return any(
+        declared.verdict in partings_of(change, *pair, trace, die)
+        for pair in pairs(change, old, new)
+        for die in DICE
+    )
+
+
+@frozen
+class Compared:
+    """What was found against what is declared."""
+
+    met: tuple[Declared, ...]
+    gone: tuple[Declared, ...]
+    """Declared, and it did not happen."""
+    undeclared: tuple[Separation, ...]
+
+    @property
+    def agrees(self) -> bool:
+        return not self.gone and not self.undeclared
+
+
+def compare(
+    found: Sequence[Separation], declared: Sequence[Declared], old: Side, new: Side, path: str = ""
+) -> Compared:
+    """A declared change that the search did not meet is met where its trace still shows it."""
+    keys = {s.key for s in found}
+    met = [d for d in declared if d.key in keys or happens(d, old, new, path)]
+    known = {d.key for d in declared}
+    return Compared(
+        tuple(met),
+        tuple(d for d in declared if d not in met),
+        tuple(s for s in found if s.key not in known),
+    )
+
+
+# -- writing ------------------------------------------------------------------------------------------------
+
+
+def declared_of(found: Separation, old: Declared | None = None) -> Declared:
+    """The entry of a change that was found; reason and link of an entry that is there are kept."""
+    change, parameters = found.change, found.found.trace[0]
+    return Declared(
+        clause=change.clause,
+        cause=change.key,
+        verdict=found.direction,
+        reason=old.reason if old is not None else f"{change.says[0].upper()}{change.says[1:]}.",
+        link=old.link if old is not None else "",
+        parameters=parameters_text(parameters),
+        trace=trace_text(found),
+    )
+
+
+def render(old: Side, new: Side, entries: Sequence[Declared]) -> str:
+    """The file."""
+    lines = [HEADER.format(old=old.name, new=new.name)]
+    for entry in entries:
+        lines.append("[[expect]]")
+        for name in ("clause", "cause", "verdict", "reason", "link", "parameters"):
+            if getattr(entry, name) or name == "clause":
+                lines.append(f"{name} = {_quoted(getattr(entry, name))}")
+        if entry.trace:
+            lines.append(f"trace = '''\n{entry.trace.rstrip()}\n'''")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'
+
+
+def trace_text(found: Separation) -> str:
+    """The trace as the body of a case."""
+    case = Case(
+        reason="A trace.",
+        claim="trace",
+        clause="trace",
+        protocol=found.between[1].base,
+        against="any",
+        status="open",
+        parameters=found.found.trace[0],
+        blocks=tuple(_blocks(found)),
+    )
+    return "\n\n".join("\n".join(lines) for lines in body_of(case))
+
+
+def _blocks(found: Separation) -> Iterator[Block]:
+    parameters, events = found.found.trace
+    watch = Watch(found.change, *found.between, parameters, found.found.die)
+    silent: list[Event] = []
+    for event in events:
+        before = len(watch.pair.moments)
+        reached = watch.do(event)
+        silent.append(event)
+        if found.direction in reached:
+            yield Block(tuple(silent), (shown_of(reached[found.direction].parting),))
+            return
+        said = [o for m in watch.pair.moments[before:] for o in m.outputs]
+        if said:
+            yield Block(tuple(silent), tuple(Shown("both", o) for o in said))
+            silent = []
+
+
+def shown_of(parting: Parting) -> Shown:
+    """On what the two part: `-` where OLD alone allows or demands it, `+` where NEW alone does."""
+    departure = parting.departure
+    output = departure.observed or departure.expected
+    if output is None:
+        return Shown("model", Misfit(*departure.reason.split(": ", 1)))
+    of_old = parting.by_old if departure.observed is not None else not parting.by_old
+    side: Saying = "model" if of_old else "router"
+    return Shown(side, output)
+
+
+def known_by_change(declared: Sequence[Declared], side: Side, path: str) -> Mapping[str, Sequence[Trace]]:
+    """Key of a change -> the traces that are declared for it."""
+    found: dict[str, list[Trace]] = {}
+    for each in declared:
+        trace = trace_of(each, side, path)
+        if trace is not None:
+            found.setdefault(each.cause, []).append(trace)
+    return found

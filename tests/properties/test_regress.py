@@ -1,0 +1,181 @@
+"""What changes in behaviour: separating traces, their direction, and the declared ones replayed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from quidnunc.model.errors import CaseError
+from quidnunc.model.events import Advance, Connect, Join, Receive
+from quidnunc.model.parameters import Parameters
+from quidnunc.model.rpc import Graft
+from quidnunc.properties.cases import events_of, parameters_of
+from quidnunc.properties.diff import Side, changes_between, side_named
+from quidnunc.properties.regress import Behaviour, Search, behaviour, known_traces, outcomes_of_suite
+from quidnunc.properties.regress_expect import (
+    Declared,
+    compare,
+    declared_of,
+    happens,
+    load_declared,
+    render,
+    trace_text,
+)
+from quidnunc.properties.regress_pair import Pair, partings_of
+from quidnunc.properties.suite import suite_of
+
+ROOT = Path(__file__).parents[2]
+BASELINES = sorted((ROOT / "counterexamples" / "regress").glob("*.toml"))
+DRAFT, R1 = side_named("gossipsub-1.2-draft"), side_named("gossipsub-1.2")
+
+
+def found(old: str, new: str, key: str, *, walks: int = 4) -> dict[str, int]:
+    """Direction -> events, for one change of a pair."""
+    was, now = side_named(old), side_named(new)
+    change = next(c for c in changes_between(was, now) if c.key == key)
+    search = Search(change, was, now)
+    separations = search.run(known_traces(change, was, now), walks)
+    assert not any(s.alone for s in separations)
+    return {s.direction: len(s.found.trace[1]) for s in separations}
+
+
+@pytest.fixture(scope="module")
+def mandatory_skip() -> Behaviour:
+    return behaviour(DRAFT, R1, walks=4)
+
+
+def test_the_mandatory_skip_and_nothing_else(mandatory_skip: Behaviour) -> None:
+    [separation] = mandatory_skip.separations
+    assert separation.direction == "newly-forbidden" and not mandatory_skip.unseparated
+    assert separation.change.clause == "gs1.2/idontwant.skip"
+    assert separation.found.parting.act == "Message" and len(separation.found.trace[1]) <= 6
+    assert trace_text(separation).splitlines()[-1] == "- a: message m1 t1"
+
+
+def test_the_other_way_round_the_skip_is_newly_allowed() -> None:
+    [separation] = behaviour(R1, DRAFT, walks=4).separations
+    assert separation.direction == "newly-allowed"
+
+
+@pytest.mark.parametrize(
+    ("key", "direction", "events"),
+    [
+        ("graft/unknown_topic", "newly-forbidden", 2),
+        ("graft/while_backing_off", "newly-obligatory", 4),
+        ("graft/inbound_while_full", "newly-obligatory", 3),
+    ],
+)
+def test_the_reversals_of_v1_1(key: str, direction: str, events: int) -> None:
+    assert found("gossipsub-1.0", "gossipsub-1.1", key)[direction] <= events
+
+
+@pytest.mark.parametrize(
+    ("edit", "key", "direction"),
+    [
+        ("without:already_member", "graft/already_member", "newly-obligatory"),
+        ("prune_backoff_s=10", "parameter/prune_backoff_s", "newly-forbidden"),
+        ("flood_publish=false", "parameter/flood_publish", "newly-obligatory"),
+    ],
+)
+def test_a_single_edit_is_separated(edit: str, key: str, direction: str) -> None:
+    assert direction in found("gossipsub-1.2", f"gossipsub-1.2+{edit}", key, walks=40)
+
+
+def test_what_shows_nowhere_is_bounded_and_not_called_equal() -> None:
+    """Nothing reads the size of the pool in a protocol whose messages are not transactions of a pool."""
+    result = behaviour(R1, side_named("gossipsub-1.2+max_groups_per_peer=9"), walks=3)
+    [bounded] = result.unseparated
+    assert not result.separations
+    assert str(bounded.bound).startswith("no difference in ") and "walks of up to" in str(bounded.bound)
+    assert bounded.bound.walks >= 3 and bounded.bound.events > 3 and bounded.bound.peers >= 1
+
+
+def test_two_that_are_the_same_show_no_difference() -> None:
+    """The control of the comparison: models with the same rules never part, on any case of the suite."""
+    [change] = changes_between(DRAFT, R1)
+    traces = [(parameters_of(case), events_of(case)) for _, case in suite_of("gossipsub-1.2")[::4]]
+    assert len(traces) > 10
+    assert not any(partings_of(change, R1, R1, trace) for trace in traces)
+    pair = Pair(R1, R1, Parameters(), 0)
+    events = [Connect((1,), "/meshsub/1.2.0"), Join("t1"), Receive((1,), (Graft("t1"),)), Advance(500)]
+    assert not any(pair.do(event) for event in events) and len(pair.moments) == len(events)
+
+
+def test_cases_of_the_suite_that_change_their_outcome() -> None:
+    outcomes = {o.rule for o in outcomes_of_suite(side_named("gossipsub-1.0"), side_named("gossipsub-1.1"))}
+    assert "prune_unsubscribed" in outcomes
+    assert not outcomes_of_suite(R1, R1)
+
+
+# -- declared changes ---------------------------------------------------------------------------------------
+
+
+def test_what_is_written_is_read_and_met(mandatory_skip: Behaviour, tmp_path: Path) -> None:
+    path = tmp_path / "changes.toml"
+    entries = [declared_of(s) for s in mandatory_skip.separations]
+    path.write_text(render(DRAFT, R1, entries), encoding="utf-8")
+    declared = load_declared(path)
+    compared = compare(mandatory_skip.separations, declared, DRAFT, R1)
+    assert compared.agrees and [d.key for d in declared] == [e.key for e in entries]
+    # The trace alone shows the change, without a search.
+    assert compare((), declared, DRAFT, R1).met == declared
+    assert render(DRAFT, R1, declared) == path.read_text(encoding="utf-8")
+
+
+def test_what_is_not_declared_and_what_did_not_happen_fail(mandatory_skip: Behaviour) -> None:
+    [separation] = mandatory_skip.separations
+    assert compare([separation], [], DRAFT, R1).undeclared == (separation,)
+    other = evolve(declared_of(separation), verdict="newly-obligatory")
+    compared = compare([separation], [other], DRAFT, R1)
+    assert compared.gone == (other,) and compared.undeclared == (separation,)
+    # Of two that are the same, nothing that is declared happens.
+    assert compare([], [declared_of(separation)], R1, R1).gone
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("expect = 3", "expected at most"),
+        ("[[expect]]\nclause = 'a'", "missing"),
+        ("[[expect]]\nclause='a'\ncause='b'\nverdict='c'\nreason='d'", "is none of"),
+        ("not toml", "not TOML"),
+        ("[[expect]]\nclause='a'\ncause='b'\nverdict='newly-allowed'\nreason='d'\n" * 2, "declared twice"),
+    ],
+)
+def test_a_file_that_is_none_is_refused(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "changes.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(CaseError, match=said):
+        load_declared(path)
+
+
+def test_a_trace_that_can_not_be_read_is_refused() -> None:
+    [change] = changes_between(DRAFT, R1)
+    broken = Declared(change.clause, change.key, "newly-forbidden", "Why.", trace="dance a\n----")
+    with pytest.raises(CaseError, match="the trace of relay/who_said_idontwant"):
+        happens(broken, DRAFT, R1)
+
+
+def sides_of(path: Path) -> tuple[Side, Side]:
+    old, new = path.stem.split("--")
+    return side_named(old), side_named(new)
+
+
+def test_there_are_baselines() -> None:
+    assert BASELINES
+
+
+@pytest.mark.parametrize("path", BASELINES, ids=lambda p: p.stem)
+def test_each_declared_trace_still_shows_its_change(path: Path) -> None:
+    old, new = sides_of(path)
+    declared = load_declared(path)
+    assert declared and all(d.trace for d in declared)
+    assert not [d.key for d in declared if not happens(d, old, new, path.name)]
+
+
+@pytest.mark.parametrize("path", BASELINES, ids=lambda p: p.stem)
+def test_no_declared_trace_shows_anything_between_a_protocol_and_itself(path: Path) -> None:
+    _, new = sides_of(path)
+    assert not any(happens(d, new, new, path.name) for d in load_declared(path))
