@@ -171,6 +171,8 @@ def loaded_by(statement: str) -> set[str]:
         ("quidnunc.properties.verdicts", LAZY),
         ("quidnunc.command_check", LAZY),
         ("quidnunc.command_explore", LAZY),
+        ("quidnunc.command_trace", (*LAZY, "google", "networkx", "prometheus_client")),
+        ("quidnunc.pipeline.trace_files", (*LAZY, "cryptography", "networkx", "prometheus_client")),
         ("quidnunc.impl.routers", LAZY),
         ("quidnunc.pytest_plugin", ("attrs", "google", "cryptography", "hypothesis", "libp2p")),
     ],
