@@ -227,8 +227,12 @@ def _fill(message: Any, field: Any, count: int) -> None:
     samples = {4: 7, 8: True, 9: "t1", 12: b"m1"}
     for number in range(count):
         if field.message_type:
-            made = getattr(message, field.name)
-            made.add() if field.is_repeated else made.SetInParent()
+            held = getattr(message, field.name)
+            made = held.add() if field.is_repeated else held
+            made.SetInParent()
+            for demanded in made.DESCRIPTOR.fields:
+                if demanded.is_required:
+                    setattr(made, demanded.name, samples[demanded.type])
         elif field.is_repeated:
             getattr(message, field.name).append(f"m{number + 1}".encode())
         else:

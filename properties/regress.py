@@ -29,7 +29,7 @@ from quidnunc.properties.suite_traces import MAX_ACTS, Trace, draw_walk, size_of
 from quidnunc.properties.suite_unnoticed import unnoticed_of
 from quidnunc.properties.suite_words import on_streams_of
 
-WALKS = 60
+WALKS = 30
 """Walks per change that no known trace shows."""
 DICE = range(4)
 """Ways of going on by what both allow with which a known trace is tried."""
@@ -123,7 +123,8 @@ class Search:
     def run(self, known: Sequence[Trace], walks: int) -> Sequence[Separation]:
         """The shortest traces of `known` ones and of at most `walks` random ones, by direction."""
         for at, pair in enumerate(pairs(self.change, self.old, self.new)):
-            found = self._between(*pair, known, walks)
+            # Alone a change shows sooner, if it shows at all.
+            found = self._between(*pair, known, walks if not at else max(1, walks // 3))
             if found:
                 return [Separation(self.change, d, found[d], pair, at > 0) for d in DIRECTIONS if d in found]
         return []

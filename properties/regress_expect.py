@@ -19,7 +19,7 @@ from quidnunc.properties.case_file import Block, Case, Misfit, Shown, body_of
 from quidnunc.properties.case_file import Side as Saying
 from quidnunc.properties.case_front import parameters_text
 from quidnunc.properties.cases import events_of, parameters_of, parse
-from quidnunc.properties.diff import Side, changes_between, levelled
+from quidnunc.properties.diff import Change, Side, changes_between, levelled
 from quidnunc.properties.regress import DICE, Separation, pairs
 from quidnunc.properties.regress_pair import DIRECTIONS, Parting, Watch, partings_of
 from quidnunc.properties.suite_traces import Trace
@@ -93,8 +93,10 @@ def trace_of(declared: Declared, side: Side, path: str) -> Trace | None:
         **({"parameters": declared.parameters} if declared.parameters else {}),
     }
     lines = "\n".join(f"{name}: {value}" for name, value in front.items())
+    # What they part on is for readers: it may be what no router can send (to itself, say).
+    events = "\n".join(line for line in declared.trace.splitlines() if not line.startswith(("- ", "+ ")))
     try:
-        case = parse(f"{declared.cause}.\n\n{lines}\n\n{declared.trace.strip(chr(10))}\n", path=path)
+        case = parse(f"{declared.cause}.\n\n{lines}\n\n{events.strip()}\n", path=path)
     except CaseError as error:
         raise CaseError(f"{path}: the trace of {declared.cause} {declared.verdict}: {error}") from None
     return parameters_of(case), events_of(case)
@@ -154,11 +156,20 @@ def declared_of(found: Separation, old: Declared | None = None) -> Declared:
         clause=change.clause,
         cause=change.key,
         verdict=found.direction,
-        reason=old.reason if old is not None else f"{change.says[0].upper()}{change.says[1:]}.",
+        reason=old.reason if old is not None else reason_of(change),
         link=old.link if old is not None else "",
         parameters=parameters_text(parameters),
         trace=trace_text(found),
     )
+
+
+def reason_of(change: Change) -> str:
+    """What the rule says of itself, for a person to write better."""
+    rule = change.new or change.old
+    if rule is None or not rule.doc:
+        return f"The change: {change.says}."
+    said = " ".join(rule.doc.split("\n\n")[0].split())
+    return said if change.new is not None else f"No more: {said}"
 
 
 def render(old: Side, new: Side, entries: Sequence[Declared]) -> str:
