@@ -12,13 +12,15 @@ found, that is said with the walks that were made.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import TypeAlias
 
 from attrs import field, frozen, mutable
 
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Advance, Connect
 from quidnunc.properties.cases import Case, events_of, parameters_of
-from quidnunc.properties.diff import Change, Side, changes_between, levelled
+from quidnunc.properties.diff import Change, Side, changes_between, levelled, side_named
 from quidnunc.properties.digits import Digits
 from quidnunc.properties.explain import last_departures
 from quidnunc.properties.play import Simulated, play
@@ -33,6 +35,7 @@ WALKS = 30
 """Walks per change that no known trace shows."""
 DICE = range(4)
 """Ways of going on by what both allow with which a known trace is tried."""
+PROCESSES = 2
 MAX_REPLAYS = 250
 """How many candidates the minimiser may try on one trace."""
 
@@ -224,15 +227,65 @@ def behaviour(
     old, new = levelled(old, new)
     separations: list[Separation] = []
     unseparated: list[Unseparated] = []
-    for number, change in enumerate(changes):
-        progress(f"{old.name} -> {new.name}: {number} of {len(changes)} changes, now {change.says}")
-        search = Search(change, old, new, seed)
-        known = [*(declared or {}).get(change.key, ()), *known_traces(change, old, new)]
-        found = search.run(known, walks)
-        separations += found
-        if not found:
-            unseparated.append(Unseparated(change, search.bound, _why(change, old, new)))
+    tasks = [
+        Task(old.name, new.name, at, walks, seed, tuple((declared or {}).get(change.key, ())))
+        for at, change in enumerate(changes)
+    ]
+    for at, (shown, bound) in enumerate(_results(tasks)):
+        change = changes[at]
+        progress(f"{old.name} -> {new.name}: {at + 1} of {len(changes)} changes, last {change.says}")
+        tried = list(pairs(change, old, new))
+        for direction, pair, trace, die in shown:
+            found = partings_of(change, *tried[pair], trace, die)[direction]
+            separations.append(Separation(change, direction, found, tried[pair], pair > 0))
+        if not shown:
+            unseparated.append(Unseparated(change, bound, _why(change, old, new)))
     return Behaviour(old, new, changes, tuple(separations), tuple(unseparated))
+
+
+@frozen
+class Task:
+    """The search for one change, in words that another process understands."""
+
+    old: str
+    new: str
+    at: int
+    """Which of the changes."""
+    walks: int
+    seed: int
+    declared: tuple[Trace, ...]
+
+
+Result: TypeAlias = tuple[list[tuple[Direction, int, Trace, int]], Bound]
+"""Direction, which of `pairs`, trace and die of each finding; and how far was searched."""
+
+
+def searched(task: Task) -> Result:
+    """Do one task."""
+    old, new = levelled(side_named(task.old), side_named(task.new))
+    change = changes_between(old, new)[task.at]
+    search = Search(change, old, new, task.seed)
+    found = search.run([*task.declared, *known_traces(change, old, new)], task.walks)
+    names = list(pairs(change, old, new))
+    shown = [
+        (s.direction, next(i for i, pair in enumerate(names) if _same_pair(pair, s.between)), s.found)
+        for s in found
+    ]
+    return [(d, pair, f.trace, f.die) for d, pair, f in shown], search.bound
+
+
+def _same_pair(one: tuple[Side, Side], other: tuple[Side, Side]) -> bool:
+    """Whether the two are of the same rules: a hybrid is made anew each time."""
+    return all(not changes_between(a, b) for a, b in zip(one, other, strict=True))
+
+
+def _results(tasks: Sequence[Task]) -> Iterator[Result]:
+    """In order; few tasks in this process, and more in two."""
+    if len(tasks) < FEW:
+        yield from map(searched, tasks)
+        return
+    with ProcessPoolExecutor(PROCESSES) as pool:
+        yield from pool.map(searched, tasks)
 
 
 @frozen
