@@ -126,8 +126,14 @@ class Search:
     def run(self, known: Sequence[Trace], walks: int) -> Sequence[Separation]:
         """The shortest traces of `known` ones and of at most `walks` random ones, by direction."""
         for at, pair in enumerate(pairs(self.change, self.old, self.new)):
-            # Alone a change shows sooner, if it shows at all.
-            found = self._between(*pair, known, walks if not at else max(1, walks // 3))
+            try:
+                # Alone a change shows sooner, if it shows at all.
+                found = self._between(*pair, known, walks if not at else max(1, walks // 3))
+            except KeyError:
+                if not at:
+                    raise
+                # A rule may ask for a handler that only another change brings: then it can not stand alone.
+                continue
             if found:
                 return [Separation(self.change, d, found[d], pair, at > 0) for d in DIRECTIONS if d in found]
         return []

@@ -248,7 +248,10 @@ class Attribution:
         for oracle, event, as_old in ((self.undone, undone_sees, True), (self.made, made_sees, False)):
             if oracle is None or not oracle.applicable(event):
                 continue
-            _, judged = judged_by(oracle, event, parting.outputs)
+            try:
+                _, judged = judged_by(oracle, event, parting.outputs)
+            except KeyError:
+                continue  # It asks for a handler that only another change brings.
             departs = any(_what(d) == what for d in judged.departures)
             # OLD allows what is `by_old`, and NEW does not.
             if not judged.blurred and departs != (parting.by_old == as_old):
@@ -263,7 +266,10 @@ class Attribution:
 def _followed(oracle: Oracle | None, event: Event, outputs: Sequence[Output]) -> Oracle | None:
     if oracle is None or not oracle.applicable(event):
         return None
-    after, judged = judged_by(oracle, event, outputs)
+    try:
+        after, judged = judged_by(oracle, event, outputs)
+    except KeyError:
+        return None  # It asks for a handler that only another change brings.
     return None if judged.departures or judged.blurred else after
 
 
