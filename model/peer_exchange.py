@@ -52,7 +52,7 @@ def from_the_negative(r: Router, what: Pruned, peer: Peer) -> bool | None:
 
 
 @rule("gs1.1/px.only-non-negative")
-def scores_below_zero(r: Router, what: Pruned, peer: Peer) -> bool | None:
+def named_below_zero(r: Router, what: Pruned, peer: Peer) -> bool | None:
     """No peer with a negative score is named."""
     return r.below(peer, 0)
 

@@ -133,7 +133,7 @@ GOSSIPSUB_1_1 = GOSSIPSUB_1_0.extended(
         peer_exchange.members,
         peer_exchange.the_pruned,
         peer_exchange.from_the_negative,
-        peer_exchange.scores_below_zero,
+        peer_exchange.named_below_zero,
     ),
     backs_off=phases(mesh.pruner_backs_off),
     ihave=first(gossip.ihave_from_low_score, gossip.ihave_beyond_caps, gossip.request_unseen),

@@ -392,7 +392,8 @@ def test_child_that_will_not_go_is_killed_with_its_own(monkeypatch: pytest.Monke
     state = subprocess.run(
         ["ps", "-o", "stat=", "-p", str(grandchild)], capture_output=True, text=True
     ).stdout
-    assert state.strip() in ("", "Z", "Zs")
+    # A letter for how nice it was may follow.
+    assert state.strip()[:1] in ("", "Z")
 
 
 def test_reply_that_breaks_the_schema_ends_it() -> None:

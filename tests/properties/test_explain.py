@@ -24,6 +24,7 @@ SMALL = Parameters(d=3, d_low=2, d_high=4, d_score=2, d_out=0, d_lazy=2)
 PLANTED = (
     "backoff-in-whole-seconds",
     "graft-on-subscribe",
+    "graylisted-subscriptions-count",
     "heartbeat-prunes-bare",
     "ids-sent-as-hex",
     "iwant-unbounded",
@@ -61,7 +62,6 @@ PLANTED = (
 """Edits that a search of 40 runs names as the root cause when they are planted."""
 
 UNTOLD = {
-    "graylisted-subscriptions-count": "a graylisted peer gets nothing that would show its subscriptions",
     "own-from-outside-marked-seen": "nobody sends the id of an own message that is not told yet",
     "without:age": "an entry that is free to be kept may be kept as it was",
     "without:backing_off_is_free": "what was free is then owed, and a router that does it is in order",

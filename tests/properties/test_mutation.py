@@ -88,7 +88,7 @@ def test_a_killing_case_is_short_and_spares_our_router() -> None:
 
 
 def test_an_unknown_mutant_is_named() -> None:
-    with pytest.raises(ValueError, match="no mutant 'nobody' of ours: there are altered, "):
+    with pytest.raises(ValueError, match="no mutant 'nobody' of ours: there are .*altered, "):
         search_mutant("nobody", seed=0)
     with pytest.raises(SystemExit):
         main(["nobody"])
