@@ -43,8 +43,8 @@ def ihave_beyond_caps(r: Router, g: From[IHave], choose: Choose) -> Step[Router]
     counted = evolve(r, heard={**r.heard, g.peer: now})
     if now.ihave_rpcs > p.max_ihave_messages or heard.ihave_ids >= p.max_ihave_length:
         return Step(counted)
-    # Which of too many ids are asked for is not said either.
-    if now.ihaves > p.max_ihave_messages or heard.ihave_ids + len(_fresh(r, g)) > p.max_ihave_length:
+    # Which of too many ids are asked for is not said either, nor whether those count that we have seen.
+    if now.ihaves > p.max_ihave_messages or heard.ihave_named + len(g.part.ids) > p.max_ihave_length:
         return _request(counted, g, must=False)
     return None
 
@@ -63,7 +63,9 @@ def _request(r: Router, g: From[IHave], *, must: bool) -> Step[Router]:
     In a topic that we are not in, the request is free: no text says that gossip is only read in ours."""
     clause = "gs1.0/ihave.request-unseen"
     fresh, heard = _fresh(r, g), r.heard.get(g.peer, Heard())
-    r = evolve(r, heard={**r.heard, g.peer: evolve(heard, ihave_ids=heard.ihave_ids + len(fresh))})
+    named = heard.ihave_named + len(g.part.ids)
+    now = evolve(heard, ihave_ids=heard.ihave_ids + len(fresh), ihave_named=named)
+    r = evolve(r, heard={**r.heard, g.peer: now})
     asked = ((i, must and r.seen.get(i) is None) for i in fresh)
     return Step(r, tuple(Permit(Sent(g.peer, IWant((i,))), owed, clause) for i, owed in asked))
 

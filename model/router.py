@@ -124,6 +124,9 @@ class Heard:
     ihaves: int = 0
     ihave_rpcs: int = 0
     ihave_ids: int = 0
+    """Ids of IHAVEs that were not seen yet."""
+    ihave_named: int = 0
+    """All ids of IHAVEs, seen or not."""
     idontwants: int = 0
     idontwant_rpcs: int = 0
 

@@ -7,7 +7,7 @@ stand for them, as UTF-8.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast, get_args
 
 from quidnunc.impl.keys import peer_id, peer_of
 from quidnunc.model.rpc import (
@@ -22,6 +22,7 @@ from quidnunc.model.rpc import (
     Partial,
     Peer,
     Prune,
+    RecordKind,
     ResetRoute,
     SeenTx,
     Subscribe,
@@ -76,6 +77,14 @@ def symbol(raw: bytes | None) -> str:
         return raw.decode()
     except UnicodeDecodeError:
         return f"x{raw.hex()}"
+
+
+def record_kind(text: str | None) -> RecordKind:
+    """What a trace says of signed records. Raises TraceError where it is no kind of them."""
+    for kind in get_args(RecordKind):
+        if kind == (text or ""):
+            return cast("RecordKind", kind)
+    raise TraceError(f"records: {text!r} is none of {', '.join(k for k in get_args(RecordKind) if k)}")
 
 
 def said(value: Any, what: str) -> Any:
@@ -154,8 +163,9 @@ def _meta(part: Part) -> tuple[str, Any]:
             return "iwant", IWantMeta(message_ids=tuple(i.encode() for i in ids))
         case Graft(topic):
             return "graft", GraftMeta(topic=topic)
-        case Prune(topic, backoff_s, peers):
-            return "prune", PruneMeta(topic=topic, backoff_s=backoff_s, peers=tuple(map(peer_id, peers)))
+        case Prune(topic, backoff_s, peers, records):
+            known = tuple(map(peer_id, peers))
+            return "prune", PruneMeta(topic=topic, backoff_s=backoff_s, peers=known, records=records or None)
         case IDontWant(ids):
             return "idontwant", IDontWantMeta(message_ids=tuple(i.encode() for i in ids))
         case Extensions(names, late):
@@ -210,7 +220,8 @@ def _parts(meta: RpcMeta) -> Iterator[Part]:
     for graft in control.graft:
         yield Graft(said(graft.topic, "topic"))
     for prune in control.prune:
-        yield Prune(said(prune.topic, "topic"), prune.backoff_s, tuple(map(peer_read, prune.peers)))
+        known = tuple(map(peer_read, prune.peers))
+        yield Prune(said(prune.topic, "topic"), prune.backoff_s, known, record_kind(prune.records))
     for idontwant in control.idontwant:
         yield IDontWant(tuple(map(symbol, idontwant.message_ids)))
     for extensions in control.extensions:

@@ -47,6 +47,8 @@ class PruneMeta:
     topic: str | None = member("topic")
     peers: tuple[bytes, ...] = member("peers", "bytes", many=True)
     backoff_s: int | None = member("backoff", "uint", ours=True)
+    records: str | None = member("records", ours=True)
+    """Kind of the signed records of those peers."""
 
 
 @frozen(kw_only=True)
