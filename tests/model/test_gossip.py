@@ -137,10 +137,13 @@ class TestIHaveCaps:
         assert (not over.must, len(over.may)) == (True, 5)
         assert not self.heard(of(1, ihave("m1", "m2", "m3", "m4"))).all
 
-    def test_seen_ids_do_not_count(self) -> None:
+    def test_whether_seen_ids_count_is_free(self) -> None:
         base = [*MEMBERS, *(of(2, message(f"s{k}")) for k in range(4))]
         known = of(1, ihave("s0", "s1", "s2", "s3"))
-        assert after(base, known, of(1, ihave("n1")), **self.CAPS).must
+        end = after(base, known, of(1, ihave("n1")), **self.CAPS)
+        assert end.all == sent(IWant(("n1",)), 1) and not end.must
+        fewer = of(1, ihave("s0", "s1", "s2"))
+        assert after(base, fewer, of(1, ihave("n1")), **self.CAPS).must == sent(IWant(("n1",)), 1)
 
     def test_per_peer(self) -> None:
         base = [*MEMBERS, of(1, ihave("m1")), of(1, ihave("m2"))]
