@@ -61,8 +61,8 @@ def unnoticed() -> tuple[Unnoticed, ...]:
                 raise SpecError(f"suite/UNNOTICED.toml: {name!r} has no rule {entry.rule!r}; take it off")
             if entry.because == "parameters-off" and not switchable(PROTOCOLS[name], entry.rule):
                 raise SpecError(
-                    f"suite/UNNOTICED.toml: {entry.rule!r} of {name!r} is no rule of scores or peer exchange, "
-                    "which parameters switch off; give another reason, or search a case with `make suite`"
+                    f"suite/UNNOTICED.toml: {entry.rule!r} of {name!r} is no rule of scores or peer "
+                    "exchange, which parameters switch off; give another reason, or a case (`make suite`)"
                 )
     return entries
 
