@@ -26,6 +26,7 @@ import quidnunc.properties
 from quidnunc.impl.routers import mutants_by_name
 from quidnunc.model.errors import CaseError
 from quidnunc.properties.cases import Case, load, render, replay
+from quidnunc.properties.journal import end_last_line
 from quidnunc.properties.mutation import (
     RUNS,
     killing_case,
@@ -131,6 +132,7 @@ def search_all(
     left = [key for key in keys if key not in done]
     started = told = time.monotonic()
     journal.parent.mkdir(parents=True, exist_ok=True)
+    end_last_line(journal)
     # Workers are started anew and not forked, so that their hashes are the same in every process.
     context = multiprocessing.get_context("spawn")
     with (

@@ -27,6 +27,7 @@ import quidnunc.properties
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.properties.campaign import Campaign, Request, merge, run_batch
 from quidnunc.properties.cases import render
+from quidnunc.properties.journal import end_last_line
 from quidnunc.properties.verdicts import Verdict, verdicts_of
 
 JOURNAL = Path(".quidnunc/nightly.jsonl")
@@ -91,13 +92,6 @@ def read_journal(path: Path) -> dict[str, dict[str, Any]]:
             except (ValueError, KeyError, TypeError):
                 continue
     return found
-
-
-def end_last_line(path: Path) -> None:
-    """A line that was cut off by a stop is ended, so that it does not take the next one with it."""
-    if path.exists() and path.stat().st_size and not path.read_bytes().endswith(b"\n"):
-        with path.open("ab") as out:
-            out.write(b"\n")
 
 
 Ask = Callable[[Request], dict[str, Any]]
