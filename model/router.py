@@ -168,6 +168,8 @@ class Router:
     """(topic, group) -> what is kept of it."""
     started: Mapping[tuple[str, Peer], int] = field(factory=dict)
     """(topic, peer) -> groups that count as started by that peer."""
+    known_bounds: dict[Peer, Interval] = field(factory=dict, init=False, eq=False, repr=False)
+    """What `bounds` of this very router has come to already."""
 
     # -- views ----------------------------------------------------------------------------------------
 
@@ -185,9 +187,13 @@ class Router:
 
     def bounds(self, peer: Peer) -> Interval:
         """The score as far as it is known, where score parameters are in force."""
-        term = self.protocol.handlers.get("weighted_score")
-        found = cast("Interval | int", term(self, peer)) if isinstance(term, Total) else 0
-        return found if isinstance(found, Interval) else interval(found)
+        known = self.known_bounds.get(peer)
+        if known is None:
+            term = self.protocol.handlers.get("weighted_score")
+            found = cast("Interval | int", term(self, peer)) if isinstance(term, Total) else 0
+            known = found if isinstance(found, Interval) else interval(found)
+            self.known_bounds[peer] = known
+        return known
 
     def below(self, peer: Peer, threshold: int) -> bool | None:
         """Whether the score is less than `threshold`; None where that is inside its bounds, and free."""

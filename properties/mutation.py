@@ -24,7 +24,7 @@ from quidnunc.properties.play import Opener, Wire
 
 RUNS = 400
 """After so many runs a mutant has survived."""
-PLAIN_RUNS = 200
+PLAIN_RUNS = 100
 """After so many without steering: only how soon a mutant is noticed is asked there, which is a median."""
 CHUNK = 20
 """Runs per call of the engine, which can not be stopped early and goes on with empty runs."""
@@ -99,9 +99,9 @@ def opener_of(name: str | None) -> Opener:
     return lambda config: Wire(open_router(spec, config), config)
 
 
-def limit_of(*, steered: bool, runs: int) -> int:
+def limit_of(*, kind: str, runs: int) -> int:
     """How many runs a search may take, of `runs` at most."""
-    return runs if steered else min(runs, PLAIN_RUNS)
+    return min(runs, PLAIN_RUNS) if kind == "plain" else runs
 
 
 def search_mutant(name: str, *, seed: int, runs: int = RUNS, steered: bool = True) -> Killed | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import subprocess
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from statistics import median
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from attrs import frozen
 
@@ -21,8 +21,11 @@ from quidnunc.properties.mutation import (
 )
 from quidnunc.properties.mutation_accepted import ACCEPTED
 
-Key: TypeAlias = tuple[str, int, bool]
-"""Mutant, seed, steered."""
+Kind: TypeAlias = Literal["explained", "steered", "plain"]
+"""A whole search, with the claim that kills; or one that only asks how soon the mutant departs, with steering
+or without."""
+Key: TypeAlias = tuple[str, int, Kind]
+"""Mutant, seed, kind of search."""
 
 
 @frozen(kw_only=True)
@@ -31,7 +34,7 @@ class Outcome:
 
     mutant: str
     seed: int
-    steered: bool
+    kind: Kind
     limit: int
     code: str
     """Digest of the sources that searched: what other sources found says nothing of these."""
@@ -45,46 +48,48 @@ class Outcome:
 
     @property
     def key(self) -> Key:
-        return (self.mutant, self.seed, self.steered)
+        return (self.mutant, self.seed, self.kind)
 
 
 HEAD = """\
 # Mutants
 
-What finds each planted departure of our own routers (`impl/mutants*.py`, `impl/dog_mutants.py`), and how many
-runs that takes. Written by `make mutants`; the killing case of each is in `counterexamples/mutants`.
+What finds each planted departure of our own routers (`impl/*mutants*.py`, `impl/dog_dialects.py`), and how
+many runs that takes. Written by `make mutants`; the killing case of each is in `counterexamples/mutants`.
 
-"With steering" is the search as it is. "Without" draws every plain act as often as any other, and none that
-leads up to a rare occasion. Both are medians over the seeds, of the number of runs up to the one that
-departs; `>{limit}` says that most seeds did not find it in so many (`>{plain}` without, where a search
-ends there), and a fraction how many did where not all have.
+"Killed by" is of whole searches, which minimise the run and look for what accounts for it: each claim with
+the number of seeds that it was the answer of. A search is killed by the claim expected where the edit of the
+model that accounts for its run, or the clause that its departure breaks, is one of that claim. An accepted
+claim (`*`) is named below, with its reason.
 
-A search is killed by the claim expected where the edit of the model that accounts for its run, or the clause
-that its departure breaks, is one of that claim. An accepted claim (`*`) is named below, with its reason.
+"With steering" is the search as it is; "without" draws every plain act as often as any other, and none that
+leads up to a rare occasion. Both are medians over seeds of the number of runs up to the first that departs;
+`>{limit}` says that most seeds did not find it in so many (`>{plain}` without), and a fraction how many did
+where not all have. A mutant is not searched again once its median is beyond the limit whatever the seeds
+that are left say.
 """
 
 
 def table(outcomes: Sequence[Outcome], *, limit: int) -> str:
     """The whole document."""
     names = list(dict.fromkeys(o.mutant for o in outcomes))
-    steered = [o for o in outcomes if o.steered]
-    plain = [o for o in outcomes if not o.steered]
+    of_kind = {kind: [o for o in outcomes if o.kind == kind] for kind in ("explained", "steered", "plain")}
     lines = [
-        HEAD.format(limit=limit, plain=limit_of(steered=False, runs=limit)),
-        _when(names, steered, plain, limit),
+        HEAD.format(limit=limit, plain=limit_of(kind="plain", runs=limit)),
+        _when(names, of_kind, limit),
         "",
     ]
     lines += ["| mutant | protocol | claim expected | killed by | with steering | without |", _RULE]
     for name in names:
         mutant = mutant_named(name)
-        mine = [o for o in steered if o.mutant == name]
+        mine = {kind: [o for o in found if o.mutant == name] for kind, found in of_kind.items()}
         cells = (
             name,
             protocol_of_mutant(mutant),
             claim_expected(mutant) or "none",
-            _killers(name, mine),
-            middle([o.runs for o in mine], limit),
-            middle([o.runs for o in plain if o.mutant == name], limit_of(steered=False, runs=limit)),
+            _killers(name, mine["explained"]),
+            middle([o.runs for o in mine["steered"]], limit),
+            middle([o.runs for o in mine["plain"]], limit_of(kind="plain", runs=limit)),
         )
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", "## Claims accepted in another's place", ""]
@@ -120,17 +125,19 @@ def _killers(name: str, mine: Sequence[Outcome]) -> str:
     return ", ".join([*said, *([f"survived {alive}"] if alive else [])])
 
 
-def _when(names: Sequence[str], steered: Sequence[Outcome], plain: Sequence[Outcome], limit: int) -> str:
-    killed = sum(1 for o in steered if o.runs is not None)
-    right = sum(1 for o in steered if o.runs is not None and is_expected(mutant_named(o.mutant), o.claim))
-    noticed = sum(1 for o in plain if o.runs is not None)
+def _when(names: Sequence[str], of_kind: Mapping[str, Sequence[Outcome]], limit: int) -> str:
+    explained, steered, plain = (of_kind[kind] for kind in ("explained", "steered", "plain"))
+    killed = [o for o in explained if o.runs is not None]
+    right = sum(1 for o in killed if is_expected(mutant_named(o.mutant), o.claim))
+    departed, noticed = (sum(1 for o in each if o.runs is not None) for each in (steered, plain))
     with_it = middle([o.runs for o in steered], limit) or "none"
-    without = middle([o.runs for o in plain], limit_of(steered=False, runs=limit)) or "none"
+    without = middle([o.runs for o in plain], limit_of(kind="plain", runs=limit)) or "none"
     return (
         f"Of {datetime.now(UTC):%Y-%m-%d}, commit {_commit()}: {len(names)} mutants, up to {limit} runs per\n"
-        f"search. With steering, {_seeds(names, steered)}: {killed} of {len(steered)} searches killed,\n"
-        f"{right} of them by a claim expected or accepted; median {with_it} runs. Without,\n"
-        f"{_seeds(names, plain)}: {noticed} of {len(plain)} departed; median {without} runs."
+        f"search. Whole searches, {_seeds(names, explained)}: {len(killed)} of {len(explained)} killed,\n"
+        f"{right} of them by a claim expected or accepted. With steering, {_seeds(names, steered)}:\n"
+        f"{departed} of {len(steered)} departed; median {with_it} runs. Without, {_seeds(names, plain)}:\n"
+        f"{noticed} of {len(plain)} departed; median {without} runs."
     )
 
 

@@ -26,8 +26,8 @@ from quidnunc.properties.mutation import (
     search_mutant,
 )
 from quidnunc.properties.mutation_accepted import ACCEPTED
-from quidnunc.properties.mutation_main import main, read_journal, search_all, wanted
-from quidnunc.properties.mutation_table import Outcome, middle, table
+from quidnunc.properties.mutation_main import is_settled, main, read_journal, search_all, wanted
+from quidnunc.properties.mutation_table import Kind, Outcome, middle, table
 
 CHOSEN = "QUIDNUNC_MUTANTS"
 """Names with commas between, to be searched in place of those whose turn it is."""
@@ -114,9 +114,9 @@ def test_accepted_claims_exist_and_have_a_reason() -> None:
 # -- the journal and the table ------------------------------------------------------------------------------
 
 
-def outcome(name: str, seed: int, runs: int | None, *, steered: bool = True, claim: str = "") -> Outcome:
+def outcome(name: str, seed: int, runs: int | None, kind: Kind = "explained", claim: str = "") -> Outcome:
     return Outcome(
-        mutant=name, seed=seed, steered=steered, limit=400, code="c", runs=runs, claim=claim, expected=True
+        mutant=name, seed=seed, kind=kind, limit=400, code="c", runs=runs, claim=claim, expected=True
     )
 
 
@@ -127,7 +127,7 @@ def test_the_journal_is_gone_on_from(tmp_path: Path) -> None:
     assert read_journal(journal, limit=400, code="c") == {o.key: o for o in known}
     assert read_journal(journal, limit=400, code="other sources") == {}
     assert read_journal(journal, limit=300, code="c") == {}
-    plain = [evolve(outcome("echo", 0, 9, steered=False), limit=runs) for runs in (400, 200)]
+    plain = [evolve(outcome("echo", 0, 9, "plain"), limit=runs) for runs in (400, 100)]
     journal.write_text("\n".join(json.dumps(asdict(o)) for o in plain) + "\n", "utf-8")
     assert list(read_journal(journal, limit=400, code="c").values()) == plain[1:]
     journal.write_text("\n".join(json.dumps(asdict(o)) for o in known) + "\n", "utf-8")
@@ -136,16 +136,20 @@ def test_the_journal_is_gone_on_from(tmp_path: Path) -> None:
 
 
 def test_searches_are_ordered_so_that_all_mutants_come_equally_far() -> None:
-    assert list(wanted(["a", "b"], 2)) == [
-        ("a", 0, True),
-        ("b", 0, True),
-        ("a", 0, False),
-        ("b", 0, False),
-        ("a", 1, True),
-        ("b", 1, True),
-        ("a", 1, False),
-        ("b", 1, False),
-    ]
+    kinds = ["explained", "steered", "plain", "steered", "plain"]
+    keys = [(name, kind) for kind in kinds for name in ("a", "b")]
+    found = list(wanted(["a", "b"], 2, 1))
+    assert [(name, kind) for name, _, kind in found] == keys
+    assert [seed for _, seed, _ in found] == [0] * 6 + [1] * 4
+
+
+def test_a_median_beyond_the_limit_is_not_searched_on() -> None:
+    keys = list(wanted(["echo"], 4, 4))
+    for kind, settled in (("plain", True), ("steered", True), ("explained", False)):
+        done = {o.key: o for o in (outcome("echo", seed, None, kind) for seed in range(3))}
+        assert is_settled(("echo", 3, kind), keys, done) is settled
+        del done["echo", 0, kind]
+        assert not is_settled(("echo", 3, kind), keys, done)
 
 
 @pytest.mark.parametrize(
@@ -168,16 +172,21 @@ def test_the_table() -> None:
         [
             outcome("echo", 0, 1, claim="relay.not-back"),
             outcome("echo", 1, 3, claim="relay.not-back"),
-            outcome("echo", 0, None, steered=False),
+            outcome("echo", 0, 1, "steered"),
+            outcome("echo", 0, None, "plain"),
             outcome("fill-never", 0, 2, claim="relay.once"),
             outcome("fill-never", 1, None),
+            outcome("fill-never", 0, 4, "steered"),
+            outcome("fill-never", 1, None, "steered"),
+            outcome("fill-never", 2, None, "steered"),
         ],
         limit=400,
     )
-    assert "| echo | gossipsub-1.2 | relay.not-back | relay.not-back 2 | 2 | >200 (0/1) |" in text
-    fill = "| fill-never | gossipsub-1.2 | mesh.floor | relay.once (!) 1, survived 1 | >400 (1/2) |  |"
+    assert "| echo | gossipsub-1.2 | relay.not-back | relay.not-back 2 | 1 | >100 (0/1) |" in text
+    fill = "| fill-never | gossipsub-1.2 | mesh.floor | relay.once (!) 1, survived 1 | >400 (1/3) |  |"
     assert fill in text
-    assert "2 seeds each: 3 of 4 searches killed" in text
+    assert "Whole searches, 2 seeds each: 3 of 4 killed" in text
+    assert "With steering, 1 to 3 seeds each:\n2 of 4 departed" in text
     assert "2 of them by a claim expected or accepted" in " ".join(text.split())
 
 
