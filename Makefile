@@ -29,7 +29,7 @@ LINTERS :=
 else
 PYTHON := $(VENV)/bin/python
 KIT := kit py-libp2p
-TESTS := kit py-libp2p prove $(VENV)/.tests
+TESTS := kit py-libp2p prove spark $(VENV)/.tests
 LINTERS := kit $(VENV)/.linters
 endif
 PIP := $(PYTHON) -m pip --disable-pip-version-check --quiet
@@ -37,7 +37,7 @@ QUIDNUNC := $(PYTHON) -m quidnunc
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: check main test lint nightly mutants suite bench memory clean kit py-libp2p prove
+.PHONY: check main test lint nightly mutants suite bench memory clean kit py-libp2p prove spark
 
 check: $(KIT) main
 
@@ -81,6 +81,14 @@ prove: kit
 	  if $(PIP) install --editable '.[prove]' >$(VENV)/prove.log 2>&1; \
 	  then touch $(VENV)/.prove; \
 	  else echo "z3 or numba can not be installed here (see $(VENV)/prove.log): going on without them" >&2; \
+	  fi; }
+
+spark: kit
+	@test $(VENV)/.spark -nt pyproject.toml || { \
+	  echo "installing what the pipeline needs into $(VENV); it also needs Java 17" >&2; \
+	  if $(PIP) install --editable '.[spark]' >$(VENV)/spark.log 2>&1; \
+	  then touch $(VENV)/.spark; \
+	  else echo "pyspark can not be installed here (see $(VENV)/spark.log): going on without it" >&2; \
 	  fi; }
 
 # -- the main job -------------------------------------------------------------------------------------------

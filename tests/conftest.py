@@ -6,12 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from attrs import frozen
+
+from quidnunc.pipeline.spark_session import spark_session, why_not
 
 
 @frozen
@@ -66,3 +68,14 @@ def quidnunc_apart() -> Command:
         return Ran(done.returncode, done.stdout, done.stderr)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """The one Spark session of the whole test run, in local mode."""
+    reason = why_not()
+    if reason is not None:
+        pytest.skip(reason)
+    session = spark_session(master="local[2]", short=True, memory="1g")
+    yield session
+    session.stop()

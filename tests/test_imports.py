@@ -35,10 +35,10 @@ SEAM = frozenset(
 PROVERS = frozenset({"z3", "cvc5", "numba", "numpy"})
 """What the network rules are proved and searched with; it is of an extra."""
 
-OF_PIPELINE = frozenset({"networkx", "prometheus_client"})
+OF_PIPELINE = frozenset({"networkx", "prometheus_client", "numpy", "pyarrow", "pyspark", "ptars"})
 """What the pipeline uses where it is installed."""
 
-LAZY = ("hypothesis", "z3", "numba", "numpy", "pyspark", "libp2p", "trio", "pytest")
+LAZY = ("hypothesis", "z3", "numba", "numpy", "pyarrow", "pyspark", "libp2p", "trio", "pytest")
 
 
 def modules_of(folder: str) -> list[Path]:
@@ -173,6 +173,7 @@ def loaded_by(statement: str) -> set[str]:
         ("quidnunc.command_explore", LAZY),
         ("quidnunc.command_trace", (*LAZY, "google", "networkx", "prometheus_client")),
         ("quidnunc.pipeline.trace_files", (*LAZY, "cryptography", "networkx", "prometheus_client")),
+        ("quidnunc.pipeline.spark_session", LAZY),
         ("quidnunc.impl.routers", LAZY),
         ("quidnunc.pytest_plugin", ("attrs", "google", "cryptography", "hypothesis", "libp2p")),
     ],
