@@ -26,7 +26,7 @@ from quidnunc.impl.gossipsub_relay import Relay
 from quidnunc.impl.seam import PartialCall
 from quidnunc.model.events import Judgement
 from quidnunc.model.parameters import Parameters
-from quidnunc.model.rpc import PARTIAL_EXTENSION, TEST_EXTENSION, Peer
+from quidnunc.model.rpc import PARTIAL_EXTENSION, ROUTER, TEST_EXTENSION, Peer
 
 EXPLICIT_CHECK_MS = 300_000
 """How often lost connections to explicit peers are dialled again; the text recommends five minutes."""
@@ -54,12 +54,14 @@ class Router:
     parameters under which it could not run.
     """
 
-    def __init__(self, parameters: Parameters, *, protocol: str = "gossipsub-1.2", seed: int = 0) -> None:
+    def __init__(
+        self, parameters: Parameters, *, protocol: str = "gossipsub-1.2", seed: int = 0, own: Peer = ROUTER
+    ) -> None:
         features = FEATURES.get(protocol)
         if features is None:
             raise ValueError(f"protocol {protocol!r} is none of {', '.join(FEATURES)}")
         _check(parameters)
-        self.core = Core(parameters, features, Random(seed))
+        self.core = Core(parameters, features, Random(seed), own)
         self.outbox = Outbox(ids_per_idontwant=MAX_IDS_PER_ENTRY if features.must_skip else 1)
         # The draft has one id per entry of IDONTWANT.
         self.mesh = Mesh(self.core, self.outbox)

@@ -13,7 +13,7 @@ from quidnunc.impl.framing import FrameDecoder
 from quidnunc.impl.gossipsub_scores import ScoreKeeper
 from quidnunc.model.events import FLOODSUB, MESHSUB_1_0, MESHSUB_1_1, MESHSUB_1_2, MESHSUB_1_3
 from quidnunc.model.parameters import Parameters
-from quidnunc.model.rpc import Peer
+from quidnunc.model.rpc import ROUTER, Peer
 
 MAX_TOPICS_PER_PEER = 1000
 MAX_TOPIC_BYTES = 1024
@@ -88,7 +88,9 @@ class Neighbour:
 class Core:
     """State that several parts read. Sets are sorted before anything is drawn, so a seed fixes a run."""
 
-    def __init__(self, parameters: Parameters, features: Features, die: Random) -> None:
+    def __init__(self, parameters: Parameters, features: Features, die: Random, own: Peer = ROUTER) -> None:
+        self.own = own
+        """Which peer this router is."""
         self.parameters = parameters
         self.features = features
         self.die = die

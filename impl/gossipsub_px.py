@@ -72,7 +72,7 @@ class Exchange:
         return is_valid(info.signedPeerRecord, info.peerID)
 
     def is_new(self, peer: Peer) -> bool:
-        return peer != 0 and peer not in self.core.neighbours and peer not in self.pending
+        return peer != self.core.own and peer not in self.core.neighbours and peer not in self.pending
 
     def connected(self, peer: Peer) -> None:
         self.pending.pop(peer, None)

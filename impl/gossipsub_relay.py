@@ -20,12 +20,10 @@ from quidnunc.impl.gossipsub_outbox import Outbox
 from quidnunc.impl.keys import peer_id, peer_of
 from quidnunc.impl.signing import SEQNO_BYTES, author_bytes, fault, id_function, set_author, sign_as
 from quidnunc.model.events import Judgement
-from quidnunc.model.rpc import ROUTER, Peer
+from quidnunc.model.rpc import Peer
 
 MAX_WAITING = 1024
 """Messages that wait for a verdict. Beyond it the oldest is given up, as if it had been ignored."""
-
-_SELF = peer_id(ROUTER)
 
 
 @frozen
@@ -100,7 +98,7 @@ class Relay:
         return not fault(arrival.message, self.core.parameters.signature_policy)
 
     def is_not_own(self, arrival: Arrival) -> bool:
-        return author_bytes(arrival.message) != _SELF
+        return author_bytes(arrival.message) != peer_id(self.core.own)
 
     def note_receipt(self, arrival: Arrival) -> None:
         """Seen from now on, whatever validation will say."""
@@ -176,8 +174,8 @@ class Relay:
         message = wire.Message(topic=topic, data=data)
         if self.core.parameters.signature_policy == "StrictSign":
             message.seqno = self.next_seqno().to_bytes(SEQNO_BYTES, "big")
-            set_author(message, ROUTER)
-            sign_as(message, ROUTER)
+            set_author(message, self.core.own)
+            sign_as(message, self.core.own)
         return message
 
     def next_seqno(self) -> int:

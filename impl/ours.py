@@ -53,7 +53,12 @@ def open_ours(config: Config, mutant: str | None = None) -> Driver:
     if config.dog is not None:
         raise AdapterError(f"ours ({config.protocol}) takes pubsub `parameters` and no `dog`: leave that out")
     try:
-        router = Router(config.parameters or Parameters(), protocol=config.protocol, seed=config.seed)
+        router = Router(
+            config.parameters or Parameters(),
+            protocol=config.protocol,
+            seed=config.seed,
+            own=config.identity,
+        )
     except ValueError as error:
         raise AdapterError(f"ours ({config.protocol}) cannot run so: {error}") from error
     if mutant is not None:
@@ -97,7 +102,9 @@ class Ours:
             version=VERSION,
             protocols=tuple(FEATURES),
             capabilities=frozenset(
-                {"verdict", "state", "clock", "stall", "raw", "strict-no-sign"} | hardened | extended
+                {"verdict", "state", "clock", "stall", "raw", "strict-no-sign", "identity"}
+                | hardened
+                | extended
             ),
         )
         self._crashed = ""

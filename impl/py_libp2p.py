@@ -24,7 +24,7 @@ from quidnunc.impl.py_libp2p_release import MESSAGE_IDS, Release, installed, swi
 from quidnunc.impl.seam import AdapterError, Config, Delivery, Driver, Hello, Reply
 from quidnunc.model.events import Judgement
 from quidnunc.model.parameters import Parameters
-from quidnunc.model.rpc import ROUTER, Peer
+from quidnunc.model.rpc import Peer
 
 NAME = "py-libp2p"
 
@@ -74,7 +74,7 @@ class PyLibp2pDriver:
     def __attrs_post_init__(self) -> None:
         self.parameters = self.config.parameters or Parameters()
         release = self.release
-        can = {"verdict", "state", "clock", "stall", "explicit", "raw"}
+        can = {"verdict", "state", "clock", "stall", "explicit", "raw", "identity"}
         if release.has_scores and self.config.protocol != "floodsub":
             can.add("score")
         if self.config.protocol == "floodsub":
@@ -94,7 +94,9 @@ class PyLibp2pDriver:
 
     async def _main(self, nursery: Any) -> None:
         """Build the router and serve it until cancelled: inside the loop, where its clock is in force."""
-        self._host = Host(self.release.kit, failed=self._fail, spawn=nursery.start_soon)
+        self._host = Host(
+            self.release.kit, failed=self._fail, spawn=nursery.start_soon, own=self.config.identity
+        )
         self._router = self.release.router(
             self._host, self.config.protocol, self.parameters, self._score_of, self.config.extras
         )
@@ -121,8 +123,8 @@ class PyLibp2pDriver:
             raise self._wrong("connect", peer, f"no protocol in common: it offers {', '.join(offered)}")
         if peer in self._host.connections:
             raise self._wrong("connect", peer, "it is connected; disconnect it first")
-        if peer == ROUTER:
-            raise self._wrong("connect", peer, "0 is the router itself; peers count from 1")
+        if peer == self.config.identity:
+            raise self._wrong("connect", peer, "that is the router itself")
         self._gone.discard(peer)
         connection = self._host.open(peer, protocol, outbound)
         self._loop.spawn(self._serve, connection)

@@ -33,8 +33,8 @@ class Kit:
     """The names of libp2p that the fake host is made with; they moved between releases. One a process."""
 
     trio: Any
-    private_key: Any
-    """Of the router."""
+    private_key: Callable[[Peer], Any]
+    """Of the router, which is that peer."""
     peer_id: Callable[[bytes], Any]
     peer_info: Callable[[Any, list[Any]], Any]
     address: Callable[[str], Any]
@@ -177,12 +177,13 @@ class Network:
 
 @define(eq=False)
 class Host:
-    """Peer 0. Keeps what the router did since the last reply in `out`, `dials` and `closed`."""
+    """Peer `own`. Keeps what the router did since the last reply in `out`, `dials` and `closed`."""
 
     kit: Kit
     failed: Callable[[Exception], None]
     """Told of what the router must never do."""
     spawn: Callable[..., None]
+    own: Peer = ROUTER
     connections: dict[Peer, Connection] = field(factory=dict)
     out: list[tuple[Peer, int, bytes]] = field(factory=list)
     dials: list[Peer] = field(factory=list)
@@ -195,16 +196,16 @@ class Host:
     def __attrs_post_init__(self) -> None:
         self.network = Network(self)
         self.peer_store = self.kit.peer_store()
-        self.addresses = [self.kit.address(f"/ip4/{address_of(ROUTER)}/tcp/4001/p2p/{self.get_id()}")]
+        self.addresses = [self.kit.address(f"/ip4/{address_of(self.own)}/tcp/4001/p2p/{self.get_id()}")]
 
     def get_id(self) -> Any:
-        return identity(self.kit, ROUTER)
+        return identity(self.kit, self.own)
 
     def get_private_key(self) -> Any:
-        return self.kit.private_key
+        return self.kit.private_key(self.own)
 
     def get_public_key(self) -> Any:
-        return self.kit.private_key.get_public_key()
+        return self.get_private_key().get_public_key()
 
     def get_network(self) -> Network:
         return self.network

@@ -24,7 +24,7 @@ from quidnunc.impl.py_libp2p_loop import substitute
 from quidnunc.impl.seam import AdapterError
 from quidnunc.model.events import FLOODSUB, MESHSUB_1_0, MESHSUB_1_1, MESHSUB_1_2
 from quidnunc.model.parameters import Parameters
-from quidnunc.model.rpc import ROUTER
+from quidnunc.model.rpc import Peer
 
 MESHSUB_1_3 = "/meshsub/1.3.0"
 
@@ -330,10 +330,11 @@ def installed() -> Release:
 class _SigningKey:
     """The router's Ed25519 key for releases whose own sign nothing that verifies (before 0.5)."""
 
+    peer: Peer
     public_key: Any
 
     def sign(self, data: bytes) -> bytes:
-        return keys.sign(ROUTER, data)
+        return keys.sign(self.peer, data)
 
     def get_public_key(self) -> Any:
         return self.public_key
@@ -342,13 +343,15 @@ class _SigningKey:
         return self.public_key.get_type()
 
 
-def _router_key(ed25519: Any) -> Any:
-    """The private key of peer 0: the release's own where that is the key its seed stands for."""
-    own = ed25519.create_new_key_pair(ROUTER.to_bytes(4, "little") + bytes(28)).private_key
-    public = keys.public_key(ROUTER)[-32:]
+@lru_cache(maxsize=4096)
+def _router_key(peer: Peer) -> Any:
+    """The key of a router that is `peer`: the release's own where that is what its seed stands for."""
+    ed25519 = importlib.import_module("libp2p.crypto.ed25519")
+    own = ed25519.create_new_key_pair(peer.to_bytes(4, "little") + bytes(28)).private_key
+    public = keys.public_key(peer)[-32:]
     if own.get_public_key().to_bytes() == public:
         return own
-    return _SigningKey(ed25519.Ed25519PublicKey.from_bytes(public))
+    return _SigningKey(peer, ed25519.Ed25519PublicKey.from_bytes(public))
 
 
 def _load(version: str) -> Release:
@@ -360,7 +363,7 @@ def _load(version: str) -> Release:
         service = "libp2p.tools.async_service"
     kit = Kit(
         trio=importlib.import_module("trio"),
-        private_key=_router_key(importlib.import_module("libp2p.crypto.ed25519")),
+        private_key=_router_key,
         peer_id=of("libp2p.peer.id", "ID"),
         peer_info=of("libp2p.peer.peerinfo", "PeerInfo"),
         address=of("multiaddr", "Multiaddr"),

@@ -14,7 +14,7 @@ from attrs import field, frozen
 
 from quidnunc.model.events import FeedbackKind, Judgement
 from quidnunc.model.parameters import DogParameters, Parameters
-from quidnunc.model.rpc import Peer
+from quidnunc.model.rpc import ROUTER, Peer
 
 FORMAT = 1
 
@@ -31,14 +31,14 @@ CAPABILITIES = frozenset(
             "raw",
             "strict-no-sign",
         ),
-        *("test-extension", "partial", "feedback", "score-parameters", "peer-exchange"),
+        *("test-extension", "partial", "feedback", "score-parameters", "peer-exchange", "identity"),
     }
 )
 """What a driver may say that it can. `clock`: time is virtual; `explicit`: explicit peers can be given;
 `test-extension`: the router can have it, and be without it; `partial`: the requests of `SpeaksPartial`;
 `feedback`: the application's feedback on partial messages; `score-parameters`: it keeps
 all of the peer score by `Parameters.scores`, and takes addresses of peers; `peer-exchange`: it has PX,
-by `prune_peers` and `accept_px_threshold`."""
+by `prune_peers` and `accept_px_threshold`; `identity`: it can be another peer than 0."""
 
 
 class AdapterError(Exception):
@@ -55,6 +55,8 @@ class Config:
     dog: DogParameters | None = None
     extras: bool = False
     """Keep the router's own additions to the protocol switched on (off where its driver can)."""
+    identity: Peer = ROUTER
+    """Which peer the router is. In a network each node is another one; alone it is 0."""
 
 
 @frozen(kw_only=True)

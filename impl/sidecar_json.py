@@ -34,8 +34,8 @@ def bytes_of(value: object, where: str) -> bytes:
 
 
 def init_of(config: Config) -> dict[str, object]:
-    """The first request of a conversation."""
-    return {
+    """The first request of a conversation. Who the router is goes without saying where it is peer 0."""
+    init: dict[str, object] = {
         "op": "init",
         "format": FORMAT,
         "seed": config.seed,
@@ -44,6 +44,7 @@ def init_of(config: Config) -> dict[str, object]:
         "dog": None if config.dog is None else _plain(config.dog),
         "extras": config.extras,
     }
+    return {**init, "identity": config.identity} if config.identity else init
 
 
 def config_of(request: Mapping[str, object]) -> Config:
@@ -57,6 +58,7 @@ def config_of(request: Mapping[str, object]) -> Config:
         parameters=None if parameters is None else _made(Parameters, parameters, "init.parameters"),
         dog=None if dog is None else _made(DogParameters, dog, "init.dog"),
         extras=_as(request.get("extras", False), bool, "init.extras"),
+        identity=_as(request.get("identity", 0), int, "init.identity"),
     )
 
 

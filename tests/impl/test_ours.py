@@ -6,10 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
+from quidnunc.impl import wire_pb2 as wire
 from quidnunc.impl.gossipsub_core import FEATURES
+from quidnunc.impl.keys import peer_id
 from quidnunc.impl.mempool_driver import PROTOCOLS as MEMPOOL_PROTOCOLS
 from quidnunc.impl.ours import MAX_ADVANCE_MS, PROTOCOLS, Ours, open_ours
 from quidnunc.impl.seam import CAPABILITIES, AdapterError, Config
+from quidnunc.impl.signing import author_bytes, fault
 from quidnunc.model.events import MESHSUB_1_0, MESHSUB_1_2
 from quidnunc.model.parameters import DogParameters, Parameters
 
@@ -101,3 +104,20 @@ def test_state_is_plain_data() -> None:
 
 def test_the_application_can_score_anyone() -> None:
     assert open_ours(CONFIG).score(77, -5).crashed == ""
+
+
+def test_a_router_is_the_peer_that_it_is_told() -> None:
+    told = open_ours(Config(parameters=Parameters(), identity=7))
+    assert "identity" in told.hello.capabilities
+    told.join("t1")
+    told.connect(0, MESHSUB_1_2, False)
+    told.rpc(0, wire.RPC(subscriptions=[wire.RPC.SubOpts(subscribe=True, topicid="t1")]).SerializeToString())
+    (_, _, data), *_ = told.publish("t1", b"data").out
+    (message,) = wire.RPC.FromString(data).publish
+    assert author_bytes(message) == peer_id(7) and fault(message, "StrictSign") == ""
+    other = open_ours(Config(parameters=Parameters(), identity=8))
+    other.join("t1")
+    other.connect(7, MESHSUB_1_2, False)
+    assert [d.data for d in other.rpc(7, data).delivered] == [b"data"]
+    # Its own message comes back, and is not taken for another's.
+    assert told.rpc(0, data).delivered == ()

@@ -11,6 +11,7 @@ from quidnunc.impl import wire_pb2 as wire
 from quidnunc.impl.keys import peer_id
 from quidnunc.impl.py_libp2p import crash_text, open_py_libp2p
 from quidnunc.impl.seam import CAPABILITIES, AdapterError, Config, Delivery, Reply
+from quidnunc.impl.signing import fault
 from quidnunc.model.events import FLOODSUB, MESHSUB_1_1, MESHSUB_1_2
 from quidnunc.model.parameters import DogParameters, Parameters
 from tests.impl.py_libp2p_node import (
@@ -62,6 +63,23 @@ def test_router_is_peer_0(started: Open) -> None:
 
 
 @needs_libp2p
+def test_router_is_the_peer_that_it_is_told(started: Open) -> None:
+    driver = open_py_libp2p(Config(parameters=Parameters(), identity=5))
+    try:
+        assert "identity" in driver.hello.capabilities
+        meshed(driver, 0)
+        (data,) = [d for _, _, d in driver.publish(TOPIC, b"hello").out if wire.RPC.FromString(d).publish]
+        (own,) = wire.RPC.FromString(data).publish
+        assert getattr(own, "from") == peer_id(5) and fault(own, "StrictSign") == ""
+        # A second one in the same process takes the first one's message for another's.
+        other = started()
+        meshed(other, 5)
+        assert other.rpc(5, data).delivered == (Delivery(topic=TOPIC, data=b"hello"),)
+    finally:
+        driver.close()
+
+
+@needs_libp2p
 def test_new_peer_hears_of_subscriptions(started: Open) -> None:
     driver = started()
     driver.join(TOPIC)
@@ -78,7 +96,7 @@ def test_new_peer_hears_of_subscriptions(started: Open) -> None:
             lambda d: d.connect(2, "/meshsub/9.9.9", False),
             "no protocol in common: it offers .*/meshsub/1.2.0",
         ),
-        (lambda d: d.connect(0, MESHSUB_1_2, False), "peers count from 1"),
+        (lambda d: d.connect(0, MESHSUB_1_2, False), "that is the router itself"),
         (lambda d: d.rpc(1, SUBSCRIBE, 0x30), "channel 0x30"),
         (lambda d: d.advance(-1), "advance -1: time in ms cannot be negative"),
         (lambda d: d.submit(b"tx"), "request to a mempool"),

@@ -33,7 +33,7 @@ def test_the_checker_refuses() -> None:
     good = {"op": "rpc", "peer": 1, "channel": 0, "data": "AAE="}
     assert fits(good, of("request"))
     for wrong in (
-        {**good, "peer": 0},
+        {**good, "peer": -1},
         {**good, "peer": True},
         {**good, "channel": 1},
         {**good, "data": "not base64!"},
@@ -172,6 +172,11 @@ def test_config_there_and_back() -> None:
     assert config_of(json.loads(json.dumps(init_of(CONFIG)))) == CONFIG
     dog = Config(protocol="flood", dog=DogParameters(cache_size=7), extras=True)
     assert config_of(json.loads(json.dumps(init_of(dog)))) == dog
+    node = Config(parameters=Parameters(), identity=12)
+    told = json.loads(json.dumps(init_of(node)))
+    assert fits(told, of("init")) and config_of(told) == node
+    # A driver that knows of no identity is not troubled with one.
+    assert "identity" not in init_of(CONFIG)
 
 
 def test_hello_and_reply_there_and_back() -> None:
