@@ -57,7 +57,7 @@ class Relay:
             self.is_sound,
             self.is_not_own,
         ]
-        self._seqno = 0
+        self.last_seqno = 0
 
     # -- from a peer -------------------------------------------------------------------------------------
 
@@ -179,8 +179,8 @@ class Relay:
         return message
 
     def next_seqno(self) -> int:
-        self._seqno += 1
-        return self._seqno
+        self.last_seqno += 1
+        return self.last_seqno
 
     def publish_targets(self, topic: str) -> set[Peer]:
         """Flooding: every member. Else floodsub and explicit peers, and mesh or fanout."""
