@@ -47,7 +47,7 @@ def open_core(config: Config, *, number: Peer) -> Driver:
     """
     if config.parameters is not None and config.parameters.validation == "manual":
         raise ValueError("a node on TCP gives no verdicts: leave validation='manual' out")
-    core = open_ours(evolve(config, own=number))
+    core = open_ours(evolve(config, identity=number))
     if isinstance(core, Ours):
         core.router.relay.last_seqno = time.time_ns()
     return core
