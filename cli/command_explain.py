@@ -16,6 +16,7 @@ from quidnunc.output import UsageError, print_json
 from quidnunc.properties import clause_names
 from quidnunc.properties.cases import Case, load, render
 from quidnunc.properties.claim_tables import Claim
+from quidnunc.properties.claim_tables_held import HELD, Held
 from quidnunc.properties.claims import claims_of, level_of
 from quidnunc.properties.clauses import documents
 from quidnunc.properties.coverage import Coverage, coverage, suites
@@ -68,6 +69,7 @@ def _found(what: str) -> tuple[str, dict[str, Any]]:
     kinds: tuple[tuple[str, Mapping[str, Any], Callable[[Any], dict[str, Any]]], ...] = (
         ("clause", clauses, of_clause),
         ("claim", claims, of_claim),
+        ("claim", HELD, of_held),
         ("case", cases, of_case),
         ("quirk", quirks, of_quirk),
         ("rule", rules, lambda clause: of_clause(clauses[clause])),
@@ -131,6 +133,18 @@ def of_claim(claim: Claim) -> dict[str, Any]:
         "rules": _all(str(place) for c in resting for place in c.rules),
         "mutants": _all(f"ours:{name}" for c in resting for name in c.mutants),
         "suite": _all(name for c in resting for name in c.cases),
+    }
+
+
+def of_held(claim: Held) -> dict[str, Any]:
+    """A claim that no search of one router decides, and what decides it."""
+    known = {c.clause.id: c for c in coverage()}
+    return {
+        "id": claim.id,
+        "level": LEVELS[min((level_of(c) for c in claim.clauses), key="MSIY".find)],
+        "text": claim.says,
+        "clauses": [f"{c}: {' '.join(known[c].clause.text.split())}" for c in claim.clauses],
+        "decided by": claim.by,
     }
 
 

@@ -37,7 +37,7 @@ class CatReactor:
         self.version: Version = VERSIONS[version]
         self.random = Random(seed)
         self.links: dict[Peer, None] = {}
-        self.pool = Pool(parameters.pool_size, parameters.cache_size)
+        self.pool = Pool(parameters.pool_size, parameters.cache_size, parameters.max_pool_bytes)
         self.holders = Holders()
         self.requests = Requests(self.version.timeout_ms)
         self.now_ms = 0

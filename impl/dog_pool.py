@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from quidnunc.impl import mempool_pb2
 from quidnunc.model.rpc import Peer
 
+MAX_POOL_BYTES = 64 << 20
 MAX_SENDERS = 1024
 """Senders kept of one transaction; neighbours that come and go could otherwise grow the list for ever."""
 
@@ -14,7 +15,7 @@ MAX_SENDERS = 1024
 class Entry:
     """One transaction of the pool."""
 
-    __slots__ = ("key", "position", "senders", "wire")
+    __slots__ = ("key", "position", "senders", "size", "wire")
 
     def __init__(self, key: bytes, tx: bytes, position: int) -> None:
         self.key = key
@@ -22,16 +23,22 @@ class Entry:
         """Where it stands in the pool's order; positions are never used twice."""
         self.senders: dict[Peer, None] = {}
         """Who sent it, in order of arrival."""
+        self.size = len(tx)
         self.wire = mempool_pb2.Message(txs=mempool_pb2.Txs(txs=[tx])).SerializeToString()
         """The message that carries it alone, made once for all receivers."""
 
 
 class Pool:
-    """Ordered, without repeats, of at most `size` entries, beside a cache of the last `cache_size` keys."""
+    """Ordered, without repeats, of at most `size` entries, beside a cache of the last `cache_size` keys.
 
-    def __init__(self, size: int, cache_size: int) -> None:
+    It is full as well when its transactions come to `max_bytes`.
+    """
+
+    def __init__(self, size: int, cache_size: int, max_bytes: int = MAX_POOL_BYTES) -> None:
         self._size = size
         self._cache_size = cache_size
+        self._max_bytes = max_bytes
+        self._bytes = 0
         self._entries: dict[bytes, Entry] = {}
         self._cache: dict[bytes, None] = {}
         self.end = 0
@@ -42,7 +49,7 @@ class Pool:
 
     @property
     def full(self) -> bool:
-        return len(self._entries) >= self._size
+        return len(self._entries) >= self._size or self._bytes >= self._max_bytes
 
     def get(self, key: bytes) -> Entry | None:
         return self._entries.get(key)
@@ -62,8 +69,11 @@ class Pool:
     def add(self, key: bytes, tx: bytes) -> Entry:
         entry = self._entries[key] = Entry(key, tx, self.end)
         self.end += 1
+        self._bytes += entry.size
         return entry
 
     def remove(self, key: bytes) -> bool:
         """Take a committed transaction out, its senders with it; whether it was there."""
-        return self._entries.pop(key, None) is not None
+        entry = self._entries.pop(key, None)
+        self._bytes -= entry.size if entry is not None else 0
+        return entry is not None

@@ -64,7 +64,7 @@ class Reactor:
         self.dog = dog
         self.random = Random(seed)
         self.links: dict[Peer, Link] = {}
-        self.pool = Pool(parameters.pool_size, parameters.cache_size)
+        self.pool = Pool(parameters.pool_size, parameters.cache_size, parameters.max_pool_bytes)
         self.routes = RouteTable(self.random)
         self.redundancy = Redundancy(parameters)
         self.slots = Slots(parameters)

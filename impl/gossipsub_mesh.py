@@ -24,6 +24,7 @@ class Answer(Enum):
     LEAVE = "nothing"
     PRUNE = "answered by PRUNE"
     BACK_OFF = "answered by PRUNE, and a backoff starts"
+    CROWDED = "answered by PRUNE that names others, and a backoff starts"
 
 
 Check = Callable[[Peer, str], Answer | None]
@@ -84,7 +85,9 @@ class Mesh:
             self.admit(peer, topic)
         elif answer is not Answer.LEAVE:
             self.say_prune(peer, topic, self.core.parameters.prune_backoff_s)
-            if answer is Answer.BACK_OFF:
+            if answer is Answer.CROWDED:
+                self.outbox.offer(peer, topic, self.exchange.offered_to(peer, topic))
+            if answer is not Answer.PRUNE:
                 self.back_off(peer, topic, self.core.parameters.prune_backoff_s)
 
     def outside_topic(self, peer: Peer, topic: str) -> Answer | None:
@@ -119,7 +122,7 @@ class Mesh:
         """A full mesh takes none but those we dialled."""
         if not self.is_full(len(self.of[topic])) or self.core.neighbours[peer].outbound:
             return None
-        return Answer.BACK_OFF
+        return Answer.CROWDED
 
     def is_full(self, degree: int) -> bool:
         return degree >= self.core.parameters.d_high

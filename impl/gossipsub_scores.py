@@ -178,6 +178,10 @@ class ScoreKeeper:
     def _counters(self, peer: Peer, topic: str) -> InTopic | None:
         """None where the topic does not count, or the peer is unknown."""
         record = self.records.get(peer)
-        if record is None or topic not in self.of_topic:
+        if record is None or not self.counts(topic):
             return None
         return record.topics.setdefault(topic, InTopic())
+
+    def counts(self, topic: str) -> bool:
+        """A topic without parameters adds nothing to a score."""
+        return topic in self.of_topic

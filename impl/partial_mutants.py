@@ -91,6 +91,12 @@ def _heard_in_mesh(r: Router) -> None:
     put(r.partial, "hears", lambda p: hears(p) and any(p in mesh for mesh in r.mesh.of.values()))
 
 
+def _awaits_verdict(r: Router) -> None:
+    """Where validators judge messages, parts wait for them, for ever."""
+    hears = r.partial.hears
+    put(r.partial, "hears", lambda p: hears(p) and r.core.parameters.validation == "accept")
+
+
 def _metadata_lost(r: Router) -> None:
     as_call = r.partial.as_call
     put(r.partial, "as_call", lambda peer, partial: evolve(as_call(peer, partial), metadata=None))
@@ -178,6 +184,8 @@ _PARTIAL_ROWS: tuple[tuple[str, str, Edit, str] | tuple[str, str, Edit, str, str
     ("metadata-lost", "pm/application.forwarded", _metadata_lost, "Hands messages over without metadata."),
     ("full-refused", "pm/receive.full-accepted", _full_refused,
      "Drops full messages where it requests parts."),
+    ("parts-await-verdict", "pm-jvm/receive.validation", _awaits_verdict,
+     "Has validators judge partial messages.", JVM),
     ("partial-before-handshake", "pm-jvm/receive.before-handshake", _of_partial("hears", lambda p: True),
      "Hands over partial messages of who has not named the extension.", JVM),
     ("idontwant-to-senders", "pm-jvm/idontwant.suppressed",

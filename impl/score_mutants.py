@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 
 from attrs import evolve
@@ -149,6 +150,13 @@ def _one_more_at_the_address(r: Router) -> None:
     put(keeper, "surplus", lambda address: surplus(address) + 1 if surplus(address) else 0)
 
 
+def _any_topic_counts(r: Router) -> None:
+    """A topic without parameters has those of the first one."""
+    keeper = _keeping(r)
+    put(keeper, "counts", lambda topic: True)
+    keeper.of_topic = defaultdict(lambda: keeper.parameters.topics[0], keeper.of_topic)
+
+
 def _half_weight(r: Router) -> None:
     keeper, score = _keeping(r), _keeping(r).score
     put(keeper, "score", lambda peer, application: score(peer, application / 2))
@@ -219,6 +227,8 @@ _ROWS: tuple[tuple[str, str, Edit, str], ...] = (
      "Does not cap what the topics add."),
     ("topic-cap-both-ways", "gs1.1/score.weights", _keeper(_capped_from_below),
      "Caps what the topics take away as well."),
+    ("score-of-any-topic", "gs1.1/score.topics", _keeper(_any_topic_counts),
+     "Counts what a peer does in a topic without parameters."),
     ("topic-unweighted", "gs1.1/score.weights", _of_each_topic(lambda p: evolve(p, topic_weight=1.0)),
      "Counts every topic alike."),
 )  # fmt: skip

@@ -87,6 +87,10 @@ class Parameters:
             raise ValueError("StrictNoSign leaves no origin to take an id from; use message_id='content'")
         if not self.graylist_threshold < self.publish_threshold <= self.gossip_threshold < 0:
             raise ValueError("need graylist < publish <= gossip < 0 among the thresholds")
+        if self.opportunistic_graft_threshold < 0:
+            raise ValueError(
+                f"opportunistic_graft_threshold must be 0 or more, got {self.opportunistic_graft_threshold}"
+            )
         if not self.accept_px_threshold >= 0:
             raise ValueError(f"accept_px_threshold must be 0 or more, got {self.accept_px_threshold}")
         if self.prune_peers < 0:
@@ -105,6 +109,8 @@ class DogParameters:
     """The timer of the controller; in the harness its ticks are Adjust events."""
     cache_size: int = 10_000
     pool_size: int = 5_000
+    max_pool_bytes: int = 64 << 20
+    """A pool whose transactions come to so many bytes is full."""
     max_tx_bytes: int = 1 << 20
     max_announced_peers: int = 15
     """CAT: how many peers are told of one transaction."""

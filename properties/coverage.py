@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import TypeVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quidnunc.impl.routers import mutants_by_name
 from quidnunc.model.errors import SpecError
@@ -16,6 +16,7 @@ from quidnunc.model.machine import PROTOCOLS
 from quidnunc.model.quirks import quirks_of
 from quidnunc.model.rules import Protocol, Rule
 from quidnunc.properties.cases import Case
+from quidnunc.properties.claim_tables_held import HELD
 from quidnunc.properties.claims import claims_of
 from quidnunc.properties.clauses import Clause, load
 from quidnunc.properties.suite import suite_of
@@ -99,6 +100,7 @@ def coverage(protocol: str | None = None) -> tuple[Coverage, ...]:
     mutants = _by_clause((m.clause, m.name) for m in mutants_by_name().values())
     cases = _by_clause((case.clause, name) for name, case in suites(names))
     quirks = _by_clause((q.clause, q.name) for p in chosen for q in quirks_of(p) if q.kind != "dropped")
+    otherwise = _by_clause((c, each.id) for each in HELD.values() for c in each.clauses)
     found = []
     for clause in table.values():
         ids = (clause.id, clause.carried_by)
@@ -111,7 +113,8 @@ def coverage(protocol: str | None = None) -> tuple[Coverage, ...]:
             quirks=_of(ids, quirks),
         )
         if protocol is None or _concerns(each, PROTOCOLS[protocol]):
-            found.append(each)
+            # Whether a protocol is concerned the claims that a search decides say, and not these.
+            found.append(evolve(each, claims=(*each.claims, *_of(ids, otherwise))))
     return tuple(found)
 
 

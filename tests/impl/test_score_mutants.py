@@ -44,7 +44,9 @@ SCORES = ScoreParameters(
 UNCAPPED = evolve(
     SCORES, topic_score_cap=0.0, topics=(evolve(TOPIC, mesh_message_deliveries_activation_ms=0),)
 )
-WORLDS = (SCORES, UNCAPPED)
+ELSEWHERE = evolve(SCORES, topics=(evolve(TOPIC, topic="t2"),))
+"""Parameters of another topic than the one in which everything happens."""
+WORLDS = (SCORES, UNCAPPED, ELSEWHERE)
 
 
 def scores_of(mutant: str | None, seed: int, scores: ScoreParameters | None) -> list[float]:

@@ -1,0 +1,113 @@
+"""Claims that no search of one router decides: a test holds them, or a search of a network.
+
+Each says by what. A test is named with its file in the repository, and has a planted error beside it under
+which it must fail (tests/properties/test_claims_held.py); a network is one of `quidnunc explore`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+TESTS = "tests/properties/test_claims_held.py"
+
+
+@frozen
+class Held:
+    """What holds of the construction: of parameters, of an application, of a network of our own."""
+
+    id: str
+    says: str
+    clauses: tuple[str, ...]
+    network: str = ""
+    """The network of `quidnunc explore` whose claim it is; empty where a test holds it."""
+
+    @property
+    def test(self) -> str:
+        """The function that holds it; empty where a network does."""
+        return "" if self.network else f"test_{self.id.replace('.', '_').replace('-', '_')}"
+
+    @property
+    def by(self) -> str:
+        """What decides it, as one would ask for it."""
+        return f"quidnunc explore {self.network}" if self.network else f"{TESTS}::{self.test}"
+
+
+def held(id: str, says: str, *clauses: str, network: str = "") -> Held:
+    return Held(id, says, clauses, network)
+
+
+NETWORKS: tuple[Held, ...] = (
+    held(
+        "mesh.mutual",
+        "When no GRAFT or PRUNE is in flight between two routers, each holds the other or neither does.",
+        "gs1.0/mesh.mutual",
+        network="mesh-link",
+    ),
+    held(
+        "backoff.waited-out",
+        "Routers that let the backoff run out before they join again have mutual links at rest.",
+        "gs1.1/backoff.resubscribe",
+        network="mesh-link-backoff-waits",
+    ),
+    held(
+        "network.in-order",
+        "Between two nodes of a network of ours messages arrive once, and in the order of their sending.",
+        "flood/rpc.reliable",
+    ),
+)
+
+SETTINGS: tuple[Held, ...] = (
+    held(
+        "config.dog-or-limit",
+        "A node that is to have DOG and a limit on peers is refused before it runs.",
+        "dog/config.peer-limit",
+        "peer-limit/config.not-with-dog",
+    ),
+    held(
+        "config.metrics",
+        "A node counts disabled routes, redundancy and repeated transactions as the model has them.",
+        "dog/config.metrics",
+    ),
+    held(
+        "config.mempool-defaults",
+        "A node of default settings takes 5000 transactions and 64 MiB, of 1 MiB each, and knows 10000.",
+        "flood/config.defaults",
+    ),
+    held("config.outbound", "D_out is below D_low and at most half of D.", "gs1.1/outbound.config"),
+    held("config.thresholds", "The thresholds are in their order.", "gs1.1/threshold.order"),
+    held(
+        "config.bootstrapper",
+        "A router whose degrees are 0 has no mesh, and names peers to those who graft it.",
+        "gs1.1/config.bootstrapper",
+    ),
+)
+
+APPLICATIONS: tuple[Held, ...] = (
+    held(
+        "parts.answered",
+        "Metadata is answered with the parts that are wanted, and with no others.",
+        "pm/metadata.answered",
+    ),
+    held("parts.replaced", "The last metadata of a peer counts.", "pm/metadata.replaces"),
+    held("parts.inferable", "Metadata that tells a peer nothing new is not sent.", "pm/metadata.inferable"),
+    held(
+        "parts.group-id",
+        "A group is named before its message is whole, and its parts are passed on.",
+        "pm/group.independent",
+    ),
+    held(
+        "parts.expected",
+        "Who requests gets parts and metadata of those who support, and full messages of the others.",
+        "pm/receive.expected",
+    ),
+    held(
+        "parts.roll-out",
+        "While nodes support parts and none requests them all is as before; who then requests gets parts.",
+        "pm/config.roll-out",
+    ),
+)
+
+HELD: Mapping[str, Held] = {each.id: each for each in (*NETWORKS, *SETTINGS, *APPLICATIONS)}
+"""By id."""

@@ -1,0 +1,355 @@
+"""What holds by construction, each shown by a test that fails under a planted error.
+
+The claims are in `quidnunc.properties.claim_tables_held`; the name of a test follows from its claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from quidnunc.impl.dog import open_dog
+from quidnunc.impl.dog_metrics import Metrics
+from quidnunc.impl.dog_pool import Pool
+from quidnunc.impl.gossipsub_partial import PartialMessages
+from quidnunc.impl.mempool_codec import MempoolCodec
+from quidnunc.impl.ours import open_ours
+from quidnunc.impl.partial_app import BitmapApp, View
+from quidnunc.impl.seam import Config
+from quidnunc.model.events import MEMPOOL, MESHSUB_1_1, Adjust, Connect, Join, Receive, Sent, Submit
+from quidnunc.model.machine import protocol_named
+from quidnunc.model.mempool import FLOOD
+from quidnunc.model.parameters import DogParameters, Parameters
+from quidnunc.model.rpc import Graft, Prune, Subscribe, Tx
+from quidnunc.properties import mempool_network
+from quidnunc.properties.claim_tables_held import HELD
+from quidnunc.properties.digits import Digits
+from quidnunc.properties.mempool_neighbours import draw_mempool_neighbours
+from quidnunc.properties.mempool_network import Rules, acted
+from quidnunc.properties.mempool_network_acts import act_of
+from quidnunc.properties.oracle import Oracle
+from quidnunc.properties.play import Play, Wire, play
+from tests.impl.partial_network import GROUP, Kind, Network
+from tests.impl.test_partial_app import Beside, payloads, told
+
+Break = Callable[[pytest.MonkeyPatch], object]
+SHOWN: dict[str, Break] = {}
+"""Test -> the planted error under which it fails."""
+
+
+def shown(*, broken: Break) -> Callable[[Callable[[], None]], Callable[[], None]]:
+    """Say what a test of this module has to notice."""
+
+    def keep(test: Callable[[], None]) -> Callable[[], None]:
+        SHOWN[test.__name__] = broken
+        return test
+
+    return keep
+
+
+def _unchecked(kind: type) -> Break:
+    return lambda patch: patch.setattr(kind, "__attrs_post_init__", lambda self: None)
+
+
+# -- settings -----------------------------------------------------------------------------------------------
+
+
+@shown(broken=_unchecked(DogParameters))
+def test_config_dog_or_limit() -> None:
+    for limit in ({"max_persistent": 1}, {"max_non_persistent": 10}):
+        with pytest.raises(ValueError, match="can not both be on"):
+            DogParameters(dog=True, **limit)  # type: ignore[arg-type]
+        limited = DogParameters(dog=False, **limit)  # type: ignore[arg-type]
+        driver = open_dog(Config(protocol="dog", dog=limited))
+        for peer in (1, 2):
+            driver.connect(peer, MEMPOOL, False)
+        driver.rpc(1, *reversed(_tx("t1")))
+        assert driver.rpc(2, *reversed(_tx("t1"))).out == (), "with DOG off no duplicate is answered"
+
+
+def _tx(symbol: str) -> tuple[int, bytes]:
+    return MempoolCodec().encode(Tx(symbol))
+
+
+@shown(broken=lambda patch: patch.setattr(Metrics, "named", lambda self: {}))
+def test_config_metrics() -> None:
+    """In drawn runs, after every event: what the node counts is what the model has."""
+    looked = 0
+    for number in range(8):
+        digits = Digits(number)
+        neighbours = draw_mempool_neighbours(digits, "dog", frozenset())
+        config = Config(seed=number, protocol="dog", dog=neighbours.parameters)
+        driver = open_dog(config)
+        run = Play(Wire(driver, config), Oracle(protocol_named("dog"), config.dog))
+        seen: set[str] = set()
+        repeated = 0
+        for _ in range(40):
+            for event in neighbours.act(run.oracle.state, digits):
+                before, at = run.oracle.state, len(run.moments)
+                assert not run.do(event)
+                for moment in run.moments[at:]:
+                    for tx in _txs(moment.event):
+                        repeated += tx in seen
+                        seen.add(tx)
+                found: Any = driver.state().state["metrics"]
+                assert found.get("mempool.already_received_txs") == repeated
+                routes = run.oracle.state.routes.values()
+                disabled = found["mempool.disabled_routes"]
+                assert sum(r.least for r in routes) <= disabled <= sum(r.most for r in routes)
+                if isinstance(event, Adjust) and before.first_time:
+                    assert found["mempool.redundancy"] == before.duplicates / before.first_time
+                    looked += 1
+    assert looked > 10
+
+
+def _txs(event: object) -> list[str]:
+    if isinstance(event, Submit):
+        return [event.id]
+    return [p.id for p in event.parts if isinstance(p, Tx)] if isinstance(event, Receive) else []
+
+
+def _endless(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Pool, "full", property(lambda self: False))
+
+
+@shown(broken=_endless)
+def test_config_mempool_defaults() -> None:
+    """The numbers, and that each is a bound of the node: tried on bounds of a thousandth."""
+    p = DogParameters()
+    assert (p.pool_size, p.cache_size, p.max_tx_bytes) == (5000, 10_000, 1 << 20)
+    assert p.max_pool_bytes == 64 << 20
+    assert _taken(DogParameters(dog=False), 5001, 1) == (5000, 5001)
+    assert _taken(DogParameters(dog=False, max_pool_bytes=64 << 10), 65, 1 << 10) == (64, 65)
+    assert _taken(DogParameters(dog=False, max_tx_bytes=1 << 10), 1, (1 << 10) + 1) == (0, 1)
+
+
+def _taken(p: DogParameters, count: int, size: int) -> tuple[int, int]:
+    """How many of so many transactions of that size are pooled."""
+    driver = open_dog(Config(protocol="flood", dog=p))
+    for k in range(count):
+        driver.submit(b"%05d" % k + bytes(max(0, size - 5)))
+    pool: Any = driver.state().state["pool"]
+    return len(pool), count
+
+
+@shown(broken=_unchecked(Parameters))
+def test_config_outbound() -> None:
+    for d_out, d_low, d in ((4, 4, 8), (5, 4, 10), (3, 4, 5)):
+        with pytest.raises(ValueError, match="D_out"):
+            Parameters(d_out=d_out, d_low=d_low, d=d)
+    assert Parameters(d_out=3, d_low=4, d=6) and Parameters(d_out=0, d_low=0, d=0, d_high=0)
+
+
+@shown(broken=_unchecked(Parameters))
+def test_config_thresholds() -> None:
+    wrong: tuple[dict[str, Any], ...] = (
+        {"gossip_threshold": 0},
+        {"publish_threshold": -9},
+        {"graylist_threshold": -20},
+        {"accept_px_threshold": -1.0},
+        {"opportunistic_graft_threshold": -1},
+    )
+    for given in wrong:
+        with pytest.raises(ValueError, match="threshold"):
+            Parameters(**given)
+    assert Parameters(publish_threshold=-10, opportunistic_graft_threshold=1)
+
+
+BOOTSTRAPPER: dict[str, Any] = {"d": 0, "d_low": 0, "d_high": 0, "d_out": 0, "d_score": 0, "prune_peers": 16}
+
+
+def _as_a_common_router(patch: pytest.MonkeyPatch) -> None:
+    patch.setitem(BOOTSTRAPPER, "d_high", 12)
+    patch.setitem(BOOTSTRAPPER, "d", 6)
+
+
+@shown(broken=_as_a_common_router)
+def test_config_bootstrapper() -> None:
+    """Beside the model: three peers graft it, and each is pruned and told of others of the topic."""
+    parameters = Parameters(**BOOTSTRAPPER, flood_publish=False)
+    config = Config(protocol="gossipsub-1.1", parameters=parameters)
+    peers = (1, 2, 3)
+    events = [
+        Join("t1"),
+        Connect(peers, MESHSUB_1_1),
+        Receive(peers, (Subscribe("t1"),)),
+        Receive(peers, (Graft("t1"),)),
+    ]
+    run = play(events, Wire(open_ours(config), config), protocol_named("gossipsub-1.1"), parameters)
+    assert not any(moment.judged.departures for moment in run.moments)
+    assert run.oracle.state.mesh_of("t1") == frozenset()
+    prunes = {o.peer: o.part for m in run.moments for o in m.outputs if isinstance(o, Sent)}
+    for peer in peers:
+        part = prunes[peer]
+        assert isinstance(part, Prune) and part.peers and peer not in part.peers
+
+
+# -- mempool nodes ------------------------------------------------------------------------------------------
+
+
+def _last_in_first_out(patch: pytest.MonkeyPatch) -> None:
+    plain = mempool_network._sent
+
+    def turned(network: Any, node: int, outputs: Any) -> Any:
+        moved = plain(network, node, outputs)
+        inbox = {to: tuple(reversed(waiting)) for to, waiting in moved.network.inbox.items()}
+        return type(moved)(type(network)(moved.network.rules, moved.network.nodes, inbox,
+                                         moved.network.offered), moved.sent)  # fmt: skip
+
+    patch.setattr(mempool_network, "_sent", turned)
+
+
+@shown(broken=_last_in_first_out)
+def test_network_in_order() -> None:
+    """Each message arrives once, those of one link in the order in which they were sent."""
+    network = mempool_network.started(Rules(FLOOD), [(1, 2), (1, 3)])
+    for act in ("U(A,t1)", "U(A,t2)", "U(A,t3)", "D(A)", "D(A)", "R(B,A)", "D(A)"):
+        network = acted(network, act_of(act)).network
+    assert [*network.nodes[2].pool] == ["t1"]
+    for act in ("R(B,A)", "R(C,A)", "R(B,A)", "R(C,A)", "R(C,A)"):
+        network = acted(network, act_of(act)).network
+    assert [*network.nodes[2].pool] == [*network.nodes[3].pool] == ["t1", "t2", "t3"]
+    assert not any(network.inbox.values())
+
+
+# -- an application of partial messages ---------------------------------------------------------------------
+
+
+def _asks_nobody(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(BitmapApp, "_parts_for", lambda self, view, mine: mine)
+
+
+@shown(broken=_asks_nobody)
+def test_parts_answered() -> None:
+    beside = Beside("partial-messages")
+    beside.give(0, 1, 2)
+    for wants, answered in ((0b0010, [0b0010]), (0b1000, []), (0b1101, [0b0101])):
+        assert payloads(beside.partial(has=0, wants=wants)) == answered
+
+
+def _first_counts(patch: pytest.MonkeyPatch) -> None:
+    plain = BitmapApp._metadata
+    said: list[tuple[int, int]] = []
+
+    def first(self: BitmapApp, data: bytes) -> tuple[int, int]:
+        said.append(plain(self, data))
+        return said[0]
+
+    patch.setattr(BitmapApp, "_metadata", first)
+
+
+@shown(broken=_first_counts)
+def test_parts_replaced() -> None:
+    beside = Beside("partial-messages")
+    beside.partial(has=0b1000, wants=0b0111)
+    beside.partial(has=0b0000, wants=0b1000)
+    assert payloads(beside.give(0, 3)) == [0b1000]
+
+
+def _forgets_what_it_told(patch: pytest.MonkeyPatch) -> None:
+    plain = View.decoded.__func__  # type: ignore[attr-defined]
+
+    def forgotten(cls: type, state: object, length: int) -> View:
+        view = plain(View, state, length)
+        return View(view.has, view.wants, -1, view.heard)
+
+    patch.setattr(View, "decoded", classmethod(forgotten))
+
+
+@shown(broken=_forgets_what_it_told)
+def test_parts_inferable() -> None:
+    """What was told once is not told again, nor what a peer has to one that has it."""
+    beside = Beside("partial-messages")
+    assert told(beside.give(0)) == [(0b0001, 0b1110)]
+    assert told(beside.give()) == []
+    beside.give(1, 2, 3)
+    assert told(beside.partial(has=0b1111, wants=0)) == []
+
+
+def _needs_the_whole(patch: pytest.MonkeyPatch) -> None:
+    plain = BitmapApp.publish
+
+    def of_whole(self: BitmapApp, group: bytes) -> None:
+        if self.is_complete(group):
+            plain(self, group)
+
+    patch.setattr(BitmapApp, "publish", of_whole)
+
+
+@shown(broken=_needs_the_whole)
+def test_parts_group_id() -> None:
+    """Nobody has the whole at first, and yet all name the same group and complete it."""
+    net = Network("partial-messages", ["requests"] * 3, length=3)
+    for a, b in ((1, 2), (2, 3), (1, 3)):
+        net.connect(a, b)
+    net.advance(2)
+    for node in (1, 2, 3):
+        net.give(node, [node - 1])
+    net.advance(3)
+    assert net.lacking() == []
+    apps = [node.app for node in net.nodes.values()]
+    assert [set(app.held) for app in apps if app is not None] == [{GROUP}] * 3
+
+
+def _never_sends_parts(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(PartialMessages, "publish", lambda self, topic, group, decide: None)
+
+
+@shown(broken=_never_sends_parts)
+def test_parts_expected() -> None:
+    """2 requests: of 1, which supports, it gets parts and metadata, and of 3, which does not, the whole."""
+    net = Network("partial-messages", ["supports", "requests"], length=4)
+    net.connect(1, 2)
+    net.advance(2)
+    net.give(1, range(4))
+    net.advance(3)
+    assert net.lacking() == [] and net.nodes[2].full == []
+    net = Network("partial-messages", ["requests", "full"], length=4)
+    net.connect(1, 2)
+    net.advance(2)
+    net.publish_whole(2)
+    net.advance(3)
+    assert net.lacking() == [] and len(net.nodes[1].full) == 1
+
+
+@shown(broken=_never_sends_parts)
+def test_parts_roll_out() -> None:
+    for kinds, some_parts in ((["supports"] * 4, False), (["requests", *["supports"] * 2, "requests"], True)):
+        roles: list[Kind] = [*kinds]  # type: ignore[list-item]
+        net = Network("partial-messages", roles, length=4)
+        for a, b in ((1, 2), (2, 3), (3, 4), (4, 1)):
+            net.connect(a, b)
+        net.advance(2)
+        net.publish_whole(2)
+        net.advance(3)
+        assert net.lacking() == [] and net.full_to_requesters == []
+        carried = [n for n, node in net.nodes.items() if node.kind == "requests" and node.full]
+        assert carried == []
+        assert bool(net.sent["partial"]) == some_parts
+
+
+# -- the tests themselves -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(SHOWN))
+def test_each_fails_under_its_planted_error(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    SHOWN[name](monkeypatch)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        globals()[name]()
+
+
+def test_each_claim_that_a_test_holds_has_it() -> None:
+    assert {claim.test for claim in HELD.values() if claim.test} == set(SHOWN)
+
+
+@pytest.mark.parametrize("claim", [c for c in HELD.values() if c.network], ids=lambda c: c.id)
+def test_each_claim_of_a_network_is_one_of_its_own(claim: Any) -> None:
+    """The network is explored in tests/properties/test_network_explore.py."""
+    pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
+    from quidnunc.properties.network_mesh_link import mesh_link
+
+    network = mesh_link(claim.network, peers=2, d_high=1)
+    clauses = {each.clause for each in (*network.claims, *network.rules)}
+    assert set(claim.clauses) <= clauses
