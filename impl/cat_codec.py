@@ -14,7 +14,7 @@ from attrs import frozen
 from google.protobuf.message import DecodeError
 
 from quidnunc.impl import cat_pb2
-from quidnunc.impl.mempool_codec import MempoolCodec
+from quidnunc.impl.mempool_codec import MALFORMED_MEMPOOL, MempoolCodec, StrayMessage, framed
 from quidnunc.model.rpc import Part, SeenTx, Tx, WantTx
 
 MAX_SIGNER_BYTES = 64
@@ -73,6 +73,23 @@ def want_tx(key: bytes) -> bytes:
     return cat_pb2.Message(want_tx=cat_pb2.WantTx(tx_key=key)).SerializeToString()
 
 
+def _on(channel: int, message: cat_pb2.Message) -> bytes:
+    return framed(channel, message.SerializeToString())
+
+
+_SHORT = cat_pb2.SeenTx(tx_key=bytes(31), signer=bytes(SIGNER_BYTES))
+
+MALFORMED_CAT: Mapping[str, bytes] = MappingProxyType(
+    {
+        **MALFORMED_MEMPOOL,
+        "seen-tx-31-bytes": _on(0x31, cat_pb2.Message(seen_tx=_SHORT)),
+        "two-txs": _on(0x30, cat_pb2.Message(txs=cat_pb2.Txs(txs=[b"one\n", b"two\n"]))),
+        "empty-tx": _on(0x30, cat_pb2.Message(txs=cat_pb2.Txs(txs=[b""]))),
+    }
+)
+"""Bytes for `Driver.raw`, by kind: those of every mempool, and what CAT refuses besides."""
+
+
 class CatCodec:
     """Parts to bytes and back, as `MempoolCodec`. One per run."""
 
@@ -98,7 +115,8 @@ class CatCodec:
                 raise ValueError(f"{type(part).__name__} is no message of CAT: use Tx, SeenTx or WantTx")
 
     def decode(self, channel: int, data: bytes) -> tuple[Part, ...]:
-        """The parts of one Message. Raises ValueError, naming channel and fault, for what is none."""
+        """The parts of one Message. Raises ValueError, naming channel and fault, for what is none, and its
+        kind StrayMessage for one that breaks the format."""
         try:
             message = cat_pb2.Message.FromString(data)
         except DecodeError as fault:
@@ -106,11 +124,16 @@ class CatCodec:
                 f"channel {channel:#x}: {len(data)} bytes that are no protobuf message"
             ) from fault
         kind = message.WhichOneof("sum")
-        if kind is None or channel not in self._version.channels_of(kind):
-            raise ValueError(f"channel {channel:#x}: {kind or 'an unknown message'} does not belong there")
+        if kind is None:
+            raise ValueError(f"channel {channel:#x}: an unknown message")
+        if channel not in self._version.channels_of(kind):
+            raise StrayMessage("channel", f"channel {channel:#x}: {kind} does not belong there")
         if kind == "txs":
             return tuple(Tx(self._symbols.symbol(tx)) for tx in message.txs.txs)
         if kind == "seen_tx":
+            signer = message.seen_tx.signer
+            if self._version.signed and not 0 < len(signer) <= MAX_SIGNER_BYTES:
+                raise StrayMessage("signer", f"channel {channel:#x}: a signer of {len(signer)} bytes")
             return (SeenTx(self._symbols.shown(channel, message.seen_tx.tx_key)),)
         return (WantTx(self._symbols.shown(channel, message.want_tx.tx_key)),)
 

@@ -6,9 +6,11 @@ A claim is accepted only with a mutant here that it kills. Nothing of the reacto
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from quidnunc.impl.cat_codec import seen_tx, want_tx
 from quidnunc.impl.cat_reactor import CatReactor
 from quidnunc.impl.dog_pool import Entry
 from quidnunc.impl.mutant import Mutant, replace_method
@@ -183,6 +185,62 @@ def _loss_is_final(r: CatReactor) -> None:
     replace_method(r, "ask_elsewhere_at_loss", _nothing)
 
 
+# Bytes.
+
+
+def _wants_on_the_data_channel(r: CatReactor) -> None:
+    def ask(peer: Peer, key: bytes) -> None:
+        r.requests.open(key, peer, r.now_ms)
+        r.send([peer], 0x30, want_tx(key))
+
+    replace_method(r, "ask", ask)
+
+
+def _keys_cut(r: CatReactor) -> None:
+    replace_method(r, "announcement", lambda key: seen_tx(key[:31], signed=r.version.signed))
+
+
+def _signer_left_out(r: CatReactor) -> None:
+    replace_method(r, "announcement", lambda key: seen_tx(key, signed=False))
+
+
+def _any_number_taken(r: CatReactor) -> None:
+    def each(peer: Peer, txs: list[bytes]) -> bool:
+        for tx in txs:
+            r.admit(tx, peer)
+        return True
+
+    replace_method(r, "on_txs", each)
+
+
+def _passes_requests_on(r: CatReactor) -> None:
+    want = r.want
+
+    def passed_on(peer: Peer, key: bytes) -> None:
+        want(peer, key)
+        if r.pool.get(key) is None:
+            r.send([p for p in r.links if p != peer], r.version.want_channel, want_tx(key))
+
+    replace_method(r, "want", passed_on)
+
+
+def _tells_of_the_committed(r: CatReactor) -> None:
+    commit, connect = r.commit, r.connect
+    gone: deque[bytes] = deque(maxlen=10)
+
+    def kept(tx: bytes) -> bool:
+        gone.append(hashlib.sha256(tx).digest())
+        return commit(tx)
+
+    def told(peer: Peer) -> None:
+        connect(peer)
+        for key in gone:
+            r.send([peer], r.version.state_channel, r.announcement(key))
+
+    replace_method(r, "commit", kept)
+    replace_method(r, "connect", told)
+
+
 def _mutant(name: str, protocol: str, clause: str, edit: Edit, summary: str) -> Mutant:
     def apply(router: object) -> None:
         if not isinstance(router, CatReactor):
@@ -243,6 +301,18 @@ _ALL = (
             _holders_outlive_connections, "Remembers what a peer has beyond its connection."),
     _mutant("cat-loss-is-final", _CLASSIC, "cat-classic/peer.gone", _loss_is_final,
             "Asks nobody else for what was asked of a lost peer."),
+    _mutant("cat-wants-on-data-channel", _CLASSIC, "cat-classic/rpc.channels", _wants_on_the_data_channel,
+            "Sends its requests on the channel of transactions."),
+    _mutant("cat-keys-cut", _CLASSIC, "cat-classic/rpc.key-length", _keys_cut,
+            "Names transactions by 31 bytes."),
+    _mutant("cat-signer-left-out", _CURRENT, "cat/seen.signer", _signer_left_out,
+            "Names no signer in its announcements."),
+    _mutant("cat-any-number-taken", _CURRENT, "cat/receive.malformed", _any_number_taken,
+            "Takes messages of several transactions, and of none."),
+    _mutant("cat-passes-requests-on", _CLASSIC, "cat-classic/want.not-found", _passes_requests_on,
+            "Passes a request for what it does not have on to its other peers."),
+    _mutant("cat-tells-of-the-committed", _CLASSIC, "cat-classic/peer.pool-announced",
+            _tells_of_the_committed, "Tells a new peer of transactions that a block has taken."),
 )  # fmt: skip
 
 CAT_MUTANTS: Mapping[str, Mutant] = MappingProxyType({mutant.name: mutant for mutant in _ALL})

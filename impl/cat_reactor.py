@@ -216,19 +216,19 @@ class CatReactor:
         if kind is None or channel not in self.version.channels_of(kind):
             return False
         if kind == "txs":
-            return self._on_txs(peer, list(message.txs.txs))
+            return self.on_txs(peer, list(message.txs.txs))
         if kind == "seen_tx":
-            return self._on_seen_tx(peer, message.seen_tx)
-        return self._on_want_tx(peer, message.want_tx.tx_key)
+            return self.on_seen_tx(peer, message.seen_tx)
+        return self.on_want_tx(peer, message.want_tx.tx_key)
 
-    def _on_txs(self, peer: Peer, txs: list[bytes]) -> bool:
+    def on_txs(self, peer: Peer, txs: list[bytes]) -> bool:
         if not self.version.pushes and (len(txs) != 1 or not txs[0]):
             return False
         for tx in txs:
             self.admit(tx, peer)
         return True
 
-    def _on_seen_tx(self, peer: Peer, said: cat_pb2.SeenTx) -> bool:
+    def on_seen_tx(self, peer: Peer, said: cat_pb2.SeenTx) -> bool:
         if len(said.tx_key) != KEY_BYTES:
             return False
         if self.version.signed and not 0 < len(said.signer) <= MAX_SIGNER_BYTES:
@@ -240,7 +240,7 @@ class CatReactor:
             self.seen(peer, said.tx_key)
         return True
 
-    def _on_want_tx(self, peer: Peer, key: bytes) -> bool:
+    def on_want_tx(self, peer: Peer, key: bytes) -> bool:
         if len(key) != KEY_BYTES:
             return False
         self.want(peer, key)

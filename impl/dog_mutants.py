@@ -11,6 +11,7 @@ from types import MappingProxyType
 from quidnunc.impl.dog_pool import Entry
 from quidnunc.impl.dog_reactor import RESET_ROUTE, Link, Reactor
 from quidnunc.impl.dog_routes import NOBODY
+from quidnunc.impl.mempool_codec import TX_CHANNEL
 from quidnunc.impl.mutant import Mutant
 from quidnunc.model.rpc import Peer
 
@@ -234,6 +235,15 @@ def _never_resets(r: Reactor) -> None:
     _replace(r, "on_low", _nothing)
 
 
+def _controls_among_txs(r: Reactor) -> None:
+    send = r.send
+
+    def on_one_channel(peer: Peer, channel: int, data: bytes) -> None:
+        send(peer, TX_CHANNEL, data)
+
+    _replace(r, "send", on_one_channel)
+
+
 # DOG: peers.
 
 
@@ -267,6 +277,10 @@ def _mass_reset(r: Reactor) -> None:
     _replace(r, "adjust_after_loss", tell_all)
 
 
+def _pool_backwards(r: Reactor) -> None:
+    _replace(r, "catch_up", lambda peer: r.offer(reversed([*r.pool]), peer))
+
+
 def _mutant(name: str, clause: str, edit: Edit, summary: str) -> Mutant:
     def apply(router: object) -> None:
         if not isinstance(router, Reactor):
@@ -290,7 +304,10 @@ _ALL = (
             "Keeps a committed transaction in the pool."),
     _mutant("own-goes-to-one", "flood/submit.to-all", _own_goes_to_one,
             "Sends a user's transaction to one peer."),
-    # None offers the pool from its end: what a node sends at one event is compared without its order.
+    _mutant("pool-backwards", "flood/send.pool-order", _pool_backwards,
+            "Offers a new peer the pool from its end."),
+    _mutant("controls-among-txs", "dog/rpc.control-channel", _controls_among_txs,
+            "Sends HaveTx and ResetRoute on the channel of transactions."),
     _mutant("last-sender", "dog/havetx.first-sender", _last_sender,
             "Cuts and filters by the last sender instead of the first."),
     _mutant("never-blocked", "dog/havetx.then-blocked", _never_blocked,

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from google.protobuf.message import DecodeError
 
 from quidnunc.impl import mempool_pb2
-from quidnunc.model.rpc import HaveTx, Part, ResetRoute, Tx
+from quidnunc.model.rpc import Fault, HaveTx, Part, ResetRoute, Tx
 
 TX_CHANNEL = 0x30
 CONTROL_CHANNEL = 0x31
@@ -49,6 +49,14 @@ def tx_key(tx: bytes) -> bytes:
 def framed(channel: int, data: bytes) -> bytes:
     """One message for `Driver.raw` of a mempool: the channel's byte, then the message."""
     return bytes((channel,)) + data
+
+
+class StrayMessage(ValueError):
+    """A mempool message that breaks the format: `fault` as `quidnunc.model.rpc.Stray` has it."""
+
+    def __init__(self, fault: Fault, text: str) -> None:
+        super().__init__(text)
+        self.fault: Fault = fault
 
 
 class MempoolCodec:
@@ -97,10 +105,11 @@ class MempoolCodec:
     def decode(self, channel: int, data: bytes) -> tuple[Part, ...]:
         """The parts of one Message; a Txs of several transactions gives one Tx each, an empty one none.
 
-        Raises ValueError, naming channel and fault, where the bytes are no message of that channel.
+        Raises ValueError, naming channel and fault, where the bytes are no message of that channel, and its
+        kind StrayMessage where they are one of the mempool.
         """
         if channel not in (TX_CHANNEL, CONTROL_CHANNEL):
-            raise ValueError(f"channel {channel:#x} is not of the mempool: 0x30 and 0x31 are")
+            raise StrayMessage("channel", f"channel {channel:#x} is not of the mempool: 0x30 and 0x31 are")
         try:
             message = mempool_pb2.Message.FromString(data)
         except DecodeError as fault:
@@ -114,7 +123,8 @@ class MempoolCodec:
             return (HaveTx(self.shown(channel, message.have_tx.tx_key)),)
         if kind == "reset_route" and channel == CONTROL_CHANNEL:
             return (ResetRoute(),)
-        raise ValueError(f"channel {channel:#x}: {kind or 'an unknown message'} does not belong there")
+        said = f"channel {channel:#x}: {kind or 'an unknown message'} does not belong there"
+        raise StrayMessage("channel", said) if kind else ValueError(said)
 
     def key_of(self, symbol: str) -> bytes:
         """The key of the transaction of that symbol, or of that rendering of a key."""
@@ -123,7 +133,7 @@ class MempoolCodec:
     def shown(self, channel: int, key: bytes) -> str:
         """The symbol of the transaction of that key. Raises ValueError where it is no key."""
         if len(key) != 32:
-            raise ValueError(f"channel {channel:#x}: a transaction key of {len(key)} bytes, need 32")
+            raise StrayMessage("key", f"channel {channel:#x}: a transaction key of {len(key)} bytes, need 32")
         return self._symbols.get(key, f"x{key.hex()}")
 
     def _remember(self, key: bytes, symbol: str) -> None:

@@ -13,7 +13,7 @@ from typing import cast
 from attrs import evolve
 
 from quidnunc.model.choices import Choose
-from quidnunc.model.events import Sent
+from quidnunc.model.events import Closed, Sent
 from quidnunc.model.node import Node, Wanted
 from quidnunc.model.node_step import run
 from quidnunc.model.permits import Permit, Step
@@ -23,6 +23,10 @@ from quidnunc.model.rules import Total, rule
 
 MEMORY_MS = 3_600_000
 """How long a request that nobody answered is remembered, so that an answer is still known for one."""
+
+SHORT_KEY = "seen-tx-31-bytes"
+NOT_ONE_TRANSACTION = frozenset({"two-txs", "empty-tx", "empty-txs"})
+"""Kinds of bytes (`quidnunc.model.events.Raw`)."""
 
 # -- a transaction arrives --------------------------------------------------------------------------------
 
@@ -223,6 +227,25 @@ def announce_pool(n: Node, peer: Peer, choose: Choose) -> Step[Node] | None:
         Permit(Sent(peer, SeenTx(tx)), False, "cat-classic/peer.pool-announced", "now") for tx in n.pool
     )
     return Step(n, told) if told else None
+
+
+# -- bytes that are refused -------------------------------------------------------------------------------
+
+
+@rule("cat-classic/rpc.key-length")
+def short_key(n: Node, r: From[str], choose: Choose) -> Step[Node] | None:
+    """Who names a transaction by another number of bytes than 32 is dropped."""
+    return _dropped(n, r.peer, "cat-classic/rpc.key-length") if r.part == SHORT_KEY else None
+
+
+@rule("cat/receive.malformed")
+def not_one_transaction(n: Node, r: From[str], choose: Choose) -> Step[Node] | None:
+    """Who sends more than one transaction in a message, or none, or one of no bytes, is dropped."""
+    return _dropped(n, r.peer, "cat/receive.malformed") if r.part in NOT_ONE_TRANSACTION else None
+
+
+def _dropped(n: Node, peer: Peer, clause: str) -> Step[Node]:
+    return Step(n, (Permit(Closed(peer), True, clause, "now"),))
 
 
 # -- what they share --------------------------------------------------------------------------------------

@@ -66,6 +66,7 @@ CAT_CLASSIC = Protocol(
         "connect": phases(cat.announce_pool),
         "disconnect": phases(cat.forget_holder, cat.ask_others_at_loss),
         "commit": phases(flood.leave_pool),
+        "refused": first(cat.short_key),
     },
     family="mempool",
 )
@@ -78,6 +79,7 @@ CAT = CAT_CLASSIC.extended(
     announce=phases(cat.announce_to_some),
     seen=first(cat.in_pool, cat.left_pool, cat.while_asking, cat.asked_already, cat.ask_announcer),
     want_timeout=total(cat.after_a_minute),
+    refused=first(cat.short_key, cat.not_one_transaction),
 )
 
 

@@ -94,8 +94,8 @@ def _step(n: Node, event: Event, choose: Choose) -> Step[Node]:
             for part in parts:
                 total = total.then(_take(total.router, From(peer, part), choose))
             return total
-        case Raw((peer,)):
-            return _malformed(n, peer, choose)
+        case Raw((peer,), kind):
+            return _malformed(n, peer, kind, choose)
         case Submit(tx):
             return _take(n, From(ROUTER, Tx(tx)), choose)
         case Commit(tx):
@@ -156,8 +156,13 @@ def _lose(n: Node, peer: Peer, choose: Choose) -> Step[Node]:
     return Step(evolve(n, peers=left, undecided=undecided), after.permits)
 
 
-def _malformed(n: Node, peer: Peer, choose: Choose) -> Step[Node]:
-    """No text says what bytes that are no message cause; the node may close that connection."""
+def _malformed(n: Node, peer: Peer, kind: str, choose: Choose) -> Step[Node]:
+    """Mostly no text says what bytes that are no message cause; the node may close that connection."""
+    refused = n.protocol.handlers.get("refused")
+    found = cast("Step[Node] | None", refused(n, From(peer, kind), choose)) if refused is not None else None
+    if found is not None:
+        after = _lose(n, peer, choose)
+        return Step(after.router, (*found.permits, *after.permits))
     if not choose.whether("connection.closed", lambda o: o == Closed(peer)):
         return Step(n)
     permit = Permit(Closed(peer), True, "flood/rpc.malformed", "now")

@@ -129,6 +129,18 @@ class WantTx:
     id: str
 
 
+Fault: TypeAlias = Literal["channel", "key", "signer"]
+"""What is wrong with a message: it is on a channel where it does not belong, its key is no hash, or it names
+no signer, or another one than its transaction has."""
+
+
+@frozen
+class Stray:
+    """A mempool message that breaks the format. Only ever observed, and never permitted."""
+
+    fault: Fault
+
+
 TEST_EXTENSION = "test"
 PARTIAL_EXTENSION = "partial"
 """Names of extensions that the kit knows. One that it does not know is `x` and its field number."""
@@ -180,6 +192,7 @@ Part: TypeAlias = (
     | ResetRoute
     | SeenTx
     | WantTx
+    | Stray
 )
 
 

@@ -12,6 +12,7 @@ from typing import Any, cast, get_args
 from quidnunc.impl.keys import peer_id, peer_of
 from quidnunc.model.rpc import (
     Extensions,
+    Fault,
     Graft,
     HaveTx,
     IDontWant,
@@ -25,6 +26,7 @@ from quidnunc.model.rpc import (
     RecordKind,
     ResetRoute,
     SeenTx,
+    Stray,
     Subscribe,
     TestExtension,
     Tx,
@@ -52,6 +54,7 @@ MAX_PEER = 1024
 MAX_PARTS = 100_000
 
 _OF_TX: dict[str, type[Any]] = {"txs": Tx, "haveTx": HaveTx, "seenTx": SeenTx, "wantTx": WantTx}
+_STRAYS = {f"stray:{fault}": Stray(fault) for fault in get_args(Fault)}
 _TX_OF = {kind: name for name, kind in _OF_TX.items()}
 
 
@@ -176,6 +179,8 @@ def _meta(part: Part) -> tuple[str, Any]:
             return "partial", partial_meta(part)
         case ResetRoute():
             return "mempool", MempoolMeta(kind="resetRoute")
+        case Stray(fault):
+            return "mempool", MempoolMeta(kind=f"stray:{fault}")
         case _:
             return "mempool", MempoolMeta(kind=_TX_OF[type(part)], tx=part.id.encode())
 
@@ -233,6 +238,8 @@ def _parts(meta: RpcMeta) -> Iterator[Part]:
     for mempool in meta.mempool:
         if mempool.kind == "resetRoute":
             yield ResetRoute()
+        elif mempool.kind in _STRAYS:
+            yield _STRAYS[mempool.kind]
         elif mempool.kind in _OF_TX:
             yield _OF_TX[mempool.kind](symbol(mempool.tx))
         else:

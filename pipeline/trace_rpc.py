@@ -83,7 +83,8 @@ class PartialMeta:
 
 @frozen(kw_only=True)
 class MempoolMeta:
-    """One message of a mempool channel: `txs`, `haveTx`, `resetRoute`, `seenTx` or `wantTx`."""
+    """One message of a mempool channel: `txs`, `haveTx`, `resetRoute`, `seenTx`, `wantTx`, or `stray:` and
+    what is wrong with it."""
 
     kind: str | None = member("kind")
     tx: bytes | None = member("tx", "bytes")

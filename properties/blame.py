@@ -41,12 +41,13 @@ from quidnunc.model.rpc import (
     Peer,
     Prune,
     ResetRoute,
+    Stray,
     Subscribe,
     TestExtension,
     Tx,
     Unsubscribe,
 )
-from quidnunc.properties import partial_blame, px_occasions
+from quidnunc.properties import mempool_occasions, partial_blame, px_occasions
 from quidnunc.properties.cat_blame import forbidding_clause_of_cat, speaks_cat
 
 
@@ -54,6 +55,8 @@ def forbidding_clause(output: Output, event: Event | None = None, state: Any = N
     """The clause that says when an output of this kind is in order. `state` is the one before `event`."""
     if isinstance(state, Router) and event is not None:
         return _of_router(output, event, state)
+    if isinstance(state, Node) and isinstance(output, Sent) and isinstance(output.part, Stray):
+        return mempool_occasions.stray_clause(state, output.part)
     if isinstance(state, Node) and event is not None:
         if speaks_cat(state):
             return forbidding_clause_of_cat(output, event, state)

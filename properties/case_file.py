@@ -300,9 +300,9 @@ def _of_known_bytes(event: Event, *, pubsub: bool) -> Event:
 
 def _mempool_kinds() -> Collection[str]:
     # Not at the top: cases of pubsub do without the mempool's messages.
-    from quidnunc.impl.mempool_codec import MALFORMED_MEMPOOL
+    from quidnunc.impl.cat_codec import MALFORMED_CAT
 
-    return MALFORMED_MEMPOOL
+    return MALFORMED_CAT
 
 
 def _block(paragraph: Sequence[tuple[int, str]], notation: Notation, *, pubsub: bool) -> Block:

@@ -17,6 +17,7 @@ from quidnunc.model.rpc import (
     ROUTER,
     UNSAID,
     Extensions,
+    Fault,
     Flaw,
     Graft,
     HaveTx,
@@ -31,6 +32,7 @@ from quidnunc.model.rpc import (
     RecordKind,
     ResetRoute,
     SeenTx,
+    Stray,
     Subscribe,
     TestExtension,
     Tx,
@@ -52,10 +54,11 @@ from quidnunc.properties.case_words import (
 )
 
 RECORDS: tuple[str, ...] = tuple(r for r in get_args(RecordKind) if r)
+FAULTS: tuple[str, ...] = get_args(Fault)
 FLAWS: tuple[str, ...] = tuple(f for f in get_args(Flaw) if f)
 PART_NAMES = (
     "subscribe, unsubscribe, message, ihave, iwant, graft, prune, idontwant, extensions, testextension, "
-    "partial, tx, havetx, resetroute, seentx, wanttx"
+    "partial, tx, havetx, resetroute, seentx, wanttx, stray"
 )
 LATE = "late=yes"
 """Of Extensions. No name is written so."""
@@ -195,6 +198,8 @@ class Mentions:
                 return _name(part)
             case Tx(name) | HaveTx(name) | SeenTx(name) | WantTx(name):
                 return f"{_name(part)} {word(name)}"
+            case Stray(fault):
+                return f"stray {fault}"
         return f"{_name(part)} {word(part.topic)}"
 
     def part(self, words: Words, unsaid: Unsaid) -> Part:
@@ -222,6 +227,8 @@ class Mentions:
                 return partial(words)
             case "resetroute":
                 return ResetRoute()
+            case "stray":
+                return Stray(cast("Fault", one_of(words.bare("a fault"), FAULTS)))
         raise ValueError(f"expected a part ({PART_NAMES}), got {name!r}")
 
 

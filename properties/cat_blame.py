@@ -33,6 +33,8 @@ def forbidding_clause_of_cat(output: Output, event: Event, n: Node) -> str:
 
 
 def _of_seen(tx: str, peer: Peer, event: Event, n: Node, current: bool) -> str:
+    if isinstance(event, Connect) and n.knows(tx) and tx not in n.pool:
+        return "cat-classic/peer.pool-announced"
     if isinstance(event, Submit):
         if n.knows(tx):
             return "cat-classic/receive.new-only"
@@ -52,6 +54,8 @@ def _of_seen(tx: str, peer: Peer, event: Event, n: Node, current: bool) -> str:
 
 
 def _of_want(tx: str, peer: Peer, event: Event, n: Node, current: bool) -> str:
+    if isinstance(event, Receive) and any(isinstance(part, WantTx) for part in event.parts):
+        return "cat-classic/want.not-found"
     if tx in n.pool:
         return "cat-classic/seen.ignored"
     if n.knows(tx):

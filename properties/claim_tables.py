@@ -361,6 +361,12 @@ MEMPOOL: tuple[Claim, ...] = (
     ),
     claim("send.own-to-all", "A transaction from a user is offered to all peers.", "flood/submit.to-all"),
     claim("send.whole-pool", "A new peer is offered the whole pool.", "flood/peer.whole-pool"),
+    claim(
+        "send.pool-order",
+        "A peer is sent transactions in the order of the pool.",
+        "flood/send.pool-order",
+    ),
+    claim("dog.channel", "HaveTx and ResetRoute are on the control channel.", "dog/rpc.control-channel"),
     claim("flood.txs-only", "Flood sends nothing but transactions.", "flood/rpc.txs-only"),
     claim("mempool.malformed", "Malformed input closes that connection at most.", "flood/rpc.malformed"),
     claim(

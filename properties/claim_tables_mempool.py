@@ -52,6 +52,29 @@ CAT: tuple[Claim, ...] = (
         "cat-classic/want.one-outstanding",
         "cat/want.not-again",
     ),
+    claim(
+        "cat.empty-handed",
+        "Who asks for what is not there gets nothing, or its own request back.",
+        "cat-classic/want.not-found",
+    ),
+    claim(
+        "cat.pool-told",
+        "A new peer is told of what is in the pool, if of anything.",
+        "cat-classic/peer.pool-announced",
+    ),
+    claim("cat.channels", "Each message is on its channel.", "cat-classic/rpc.channels", "cat/rpc.channels"),
+    claim(
+        "cat.keys",
+        "A transaction is named by 32 bytes, and who names it by fewer is dropped.",
+        "cat-classic/rpc.key-length",
+        "cat/rpc.key-length",
+    ),
+    claim("cat.signer", "An announcement names a signer and a sequence.", "cat/seen.signer"),
+    claim(
+        "cat.one-transaction",
+        "Who sends another number of transactions in a message than one is dropped.",
+        "cat/receive.malformed",
+    ),
     claim("cat.served", "Who asks for a transaction of the pool gets it.", "cat-classic/want.answered"),
     claim(
         "cat.asked-elsewhere",

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from quidnunc.model.rules import Protocol
+from quidnunc.properties import mempool_occasions
 from quidnunc.properties.claim_tables import (
     BACKOFF,
     GOSSIP,
@@ -59,7 +60,7 @@ def _everywhere(protocol: Protocol) -> frozenset[str]:
     }
     later = {"gs1.1/backoff.announce", "pubsub/id.supplied"}
     if protocol.family != "pubsub":
-        return frozenset({"flood/rpc.malformed"})
+        return mempool_occasions.clauses_of(protocol)
     if "extension" in protocol.handlers:
         later |= {"gs1.3/extensions.once"}
     if "partial" in protocol.handlers:

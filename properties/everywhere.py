@@ -12,7 +12,7 @@ from typing import Any
 from quidnunc.model.events import LEGAL_KINDS, Event, Output, Publish, Raw, Receive, Sent
 from quidnunc.model.router import Router
 from quidnunc.model.rpc import ROUTER, IDontWant, IHave, IWant, Message, Prune
-from quidnunc.properties import partial_occasions, px_occasions, score_occasions
+from quidnunc.properties import mempool_occasions, partial_occasions, px_occasions, score_occasions
 
 CLAUSES = frozenset(
     {
@@ -45,7 +45,7 @@ def applied(
             found = (*found, *px_occasions.found(state, outputs))
         extended = "extension" in state.protocol.handlers
         return (*found, *partial_occasions.found(state, event, outputs)) if extended else found
-    return ("flood/rpc.malformed",) if isinstance(event, Raw) else ()
+    return tuple(mempool_occasions.applied(state, event, outputs))
 
 
 def _found(

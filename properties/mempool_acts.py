@@ -7,7 +7,9 @@ from typing import TypeAlias
 
 from attrs import mutable
 
+from quidnunc.impl.cat_codec import MALFORMED_CAT
 from quidnunc.impl.mempool_codec import MALFORMED_MEMPOOL
+from quidnunc.model.cat import SHORT_KEY
 from quidnunc.model.events import MEMPOOL, Commit, Connect, Disconnect, Event, Raw, Receive, Submit
 from quidnunc.model.node import Node
 from quidnunc.model.parameters import DogParameters
@@ -105,7 +107,14 @@ def commit(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
 
 def raw(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
     peer = peer_of(view, d)
-    return [Raw((peer,), d.one_of(sorted(MALFORMED_MEMPOOL))), Disconnect((peer,))] if peer else []
+    return [Raw((peer,), d.one_of(_kinds_of(n.protocol))), Disconnect((peer,))] if peer else []
+
+
+def _kinds_of(protocol: str) -> list[str]:
+    """What the classic version makes of two transactions in a message no text says."""
+    if protocol == "cat":
+        return sorted(MALFORMED_CAT)
+    return sorted(MALFORMED_MEMPOOL) + ([SHORT_KEY] if protocol == "cat-classic" else [])
 
 
 def havetx(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:

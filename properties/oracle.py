@@ -27,7 +27,8 @@ from quidnunc.model.events import (
     key,
 )
 from quidnunc.model.machine import machine_of
-from quidnunc.model.permits import Permit
+from quidnunc.model.node import Node
+from quidnunc.model.permits import Permit, Step
 from quidnunc.model.rpc import (
     UNSAID,
     Extensions,
@@ -37,7 +38,7 @@ from quidnunc.model.rpc import (
     Subscribe,
 )
 from quidnunc.model.rules import Protocol
-from quidnunc.properties import everywhere, partial_blame, px_occasions
+from quidnunc.properties import everywhere, mempool_occasions, partial_blame, px_occasions
 from quidnunc.properties.blame import forbidding_clause
 
 Kind: TypeAlias = Literal["unexpected", "missing", "differs", "choice", "crash"]
@@ -100,7 +101,7 @@ class Oracle:
         for _ in range(MAX_FORKS):
             angel = Angelic(seen, split, blind, wanted=wanted)
             after = self._machine.step(self.state, event, angel)
-            judged, left = self._match(event, after.permits, outputs, angel, _stalled(after.router))
+            judged, left = self._match(event, after, outputs, angel)
             if best is None or len(judged.departures) < best[0]:
                 best = (len(judged.departures), after.router, left, judged)
             if not best[0] or angel.alternatives == 1:
@@ -127,25 +128,26 @@ class Oracle:
     ) -> tuple[Any, tuple[Permit, ...]] | None:
         """State and permits under another answer to what shows by nothing, where that agrees as well."""
         after = self._machine.step(self.state, event, angel)
-        judged, left = self._match(event, after.permits, outputs, angel, _stalled(after.router))
+        judged, left = self._match(event, after, outputs, angel)
         return None if judged.departures else (after.router, left)
 
     def _match(
         self,
         event: Event,
-        granted: tuple[Permit, ...],
+        after: Step[Any],
         outputs: Sequence[Output],
         angel: Angelic,
-        stalled: frozenset[Peer],
     ) -> tuple[Judged, tuple[Permit, ...]]:
         held = self._still_open(event)
         ticked = isinstance(event, Advance) and self._machine.until_tick_ms(self.state) == event.ms
-        granted = _once_each(granted)
+        granted, stalled = _once_each(after.permits), _stalled(after.router)
         # What a heartbeat itself causes is due with it; what came before it was due by it.
         due_now = [p.within == "now" or ticked for p in granted]
         permits = [*held, *granted]
         due = [ticked] * len(held) + due_now
         used, departures = _spend(permits, outputs, event, self.state)
+        if isinstance(after.router, Node):
+            departures += _out_of_order(after.router, outputs)
         for problem in angel.problems:
             departures.append(Departure("choice", problem.clause, reason=f"{problem.name}: {problem.reason}"))
         left: list[Permit] = []
@@ -213,6 +215,14 @@ def _spend(
             clause = forbidding_clause(output, event, before)
             departures.append(Departure("unexpected", clause, observed=output))
     return used, departures
+
+
+def _out_of_order(after: Node, outputs: Sequence[Output]) -> list[Departure]:
+    """Transactions that reached a peer in another order than that of the pool."""
+    return [
+        Departure("choice", mempool_occasions.ORDER, reason=f"pool.order: {first} before {second} to {peer}")
+        for peer, first, second in mempool_occasions.out_of_order(after, outputs)
+    ]
 
 
 def _covers(permitted: Output, output: Output) -> bool:

@@ -13,9 +13,9 @@ from typing import Any, Protocol, TypeAlias, cast
 
 from attrs import evolve, field, frozen, mutable
 
-from quidnunc.impl.cat_codec import codec_of
+from quidnunc.impl.cat_codec import MALFORMED_CAT, codec_of
 from quidnunc.impl.codec import MALFORMED, Codec
-from quidnunc.impl.mempool_codec import MALFORMED_MEMPOOL
+from quidnunc.impl.mempool_codec import StrayMessage
 from quidnunc.impl.seam import AdapterError, Addressed, Config, Driver, Hello, Reply
 from quidnunc.model.choices import Seeded
 from quidnunc.model.events import (
@@ -58,6 +58,7 @@ from quidnunc.model.rpc import (
     Message,
     Part,
     Prune,
+    Stray,
     atoms,
 )
 from quidnunc.model.rules import Protocol as Rules
@@ -126,7 +127,7 @@ class Wire:
                 return driver.resume(peer)
             case Raw((peer,), kind):
                 known = self.config.parameters is not None
-                return driver.raw(peer, MALFORMED[kind].bytes() if known else MALFORMED_MEMPOOL[kind])
+                return driver.raw(peer, MALFORMED[kind].bytes() if known else MALFORMED_CAT[kind])
             case Join(topic, requests, supports):
                 if requests or supports:
                     return partial_wire.join(driver, topic, requests, supports)
@@ -164,7 +165,7 @@ class Wire:
     def _outputs(self, reply: Reply) -> Iterator[Output]:
         pubsub = self.config.parameters is not None
         for peer, channel, data in reply.out:
-            parts = self._codec.decode(data) if pubsub else self._codec.decode(channel, data)
+            parts = self._codec.decode(data) if pubsub else self._mempool_parts(channel, data)
             late = peer in self._told
             self._told.add(peer)
             for part in parts:
@@ -181,6 +182,13 @@ class Wire:
             yield Closed(peer)
         if reply.crashed:
             yield Crashed(reply.crashed)
+
+    def _mempool_parts(self, channel: int, data: bytes) -> tuple[Part, ...]:
+        """A message that breaks the format is one that nothing permits, and no fault of the driver."""
+        try:
+            return cast("tuple[Part, ...]", self._codec.decode(channel, data))
+        except StrayMessage as fault:
+            return (Stray(fault.fault),)
 
     def declare(self, messages: Sequence[Message]) -> None:
         if self.config.parameters is not None:

@@ -198,18 +198,18 @@ def what_was_withheld_stays_so(node: Node) -> None:
     assert node.receive(1, Tx("c")) == [(2, Tx("c"))]
 
 
+@shows("dog/rpc.control-channel")
+def each_message_is_on_its_channel(node: Node) -> None:
+    node.connect(1, 2)
+    reply = node.driver.rpc(1, node.codec.encode(Tx("a"))[1], TX_CHANNEL)
+    assert [(peer, channel) for peer, channel, _ in reply.out] == [(2, TX_CHANNEL)]
+    reply = node.driver.rpc(2, node.codec.encode(Tx("a"))[1], TX_CHANNEL)
+    assert [(peer, channel) for peer, channel, _ in reply.out] == [(2, CONTROL_CHANNEL)]
+
+
 NAMES = [name for name, each in SCENARIOS.items() if each.run.__module__ == __name__]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_dog_does_what_the_clause_says(name: str) -> None:
     SCENARIOS[name].run(Node("dog", None))
-
-
-def test_channels_of_what_is_sent() -> None:
-    node = Node("dog", None)
-    node.connect(1, 2)
-    reply = node.driver.rpc(1, node.codec.encode(Tx("a"))[1], TX_CHANNEL)
-    assert [(peer, channel) for peer, channel, _ in reply.out] == [(2, TX_CHANNEL)]
-    reply = node.driver.rpc(2, node.codec.encode(Tx("a"))[1], TX_CHANNEL)
-    assert [(peer, channel) for peer, channel, _ in reply.out] == [(2, CONTROL_CHANNEL)]
