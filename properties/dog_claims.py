@@ -18,8 +18,9 @@ from quidnunc.model.peer_limit import limit_of, members
 from quidnunc.model.rpc import HaveTx, Peer, ResetRoute, SeenTx, Tx, WantTx
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.mempool_network import Network, acted
-from quidnunc.properties.mempool_network_acts import Act, ActError, name_of
+from quidnunc.properties.mempool_network_acts import Act, name_of
 from quidnunc.properties.mempool_search import Broken, Look, Memory, Move
+from quidnunc.properties.network_runs import ActError
 
 Says = Callable[[Move], str]
 """What is wrong after a move, or nothing."""

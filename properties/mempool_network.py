@@ -33,7 +33,8 @@ from quidnunc.model.parameters import DogParameters
 from quidnunc.model.permits import Step
 from quidnunc.model.rpc import Part, Peer, ResetRoute, Tx
 from quidnunc.model.rules import Protocol, Targets, first, phases
-from quidnunc.properties.mempool_network_acts import Act, ActError, Kind, Picks, name_of
+from quidnunc.properties.mempool_network_acts import Act, Kind, Picks, name_of
+from quidnunc.properties.network_runs import ActError
 
 MAX_PICKS = 64
 """How many ways one act may go, at most."""

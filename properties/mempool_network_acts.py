@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias, cast
 from attrs import frozen
 
 from quidnunc.model.rpc import HaveTx, Part, Peer, ResetRoute, SeenTx, Tx, WantTx
+from quidnunc.properties.network_runs import ActError
 
 Kind: TypeAlias = Literal["U", "D", "R", "A", "X", "L", "J", "W", "F"]
 Picks: TypeAlias = tuple[frozenset[Peer], ...]
@@ -27,10 +28,6 @@ SAYS: Mapping[str, type[Tx | HaveTx | SeenTx | WantTx]] = {
     "SeenTx": SeenTx,
     "WantTx": WantTx,
 }
-
-
-class ActError(ValueError):
-    """An act that can not happen here, or a text that is no act."""
 
 
 @frozen

@@ -1,25 +1,30 @@
-"""Searches of a small network of mempool nodes for an event list that breaks a statement.
-
-A statement is a fold over the moves of a run: what it remembers, and what breaks it. `breadth_first` goes
-through every run of a small world up to a bound, so that what it finds is shortest; `walks` draws runs from a
-seed; `minimised` drops from a breaking run what it does not need.
-"""
+"""Small networks of mempool nodes as worlds that are searched (`quidnunc.properties.network_runs`)."""
 
 from __future__ import annotations
 
-import random
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from quidnunc.model.rpc import HaveTx, Part, Peer, ResetRoute, Tx
+from quidnunc.properties import network_runs
 from quidnunc.properties.mempool_network import Moved, Network, Rules, acted, started, ways
-from quidnunc.properties.mempool_network_acts import Act, ActError, Kind
+from quidnunc.properties.mempool_network_acts import Act, Kind
+from quidnunc.properties.network_runs import (
+    MAX_DRAIN,
+    Broken,
+    Die,
+    Memory,
+    breadth_first,
+    by_hypothesis,
+    judged,
+    minimised,
+    walks,
+)
 
-MAX_DRAIN = 400
-"""Acts after which a network that is only to empty its queues is given up."""
+Found = network_runs.Found[Act]
+WEIGHTS: dict[Kind, int] = {"U": 2, "D": 6, "R": 6, "A": 1, "X": 1, "L": 3, "J": 1, "W": 1, "F": 2}
 
 
 @frozen
@@ -43,6 +48,26 @@ class World:
     def start(self) -> Network:
         return started(self.rules, self.links)
 
+    def key(self, network: Network) -> object:
+        return network.key()
+
+    def resting(self, network: Network) -> bool:
+        return network.quiet()
+
+    def moves(self, network: Network) -> Iterator[Move]:
+        return moves(self, network)
+
+    def options(self, network: Network, draining: bool) -> Sequence[tuple[Act, int]]:
+        found = possible(self, network)
+        return [(a, WEIGHTS[a.kind]) for a in found if not draining or a.kind in ("D", "R")]
+
+    def drawn(self, network: Network, act: Act, die: Die) -> Move | None:
+        taken = [*ways(network, act)]
+        return move_of(network, *die.pick(taken)) if taken else None
+
+    def move(self, network: Network, act: Act) -> Move:
+        return move_of(network, act, acted(network, act))
+
 
 @frozen
 class Move:
@@ -55,33 +80,8 @@ class Move:
     """(by whom, what, to whom)"""
 
 
-@frozen
-class Broken:
-    """The statement is false of this run."""
-
-    why: str
-
-
-Memory = object
-"""What a statement remembers of a run; hashable, None at the start."""
 Look = Callable[[Memory, Move], Memory]
 """One move on: what is remembered after it, or `Broken`."""
-
-
-@frozen
-class Found:
-    """What a search came to."""
-
-    acts: tuple[Act, ...] | None
-    """A run that breaks the statement."""
-    why: str = ""
-    states: int = 0
-    runs: int = 0
-    depth: int = 0
-    """Every run of this many acts was looked at."""
-    complete: bool = False
-    """There are no longer ones."""
-    applied: int = field(default=0)
 
 
 def possible(world: World, network: Network) -> Iterator[Act]:
@@ -147,133 +147,26 @@ def move_of(before: Network, act: Act, moved: Moved) -> Move:
     return Move(before, act, moved.network, sent)
 
 
-# -- every run ----------------------------------------------------------------------------------------------
-
-
-def breadth_first(world: World, look: Look, max_states: int = 20_000) -> Found:
-    """All runs, the short ones first, to `max_states` states (a state is the network and what is remembered).
-
-    Where the bound cuts it off, `depth` is of the runs that were all looked at.
-    """
-    start = world.start()
-    queue: deque[tuple[Network, Memory, int]] = deque([(start, None, 0)])
-    trail: list[tuple[int, Act | None]] = [(0, None)]
-    depths, at = [0], -1
-    seen: set[tuple[object, Memory]] = {(start.key(), None)}
-    while queue:
-        network, memory, depth = queue.popleft()
-        at += 1
-        for move in moves(world, network):
-            after = look(memory, move)
-            if isinstance(after, Broken):
-                acts = (*_trail(trail, at), move.act)
-                return Found(acts, after.why, states=len(trail), depth=len(acts) - 1)
-            key = (move.after.key(), after)
-            if key in seen:
-                continue
-            if len(trail) >= max_states:
-                return Found(None, states=len(trail), depth=depth)
-            seen.add(key)
-            trail.append((at, move.act))
-            depths.append(depth + 1)
-            queue.append((move.after, after, depth + 1))
-    return Found(None, states=len(trail), depth=max(depths), complete=True)
-
-
-def _trail(trail: Sequence[tuple[int, Act | None]], at: int) -> tuple[Act, ...]:
-    acts: list[Act] = []
-    while trail[at][1] is not None:
-        before, act = trail[at]
-        assert act is not None
-        acts.append(act)
-        at = before
-    return tuple(reversed(acts))
-
-
-# -- drawn runs ---------------------------------------------------------------------------------------------
-
-WEIGHTS: dict[Kind, int] = {"U": 2, "D": 6, "R": 6, "A": 1, "X": 1, "L": 3, "J": 1, "W": 1, "F": 2}
-
-
-def walks(world: World, look: Look, *, runs: int, length: int, seed: int = 0) -> Found:
-    """`runs` drawn runs of `length` acts, after which the queues are emptied; what breaks is minimised."""
-    for number in range(runs):
-        die = random.Random(f"{seed}/{number}")
-        acts = _walk(world, look, die, length)
-        if acts is not None:
-            acts, why = minimised(world, look, acts)
-            return Found(acts, why, runs=number + 1)
-    return Found(None, runs=runs)
-
-
-def _walk(world: World, look: Look, die: random.Random, length: int) -> tuple[Act, ...] | None:
-    network, memory, acts = world.start(), None, list[Act]()
-    for at in range(length + MAX_DRAIN):
-        if at >= length and network.quiet():
-            return None
-        options = [a for a in possible(world, network) if at < length or a.kind in ("D", "R")]
-        if not options:
-            return None
-        act = die.choices(options, [WEIGHTS[each.kind] for each in options])[0]
-        taken = [*ways(network, act)]
-        if not taken:
-            continue
-        done, moved = die.choice(taken)
-        memory = look(memory, move_of(network, done, moved))
-        acts.append(done)
-        network = moved.network
-        if isinstance(memory, Broken):
-            return tuple(acts)
-    return None
-
-
-# -- one run ------------------------------------------------------------------------------------------------
-
-
-def judged(world: World, look: Look, acts: Sequence[Act], *, strict: bool = True) -> Found:
-    """One run: broken at which act, or not. What can not happen raises ActError, or is left out."""
-    network, memory, done = world.start(), None, list[Act]()
-    for act in acts:
-        try:
-            moved = acted(network, act)
-        except ActError:
-            if strict:
-                raise
-            continue
-        memory = look(memory, move_of(network, act, moved))
-        network = moved.network
-        done.append(act)
-        if isinstance(memory, Broken):
-            return Found(tuple(done), memory.why, runs=1)
-    return Found(None, runs=1)
-
-
-def minimised(world: World, look: Look, acts: Sequence[Act]) -> tuple[tuple[Act, ...], str]:
-    """A run of as few of these acts as can be, by leaving out ever smaller pieces. Raises ValueError where
-    they break nothing."""
-    best = judged(world, look, acts, strict=False)
-    if best.acts is None:
-        raise ValueError("this run breaks nothing")
-    size = max(1, len(best.acts) // 2)
-    while size:
-        shorter = _without_a_piece(world, look, best, size)
-        if shorter is None:
-            size //= 2
-        else:
-            best = shorter
-    assert best.acts is not None
-    return best.acts, best.why
-
-
-def _without_a_piece(world: World, look: Look, best: Found, size: int) -> Found | None:
-    assert best.acts is not None
-    for at in range(0, len(best.acts), size):
-        tried = judged(world, look, best.acts[:at] + best.acts[at + size :], strict=False)
-        if tried.acts is not None and len(tried.acts) < len(best.acts):
-            return tried
-    return None
-
-
 def with_rules(world: World, rules: Rules) -> World:
     """The same world, of nodes of other rules."""
     return evolve(world, rules=rules)
+
+
+__all__ = [
+    "MAX_DRAIN",
+    "Broken",
+    "Found",
+    "Look",
+    "Memory",
+    "Move",
+    "World",
+    "breadth_first",
+    "by_hypothesis",
+    "judged",
+    "minimised",
+    "move_of",
+    "moves",
+    "possible",
+    "walks",
+    "with_rules",
+]

@@ -28,8 +28,8 @@ from quidnunc.properties.dog_statements import (
     read_decisions,
     still_refutes,
 )
-from quidnunc.properties.mempool_network_acts import ActError
 from quidnunc.properties.mempool_search import Found, breadth_first, walks
+from quidnunc.properties.network_runs import ActError
 
 DECISIONS = read_decisions()
 REVISIONS = revisions()

@@ -7,7 +7,7 @@ import pytest
 from quidnunc.model.mempool import DOG, FLOOD
 from quidnunc.model.rpc import HaveTx, ResetRoute, Tx
 from quidnunc.properties.mempool_network import Network, Rules, acted, started, ways
-from quidnunc.properties.mempool_network_acts import ActError, act_of, acts_of
+from quidnunc.properties.mempool_network_acts import act_of, acts_of
 from quidnunc.properties.mempool_search import (
     Broken,
     Memory,
@@ -19,6 +19,7 @@ from quidnunc.properties.mempool_search import (
     moves,
     walks,
 )
+from quidnunc.properties.network_runs import ActError
 
 RING = ((1, 2), (1, 3), (2, 3))
 
