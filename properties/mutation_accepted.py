@@ -46,8 +46,14 @@ _ROWS: tuple[tuple[str, tuple[str, ...], str], ...] = (
      "The mesh is forgotten before the backoff of Leave is noted, so that a Join at once grafts again."),
     ("prune-ignored", ("backoff.no-graft", "backoff.honoured", "backoff.regraft-refused"),
      "The backoff that the PRUNE announces is not noted either."),
-    ("prune-unknown-aborts", ("backoff.no-graft", "backoff.regraft-refused", "mesh.floor"),
-     "Whose PRUNE is skipped has no backoff, and is not grafted again because it is taken for a member."),
+    ("prune-unknown-aborts", ("backoff.no-graft", "backoff.regraft-refused", "mesh.floor", "px.offered"),
+     "Whose PRUNE is skipped has no backoff, and is not grafted again because it is taken for a member; "
+     "whom the PRUNE offers is not dialled."),
+    ("full-above-d-high", ("mesh.no-churn",),
+     "Whom it should refuse it takes, and the heartbeat cuts the mesh: one of those PRUNEs is the refusal."),
+    # Scores.
+    ("behaviour-linear", ("score.decays",),
+     "The square of a counter of one is one: the difference shows where the counter has decayed."),
     # Backoff.
     ("backoff-overwritten", ("backoff.regraft-refused", "backoff.honoured"),
      "Inside the longer backoff a GRAFT is accepted, or a PRUNE answered as if it were over."),
