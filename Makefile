@@ -56,12 +56,12 @@ $(VENV)/.kit: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.tests: pyproject.toml | $(VENV)/bin/python
 	@echo "installing what the tests need" >&2
-	@$(PIP) install --editable '.[test]'
+	@$(PIP) install --editable '.[test,trace]'
 	@touch $@
 
 $(VENV)/.linters: pyproject.toml | $(VENV)/bin/python
 	@echo "installing the linters" >&2
-	@$(PIP) install --editable '.[test,lint]'
+	@$(PIP) install --editable '.[test,trace,lint]'
 	@touch $@
 
 kit: $(VENV)/.kit
@@ -112,8 +112,9 @@ main:
 	  echo "SKIPPED: gossipsub-1.2 against py-libp2p, which is not installed (it needs gcc and libgmp-dev)"; \
 	fi
 
+# On all cores; a test is one core's.
 test: $(TESTS)
-	@$(PYTHON) -m pytest $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest --numprocesses auto --dist worksteal $(PYTEST_ARGS)
 
 # mypy does not see an editable install, so what would ship is laid out for it.
 lint: $(LINTERS)
