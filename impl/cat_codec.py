@@ -100,6 +100,9 @@ class CatCodec:
     def tx_bytes(self, symbol: str) -> bytes:
         return self._symbols.tx_bytes(symbol)
 
+    def key_of(self, symbol: str) -> bytes:
+        return self._symbols.key_of(symbol)
+
     def encode(self, part: Part) -> tuple[int, bytes]:
         """(channel, one Message). Raises ValueError for a part that no message of CAT can carry."""
         version = self._version

@@ -135,7 +135,7 @@ class Router:
             spoken = ", ".join(self.core.features.streams)
             raise ValueError(f"{self.core.features.name} does not speak {stream!r}, only {spoken}")
         limit = max(MAX_FRAME_BYTES, 2 * self.core.parameters.max_message_bytes)
-        self.core.neighbours[peer] = Neighbour(stream, outbound, FrameDecoder(max_bytes=limit))
+        self.core.greet(peer, Neighbour(stream, outbound, FrameDecoder(max_bytes=limit)))
         self.mesh.exchange.connected(peer)
         if self.core.keeper is not None:
             self.core.keeper.connected(peer, address)

@@ -11,6 +11,7 @@ from attrs import define, evolve, field, frozen
 
 from quidnunc.impl.framing import FrameDecoder
 from quidnunc.impl.gossipsub_scores import ScoreKeeper
+from quidnunc.impl.keys import peer_id
 from quidnunc.model.events import FLOODSUB, MESHSUB_1_0, MESHSUB_1_1, MESHSUB_1_2, MESHSUB_1_3
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import ROUTER, Peer
@@ -96,6 +97,8 @@ class Core:
         self.die = die
         self.now_ms = 0
         self.neighbours: dict[Peer, Neighbour] = {}
+        self.numbers: dict[bytes, Peer] = {}
+        """Peer id -> number, of neighbours."""
         self.joined: set[str] = set()
         self.scores: dict[Peer, int] = {}
         self.keeper: ScoreKeeper | None = None
@@ -135,6 +138,11 @@ class Core:
         pool = sorted(among)
         return self.die.sample(pool, min(max(count, 0), len(pool)))
 
+    def greet(self, peer: Peer, neighbour: Neighbour) -> None:
+        """A peer has connected."""
+        self.neighbours[peer] = neighbour
+        self.numbers[peer_id(peer)] = peer
+
     # -- membership ------------------------------------------------------------------------------------
 
     def enter(self, peer: Peer, topic: str) -> None:
@@ -158,6 +166,7 @@ class Core:
         for topic in tuple(self.neighbours[peer].topics):
             self.quit(peer, topic)
         del self.neighbours[peer]
+        del self.numbers[peer_id(peer)]
         if self.keeper is not None:
             self.keeper.disconnected(peer, self.now_ms)
 

@@ -17,7 +17,7 @@ from quidnunc.impl.gossipsub_fanout import Fanout
 from quidnunc.impl.gossipsub_gossip import Gossip
 from quidnunc.impl.gossipsub_mesh import Mesh
 from quidnunc.impl.gossipsub_outbox import Outbox
-from quidnunc.impl.keys import peer_id, peer_of
+from quidnunc.impl.keys import peer_id
 from quidnunc.impl.signing import SEQNO_BYTES, author_bytes, fault, id_function, set_author, sign_as
 from quidnunc.model.events import Judgement
 from quidnunc.model.rpc import Peer
@@ -149,7 +149,7 @@ class Relay:
         return {p for p in self.core.members(topic) if self.core.is_explicit(p)}
 
     def authors(self, message: wire.Message) -> set[Peer]:
-        author = peer_of(author_bytes(message))
+        author = self.core.numbers.get(author_bytes(message))
         return set() if author is None else {author}
 
     # -- from the application ----------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 A request is what `quidnunc.impl.sidecar` would say to a router, bytes as base64. What is allowed after it are
 permits: outputs that must or may come, each used up by one output, at the latest before the router rests
-(`now`) or with what the next heartbeat sends (`heartbeat`). Where the text leaves a choice, it is stated with
+(`now`) or with what the next heartbeat sends (`heartbeat`); a step that `settles` is one. Messages
+and transactions go by names, whose bytes are in `ids`. Where the text leaves a choice, it is stated with
 its bounds and the answer that the rest of the case goes on from: a router that answers otherwise within the
 bounds conforms, and from there on the case says nothing of it.
 """
@@ -10,7 +11,8 @@ bounds conforms, and from there on the case says nothing of it.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import attrs
@@ -18,9 +20,9 @@ from attrs import field, mutable
 
 from quidnunc.impl.seam import Hello
 from quidnunc.impl.sidecar import ExecDriver, Pipe
-from quidnunc.impl.sidecar_json import init_of
+from quidnunc.impl.sidecar_json import init_of, text_of
 from quidnunc.model.choices import PartialSet, Reveals, Seeded, SuchThat
-from quidnunc.model.events import Event, Output
+from quidnunc.model.events import Advance, Event, Output, Publish, Receive
 from quidnunc.model.machine import machine_of
 from quidnunc.model.permits import Permit
 from quidnunc.model.rpc import Peer
@@ -31,6 +33,9 @@ from quidnunc.properties.oracle import Judged, Oracle
 from quidnunc.properties.play import Play, Wire, messages_in
 
 SCHEMA = 1
+
+OF_BYTES = re.compile(r"x(?:[0-9a-f]{2})*")
+"""Names that are the bytes themselves, in hexadecimal."""
 
 
 @mutable
@@ -129,12 +134,15 @@ class Follower:
 
     def judge(self, event: Event, outputs: Sequence[Output]) -> Judged:
         noted = Noted(Seeded(self.die))
-        step = machine_of(self.protocol).step(self.state, event, noted)
+        machine = machine_of(self.protocol)
+        settles = isinstance(event, Advance) and machine.until_tick_ms(self.state) == event.ms
+        step = machine.step(self.state, event, noted)
         self.state = step.router
         self.steps.append(
             {
                 "event": event_text(event, signed=self.signed),
                 "requests": self.requests.taken(),
+                "settles": settles,
                 "choices": noted.choices,
                 "allowed": [_permit(p, self.signed) for p in step.permits],
                 "because": list(dict.fromkeys(noted.inner.because)),
@@ -162,8 +170,21 @@ def vector(case: Case) -> dict[str, Any]:
         "protocol": case.protocol,
         "reason": case.reason,
         "init": init_of(config),
+        "ids": {name: text_of(subject.id_of(name)) for name in _named(follower.steps, events)},
         "steps": follower.steps,
     }
+
+
+def _named(steps: Sequence[Mapping[str, Any]], events: Sequence[Event]) -> list[str]:
+    """Messages and transactions that are spoken of. The ids of a router's own messages are its own affair."""
+    found: set[str] = set()
+    own = {event.message.id for event in events if isinstance(event, Publish)}
+    parts = [p for e in events if isinstance(e, Receive) for p in e.parts]
+    for value in (*map(plain, parts), *(permit["output"] for s in steps for permit in s["allowed"])):
+        part = value.get("part") or value.get("message") or value
+        found.update(part.get("ids", ()), [part["id"]] if "id" in part else [])
+    # What stands for its own bytes is not listed, and neither are ids by another function.
+    return sorted(name for name in found - own if not OF_BYTES.fullmatch(name) and "@" not in name)
 
 
 def _permit(permit: Permit, signed: bool) -> dict[str, Any]:

@@ -195,6 +195,13 @@ class Wire:
             for message in messages:
                 self._codec.declare(message)
 
+    def id_of(self, symbol: str) -> bytes:
+        """The bytes by which routers name that message or transaction."""
+        found: bytes = (
+            self._codec.key_of(symbol) if self.config.parameters is None else self._codec.id_bytes(symbol)
+        )
+        return found
+
     def close(self) -> None:
         self.driver.close()
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from quidnunc.impl import keys
 from quidnunc.model.events import FLOODSUB
 from quidnunc.model.rpc import Flaw, Graft, IHave, IWant, Message, Part, Prune, Unsubscribe
 from tests.impl.neighbourhood import STREAMS, Hood
@@ -270,3 +271,12 @@ def test_messages_count_before_control() -> None:
     parts: tuple[Part, ...] = (IHave("t1", ("m1",)), IWant(("m1",)), Prune("t1"), message, Graft("t8"))
     hood.say(1, *parts)
     assert hood.sent == {1: [message], 2: [message], 3: [message]}, "asked for, and there already"
+
+
+def test_an_author_is_known_though_nobody_else_has_named_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A router that is alone in its process knows the peer ids of its neighbours."""
+    hood = small(protocol="floodsub")
+    message = Message("m1", "t1", 2, 70)
+    monkeypatch.setattr(keys, "_peers", {})
+    hood.say(1, message)
+    assert relayed(hood, message) == {3} and hood.delivered() == ["m1"]
