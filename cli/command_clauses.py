@@ -143,7 +143,7 @@ def _summary(known: Sequence[Coverage]) -> str:
     held = _held(known)
     return (
         f"{', '.join(parts)}; {lacking} lack something (--uncovered)\n"
-        f"held, that is ruled, or by construction with a claim: {held} of {len(known)}, "
+        f"held, that is ruled or by construction, with a claim: {held} of {len(known)}, "
         f"{_share(held, len(known))}"
     )
 

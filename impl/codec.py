@@ -1,9 +1,9 @@
 """Symbolic parts as RPC bytes and back: the only place where a message's symbol meets its bytes.
 
-A codec serves one run against one router. A message is the symbol, a newline, and zeros up to its size. Its
-message id is a pure function of that and of its author, so an id can be named only once author and size are
-known: by a Message with that symbol, or by `Codec.declare`. An id that is named before is taken for one of
-its sender's messages, until the message shows.
+A codec serves one run against one router. A message is the symbol, a newline, and bytes of 0xff up to its
+size. Its message id is a pure function of that and of its author, so an id can be named only once author and
+size are known: by a Message with that symbol, or by `Codec.declare`. An id that is named before is taken for
+one of its sender's messages, until the message shows.
 """
 
 from __future__ import annotations
@@ -103,6 +103,8 @@ class Codec:
         self._value_of: Bounded[bytes, Message] = Bounded(max_entries)
         self._by_data: Bounded[tuple[str, bytes], Message] = Bounded(max_entries)
         self._own: dict[str, Message] = {}
+        self._seqnos: dict[str, int] = {}
+        """Of the router's own messages, as far as they have shown."""
         self._encoded: Bounded[tuple[Part, ...], bytes] = Bounded(MAX_CACHED_RPCS)
         self._decoded: Bounded[bytes, tuple[Part, ...]] = Bounded(MAX_CACHED_RPCS)
         self._aliases: Bounded[bytes, str] = Bounded(max_entries)
@@ -370,6 +372,8 @@ class Codec:
         id_bytes = self._id_of(message)
         named = symbol_in(message.data)
         symbol = self._symbols.get(id_bytes) or named or f"x{id_bytes.hex()}"
+        if named in self._own and self._policy == "StrictSign" and not self._grows(named, message):
+            return evolve(self._own[named], flaw="stale-seqno")
         own = self._own.get(symbol)
         if own is None or symbol in self._referred or not _carries(message, own):
             return _altered(message, symbol)
@@ -382,6 +386,18 @@ class Codec:
         self._wire_of[own] = wire.Message.FromString(canonical)
         self._encoded.clear()
         return value
+
+    def _grows(self, symbol: str, message: wire.Message) -> bool:
+        """Whether the sequence number is on the right side of those of the router's other messages."""
+        if author_bytes(message) != peer_id(ROUTER) or symbol in self._seqnos:
+            return True
+        place = {each: at for at, each in enumerate(self._own)}
+        number = int.from_bytes(message.seqno, "big")
+        others = [*self._seqnos.items()]
+        self._seqnos[symbol] = number
+        return all(
+            known < number if place[each] < place[symbol] else number < known for each, known in others
+        )
 
 
 def _carries(message: wire.Message, value: Message) -> bool:

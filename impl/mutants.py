@@ -19,6 +19,7 @@ from quidnunc.impl.partial_mutants import PARTIAL_MUTANTS
 from quidnunc.impl.px_mutants import PX_MUTANTS
 from quidnunc.impl.score_mutants import SCORE_MUTANTS
 from quidnunc.impl.signing import fault
+from quidnunc.model.events import FLOODSUB
 from quidnunc.model.rpc import Peer
 
 
@@ -188,11 +189,59 @@ def _mute(r: Router) -> None:
     put(r.relay, "publish_targets", lambda topic: {p for p in targets(topic) if p not in unwanted})
 
 
+def _counts_down(r: Router) -> None:
+    up = r.relay.next_seqno
+    put(r.relay, "next_seqno", lambda: (1 << 32) - up())
+
+
+def _text_only(r: Router) -> None:
+    def is_text(arrival: Arrival) -> bool:
+        try:
+            return bool(arrival.message.data.decode())
+        except UnicodeDecodeError:
+            return False
+
+    r.relay.checks.append(is_text)
+
+
+def _closes_newest(r: Router) -> None:
+    connect = r.connect
+
+    def closing(peer: Peer, stream: str, *, outbound: bool, address: int = 0) -> None:
+        connect(peer, stream, outbound=outbound, address=address)
+        if stream == r.core.features.streams[-1]:
+            r.close(peer)
+
+    put(r, "connect", closing)
+
+
+def _tells_scores(r: Router) -> None:
+    """In the one place where a peer has to read what it can not know: an id of a message."""
+    set_score = r.set_score
+
+    def told(peer: Peer, value: int) -> None:
+        set_score(peer, value)
+        for other, neighbour in r.core.neighbours.items():
+            if neighbour.stream != FLOODSUB:
+                r.outbox.to(other).iwant[value.to_bytes(8, "big", signed=True)] = None
+        r.outbox.flush()
+
+    put(r, "set_score", told)
+
+
 _ROWS: tuple[tuple[str, str, Edit, str] | tuple[str, str, Edit, str, str], ...] = (
     ("malformed-closes-all", "pubsub/rpc.malformed", _close_all,
      "Closes every stream when one peer sends bytes that are no RPC."),
     ("altered", "pubsub/relay.unchanged", _altered, "Adds an empty key to what it relays."),
-    # None takes messages of any length: no rule of the model reads a length yet.
+    ("any-length-taken", "pubsub/rpc.size-limit", _without_check("is_short_enough"),
+     "Takes messages beyond the limit of their size."),
+    ("payload-is-text", "pubsub/publish.opaque-payload", _text_only,
+     "Drops messages whose data are no text."),
+    ("closes-newest", "gs1.2/rpc.protocol-id", _closes_newest,
+     "Closes streams of the newest version that it speaks.", "gossipsub-1.2"),
+    ("score-told", "gs1.1/score.local", _tells_scores,
+     "Tells its peers what it thinks of one of them.", "gossipsub-1.1"),
+    ("seqno-falls", "pubsub/publish.seqno", _counts_down, "Numbers its messages downwards."),
     ("seqno-reused", "pubsub/publish.seqno", lambda r: put(r.relay, "next_seqno", lambda: 1),
      "Gives all its messages the same sequence number."),
     ("publish-unsigned", "pubsub/signing.strict-fields", _unsigned, "Does not sign its own messages."),

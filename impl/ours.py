@@ -102,7 +102,7 @@ class Ours:
             version=VERSION,
             protocols=tuple(FEATURES),
             capabilities=frozenset(
-                {"verdict", "state", "clock", "stall", "raw", "strict-no-sign", "identity"}
+                {"verdict", "state", "clock", "stall", "raw", "strict-no-sign", "identity", "message-limit"}
                 | hardened
                 | extended
             ),

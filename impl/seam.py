@@ -32,13 +32,15 @@ CAPABILITIES = frozenset(
             "strict-no-sign",
         ),
         *("test-extension", "partial", "feedback", "score-parameters", "peer-exchange", "identity"),
+        "message-limit",
     }
 )
 """What a driver may say that it can. `clock`: time is virtual; `explicit`: explicit peers can be given;
 `test-extension`: the router can have it, and be without it; `partial`: the requests of `SpeaksPartial`;
 `feedback`: the application's feedback on partial messages; `score-parameters`: it keeps
 all of the peer score by `Parameters.scores`, and takes addresses of peers; `peer-exchange`: it has PX,
-by `prune_peers` and `accept_px_threshold`; `identity`: it can be another peer than 0."""
+by `prune_peers` and `accept_px_threshold`; `identity`: it can be another peer than 0;
+`message-limit`: it takes `max_message_bytes`."""
 
 
 class AdapterError(Exception):

@@ -27,8 +27,8 @@ def seqno_of(symbol: str) -> bytes:
 
 
 def data_bytes(symbol: str, size: int) -> bytes:
-    """The data of a message: `size` bytes, or as many as the symbol needs."""
-    return (symbol.encode() + b"\n").ljust(size, b"\0")
+    """The data of a message: `size` bytes, or as many as the symbol needs. What fills it up is no text."""
+    return (symbol.encode() + b"\n").ljust(size, b"\xff")
 
 
 def stamp(made: wire.Message, author: Peer, flaw: Flaw) -> None:
@@ -69,8 +69,8 @@ def check_symbol(symbol: str) -> None:
 
 def check_flaw(message: Message, policy: SignaturePolicy) -> None:
     """Raises ValueError where the flaw of `message` cannot be put into bytes under `policy`."""
-    if message.flaw == "altered":
-        raise ValueError(f"flaw 'altered' of {message.id!r} can be seen, but not sent")
+    if message.flaw in ("altered", "stale-seqno"):
+        raise ValueError(f"flaw {message.flaw!r} of {message.id!r} can be seen, but not sent")
     meant_for = "StrictSign" if message.flaw in _NEEDS_SIGNATURES else "StrictNoSign"
     if message.flaw and meant_for != policy:
         raise ValueError(f"flaw {message.flaw!r} of {message.id!r} means nothing under {policy}")

@@ -26,6 +26,12 @@ def not_joined(r: Router, m: From[Message], choose: Choose) -> Step[Router] | No
     return Step(r) if m.part.topic not in r.topics else None
 
 
+@rule("pubsub/rpc.size-limit")
+def too_large(r: Router, m: From[Message], choose: Choose) -> Step[Router] | None:
+    """A message beyond the configured size is rejected."""
+    return Step(r) if m.part.size > r.parameters.max_message_bytes else None
+
+
 @rule("pubsub/signing.reject")
 def flawed(r: Router, m: From[Message], choose: Choose) -> Step[Router] | None:
     """A copy that breaks the signature policy is dropped, and does not make a good copy a duplicate."""

@@ -36,6 +36,7 @@ FLOODSUB = Protocol(
         "unsubscribe": phases(membership.quit_topic),
         "message": first(
             messages.not_joined,
+            messages.too_large,
             messages.flawed,
             messages.from_itself,
             messages.seen_before,

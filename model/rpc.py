@@ -18,13 +18,14 @@ ROUTER: Peer = 0
 """The router under test itself, as the author of a message."""
 
 Flaw: TypeAlias = Literal[
-    "", "unsigned", "forged", "foreign-key", "no-author", "no-seqno", "stamped", "altered"
+    "", "unsigned", "forged", "foreign-key", "no-author", "no-seqno", "stamped", "altered", "stale-seqno"
 ]
 """What is wrong with one copy of a message, measured by the signature policy in force.
 
 `unsigned`: no signature; `forged`: a signature that does not verify; `foreign-key`: the key is not the
 author's; `no-author`, `no-seqno`: that field is absent; `stamped`: author, seqno or signature present under
-StrictNoSign; `altered`: differs in bytes from every copy that was sent (only ever observed, never sent).
+StrictNoSign; `altered`: differs in bytes from every copy that was sent; `stale-seqno`: the router's own, with
+a sequence number that is not beyond those before (both only ever observed, never sent).
 """
 
 

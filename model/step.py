@@ -51,7 +51,9 @@ def applicable(r: Router, event: Event) -> bool:
         case Leave(topic):
             return topic in r.topics
         case Publish(message):
-            return message.id not in r.seen and not message.author
+            # What is too large for others the router refuses to its own application.
+            fits = message.size <= r.parameters.max_message_bytes
+            return message.id not in r.seen and not message.author and fits
         case Verdict(message_id):
             return message_id in r.waiting
         case Advance(ms):

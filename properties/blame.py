@@ -22,6 +22,7 @@ from quidnunc.model.events import (
     Output,
     Publish,
     Receive,
+    Score,
     Sent,
     Submit,
     Verdict,
@@ -49,6 +50,7 @@ from quidnunc.model.rpc import (
 )
 from quidnunc.properties import mempool_occasions, partial_blame, px_occasions
 from quidnunc.properties.cat_blame import forbidding_clause_of_cat, speaks_cat
+from quidnunc.properties.everywhere import PROTOCOL_IDS
 
 
 def forbidding_clause(output: Output, event: Event | None = None, state: Any = None) -> str:
@@ -112,7 +114,11 @@ def _parts(event: Event, peer: Peer | None = None) -> tuple[Part, ...]:
 def _of_router(output: Output, event: Event, r: Router) -> str:
     if "partial" in r.protocol.handlers and (clause := partial_blame.of(output, event, r)):
         return clause
+    if isinstance(event, Score) and not _of_mesh(output):
+        return "gs1.1/score.local"
     match output:
+        case Closed() if isinstance(event, Connect):
+            return PROTOCOL_IDS.get(event.protocol, "pubsub/rpc.any-combination")
         case Delivered(message):
             return _of_message(message, None, event, r) or "floodsub/deliver.once"
         case Sent(peer, Message() as message):
@@ -134,6 +140,11 @@ def _of_router(output: Output, event: Event, r: Router) -> str:
         case Closed() if any(isinstance(p, Extensions) for p in _parts(event)):
             return "gs1.3/extensions.unknown-ignored"
     return _of_kind(output)
+
+
+def _of_mesh(output: Output) -> bool:
+    """Who acts on a score at once tells nobody what it is."""
+    return isinstance(output, Sent) and isinstance(output.part, (Graft, Prune))
 
 
 def _speaks_1_3(peer: Peer, event: Event, r: Router) -> bool:

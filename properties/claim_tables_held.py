@@ -84,6 +84,30 @@ SETTINGS: tuple[Held, ...] = (
     ),
 )
 
+BYTES: tuple[Held, ...] = (
+    held(
+        "rpc.framing",
+        "Each RPC on a stream follows its length as an unsigned varint, in whatever portions it comes.",
+        "pubsub/rpc.framing",
+    ),
+    held(
+        "cat.origin-field",
+        "An announcement with the field of an earlier experiment is read as any other.",
+        "cat-classic/receive.origin-field",
+    ),
+    held(
+        "pool.removed",
+        "What leaves the pool while a peer does not read is not sent to it when it reads again.",
+        "flood/send.removed-skipped",
+    ),
+    held(
+        "control.unsent",
+        "A HaveTx that can not be sent blocks no other, and a ResetRoute is not tried again.",
+        "dog/havetx.send-failure",
+        "dog/controller.reset-failure",
+    ),
+)
+
 APPLICATIONS: tuple[Held, ...] = (
     held(
         "parts.answered",
@@ -109,5 +133,5 @@ APPLICATIONS: tuple[Held, ...] = (
     ),
 )
 
-HELD: Mapping[str, Held] = {each.id: each for each in (*NETWORKS, *SETTINGS, *APPLICATIONS)}
+HELD: Mapping[str, Held] = {each.id: each for each in (*NETWORKS, *SETTINGS, *BYTES, *APPLICATIONS)}
 """By id."""

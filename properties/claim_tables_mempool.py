@@ -1,8 +1,107 @@
-"""The claims of the mempool protocols other than Flood and DOG."""
+"""The claims of the mempool protocols."""
 
 from __future__ import annotations
 
 from quidnunc.properties.claim_tables import Claim, claim
+
+MEMPOOL: tuple[Claim, ...] = (
+    claim(
+        "pool.first-time",
+        "A first-time transaction enters the pool with its sender; one from a user has none.",
+        "flood/receive.first-time",
+        "flood/submit.no-sender",
+        "flood/pool.cached",
+    ),
+    claim(
+        "pool.duplicate",
+        "A duplicate adds its sender once, and nothing else; a committed one adds nothing.",
+        "flood/receive.duplicate",
+        "flood/receive.committed",
+        "flood/sender.ordered",
+    ),
+    claim("pool.committed", "A committed transaction leaves the pool.", "flood/commit.leaves-pool"),
+    claim(
+        "send.once-to-others",
+        "Each pool entry is offered once to each peer that had not sent it when that was decided.",
+        "flood/send.once",
+        "flood/send.not-to-senders",
+        "flood/send.at-decision",
+        "flood/relay.once",
+    ),
+    claim("send.own-to-all", "A transaction from a user is offered to all peers.", "flood/submit.to-all"),
+    claim("send.whole-pool", "A new peer is offered the whole pool.", "flood/peer.whole-pool"),
+    claim(
+        "send.pool-order",
+        "A peer is sent transactions in the order of the pool.",
+        "flood/send.pool-order",
+    ),
+    claim("dog.channel", "HaveTx and ResetRoute are on the control channel.", "dog/rpc.control-channel"),
+    claim("flood.txs-only", "Flood sends nothing but transactions.", "flood/rpc.txs-only"),
+    claim("mempool.malformed", "Malformed input closes that connection at most.", "flood/rpc.malformed"),
+    claim(
+        "havetx.reply",
+        "A duplicate is answered with HaveTx to its sender, unless that is blocked; then it is blocked.",
+        "dog/havetx.reply",
+        "dog/havetx.to-sender",
+        "dog/havetx.then-blocked",
+        "dog/havetx.while-blocked",
+        "dog/havetx.not-to-user",
+        "dog/havetx.for-committed",
+    ),
+    claim(
+        "havetx.cuts-first-sender",
+        "HaveTx disables the route from the first sender to the one who said it, and nothing else.",
+        "dog/havetx.first-sender",
+        "dog/havetx.first-sender-gone",
+        "dog/havetx.no-sender",
+        "dog/havetx.one-route",
+        "dog/havetx.self-route",
+    ),
+    claim(
+        "route.filter",
+        "Nothing is sent over a disabled route, and all over an enabled one.",
+        "dog/route.filter",
+    ),
+    claim(
+        "reset.one",
+        "ResetRoute enables one route to its sender, if there is one.",
+        "dog/reset.one",
+        "dog/reset.none",
+    ),
+    claim(
+        "count.first-and-duplicate",
+        "First-time and duplicate transactions are counted.",
+        "dog/count.first",
+        "dog/count.duplicate",
+        "dog/count.user-duplicate",
+    ),
+    claim(
+        "controller.resets-when-low",
+        "Below the lower bound one ResetRoute goes to one random peer.",
+        "dog/controller.reset",
+        "dog/controller.ratio",
+    ),
+    claim(
+        "controller.unblocks-when-high",
+        "At the upper bound HaveTx is allowed again.",
+        "dog/controller.unblock",
+    ),
+    claim(
+        "controller.rests",
+        "In the band, and without traffic, the controller does nothing; after each look it counts anew.",
+        "dog/controller.idle",
+        "dog/controller.interval",
+        "dog/controller.in-band",
+        "dog/controller.restart",
+    ),
+    claim(
+        "peer.loss",
+        "With a peer go its routes, and the controller runs once, without asking the lost one.",
+        "dog/peer.forget-routes",
+        "dog/peer.adjust-at-loss",
+        "dog/peer.reset-not-to-lost",
+    ),
+)
 
 CAT: tuple[Claim, ...] = (
     claim(

@@ -16,14 +16,13 @@ from quidnunc.properties.claim_tables import (
     GOSSIP,
     IDONTWANT,
     IDS,
-    MEMPOOL,
     MESH,
     MESSAGES,
     PUBSUB,
     SCORES,
     Claim,
 )
-from quidnunc.properties.claim_tables_mempool import CAT, PEER_LIMIT
+from quidnunc.properties.claim_tables_mempool import CAT, MEMPOOL, PEER_LIMIT
 from quidnunc.properties.claim_tables_scores import EXCHANGE, SCORE_TERMS
 from quidnunc.properties.clauses import Clause, load
 from quidnunc.properties.partial_claims import EXTENSIONS, PARTIAL
@@ -50,7 +49,7 @@ def claims_of(protocol: Protocol) -> tuple[Claim, ...]:
 
 def _everywhere(protocol: Protocol) -> frozenset[str]:
     """Clauses that no rule bears, because they hold of every output."""
-    common = {"pubsub/relay.unchanged", "pubsub/rpc.malformed"}
+    common = {"pubsub/relay.unchanged", "pubsub/rpc.malformed", "pubsub/publish.seqno"}
     mesh = {
         "gs1.0/heartbeat.no-churn",
         "gs1.0/prune.not-answered",
@@ -58,11 +57,13 @@ def _everywhere(protocol: Protocol) -> frozenset[str]:
         "gs1.0/join.graft-each",
         "gs1.0/rpc.control-fields",
     }
-    later = {"gs1.1/backoff.announce", "pubsub/id.supplied"}
+    later = {"gs1.1/backoff.announce", "pubsub/id.supplied", "gs1.1/rpc.protocol-id", "gs1.1/score.local"}
     if protocol.family != "pubsub":
         return mempool_occasions.clauses_of(protocol)
+    if "idontwant" in protocol.handlers:
+        later |= {"gs1.2/rpc.protocol-id"}
     if "extension" in protocol.handlers:
-        later |= {"gs1.3/extensions.once"}
+        later |= {"gs1.3/extensions.once", "gs1.3/rpc.protocol-id"}
     if "partial" in protocol.handlers:
         later |= {"pm/subscription.flags", "pm/receive.full-accepted"}
     if "graft" not in protocol.handlers:

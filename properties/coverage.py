@@ -52,10 +52,8 @@ class Coverage:
 
     @property
     def held(self) -> bool:
-        """Whether a rule formalises it or a claim asks for it; what holds by construction needs the claim."""
-        if self.clause.status == "ruled":
-            return bool(self.rules or self.claims)
-        return self.clause.status == "by-construction" and bool(self.claims)
+        """Whether it is ruled, or holds by construction, and some claim rests on it."""
+        return self.clause.status in ("ruled", "by-construction") and bool(self.claims)
 
     @property
     def lacks(self) -> tuple[str, ...]:

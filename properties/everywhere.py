@@ -9,7 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from quidnunc.model.events import LEGAL_KINDS, Event, Output, Publish, Raw, Receive, Sent
+from quidnunc.model.events import (
+    LEGAL_KINDS,
+    MESHSUB_1_1,
+    MESHSUB_1_2,
+    MESHSUB_1_3,
+    Connect,
+    Event,
+    Output,
+    Publish,
+    Raw,
+    Receive,
+    Score,
+    Sent,
+)
 from quidnunc.model.router import Router
 from quidnunc.model.rpc import ROUTER, IDontWant, IHave, IWant, Message, Prune
 from quidnunc.properties import mempool_occasions, partial_occasions, px_occasions, score_occasions
@@ -19,6 +32,11 @@ CLAUSES = frozenset(
         "pubsub/relay.unchanged",
         "pubsub/id.supplied",
         "pubsub/rpc.malformed",
+        "pubsub/publish.seqno",
+        "gs1.1/rpc.protocol-id",
+        "gs1.2/rpc.protocol-id",
+        "gs1.3/rpc.protocol-id",
+        "gs1.1/score.local",
         "gs1.0/heartbeat.no-churn",
         "gs1.0/prune.not-answered",
         "gs1.0/rpc.control-fields",
@@ -27,6 +45,13 @@ CLAUSES = frozenset(
         "flood/rpc.malformed",
     }
 )
+
+PROTOCOL_IDS = {
+    MESHSUB_1_1: "gs1.1/rpc.protocol-id",
+    MESHSUB_1_2: "gs1.2/rpc.protocol-id",
+    MESHSUB_1_3: "gs1.3/rpc.protocol-id",
+}
+"""The clause by which a router speaks the protocol of a stream."""
 
 
 def applied(
@@ -59,6 +84,10 @@ def _found(
         yield "gs1.1/score.application"
     if isinstance(event, Raw) and event.kind not in LEGAL_KINDS:
         yield "pubsub/rpc.malformed"
+    if isinstance(event, Connect) and event.protocol in PROTOCOL_IDS:
+        yield PROTOCOL_IDS[event.protocol]
+    if isinstance(event, Score) and "score" in r.protocol.handlers:
+        yield "gs1.1/score.local"
     received = event.parts if isinstance(event, Receive) else ()
     if any(isinstance(part, Prune) for part in received):
         yield "gs1.0/prune.not-answered"
@@ -71,10 +100,16 @@ def _found(
     own = isinstance(event, Publish)
     if not own and any(isinstance(o.part, Message) and o.part.author != ROUTER for o in sent):
         yield "pubsub/relay.unchanged"
+    if p.signature_policy == "StrictSign" and any(_is_own(o.part) for o in sent):
+        yield "pubsub/publish.seqno"
     if p.message_id != "origin" and _name_ids((*received, *(o.part for o in sent))):
         yield "pubsub/id.supplied"
         if p.message_id == "hex":
             yield "gs1.0/rpc.control-fields"
+
+
+def _is_own(part: object) -> bool:
+    return isinstance(part, Message) and part.author == ROUTER
 
 
 def _name_ids(parts: Sequence[object]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from attrs import field, frozen, mutable
+from attrs import evolve, field, frozen, mutable
 
 from quidnunc.model.events import Advance, Event
 from quidnunc.model.parameters import Parameters
@@ -64,6 +64,16 @@ def draw_parameters(d: Digits, capabilities: frozenset[str], protocol: str) -> P
     if d.chance(20):
         chosen["idontwant_min_bytes"] = 500
     return Parameters(**chosen)  # type: ignore[arg-type]
+
+
+LIMIT_SALT = 0x11417
+
+
+def with_limit(p: Parameters, d: Digits, capabilities: frozenset[str]) -> Parameters:
+    """`p`, in some runs with a limit on the size of messages that some of them exceed. Nothing is taken of
+    `d`, so that a router without the limit has the runs that it had."""
+    limited = "message-limit" in capabilities and Digits(d.state ^ LIMIT_SALT).chance(15)
+    return evolve(p, max_message_bytes=1000) if limited else p
 
 
 @mutable
@@ -234,7 +244,7 @@ def draw_neighbours(
 ) -> Neighbours:
     """The parameters and the neighbours of one run."""
     own = own_digits(d)
-    parameters = draw_parameters(d, capabilities, protocol)
+    parameters = with_limit(draw_parameters(d, capabilities, protocol), d, capabilities)
     drawn = Neighbours(protocol, parameters, capabilities, draw_theme(d, protocol, steered))
     handlers = PUBSUB[protocol].handlers
     if "extension" in handlers:

@@ -30,8 +30,10 @@ from quidnunc.model.machine import machine_of
 from quidnunc.model.node import Node
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.rpc import (
+    ROUTER,
     UNSAID,
     Extensions,
+    Message,
     Partial,
     Peer,
     Prune,
@@ -266,8 +268,15 @@ def differing_clause(expected: Output, before: Any = None, observed: Output | No
             return "pm/send.no-part-unrequested" if payload is None else "pm/rpc.opaque"
         case Offered():
             return partial_blame.of_state(before)
+        case Sent(_, Message(author=author)) if author == ROUTER and _numbered_wrongly(observed):
+            return "pubsub/publish.seqno"
         case _:
             return "pubsub/relay.unchanged"
+
+
+def _numbered_wrongly(observed: Output | None) -> bool:
+    part = observed.part if isinstance(observed, Sent) else None
+    return isinstance(part, Message) and part.flaw in ("no-seqno", "stale-seqno")
 
 
 def _stalled(state: Any) -> frozenset[Peer]:

@@ -28,7 +28,7 @@ from quidnunc.properties.suite_acts import (
 )
 
 CAPABILITIES = frozenset(
-    {"score", "verdict", "stall", "explicit", "flood-publish", "test-extension", "partial"}
+    {"message-limit", "score", "verdict", "stall", "explicit", "flood-publish", "test-extension", "partial"}
 )
 DICE = range(8)
 """The dice with which a model plays the router: a trace separates surely where it does so with each."""

@@ -129,7 +129,7 @@ def test_sequence_numbers_grow_along_the_symbols_of_one_stem() -> None:
 
 def test_data_is_padded_to_size_and_shows_its_symbol() -> None:
     assert data_bytes("m1", 0) == b"m1\n"
-    assert data_bytes("m1", 5) == b"m1\n\0\0"
+    assert data_bytes("m1", 5) == b"m1\n\xff\xff"
     assert symbol_in(data_bytes("m" * 64, 500)) == "m" * 64
     assert symbol_in(b"\xff\xff") is None
 

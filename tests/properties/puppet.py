@@ -28,6 +28,7 @@ EVERYTHING = frozenset(
         "score-parameters",
         "test-extension",
         "partial",
+        "message-limit",
     }
 )
 MODEL = Hello(name="model", version="1", protocols=(), capabilities=EVERYTHING)

@@ -5,14 +5,22 @@ The claims are in `quidnunc.properties.claim_tables_held`; the name of a test fo
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from quidnunc.impl import dog_reactor, gossipsub_outbox
+from quidnunc.impl import wire_pb2 as wire
+from quidnunc.impl.cat import open_cat
+from quidnunc.impl.cat_codec import want_tx
+from quidnunc.impl.cat_reactor import CatReactor
 from quidnunc.impl.dog import open_dog
 from quidnunc.impl.dog_metrics import Metrics
 from quidnunc.impl.dog_pool import Pool
+from quidnunc.impl.dog_reactor import Reactor
+from quidnunc.impl.gossipsub import Router
 from quidnunc.impl.gossipsub_partial import PartialMessages
 from quidnunc.impl.mempool_codec import MempoolCodec
 from quidnunc.impl.ours import open_ours
@@ -22,7 +30,7 @@ from quidnunc.model.events import MEMPOOL, MESHSUB_1_1, Adjust, Connect, Join, R
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.mempool import FLOOD
 from quidnunc.model.parameters import DogParameters, Parameters
-from quidnunc.model.rpc import Graft, Prune, Subscribe, Tx
+from quidnunc.model.rpc import Graft, HaveTx, Prune, ResetRoute, Subscribe, Tx
 from quidnunc.properties import mempool_network
 from quidnunc.properties.claim_tables_held import HELD
 from quidnunc.properties.digits import Digits
@@ -31,6 +39,7 @@ from quidnunc.properties.mempool_network import Rules, acted
 from quidnunc.properties.mempool_network_acts import act_of
 from quidnunc.properties.oracle import Oracle
 from quidnunc.properties.play import Play, Wire, play
+from tests.impl.mempool_node import Node
 from tests.impl.partial_network import GROUP, Kind, Network
 from tests.impl.test_partial_app import Beside, payloads, told
 
@@ -212,6 +221,104 @@ def test_network_in_order() -> None:
         network = acted(network, act_of(act)).network
     assert [*network.nodes[2].pool] == [*network.nodes[3].pool] == ["t1", "t2", "t3"]
     assert not any(network.inbox.values())
+
+
+# -- bytes --------------------------------------------------------------------------------------------------
+
+
+def _fixed_lengths(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(gossipsub_outbox, "frame", lambda payload: len(payload).to_bytes(2, "big") + payload)
+
+
+@shown(broken=_fixed_lengths)
+def test_rpc_framing() -> None:
+    """The lengths are read here digit by digit, and not by the decoder that our routers use."""
+    router = Router(Parameters())
+    hello = wire.RPC()
+    hello.subscriptions.add(subscribe=True, topicid="t1")
+    said = hello.SerializeToString()
+    router.connect(1, MESHSUB_1_1, outbound=True)
+    for byte in bytes((len(said),)) + said:
+        router.receive(1, bytes((byte,)))
+    assert router.core.members("t1") == {1}
+    for size in (10, 300):
+        router.join("t" * size)
+    written = b"".join(data for _, data in router.take().frames)
+    topics = []
+    while written:
+        length = at = 0
+        while written[at] & 0x80:
+            length |= (written[at] & 0x7F) << 7 * at
+            at += 1
+        length |= written[at] << 7 * at
+        assert 0 < length < len(written)
+        rpc, written = wire.RPC.FromString(written[at + 1 : at + 1 + length]), written[at + 1 + length :]
+        topics += [len(each.topicid) for each in rpc.subscriptions]
+    assert topics == [10, 300]
+
+
+def _exact_size(patch: pytest.MonkeyPatch) -> None:
+    plain = CatReactor.understands
+
+    def understands(self: CatReactor, peer: int, channel: int, data: bytes) -> bool:
+        return len(data) == 36 and plain(self, peer, channel, data)
+
+    patch.setattr(CatReactor, "understands", understands)
+
+
+@shown(broken=_exact_size)
+def test_cat_origin_field() -> None:
+    key = hashlib.sha256(b"t1\n").digest()
+    driver = open_cat(Config(protocol="cat-classic", dog=DogParameters()))
+    driver.connect(1, MEMPOOL, False)
+    named = b"\x0a\x20" + key + b"\x12\x04peer"
+    reply = driver.rpc(1, b"\x12" + bytes((len(named),)) + named, 0x31)
+    assert (reply.closed, reply.crashed) == ((), "")
+    assert reply.out == ((1, 0x31, want_tx(key)),)
+
+
+def _keeps_what_left(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Pool, "remove", lambda self, key: True)
+
+
+@shown(broken=_keeps_what_left)
+def test_pool_removed() -> None:
+    for protocol in ("flood", "dog"):
+        node = Node(protocol, None)
+        node.connect(1, 2)
+        node.stall(2)
+        for symbol in ("a", "b", "c"):
+            node.receive(1, Tx(symbol))
+        node.commit("b")
+        assert node.resume(2) == [(2, Tx("a")), (2, Tx("c"))]
+
+
+def _believes_it_was_sent(patch: pytest.MonkeyPatch) -> None:
+    plain = Reactor.send_control
+
+    def believed(self: Reactor, peer: int, data: bytes) -> bool:
+        plain(self, peer, data)
+        return True
+
+    patch.setattr(Reactor, "send_control", believed)
+
+
+@shown(broken=_believes_it_was_sent)
+def test_control_unsent() -> None:
+    """The queue of a peer that does not read is full: what is sent to it then is lost, and nothing else."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dog_reactor, "MAX_WAITING_CONTROLS", 1)
+        node = Node("dog", None)
+        node.connect(1)
+        node.stall(1)
+        for symbol in ("u1", "u2"):
+            node.submit(symbol)
+            node.adjust()
+        node.receive(1, Tx("a"))
+        node.receive(1, Tx("a"))
+        assert node.state()["blocked"] is False
+        assert [part for _, part in node.resume(1) if part == ResetRoute()] == [ResetRoute()]
+        assert node.receive(1, Tx("a")) == [(1, HaveTx("a"))]
 
 
 # -- an application of partial messages ---------------------------------------------------------------------

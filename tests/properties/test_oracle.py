@@ -10,6 +10,9 @@ from attrs import evolve
 from quidnunc.model.events import (
     FLOODSUB,
     MESHSUB_1_0,
+    MESHSUB_1_1,
+    MESHSUB_1_2,
+    MESHSUB_1_3,
     Advance,
     Connect,
     Crashed,
@@ -216,6 +219,10 @@ class TestOccasions:
         found |= self.clauses_at(BEAT, because=("gs1.1/threshold.graylist",))
         found |= set(applied(ids, of(1, IHave(T, ("m1",))), False, (), ()))
         found |= self.clauses_at(Raw((1,), "not-protobuf"))
+        found |= self.clauses_at(own("m2"), *sent(Message("m2", T, ROUTER), 1))
+        found |= self.clauses_at(Score((1,), 2))
+        for stream in (MESHSUB_1_1, MESHSUB_1_2, MESHSUB_1_3):
+            found |= self.clauses_at(Connect((9,), stream))
         assert found == CLAUSES - {"flood/rpc.malformed"}
 
     @pytest.mark.parametrize(
@@ -226,7 +233,8 @@ class TestOccasions:
             (of(1, Graft(T)), ()),
             (of(1, Graft("t2")), (Sent(4, Prune("t2")),)),
             (of(1, IHave(T, ("m1",))), (Sent(1, IWant(("m1",))),)),
-            (Publish(Message("m1", T, ROUTER)), (Sent(1, Message("m1", T, ROUTER)),)),
+            (Publish(Message("m1", T, ROUTER)), ()),
+            (Connect((9,), FLOODSUB), ()),
         ],
         ids=str,
     )
@@ -248,4 +256,4 @@ class TestOccasions:
         spent = oracle.judge(of(1, M1), (*RELAY,)).spent
         assert set(spent) == {"gs1.0/relay.mesh", "floodsub/deliver.once", "pubsub/relay.unchanged"}
         mine = oracle.judge(own("m2"), tuple(sent(Message("m2", T, ROUTER), 1, 2, 3))).spent
-        assert set(mine) == {"gs1.1/publish.flood"}
+        assert set(mine) == {"gs1.1/publish.flood", "pubsub/publish.seqno"}
