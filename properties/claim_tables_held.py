@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from attrs import frozen
 
 TESTS = "tests/properties/test_claims_held.py"
+TESTS_OF_PARTS = "tests/properties/test_claims_held_parts.py"
 
 
 @frozen
@@ -31,7 +32,11 @@ class Held:
     @property
     def by(self) -> str:
         """What decides it, as one would ask for it."""
-        return f"quidnunc explore {self.network}" if self.network else f"{TESTS}::{self.test}"
+        return f"quidnunc explore {self.network}" if self.network else f"{self._file}::{self.test}"
+
+    @property
+    def _file(self) -> str:
+        return TESTS_OF_PARTS if self.id.startswith("parts.") else TESTS
 
 
 def held(id: str, says: str, *clauses: str, network: str = "") -> Held:
