@@ -8,7 +8,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quidnunc.output import UsageError, print_json, table
+from quidnunc.output import UsageError, clear_progress, print_json, progress_line, table
 
 if TYPE_CHECKING:
     from quidnunc.pipeline.trace_check import Checked
@@ -21,7 +21,8 @@ example:
   quidnunc trace metrics trace.pb.gz --json
 
 check reads what `quidnunc check --record` wrote and gives the verdicts of that check again, of the trace
-alone. metrics reads any trace: ours, or go-libp2p-pubsub's lines of JSON, delimited protobuf, gzip batches.
+alone; of what `quidnunc simulate` wrote it replays every node beside the model. metrics reads any trace:
+ours, or go-libp2p-pubsub's lines of JSON, delimited protobuf, gzip batches.
 
 exit status of check: as `quidnunc check`; of metrics: 0. A trace that can not be read is wrong usage (2).
 """
@@ -42,7 +43,9 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         reading = read_trace(*options.traces)
-        return _check(options, reading) if options.what == "check" else _metrics(options, reading)
+        if options.what == "metrics":
+            return _metrics(options, reading)
+        return _check_network(options, reading) if _of_network(options) else _check(options, reading)
     except TraceError as error:
         raise UsageError(str(error)) from None
 
@@ -95,6 +98,38 @@ def _check(options: argparse.Namespace, reading: Reading) -> int:
         print(f"exit {end.code}: {end.why}")
     print(f"again: quidnunc trace check {' '.join(map(str, options.traces))}")
     return end.code
+
+
+def _of_network(options: argparse.Namespace) -> bool:
+    from quidnunc.pipeline.trace_files import read_trace
+    from quidnunc.pipeline.trace_network import is_of_network
+
+    first = next(iter(read_trace(*options.traces)), None)
+    return first is not None and is_of_network(first.event)
+
+
+def _check_network(options: argparse.Namespace, reading: Reading) -> int:
+    """Every node of a simulated network beside the model."""
+    from quidnunc.network_report import plain_report, print_report
+    from quidnunc.pipeline.network_check import check_network
+
+    reports = check_network(reading, progress_line())
+    clear_progress()
+    verdicts = [v for report in reports.values() for v in report.verdicts()]
+    chosen = [v for v in verdicts if any(fnmatch(n, options.claims) for n in (v.claim.id, *v.claim.clauses))]
+    if not chosen:
+        raise UsageError(f"--claims {options.claims} selects nothing; `quidnunc clauses` lists them")
+    if options.json:
+        print_json({**plain_report(reports, options.claims), **_of_reading(reading)})
+    else:
+        print(f"a simulated network: {sum(r.nodes for r in reports.values())} nodes, each beside the model")
+        print_report(reports, options.claims)
+        _print_reading(reading)
+        print(f"again: quidnunc trace check {' '.join(map(str, options.traces))}")
+    bad = {"fails"} | ({"deviates"} if options.strict else set())
+    if any(v.verdict in bad for v in chosen):
+        return 1
+    return 3 if any(v.verdict == "inconclusive" and v.level == "M" for v in chosen) else 0
 
 
 def _roots(checked: Checked) -> list[Any]:

@@ -34,6 +34,8 @@ from quidnunc.pipeline.trace_shapes import TraceError, read_int
 
 SIDE = ".side.jsonl"
 UNFINISHED = (".part", ".tmp")
+BESIDE = frozenset({"scenario.yaml", "scenario.json", "summary.json"})
+"""Files that stand beside a simulated trace in its directory, and are none."""
 LIVE = "current"
 """The file that go's `traced` is writing to."""
 MAX_FILES = 10_000
@@ -136,7 +138,7 @@ def read_trace(*paths: Path) -> Reading:
     skipped: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(p for p in path.iterdir() if p.is_file() and not p.name.endswith(SIDE))
+            inside = sorted(p for p in path.iterdir() if p.is_file() and not _beside(p))
             unfinished = [p for p in inside if _unfinished(p)]
             skipped += unfinished
             files += [p for p in inside if p not in unfinished]
@@ -150,6 +152,10 @@ def read_trace(*paths: Path) -> Reading:
         said = f" ({len(skipped)} unfinished)" if skipped else ""
         raise TraceError(f"{', '.join(map(str, paths))}: there is no trace in it{said}")
     return Reading(files, skipped=skipped)
+
+
+def _beside(path: Path) -> bool:
+    return path.name.endswith(SIDE) or path.name in BESIDE
 
 
 def _unfinished(path: Path) -> bool:

@@ -196,6 +196,25 @@ def kinds_of(meta: RpcMeta | None) -> Counter[str]:
     return +found
 
 
+@mutable
+class Meter:
+    """Measures one run while its events come; a trace in a file is for `metrics_of`."""
+
+    name: str = ""
+    _run: _Run = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._run = _Run(self.name)
+
+    def take(self, event: TraceEvent) -> None:
+        """One event. Raises TraceError for a run that is too large."""
+        self._run.take(event)
+
+    def measured(self) -> RunMetrics:
+        """What they come to."""
+        return _measured(self._run)
+
+
 def metrics_of(events: Iterable[TraceEvent]) -> Iterator[RunMetrics]:
     """The metrics of each run of a trace. Raises TraceError for a run that is too large."""
     run = _Run()

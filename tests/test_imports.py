@@ -32,13 +32,34 @@ SEAM = frozenset(
 )
 """The part of `impl` that `properties` rests on: no router of ours is among it."""
 
+WIRE = frozenset(
+    f"quidnunc.impl.{name}" for name in ("wire_pb2", "mempool_pb2", "cat_pb2", "signing", "signed_records")
+)
+"""What a simulated network reads of the bytes between its nodes."""
+
+
 PROVERS = frozenset({"z3", "cvc5", "numba", "numpy"})
 """What the network rules are proved and searched with; it is of an extra."""
 
-OF_PIPELINE = frozenset({"networkx", "prometheus_client", "numpy", "pyarrow", "pyspark", "ptars"})
+OF_PIPELINE = frozenset(
+    {"networkx", "prometheus_client", "numpy", "pyarrow", "pyspark", "ptars", "cattrs", "yaml"}
+)
 """What the pipeline uses where it is installed."""
 
-LAZY = ("hypothesis", "z3", "numba", "numpy", "pyarrow", "pyspark", "libp2p", "trio", "pytest")
+LAZY = (
+    "hypothesis",
+    "networkx",
+    "cattrs",
+    "yaml",
+    "z3",
+    "numba",
+    "numpy",
+    "pyarrow",
+    "pyspark",
+    "libp2p",
+    "trio",
+    "pytest",
+)
 
 
 def modules_of(folder: str) -> list[Path]:
@@ -85,7 +106,7 @@ def of_properties(module: str) -> bool:
 def of_pipeline(module: str) -> bool:
     if top(module) != "quidnunc":
         return top(module) in sys.stdlib_module_names | {"attrs", "google"} | OF_PIPELINE
-    return within(module, SEAM | {"quidnunc.model", "quidnunc.properties", "quidnunc.pipeline"})
+    return within(module, SEAM | WIRE | {"quidnunc.model", "quidnunc.properties", "quidnunc.pipeline"})
 
 
 ALLOWED = {"model": of_model, "impl": of_impl, "properties": of_properties, "pipeline": of_pipeline}
@@ -174,6 +195,8 @@ def loaded_by(statement: str) -> set[str]:
         ("quidnunc.command_trace", (*LAZY, "google", "networkx", "prometheus_client")),
         ("quidnunc.pipeline.trace_files", (*LAZY, "cryptography", "networkx", "prometheus_client")),
         ("quidnunc.pipeline.spark_session", LAZY),
+        ("quidnunc.command_simulate", (*LAZY, "google")),
+        ("quidnunc.pipeline.scenario_file", (*LAZY, "google")),
         ("quidnunc.impl.routers", LAZY),
         ("quidnunc.pytest_plugin", ("attrs", "google", "cryptography", "hypothesis", "libp2p")),
     ],

@@ -1,0 +1,120 @@
+"""A simulated run on disk: its trace, the scenario as it was run, and a summary; there when it is whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from gzip import GzipFile
+from pathlib import Path
+from typing import Any
+
+from attrs import asdict, frozen
+
+from quidnunc.impl.keys import peer_id
+from quidnunc.pipeline.scenario import Scenario, ScenarioError
+from quidnunc.pipeline.scenario_file import plain_of, scenario_text
+from quidnunc.pipeline.simulator import Network, Outcome, Progress
+from quidnunc.pipeline.trace_carriers import compressed
+from quidnunc.pipeline.trace_events import RunStarted, TraceEvent
+from quidnunc.pipeline.trace_json import line_of
+from quidnunc.pipeline.trace_metrics import Meter, RunMetrics
+from quidnunc.pipeline.trace_network import manifest_of
+
+TRACE = "trace.jsonl.gz"
+SUMMARY = "summary.json"
+SCHEMA = 1
+
+
+@frozen(kw_only=True)
+class Simulated:
+    """What one run came to."""
+
+    scenario: Scenario
+    outcome: Outcome
+    metrics: RunMetrics
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "schema": SCHEMA,
+            "name": self.scenario.name,
+            "seed": self.scenario.seed,
+            "outcome": asdict(self.outcome),
+            "metrics": self.metrics.plain(),
+        }
+
+
+def quietly(now_s: float, end_s: float, events: int) -> None:
+    """No word on how far it is."""
+
+
+def simulated(scenario: Scenario, progress: Progress = quietly) -> Simulated:
+    """Run a scenario and measure it; its events are not kept.
+
+    Raises ScenarioError for what no such network can do, AdapterError for a router that breaks.
+    """
+    meter = Meter(scenario.name)
+    return _run(scenario, meter, meter.take, progress)
+
+
+def recorded(
+    scenario: Scenario, sink: Callable[[TraceEvent], None], progress: Progress = quietly
+) -> Simulated:
+    """Run a scenario, with every event of it to `sink`, the RUN event first. Raises as `simulated`."""
+    meter = Meter(scenario.name)
+
+    def take(event: TraceEvent) -> None:
+        meter.take(event)
+        sink(event)
+
+    return _run(scenario, meter, take, progress, sink)
+
+
+def _run(
+    scenario: Scenario,
+    meter: Meter,
+    take: Callable[[TraceEvent], None],
+    progress: Progress,
+    head: Callable[[TraceEvent], None] | None = None,
+) -> Simulated:
+    network = Network(scenario, take, progress)
+    if head is not None:
+        manifest = json.dumps(manifest_of(network.nodes, plain_of(scenario)), sort_keys=True)
+        head(TraceEvent(RunStarted(name=scenario.name, manifest=manifest), peer_id(0), 0))
+    outcome = network.run()
+    return Simulated(scenario=scenario, outcome=outcome, metrics=meter.measured())
+
+
+def write_run(scenario: Scenario, run: Path, progress: Progress = quietly) -> Simulated:
+    """Run a scenario into the directory `run`, which appears when it is whole; an older run there gives way.
+
+    Raises ScenarioError where something else is in its place.
+    """
+    demand_place(run)
+    part = run.with_name(run.name + ".part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    with (part / TRACE).open("wb") as raw, compressed(raw) as stream:
+        result = recorded(scenario, _writer(stream), progress)
+    suffix = "json" if scenario.script else "yaml"
+    (part / f"scenario.{suffix}").write_text(scenario_text(scenario), encoding="utf-8")
+    (part / SUMMARY).write_text(json.dumps(result.plain(), indent=1) + "\n", encoding="utf-8")
+    if run.exists():
+        shutil.rmtree(run)
+    os.replace(part, run)
+    return result
+
+
+def demand_place(run: Path) -> None:
+    """Raises ScenarioError where `run` is something that must not be replaced."""
+    if run.exists() and not (run / SUMMARY).is_file():
+        raise ScenarioError(f"{run}: is there already, and is no simulated run; name another place with -o")
+
+
+def _writer(stream: GzipFile) -> Callable[[TraceEvent], None]:
+    def write(event: TraceEvent) -> None:
+        stream.write(line_of(event).encode() + b"\n")
+
+    return write

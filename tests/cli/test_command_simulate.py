@@ -1,0 +1,83 @@
+"""quidnunc simulate, and trace check and metrics of what it writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from quidnunc.__main__ import main
+
+NETWORK = """
+nodes: [{count: 7}, {count: 1, router: "ours:echo"}]
+topology: {degree: 5}
+traffic: [{count: 3}]
+"""
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Path:
+    path = tmp_path / "net.yaml"
+    path.write_text(NETWORK)
+    return path
+
+
+def test_a_network_is_run_measured_and_checked(
+    network: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    honest = ["--set", 'nodes.1.router="ours"']
+    assert main(["simulate", str(network), "-o", str(run), *honest]) == 0
+    said = capsys.readouterr().out
+    assert "7 gossipsub-1.2 (ours)" in said and "delivery ratio 1.0000" in said
+    assert "not checked" in said and said.splitlines()[-1].startswith("again: quidnunc simulate")
+    assert main(["trace", "metrics", str(run), "--json"]) == 0
+    (measured,) = json.loads(capsys.readouterr().out)["runs"]
+    assert measured["delivery_ratio"] == 1 and measured["messages"] == 3
+    # Some claims that a MUST rests on never apply in so quiet a network.
+    assert main(["trace", "check", str(run)]) == 3
+    assert "8 nodes, each beside the model" in capsys.readouterr().out
+    assert main(["trace", "check", str(run), "--claims", "relay.once"]) == 0
+
+
+def test_a_failure_is_found_and_made_small(
+    network: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, cases = tmp_path / "run", tmp_path / "cases"
+    arguments = ["simulate", str(network), "-o", str(run), "--check", "--cases", str(cases), "--json"]
+    assert main(arguments) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["outcome"]["nodes"] == 8 and told["metrics"]["delivery_ratio"] == 1
+    (violation,) = told["violations"]
+    assert violation["clause"] == "floodsub/relay.not-back" and violation["witness"].startswith("after `")
+    assert [c["verdict"] for c in told["claims"] if c["id"] == "relay.not-back"] == ["not-refuted", "fails"]
+    (case,) = told["cases"]
+    assert main(["replay", case]) == 1
+    capsys.readouterr()
+    # The same run again takes the place of the old one.
+    assert main(["trace", "check", str(run)]) == 1
+    assert "departs from floodsub/relay.not-back" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--set", "links.los=1"], "links.los: no such field (did you mean loss?)"),
+        (["--set", "links.loss"], "expected FIELD=VALUE"),
+        (["--cases", "c"], "--cases needs --check"),
+    ],
+)
+def test_wrong_usage(
+    more: list[str], says: str, network: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["simulate", str(network), "-o", str(tmp_path / "run"), *more]) == 2
+    assert says in capsys.readouterr().err and not (tmp_path / "run").exists()
+
+
+def test_what_is_no_run_is_left_alone(
+    network: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine").mkdir()
+    assert main(["simulate", str(network), "-o", str(tmp_path / "mine")]) == 2
+    assert "is no simulated run; name another place" in capsys.readouterr().err
