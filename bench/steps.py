@@ -89,6 +89,9 @@ def main() -> int:
     unsigned = {"signature_policy": "StrictNoSign", "message_id": "content"}
     try:
         result["ours, unsigned"] = whole_machine("gossipsub-1.2", "ours", options.runs, **unsigned)
+        result["ours, unsigned, without score parameters"] = whole_machine(
+            "gossipsub-1.2", "ours", options.runs, scores=None, **unsigned
+        )
         result["ours, signed"] = whole_machine(
             "gossipsub-1.2", "ours", options.runs, signature_policy="StrictSign", message_id="origin"
         )

@@ -30,9 +30,22 @@ def topics_capped(r: Router, peer: Peer) -> Interval:
     for topic in p.topics:
         tally = r.ledger.tallies.get((peer, topic.topic))
         if tally is not None:
-            found = cast("Interval | int", of_topic(r, (peer, topic, tally)))
-            total += interval(topic.topic_weight).times(found) if isinstance(found, Interval) else ZERO
+            total += interval(topic.topic_weight).times(_in_topic(r, of_topic, (peer, topic, tally)))
     return total.at_most(interval(p.topic_score_cap)) if p.topic_score_cap else total
+
+
+def _in_topic(r: Router, terms: Total, what: InTopic) -> Interval:
+    """The sum of the terms, which see no more of the router than whether the peer has left: that is looked up
+    where it was worked out last."""
+    _, p, tally = what
+    left = has_left(r, what)
+    for by, of, had_left, found in tally.known:
+        if by is terms and of is p and had_left == left:
+            return found
+    value = cast("Interval | int", terms(r, what))
+    found = value if isinstance(value, Interval) else ZERO
+    tally.known[:] = [(terms, p, left, found)]
+    return found
 
 
 @rule("gs1.1/score.application")

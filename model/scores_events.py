@@ -51,11 +51,10 @@ def pass_time(r: Router, ms: int) -> Router:
 def arrived(before: Router, after: Router, m: From[Message]) -> Router:
     """`after` with what the copy counts for; `before` is the router that had not read it."""
     message, peer = m.part, m.peer
-    if message.topic not in before.topics or message.flaw:
+    refused = bool(message.flaw) or message.size > before.parameters.max_message_bytes
+    if message.topic not in before.topics or refused:
         r = _doubted(after, message.id)
-        return (
-            _deliver(r, peer, message, "maybe-invalid") if message.flaw and message.topic in r.topics else r
-        )
+        return _deliver(r, peer, message, "maybe-invalid") if refused and message.topic in r.topics else r
     if message.author == ROUTER:
         # Whether its own name from outside is an invalid message to a router is not said.
         return _deliver(after, peer, message, "maybe-invalid")

@@ -40,6 +40,8 @@ class Interval:
 
     def times(self, other: Interval) -> Interval:
         """The product, rounded outward."""
+        if not (self.lo or self.hi) or not (other.lo or other.hi):
+            return ZERO
         ends = (self.lo * other.lo, self.lo * other.hi, self.hi * other.lo, self.hi * other.hi)
         return _outward(min(ends), max(ends), DENOMINATOR)
 

@@ -29,6 +29,8 @@ class Tally:
     failures: Interval = ZERO
     """Squared deficits at prunes."""
     invalid: Interval = ZERO
+    known: list[tuple[object, object, bool, Interval]] = field(factory=list, init=False, eq=False, repr=False)
+    """What the terms of the topic came to: of which total, under which parameters, gone or not."""
 
 
 NO_TALLY = Tally()

@@ -24,7 +24,7 @@ from quidnunc.properties.play import Opener, Wire
 
 RUNS = 400
 """After so many runs a mutant has survived."""
-PLAIN_RUNS = 100
+PLAIN_RUNS = 50
 """After so many without steering: only how soon a mutant is noticed is asked there, which is a median."""
 CHUNK = 20
 """Runs per call of the engine, which can not be stopped early and goes on with empty runs."""

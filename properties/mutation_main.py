@@ -225,7 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("mutants", nargs="*", help="names; all where none is given")
     parser.add_argument("--seeds", type=int, default=20, help="searches of each mutant (%(default)s)")
     parser.add_argument(
-        "--explained", type=int, default=5, help="so many of them ask which claim it is (%(default)s)"
+        "--explained", type=int, default=3, help="so many of them ask which claim it is (%(default)s)"
     )
     parser.add_argument("--runs", type=int, default=RUNS, help="after which it survives (%(default)s)")
     parser.add_argument("--minutes", type=float, help="begin no search after so long")

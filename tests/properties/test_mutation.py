@@ -134,7 +134,7 @@ def test_the_journal_is_gone_on_from(tmp_path: Path) -> None:
     assert read_journal(journal, limit=400, code="c") == {o.key: o for o in known}
     assert read_journal(journal, limit=400, code="other sources") == {}
     assert read_journal(journal, limit=300, code="c") == {}
-    plain = [evolve(outcome("echo", 0, 9, "plain"), limit=runs) for runs in (400, 100)]
+    plain = [evolve(outcome("echo", 0, 9, "plain"), limit=runs) for runs in (400, 50)]
     journal.write_text("\n".join(json.dumps(asdict(o)) for o in plain) + "\n", "utf-8")
     assert list(read_journal(journal, limit=400, code="c").values()) == plain[1:]
     journal.write_text("\n".join(json.dumps(asdict(o)) for o in known) + "\n", "utf-8")
@@ -198,7 +198,7 @@ def test_the_table() -> None:
         ],
         limit=400,
     )
-    assert "| echo | gossipsub-1.2 | relay.not-back | relay.not-back 2 | 1 | >100 (0/1) |" in text
+    assert "| echo | gossipsub-1.2 | relay.not-back | relay.not-back 2 | 1 | >50 (0/1) |" in text
     fill = "| fill-never | gossipsub-1.2 | mesh.floor | relay.once (!) 1, survived 1 | >400 (1/3) |  |"
     assert fill in text
     assert "Whole searches, 2 seeds each: 3 of 4 killed" in text

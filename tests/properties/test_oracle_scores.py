@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from quidnunc.model.events import Connect, Event, Join, Output, Receive, Score, Sent
+from quidnunc.model.events import Advance, Connect, Delivered, Event, Join, Output, Receive, Score, Sent
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.protocols import GOSSIPSUB_1_1
-from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Prune, Subscribe
-from quidnunc.model.score_parameters import ScoreParameters
+from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Prune, Subscribe
+from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from quidnunc.properties.oracle import Judged, Oracle
 
 PARAMETERS = Parameters(
@@ -59,3 +59,23 @@ def test_where_nothing_tells_the_run_is_over() -> None:
 def test_what_nobody_can_tell_and_makes_no_difference_goes_on() -> None:
     found = judged(Receive((1,), (IDontWant(("x",)),)), application=-38)
     assert (found.departures, found.blurred) == ((), False)
+
+
+def test_a_message_beyond_the_size_limit_is_no_first_delivery() -> None:
+    """Its sender is below the gossip threshold without P2, and at it with one: its IHAVE is not asked for."""
+    topic = TopicScoreParameters(topic="t1", first_message_deliveries_weight=1.0)
+    for size, asked in ((2000, ()), (10, (Sent(1, IWant(("x",))),))):
+        oracle = Oracle(
+            GOSSIPSUB_1_1, Parameters(scores=ScoreParameters(topics=(topic,)), max_message_bytes=1000)
+        )
+        big = Message("m1", "t1", author=1, size=size)
+        delivered = (Delivered(big),) if asked else ()
+        for event, said in (
+            (Connect((1,), "/meshsub/1.1.0"), ()),
+            (Join("t1"), (Sent(1, Subscribe("t1")),)),
+            (Receive((1,), (big,)), delivered),
+            (Score((1,), -11), ()),
+            (Receive((1,), (IHave("t1", ("x",)),)), asked),
+            (Advance(500), ()),
+        ):
+            assert oracle.judge(event, said).departures == (), (size, event)
