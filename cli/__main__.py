@@ -29,6 +29,7 @@ COMMANDS = {
     "regress": "what changes in behaviour between two protocols, and whether that was declared",
     "explore": "every reachable state of a small network of routers",
     "prove": "decide what holds of networks of any size, and show a shortest trace where it does not",
+    "params": "what the parameters of a network guarantee, and the cheapest attack where they do not",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -17,7 +18,14 @@ Answer: TypeAlias = Literal["sat", "unsat", "unknown"]
 Values: TypeAlias = Mapping[str, int]
 """A satisfying assignment: symbol -> value, a Bool being 0 or 1. Symbols that do not matter are absent."""
 
+Numbers: TypeAlias = Mapping[str, Fraction]
+"""The same of whole numbers and reals. A value that is no ratio is cut to one, so it must be tried again."""
+
 TIMEOUT_MS = 120_000
+BIT_VECTORS = "QF_BV"
+ARITHMETIC = "QF_NIRA"
+"""Whole numbers and reals, multiplied with each other."""
+APPROXIMATE_DIGITS = 20
 
 
 @define
@@ -35,18 +43,31 @@ class Questions:
 
     def ask(self, name: str, *statements: Expression) -> tuple[Answer, Values]:
         """Whether all `statements` can hold at once, and an assignment under which they do."""
+        answer, model = self._ask(name, statements, BIT_VECTORS, TIMEOUT_MS)
+        return answer, (_values(model) if answer == "sat" else {})
+
+    def solve(
+        self, name: str, *statements: Expression, timeout_ms: int = TIMEOUT_MS
+    ) -> tuple[Answer, Numbers]:
+        """The same of statements about whole numbers and reals."""
+        answer, model = self._ask(name, statements, ARITHMETIC, timeout_ms)
+        return answer, (_numbers(model) if answer == "sat" else {})
+
+    def _ask(
+        self, name: str, statements: tuple[Expression, ...], logic: str, timeout_ms: int
+    ) -> tuple[Answer, Expression]:
         import z3
 
         solver = z3.Solver()
-        solver.set("timeout", TIMEOUT_MS)
+        solver.set("timeout", timeout_ms)
         solver.add(*statements)
         answer: Answer = str(solver.check())  # type: ignore[assignment]
         self.asked += 1
         if answer == "unknown":
             self.unknown.append(name)
         if self.smt2 is not None or self.recheck:
-            self._again(name, f"(set-logic QF_BV)\n{solver.to_smt2()}", answer)
-        return answer, (_values(solver.model()) if answer == "sat" else {})
+            self._again(name, f"(set-logic {logic})\n{solver.to_smt2()}", answer)
+        return answer, (solver.model() if answer == "sat" else None)
 
     def valid(self, name: str, statement: Expression) -> bool:
         """Whether `statement` holds under every assignment."""
@@ -98,4 +119,21 @@ def _values(model: Expression) -> Values:
     for symbol in model.decls():
         value = model[symbol]
         found[symbol.name()] = int(z3.is_true(value)) if z3.is_bool(value) else value.as_long()
+    return found
+
+
+def _numbers(model: Expression) -> Numbers:
+    import z3
+
+    found = {}
+    for symbol in model.decls():
+        value = model[symbol]
+        if z3.is_algebraic_value(value):
+            value = value.approx(APPROXIMATE_DIGITS)
+        if z3.is_int_value(value):
+            found[symbol.name()] = Fraction(value.as_long())
+        elif z3.is_rational_value(value):
+            found[symbol.name()] = Fraction(value.numerator_as_long(), value.denominator_as_long())
+        elif z3.is_bool(value):
+            found[symbol.name()] = Fraction(int(z3.is_true(value)))
     return found

@@ -38,8 +38,8 @@ WIRE = frozenset(
 """What a simulated network reads of the bytes between its nodes."""
 
 
-PROVERS = frozenset({"z3", "cvc5", "numba", "numpy"})
-"""What the network rules are proved and searched with; it is of an extra."""
+PROVERS = frozenset({"z3", "cvc5", "numba", "numpy", "yaml"})
+"""What the network rules are proved and searched with, and parameters read with; it is of an extra."""
 
 OF_PIPELINE = frozenset(
     {"networkx", "prometheus_client", "numpy", "pyarrow", "pyspark", "ptars", "cattrs", "yaml"}
@@ -192,6 +192,7 @@ def loaded_by(statement: str) -> set[str]:
         ("quidnunc.properties.verdicts", LAZY),
         ("quidnunc.command_check", LAZY),
         ("quidnunc.command_explore", LAZY),
+        ("quidnunc.command_params", LAZY),
         ("quidnunc.command_trace", (*LAZY, "google", "networkx", "prometheus_client")),
         ("quidnunc.pipeline.trace_files", (*LAZY, "cryptography", "networkx", "prometheus_client")),
         ("quidnunc.pipeline.spark_session", LAZY),
