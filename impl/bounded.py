@@ -16,6 +16,7 @@ class Bounded(Generic[K, V]):
         self._limit = limit
         self._of: dict[K, V] = {}
         self.get = self._of.get
+        self.pop = self._of.pop
         self.clear = self._of.clear
 
     def __len__(self) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from attrs import define
 
 from quidnunc.impl import wire_pb2 as wire
+from quidnunc.impl.bounded import Bounded
 from quidnunc.impl.gossipsub_cache import MessageCache, Seen
 from quidnunc.impl.gossipsub_core import MAX_ID_BYTES, Core
 from quidnunc.impl.gossipsub_fanout import Fanout
@@ -17,6 +18,7 @@ from quidnunc.impl.gossipsub_outbox import Outbox
 from quidnunc.impl.gossipsub_scores_watch import Watch
 from quidnunc.model.rpc import Peer
 
+MAX_ASKED_IDS = 10_000
 MAX_UNWANTED_IDS = 10_000
 """Ids that one peer can have us remember that it does not want."""
 
@@ -42,6 +44,8 @@ class Gossip:
         self.cache = MessageCache(core.parameters.mcache_len, core.parameters.mcache_gossip)
         self.heard: dict[Peer, Heard] = {}
         self.watch = Watch(core)
+        self.asked: Bounded[bytes, set[Peer]] = Bounded(MAX_ASKED_IDS)
+        """Id -> whom we asked for it by IWANT, until it comes."""
         self.unwanted: dict[Peer, dict[bytes, int]] = {}
         """Peer -> id -> heartbeats for which it is remembered."""
 
@@ -63,6 +67,31 @@ class Gossip:
                 if unseen:
                     self.outbox.to(peer).iwant.update(dict.fromkeys(unseen))
                     self.watch.asked(peer, unseen)
+                    self.note_asked(peer, entry.topicID, unseen)
+
+    def note_asked(self, peer: Peer, topic: str, ids: list[bytes]) -> None:
+        """From v1.2 on a request can be cancelled; the draft has the mesh told of it at once."""
+        if not self.core.features.idontwant:
+            return
+        for id_bytes in ids:
+            self.asked[id_bytes] = {*self.asked.get(id_bytes, ()), peer}
+            for other in sorted(self.told_of_request(topic)):
+                self.outbox.idontwant(other, id_bytes)
+
+    def told_of_request(self, topic: str) -> set[Peer]:
+        """A potential strategy of the draft, which r1 does not have."""
+        if self.core.features.must_skip:
+            return set()
+        return {p for p in self.mesh.of[topic] if self.is_told_idontwant(p)}
+
+    def cancel_requests(self, forwarder: Peer, id_bytes: bytes) -> None:
+        """It came: those who were asked for it besides need not send it."""
+        for peer in sorted(self.asked_besides(forwarder, self.asked.pop(id_bytes, set()))):
+            if peer in self.core.neighbours and self.is_told_idontwant(peer):
+                self.outbox.idontwant(peer, id_bytes)
+
+    def asked_besides(self, forwarder: Peer, asked: set[Peer]) -> set[Peer]:
+        return asked - {forwarder}
 
     def is_poor(self, peer: Peer) -> bool:
         """Below the gossip threshold: nothing of its gossip counts, and it gets none."""
@@ -116,6 +145,7 @@ class Gossip:
             for id_bytes in entry.messageIDs:
                 if len(id_bytes) <= MAX_ID_BYTES and len(unwanted) < MAX_UNWANTED_IDS:
                     unwanted[id_bytes] = self.core.parameters.idontwant_heartbeats
+                    self.outbox.withdraw(peer, self.cache.get(id_bytes))
 
     def reads_idontwant(self, peer: Peer) -> bool:
         return self.core.features.idontwant and self.core.neighbours[peer].knows_idontwant

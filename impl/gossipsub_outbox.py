@@ -160,6 +160,11 @@ class Outbox:
         for pending in self._queues.pop(peer, ()):
             self._send(peer, pending)
 
+    def withdraw(self, peer: Peer, message: wire.Message | None) -> None:
+        """Take a message out of what waits for a peer that does not read."""
+        for pending in self._queues.get(peer, ()) if message is not None else ():
+            pending.messages[:] = [each for each in pending.messages if each is not message]
+
     def forget(self, peer: Peer) -> None:
         """Drop whatever `peer` was still to be told."""
         self._pending.pop(peer, None)

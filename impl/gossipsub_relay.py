@@ -71,6 +71,7 @@ class Relay:
         self.note_receipt(arrival)
         self.gossip.watch.came(peer, arrival.id, message.topic)
         self.gossip.say_idontwant(message.topic, message, arrival.id)
+        self.gossip.cancel_requests(peer, arrival.id)
         if self.core.parameters.validation == "accept":
             self.accept(arrival)
             self.gossip.watch.judged(arrival.id, "accept")
@@ -129,8 +130,11 @@ class Relay:
             # A verdict may come after we left; then there is no mesh either, but others still want it.
             self.delivered.append((message.topic, message.data))
         self.gossip.cache.put(arrival.id, message)
-        for peer in sorted(self.relay_targets(arrival)):
+        targets = self.relay_targets(arrival)
+        for peer in sorted(targets):
             self.outbox.to(peer).messages.append(message)
+        for peer in sorted(self.offered_instead(arrival, targets)):
+            self.outbox.to(peer).ihave.setdefault(message.topic, []).append(arrival.id)
 
     # -- to peers ----------------------------------------------------------------------------------------
 
@@ -141,6 +145,14 @@ class Relay:
         willing = {p for p in members if not self.gossip.is_unwanted(p, arrival.id)}
         targets = willing | self.floodsub_targets(topic) | self.explicit_targets(topic)
         return targets - {arrival.forwarder} - self.authors(arrival.message) - self.spared(topic)
+
+    def offered_instead(self, arrival: Arrival, targets: set[Peer]) -> set[Peer]:
+        """A potential strategy of the draft: who was spared the message is told that it is there."""
+        features, topic = self.core.features, arrival.message.topic
+        if not features.idontwant or features.must_skip:
+            return set()
+        unwanted = {p for p in self.mesh.of.get(topic, ()) if arrival.id in self.gossip.unwanted.get(p, ())}
+        return unwanted - targets - {arrival.forwarder}
 
     def floodsub_targets(self, topic: str) -> set[Peer]:
         return self.core.flooded(topic)

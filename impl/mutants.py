@@ -194,6 +194,15 @@ def _counts_down(r: Router) -> None:
     put(r.relay, "next_seqno", lambda: (1 << 32) - up())
 
 
+def _tells_all_of_requests(r: Router) -> None:
+    gossip = r.gossip
+    put(gossip, "told_of_request", lambda topic: {*filter(gossip.is_told_idontwant, r.core.neighbours)})
+
+
+def _offers_beside(r: Router) -> None:
+    put(r.relay, "offered_instead", lambda arrival, targets: targets & r.mesh.of[arrival.message.topic])
+
+
 def _text_only(r: Router) -> None:
     def is_text(arrival: Arrival) -> bool:
         try:
@@ -241,6 +250,13 @@ _ROWS: tuple[tuple[str, str, Edit, str] | tuple[str, str, Edit, str, str], ...] 
      "Closes streams of the newest version that it speaks.", "gossipsub-1.2"),
     ("score-told", "gs1.1/score.local", _tells_scores,
      "Tells its peers what it thinks of one of them.", "gossipsub-1.1"),
+    ("requests-told-to-all", "gs1.2-draft/idontwant.on-ihave", _tells_all_of_requests,
+     "Tells every peer, in the mesh or not, IDONTWANT for what it asks for.", "gossipsub-1.2-draft"),
+    ("offered-beside-message", "gs1.2-draft/ihave.instead-of-message", _offers_beside,
+     "Sends IHAVE to mesh members beside the message itself.", "gossipsub-1.2-draft"),
+    ("cancels-to-answerer", "gs1.2/iwant.cancel",
+     lambda r: put(r.gossip, "asked_besides", lambda forwarder, asked: asked),
+     "Tells the peer that answered its IWANT that it does not want the message.", "gossipsub-1.2"),
     ("seqno-falls", "pubsub/publish.seqno", _counts_down, "Numbers its messages downwards."),
     ("seqno-reused", "pubsub/publish.seqno", lambda r: put(r.relay, "next_seqno", lambda: 1),
      "Gives all its messages the same sequence number."),

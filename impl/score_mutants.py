@@ -150,6 +150,24 @@ def _one_more_at_the_address(r: Router) -> None:
     put(keeper, "surplus", lambda address: surplus(address) + 1 if surplus(address) else 0)
 
 
+def _enforces_idontwant(r: Router) -> None:
+    told: set[tuple[int, bytes]] = set()
+    again, say = r.gossip.watch.came_again, r.outbox.idontwant
+
+    def said(peer: int, id_bytes: bytes) -> None:
+        say(peer, id_bytes)
+        if len(told) < 1000:
+            told.add((peer, id_bytes))
+
+    def penalised(peer: int, id_bytes: bytes) -> None:
+        again(peer, id_bytes)
+        if (peer, id_bytes) in told:
+            _keeping(r).misbehaved(peer, 2)
+
+    put(r.outbox, "idontwant", said)
+    put(r.gossip.watch, "came_again", penalised)
+
+
 def _any_topic_counts(r: Router) -> None:
     """A topic without parameters has those of the first one."""
     keeper = _keeping(r)
@@ -162,7 +180,7 @@ def _half_weight(r: Router) -> None:
     put(keeper, "score", lambda peer, application: score(peer, application / 2))
 
 
-_ROWS: tuple[tuple[str, str, Edit, str], ...] = (
+_ROWS: tuple[tuple[str, str, Edit, str] | tuple[str, str, Edit, str, str], ...] = (
     ("time-in-mesh-uncounted", "gs1.1/score.time-in-mesh", _put("quanta", lambda p, s: 0.0),
      "Gives nothing for time in the mesh."),
     ("time-in-mesh-uncapped", "gs1.1/score.time-in-mesh", _keeper(_uncapped_time),
@@ -227,6 +245,8 @@ _ROWS: tuple[tuple[str, str, Edit, str], ...] = (
      "Does not cap what the topics add."),
     ("topic-cap-both-ways", "gs1.1/score.weights", _keeper(_capped_from_below),
      "Caps what the topics take away as well."),
+    ("idontwant-enforced", "gs1.2/idontwant.no-penalty", _keeper(_enforces_idontwant),
+     "Penalises who sends what it was told IDONTWANT for.", "gossipsub-1.2"),
     ("score-of-any-topic", "gs1.1/score.topics", _keeper(_any_topic_counts),
      "Counts what a peer does in a topic without parameters."),
     ("topic-unweighted", "gs1.1/score.weights", _of_each_topic(lambda p: evolve(p, topic_weight=1.0)),

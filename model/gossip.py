@@ -17,6 +17,7 @@ from quidnunc.model.permits import Permit, Step
 from quidnunc.model.router import From, Heard, Router
 from quidnunc.model.rpc import IHave, IWant, Peer
 from quidnunc.model.rules import Targets, rule
+from quidnunc.model.step import run
 
 IWANT_ALLOWANCE = 8
 """The text bounds the answers to one (peer, id) and gives no number; implementations have 3. Up to this
@@ -45,7 +46,7 @@ def ihave_beyond_caps(r: Router, g: From[IHave], choose: Choose) -> Step[Router]
         return Step(counted)
     # Which of too many ids are asked for is not said either, nor whether those count that we have seen.
     if now.ihaves > p.max_ihave_messages or heard.ihave_named + len(g.part.ids) > p.max_ihave_length:
-        return _request(counted, g, must=False)
+        return _request(counted, g, choose, must=False)
     return None
 
 
@@ -54,10 +55,10 @@ def request_unseen(r: Router, g: From[IHave], choose: Choose) -> Step[Router]:
     """Ids that we have not seen are requested from the one who advertised them."""
     heard = r.heard.get(g.peer, Heard())
     r = evolve(r, heard={**r.heard, g.peer: evolve(heard, ihaves=heard.ihaves + 1)})
-    return _request(r, g, must=g.part.topic in r.topics)
+    return _request(r, g, choose, must=g.part.topic in r.topics)
 
 
-def _request(r: Router, g: From[IHave], *, must: bool) -> Step[Router]:
+def _request(r: Router, g: From[IHave], choose: Choose, *, must: bool) -> Step[Router]:
     """Request what is unseen, within the cap on ids.
 
     In a topic that we are not in, the request is free: no text says that gossip is only read in ours."""
@@ -67,7 +68,11 @@ def _request(r: Router, g: From[IHave], *, must: bool) -> Step[Router]:
     now = evolve(heard, ihave_ids=heard.ihave_ids + len(fresh), ihave_named=named)
     r = evolve(r, heard={**r.heard, g.peer: now})
     asked = ((i, must and r.seen.get(i) is None) for i in fresh)
-    return Step(r, tuple(Permit(Sent(g.peer, IWant((i,))), owed, clause) for i, owed in asked))
+    permits = tuple(Permit(Sent(g.peer, IWant((i,))), owed, clause) for i, owed in asked)
+    if "announce" in r.protocol.handlers and fresh:
+        known = {i: r.asked.get(i, frozenset()) | {g.peer} for i in fresh}
+        r = evolve(r, asked={**r.asked, **known})
+    return Step(r, permits).then(run(r, "requested", From(g.peer, IHave(g.part.topic, tuple(fresh))), choose))
 
 
 def _fresh(r: Router, g: From[IHave]) -> list[str]:

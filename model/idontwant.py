@@ -7,7 +7,7 @@ from attrs import evolve
 from quidnunc.model.choices import Choose
 from quidnunc.model.permits import Step, may_send
 from quidnunc.model.router import From, Heard, Router
-from quidnunc.model.rpc import IDontWant, Message, Peer
+from quidnunc.model.rpc import IDontWant, IHave, Message, Peer
 from quidnunc.model.rules import rule
 
 
@@ -17,6 +17,32 @@ def tell_mesh(r: Router, m: From[Message], choose: Choose) -> Step[Router] | Non
     mesh = frozenset(p for p in r.mesh_of(m.part.topic) if p in r.peers and r.peers[p].knows_idontwant)
     told = may_send(mesh, IDontWant((m.part.id,)), "gs1.2/idontwant.immediate", "now")
     return Step(r, told) if told else None
+
+
+@rule("gs1.2/iwant.cancel")
+def cancel_requests(r: Router, m: From[Message], choose: Choose) -> Step[Router] | None:
+    """Who was asked for it by IWANT may be told that it came from another."""
+    others = r.asked.get(m.part.id, frozenset()) - {m.peer}
+    told = frozenset(p for p in others if p in r.peers and r.peers[p].knows_idontwant)
+    return Step(r, may_send(told, IDontWant((m.part.id,)), "gs1.2/iwant.cancel", "now")) if told else None
+
+
+@rule("gs1.2-draft/idontwant.on-ihave")
+def tell_before(r: Router, g: From[IHave], choose: Choose) -> Step[Router] | None:
+    """What is asked for after an IHAVE the mesh may be told not to send."""
+    mesh = frozenset(p for p in r.mesh_of(g.part.topic) if p in r.peers and r.peers[p].knows_idontwant)
+    clause = "gs1.2-draft/idontwant.on-ihave"
+    told = tuple(p for i in g.part.ids for p in may_send(mesh, IDontWant((i,)), clause))
+    return Step(r, told) if told else None
+
+
+@rule("gs1.2-draft/ihave.instead-of-message")
+def offer_instead(r: Router, m: From[Message], choose: Choose) -> Step[Router] | None:
+    """Mesh members that said IDONTWANT may be sent an IHAVE in the place of the message."""
+    spared = frozenset(p for p in r.mesh_of(m.part.topic) if m.part.id in r.unwanted.get(p, {}))
+    offered = IHave(m.part.topic, (m.part.id,))
+    clause = "gs1.2-draft/ihave.instead-of-message"
+    return Step(r, may_send(spared - {m.peer}, offered, clause)) if spared else None
 
 
 @rule("gs1.2/idontwant.cap")

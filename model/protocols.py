@@ -179,7 +179,9 @@ _HEARTBEAT_1_2 = phases(*GOSSIPSUB_1_1["heartbeat"].rules, idontwant.age)
 
 GOSSIPSUB_1_2_DRAFT = GOSSIPSUB_1_1.extended(
     "gossipsub-1.2-draft",
-    announce=phases(idontwant.tell_mesh),
+    announce=phases(idontwant.tell_mesh, idontwant.cancel_requests),
+    requested=phases(idontwant.tell_before),
+    accepted=phases(*GOSSIPSUB_1_1["accepted"].rules, idontwant.offer_instead),
     intake=_INTAKE_1_2,
     idontwant=first(idontwant.beyond_the_cap, idontwant.remember_unwanted),
     disconnect=_DISCONNECT_1_2,
@@ -189,6 +191,9 @@ GOSSIPSUB_1_2_DRAFT = GOSSIPSUB_1_1.extended(
 
 GOSSIPSUB_1_2 = GOSSIPSUB_1_2_DRAFT.extended(
     "gossipsub-1.2",
+    # Two strategies of the draft that r1 does not have.
+    requested=phases(),
+    accepted=GOSSIPSUB_1_1["accepted"],
     relay=without(messages.mesh_floodsub_and_explicit, *_RELAY_1_1, idontwant.who_said_idontwant),
 )
 
@@ -236,7 +241,7 @@ PARTIAL = GOSSIPSUB_1_3.extended(
 
 PARTIAL_JVM = PARTIAL.extended(
     "partial-messages-jvm",
-    announce=phases(partial.tell_those),
+    announce=phases(partial.tell_those, idontwant.cancel_requests),
     idontwant_to=without(partial.mesh_that_knows_it, partial.sends_us_parts),
     suppressed=without(partial.requesters, partial.has_not_named_it),
     partial=first(

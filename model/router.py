@@ -155,6 +155,8 @@ class Router:
     """Peer -> id -> heartbeats since its IDONTWANT; -1 where a cap leaves it free to be kept."""
     served: Mapping[tuple[Peer, str], int] = field(factory=dict)
     """(peer, id) -> answers to its IWANT so far."""
+    asked: Mapping[str, frozenset[Peer]] = field(factory=dict)
+    """Id -> who could have been asked for it by IWANT, from v1.2 on."""
     heard: Mapping[Peer, Heard] = field(factory=dict)
     scores: Mapping[Peer, int] = field(factory=dict)
     """What the application says of its peers."""

@@ -123,6 +123,8 @@ def _of_router(output: Output, event: Event, r: Router) -> str:
             return _of_message(message, None, event, r) or "floodsub/deliver.once"
         case Sent(peer, Message() as message):
             return _of_message(message, peer, event, r) or "gs1.0/relay.seen"
+        case Sent(peer, IDontWant(ids)) if clause := _of_request(peer, ids, event, r):
+            return clause
         case Sent(_, IDontWant(ids)):
             return next(filter(None, (_refusal(i, event, r) for i in ids)), "gs1.2/idontwant.immediate")
         case Dialled(peer):
@@ -131,6 +133,8 @@ def _of_router(output: Output, event: Event, r: Router) -> str:
             return _of_graft(topic, peer, event, r)
         case Sent(peer, Prune(topic)):
             return _of_prune(topic, peer, event, r)
+        case Sent(peer, IHave(topic)) if _is_draft(r) and _at_arrival(event):
+            return "gs1.2-draft/ihave.instead-of-message"
         case Sent(peer, IHave(topic, ids)):
             return _of_ihave(topic, ids, peer, r)
         case Sent(peer, IWant(ids)):
@@ -140,6 +144,26 @@ def _of_router(output: Output, event: Event, r: Router) -> str:
         case Closed() if any(isinstance(p, Extensions) for p in _parts(event)):
             return "gs1.3/extensions.unknown-ignored"
     return _of_kind(output)
+
+
+def _is_draft(r: Router) -> bool:
+    requested = r.protocol.handlers.get("requested")
+    return requested is not None and bool(requested.rules)
+
+
+def _at_arrival(event: Event) -> bool:
+    return isinstance(event, Verdict) or any(isinstance(p, Message) for p in _parts(event))
+
+
+def _of_request(peer: Peer, ids: tuple[str, ...], event: Event, r: Router) -> str:
+    """The clause of an IDONTWANT that has to do with a request; empty where it has not."""
+    named = {i for p in _parts(event) if isinstance(p, IHave) for i in p.ids}
+    if _is_draft(r) and named & set(ids):
+        return "gs1.2-draft/idontwant.on-ihave"
+    brought = {p.id for p in _parts(event, peer) if isinstance(p, Message)}
+    if any(i in brought and i not in r.seen and peer in r.asked.get(i, ()) for i in ids):
+        return "gs1.2/iwant.cancel"
+    return ""
 
 
 def _of_mesh(output: Output) -> bool:

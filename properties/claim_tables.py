@@ -356,5 +356,26 @@ IDONTWANT: tuple[Claim, ...] = (
     claim(
         "idontwant.optional", "Draft: who said IDONTWANT may be skipped.", "gs1.2-draft/idontwant.may-skip"
     ),
+    claim(
+        "iwant.cancelled",
+        "Who was asked for a message that came from another may be told IDONTWANT, and not who brought it.",
+        "gs1.2/iwant.cancel",
+    ),
+    claim(
+        "idontwant.no-penalty",
+        "Who sends a message after IDONTWANT for it scores as it did.",
+        "gs1.2/idontwant.no-penalty",
+        needs=["score-parameters"],
+    ),
+    claim(
+        "idontwant.before-message",
+        "Draft: for what an IHAVE has it ask for a router says IDONTWANT to mesh members, and to no others.",
+        "gs1.2-draft/idontwant.on-ihave",
+    ),
+    claim(
+        "ihave.instead",
+        "Draft: between heartbeats IHAVE goes to those who were spared the message, and to no others.",
+        "gs1.2-draft/ihave.instead-of-message",
+    ),
     claim("idontwant.forgotten", "Old entries go at the heartbeat.", "gs1.2/idontwant.prune-old"),
 )

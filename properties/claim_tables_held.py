@@ -89,6 +89,14 @@ SETTINGS: tuple[Held, ...] = (
     ),
 )
 
+READINGS: tuple[Held, ...] = (
+    held(
+        "idontwant.ignored",
+        "A router that ignores IDONTWANT is in order where the text is read so, and in no other reading.",
+        "gs1.2/idontwant.receiver-optional",
+    ),
+)
+
 BYTES: tuple[Held, ...] = (
     held(
         "rpc.framing",
@@ -104,6 +112,11 @@ BYTES: tuple[Held, ...] = (
         "pool.removed",
         "What leaves the pool while a peer does not read is not sent to it when it reads again.",
         "flood/send.removed-skipped",
+    ),
+    held(
+        "iwant.withdrawn",
+        "An answer to IWANT that waits for a peer is taken back when the peer says IDONTWANT.",
+        "gs1.2/iwant.queued-removed",
     ),
     held(
         "control.unsent",
@@ -138,5 +151,6 @@ APPLICATIONS: tuple[Held, ...] = (
     ),
 )
 
-HELD: Mapping[str, Held] = {each.id: each for each in (*NETWORKS, *SETTINGS, *BYTES, *APPLICATIONS)}
+_ALL = (*NETWORKS, *SETTINGS, *READINGS, *BYTES, *APPLICATIONS)
+HELD: Mapping[str, Held] = {each.id: each for each in _ALL}
 """By id."""

@@ -61,7 +61,7 @@ def _everywhere(protocol: Protocol) -> frozenset[str]:
     if protocol.family != "pubsub":
         return mempool_occasions.clauses_of(protocol)
     if "idontwant" in protocol.handlers:
-        later |= {"gs1.2/rpc.protocol-id"}
+        later |= {"gs1.2/rpc.protocol-id", "gs1.2/idontwant.no-penalty"}
     if "extension" in protocol.handlers:
         later |= {"gs1.3/extensions.once", "gs1.3/rpc.protocol-id"}
     if "partial" in protocol.handlers:

@@ -8,13 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from quidnunc.model.events import Connect, Disconnect, Receive, Verdict
+from quidnunc.model.events import Connect, Disconnect, Receive, Sent, Verdict
 from quidnunc.model.router import Router
-from quidnunc.model.rpc import IHave
+from quidnunc.model.rpc import IDontWant, IHave, Message, Peer
 from quidnunc.model.score_parameters import ScoreParameters
 from quidnunc.model.scores_interval import DENOMINATOR, ZERO
 from quidnunc.properties.play import Moment
-from quidnunc.properties.score_occasions import BEHAVIOUR, COUNTERS, DECAY, PENALTY, PROMISE, RETAINED
+from quidnunc.properties.score_occasions import (
+    BEHAVIOUR,
+    COUNTERS,
+    DECAY,
+    NO_PENALTY,
+    PENALTY,
+    PROMISE,
+    RETAINED,
+)
 
 CAP = "gs1.1/score.weights"
 WEIGHTS = {
@@ -63,11 +71,27 @@ def _of_term(clause: str, moments: Sequence[Moment], states: Sequence[Router]) -
         return DECAY
     if clause == BEHAVIOUR:
         promises = any(isinstance(part, IHave) for e in events if isinstance(e, Receive) for part in e.parts)
+        if not promises and _sent_unwanted(moments):
+            return NO_PENALTY
         return PROMISE if promises else PENALTY
     ignored = any(isinstance(e, Verdict) and e.judgement == "ignore" for e in events)
     return (
         "gs1.1/validation.ignore-unpenalised" if ignored and clause.endswith("invalid-messages") else clause
     )
+
+
+def _sent_unwanted(moments: Sequence[Moment]) -> bool:
+    """Whether a peer sends a message that it was told IDONTWANT for."""
+    told: set[tuple[Peer, str]] = set()
+    for moment in moments:
+        event = moment.event
+        sent = [p.id for p in event.parts if isinstance(p, Message)] if isinstance(event, Receive) else []
+        if isinstance(event, Receive) and any((p, i) in told for p in event.peers for i in sent):
+            return True
+        for output in moment.outputs:
+            if isinstance(output, Sent) and isinstance(output.part, IDontWant):
+                told |= {(output.peer, i) for i in output.part.ids}
+    return False
 
 
 def _counters(r: Router, clause: str) -> dict[Any, Any]:

@@ -11,13 +11,14 @@ from typing import cast
 
 from quidnunc.model.events import Advance, Event, Publish, Receive
 from quidnunc.model.router import Router
-from quidnunc.model.rpc import Peer
+from quidnunc.model.rpc import Message, Peer
 from quidnunc.model.scores_events import pass_time
 from quidnunc.model.scores_interval import DENOMINATOR, ZERO, Interval, interval
 
 APPLICATION = "gs1.1/score.application"
 BEHAVIOUR = "gs1.1/score.behaviour"
 DECAY = "gs1.1/score.decay"
+NO_PENALTY = "gs1.2/idontwant.no-penalty"
 PENALTY = "gs1.1/backoff.penalty"
 PROMISE = "gs1.1/iwant.promise"
 RETAINED = "gs1.1/score.retain"
@@ -34,9 +35,22 @@ def found(r: Router, event: Event, ticked: bool) -> Iterator[str]:
     """The clauses that mattered at `event`, of every peer whose score was looked at. `r` is before it."""
     if not isinstance(event, Receive | Publish) and not ticked:
         return
+    if isinstance(event, Receive) and _repeats(r, event):
+        yield NO_PENALTY
     now = pass_time(r, event.ms) if isinstance(event, Advance) else r
     for peer in _looked_at(now, event):
         yield from mattering(now, peer)
+
+
+def _repeats(r: Router, event: Receive) -> bool:
+    """Whether a mesh member sends again what it could have been told IDONTWANT for, at a possible cost."""
+    scores, again = r.parameters.scores, [p for p in event.parts if isinstance(p, Message) and p.id in r.seen]
+    return (
+        scores is not None
+        and scores.behaviour_penalty_weight != 0
+        and "idontwant" in r.protocol.handlers
+        and any(r.peers[p].knows_idontwant and p in r.mesh_of(m.topic) for m in again for p in event.peers)
+    )
 
 
 def _looked_at(r: Router, event: Event) -> list[Peer]:

@@ -77,6 +77,8 @@ def _something(r: Router, die: random.Random, peer: int, name: bytes) -> None:
         r.gossip.watch.came(peer, name, "t1")
         r.gossip.watch.judged(name, ("accept", "reject", "ignore")[die.choice((0, 0, kind % 3))])
         r.advance(die.choice((0, 0, 150)))
+        if 2 in r.core.neighbours:
+            r.outbox.idontwant(2, name)
         for other in (1, 2, 3):
             r.gossip.watch.came_again(other, name)
     elif kind == 3:

@@ -9,27 +9,44 @@ import hashlib
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from quidnunc.impl import dog_reactor, gossipsub_outbox
 from quidnunc.impl import wire_pb2 as wire
 from quidnunc.impl.cat import open_cat
 from quidnunc.impl.cat_codec import want_tx
 from quidnunc.impl.cat_reactor import CatReactor
+from quidnunc.impl.codec import Codec
 from quidnunc.impl.dog import open_dog
 from quidnunc.impl.dog_metrics import Metrics
 from quidnunc.impl.dog_pool import Pool
 from quidnunc.impl.dog_reactor import Reactor
+from quidnunc.impl.framing import FrameDecoder, frame
 from quidnunc.impl.gossipsub import Router
 from quidnunc.impl.mempool_codec import MempoolCodec
 from quidnunc.impl.ours import open_ours
 from quidnunc.impl.seam import Config
-from quidnunc.model.events import MEMPOOL, MESHSUB_1_1, Adjust, Connect, Join, Receive, Sent, Submit
+from quidnunc.model.ambiguities import reading_named
+from quidnunc.model.events import (
+    MEMPOOL,
+    MESHSUB_1_1,
+    MESHSUB_1_2,
+    Adjust,
+    Connect,
+    Join,
+    Receive,
+    Sent,
+    Submit,
+)
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.mempool import FLOOD
 from quidnunc.model.parameters import DogParameters, Parameters
-from quidnunc.model.rpc import Graft, HaveTx, Prune, ResetRoute, Subscribe, Tx
+from quidnunc.model.readings_told import TOLD
+from quidnunc.model.rpc import Graft, HaveTx, IDontWant, IWant, Message, Prune, ResetRoute, Subscribe, Tx
 from quidnunc.properties import mempool_network
+from quidnunc.properties.cases import events_of, parameters_of
 from quidnunc.properties.claim_tables_held import HELD
+from quidnunc.properties.dialect import dialect_cases
 from quidnunc.properties.digits import Digits
 from quidnunc.properties.mempool_neighbours import draw_mempool_neighbours
 from quidnunc.properties.mempool_network import Rules, acted
@@ -260,6 +277,32 @@ def test_cat_origin_field() -> None:
     assert reply.out == ((1, 0x31, want_tx(key)),)
 
 
+def _never_withdraws(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(gossipsub_outbox.Outbox, "withdraw", lambda self, peer, message: None)
+
+
+@shown(broken=_never_withdraws)
+def test_iwant_withdrawn() -> None:
+    """Of two answers that wait one is taken back, and no other peer's."""
+    router = Router(Parameters())
+    router.join("t1")
+    for peer in (1, 2, 3):
+        router.connect(peer, MESHSUB_1_2, outbound=True)
+    codec = Codec(Parameters())
+    for symbol in ("m1", "m2"):
+        router.receive(3, frame(codec.encode([Message(symbol, "t1", 3)], sender=3)))
+    router.take()
+    for peer in (1, 2):
+        router.stall(peer)
+        router.receive(peer, frame(codec.encode([IWant(("m1", "m2"))], sender=peer)))
+    router.receive(1, frame(codec.encode([IDontWant(("m1",))], sender=1)))
+    for peer, answered in ((1, ["m2"]), (2, ["m1", "m2"])):
+        router.resume(peer)
+        found = [p for _, data in router.take().frames for p in FrameDecoder().feed(data)[0]]
+        parts = [part for payload in found for part in codec.decode(payload)]
+        assert [part.id for part in parts if isinstance(part, Message)] == answered
+
+
 def _keeps_what_left(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Pool, "remove", lambda self, key: True)
 
@@ -302,6 +345,29 @@ def test_control_unsent() -> None:
         assert node.state()["blocked"] is False
         assert [part for _, part in node.resume(1) if part == ResetRoute()] == [ResetRoute()]
         assert node.receive(1, Tx("a")) == [(1, HaveTx("a"))]
+
+
+# -- readings -----------------------------------------------------------------------------------------------
+
+
+def _same_reading(patch: pytest.MonkeyPatch) -> None:
+    patch.setitem(TOLD, A1, evolve(TOLD[A1], edit=lambda protocol: protocol))
+
+
+A1 = "idontwant-not-honoured"
+
+
+@shown(broken=_same_reading)
+def test_idontwant_ignored() -> None:
+    """By the trace that separates the two readings of the text, and drawn runs under the one in question."""
+    case, protocol = dialect_cases()[A1], protocol_named("gossipsub-1.2")
+    read_so = reading_named(A1).edit(protocol)
+    parameters = parameters_of(case)
+    for spec, name, agrees in ((read_so, A1, True), (protocol, A1, False), (read_so, "", False)):
+        config = Config(seed=case.seed, protocol="gossipsub-1.2", parameters=parameters)
+        subject = Wire(open_ours(config, name or None), config)
+        run = play(events_of(case), subject, spec, parameters)
+        assert any(moment.judged.departures for moment in run.moments) != agrees
 
 
 # -- the tests themselves -----------------------------------------------------------------------------------
