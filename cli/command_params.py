@@ -1,30 +1,38 @@
-"""quidnunc params: what the parameters of a network guarantee, and the cheapest attack where they do not."""
+"""quidnunc params: what the parameters of a network guarantee, and the cheapest attack where not."""
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import re
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from attrs import frozen
+
 from quidnunc.output import UsageError, clear_progress, print_json, progress_line
 from quidnunc.properties.params_file import Given, ParamsError, read_file
-from quidnunc.properties.params_values import Network, decimal
+from quidnunc.properties.params_values import decimal
 
 EXAMPLE = """\
 example:
   quidnunc params eth2
   quidnunc params my-network.yaml
   quidnunc params peer-score-params.json --json
+  quidnunc params mine.yaml theirs.yaml
+  quidnunc params config.toml --round-trip 250ms
 
-FILE is YAML (see the shipped ones: --list), or the JSON of go-libp2p-pubsub's PeerScoreParams.
+FILE is YAML (see the shipped ones: --list), the JSON of go-libp2p-pubsub's PeerScoreParams, or CometBFT's
+config.toml. With two files: whether one holds against the other what it does by its own settings.
 Exit status: 0 when no guarantee fails, 1 when one does, 3 when none does and one could not be decided.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="*", metavar="FILE", help="parameters of a network, or a shipped name")
+    parser.add_argument("--round-trip", metavar="TIME", help="the longest between two peers, as 300ms")
     parser.add_argument("--list", action="store_true", help="the shipped parameters, and where they are")
 
 
@@ -33,14 +41,45 @@ def run(options: argparse.Namespace) -> int:
 
     if options.list:
         return _listed(options, shipped())
-    if len(options.files) != 1:
-        raise UsageError(f"one FILE is wanted, got {len(options.files)}; quidnunc params --list names some")
+    if not 1 <= len(options.files) <= 2:
+        raise UsageError(f"one FILE or two are wanted, got {len(options.files)}; --list names some")
     if importlib.util.find_spec("z3") is None:
         raise UsageError("z3 must be installed: pip install 'quidnunc[prove]'")
     try:
-        return _one(options, read_file(_path(options.files[0], shipped())))
+        given = [read_file(_path(name, shipped())) for name in options.files]
+        report = _comet(options, given) if any(map(_is_toml, given)) else _scores(options, given)
     except ParamsError as error:
         raise UsageError(str(error)) from None
+    clear_progress()
+    if options.json:
+        print_json(_as_json(report))
+    else:
+        _print(options, report)
+    verdicts = {line.verdict for line in report.lines}
+    return 1 if "fails" in verdicts else 3 if "unknown" in verdicts else 0
+
+
+@frozen(kw_only=True)
+class Report:
+    """What is printed of one file, or of two."""
+
+    asked: str
+    lines: Sequence[Any]
+    remarks: Sequence[str]
+    unchecked: str
+
+
+def _is_toml(given: Given) -> bool:
+    return given.file.endswith(".toml")
+
+
+def _round_trip_ms(options: argparse.Namespace, otherwise: Fraction) -> Fraction:
+    if options.round_trip is None:
+        return otherwise
+    found = re.fullmatch(r"(\d{1,6})ms", options.round_trip)
+    if not found or not int(found[1]):
+        raise UsageError(f"a round trip is written 300ms, not {options.round_trip!r}")
+    return Fraction(int(found[1]))
 
 
 def _path(name: str, known: dict[str, Path]) -> Path:
@@ -61,25 +100,58 @@ def _listed(options: argparse.Namespace, known: dict[str, Path]) -> int:
     return 0
 
 
-def _one(options: argparse.Namespace, given: Given) -> int:
+def _scores(options: argparse.Namespace, given: Sequence[Given]) -> Report:
+    """One network's scores; or two, and what they hold against each other."""
     from quidnunc.properties.network_solver import Questions
     from quidnunc.properties.params_guarantees import guarantees
+    from quidnunc.properties.params_pair import ROUND_TRIP_MS, pair_lines
     from quidnunc.properties.params_read import network_of, remarks
 
-    network = network_of(given)
-    questions = Questions()
-    lines = list(guarantees(network, questions, progress_line()))
-    clear_progress()
-    said = list(remarks(network))
-    if options.json:
-        print_json(_as_json(network, lines, said))
-    else:
-        _print(options, network, lines, said)
-    verdicts = {line.verdict for line in lines}
-    return 1 if "fails" in verdicts else 3 if "unknown" in verdicts else 0
+    networks = [network_of(each) for each in given]
+    said = [remark for network in networks for remark in remarks(network)]
+    if len(networks) == 2:
+        return Report(
+            asked=f"{networks[0].name} beside {networks[1].name}",
+            lines=list(pair_lines(networks[0], networks[1], _round_trip_ms(options, ROUND_TRIP_MS))),
+            remarks=said,
+            unchecked="what each guarantees by itself (give one FILE); loss and delays",
+        )
+    (network,) = networks
+    topics = sum(topic.count for topic in network.topics)
+    interval = decimal(network.decay_interval_ms / 1000)
+    return Report(
+        asked=f"{network.name}, {topics} topics, a decay interval of {interval} s",
+        lines=list(guarantees(network, Questions(), progress_line())),
+        remarks=said,
+        unchecked="that counters of a router are counted as v1.1 says; what peers do in concert",
+    )
 
 
-def _as_json(network: Network, lines: Sequence[Any], said: Sequence[str]) -> dict[str, Any]:
+def _comet(options: argparse.Namespace, given: Sequence[Given]) -> Report:
+    """The settings of one node of CometBFT, or of two beside each other."""
+    from quidnunc.properties.params_comet import ROUND_TRIP_MS, comet_lines, comet_of
+    from quidnunc.properties.params_pair import comet_pair_lines
+
+    other = next((each for each in given if not _is_toml(each)), None)
+    if other is not None:
+        raise UsageError(f"{other.file} is no config.toml, and the other file is: both must be of one kind")
+    comets = [comet_of(each, Path(each.file).stem) for each in given]
+    if len(comets) == 2:
+        return Report(
+            asked=f"{comets[0].name} beside {comets[1].name}",
+            lines=list(comet_pair_lines(*comets)),
+            remarks=(),
+            unchecked="what each holds by itself (give one FILE)",
+        )
+    return Report(
+        asked=f"CometBFT, {comets[0].name}, DOG {'on' if comets[0].dog else 'off'}",
+        lines=list(comet_lines(comets[0], _round_trip_ms(options, ROUND_TRIP_MS))),
+        remarks=(),
+        unchecked="that no node is cut off (docs/results/dog-statements.md); other settings of the file",
+    )
+
+
+def _as_json(report: Report) -> dict[str, Any]:
     rows = [
         {
             "id": line.id,
@@ -89,29 +161,27 @@ def _as_json(network: Network, lines: Sequence[Any], said: Sequence[str]) -> dic
             "assumptions": list(line.assumptions),
             "advice": [{"change": a.change, "restored": a.restored, "price": a.price} for a in line.advice],
         }
-        for line in lines
+        for line in report.lines
     ]
-    return {"schema": 1, "network": network.name, "guarantees": rows, "remarks": list(said)}
+    return {"schema": 1, "asked": report.asked, "guarantees": rows, "remarks": list(report.remarks)}
 
 
-def _print(options: argparse.Namespace, network: Network, lines: Sequence[Any], said: Sequence[str]) -> None:
-    topics = sum(topic.count for topic in network.topics)
-    seconds = decimal(network.decay_interval_ms / 1000)
-    print(f"params: {network.name}, {topics} topics, a decay interval of {seconds} s\n")
-    for line in lines:
+def _print(options: argparse.Namespace, report: Report) -> None:
+    print(f"params: {report.asked}\n")
+    for line in report.lines:
         print(f"{line.verdict.upper():8} {line.id}: {line.text}")
         for found in line.found:
             print(f"           {found}")
         for each in line.advice:
-            tried = "restores it" if each.restored else "does not restore it by itself"
             for change in each.change.split("; "):
                 print(f"         > {change}")
-            print(f"           {tried}; {each.price}")
+            tried = "restores it" if each.restored else "does not restore it by itself"
+            print(f"           {tried}{f'; {each.price}' if each.price else ''}")
         if line.assumptions:
             print(f"         assumes: {'; '.join(line.assumptions)}")
-    if said:
+    if report.remarks:
         print("\nA router refuses, at its start:")
-        for remark in said:
+        for remark in report.remarks:
             print(f"  {remark}")
-    print("\nNot checked: that counters of a router are counted as v1.1 says; what peers do in concert.")
-    print(f"again: quidnunc params {options.files[0]}")
+    print(f"\nNot checked: {report.unchecked}.")
+    print(f"again: quidnunc params {' '.join(options.files)}")

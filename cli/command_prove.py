@@ -12,7 +12,8 @@ from typing import Any
 from quidnunc.asked import close
 from quidnunc.command_explore import trace_json
 from quidnunc.output import UsageError, clear_progress, print_json, progress_line, table
-from quidnunc.properties.network_prove import Result, prove, provers
+from quidnunc.properties.network_prove import prove, provers
+from quidnunc.properties.network_result import Result
 from quidnunc.properties.network_solver import Questions, has_cvc5
 
 EXAMPLE = """\
@@ -33,8 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if importlib.util.find_spec("z3") is None or importlib.util.find_spec("numpy") is None:
-        raise UsageError("z3 and numba must be installed: pip install 'quidnunc[prove]'")
+    if not all(map(importlib.util.find_spec, ("z3", "numpy", "yaml"))):
+        raise UsageError("z3, numba and PyYAML must be installed: pip install 'quidnunc[prove]'")
     names = _names(options.names)
     if options.recheck and not has_cvc5():
         raise UsageError("--recheck asks cvc5, which is not installed: pip install 'quidnunc[prove]'")

@@ -6,16 +6,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import combinations, permutations
-from typing import Literal, TypeAlias
+from typing import Literal
 
-from attrs import evolve, frozen
+from attrs import evolve
 
-from quidnunc.properties.network_explore import Verdict
+from quidnunc.properties import params_prove
 from quidnunc.properties.network_induction import Induction, inductive, refuted
 from quidnunc.properties.network_infer import expression_of, inferred, read, readable
 from quidnunc.properties.network_links import VARIANTS
 from quidnunc.properties.network_mesh_link import BIDIRECTIONAL, LINKED, mesh_link
 from quidnunc.properties.network_projection import Table, footprints, simulation, table_of
+from quidnunc.properties.network_result import Prover, Result, Verdict
 from quidnunc.properties.network_rules import Expression, Network
 from quidnunc.properties.network_solver import Questions
 from quidnunc.properties.network_trace import Trace, replayed
@@ -33,31 +34,20 @@ UNSAID = "a refusal of a GRAFT by PRUNE sets no backoff at the one who refuses"
 TIMING = "a backoff expires only when nothing is in flight between the two, either way"
 
 
-@frozen(kw_only=True)
-class Result:
-    """One line of `quidnunc prove`."""
-
-    name: str
-    text: str
-    verdict: Verdict
-    scope: str
-    assumptions: tuple[str, ...]
-    engine: str
-    seconds: float = 0.0
-    vacuous: bool
-    """Whether the statement holds for want of anything that it speaks of; a proof that is vacuous is none."""
-    evidence: tuple[str, ...] = ()
-    """What was shown on the way, and the reasons that a person can read."""
-    trace: Trace | None = None
-
-
-Prover: TypeAlias = Callable[[Questions], Iterator[Result]]
-
-
 def provers() -> Mapping[str, Prover]:
     """Name -> what decides it. A name may give several results, which begin with it."""
     links: dict[str, Prover] = {name: partial(bidirectional, name) for name in VARIANTS}
-    return {**links, "backoff-arithmetic": backoff_arithmetic}
+    published = {
+        name: partial(params_prove.of_published, name.removeprefix(params_prove.PREFIX))
+        for name in params_prove.names()
+        if name.startswith(params_prove.PREFIX)
+    }
+    return {
+        **links,
+        "backoff-arithmetic": backoff_arithmetic,
+        **published,
+        "score-algebra": params_prove.algebra,
+    }
 
 
 def prove(name: str, questions: Questions) -> list[Result]:

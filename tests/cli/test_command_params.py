@@ -23,7 +23,7 @@ def test_a_shipped_network(quidnunc: Command) -> None:
 
 def test_json(quidnunc: Command) -> None:
     ran = quidnunc("params", "good-10", "--json")
-    assert ran.code == 1 and ran.data["network"] == "the paper's proposal, cap 10"
+    assert ran.code == 1 and ran.data["asked"].startswith("the paper's proposal, cap 10, 2 topics")
     rows = {row["id"]: row for row in ran.data["guarantees"]}
     assert rows["no-starving"]["verdict"] == "holds" and rows["no-shadowing"]["verdict"] == "fails"
     assert set(rows["punished"]) == {"id", "text", "verdict", "found", "assumptions", "advice"}
@@ -50,7 +50,7 @@ def test_nothing_fails(quidnunc: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("", "one FILE is wanted, got 0"),
+        ("", "one FILE or two are wanted, got 0"),
         ("filecoyn", "no file 'filecoyn', and none is shipped by that name: eth2"),
         ("nowhere.yaml", "nowhere.yaml: No such file"),
     ],

@@ -1,0 +1,34 @@
+"""One line of `quidnunc prove`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal, TypeAlias
+
+from attrs import frozen
+
+from quidnunc.properties.network_solver import Questions
+from quidnunc.properties.network_trace import Trace
+
+Verdict: TypeAlias = Literal["proved", "refuted", "undetermined"]
+
+
+@frozen(kw_only=True)
+class Result:
+    """What was decided, of what, under which assumptions, and how."""
+
+    name: str
+    text: str
+    verdict: Verdict
+    scope: str
+    assumptions: tuple[str, ...]
+    engine: str
+    seconds: float = 0.0
+    vacuous: bool
+    """Whether the statement holds for want of anything that it speaks of; a proof that is vacuous is none."""
+    evidence: tuple[str, ...] = ()
+    """What was shown on the way, and the reasons that a person can read."""
+    trace: Trace | None = None
+
+
+Prover: TypeAlias = Callable[[Questions], Iterator[Result]]
