@@ -107,75 +107,122 @@ class Lemma:
     besides: tuple[str, ...] = ()
 
 
+@frozen(kw_only=True)
+class _Parts:
+    """The symbols of the lemmas, and what is true of all parameters and counters."""
+
+    of: Symbols
+    allowed: Expression
+    counted: Expression
+
+    def score(self, q: Expression, f: Expression, m: Expression, b: Expression, i: Expression) -> Expression:
+        """A topic's score past the activation."""
+        from z3 import If
+
+        o = self.of
+        short = If(m < o["threshold"], o["threshold"] - m, 0)
+        good = o["w1"] * If(q < o["cap1"], q, o["cap1"]) + o["w2"] * f
+        return o["topic_weight"] * (good + o["w3"] * short * short + o["w3b"] * b + o["w4"] * i * i)
+
+    def decayed(self, counter: Expression) -> Expression:
+        from z3 import If
+
+        left = counter * self.of["decay"]
+        return If(left < self.of["to_zero"], 0, left)
+
+
+def _parts() -> _Parts:
+    from z3 import And, Real
+
+    names = "topic_weight w1 w2 w3 w3b w4 cap1 cap2 cap3 threshold decay to_zero "
+    names += "quanta first meshed failures invalid more"
+    o = {name: Real(name) for name in names.split()}
+    allowed = And(
+        *(o[name] >= 0 for name in ("topic_weight", "w1", "w2")),
+        *(o[name] <= 0 for name in ("w3", "w3b", "w4")),
+        *(o[name] > 0 for name in ("cap1", "cap2", "threshold")),
+        *(And(0 < o[name], o[name] < 1) for name in ("decay", "to_zero")),
+        o["cap3"] >= o["threshold"],
+    )
+    counted = And(
+        *(o[name] >= 0 for name in ("quanta", "first", "meshed", "failures", "invalid", "more")),
+        o["first"] <= o["cap2"],
+        o["meshed"] <= o["cap3"],
+    )
+    return _Parts(of=o, allowed=allowed, counted=counted)
+
+
 def lemmas() -> Iterator[Lemma]:
     """The algebra, over one topic: a sum of topics has it too."""
-    from z3 import And, If, Implies, Reals
+    parts = _parts()
+    yield from _of_scores(parts)
+    yield from _of_decay(parts)
 
-    tw, w1, w2, w3, w3b, w4 = Reals("topic_weight w1 w2 w3 w3b w4")
-    cap1, cap2, cap3, threshold, decay, to_zero = Reals("cap1 cap2 cap3 threshold decay to_zero")
-    quanta, first, meshed, failures, invalid, more = Reals("quanta first meshed failures invalid more")
-    allowed = And(tw >= 0, w1 >= 0, w2 >= 0, w3 <= 0, w3b <= 0, w4 <= 0, cap1 > 0, cap2 > 0, threshold > 0)
-    allowed = And(allowed, cap3 >= threshold, 0 < decay, decay < 1, 0 < to_zero, to_zero < 1)
-    counted = And(0 <= quanta, 0 <= first, first <= cap2, 0 <= meshed, meshed <= cap3)
-    counted = And(counted, failures >= 0, invalid >= 0)
 
-    def score(q: Expression, f: Expression, m: Expression, b: Expression, i: Expression) -> Expression:
-        short = If(m < threshold, threshold - m, 0)
-        return tw * (w1 * If(q < cap1, q, cap1) + w2 * f + w3 * short * short + w3b * b + w4 * i * i)
+def _of_scores(parts: _Parts) -> Iterator[Lemma]:
+    from z3 import And
 
-    def decayed(counter: Expression) -> Expression:
-        return If(counter * decay < to_zero, 0, counter * decay)
-
-    now = score(quanta, first, meshed, failures, invalid)
+    o, any_counters = parts.of, And(parts.allowed, parts.counted)
+    quanta, first, meshed, failures, invalid, more = (
+        o[name] for name in ("quanta", "first", "meshed", "failures", "invalid", "more")
+    )
+    now = parts.score(quanta, first, meshed, failures, invalid)
     yield Lemma(
         name="upper-bound",
         text="a topic's score is at most its weight times P1 and P2 at their caps",
-        premise=And(allowed, counted),
-        conclusion=now <= tw * (w1 * cap1 + w2 * cap2),
+        premise=any_counters,
+        conclusion=now <= o["topic_weight"] * (o["w1"] * o["cap1"] + o["w2"] * o["cap2"]),
     )
     yield Lemma(
         name="invalid-never-helps",
         text="an invalid message never raises the score of its topic",
-        premise=And(allowed, counted),
-        conclusion=score(quanta, first, meshed, failures, invalid + 1) <= now,
+        premise=any_counters,
+        conclusion=parts.score(quanta, first, meshed, failures, invalid + 1) <= now,
     )
     yield Lemma(
         name="delivery-never-hurts",
         text="a first delivery, counted for the mesh too, never lowers the score of its topic",
-        premise=And(allowed, counted, 0 <= more, first + more <= cap2, meshed + more <= cap3),
-        conclusion=score(quanta, first + more, meshed + more, failures, invalid) >= now,
-    )
-    yield Lemma(
-        name="counter-stays-in-bounds",
-        text="a counter that is raised under its cap and decays stays between zero and its cap",
-        premise=And(allowed, counted, more >= 0),
-        conclusion=And(
-            decayed(If(first + more < cap2, first + more, cap2)) >= 0,
-            decayed(If(first + more < cap2, first + more, cap2)) <= cap2,
-        ),
-    )
-    yield Lemma(
-        name="forgiveness",
-        text="a decay never lowers the score of a peer that is outside the mesh and has no first deliveries",
-        premise=And(allowed, counted),
-        conclusion=score(0, 0, threshold, decayed(failures), decayed(invalid))
-        >= score(0, 0, threshold, failures, invalid),
+        premise=And(any_counters, first + more <= o["cap2"], meshed + more <= o["cap3"]),
+        conclusion=parts.score(quanta, first + more, meshed + more, failures, invalid) >= now,
     )
     yield Lemma(
         name="clean-is-not-negative",
         text="who delivers enough, nothing invalid, and has no failures has no score below zero in the topic",
-        premise=And(allowed, counted, meshed >= threshold, failures == 0, invalid == 0),
+        premise=And(any_counters, meshed >= o["threshold"], failures == 0, invalid == 0),
         conclusion=now >= 0,
     )
+
+
+def _of_decay(parts: _Parts) -> Iterator[Lemma]:
+    from z3 import And, If
+
+    o, any_counters = parts.of, And(parts.allowed, parts.counted)
+    quanta, first, meshed, failures, invalid = (
+        o[name] for name in ("quanta", "first", "meshed", "failures", "invalid")
+    )
+    raised = first + o["more"]
+    then = parts.decayed(If(raised < o["cap2"], raised, o["cap2"]))
     yield Lemma(
-        name="silence-costs",
-        text="one decay never lowers the score of a mesh member",
-        premise=And(allowed, counted),
-        conclusion=Implies(
-            quanta >= 0,
-            score(quanta, decayed(first), decayed(meshed), decayed(failures), decayed(invalid)) >= now,
-        ),
-        besides=("that it is refuted is as it should be: silence costs P2 and P3",),
+        name="counter-stays-in-bounds",
+        text="a counter that is raised under its cap and decays stays between zero and its cap",
+        premise=any_counters,
+        conclusion=And(then >= 0, then <= o["cap2"]),
+    )
+    outside = parts.score(0, 0, o["threshold"], failures, invalid)
+    later = parts.score(0, 0, o["threshold"], parts.decayed(failures), parts.decayed(invalid))
+    yield Lemma(
+        name="forgiveness",
+        text="a decay never lowers the score of a peer that is outside the mesh and has no first deliveries",
+        premise=any_counters,
+        conclusion=later >= outside,
+    )
+    decayed = [parts.decayed(counter) for counter in (first, meshed, failures, invalid)]
+    yield Lemma(
+        name="silence-is-free",
+        text="a decay never lowers the score of a mesh member",
+        premise=any_counters,
+        conclusion=parts.score(quanta, *decayed) >= parts.score(quanta, first, meshed, failures, invalid),
+        besides=("that this is refuted is as it should be: silence costs P2 and P3",),
     )
 
 

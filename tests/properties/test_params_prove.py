@@ -16,7 +16,7 @@ from quidnunc.properties.network_solver import Questions, answer_of_cvc5, has_cv
 from quidnunc.properties.params_prove import Lemma, lemmas, names  # noqa: E402
 
 LEMMAS = {lemma.name: lemma for lemma in lemmas()}
-FALSE = "silence-costs"
+FALSE = "silence-is-free"
 
 
 def test_the_algebra() -> None:
