@@ -1,0 +1,157 @@
+"""quidnunc sweep: many runs, of simulated networks or of property tests, on all cores or on Spark."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quidnunc.output import UsageError, clear_progress, print_json, progress_line, table
+
+if TYPE_CHECKING:
+    from quidnunc.pipeline.sweep_executors import Executor
+    from quidnunc.pipeline.sweep_run import Carried
+
+EXAMPLE = """\
+example:
+  quidnunc sweep sweep.yaml -o campaign
+  quidnunc sweep sweep.yaml -o campaign --executor spark --with last-week
+
+where sweep.yaml is, for instance:
+  simulate:
+    - scenario: network.yaml
+      vary: {nodes.0.parameters.d: [4, 6, 8], links.loss: [0, 0.01]}
+      seeds: 10
+      check: true
+  check:
+    - {protocol: gossipsub-1.2, against: ours, runs: 10000}
+
+What was stopped goes on: the same command does what has no result in -o yet. docs/simulate.md says more.
+
+exit status: 0; 1 where a claim fails; 2 for a sweep that can not be run; 4 where a run broke, or Spark can
+not be started.
+"""
+SHOWN = (
+    "delivery_ratio",
+    "copies_per_node",
+    "latency_p50_ms",
+    "latency_p99_ms",
+    "bytes_per_message_and_node",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("sweep", type=Path, metavar="SWEEP", help="YAML or JSON")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="its directory")
+    parser.add_argument("--executor", choices=("local", "spark"), default="local")
+    parser.add_argument("--workers", type=int, metavar="N", help="local: processes; as many as cores")
+    parser.add_argument("--master", metavar="URL", help="spark: a cluster, instead of the embedded session")
+    parser.add_argument(
+        "--with",
+        dest="earlier",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="an earlier campaign, whose coverage is merged in",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    from quidnunc.impl.seam import AdapterError
+    from quidnunc.pipeline.scenario import ScenarioError
+    from quidnunc.pipeline.spark_session import SparkMissing
+    from quidnunc.pipeline.sweep import load_sweep
+    from quidnunc.pipeline.sweep_run import carry_out
+    from quidnunc.pipeline.sweep_sources import sources
+
+    try:
+        plan = load_sweep(options.sweep, sources())
+        carried = carry_out(
+            plan, options.output, _executor(options), earlier=options.earlier, progress=progress_line()
+        )
+    except ScenarioError as error:
+        raise UsageError(str(error)) from None
+    except SparkMissing as error:
+        raise AdapterError(str(error)) from None
+    finally:
+        clear_progress()
+    if options.json:
+        print_json(
+            {
+                **carried.summary,
+                "coverage": carried.coverage["protocols"],
+                "done": carried.done,
+                "had": carried.had,
+            }
+        )
+    else:
+        _print(options, carried)
+    return _status(carried)
+
+
+def _executor(options: argparse.Namespace) -> Executor:
+    from quidnunc.pipeline.sweep_executors import Local, Spark
+
+    if options.workers is not None and options.workers < 1:
+        raise UsageError(f"--workers must be 1 or more, got {options.workers}")
+    if options.executor == "spark":
+        return Spark(options.master)
+    if options.master:
+        raise UsageError("--master is of --executor spark")
+    return Local(options.workers)
+
+
+def _status(carried: Carried) -> int:
+    claims = [claim for each in carried.summary["check"] for claim in each["claims"]]
+    failed = any(claim["verdict"] == "fails" for claim in claims)
+    if failed or any(not _expected(each) for each in carried.summary["root_causes"]):
+        return 1
+    return 4 if carried.summary["broken"] else 0
+
+
+def _expected(cause: dict[str, Any]) -> bool:
+    """A mutant is there to be found."""
+    return str(cause["against"]).startswith("ours:")
+
+
+def _print(options: argparse.Namespace, carried: Carried) -> None:
+    summary = carried.summary
+    jobs = carried.done + carried.had
+    print(f"sweep {summary['name']}: {jobs} jobs, {carried.done} done now, in {options.output}")
+    if summary["simulate"]:
+        print()
+        print(table(("point", "runs", *SHOWN), [_row(point) for point in summary["simulate"]]))
+    for each in summary["check"]:
+        verdicts = sorted({claim["verdict"] for claim in each["claims"]})
+        counts = ", ".join(f"{sum(c['verdict'] == v for c in each['claims'])} {v}" for v in verdicts)
+        what = f"{each['protocol']} against {each['against']}"
+        print(f"\n{what}: {each['runs']} runs, {each['steps']} steps: {counts}")
+    for cause in summary["root_causes"]:
+        place = options.output / "cases" / cause["case"]
+        print(f"\n{cause['against']} ({cause['protocol']}) departs from {cause['clause']}: {cause['quirk']}")
+        print(f"  in {cause['runs']} runs: {place}")
+    for words in summary["broken"][:5]:
+        print(f"broken: {words}")
+    for protocol, found in carried.coverage["protocols"].items():
+        shares = ", ".join(
+            f"{found[k]['applied']} of {found[k]['all']} {k}" for k in ("clauses", "rules", "claims")
+        )
+        print(f"\ncoverage of {protocol}: {shares}")
+        if found["claims"]["never"]:
+            print(f"not checked, as it never applied: {', '.join(found['claims']['never'])}")
+    executor = "" if options.executor == "local" else " --executor spark"
+    print(f"again: quidnunc sweep {options.sweep} -o {options.output}{executor}")
+
+
+def _row(point: dict[str, Any]) -> tuple[object, ...]:
+    named = ", ".join(f"{name}={_short(value)}" for name, value in point["point"].items()) or "(as it is)"
+    return (named, point["runs"], *(_spread(point["figures"].get(name)) for name in SHOWN))
+
+
+def _short(value: object) -> str:
+    return str(value.get("kind", "...")) if isinstance(value, dict) else str(value)
+
+
+def _spread(figure: dict[str, float] | None) -> str:
+    return "-" if figure is None else f"{figure['mean']:.4g} ± {figure['ci95']:.2g}"
