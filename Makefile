@@ -7,6 +7,7 @@
 #   make nightly    the long search of our own routers; goes on where it was stopped
 #   make mutants    the search for each planted departure; goes on where it was stopped
 #   make suite      find the fixed suite anew
+#   make campaign   a campaign of 200 networks and 10,000 property tests on Spark and without, interrupted too
 #   make bench      how fast the machine plays, and how much of that is the driver of py-libp2p
 #   make memory     whether memory stays flat over half an hour of search
 #   make clean      remove what was built, the installation included
@@ -37,7 +38,7 @@ QUIDNUNC := $(PYTHON) -m quidnunc
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: check main test lint nightly mutants suite bench memory clean kit py-libp2p prove spark
+.PHONY: check main test lint nightly mutants suite campaign bench memory clean kit py-libp2p prove spark
 
 check: $(KIT) main
 
@@ -136,6 +137,9 @@ mutants: $(KIT)
 
 suite: $(KIT)
 	@$(PYTHON) -m quidnunc.properties.suite_search properties/suite
+
+campaign: $(TESTS)
+	@QUIDNUNC_NIGHTLY=1 $(PYTHON) -m pytest -n0 tests/pipeline/test_sweep.py
 
 bench: $(KIT)
 	@$(PYTHON) bench/steps.py

@@ -18,9 +18,9 @@ EXAMPLE = """\
 example:
   quidnunc simulate network.yaml -o run
   quidnunc simulate network.yaml -o run --set nodes.0.count=50 --set links.loss=0.01 --seed 3 --check
-  quidnunc simulate params.json -o run          (a script of gossipsub-interop)
+  quidnunc simulate params.json -o run
 
-where network.yaml is, for instance:
+params.json is a script of gossipsub-interop, and network.yaml is, for instance:
   nodes: [{count: 90, protocol: gossipsub-1.2}, {count: 10, router: "ours:echo"}]
   topology: {kind: random-regular, degree: 8}
   links: {latency: {kind: uniform, low_ms: 5, high_ms: 100}, jitter_ms: 3}
