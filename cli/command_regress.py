@@ -13,7 +13,7 @@ from quidnunc.command_diff import clauses_json, sides_of
 from quidnunc.impl.schemas import exchanges
 from quidnunc.output import UsageError, clear_progress, print_json, progress_line
 from quidnunc.properties.diff_clauses import clause_changes
-from quidnunc.properties.regress import WALKS, Behaviour, Separation, behaviour, outcomes_of_suite
+from quidnunc.properties.regress import WALKS, Behaviour, behaviour, outcomes_of_suite
 from quidnunc.properties.regress_expect import (
     Compared,
     Declared,
@@ -24,6 +24,7 @@ from quidnunc.properties.regress_expect import (
     render,
     trace_text,
 )
+from quidnunc.properties.regress_search import Separation
 from quidnunc.regress_report import Report, as_markdown, print_report
 
 EXAMPLE = """\

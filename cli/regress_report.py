@@ -11,8 +11,9 @@ from quidnunc.output import table
 from quidnunc.properties.case_front import parameters_text
 from quidnunc.properties.claims import claim_on
 from quidnunc.properties.diff_clauses import LEVELS, ClauseChanges
-from quidnunc.properties.regress import Behaviour, Outcome, Separation
+from quidnunc.properties.regress import Behaviour, Outcome
 from quidnunc.properties.regress_expect import Compared, trace_text
+from quidnunc.properties.regress_search import Separation
 
 NOT_CHECKED = (
     "Not checked: whether mixed networks keep delivering, other routers as built, and behaviour that no walk "

@@ -64,7 +64,7 @@ def applied(
     """
     if isinstance(state, Router):
         found = tuple(_found(state, event, ticked, outputs, because))
-        if state.parameters.scores is not None:
+        if state.parameters.scores is not None and "weighted_score" in state.protocol.handlers:
             found = (*found, *score_occasions.found(state, event, ticked))
         if state.parameters.prune_peers:
             found = (*found, *px_occasions.found(state, outputs))

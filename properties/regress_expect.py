@@ -20,8 +20,8 @@ from quidnunc.properties.case_file import Side as Saying
 from quidnunc.properties.case_front import parameters_text
 from quidnunc.properties.cases import events_of, parameters_of, parse
 from quidnunc.properties.diff import Change, Side, changes_between, levelled
-from quidnunc.properties.regress import DICE, Separation, pairs
 from quidnunc.properties.regress_pair import DIRECTIONS, Parting, Watch, partings_of
+from quidnunc.properties.regress_search import DICE, Separation, pairs
 from quidnunc.properties.suite_traces import Trace
 
 MAX_BYTES = 1 << 20

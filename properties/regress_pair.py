@@ -101,6 +101,10 @@ class Pair:
         common: list[Shared] = []
         for by_old, (mine, sets) in ((True, (0, offered[0])), (False, (1, offered[1]))):
             for outputs, after in sets.by_outputs.items():
+                confirmed = offered[1 - mine].by_outputs.get(outputs)
+                if confirmed is not None:
+                    common.append((outputs, [after, confirmed] if by_old else [confirmed, after]))
+                    continue
                 other, judged = judged_by(self.oracles[1 - mine], seen[1 - mine], outputs)
                 if judged.blurred:
                     continue

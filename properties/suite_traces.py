@@ -170,11 +170,16 @@ def draw_small_parameters(d: Digits, drawn: Parameters) -> Parameters:
 Act = Callable[[Any, Digits], list[Event]]
 
 
-def draw_walk(protocol: Protocol, rule: str, d: Digits) -> tuple[Any, Act]:
-    """Parameters of one walk, and what happens next in it: `act(state of the judge, digits)`."""
+def draw_walk(
+    protocol: Protocol, rule: str, d: Digits, capabilities: frozenset[str] = CAPABILITIES
+) -> tuple[Any, Act]:
+    """Parameters of one walk, and what happens next in it: `act(state of the judge, digits)`.
+
+    `capabilities`: what the router can be given; with those of scores some walks have score parameters.
+    """
     if protocol.family == "mempool":
         return _mempool_walk(protocol, d)
-    n = draw_neighbours(d, protocol.name, CAPABILITIES)
+    n = draw_neighbours(d, protocol.name, capabilities)
     if d.chance(70):
         n.parameters = draw_small_parameters(d, n.parameters)
     focus: dict[str, int] = {}

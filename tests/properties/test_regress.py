@@ -13,7 +13,7 @@ from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft
 from quidnunc.properties.cases import events_of, parameters_of
 from quidnunc.properties.diff import Side, changes_between, side_named
-from quidnunc.properties.regress import Behaviour, Search, behaviour, known_traces, outcomes_of_suite
+from quidnunc.properties.regress import Behaviour, behaviour, outcomes_of_suite
 from quidnunc.properties.regress_expect import (
     Declared,
     compare,
@@ -33,12 +33,9 @@ DRAFT, R1 = side_named("gossipsub-1.2-draft"), side_named("gossipsub-1.2")
 
 def found(old: str, new: str, key: str, *, walks: int = 4) -> dict[str, int]:
     """Direction -> events, for one change of a pair."""
-    was, now = side_named(old), side_named(new)
-    change = next(c for c in changes_between(was, now) if c.key == key)
-    search = Search(change, was, now)
-    separations = search.run(known_traces(change, was, now), walks)
-    assert not any(s.alone for s in separations)
-    return {s.direction: len(s.found.trace[1]) for s in separations}
+    shown = behaviour(side_named(old), side_named(new), walks=walks, only=key).separations
+    assert not any(s.alone for s in shown) and {s.change.key for s in shown} <= {key}
+    return {s.direction: len(s.found.trace[1]) for s in shown}
 
 
 @pytest.fixture(scope="module")
