@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 
 from quidnunc.impl.mutant import Mutant
 from quidnunc.impl.routers import mutants_by_name, open_router
-from quidnunc.impl.seam import Config
+from quidnunc.impl.seam import Config, Hello
 from quidnunc.model.machine import machine_of, protocol_named
 from quidnunc.properties.cases import Case, events_of, from_finding, replay
 from quidnunc.properties.claims import claim_on, claims_of, clauses_of
@@ -125,21 +125,32 @@ def runs_to_notice(name: str, *, seed: int, runs: int = RUNS, steered: bool = Tr
     return hunt.runs if hunt.departed else None
 
 
-def _searched(mutant: Mutant, protocol: str, seed: int, runs: int, *, steered: bool, counting: bool) -> Hunt:
-    opener = opener_of(mutant.name)
+def seed_of_chunk(seed: int, number: int) -> int:
+    """The engine's seed in one call of it."""
+    return seed * 1_000_003 + number
+
+
+def hello_of_mutant(name: str | None, protocol: str) -> Hello:
+    """What it says of itself, or our router where no mutant is named."""
     spec = protocol_named(protocol)
     family = "parameters" if spec.family == "pubsub" else "dog"
-    first = opener(Config(protocol=protocol, **{family: machine_of(spec).parameters()}))
+    first = opener_of(name)(Config(protocol=protocol, **{family: machine_of(spec).parameters()}))
     first.close()
+    return first.hello
+
+
+def _searched(mutant: Mutant, protocol: str, seed: int, runs: int, *, steered: bool, counting: bool) -> Hunt:
+    opener = opener_of(mutant.name)
+    hello = hello_of_mutant(mutant.name, protocol)
 
     def over(hunt: Hunt) -> bool:
         return bool(hunt.found) or (counting and hunt.departed > 0) or hunt.runs >= runs
 
-    hunt = Hunt(protocol, opener, first.hello, steered=steered, counting=counting, stop_when=over)
+    hunt = Hunt(protocol, opener, hello, steered=steered, counting=counting, stop_when=over)
     for number in range(runs):
         if over(hunt):
             break
-        search(hunt, runs=CHUNK, seed=seed * 1_000_003 + number)
+        search(hunt, runs=CHUNK, seed=seed_of_chunk(seed, number))
     return hunt
 
 

@@ -35,14 +35,17 @@ from quidnunc.properties.mutation import (
     mutant_named,
     opener_of,
     problem_with,
-    runs_to_notice,
+    protocol_of_mutant,
     search_mutant,
 )
+from quidnunc.properties.mutation_soon import runs_to_notice_each
 from quidnunc.properties.mutation_table import Key, Kind, Outcome, table
 
 JOURNAL = Path(".quidnunc/mutants.jsonl")
 PROGRESS_S = 5.0
 SOON: tuple[Kind, ...] = ("steered", "plain")
+BATCH = 30
+"""Mutants that are asked together how soon they are noticed."""
 
 
 def digest() -> str:
@@ -55,17 +58,19 @@ def digest() -> str:
     return found.hexdigest()[:12]
 
 
-def look(name: str, seed: int, kind: Kind, limit: int, code: str) -> Outcome:
-    """Search one mutant once. Only a whole search asks which claim kills it."""
+def look(keys: Sequence[Key], limit: int, code: str) -> list[Outcome]:
+    """One batch of searches. Only a whole search asks which claim kills."""
+    (_, seed, kind), names = keys[0], [name for name, _, _ in keys]
     started = time.monotonic()
-    usual = Outcome(mutant=name, seed=seed, kind=kind, limit=limit, code=code, runs=None)
+    usual = Outcome(mutant="", seed=seed, kind=kind, limit=limit, code=code, runs=None)
     if kind == "explained":
-        killed = search_mutant(name, seed=seed, runs=limit)
-        found = usual if killed is None else told_of(killed, usual)
+        killed = [(name, search_mutant(name, seed=seed, runs=limit)) for name in names]
+        found = [evolve(usual if k is None else told_of(k, usual), mutant=name) for name, k in killed]
     else:
-        runs = runs_to_notice(name, seed=seed, runs=limit, steered=kind == "steered")
-        found = evolve(usual, runs=runs)
-    return evolve(found, seconds=round(time.monotonic() - started, 2))
+        each = runs_to_notice_each(names, seed=seed, runs=limit, steered=kind == "steered")
+        found = [evolve(usual, mutant=name, runs=runs) for name, runs in each.items()]
+    took_s = round((time.monotonic() - started) / len(names), 2)
+    return [evolve(outcome, seconds=took_s) for outcome in found]
 
 
 def told_of(killed: Killed, outcome: Outcome) -> Outcome:
@@ -109,6 +114,18 @@ def wanted(names: Sequence[str], seeds: int, explained: int) -> Iterator[Key]:
                 yield name, seed, kind
 
 
+def batches(keys: Iterable[Key]) -> list[tuple[Key, ...]]:
+    """Keys that are searched together: those that only ask how soon, of one seed, kind and protocol."""
+    found: dict[tuple[object, ...], list[Key]] = {}
+    for key in keys:
+        name, seed, kind = key
+        whole = kind == "explained"
+        found.setdefault((seed, kind, name if whole else protocol_of_mutant(mutant_named(name))), []).append(
+            key
+        )
+    return [tuple(some[at : at + BATCH]) for some in found.values() for at in range(0, len(some), BATCH)]
+
+
 def is_settled(key: Key, keys: Sequence[Key], done: Mapping[Key, Outcome]) -> bool:
     """Whether the median that this search would be part of is beyond the limit whatever it says."""
     name, _, kind = key
@@ -150,23 +167,24 @@ def search_all(
         ProcessPoolExecutor(mp_context=context) as pool,
         journal.open("a", encoding="utf-8") as lines,
     ):
-        queue, running = iter(left), set[Future[Outcome]]()
+        queue, running = iter(batches(left)), set[Future[list[Outcome]]]()
         while True:
             late = budget_s is not None and time.monotonic() - started >= budget_s
-            for key in queue if not late and len(running) < 4 else ():
-                if is_settled(key, keys, done):
+            for batch in queue if not late and len(running) < 4 else ():
+                wanted_still = [key for key in batch if not is_settled(key, keys, done)]
+                if not wanted_still:
                     continue
-                runs = limit_of(kind=key[2], runs=limit)
-                running.add(pool.submit(look, *key, runs, code))
+                runs = limit_of(kind=batch[0][2], runs=limit)
+                running.add(pool.submit(look, wanted_still, runs, code))
                 if len(running) >= 4:
                     break
             if not running:
                 break
             ended, running = wait(running, return_when=FIRST_COMPLETED)
             for each in ended:
-                outcome = each.result()
-                done[outcome.key] = outcome
-                lines.write(json.dumps(asdict(outcome)) + "\n")
+                for outcome in each.result():
+                    done[outcome.key] = outcome
+                    lines.write(json.dumps(asdict(outcome)) + "\n")
                 lines.flush()
             if time.monotonic() - told >= PROGRESS_S:
                 told = time.monotonic()
@@ -225,7 +243,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("mutants", nargs="*", help="names; all where none is given")
     parser.add_argument("--seeds", type=int, default=20, help="searches of each mutant (%(default)s)")
     parser.add_argument(
-        "--explained", type=int, default=3, help="so many of them ask which claim it is (%(default)s)"
+        "--explained", type=int, default=1, help="so many of them ask which claim it is (%(default)s)"
     )
     parser.add_argument("--runs", type=int, default=RUNS, help="after which it survives (%(default)s)")
     parser.add_argument("--minutes", type=float, help="begin no search after so long")

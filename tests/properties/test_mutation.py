@@ -26,7 +26,16 @@ from quidnunc.properties.mutation import (
     search_mutant,
 )
 from quidnunc.properties.mutation_accepted import ACCEPTED
-from quidnunc.properties.mutation_main import is_killed, is_settled, main, read_journal, search_all, wanted
+from quidnunc.properties.mutation_main import (
+    batches,
+    is_killed,
+    is_settled,
+    main,
+    read_journal,
+    search_all,
+    wanted,
+)
+from quidnunc.properties.mutation_soon import runs_to_notice_each
 from quidnunc.properties.mutation_table import Kind, Outcome, middle, table
 
 CHOSEN = "QUIDNUNC_MUTANTS"
@@ -83,6 +92,25 @@ def test_without_explanation_a_departure_is_noticed_no_later() -> None:
     noticed = runs_to_notice("hello-empty", seed=7)
     assert killed is not None and noticed is not None and noticed <= killed.runs
     assert runs_to_notice("gossip-to-mesh", seed=1, runs=0) is None
+
+
+@pytest.mark.parametrize("steered", [True, False])
+def test_many_at_once_are_noticed_as_each_alone(steered: bool) -> None:
+    names = ["altered", "fanout-of-leavers", "forged-taken", "hello-empty", "unsubscribe-ignored"]
+    each = runs_to_notice_each(names, seed=5, runs=25, steered=steered)
+    assert each == {name: runs_to_notice(name, seed=5, runs=25, steered=steered) for name in names}
+    assert len(set(each.values())) > 1
+    with pytest.raises(ValueError, match="mutants of one protocol are wanted, not of flood, gossipsub-1.2"):
+        runs_to_notice_each(["altered", "echo-to-sender"], seed=5, runs=1, steered=True)
+
+
+def test_searches_that_ask_how_soon_are_made_together() -> None:
+    keys = list(wanted(["altered", "echo-to-sender", "hello-empty"], 1, 1))
+    sizes = [[name for name, _, _ in batch] for batch in batches(keys)]
+    assert sizes == [["altered"], ["echo-to-sender"], ["hello-empty"]] + 2 * [
+        ["altered", "hello-empty"],
+        ["echo-to-sender"],
+    ]
 
 
 def test_a_killing_case_is_short_and_spares_our_router() -> None:
