@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from attrs import field, frozen
+from attrs import field, frozen, mutable
 
 from quidnunc.impl.seam import Config, Hello
 from quidnunc.model.events import Event, Output
@@ -36,17 +36,14 @@ class Step:
     outputs: tuple[Output, ...] = ()
 
 
-@frozen(eq=False)
+@mutable(eq=False)
 class Recorded:
     """Our router in one run, and what it was asked."""
 
     config: Config
     subject: Subject
+    hello: Hello
     steps: list[Step] = field(factory=list)
-
-    @property
-    def hello(self) -> Hello:
-        return self.subject.hello
 
     def do(self, event: Event) -> tuple[Output, ...]:
         outputs = self.subject.do(event)
@@ -89,7 +86,8 @@ def _our_runs(protocol: str, seed: int, first: int, count: int, steered: bool) -
     ours = opener_of(None)
 
     def opener(config: Config) -> Subject:
-        played.append(Recorded(config, ours(config)))
+        subject = ours(config)
+        played.append(Recorded(config, subject, subject.hello))
         return played[-1]
 
     if _play(protocol, opener, hello_of_mutant(None, protocol), seed, first, count, steered):
