@@ -158,6 +158,8 @@ def why_not() -> str | None:
 def package_zip(folder: Path) -> Path:
     """The package as a zip in `folder`, laid out as its wheel is, for `addPyFile`."""
     target = folder / "quidnunc.zip"
+    # Installed from a wheel, the packages lie in the first one's folder, and would be written twice.
+    written: set[str] = set()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as into:
         for package in PACKAGES:
             found: Any = importlib.import_module(package)
@@ -165,5 +167,8 @@ def package_zip(folder: Path) -> Path:
             for path in sorted(home.rglob("*")):
                 if not path.is_file() or "__pycache__" in path.parts:
                     continue
-                into.write(path, f"{package.replace('.', '/')}/{path.relative_to(home).as_posix()}")
+                name = f"{package.replace('.', '/')}/{path.relative_to(home).as_posix()}"
+                if name not in written:
+                    written.add(name)
+                    into.write(path, name)
     return target

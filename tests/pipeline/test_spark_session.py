@@ -74,7 +74,8 @@ def test_a_cluster_is_known_by_its_url() -> None:
 def test_the_zip_is_the_package(tmp_path: Path) -> None:
     """What a cluster is sent can be imported from the zip alone, its data too."""
     path = package_zip(tmp_path)
-    assert "quidnunc/pipeline/trace.proto" in zipfile.ZipFile(path).namelist()
+    names = zipfile.ZipFile(path).namelist()
+    assert "quidnunc/pipeline/trace.proto" in names and len(names) == len(set(names))
     script = (
         f"import sys\nsys.path.insert(0, {str(path)!r})\n"
         "import quidnunc\nassert '.zip' in quidnunc.__file__, quidnunc.__file__\n"
