@@ -19,7 +19,7 @@ from quidnunc.impl.cat_codec import MAX_SIGNER_BYTES, VERSIONS, Version, seen_tx
 from quidnunc.impl.cat_requests import Holders, Requests
 from quidnunc.impl.dog_pool import Entry, Pool
 from quidnunc.model.parameters import DogParameters
-from quidnunc.model.rpc import Peer
+from quidnunc.model.rpc import INVALID_TX, Peer
 
 Kind = Literal["txs", "seen_tx", "want_tx"]
 
@@ -98,8 +98,17 @@ class CatReactor:
             self.holders.add(source, key)
             if not answers and not self.takes_unasked():
                 return
-        if len(tx) <= self.parameters.max_tx_bytes and self.is_new(key) and not self.pool.full:
+        if len(tx) > self.parameters.max_tx_bytes or not self.is_new(key):
+            return
+        if not self.is_valid(tx):
+            self.pool.touch(key)
+            self.requests.close(key)
+        elif not self.pool.full:
             self.take(key, tx, source)
+
+    def is_valid(self, tx: bytes) -> bool:
+        """What the application says of it: here, by how it begins."""
+        return not tx.startswith(INVALID_TX.encode())
 
     def takes_unasked(self) -> bool:
         return self.version.pushes

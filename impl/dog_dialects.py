@@ -170,6 +170,16 @@ def _keep_alive(r: Reactor) -> None:
     replace_method(r, "adjust_after_loss", after_loss)
 
 
+def _full_pool_first(r: Reactor) -> None:
+    admit = r.admit
+
+    def checked(tx: bytes, source: Peer | None) -> None:
+        if not r.pool.full:
+            admit(tx, source)
+
+    replace_method(r, "admit", checked)
+
+
 def _nothing_to_turn(r: Reactor) -> None:
     """Our reactor answers a committed duplicate anyway: our reading leaves it free."""
 
@@ -194,6 +204,8 @@ SWITCHES: Mapping[str, Edit] = MappingProxyType(
         "user-duplicates-uncounted": _as("user-duplicates-uncounted"),
         "own-never-filtered": _own_never_filtered,
         "committed-answered": _nothing_to_turn,
+        "invalid-forgotten": _as("invalid-forgotten"),
+        "full-pool-first": _full_pool_first,
         "joiner-gets-later": _as("joiner-gets-nothing"),
         "keep-alive": _keep_alive,
     }
@@ -206,7 +218,8 @@ DIALECTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "dog-quint": ("stale-routes", "lost-may-be-asked", "integers", "joiner-gets-later", "one-inbox"),
         "dog-quint-run": ("stale-routes", "lost-may-be-asked", "integers", "joiner-gets-later"),
         "dog-go": ("some-sender-cut", "some-sender-filters", "reset-may-be-lost",
-                   "user-duplicates-uncounted", "committed-answered"),
+                   "user-duplicates-uncounted", "committed-answered", "invalid-forgotten",
+                   "full-pool-first"),
         "dog-proposed": ("first-live-sender", "self-route-refused", "low-blocks",
                          "user-duplicates-uncounted", "keep-alive"),
     }
@@ -226,6 +239,13 @@ def _user_duplicates_counted(router: object) -> None:
     replace_method(counted, "count_duplicate", count)
 
 
+def _full_pool_looks(router: object) -> None:
+    if not isinstance(router, Reactor):
+        raise TypeError(f"mutant go-full-pool-looks edits a mempool Reactor, not a {type(router).__name__}")
+    # What the dialect put in its place is let be: the method of the class is the one before it.
+    replace_method(router, "admit", lambda tx, source: Reactor.admit(router, tx, source))
+
+
 DIALECT_MUTANTS: Mapping[str, Mutant] = MappingProxyType(
     {
         "go-user-duplicates-counted": Mutant(
@@ -234,7 +254,14 @@ DIALECT_MUTANTS: Mapping[str, Mutant] = MappingProxyType(
             clause="dog/count.user-duplicate",
             protocol="dog-go",
             apply=_user_duplicates_counted,
-        )
+        ),
+        "go-full-pool-looks": Mutant(
+            name="go-full-pool-looks",
+            summary="Looks at duplicates while its pool is full, though it speaks the dialect that does not.",
+            clause="flood/receive.order-of-checks",
+            protocol="dog-go",
+            apply=_full_pool_looks,
+        ),
     }
 )
 """What is the sentence of our reading may be a departure from another text."""

@@ -281,13 +281,22 @@ def _pool_backwards(r: Reactor) -> None:
     _replace(r, "catch_up", lambda peer: r.offer(reversed([*r.pool]), peer))
 
 
-def _mutant(name: str, clause: str, edit: Edit, summary: str) -> Mutant:
+def _invalid_pooled(r: Reactor) -> None:
+    _replace(r, "is_valid", lambda tx: True)
+
+
+def _invalid_forgotten(r: Reactor) -> None:
+    _replace(r, "refuse", lambda key: r.redundancy.count_first_time())
+
+
+def _mutant(name: str, clause: str, edit: Edit, summary: str, protocol: str = "") -> Mutant:
     def apply(router: object) -> None:
         if not isinstance(router, Reactor):
             raise TypeError(f"mutant {name} edits a mempool Reactor, not a {type(router).__name__}")
         edit(router)
 
-    return Mutant(name=name, summary=summary, clause=clause, protocol=clause.split("/")[0], apply=apply)
+    protocol = protocol or clause.split("/")[0]
+    return Mutant(name=name, summary=summary, clause=clause, protocol=protocol, apply=apply)
 
 
 _ALL = (
@@ -300,6 +309,11 @@ _ALL = (
             "Records the first sender of a transaction only."),
     _mutant("readmit-committed", "flood/receive.committed", _readmit_committed,
             "Takes a committed transaction for a new one."),
+    _mutant("invalid-pooled", "flood/receive.invalid-dropped", _invalid_pooled,
+            "Takes transactions that the application refuses."),
+    _mutant("invalid-forgotten", "flood/receive.invalid-cached", _invalid_forgotten,
+            "Forgets a transaction that the application refuses, so that its next copy is a first one.",
+            "dog"),
     _mutant("commit-is-ignored", "flood/commit.leaves-pool", _commit_is_ignored,
             "Keeps a committed transaction in the pool."),
     _mutant("own-goes-to-one", "flood/submit.to-all", _own_goes_to_one,

@@ -23,7 +23,7 @@ from quidnunc.impl.dog_routes import NOBODY, RouteTable
 from quidnunc.impl.mempool_codec import CONTROL_CHANNEL, TX_CHANNEL
 from quidnunc.impl.peer_limit import Slots
 from quidnunc.model.parameters import DogParameters
-from quidnunc.model.rpc import Peer
+from quidnunc.model.rpc import INVALID_TX, Peer
 
 MAX_WAITING_CONTROLS = 1000
 """Control messages kept for a peer that does not read; sending one more fails."""
@@ -135,9 +135,20 @@ class Reactor:
         if self.pool.known(key):
             self.pool.touch(key)
             self.again(key, source)
+        elif not self.is_valid(tx):
+            self.refuse(key)
         elif not self.pool.full:
             self.pool.touch(key)
             self.first_time(self.pool.add(key, tx), source)
+
+    def is_valid(self, tx: bytes) -> bool:
+        """What the application says of it: here, by how it begins."""
+        return not tx.startswith(INVALID_TX.encode())
+
+    def refuse(self, key: bytes) -> None:
+        """It counts, and is known from now on, but is nowhere to be had."""
+        self.redundancy.count_first_time()
+        self.pool.touch(key)
 
     def first_time(self, entry: Entry, source: Peer | None) -> None:
         self.redundancy.count_first_time()

@@ -63,6 +63,23 @@ def behind_one_inbox(p: Protocol) -> Protocol:
     ).reading("one-inbox")
 
 
+@rule("flood/receive.invalid-cached")
+def forget_refused(n: Node, tx: str, choose: Choose) -> Step[Node]:
+    """D-21: it leaves the cache, so that each copy of it counts as the first."""
+    return Step(n)
+
+
+@rule("flood/receive.order-of-checks")
+def while_full(n: Node, t: From[Tx], choose: Choose) -> Step[Node] | None:
+    """D-22: nothing is looked at, not even whether it is known."""
+    return Step(n) if len(n.pool) >= n.parameters.pool_size else None
+
+
+def full_pool_first(p: Protocol) -> Protocol:
+    """D-22, as an edit."""
+    return p.extended(p.name, tx=first(while_full, _goes_on("tx")), tx_read=p["tx"])
+
+
 @rule("dog/havetx.first-sender")
 def disable_some_sender(n: Node, h: From[HaveTx], choose: Choose) -> Step[Node]:
     """D-4: the list of senders has no order, so that the route is from any one of them."""

@@ -16,7 +16,7 @@ from quidnunc.model.node import Node
 from quidnunc.model.node_step import run, standing
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.router import From, without_key
-from quidnunc.model.rpc import ROUTER, HaveTx, Peer, ResetRoute, Tx
+from quidnunc.model.rpc import INVALID_TX, ROUTER, HaveTx, Peer, ResetRoute, Tx
 from quidnunc.model.rules import Targets, rule
 
 
@@ -36,6 +36,20 @@ class Shown:
 def take_in(n: Node, t: From[Tx], choose: Choose) -> Step[Node]:
     """A first-time transaction is pooled and forwarded; with a duplicate only its senders can change."""
     return run(n, "again" if n.knows(t.part.id) else "first_time", t, choose)
+
+
+@rule("flood/receive.invalid-dropped")
+def refuse_invalid(n: Node, t: From[Tx], choose: Choose) -> Step[Node] | None:
+    """What the application refuses is never pooled."""
+    if not t.part.id.startswith(INVALID_TX):
+        return None
+    return run(evolve(n, wanted=without_key(n.wanted, t.part.id)), "refuse", t.part.id, choose)
+
+
+@rule("flood/receive.invalid-cached")
+def know_refused(n: Node, tx: str, choose: Choose) -> Step[Node]:
+    """It stays in the cache, so that its next copy is a duplicate."""
+    return Step(evolve(n, cache=n.cache | {tx}))
 
 
 @rule("flood/submit.no-sender")

@@ -97,6 +97,10 @@ class IDontWant:
     ids: tuple[str, ...]
 
 
+INVALID_TX = "bad"
+"""The application of the harness refuses a transaction whose name, or whose bytes, begin so."""
+
+
 @frozen
 class Tx:
     """One transaction, in a Txs message of CometBFT's mempool channel 0x30."""

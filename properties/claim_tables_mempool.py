@@ -19,6 +19,21 @@ MEMPOOL: tuple[Claim, ...] = (
         "flood/receive.committed",
         "flood/sender.ordered",
     ),
+    claim(
+        "pool.valid",
+        "What the application refuses is neither pooled nor sent.",
+        "flood/receive.invalid-dropped",
+    ),
+    claim(
+        "pool.refused-known",
+        "What was refused is known from then on, where the text keeps it in the cache.",
+        "flood/receive.invalid-cached",
+    ),
+    claim(
+        "pool.full-first",
+        "Go: while the pool is full a duplicate changes nothing.",
+        "flood/receive.order-of-checks",
+    ),
     claim("pool.committed", "A committed transaction leaves the pool.", "flood/commit.leaves-pool"),
     claim(
         "send.once-to-others",

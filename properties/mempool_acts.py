@@ -13,7 +13,7 @@ from quidnunc.model.cat import SHORT_KEY
 from quidnunc.model.events import MEMPOOL, Commit, Connect, Disconnect, Event, Raw, Receive, Submit
 from quidnunc.model.node import Node
 from quidnunc.model.parameters import DogParameters
-from quidnunc.model.rpc import HaveTx, Message, Peer, ResetRoute, Tx
+from quidnunc.model.rpc import INVALID_TX, HaveTx, Message, Peer, ResetRoute, SeenTx, Tx
 from quidnunc.properties.digits import Digits, weighted
 
 MAX_PEERS = 12
@@ -99,6 +99,20 @@ def duplicate(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
         return []
     everybody = tuple(sorted(view.peers))
     return [Receive(everybody if d.chance(15) else (peer,), (Tx(tx),))]
+
+
+def invalid(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
+    """What the application refuses: from a user, or from one peer and then another."""
+    n.last_tx += 1
+    tx = f"{INVALID_TX}{n.last_tx}t"
+    if d.chance(20):
+        return [Submit(tx)]
+    one, two = peer_of(view, d), peer_of(view, d)
+    if one is None or two is None:
+        return []
+    parts = (SeenTx(tx), Tx(tx)) if n.protocol == "cat" else (Tx(tx),)
+    again = SeenTx(tx) if n.protocol in ("cat", "cat-classic") else Tx(tx)
+    return [Receive((one,), parts), *([Receive((two,), (again,))] if d.chance(50) else [])]
 
 
 def commit(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:

@@ -23,6 +23,7 @@ from quidnunc.properties.mempool_acts import (
     duplicate,
     first_time,
     havetx,
+    invalid,
     peer_of,
     raw,
     reconnect,
@@ -42,6 +43,7 @@ WEIGHTS: Mapping[str, int] = {
     "havetx": 10,
     "resetroute": 5,
     "cut_then_send": 6,
+    "invalid": 2,
     "commit": 3,
     "adjust": 7,
     "stalled_send": 2,
@@ -93,6 +95,7 @@ ACTS: Mapping[str, Act] = {
         havetx,
         resetroute,
         cut_then_send,
+        invalid,
         commit,
         adjust,
         stalled_send,
@@ -113,6 +116,7 @@ DRAWN: Mapping[str, Callable[[Digits], DogParameters]] = {
     "cat-classic": cat_neighbours.draw_cat_parameters,
     "cat": cat_neighbours.draw_cat_parameters,
     "peer-limit": peer_limit_neighbours.draw_peer_limit_parameters,
+    "dog-go": lambda d: draw_go_parameters(d),
     "dog-quint": lambda d: draw_quint_parameters(d),
     "dog-quint-run": lambda d: draw_quint_parameters(d),
 }
@@ -120,6 +124,12 @@ DRAWN: Mapping[str, Callable[[Digits], DogParameters]] = {
 
 def speaks_dog(protocol: str) -> bool:
     return protocol == "dog" or protocol in DIALECTS
+
+
+def draw_go_parameters(d: Digits) -> DogParameters:
+    """A pool that is full makes a difference to the Go node alone."""
+    drawn = draw_mempool_parameters(d, "dog")
+    return evolve(drawn, pool_size=3) if d.chance(25) else drawn
 
 
 def draw_quint_parameters(d: Digits) -> DogParameters:

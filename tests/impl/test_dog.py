@@ -198,6 +198,14 @@ def what_was_withheld_stays_so(node: Node) -> None:
     assert node.receive(1, Tx("c")) == [(2, Tx("c"))]
 
 
+@shows("flood/receive.invalid-cached")
+def what_was_refused_is_known_from_then_on(node: Node) -> None:
+    node.connect(1, 2)
+    node.receive(1, Tx("bad"))
+    node.receive(2, Tx("bad"))
+    assert node.count() == (1, 1)
+
+
 @shows("dog/rpc.control-channel")
 def each_message_is_on_its_channel(node: Node) -> None:
     node.connect(1, 2)

@@ -73,6 +73,15 @@ def a_committed_transaction_is_not_offered(node: Node) -> None:
     assert node.connect(2) == [(2, Tx("b"))]
 
 
+@shows("flood/receive.invalid-dropped")
+def what_the_application_refuses_goes_nowhere(node: Node) -> None:
+    node.connect(1, 2)
+    assert (2, Tx("bad")) not in node.receive(1, Tx("bad"))
+    assert node.submit("bad2") == []
+    assert node.state()["pool"] == []
+    assert node.connect(3) == []
+
+
 @shows("flood/submit.to-all")
 def a_users_transaction_goes_to_all(node: Node) -> None:
     node.connect(1, 2, 3)

@@ -140,6 +140,16 @@ TRACES: dict[str, Trace] = {
     "committed-answered": Trace(
         (*joined(1), Submit("a"), Commit("a"), of(1, Tx("a"))), theirs=sent((1, HaveTx("a")))
     ),
+    "invalid-forgotten": Trace(
+        (*joined(1), *loaded(1, 0), of(1, Tx("bad")), of(1, Tx("bad")), of(1, Tx("bad")), Adjust()),
+        theirs=sent((1, RESET)),
+        seen=sent((1, RESET)),
+    ),
+    "full-pool-first": Trace(
+        (*joined(1, 2), of(1, Tx("a")), of(2, Tx("a"))),
+        ours=sent((2, HaveTx("a"))),
+        parameters=DogParameters(pool_size=1),
+    ),
     "joiner-gets-later": Trace((Submit("a"), *joined(1)), ours=sent((1, Tx("a")))),
     "keep-alive": Trace(
         (*joined(1), Adjust(), Adjust(), Adjust()), theirs=sent((1, RESET)), seen=sent((1, RESET))
