@@ -14,13 +14,15 @@ from attrs import frozen
 
 from quidnunc.output import UsageError, clear_progress, print_json, progress_line
 from quidnunc.properties.params_file import Given, ParamsError, read_file
-from quidnunc.properties.params_values import decimal
+from quidnunc.properties.params_guarantees import Line
+from quidnunc.properties.params_values import Network, decimal
 
 EXAMPLE = """\
 example:
   quidnunc params eth2
   quidnunc params my-network.yaml
   quidnunc params peer-score-params.json --json
+  quidnunc params filecoin --replay ours
   quidnunc params mine.yaml theirs.yaml
   quidnunc params config.toml --round-trip 250ms
 
@@ -32,6 +34,7 @@ Exit status: 0 when no guarantee fails, 1 when one does, 3 when none does and on
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="*", metavar="FILE", help="parameters of a network, or a shipped name")
+    parser.add_argument("--replay", metavar="ROUTER", help="play the starving attack on a router, as `ours`")
     parser.add_argument("--round-trip", metavar="TIME", help="the longest between two peers, as 300ms")
     parser.add_argument("--list", action="store_true", help="the shipped parameters, and where they are")
 
@@ -64,7 +67,7 @@ class Report:
     """What is printed of one file, or of two."""
 
     asked: str
-    lines: Sequence[Any]
+    lines: Sequence[Line]
     remarks: Sequence[str]
     unchecked: str
 
@@ -110,6 +113,8 @@ def _scores(options: argparse.Namespace, given: Sequence[Given]) -> Report:
     networks = [network_of(each) for each in given]
     said = [remark for network in networks for remark in remarks(network)]
     if len(networks) == 2:
+        if options.replay:
+            raise UsageError("--replay plays the attack on one FILE, and there are two")
         return Report(
             asked=f"{networks[0].name} beside {networks[1].name}",
             lines=list(pair_lines(networks[0], networks[1], _round_trip_ms(options, ROUND_TRIP_MS))),
@@ -118,13 +123,28 @@ def _scores(options: argparse.Namespace, given: Sequence[Given]) -> Report:
         )
     (network,) = networks
     topics = sum(topic.count for topic in network.topics)
+    lines = list(guarantees(network, Questions(), progress_line()))
+    if options.replay:
+        lines.append(_replayed(options.replay, network))
     interval = decimal(network.decay_interval_ms / 1000)
     return Report(
         asked=f"{network.name}, {topics} topics, a decay interval of {interval} s",
-        lines=list(guarantees(network, Questions(), progress_line())),
+        lines=lines,
         remarks=said,
         unchecked="that counters of a router are counted as v1.1 says; what peers do in concert",
     )
+
+
+def _replayed(router: str, network: Network) -> Line:
+    """The starving attack on a router, as one line more."""
+    from quidnunc.properties.network_solver import Questions
+    from quidnunc.properties.params_attack import starving
+    from quidnunc.properties.params_replay import replay_line
+
+    try:
+        return replay_line(network, starving(network, Questions(), "copies"), router, progress_line())
+    except ValueError as error:
+        raise UsageError(f"the attack can not be played: {error}") from None
 
 
 def _comet(options: argparse.Namespace, given: Sequence[Given]) -> Report:

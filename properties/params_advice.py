@@ -29,8 +29,8 @@ class Advice:
 
 def no_starving(network: Network, questions: Questions) -> Iterator[Advice]:
     """Weigh what is not delivered so heavily that nothing outweighs it."""
-    topics = tuple(_heavier(network, topic) for topic in network.topics)
-    changed = evolve(network, topics=topics)
+    changed = heavier(network)
+    topics = changed.topics
     restored = all(not starving(changed, questions, means).starved for means in ("copies", "first"))
     changes = []
     for old, new in zip(network.topics, topics, strict=True):
@@ -54,6 +54,11 @@ def no_starving(network: Network, questions: Questions) -> Iterator[Advice]:
         restored=restored,
         price=f"an honest member must deliver per decay interval {', '.join(rates)}, or is pruned",
     )
+
+
+def heavier(network: Network) -> Network:
+    """The network with deficits that outweigh whatever else there is."""
+    return evolve(network, topics=tuple(_heavier(network, topic) for topic in network.topics))
 
 
 def _heavier(network: Network, topic: Topic) -> Topic:
