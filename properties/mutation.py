@@ -24,8 +24,8 @@ from quidnunc.properties.play import Opener, Wire
 
 RUNS = 400
 """After so many runs a mutant has survived."""
-PLAIN_RUNS = 50
-"""After so many without steering: only how soon a mutant is noticed is asked there, which is a median."""
+SOON_RUNS = {"steered": 100, "plain": 50}
+"""After so many where only how soon a mutant is noticed is asked, with steering and without: a median."""
 CHUNK = 20
 """Runs per call of the engine, which can not be stopped early and goes on with empty runs."""
 MAX_INPUT_LINES = 12
@@ -101,7 +101,7 @@ def opener_of(name: str | None) -> Opener:
 
 def limit_of(*, kind: str, runs: int) -> int:
     """How many runs a search may take, of `runs` at most."""
-    return min(runs, PLAIN_RUNS) if kind == "plain" else runs
+    return min(runs, SOON_RUNS.get(kind, runs))
 
 
 def search_mutant(name: str, *, seed: int, runs: int = RUNS, steered: bool = True) -> Killed | None:

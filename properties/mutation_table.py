@@ -64,7 +64,7 @@ claim (`*`) is named below, with its reason.
 
 "With steering" is the search as it is; "without" draws every plain act as often as any other, and none that
 leads up to a rare occasion. Both are medians over seeds of the number of runs up to the first that departs;
-`>{limit}` says that most seeds did not find it in so many (`>{plain}` without), and a fraction how many did
+`>{steered}` says that most seeds did not find it in so many (`>{plain}` without), and a fraction how many did
 where not all have. A mutant is not searched again once its median is beyond the limit whatever the seeds
 that are left say.
 """
@@ -75,7 +75,7 @@ def table(outcomes: Sequence[Outcome], *, limit: int) -> str:
     names = list(dict.fromkeys(o.mutant for o in outcomes))
     of_kind = {kind: [o for o in outcomes if o.kind == kind] for kind in ("explained", "steered", "plain")}
     lines = [
-        HEAD.format(limit=limit, plain=limit_of(kind="plain", runs=limit)),
+        HEAD.format(**{kind: limit_of(kind=kind, runs=limit) for kind in ("steered", "plain")}),
         _when(names, of_kind, limit),
         "",
     ]
@@ -88,7 +88,7 @@ def table(outcomes: Sequence[Outcome], *, limit: int) -> str:
             protocol_of_mutant(mutant),
             claim_expected(mutant) or "none",
             _killers(name, mine["explained"]),
-            middle([o.runs for o in mine["steered"]], limit),
+            middle([o.runs for o in mine["steered"]], limit_of(kind="steered", runs=limit)),
             middle([o.runs for o in mine["plain"]], limit_of(kind="plain", runs=limit)),
         )
         lines.append(f"| {' | '.join(cells)} |")
@@ -130,7 +130,7 @@ def _when(names: Sequence[str], of_kind: Mapping[str, Sequence[Outcome]], limit:
     killed = [o for o in explained if o.runs is not None]
     right = sum(1 for o in killed if is_expected(mutant_named(o.mutant), o.claim))
     departed, noticed = (sum(1 for o in each if o.runs is not None) for each in (steered, plain))
-    with_it = middle([o.runs for o in steered], limit) or "none"
+    with_it = middle([o.runs for o in steered], limit_of(kind="steered", runs=limit)) or "none"
     without = middle([o.runs for o in plain], limit_of(kind="plain", runs=limit)) or "none"
     return (
         f"Of {datetime.now(UTC):%Y-%m-%d}, commit {_commit()}: {len(names)} mutants, up to {limit} runs per\n"

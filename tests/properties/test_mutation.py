@@ -227,7 +227,7 @@ def test_the_table() -> None:
         limit=400,
     )
     assert "| echo | gossipsub-1.2 | relay.not-back | relay.not-back 2 | 1 | >50 (0/1) |" in text
-    fill = "| fill-never | gossipsub-1.2 | mesh.floor | relay.once (!) 1, survived 1 | >400 (1/3) |  |"
+    fill = "| fill-never | gossipsub-1.2 | mesh.floor | relay.once (!) 1, survived 1 | >100 (1/3) |  |"
     assert fill in text
     assert "Whole searches, 2 seeds each: 3 of 4 killed" in text
     assert "With steering, 1 to 3 seeds each:\n2 of 4 departed" in text
