@@ -166,6 +166,10 @@ class CatReactor:
         self.holders.forget_key(key)
         return self.pool.remove(key)
 
+    def evict(self, key: bytes) -> None:
+        """Out of the pool and out of mind, for want of room or of time: it may come again."""
+        self.pool.forget(key)
+
     def send(self, peers: Iterable[Peer], channel: int, data: bytes) -> None:
         self.out += [(peer, channel, data) for peer in peers]
 

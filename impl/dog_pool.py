@@ -72,6 +72,11 @@ class Pool:
         self._bytes += entry.size
         return entry
 
+    def forget(self, key: bytes) -> None:
+        """Take a transaction out, and let it be unknown."""
+        self.remove(key)
+        self._cache.pop(key, None)
+
     def remove(self, key: bytes) -> bool:
         """Take a committed transaction out, its senders with it; whether it was there."""
         entry = self._entries.pop(key, None)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from attrs import frozen
 
 TESTS = "tests/properties/test_claims_held.py"
+TESTS_OF_ROUTERS = "tests/properties/test_claims_held_routers.py"
 TESTS_OF_PARTS = "tests/properties/test_claims_held_parts.py"
 
 
@@ -36,7 +37,7 @@ class Held:
 
     @property
     def _file(self) -> str:
-        return TESTS_OF_PARTS if self.id.startswith("parts.") else TESTS
+        return TESTS_OF_PARTS if self in APPLICATIONS else TESTS_OF_ROUTERS if self in ROUTERS else TESTS
 
 
 def held(id: str, says: str, *clauses: str, network: str = "") -> Held:
@@ -126,6 +127,45 @@ BYTES: tuple[Held, ...] = (
     ),
 )
 
+ROUTERS: tuple[Held, ...] = (
+    held(
+        "join.again",
+        "To join a topic again changes nothing, and nobody is told.",
+        "gs1.0/join.again",
+    ),
+    held(
+        "explicit.reconnected",
+        "Lost connections to explicit peers are dialled again, every five minutes for as long as it takes.",
+        "gs1.1/explicit.reconnect",
+    ),
+    held(
+        "validation.changed",
+        "A validator that is added while the router runs decides from then on, until it is taken away.",
+        "pubsub/validation.dynamic",
+    ),
+    held(
+        "signing.key-beside-hash",
+        "A message of an author whose id is a hash of its key is taken with the key, and not without it.",
+        "pubsub/signing.key-attached",
+    ),
+    held(
+        "cat.evicted",
+        "A transaction that was evicted for want of room is asked for again when it is announced.",
+        "cat-classic/seen.evicted",
+        "cat/seen.evicted",
+    ),
+    held(
+        "cat.announced-again",
+        "A node that announces again what it has is in order where the text is read so, and nowhere else.",
+        "cat-classic/receive.announce-again",
+    ),
+    held(
+        "cat.own-pushed",
+        "A node that pushes a user's transaction is in order by the letter of the text, and not by the code.",
+        "cat/submit.push",
+    ),
+)
+
 APPLICATIONS: tuple[Held, ...] = (
     held(
         "parts.answered",
@@ -151,6 +191,6 @@ APPLICATIONS: tuple[Held, ...] = (
     ),
 )
 
-_ALL = (*NETWORKS, *SETTINGS, *READINGS, *BYTES, *APPLICATIONS)
+_ALL = (*NETWORKS, *SETTINGS, *READINGS, *BYTES, *ROUTERS, *APPLICATIONS)
 HELD: Mapping[str, Held] = {each.id: each for each in _ALL}
 """By id."""

@@ -55,6 +55,7 @@ from quidnunc.properties.oracle import Oracle
 from quidnunc.properties.play import Play, Wire, play
 from tests.impl.mempool_node import Node
 from tests.properties import test_claims_held_parts as of_parts
+from tests.properties import test_claims_held_routers as of_routers
 from tests.properties.held_shown import SHOWN, Break, shown
 
 
@@ -385,8 +386,8 @@ def test_each_claim_that_a_test_holds_has_it() -> None:
     assert {claim.test for claim in HELD.values() if claim.test} == set(SHOWN)
     for claim in HELD.values():
         if claim.test:
-            module = of_parts.__name__ if claim.id.startswith("parts.") else __name__
-            assert SHOWN[claim.test][1].__module__ == module
+            module = SHOWN[claim.test][1].__module__
+            assert module in (__name__, of_parts.__name__, of_routers.__name__)
             assert claim.by == f"{module.replace('.', '/')}.py::{claim.test}"
 
 
