@@ -14,12 +14,13 @@ from quidnunc.model.quirks import Quirk, quirks_of
 from quidnunc.model.readings import READINGS
 from quidnunc.output import UsageError, print_json
 from quidnunc.properties import clause_names
-from quidnunc.properties.cases import Case, load, render
+from quidnunc.properties.cases import Case, render
 from quidnunc.properties.claim_tables import Claim
 from quidnunc.properties.claim_tables_held import HELD, Held
 from quidnunc.properties.claims import claims_of, level_of
 from quidnunc.properties.clauses import documents
 from quidnunc.properties.coverage import Coverage, coverage, suites
+from quidnunc.properties.network_case import NetworkCase, load_either, render_network
 
 EXAMPLE = """\
 example:
@@ -60,7 +61,7 @@ def _found(what: str) -> tuple[str, dict[str, Any]]:
     if what.endswith(".case") or Path(what).is_file():
         if not Path(what).is_file():
             raise UsageError(f"{what} does not exist; `quidnunc check ... --cases DIR` writes cases")
-        return "case", of_case(load(what))
+        return "case", of_case(load_either(what))
     clauses = {c.clause.id: c for c in coverage()}
     claims = {claim.id: claim for p in PROTOCOLS.values() for claim in claims_of(p)}
     cases = dict(suites())
@@ -148,7 +149,7 @@ def of_held(claim: Held) -> dict[str, Any]:
     }
 
 
-def of_case(case: Case) -> dict[str, Any]:
+def of_case(case: Case | NetworkCase) -> dict[str, Any]:
     """A case, and the clause that it is about."""
     known = {c.clause.id: c for c in coverage()}
     about = known.get(case.clause)
@@ -161,7 +162,7 @@ def of_case(case: Case) -> dict[str, Any]:
         "argument": case.argument,
         "status": case.status,
         "file": case.path,
-        "case": render(case),
+        "case": render_network(case) if isinstance(case, NetworkCase) else render(case),
     }
 
 

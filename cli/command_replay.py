@@ -16,7 +16,9 @@ from quidnunc.impl.seam import AdapterError
 from quidnunc.model.errors import CaseError
 from quidnunc.model.machine import protocol_named
 from quidnunc.output import UsageError, clear_progress, print_json, progress_line
-from quidnunc.properties.cases import Case, Replayed, load, render, replay, router_of
+from quidnunc.properties.cases import Case, Replayed, render, replay, router_of
+from quidnunc.properties.network_case import NetworkCase, load_either, render_network
+from quidnunc.properties.network_replay import NetworkReplayed, network_data, replay_network
 
 EXAMPLE = """\
 example:
@@ -41,9 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 class Tried:
     """One case and what came of it: a replay, or why there was none."""
 
-    case: Case
+    case: Case | NetworkCase
     router: str
-    replayed: Replayed | None = None
+    replayed: Replayed | NetworkReplayed | None = None
     broken: str = ""
     rewritten: bool = False
 
@@ -62,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     return 3 if any(t.replayed is not None and t.replayed.outcome == "inconclusive" for t in tried) else 0
 
 
-def _cases(options: argparse.Namespace, show: Any) -> Sequence[Case]:
+def _cases(options: argparse.Namespace, show: Any) -> Sequence[Case | NetworkCase]:
     """Every case that is asked for. Raises UsageError where there is none, CaseError for a bad one."""
     paths: list[Path] = []
     for path in options.paths:
@@ -77,30 +79,40 @@ def _cases(options: argparse.Namespace, show: Any) -> Sequence[Case]:
             raise UsageError(f"{path} does not exist; `quidnunc check ... --cases DIR` writes cases")
     if options.protocol:
         checked_protocol(options.protocol)
-    cases = [load(path) for path in paths]
+    cases = [load_either(path) for path in paths]
     for case in cases:
         _check(case, options)
     show(f"replaying {len(cases)} cases")
     return cases
 
 
-def _check(case: Case, options: argparse.Namespace) -> None:
+def _check(case: Case | NetworkCase, options: argparse.Namespace) -> None:
+    of_model = isinstance(case, NetworkCase)
+    if of_model and options.against:
+        raise UsageError(
+            f"{case.path} is of a network of model routers, which --against {options.against} can not replace"
+        )
     if options.protocol:
         asked, own = protocol_named(options.protocol).family, protocol_named(case.protocol).family
         if asked != own:
             raise UsageError(
                 f"{case.path} is of a {own} protocol ({case.protocol}), {options.protocol} is not"
             )
-    if options.rewrite and (options.protocol or (options.against or router_of(case)) != router_of(case)):
+    named = "" if isinstance(case, NetworkCase) else router_of(case)
+    if options.rewrite and (options.protocol or (options.against or named) != named):
         raise UsageError(
             f"{case.path} is about {case.against} under {case.protocol}: --rewrite would write of another; "
             "leave out --against and --protocol, or change its front matter"
         )
 
 
-def _try(case: Case, options: argparse.Namespace) -> Tried:
+def _try(case: Case | NetworkCase, options: argparse.Namespace) -> Tried:
     from quidnunc.properties.worker import opener_of
 
+    if isinstance(case, NetworkCase):
+        of_network = replay_network(case, options.protocol or "")
+        rewritten = options.rewrite and _rewrite(case.path, render_network(of_network.rewritten))
+        return Tried(case, case.against, of_network, rewritten=rewritten)
     router = options.against or router_of(case)
     rules = protocol_named(options.protocol) if options.protocol else None
     try:
@@ -112,13 +124,13 @@ def _try(case: Case, options: argparse.Namespace) -> Tried:
     except ValueError as error:
         # No such router; what can not be put into bytes is a CaseError.
         raise UsageError(f"{case.path}: {error}") from None
-    return Tried(case, router, replayed, rewritten=options.rewrite and _rewrite(replayed))
+    rewritten = options.rewrite and _rewrite(case.path, render(replayed.rewritten))
+    return Tried(case, router, replayed, rewritten=rewritten)
 
 
-def _rewrite(replayed: Replayed) -> bool:
+def _rewrite(name: str, text: str) -> bool:
     """Whether the file had to change."""
-    path = Path(replayed.case.path)
-    text = render(replayed.rewritten)
+    path = Path(name)
     if path.read_text(encoding="utf-8") == text:
         return False
     path.write_text(text, encoding="utf-8")
@@ -172,7 +184,9 @@ def as_json(tried: Tried, *, data: bool) -> dict[str, Any]:
         "divergence": replayed.divergence if replayed else "",
         "rewritten": tried.rewritten,
     }
-    if data and replayed is not None:
+    if data and isinstance(replayed, NetworkReplayed):
+        found["case"] = network_data(replayed.rewritten)
+    elif data and isinstance(replayed, Replayed):
         from quidnunc.properties.export import case_data
 
         found["case"] = case_data(replayed.rewritten)

@@ -19,6 +19,7 @@ import pytest
 if TYPE_CHECKING:
     from quidnunc.impl.seam import Config
     from quidnunc.properties.cases import Replayed
+    from quidnunc.properties.network_replay import NetworkReplayed
     from quidnunc.properties.play import Wire
 
 
@@ -51,12 +52,21 @@ class CaseItem(pytest.Item):
     def runtest(self) -> None:
         from quidnunc.impl.seam import AdapterError
         from quidnunc.model.errors import CaseError, SpecError
-        from quidnunc.properties.cases import load, replay, router_of
+        from quidnunc.properties.cases import replay, router_of
+        from quidnunc.properties.network_case import NetworkCase, load_either
+        from quidnunc.properties.network_replay import replay_network
 
+        router = self.config.getoption("--quidnunc-against")
+        replayed: Replayed | NetworkReplayed
         try:
-            case = load(self.path)
-            router = self.config.getoption("--quidnunc-against") or router_of(case)
-            replayed = replay(case, opener_of(router))
+            case = load_either(self.path)
+            if isinstance(case, NetworkCase):
+                if router:
+                    pytest.skip(f"a network of model routers: nothing to replace by {router}")
+                router, replayed = case.against, replay_network(case)
+            else:
+                router = router or router_of(case)
+                replayed = replay(case, opener_of(router))
         except (CaseError, SpecError) as error:
             pytest.fail(str(error), pytrace=False)
         except (AdapterError, ValueError) as error:
@@ -93,7 +103,7 @@ def apart(router: str) -> str:
     return f"exec:{shlex.join(command)}"
 
 
-def judge(replayed: Replayed, router: str) -> None:
+def judge(replayed: Replayed | NetworkReplayed, router: str) -> None:
     """Pass, xfail or fail the running test by what the status of the case expects."""
     case = replayed.case
     if replayed.outcome == "holds" or (replayed.outcome == "same" and case.status == "observed"):
@@ -107,9 +117,10 @@ def judge(replayed: Replayed, router: str) -> None:
     pytest.fail("\n".join([*lines, "", f"{advice(replayed, router)}"]), pytrace=False)
 
 
-def advice(replayed: Replayed, router: str) -> str:
+def advice(replayed: Replayed | NetworkReplayed, router: str) -> str:
     """What to do about an outcome that the status of the case does not expect."""
-    command = f"quidnunc replay {replayed.case.path} --against {router}"
+    against = f" --against {router}" if router != "model" else ""
+    command = f"quidnunc replay {replayed.case.path}{against}"
     match replayed.outcome:
         case "fixed":
             return f"The router departs no more: update its status to fixed, and see `{command}`."

@@ -6,8 +6,14 @@ from collections.abc import Mapping
 
 from attrs import evolve, frozen
 
+from quidnunc.model.choices import Choose
 from quidnunc.model.machine import protocol_named
-from quidnunc.model.rpc import Peer
+from quidnunc.model.node import Node
+from quidnunc.model.node_step import run
+from quidnunc.model.permits import Step
+from quidnunc.model.router import From
+from quidnunc.model.rpc import Peer, Tx
+from quidnunc.model.rules import Protocol, rule
 from quidnunc.properties.mempool_network import Rules
 from quidnunc.properties.mempool_network_acts import Kind
 from quidnunc.properties.mempool_search import World
@@ -96,16 +102,32 @@ def revisions() -> dict[str, Revision]:
     found: dict[str, Revision] = {}
     for family, names in FAMILIES.items():
         for name in names:
-            protocol = protocol_named(name)
+            protocol = _as_built() if name == AS_BUILT else protocol_named(name)
             rules = quint_rules(protocol) if "quint" in name else Rules(protocol)
             found[name] = Revision(name, rules, family)
     return found
 
 
+AS_BUILT = "cat-classic-go"
+"""Classic CAT as the Go node has it, by its code."""
+
+
+@rule("cat-classic/receive.new-only")
+def announce_known(n: Node, t: From[Tx], choose: Choose) -> Step[Node] | None:
+    """What is in the pool already is announced as well."""
+    if t.part.id in n.pool:
+        return run(n, "announce", t.part.id, choose)
+    return run(n, "new", t, choose) if not n.knows(t.part.id) else None
+
+
+def _as_built() -> Protocol:
+    return evolve(protocol_named("cat-classic").with_rule("take_new", announce_known), name=AS_BUILT)
+
+
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "flood": ("flood",),
     "dog": ("dog", "dog-adr", "dog-quint", "dog-quint-run", "dog-go", "dog-proposed"),
-    "cat": ("cat-classic", "cat"),
+    "cat": ("cat-classic", AS_BUILT, "cat"),
     "peer-limit": ("peer-limit",),
 }
 

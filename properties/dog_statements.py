@@ -3,6 +3,7 @@
     python -m quidnunc.properties.dog_statements             judge the recorded runs again, write the table
     python -m quidnunc.properties.dog_statements --search    search anew, record, write the table
     python -m quidnunc.properties.dog_statements --only P-12 --search
+    python -m quidnunc.properties.dog_statements --cases DIR   a case of each run that refutes
 
 A statement is refuted by a run, the shortest that was found; or not refuted in so many drawn runs, and in all
 runs of up to so many acts. What was found is recorded in `properties/statements/dog.toml`, and the table is
@@ -23,7 +24,7 @@ from attrs import asdict, evolve, frozen
 
 from quidnunc.properties.dog_hints import FOUND_BY_HAND, HINTS
 from quidnunc.properties.dog_places import Place, Revision, revisions
-from quidnunc.properties.dog_statement_list import STATEMENTS, Statement
+from quidnunc.properties.dog_statement_list import CLAUSES, STATEMENTS, Statement
 from quidnunc.properties.mempool_network_acts import acts_of
 from quidnunc.properties.mempool_search import (
     Broken,
@@ -35,6 +36,8 @@ from quidnunc.properties.mempool_search import (
     minimised,
     walks,
 )
+from quidnunc.properties.network_case import NetworkCase, render_network
+from quidnunc.properties.network_replay import denied, new_case
 
 RECORDED = Path(__file__).parent / "statements" / "dog.toml"
 TABLE = Path(__file__).parents[1] / "docs" / "results" / "dog-statements.md"
@@ -224,7 +227,8 @@ Networks: a pair; lines, rings and stars; the kite is a ring of three (B, C, D) 
 once in the model moves in steps here: a node offers its pool later than it takes a transaction in, and
 links are first in, first out. For `dog-quint` and `dog-quint-run` all links to a node are one queue, and
 who leaves keeps its state, as dog.md has it; for the others a broken connection loses what is on it, and
-who comes back has started anew.
+who comes back has started anew. `cat-classic-go` is classic CAT as the Go node has it, by its code: it
+announces what it finds in its pool as well.
 """
 
 
@@ -293,6 +297,39 @@ def search(only: str | None, record: Path) -> list[Decision]:
     return in_order(found.values())
 
 
+def case_of(decision: Decision, clause: str) -> NetworkCase:
+    """The case of a run that refutes. Raises CaseError where it refutes no more."""
+    statement, world = ADDRESS[decision.statement], decision.place.world(revisions()[decision.revision].rules)
+    rounds = "From there the rounds repeat for ever." if statement.rounds else ""
+    case = NetworkCase(
+        reason=denied(statement.says),
+        claim=statement.id,
+        clause=clause,
+        protocol=decision.revision,
+        found_by=f"python -m quidnunc.properties.dog_statements --only {statement.id} --search",
+        argument=" ".join(filter(None, (statement.reading, rounds))),
+        parameters=world.rules.parameters,
+        nodes=tuple(sorted({i for link in world.links for i in link})),
+        links=world.links,
+        path=f"{statement.id}.{decision.revision}.case",
+    )
+    return new_case(case, acts_of(decision.events))
+
+
+def write_cases(decisions: Iterable[Decision], into: Path) -> int:
+    """A case of each that is refuted, in the first revision that it is refuted in, or in `dog`; how many."""
+    first: dict[str, Decision] = {}
+    for each in decisions:
+        if each.events and each.statement in CLAUSES:
+            known = first.setdefault(each.statement, each)
+            first[each.statement] = each if each.revision == "dog" else known
+    into.mkdir(parents=True, exist_ok=True)
+    for each in first.values():
+        case = case_of(each, CLAUSES[each.statement])
+        (into / case.path).write_text(render_network(case, strict=True), encoding="utf-8")
+    return len(first)
+
+
 def _key(decision: Decision) -> tuple[str, str]:
     return decision.statement, decision.revision
 
@@ -317,6 +354,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m quidnunc.properties.dog_statements", description=__doc__)
     parser.add_argument("--search", action="store_true", help="search anew and record what is found")
     parser.add_argument("--only", help="statements or revisions to search anew, with commas between them")
+    parser.add_argument("--cases", type=Path, metavar="DIR", help="write cases of runs that refute")
     parser.add_argument("--table", type=Path, help="where the table is written, if not in the documents")
     parser.add_argument("--record", type=Path, default=RECORDED, help="where decisions are recorded")
     asked = parser.parse_args(arguments)
@@ -328,6 +366,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for each in gone:
         print(f"{each.statement} {each.revision}: {each.events} refutes it no more", file=sys.stderr)
     write_table(asked.table, table(decisions))
+    if asked.cases is not None:
+        print(f"{write_cases(decisions, asked.cases)} cases in {asked.cases}", file=sys.stderr)
     refuted = sum(bool(each.events) for each in decisions)
     print(f"{len(decisions)} decisions, {refuted} refuted, {len(gone)} of them no more")
     return 1 if gone or not decisions else 0

@@ -285,9 +285,9 @@ def by_hypothesis(
 
     def run(data: Any) -> None:
         nonlocal count
-        count += 1
         die = Drawn(data)
         acts = walk(world, look, die, die.pick([*range(1, length + 1)]))
+        count += 1
         if acts is not None:
             breaking.append(acts)
             raise _Breaks

@@ -5,14 +5,15 @@ What a router is seen to do is judged from what it was told, and not from the ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar, cast
 
 from quidnunc.model.events import Advance, Join, Leave, Publish, Receive, Verdict
-from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Peer, Prune
+from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Partial, Peer, Prune
 from quidnunc.properties.network_runs import Broken, Memory
 from quidnunc.properties.pubsub_network import Move, Network, Seen
 from quidnunc.properties.pubsub_network_acts import name_of
+from quidnunc.properties.pubsub_network_choices import Rpc
 from quidnunc.properties.pubsub_world import TOPIC, Look
 
 P = TypeVar("P")
@@ -113,7 +114,7 @@ def crossed_grafts(memory: Memory, move: Move) -> Memory:
             if tuple(sorted((seen.node, peer))) in crossed:
                 return Broken(f"{name_of(seen.node)} prunes {name_of(peer)}, whose GRAFT crossed its own")
     for a, b in move.after.links:
-        if a < b and _grafts(move.after, a, b) and _grafts(move.after, b, a):
+        if a < b and grafting(move.after.links[a, b]) and grafting(move.after.links[b, a]):
             crossed.add((a, b))
     if move.after.quiet():
         for a, b in cast("set[tuple[Peer, Peer]]", crossed):
@@ -123,8 +124,9 @@ def crossed_grafts(memory: Memory, move: Move) -> Memory:
     return frozenset(crossed)
 
 
-def _grafts(network: Network, a: Peer, b: Peer) -> bool:
-    return any(isinstance(part, Graft) for rpc in network.links[a, b] for part in rpc)
+def grafting(rpcs: Iterable[Rpc]) -> bool:
+    """Whether a GRAFT is among these."""
+    return any(isinstance(part, Graft) for rpc in rpcs for part in rpc)
 
 
 def holds(network: Network, a: Peer, b: Peer) -> bool:
@@ -174,16 +176,24 @@ def _kind(part: object) -> str:
 
 def no_graft_in_backoff(facts: set[tuple[object, ...]], seen: Seen) -> str:
     """Who has sent or received a PRUNE does not graft the other before its period is over."""
+    return _grafted_too_early(facts, seen, [*received(seen, Prune)])
+
+
+def no_graft_in_heeded_backoff(facts: set[tuple[object, ...]], seen: Seen) -> str:
+    """The same of PRUNEs that their receiver takes in the topic."""
+    heeded = received(seen, Prune) if TOPIC in seen.before.topics else []
+    return _grafted_too_early(facts, seen, heeded)
+
+
+def _grafted_too_early(facts: set[tuple[object, ...]], seen: Seen, heard: Sequence[Prune]) -> str:
     now = seen.after.now_ms
     for peer, _ in said(seen, Graft):
         ends = [cast("int", fact[2]) for fact in facts if fact[:2] == (seen.node, peer)]
         if ends and now < max(ends):
             return f"{name_of(seen.node)} grafts {name_of(peer)}, {max(ends) - now} ms before a backoff ends"
     usual = seen.after.parameters.prune_backoff_s
-    pruned = [(peer, prune) for peer, prune in said(seen, Prune)]
-    pruned += [(sender(seen), prune) for prune in received(seen, Prune)]
-    for peer, prune in pruned:
-        facts.add((seen.node, peer, now + 1000 * (prune.backoff_s or usual)))
+    pruned = [*said(seen, Prune), *((sender(seen), prune) for prune in heard)]
+    facts |= {(seen.node, peer, now + 1000 * (prune.backoff_s or usual)) for peer, prune in pruned}
     facts -= {fact for fact in facts if cast("int", fact[2]) <= now}
     return ""
 
@@ -350,4 +360,12 @@ def requester_gets_full(seen: Seen) -> str:
     for peer in sorted(r.mesh_of(TOPIC)):
         if r.peers[peer].flags_in(TOPIC).requests and peer not in {p for p, _ in sends}:
             return f"{name_of(peer)} gets nothing of {name_of(seen.node)}, which can send no parts"
+    return ""
+
+
+def group_is_open(seen: Seen) -> str:
+    """Who has started no group, and names one, has its partial message handed to the application."""
+    for part in received(seen, Partial):
+        if seen.before.started.get((part.topic, sender(seen)), 0) == 0 and part not in seen.handed:
+            return f"{name_of(seen.node)} does not hand on {part.group}, the first of {name_of(sender(seen))}"
     return ""

@@ -55,6 +55,18 @@ def links_are_mutual(network: Network) -> str:
     return ""
 
 
+def mutual_after(rounds: int) -> Look:
+    """After so many rounds a link that one end held alone is held by both, or by neither."""
+
+    def says(network: Network) -> str:
+        if not links_are_mutual(network):
+            return ""
+        late = [links_are_mutual(each) for each in played(network, rounds)[rounds // 2 :]]
+        return f"{late[-1]}, after each of rounds {rounds // 2} to {rounds}" if all(late) else ""
+
+    return at_rest(says)
+
+
 def subscriptions_are_known(network: Network) -> str:
     """Every neighbour knows what topics a router is in, unless it ignores it now."""
     for i, r in sorted(network.nodes.items()):

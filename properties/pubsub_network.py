@@ -23,6 +23,7 @@ from quidnunc.model.events import (
     Event,
     Join,
     Leave,
+    PartialIn,
     Publish,
     Receive,
     Score,
@@ -35,6 +36,7 @@ from quidnunc.model.rpc import (
     ROUTER,
     Message,
     Part,
+    Partial,
     Peer,
 )
 from quidnunc.model.rules import Protocol
@@ -101,6 +103,8 @@ class Seen:
     after: Router
     sent: tuple[tuple[Peer, Part], ...] = ()
     delivered: tuple[str, ...] = ()
+    handed: tuple[Partial, ...] = ()
+    """Partial messages that the application was handed."""
 
 
 @frozen
@@ -201,7 +205,8 @@ class Running:
         for peer, rpc in rpcs_of(node, sent):
             if peer not in self.attackers and (node, peer) in self.links:
                 self.links[node, peer] = (*self.links[node, peer], rpc)
-        self.steps.append(Seen(node, before, event, found.router, tuple(sent), delivered))
+        handed = tuple(o.output.part for o in found.permits if o.must and isinstance(o.output, PartialIn))
+        self.steps.append(Seen(node, before, event, found.router, tuple(sent), delivered, handed))
 
     def receive(self, sender: Peer, node: Peer, rpc: Rpc) -> None:
         self.step(node, Receive((sender,), tuple(as_seen_by(node, part) for part in rpc)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from functools import cache
+from typing import Any
 
 import attrs
 from attrs import field, frozen
@@ -145,16 +147,25 @@ def router_key(r: Router) -> object:
     return phase, backoff, seen, fanout, hashable(rest), hashable(more)
 
 
+_PLAIN: frozenset[type] = frozenset({int, str, bool, frozenset, type(None)})
+
+
 def hashable(value: object) -> object:
     """The same, of values that can be hashed."""
-    if isinstance(value, Mapping):
-        return frozenset((k, hashable(v)) for k, v in value.items())
-    if isinstance(value, tuple):
-        return tuple(map(hashable, value))
     kind = type(value)
-    if attrs.has(kind):
-        return kind.__name__, tuple(hashable(getattr(value, each.name)) for each in attrs.fields(kind))
-    return value
+    if kind in _PLAIN:
+        return value
+    if isinstance(value, dict):
+        return frozenset([(k, hashable(v)) for k, v in value.items()])
+    if isinstance(value, tuple):
+        return tuple([hashable(each) for each in value])
+    names = _names(kind)  # type: ignore[arg-type]
+    return kind.__name__, tuple([hashable(getattr(value, name)) for name in names])
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(each.name for each in attrs.fields(kind))
 
 
 # -- places -------------------------------------------------------------------------------------------------
@@ -164,6 +175,7 @@ GRAPHS: Mapping[str, tuple[Link, ...]] = {
     "line": ((1, 2), (2, 3)),
     "ring": ((1, 2), (1, 3), (2, 3)),
     "star": ((1, 2), (1, 3), (1, 4)),
+    "line of four": ((1, 2), (2, 3), (3, 4)),
     "clique of four": ((1, 2), (1, 3), (2, 3), (4, 1), (4, 2), (4, 3)),
     "clique of five": (
         (1, 2), (1, 3), (2, 3), (4, 1), (4, 2), (4, 3), (5, 1), (5, 2), (5, 3), (5, 4),
@@ -195,8 +207,8 @@ class Place:
     text: str
     """What the table calls it, beside the graph."""
     parameters: Parameters = SMALL
-    prelude: tuple[str, ...] = ()
-    """Acts; of one that a protocol can not do nothing is done."""
+    prelude: tuple[str, ...] = ("settle",)
+    """Acts that have been done."""
     attackers: tuple[Peer, ...] = ()
     says: tuple[str, ...] = ()
     messages: int = 1

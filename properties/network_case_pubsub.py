@@ -1,0 +1,49 @@
+"""Network cases of pubsub routers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from quidnunc.model.errors import SpecError
+from quidnunc.model.parameters import Parameters
+from quidnunc.properties.gossipsub_statement import COLUMNS, Statement
+from quidnunc.properties.gossipsub_statement_list import BY_ID
+from quidnunc.properties.network_case import Family, NetworkCase
+from quidnunc.properties.pubsub_network import Move, Setup
+from quidnunc.properties.pubsub_network_acts import act_of, name_of, part_text
+from quidnunc.properties.pubsub_network_choices import rpcs_of
+from quidnunc.properties.pubsub_world import Look, World
+
+
+def _statement(case: NetworkCase) -> Statement:
+    found = BY_ID.get(case.claim)
+    if found is None or found.look is None:
+        raise SpecError(f"{case.path}: no claim {case.claim!r} on networks of pubsub routers")
+    return found
+
+
+def _look(case: NetworkCase, protocol: str) -> Look:
+    look = _statement(case).look
+    assert look is not None
+    return look
+
+
+def _world(case: NetworkCase, protocol: str) -> World:
+    revision = next((name for name in COLUMNS if name == protocol), None)
+    if revision is None or not isinstance(case.parameters, Parameters):
+        raise SpecError(f"{case.path}: {protocol} is no protocol of pubsub")
+    rules, parameters = _statement(case).protocol(revision), case.parameters
+    routers = [i for i in case.nodes if i not in case.attackers]
+    setups = tuple(Setup(i, rules, parameters) for i in routers)
+    return World(setups, case.links, case.attackers, prelude=case.before)
+
+
+def _said(move: Move) -> Iterator[str]:
+    """`A>B: graft t; message m1 t` for each RPC, and `B delivers m1`."""
+    for seen in move.steps:
+        for peer, rpc in rpcs_of(seen.node, seen.sent):
+            yield f"{name_of(seen.node)}>{name_of(peer)}: {'; '.join(map(part_text, rpc))}"
+        yield from (f"{name_of(seen.node)} delivers {each}" for each in seen.delivered)
+
+
+FAMILY = Family(look=_look, world=_world, act_text=str, act_of=act_of, said=lambda move: [*_said(move)])
