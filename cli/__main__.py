@@ -19,6 +19,7 @@ COMMANDS = {
     "check": "run a router beside the model and report claim by claim",
     "simulate": "one simulated network of real routers, as a trace",
     "sweep": "many runs of networks or of property tests, on all cores or on Spark",
+    "ingest": "traces of any size to tables, metrics and violations, on Spark",
     "trace": "hold a recorded trace against the claims, or measure it",
     "replay": "replay case files against the model and a router",
     "routers": "what can be driven here, and why the others can not",

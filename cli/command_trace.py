@@ -8,6 +8,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quidnunc.command_ingest import add_settings
 from quidnunc.output import UsageError, clear_progress, print_json, progress_line, table
 
 if TYPE_CHECKING:
@@ -19,12 +20,16 @@ EXAMPLE = """\
 example:
   quidnunc trace check found.jsonl
   quidnunc trace metrics trace.pb.gz --json
+  quidnunc trace check run/ --claims 'idontwant.*' --set idontwant_window_ms=3000
 
 check reads what `quidnunc check --record` wrote and gives the verdicts of that check again, of the trace
 alone; of what `quidnunc simulate` wrote it replays every node beside the model. metrics reads any trace:
-ours, or go-libp2p-pubsub's lines of JSON, delimited protobuf, gzip batches.
+ours, or go-libp2p-pubsub's lines of JSON, delimited protobuf, gzip batches. Of a folder that `quidnunc
+ingest` made, both say what its tables have: claims over the whole network, and more metrics. What claims
+take for granted may be changed with --set, which asks Spark again.
 
-exit status of check: as `quidnunc check`; of metrics: 0. A trace that can not be read is wrong usage (2).
+exit status of check: as `quidnunc check` (1 a violation, 3 a MUST that could not be decided); of metrics:
+0. A trace that can not be read is wrong usage (2).
 """
 SHOWN = 10
 """Bad records and violations that are printed."""
@@ -32,15 +37,31 @@ SHOWN = 10
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=("check", "metrics"))
-    parser.add_argument("traces", nargs="+", type=Path, metavar="TRACE", help="files, or directories of them")
+    parser.add_argument(
+        "traces",
+        nargs="+",
+        type=Path,
+        metavar="TRACE",
+        help="files, directories of them, or folders of `ingest`",
+    )
     parser.add_argument("--claims", default="*", metavar="GLOB", help="claims or clauses to report")
     parser.add_argument("--strict", action="store_true", help="a SHOULD that is not met fails too")
+    add_settings(parser)
 
 
 def run(options: argparse.Namespace) -> int:
+    from quidnunc import trace_run
+    from quidnunc.pipeline.run_folder import is_run
     from quidnunc.pipeline.trace_files import read_trace
     from quidnunc.pipeline.trace_shapes import TraceError
 
+    runs = [is_run(path) for path in options.traces]
+    if any(runs):
+        if not all(runs):
+            raise UsageError("traces, or folders of `quidnunc ingest`: one or the other at a time")
+        return trace_run.check(options) if options.what == "check" else trace_run.metrics(options)
+    if options.set or options.master:
+        raise UsageError("--set and --master are for folders of `quidnunc ingest`")
     try:
         reading = read_trace(*options.traces)
         if options.what == "metrics":

@@ -62,6 +62,8 @@ class HermesLines:
     bad: list[Bad] = field(factory=list)
     bad_count: int = 0
     skipped: Counter[str] = field(factory=Counter)
+    line: int = 0
+    """Where the last event stood."""
 
     def __iter__(self) -> Iterator[TraceEvent]:
         with self.file.open("rb") as stream:
@@ -79,6 +81,7 @@ class HermesLines:
                         self.bad.append(Bad(self.file, number, str(error)))
                     continue
                 if event is not None:
+                    self.line = number
                     yield event
 
     def _event(self, line: bytes) -> TraceEvent | None:

@@ -33,6 +33,8 @@ class Deliveries:
     file: Path
     bad: list[Bad] = field(factory=list)
     bad_count: int = 0
+    line: int = 0
+    """Where the last event stood."""
 
     def __iter__(self) -> Iterator[TraceEvent]:
         """Raises TraceError where the file is no table of deliveries, or its gzip stream is broken."""
@@ -44,6 +46,7 @@ class Deliveries:
                 if lacking:
                     raise TraceError(f"{self.file}:1: no column {', '.join(lacking)}: no table of deliveries")
                 for row in rows:
+                    self.line = rows.line_num
                     yield from self._row(row, rows.line_num)
             except (EOFError, gzip.BadGzipFile, zlib.error, csv.Error) as error:
                 raise TraceError(f"{self.file}: can not be read to its end: {error}") from None

@@ -87,12 +87,12 @@ class Reading:
     def __iter__(self) -> Iterator[Record]:
         seen: dict[bytes, Path] = {}
         for file in self.files:
-            digest = _digest(file)
+            digest = digest_of(file)
             if digest in seen:
                 self.duplicates.append((file, seen[digest]))
                 continue
             seen[digest] = file
-            for found in _with_side(file, self):
+            for found in found_with_side(file, self):
                 if found.event is None:
                     self._reject(Bad(file, found.position, found.problem))
                     continue
@@ -138,10 +138,10 @@ def read_trace(*paths: Path) -> Reading:
     skipped: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(p for p in path.iterdir() if p.is_file() and not _beside(p))
-            unfinished = [p for p in inside if _unfinished(p)]
-            skipped += unfinished
-            files += [p for p in inside if p not in unfinished]
+            inside = sorted(p for p in path.iterdir() if p.is_file() and not beside(p))
+            live = [p for p in inside if unfinished(p)]
+            skipped += live
+            files += [p for p in inside if p not in live]
         elif path.is_file():
             files.append(path)
         else:
@@ -154,15 +154,18 @@ def read_trace(*paths: Path) -> Reading:
     return Reading(files, skipped=skipped)
 
 
-def _beside(path: Path) -> bool:
+def beside(path: Path) -> bool:
+    """Whether it stands beside a trace and is none, by its name."""
     return path.name.endswith(SIDE) or path.name in BESIDE
 
 
-def _unfinished(path: Path) -> bool:
+def unfinished(path: Path) -> bool:
+    """Whether somebody is still writing it, by its name."""
     return path.name == LIVE or path.name.startswith(".") or path.name.endswith(UNFINISHED)
 
 
-def _digest(file: Path) -> bytes:
+def digest_of(file: Path) -> bytes:
+    """SHA-256 of what is in it."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").digest()
 
@@ -199,8 +202,9 @@ class _Aside:
     line: int
 
 
-def _with_side(file: Path, reading: Reading) -> Iterator[Found]:
-    """The records of a file, those of its side file put in their places."""
+def found_with_side(file: Path, reading: Reading) -> Iterator[Found]:
+    """The records of a file, those of its side file put in their places; what is bad in the side file is
+    noted in `reading`."""
     side = side_of(file)
     asides = iter(_asides(side, reading) if side.is_file() else ())
     with closing(_found(file, reading)) as main:  # type: ignore[type-var]

@@ -121,6 +121,9 @@ def _value(kind: type, read: Any, where: str, unknown: Counter[str] | None) -> A
             held = tuple(held) if shape.many else held
         except UnicodeDecodeError:
             raise TraceError(f"{here}: not UTF-8") from None
+        # Some builds of protobuf give the bytes of a text that is none.
+        if shape.kind == "text" and isinstance(held, bytes):
+            raise TraceError(f"{here}: not UTF-8")
         if shape.of is not None:
             of = shape.of
             within = [_value(of, v, here, unknown) for v in (held if shape.many else (held,))]

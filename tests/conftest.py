@@ -76,6 +76,12 @@ def spark() -> Iterator[Any]:
     reason = why_not()
     if reason is not None:
         pytest.skip(reason)
-    session = spark_session(master="local[2]", short=True, memory="1g")
+    # What is compiled for each query pays where there is much to do, and there is next to nothing.
+    settings = {
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.shuffle.partitions": "1",
+    }
+    session = spark_session(master="local[2]", short=True, memory="1g", settings=settings)
     yield session
     session.stop()

@@ -1,0 +1,130 @@
+"""quidnunc ingest: traces of any size to tables, metrics and violations, on Spark."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quidnunc.output import UsageError, clear_progress, print_json, progress_line
+
+if TYPE_CHECKING:
+    from quidnunc.pipeline.gold_claims import Settings
+
+EXAMPLE = """\
+example:
+  quidnunc ingest traces/ -o run/
+  quidnunc ingest trace.pb.gz other.jsonl -o run/ --clock one --set prune_backoff_s=60
+  quidnunc trace metrics run/ && quidnunc trace check run/
+
+SOURCE is what go-libp2p-pubsub's tracers write (lines of JSON, delimited protobuf, gzip batches), our own
+traces, Hermes's lines, or a table of deliveries; or directories of them. What is in RUN already is not read
+again: of a directory that grows, each call takes what is new. A call that was cut off is taken up where it
+was.
+
+It needs pyspark and pyarrow (pip install 'quidnunc[spark]') and Java 17. It runs on this machine; --master or
+QUIDNUNC_SPARK_MASTER name a cluster, which must see SOURCE and RUN under the same paths.
+
+exit status: 0; 2 where nothing can be read, or something is not installed. Bad records are put aside, counted
+and said: `trace check` is for verdicts.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "sources", nargs="+", type=Path, metavar="SOURCE", help="files, or directories of them"
+    )
+    parser.add_argument("-o", "--output", required=True, type=Path, metavar="RUN", help="folder of the run")
+    parser.add_argument(
+        "--completeness",
+        choices=("full", "sampled", "filtered", "lossy"),
+        help="what the traces have of what happened (default: what can be seen of it)",
+    )
+    parser.add_argument(
+        "--clock",
+        choices=("one", "own"),
+        help="one clock for all peers, or each its own (default: what the trace says)",
+    )
+    parser.add_argument("--buckets", type=int, metavar="N", help="files of silver (default: by size)")
+    add_settings(parser)
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Where Spark runs, and what claims take for granted: of `ingest` and of `trace`."""
+    parser.add_argument("--master", metavar="URL", help="Spark's URL of a cluster (default: this machine)")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="what claims take for granted: prune_backoff_s, skew_ms, idontwant_window_ms, ...",
+    )
+
+
+def settings_of(options: argparse.Namespace) -> Settings:
+    from quidnunc.pipeline.gold_claims import Settings
+
+    return Settings().changed(options.set)
+
+
+def run(options: argparse.Namespace) -> int:
+    from quidnunc.pipeline.spark_session import SparkMissing, spark_session
+    from quidnunc.pipeline.trace_shapes import TraceError
+
+    if options.buckets is not None and not 1 <= options.buckets <= 10_000:
+        raise UsageError(f"--buckets is from 1 to 10000, not {options.buckets}")
+    try:
+        settings = settings_of(options)
+        session = spark_session(master=options.master, short=_bytes_in(options.sources) < SHORT_BYTES)
+        manifest, folder = _ingest(options, settings, session)
+    except (TraceError, SparkMissing) as error:
+        raise UsageError(str(error)) from None
+    return _report(options, manifest, folder)
+
+
+SHORT_BYTES = 200 << 20
+"""Sources up to here take seconds, in which the JVM's last compiler would not pay."""
+
+
+def _bytes_in(sources: list[Path]) -> int:
+    files = [f for s in sources for f in (s.iterdir() if s.is_dir() else [s])]
+    return sum(f.stat().st_size for f in files if f.is_file())
+
+
+def _ingest(options: argparse.Namespace, settings: Settings, session: Any) -> tuple[dict[str, Any], Path]:
+    from quidnunc.pipeline.ingest import Asked, ingest
+    from quidnunc.pipeline.run_folder import RunFolder
+
+    asked = Asked(
+        completeness=options.completeness, clock=options.clock, buckets=options.buckets, settings=settings
+    )
+    say = progress_line()
+    try:
+        return ingest(options.sources, RunFolder(options.output), asked, session, say)
+    finally:
+        clear_progress()
+
+
+def _report(options: argparse.Namespace, manifest: dict[str, Any], folder: Path) -> int:
+    if options.json:
+        print_json({"run": str(options.output), "gold": str(folder), **manifest})
+        return 0
+    files = manifest["files"]
+    print(
+        f"{options.output}: {manifest['records']} events of {len(files)} files, {manifest['buckets']} buckets"
+    )
+    print(f"  taken for {manifest['completeness']}: {manifest['completeness_because']}")
+    for what, names in (
+        ("the same as another file", manifest["duplicates"]),
+        ("unfinished", manifest["unfinished"]),
+    ):
+        for name in names:
+            print(f"  {name} left out: {what}", file=sys.stderr)
+    if manifest["bad_records"]:
+        print(
+            f"  {manifest['bad_records']} bad records in quarantine, the first {manifest['first_bad']}",
+            file=sys.stderr,
+        )
+    print(f"next: quidnunc trace metrics {options.output}; quidnunc trace check {options.output}")
+    return 0

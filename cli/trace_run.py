@@ -1,0 +1,152 @@
+"""What `quidnunc trace` says of the folders that `quidnunc ingest` makes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from quidnunc.output import UsageError, clear_progress, print_json, progress_line, table
+
+SHOWN = 10
+"""Violations that are printed."""
+
+
+def gold_folder(run: Path, options: argparse.Namespace) -> Path:
+    """The gold of a run, under the settings asked for; Spark is started where it is not there yet.
+
+    Raises UsageError.
+    """
+    from quidnunc.pipeline.gold import CLAIMS_FILE, make_gold, on_spark
+    from quidnunc.pipeline.ingest import gold_wanted
+    from quidnunc.pipeline.run_folder import RunFolder
+    from quidnunc.pipeline.spark_session import SparkMissing, spark_session
+    from quidnunc.pipeline.trace_shapes import TraceError
+
+    folder = RunFolder(run)
+    try:
+        wanted = gold_wanted(folder)
+        wanted = gold_wanted(folder, wanted.settings.changed(options.set))
+        found = folder.gold(wanted.version)
+        if (found / CLAIMS_FILE).is_file():
+            return found
+        say = progress_line()
+        with folder.locked():
+            session = spark_session(master=options.master, short=True)
+            return make_gold(folder, wanted, on_spark(session, say))
+    except (TraceError, SparkMissing) as error:
+        raise UsageError(str(error)) from None
+    finally:
+        clear_progress()
+
+
+def metrics(options: argparse.Namespace) -> int:
+    """Print the metrics of runs."""
+    from quidnunc.pipeline.gold import METRICS_FILE
+
+    found: list[dict[str, Any]] = []
+    for run in options.traces:
+        found += _read(gold_folder(run, options) / METRICS_FILE)["runs"]
+    if options.json:
+        print_json({"runs": found})
+        return 0
+    print(f"metrics of {len(found)} runs, {sum(r['events'] for r in found)} events")
+    for each in found:
+        _print_metrics(each)
+    print(f"again: quidnunc trace metrics {' '.join(map(str, options.traces))}")
+    return 0
+
+
+def _print_metrics(found: Mapping[str, Any]) -> None:
+    print(
+        f"\nrun {found['run'] or '(the whole trace)'}: {found['events']} events of {found['observers']} peers"
+    )
+    ratio, copies = found["delivery_ratio"], found["copies"]
+    rows: list[tuple[str, object]] = [
+        ("messages", found["messages"]),
+        ("deliveries", found["deliveries"]),
+        ("delivery ratio", "unknown" if ratio is None else f"{ratio:.4f}"),
+        ("copies per delivery", "unknown" if copies is None else f"{copies:.3f}"),
+        ("duplicates", found["duplicates"]),
+        ("rejected", found["rejected"]),
+    ]
+    if found["latency_ms"] is not None:
+        shown = ", ".join(f"{n} {found['latency_ms'][n]:.3f}" for n in ("p50", "p95", "p99", "max"))
+        rows.append((f"latency from the {found['latency_from']}, ms", shown))
+    for name, counts in (
+        ("deliveries by hop", found["deliveries_by_hop"]),
+        ("items sent", found["sent"]),
+        ("bytes", found["bytes"]),
+        ("mesh", found["mesh"]),
+        ("IDONTWANT", found["idontwant"]),
+        ("IWANT", found["iwant"]),
+        ("DOG", found["dog"]),
+    ):
+        if counts:
+            rows.append((name, ", ".join(f"{k.replace('_', ' ')} {_number(v)}" for k, v in counts.items())))
+    print(table(("metric", "value"), rows))
+    for line in found["lacking"]:
+        print(f"  not measured: {line}")
+
+
+def _number(value: object) -> str:
+    if value is None:
+        return "unknown"
+    return f"{value:.3f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def check(options: argparse.Namespace) -> int:
+    """Print the verdicts of claims over runs; returns the exit status."""
+    from quidnunc.pipeline.gold import CLAIMS_FILE
+    from quidnunc.pipeline.gold_witness import VIOLATIONS_JSON
+
+    claims: list[dict[str, Any]] = []
+    violations: list[dict[str, Any]] = []
+    for run in options.traces:
+        folder = gold_folder(run, options)
+        claims += [
+            {**c, "trace": str(run)} for c in _chosen(_read(folder / CLAIMS_FILE)["claims"], options.claims)
+        ]
+        violations += [v for v in _read(folder / VIOLATIONS_JSON) if v["claim"] in {c["id"] for c in claims}]
+    if not claims:
+        raise UsageError(f"--claims {options.claims} selects no claim over traces")
+    code, why = exit_of(claims, options.strict)
+    if options.json:
+        print_json({"claims": claims, "violations": violations})
+        return code
+    asked = [c for c in claims if c["asked"]]
+    shown = [(c["id"], c["verdict"], c["applied"], c["violations"], c["reason"]) for c in asked]
+    print(f"{len(asked)} claims over {' '.join(map(str, options.traces))}")
+    print(table(("claim", "verdict", "applied", "violations", "reason"), shown))
+    for each in violations[:SHOWN]:
+        print(f"  {each['claim']}: peer {each['peer']}, event {each['sequence']}: {each['witness']}")
+    if len(violations) > SHOWN:
+        print(f"  and {len(violations) - SHOWN} more; --json has them")
+    others = sorted(c["id"] for c in claims if not c["asked"])
+    print(f"not checked: what no claim over traces is about; {', '.join(others) or 'no claim was left out'}")
+    if code:
+        print(f"exit {code}: {why}")
+    print(f"again: quidnunc trace check {' '.join(map(str, options.traces))}")
+    return code
+
+
+def exit_of(claims: Sequence[Mapping[str, Any]], strict: bool) -> tuple[int, str]:
+    """The exit status of `trace check` over runs, and why."""
+    failing = [c["id"] for c in claims if c["verdict"] == "fails" or strict and c["verdict"] == "deviates"]
+    if failing:
+        return 1, f"fails: {', '.join(dict.fromkeys(failing))}"
+    idle = [c["id"] for c in claims if c["asked"] and c["level"] == "M" and c["verdict"] == "inconclusive"]
+    if idle:
+        return 3, f"a MUST that could not be decided: {', '.join(dict.fromkeys(idle))}"
+    return 0, ""
+
+
+def _chosen(claims: Sequence[dict[str, Any]], pattern: str) -> list[dict[str, Any]]:
+    return [c for c in claims if fnmatch(c["id"], pattern) or fnmatch(c["clause"], pattern)]
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_bytes())

@@ -1,0 +1,278 @@
+"""Landing to bronze: one file at a time, its bad records put aside, with their places, and counted.
+
+A file of protobuf is read a block at a time and decoded in columns; a block with a bad record in it is looked
+at record by record. Everything else goes the long way, event by event, through the reader of traces.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from attrs import field, frozen, mutable
+
+from quidnunc.pipeline.bronze_frames import blocks_of, events_in
+from quidnunc.pipeline.bronze_schema import GO, bad_schema, bronze_schema, decode
+from quidnunc.pipeline.landing import Landed, records_of
+from quidnunc.pipeline.run_folder import RunFolder, made_whole, write_json
+from quidnunc.pipeline.trace_carriers import BATCH_EVENTS
+from quidnunc.pipeline.trace_events import OURS, RunStarted, TraceEvent
+from quidnunc.pipeline.trace_json import line_of
+from quidnunc.pipeline.trace_pb2 import TraceEvent as Wire
+from quidnunc.pipeline.trace_proto import bytes_of, event_of_bytes, events_of_batch, go_form
+from quidnunc.pipeline.trace_shapes import TraceError
+
+MAX_BAD_KEPT = 100_000
+"""Bad records of one file that are kept with their places; all are counted."""
+MAX_RAW_BYTES = 256
+"""How much of a bad record is kept."""
+BATCH = 131_072
+"""Records that are decoded at once."""
+EVENTS, BAD, ENTRY = "events.parquet", "bad.parquet", "entry.json"
+
+
+@frozen(kw_only=True)
+class Entry:
+    """What bronze has of one landing file."""
+
+    key: str
+    digest: str
+    name: str
+    kind: str
+    records: int
+    bad: int
+    runs: int
+    """How many runs begin in it."""
+    problem: str
+    """The first bad record, or nothing."""
+    types: dict[str, int]
+    """How many events of each type."""
+
+
+@mutable
+class _Writer:
+    """Collects rows of one bronze file."""
+
+    folder: Path
+    name: str
+    records: int = 0
+    bad: int = 0
+    runs: int = 0
+    problem: str = ""
+    types: dict[int, int] = field(factory=dict)
+    _into: Any = None
+    _kept: list[tuple[int, str, bytes | None]] = field(factory=list)
+
+    def reject(self, position: int, problem: str, raw: bytes | None = None) -> None:
+        self.bad += 1
+        self.problem = self.problem or f"{self.name}:{position}: {problem}"
+        if len(self._kept) < MAX_BAD_KEPT:
+            self._kept.append((position, problem, raw[:MAX_RAW_BYTES] if raw is not None else None))
+
+    def write(self, columns: Any, positions: Any, ours: Any) -> None:
+        """One record batch of go's columns, with the place of each row and its line of ours or None."""
+        import numpy
+        import pyarrow
+        from pyarrow import parquet
+
+        count = columns.num_rows
+        if not count:
+            return
+        if self._into is None:
+            wide = ["peerID", "file", "type"]
+            self._into = parquet.ParquetWriter(
+                self.folder / EVENTS,
+                bronze_schema(),
+                compression="lz4",
+                use_dictionary=wide,
+                write_statistics=False,
+            )
+        file = pyarrow.DictionaryArray.from_arrays(
+            pyarrow.array(numpy.zeros(count, numpy.int32)), [self.name]
+        )
+        record = numpy.arange(self.records, self.records + count)
+        arrays = [file, pyarrow.array(positions, pyarrow.int64()), pyarrow.array(record)]
+        arrays.append(
+            pyarrow.nulls(count, pyarrow.string()) if ours is None else pyarrow.array(ours, pyarrow.string())
+        )
+        self._into.write_batch(
+            pyarrow.RecordBatch.from_arrays([*arrays, *columns.columns], schema=bronze_schema())
+        )
+        self.records += count
+        for number, how_many in enumerate(numpy.bincount(columns["type"].to_numpy()).tolist()):
+            if how_many:
+                self.types[number] = self.types.get(number, 0) + how_many
+
+    def close(self) -> None:
+        import pyarrow
+        from pyarrow import parquet
+
+        if self._into is not None:
+            self._into.close()
+        if self._kept:
+            position, problem, raw = zip(*self._kept, strict=True)
+            columns = [[self.name] * len(self._kept), position, problem, raw]
+            table = pyarrow.Table.from_arrays(
+                [pyarrow.array(c, f.type) for c, f in zip(columns, bad_schema(), strict=True)],
+                schema=bad_schema(),
+            )
+            parquet.write_table(table, self.folder / BAD, compression="zstd")
+
+
+def make_bronze(file: Landed, run: RunFolder) -> Entry:
+    """Bronze of one landing file, made or found. What can not be read is in its quarantine, not an error."""
+    target = run.bronze(file.key)
+    if not (target / ENTRY).is_file():
+        with made_whole(target, run.work) as part:
+            writer = _Writer(part, file.path.name)
+            if file.fast:
+                _write_fast(file, writer)
+            else:
+                _write_slowly(records_of(file), writer)
+            writer.close()
+            entry = _entry(file, writer)
+            write_json(part / ENTRY, {**entry, "name": file.path.name})
+    return read_entry(target)
+
+
+def _entry(file: Landed, writer: _Writer) -> dict[str, Any]:
+    return {
+        "key": file.key,
+        "digest": file.digest,
+        "kind": file.kind,
+        "records": writer.records,
+        "bad": writer.bad,
+        "runs": writer.runs,
+        "problem": writer.problem,
+        "types": {str(number): count for number, count in sorted(writer.types.items())},
+    }
+
+
+def read_entry(folder: Path) -> Entry:
+    """What `make_bronze` wrote beside the events."""
+    return Entry(**json.loads((folder / ENTRY).read_bytes()))
+
+
+def _write_fast(file: Landed, writer: _Writer) -> None:
+    batches = file.kind == "batches"
+    for frames, starts, bad in blocks_of(file.path, BATCH // BATCH_EVENTS if batches else BATCH):
+        if batches:
+            inside = [events_in(batch) for batch in frames]
+            good = [(f, s) for within, s in zip(inside, starts, strict=True) for f in within or ()]
+            careful = partial(_of_batches, frames, starts, writer)
+            _write_frames(good, careful, writer, sure=None not in inside)
+        else:
+            careful = partial(_of_single, frames, starts, writer)
+            _write_frames(list(zip(frames, starts, strict=True)), careful, writer, sure=True)
+        for position, problem, raw in bad:
+            writer.reject(position, problem, raw)
+
+
+Placed: TypeAlias = list[tuple[bytes, int]]
+"""Events, each with the place of its record."""
+
+
+def _write_frames(placed: Placed, careful: Callable[[], Placed], writer: _Writer, *, sure: bool) -> None:
+    """Write a block; where anything in it is bad, what the reader of single records makes of it."""
+    columns = _decoded(placed) if sure else None
+    if columns is None:
+        placed = careful()
+        columns = _decoded(placed)
+        assert columns is not None, "what was read one by one can be read together"
+    writer.write(columns, [start for _, start in placed], None)
+
+
+def _decoded(placed: Placed) -> Any:
+    try:
+        columns = decode([frame for frame, _ in placed])
+    except ValueError:
+        return None
+    return columns if _all_whole(columns) else None
+
+
+def _of_single(frames: Sequence[bytes], starts: Sequence[int], writer: _Writer) -> Placed:
+    good = []
+    for frame, start in zip(frames, starts, strict=True):
+        try:
+            event = event_of_bytes(frame)
+        except TraceError as error:
+            writer.reject(start, str(error), frame)
+        else:
+            # Written anew: of a record that says a thing twice, decoders differ on what is wrong with it.
+            good.append((bytes_of(event), start))
+    return good
+
+
+def _of_batches(batches: Sequence[bytes], starts: Sequence[int], writer: _Writer) -> Placed:
+    good = []
+    for batch, start in zip(batches, starts, strict=True):
+        try:
+            events = events_of_batch(batch)
+        except TraceError as error:
+            writer.reject(start, str(error), batch)
+            continue
+        for event in events:
+            if isinstance(event, TraceEvent):
+                good.append((bytes_of(event), start))
+            else:
+                writer.reject(start, str(event), batch)
+    return good
+
+
+def _all_whole(columns: Any) -> bool:
+    """Every row has a type of go's and the body of that type alone."""
+    import numpy
+
+    kinds = columns["type"]
+    if kinds.null_count:
+        return False
+    numbers = kinds.to_numpy(zero_copy_only=False)
+    if ((numbers < 0) | (numbers >= len(GO))).any():
+        return False
+    for each in GO:
+        body = columns[each.field]
+        here = body.null_count < len(body)
+        wanted = numbers == each.number
+        if not here:
+            if wanted.any():
+                return False
+        elif not numpy.array_equal(body.is_valid().to_numpy(zero_copy_only=False), wanted):
+            return False
+    return True
+
+
+def _write_slowly(records: Iterable[Any], writer: _Writer) -> None:
+    frames: list[bytes] = []
+    starts: list[int] = []
+    ours: list[str | None] = []
+    for found in records:
+        if found.event is None:
+            writer.reject(found.position, found.problem)
+            continue
+        frame, line = _frame(found.event)
+        writer.runs += isinstance(found.event.body, RunStarted)
+        frames.append(frame)
+        starts.append(found.position)
+        ours.append(line)
+        if len(frames) == BATCH:
+            writer.write(decode(frames), starts, ours)
+            frames, starts, ours = [], [], []
+    if frames:
+        writer.write(decode(frames), starts, ours)
+
+
+def _frame(event: TraceEvent) -> tuple[bytes, str | None]:
+    """As much of an event as go's schema holds, and the whole of it where that is less."""
+    reduced = go_form(event)
+    if reduced is None:
+        head = Wire(type=event.type.number)
+        if event.peer is not None:
+            head.peerID = event.peer
+        if event.at_ns is not None:
+            head.timestamp = event.at_ns
+        assert event.type.number >= OURS
+        return head.SerializeToString(), line_of(event)
+    return bytes_of(reduced), None if reduced == event else line_of(event)

@@ -1,0 +1,238 @@
+"""From landing to gold: each stage finds what is there and makes what is not.
+
+Whatever ends the process, the next one goes on from the pieces that are whole. Landing files are known by
+what is in them: the same file twice, under any name, is counted once, and said.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import attrs
+from attrs import evolve, field, frozen
+
+from quidnunc.pipeline.bronze import Entry, make_bronze, read_entry
+from quidnunc.pipeline.gold import GoldWanted, make_gold
+from quidnunc.pipeline.gold import on_spark as gold_engine
+from quidnunc.pipeline.gold_claims import Settings
+from quidnunc.pipeline.landing import Landed, landed_in
+from quidnunc.pipeline.run_folder import SCHEMA, RunFolder, version_of, write_json
+from quidnunc.pipeline.silver import buckets_for, make_silver
+from quidnunc.pipeline.tasks import Runner, Say, on_spark, silent
+from quidnunc.pipeline.trace_shapes import TraceError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Completeness: TypeAlias = Literal["full", "sampled", "filtered", "lossy"]
+Clock: TypeAlias = Literal["unknown", "one", "own", "harness"]
+"""`one` for all peers, each its `own`, or the `harness`'s; `unknown`: what the trace says, else their own."""
+COMPLETENESS: tuple[Completeness, ...] = get_args(Completeness)
+CLOCKS: tuple[Clock, ...] = get_args(Clock)
+
+
+@frozen(kw_only=True)
+class Asked:
+    """What a user says of a source."""
+
+    completeness: Completeness | None = None
+    """None: what can be seen of it."""
+    clock: Clock | None = None
+    buckets: int | None = None
+    settings: Settings = field(factory=Settings)
+
+
+def find(sources: Sequence[Path], run: RunFolder) -> tuple[list[Landed], dict[str, Any]]:
+    """The files of `sources` that the run does not have, and what was left out: names by the reason."""
+    files, live = landed_in(*sources)
+    known = {e["digest"]: e["name"] for e in manifest_of(run).get("files", [])}
+    fresh: list[Landed] = []
+    twice: dict[str, str] = {}
+    changed = []
+    names = {e["name"]: e["digest"] for e in manifest_of(run).get("files", [])}
+    for file in files:
+        if names.get(file.path.name, file.digest) != file.digest:
+            changed.append(file.path.name)
+        if file.digest in known:
+            if known[file.digest] != file.path.name:
+                twice[file.path.name] = known[file.digest]
+            continue
+        known[file.digest] = file.path.name
+        fresh.append(file)
+    if changed:
+        raise TraceError(
+            f"{', '.join(changed[:5])}: ingested before with other bytes. A landing file is never edited: "
+            f"rename into place, or ingest into a new folder than {run.root}"
+        )
+    return fresh, {"duplicates": twice, "unfinished": [p.name for p in live]}
+
+
+def manifest_of(run: RunFolder) -> dict[str, Any]:
+    """The manifest of a run, or nothing where it has none yet."""
+    return run.read_manifest() if run.manifest.is_file() else {}
+
+
+def to_silver(
+    run: RunFolder, fresh: Sequence[Landed], left_out: Mapping[str, Any], asked: Asked, runner: Runner
+) -> dict[str, Any]:
+    """Bronze of `fresh`, and the silver of all files of the run; returns the manifest, which says so.
+
+    Raises TraceError where not one event could be read.
+    """
+    manifest = manifest_of(run)
+    made = runner(_Bronze(str(run.root)), sorted(fresh, key=lambda f: -f.size), "landing to bronze")
+    by_key = {entry.key: entry for entry in made}
+    entries = [evolve(read_entry(run.bronze(e["key"])), name=e["name"]) for e in manifest.get("files", [])]
+    entries += [evolve(by_key[file.key], name=file.path.name) for file in fresh]
+    if not any(e.records for e in entries):
+        bad = next((e.problem for e in entries if e.problem), "the files are empty")
+        raise TraceError(f"no trace event could be read; the first bad record: {bad}")
+    buckets = manifest.get("buckets") or asked.buckets or buckets_for(entries)
+    silver = make_silver(run, entries, buckets, manifest.get("silver"), runner)
+    new = describe(entries, manifest, left_out, asked) | {"buckets": buckets, "silver": silver}
+    if new != manifest:
+        write_json(run.manifest, new)
+    _sweep(run, silver)
+    return new
+
+
+@frozen
+class _Bronze:
+    """`make_bronze` for one run, as what a worker can be sent."""
+
+    root: str
+
+    def __call__(self, file: Landed) -> Entry:
+        return make_bronze(file, RunFolder(self.root))
+
+
+def describe(
+    entries: Sequence[Entry], before: Mapping[str, Any], left_out: Mapping[str, Any], asked: Asked
+) -> dict[str, Any]:
+    """The manifest of a run of these files."""
+    bad = sum(e.bad for e in entries)
+    completeness, why = _completeness(entries, bad, asked, before)
+    return {
+        "schema": SCHEMA,
+        "files": [
+            {
+                "name": e.name,
+                "key": e.key,
+                "digest": e.digest,
+                "kind": e.kind,
+                "records": e.records,
+                "bad": e.bad,
+            }
+            for e in entries
+        ],
+        "records": sum(e.records for e in entries),
+        "bad_records": bad,
+        "first_bad": next((e.problem for e in entries if e.problem), ""),
+        "duplicates": {**before.get("duplicates", {}), **left_out.get("duplicates", {})},
+        "unfinished": list(left_out.get("unfinished", [])),
+        "completeness": completeness,
+        "completeness_because": why,
+        "clock": asked.clock or before.get("clock", "unknown"),
+        "said": asked.completeness or before.get("said"),
+        "settings": attrs.asdict(asked.settings),
+    }
+
+
+def _completeness(
+    entries: Sequence[Entry], bad: int, asked: Asked, before: Mapping[str, Any]
+) -> tuple[str, str]:
+    said = asked.completeness or before.get("said")
+    if said is not None:
+        return said, "it was said to be so"
+    if any(e.kind == "batches" for e in entries):
+        return "lossy", "go's remote tracer drops events when its queue is full"
+    if bad:
+        return "lossy", f"{bad} records could not be read"
+    if any(e.kind == "hermes" for e in entries):
+        return "filtered", "Hermes sees one peer, and not its own messages"
+    types: Counter[int] = Counter()
+    for entry in entries:
+        types.update({int(number): count for number, count in entry.types.items()})
+    if (
+        any(e.kind == "deliveries" for e in entries)
+        or not types.keys() & {2, 6, 7}
+        and types.keys() & {3, 11, 12}
+    ):
+        return "filtered", "there are deliveries or mesh events, and neither duplicates nor RPCs"
+    return "full", "nothing says otherwise"
+
+
+def _sweep(run: RunFolder, silver: str) -> None:
+    """Forget what no manifest names any more."""
+    shutil.rmtree(run.work, ignore_errors=True)
+    for old in (run.root / "silver").iterdir():
+        if old.name != silver:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def gold_wanted(run: RunFolder, settings: Settings | None = None) -> GoldWanted:
+    """The gold of a run under these settings, or those that it was ingested with. Raises TraceError."""
+    manifest = run.read_manifest()
+    return GoldWanted(
+        silver=manifest["silver"],
+        completeness=manifest["completeness"],
+        clock=manifest["clock"],
+        settings=Settings(**manifest["settings"]) if settings is None else settings,
+    )
+
+
+def to_gold(run: RunFolder, settings: Settings, session: SparkSession, say: Say = silent) -> Path:
+    """Make or find it; returns its folder."""
+    return make_gold(run, gold_wanted(run, settings), gold_engine(session, say))
+
+
+def ingest(
+    sources: Sequence[Path], run: RunFolder, asked: Asked, session: SparkSession, say: Say = silent
+) -> tuple[dict[str, Any], Path]:
+    """All of it, on Spark: the manifest and the folder of gold.
+
+    One directory is read as a stream of files, so that each call takes what is new in it. Raises TraceError.
+    """
+    from quidnunc.pipeline.landing_stream import each_batch
+
+    if run.root.resolve() in [s.resolve() for s in sources]:
+        raise TraceError(f"{run.root} is the source as well as the run: name another folder for one of them")
+    with run.locked():
+        runner = on_spark(session, say)
+        _clear(run)
+
+        def take(paths: Sequence[Path]) -> None:
+            fresh, left_out = find(paths, run)
+            if fresh or not run.manifest.is_file():
+                to_silver(run, fresh, left_out, asked, runner)
+
+        if len(sources) == 1 and sources[0].is_dir():
+            landed_in(*sources)
+            each_batch(session, sources[0], run.root / "stream" / version_of(str(sources[0].resolve())), take)
+        else:
+            take(sources)
+        _note(run, find(sources, run)[1], asked)
+        gold = to_gold(run, asked.settings, session, say)
+        shutil.rmtree(run.work, ignore_errors=True)
+        return run.read_manifest(), gold
+
+
+def _clear(run: RunFolder) -> None:
+    """Pieces that were cut off; what a next attempt can use is kept."""
+    if run.work.is_dir():
+        for each in run.work.glob("*.part"):
+            shutil.rmtree(each, ignore_errors=True)
+
+
+def _note(run: RunFolder, left_out: Mapping[str, Any], asked: Asked) -> None:
+    """Put into the manifest what is said of the source now, and what was left out."""
+    manifest = run.read_manifest()
+    entries = [evolve(read_entry(run.bronze(e["key"])), name=e["name"]) for e in manifest["files"]]
+    kept = {"buckets": manifest["buckets"], "silver": manifest["silver"]}
+    new = describe(entries, manifest, left_out, asked) | kept
+    if new != manifest:
+        write_json(run.manifest, new)

@@ -1,0 +1,266 @@
+"""A block of bronze as rows of silver, a column at a time.
+
+What `silver_rows` does for one event is done here for many, where go's schema has all of them; the others are
+given to it. Ids are numbers of tables that grow with the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import define, field
+
+from quidnunc.pipeline.bronze_schema import GO
+from quidnunc.pipeline.silver_rows import rows_of
+from quidnunc.pipeline.silver_schema import IDS, TABLE_OF, TABLES, Kind, silver_schema
+from quidnunc.pipeline.trace_json import event_of_line
+
+Columns = dict[str, Any]
+"""Name -> array of numpy; `at` is the place of the row's event in its block."""
+
+REMOTE_OF = {
+    "rejectMessage": "receivedFrom",
+    "duplicateMessage": "receivedFrom",
+    "deliverMessage": "receivedFrom",
+    "onNewOutboundStream": "peerID",
+    "onClosedOutboundStream": "peerID",
+    "recvRPC": "receivedFrom",
+    "sendRPC": "sendTo",
+    "dropRPC": "sendTo",
+    "graft": "peerID",
+    "prune": "peerID",
+}
+MESSAGE_OF = ("publishMessage", "rejectMessage", "duplicateMessage", "deliverMessage")
+TOPIC_OF = (*MESSAGE_OF, "join", "leave", "graft", "prune")
+TEXT_OF = {"rejectMessage": "reason", "onNewOutboundStream": "proto"}
+RPCS = ("recvRPC", "sendRPC", "dropRPC")
+
+
+@define
+class Ids:
+    """The numbers of peers, messages and names of one file, in the order in which they are met."""
+
+    tables: dict[str, dict[Any, int]] = field(factory=lambda: {name: {} for name in TABLES})
+
+    def of(self, column: str, values: Any) -> Any:
+        """The numbers of an Arrow array of bytes or text, -1 where it is null."""
+        import numpy
+
+        table = self.tables[TABLE_OF[column]]
+        encoded = values.dictionary_encode()
+        known = encoded.dictionary.to_pylist()
+        numbers = numpy.fromiter((table.setdefault(v, len(table)) for v in known), numpy.int32, len(known))
+        places = encoded.indices.fill_null(len(known)).to_numpy()
+        return numpy.append(numbers, numpy.int32(-1))[places]
+
+    def one(self, column: str, value: Any) -> int:
+        table = self.tables[TABLE_OF[column]]
+        return -1 if value is None else table.setdefault(value, len(table))
+
+
+def piece_of(block: Any, ids: Ids, run: int) -> Any:
+    """The rows of a record batch of bronze, as a table of silver with the numbers of `ids`.
+
+    `seq` is the record in its file, and `run` counts the RUN events of the file, from that of the block
+    before.
+    """
+    import numpy
+    import pyarrow
+
+    ours = block["ours"].is_valid().to_numpy(zero_copy_only=False)
+    plain = _plain_table(block if not ours.any() else block.filter(pyarrow.array(~ours)), ids)
+    if ours.any():
+        special = _special_table(block.filter(pyarrow.array(ours)), ids)
+        plain = pyarrow.concat_tables([plain, special])
+        order = numpy.argsort(plain["seq"].to_numpy(), kind="stable")
+        plain = plain.take(pyarrow.array(order))
+    starts = (plain["type"].to_numpy() == 100) & (plain["item"].to_numpy() == 0)
+    runs = pyarrow.array((run + numpy.cumsum(starts)).astype(numpy.int32))
+    return plain.set_column(0, "run", runs)
+
+
+def _special_table(block: Any, ids: Ids) -> Any:
+    rows: list[dict[str, Any]] = []
+    for record, line in zip(block["record"].to_pylist(), block["ours"].to_pylist(), strict=True):
+        for item, row in enumerate(rows_of(event_of_line(line.encode()))):
+            said = {name: ids.one(name, getattr(row, name)) for name in IDS}
+            kept = {n: getattr(row, n) for n in ("at_ns", "type", "kind", "size", "wire", "value", "more")}
+            rows.append({"run": 0, "seq": record, "item": item, **kept, **said})
+    import pyarrow
+
+    return pyarrow.Table.from_pylist(rows, silver_schema())
+
+
+def _plain_table(block: Any, ids: Ids) -> Any:
+    import numpy
+    import pyarrow
+
+    kinds = block["type"].to_numpy()
+    parts: list[Columns] = []
+    # In the order of the types, or the numbers of ids would depend on the hash seed.
+    for name in (each.field for each in GO):
+        body = block.column(name)
+        if body.null_count < len(body):
+            parts += _of_body(name, body, ids)
+    joined = _joined(parts)
+    order = numpy.argsort(joined["at"] * 32 + joined["kind"], kind="stable")
+    at = joined["at"][order]
+    first = numpy.flatnonzero(numpy.diff(at, prepend=-1))
+    item = numpy.arange(len(at)) - numpy.repeat(first, numpy.diff(first, append=len(at)))
+    count = len(at)
+    places = pyarrow.array(at)
+    peers = ids.of("peer", block["peerID"])
+    arrays = {
+        "run": numpy.zeros(count, numpy.int32),
+        "peer": peers[at],
+        "seq": block["record"].take(places),
+        "item": item.astype(numpy.int32),
+        "at_ns": block["timestamp"].take(places),
+        "type": kinds[at].astype(numpy.int8),
+        **{name: joined[name][order] for name in ("kind", "remote", "message", "topic", "text")},
+        "source": numpy.full(count, -1, numpy.int32),
+    }
+    schema = silver_schema()
+    columns = [arrays[f.name] if f.name in arrays else pyarrow.nulls(count, f.type) for f in schema]
+    return pyarrow.Table.from_arrays(
+        [c if isinstance(c, pyarrow.Array | pyarrow.ChunkedArray) else pyarrow.array(c) for c in columns],
+        schema=schema,
+    )
+
+
+def _joined(parts: Sequence[Columns]) -> Columns:
+    import numpy
+
+    names = ("at", "kind", "remote", "message", "topic", "text")
+    if not parts:
+        return {n: numpy.zeros(0, numpy.int64 if n == "at" else numpy.int32) for n in names}
+    return {
+        n: numpy.concatenate([p[n] for p in parts]).astype(
+            numpy.int64 if n == "at" else numpy.int8 if n == "kind" else numpy.int32, copy=False
+        )
+        for n in names
+    }
+
+
+def _of_body(name: str, body: Any, ids: Ids) -> list[Columns]:
+    """The rows of all events of one type in a block."""
+    import numpy
+    from pyarrow import compute
+
+    at = numpy.flatnonzero(body.is_valid().to_numpy(zero_copy_only=False))
+    body = body.filter(body.is_valid()) if len(at) < len(body) else body
+
+    def said(column: str, member: str | None) -> Any:
+        if member is None:
+            return numpy.full(len(at), -1, numpy.int32)
+        return ids.of(column, compute.struct_field(body, member))
+
+    remote = said("remote", REMOTE_OF.get(name))
+    if name in RPCS:
+        return _of_rpcs(at, remote, compute.struct_field(body, "meta"), ids)
+    event: Columns = {
+        "at": at,
+        "kind": numpy.full(len(at), Kind.EVENT, numpy.int8),
+        "remote": remote,
+        "message": said("message", "messageID" if name in MESSAGE_OF else None),
+        "topic": said("topic", "topic" if name in TOPIC_OF else None),
+        "text": said("text", TEXT_OF.get(name)),
+    }
+    return [event]
+
+
+def _of_rpcs(at: Any, remote: Any, meta: Any, ids: Ids) -> list[Columns]:
+    """The items of RPCs, and one row for each RPC without any."""
+    import numpy
+    from pyarrow import compute
+
+    control = compute.struct_field(meta, "control")
+    found = [_messages(compute.struct_field(meta, "messages"), ids)]
+    found += _subscriptions(compute.struct_field(meta, "subscription"), ids)
+    for kind, member in (
+        (Kind.IHAVE, "ihave"),
+        (Kind.IWANT, "iwant"),
+        (Kind.GRAFT, "graft"),
+        (Kind.PRUNE, "prune"),
+        (Kind.IDONTWANT, "idontwant"),
+    ):
+        found.append(_control(kind, compute.struct_field(control, member), ids))
+    parts = []
+    empty = numpy.ones(len(at), bool)
+    for kind, parent, message, topic in found:
+        if len(parent):
+            empty[parent] = False
+            parts.append(_rows(at[parent], kind, remote[parent], message, topic))
+    alone = numpy.flatnonzero(empty)
+    if len(alone):
+        parts.append(_rows(at[alone], Kind.EVENT, remote[alone], None, None))
+    return parts
+
+
+Items = tuple[int, Any, Any, Any]
+"""Kind, the RPC of each item by its place, numbers of messages and of topics (None: there are none)."""
+
+
+def _rows(at: Any, kind: int, remote: Any, message: Any, topic: Any) -> Columns:
+    import numpy
+
+    nothing = numpy.full(len(at), -1, numpy.int32)
+    return {
+        "at": at,
+        "kind": numpy.full(len(at), kind, numpy.int8),
+        "remote": remote,
+        "message": nothing if message is None else message,
+        "topic": nothing if topic is None else topic,
+        "text": nothing,
+    }
+
+
+def _flat(lists: Any) -> tuple[Any, Any]:
+    """The place of the list that each element is in, and the elements."""
+    from pyarrow import compute
+
+    return compute.list_parent_indices(lists).to_numpy(), compute.list_flatten(lists)
+
+
+def _messages(lists: Any, ids: Ids) -> Items:
+    from pyarrow import compute
+
+    parent, inner = _flat(lists)
+    message = ids.of("message", compute.struct_field(inner, "messageID"))
+    return Kind.MESSAGE, parent, message, ids.of("topic", compute.struct_field(inner, "topic"))
+
+
+def _subscriptions(lists: Any, ids: Ids) -> list[Items]:
+    from pyarrow import compute
+
+    parent, inner = _flat(lists)
+    topic = ids.of("topic", compute.struct_field(inner, "topic"))
+    joins = compute.struct_field(inner, "subscribe").fill_null(False).to_numpy(zero_copy_only=False)
+    return [
+        (Kind.SUBSCRIBE, parent[joins], None, topic[joins]),
+        (Kind.UNSUBSCRIBE, parent[~joins], None, topic[~joins]),
+    ]
+
+
+def _control(kind: int, lists: Any, ids: Ids) -> Items:
+    """Entries of one kind; of those that carry ids, one item for each id, and one for an entry without
+    any."""
+    import numpy
+    from pyarrow import compute
+
+    parent, inner = _flat(lists)
+    has_topic = kind not in (Kind.IWANT, Kind.IDONTWANT)
+    topic = ids.of("topic", compute.struct_field(inner, "topic")) if has_topic else None
+    if kind in (Kind.GRAFT, Kind.PRUNE):
+        return kind, parent, None, topic
+    names = compute.struct_field(inner, "messageIDs")
+    which, each = _flat(names)
+    message = ids.of("message", each)
+    none = numpy.flatnonzero(names.value_lengths().to_numpy() == 0)
+    if len(none):
+        which = numpy.concatenate([which, none])
+        message = numpy.concatenate([message, numpy.full(len(none), -1, numpy.int32)])
+        order = numpy.argsort(which, kind="stable")
+        which, message = which[order], message[order]
+    return kind, parent[which], message, None if topic is None else topic[which]
