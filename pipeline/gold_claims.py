@@ -34,6 +34,10 @@ WHY: Mapping[Need, str] = {
 }
 
 
+ONE_CLOCK = frozenset({"one", "harness", "simulation"})
+"""What a manifest says of clocks, where all peers have the same."""
+
+
 @frozen(kw_only=True)
 class Settings:
     """What claims and metrics take for granted about the routers of a trace. Defaults are the
@@ -275,7 +279,7 @@ def grants(run: Told, settings: Settings) -> frozenset[Need]:
         "times": run.times,
         "mesh": bool(run.types & {11, 12}),
         "both ends": run.observers > 1,
-        "one clock": run.clock in ("one", "harness") or settings.skew_ms is not None,
+        "one clock": run.clock in ONE_CLOCK or settings.skew_ms is not None,
         "backoff values": run.backoffs or settings.prune_backoff_s is not None,
         "routes": bool(run.types & {105, 106}),
     }

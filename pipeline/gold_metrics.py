@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from quidnunc.pipeline.gold_claims import ONE_CLOCK
 from quidnunc.pipeline.silver_schema import NAME_OF_KIND, Kind
 
 Rows = Sequence[Mapping[str, Any]]
@@ -175,11 +176,7 @@ def _lacking(
         lacking.append("copies: the trace has neither duplicates nor RPCs")
     if found["sent"] and not found["bytes"]:
         lacking.append("bytes: no RPC says its length")
-    if (
-        found["latency_ms"] is not None
-        and found["clock"] not in ("one", "harness")
-        and found["observers"] > 1
-    ):
+    if found["latency_ms"] is not None and found["clock"] not in ONE_CLOCK and found["observers"] > 1:
         lacking.append("latency_ms compares the clocks of several peers, which may differ")
     if found["completeness"] != "full":
         lacking.append(f"counts are of a trace that is {found['completeness']}")

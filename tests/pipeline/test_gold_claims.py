@@ -139,3 +139,19 @@ def test_settings_are_read_and_refused() -> None:
 def test_a_run_without_events_has_no_metrics() -> None:
     runs = [{"id": 0, "name": "", "completeness": "full", "clock": "own"}]
     assert metrics_of_rows({"run_spans": []}, runs) == []
+
+
+def test_a_watch_of_single_peers_sees_what_the_queries_find(gold: Gold, silver: Path) -> None:
+    from quidnunc.pipeline import monitor
+
+    watched = [monitor.watch_bucket(path, SETTINGS) for path in sorted(silver.glob("bucket-*.parquet"))]
+    seen = sorted((v.claim, v.peer, v.seq, v.remote) for each in watched for v in each.violations)
+    found = [v for v in gold.violations if v["claim"] in monitor.CLAIMS]
+    assert seen == sorted((v["claim"], v["peer"], v["seq"], v["remote"]) for v in found)
+    assert {claim for claim, *_ in seen} == {c.id for c in CLAIMS if c.id in dict(counts_of(gold))} - {
+        "mesh.mutual"
+    }
+
+
+def counts_of(gold: Gold) -> list[tuple[str, int]]:
+    return [(claim["id"], claim["violations"]) for claim in gold.claims if claim["violations"]]
