@@ -2,7 +2,7 @@
 
 The classic version (v0.34 line of celestia-core) has transactions on channel 0x30, SeenTx and WantTx on 0x31;
 the current one takes transactions on 0x30 and 0x31, sends them on 0x31 beside SeenTx, and has WantTx on 0x32.
-Its SeenTx names a signer and a sequence: here every transaction is the first of a signer of its own.
+Its SeenTx names a signer and a sequence: those that a transaction's name has (`account_in`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,16 @@ from attrs import frozen
 from google.protobuf.message import DecodeError
 
 from quidnunc.impl import cat_pb2
-from quidnunc.impl.mempool_codec import MALFORMED_MEMPOOL, MempoolCodec, StrayMessage, framed
-from quidnunc.model.rpc import Part, SeenTx, Tx, WantTx
+from quidnunc.impl.mempool_codec import (
+    MALFORMED_MEMPOOL,
+    MempoolCodec,
+    StrayMessage,
+    framed,
+    is_key,
+    tx_bytes,
+    tx_key,
+)
+from quidnunc.model.rpc import Part, SeenTx, Tx, WantTx, account_of
 
 MAX_SIGNER_BYTES = 64
 SIGNER_BYTES = 20
@@ -63,10 +71,25 @@ VERSIONS: Mapping[str, Version] = MappingProxyType(
 )
 
 
-def seen_tx(key: bytes, *, signed: bool) -> bytes:
-    """The announcement of that key, by the signer that it has here where it is to name one."""
-    signer = key[:SIGNER_BYTES] if signed else b""
-    return cat_pb2.Message(seen_tx=cat_pb2.SeenTx(tx_key=key, signer=signer)).SerializeToString()
+Account = tuple[bytes, int]
+"""A signer, and the place of a transaction among its own."""
+
+
+def account_in(tx: bytes) -> Account:
+    """What the application reads in a transaction: here, in its name."""
+    name = tx[:-1].decode("latin-1")
+    signer, place = account_of(name)
+    return (tx_key(tx)[:SIGNER_BYTES], 0) if signer == name else (signer.encode(), place)
+
+
+def seen_tx(key: bytes, *, signed: bool, account: Account | None = None) -> bytes:
+    """The announcement of that key; where it is to name a signer and no account is given, it is the first
+    transaction of a signer of its own."""
+    signer, place = account or (key[:SIGNER_BYTES], 0)
+    if not signed:
+        signer, place = b"", 0
+    said = cat_pb2.SeenTx(tx_key=key, signer=signer, sequence=place)
+    return cat_pb2.Message(seen_tx=said).SerializeToString()
 
 
 def want_tx(key: bytes) -> bytes:
@@ -111,7 +134,8 @@ class CatCodec:
                 message = cat_pb2.Message(txs=cat_pb2.Txs(txs=[self.tx_bytes(symbol)]))
                 return version.tx_channel, message.SerializeToString()
             case SeenTx(symbol):
-                return version.state_channel, seen_tx(self._symbols.key_of(symbol), signed=version.signed)
+                key, account = self._symbols.key_of(symbol), self._account(symbol)
+                return version.state_channel, seen_tx(key, signed=version.signed, account=account)
             case WantTx(symbol):
                 return version.want_channel, want_tx(self._symbols.key_of(symbol))
             case _:
@@ -137,8 +161,16 @@ class CatCodec:
             signer = message.seen_tx.signer
             if self._version.signed and not 0 < len(signer) <= MAX_SIGNER_BYTES:
                 raise StrayMessage("signer", f"channel {channel:#x}: a signer of {len(signer)} bytes")
-            return (SeenTx(self._symbols.shown(channel, message.seen_tx.tx_key)),)
+            symbol = self._symbols.shown(channel, message.seen_tx.tx_key)
+            account = self._account(symbol)
+            if self._version.signed and account and account != (signer, message.seen_tx.sequence):
+                raise StrayMessage("signer", f"channel {channel:#x}: not the account of {symbol}")
+            return (SeenTx(symbol),)
         return (WantTx(self._symbols.shown(channel, message.want_tx.tx_key)),)
+
+    def _account(self, symbol: str) -> Account | None:
+        """None where the transaction of that key is not known."""
+        return None if is_key(symbol) else account_in(tx_bytes(symbol))
 
 
 def codec_of(protocol: str) -> MempoolCodec | CatCodec:

@@ -185,6 +185,33 @@ def _loss_is_final(r: CatReactor) -> None:
     replace_method(r, "ask_elsewhere_at_loss", _nothing)
 
 
+# Accounts.
+
+
+def _stale_taken(r: CatReactor) -> None:
+    replace_method(r, "is_stale", lambda tx: False)
+
+
+def _asks_for_the_past(r: CatReactor) -> None:
+    replace_method(r, "has_passed", lambda ahead: False)
+
+
+def _asks_out_of_turn(r: CatReactor) -> None:
+    replace_method(r, "must_wait", lambda ahead: False)
+
+
+def _forgets_the_queue(r: CatReactor) -> None:
+    replace_method(r, "ask_in_turn", _nothing)
+
+
+def _expects_by_blocks(r: CatReactor) -> None:
+    replace_method(r.accounts, "expected", lambda signer: r.accounts.next.get(signer, 0))
+
+
+def _ranks_shuffled(r: CatReactor) -> None:
+    replace_method(r, "ranked", lambda key, peers: r.random.sample(peers, len(peers)))
+
+
 # Bytes.
 
 
@@ -301,6 +328,18 @@ _ALL = (
             _holders_outlive_connections, "Remembers what a peer has beyond its connection."),
     _mutant("cat-loss-is-final", _CLASSIC, "cat-classic/peer.gone", _loss_is_final,
             "Asks nobody else for what was asked of a lost peer."),
+    _mutant("cat-stale-taken", _CURRENT, "cat/receive.stale", _stale_taken,
+            "Takes a transaction though another one has had its turn."),
+    _mutant("cat-asks-for-the-past", _CURRENT, "cat/seen.stale", _asks_for_the_past,
+            "Asks for transactions whose turn has passed."),
+    _mutant("cat-asks-out-of-turn", _CURRENT, "cat/seen.queued", _asks_out_of_turn,
+            "Asks for transactions ahead of their turn."),
+    _mutant("cat-forgets-the-queue", _CURRENT, "cat/seen.request-expected", _forgets_the_queue,
+            "Does not ask for what has waited for its turn."),
+    _mutant("cat-expects-by-blocks", _CURRENT, "cat/seen.expectation", _expects_by_blocks,
+            "Expects of a signer what blocks leave open, whatever is in the pool."),
+    _mutant("cat-ranks-shuffled", _CURRENT, "cat/announce.rendezvous", _ranks_shuffled,
+            "Tells other peers of each transaction of a signer."),
     _mutant("cat-wants-on-data-channel", _CLASSIC, "cat-classic/rpc.channels", _wants_on_the_data_channel,
             "Sends its requests on the channel of transactions."),
     _mutant("cat-keys-cut", _CLASSIC, "cat-classic/rpc.key-length", _keys_cut,

@@ -15,7 +15,16 @@ from typing import Literal
 from google.protobuf.message import DecodeError
 
 from quidnunc.impl import cat_pb2
-from quidnunc.impl.cat_codec import MAX_SIGNER_BYTES, VERSIONS, Version, seen_tx, want_tx
+from quidnunc.impl.cat_accounts import Accounts
+from quidnunc.impl.cat_codec import (
+    MAX_SIGNER_BYTES,
+    VERSIONS,
+    Account,
+    Version,
+    account_in,
+    seen_tx,
+    want_tx,
+)
 from quidnunc.impl.cat_requests import Holders, Requests
 from quidnunc.impl.dog_pool import Entry, Pool
 from quidnunc.model.parameters import DogParameters
@@ -40,6 +49,8 @@ class CatReactor:
         self.pool = Pool(parameters.pool_size, parameters.cache_size, parameters.max_pool_bytes)
         self.holders = Holders()
         self.requests = Requests(self.version.timeout_ms)
+        self.accounts = Accounts()
+        self.salt = self.random.randbytes(8)
         self.now_ms = 0
         self.out: list[tuple[Peer, int, bytes]] = []
         self.closed: list[Peer] = []
@@ -62,6 +73,7 @@ class CatReactor:
 
     def forget(self, peer: Peer) -> None:
         self.holders.forget_peer(peer)
+        self.accounts.forget_peer(peer)
 
     def ask_elsewhere_at_loss(self, key: bytes) -> None:
         self.ask_elsewhere(key)
@@ -98,9 +110,16 @@ class CatReactor:
             self.holders.add(source, key)
             if not answers and not self.takes_unasked():
                 return
+        self.consider(key, tx, source)
+        self.ask_in_turn()
+
+    def consider(self, key: bytes, tx: bytes, source: Peer | None) -> None:
+        """Take it, if it is new, has its turn, and is good."""
         if len(tx) > self.parameters.max_tx_bytes or not self.is_new(key):
             return
-        if not self.is_valid(tx):
+        if source is not None and self.is_stale(tx):
+            self.requests.close(key)
+        elif not self.is_valid(tx):
             self.pool.touch(key)
             self.requests.close(key)
         elif not self.pool.full:
@@ -121,6 +140,8 @@ class CatReactor:
         """Pool it first: who is told may ask at once."""
         self.pool.touch(key)
         entry = self.pool.add(key, tx)
+        self.accounts.note(key, account_in(tx))
+        self.accounts.pool(account_in(tx))
         self.requests.close(key)
         if source is None and self.version.pushes:
             self.push(entry)
@@ -137,16 +158,29 @@ class CatReactor:
         if not self.version.bounded:
             self.send(peers, self.version.state_channel, self.announcement(entry.key))
             return
-        told = self.random.sample(peers, min(self.most_announced(), len(peers)))
+        told = self.ranked(entry.key, peers)[: self.most_announced()]
         self.send(told, self.version.state_channel, self.announcement(entry.key))
         for peer in told:
             self.holders.add(peer, entry.key)
+
+    def ranked(self, key: bytes, peers: list[Peer]) -> list[Peer]:
+        """By the hash of signer, peer and a salt of this node: for one signer always in the same order."""
+        signer = self.accounts.of[key][0]
+
+        def weight(peer: Peer) -> bytes:
+            return hashlib.sha256(self.salt + signer + peer.to_bytes(8, "big")).digest()
+
+        return sorted(peers, key=weight, reverse=True)
+
+    def is_stale(self, tx: bytes) -> bool:
+        """Whether another has had its turn."""
+        return self.version.signed and self.accounts.ahead(account_in(tx)) < 0
 
     def most_announced(self) -> int:
         return self.parameters.max_announced_peers
 
     def announcement(self, key: bytes) -> bytes:
-        return seen_tx(key, signed=self.version.signed)
+        return seen_tx(key, signed=self.version.signed, account=self.accounts.of.get(key))
 
     def lacking(self, key: bytes) -> list[Peer]:
         """The peers that are not known to have it."""
@@ -164,10 +198,14 @@ class CatReactor:
         """A block took `tx`: it stays known, and who has it is of no more interest."""
         key = hashlib.sha256(tx).digest()
         self.holders.forget_key(key)
+        if self.pool.get(key) is not None:
+            self.accounts.take(account_in(tx))
         return self.pool.remove(key)
 
     def evict(self, key: bytes) -> None:
         """Out of the pool and out of mind, for want of room or of time: it may come again."""
+        if key in self.accounts.of:
+            self.accounts.drop(self.accounts.of[key])
         self.pool.forget(key)
 
     def send(self, peers: Iterable[Peer], channel: int, data: bytes) -> None:
@@ -179,6 +217,29 @@ class CatReactor:
         """`peer` says that it has a transaction: ask for it, unless it is known or asked for already."""
         if self.note_announcer(peer, key) and self.is_wanted(peer, key):
             self.ask(peer, key)
+
+    def seen_in_turn(self, peer: Peer, key: bytes, account: Account) -> None:
+        """As `seen`, of a transaction whose turn has come, will come, or has passed."""
+        self.accounts.note(key, account)
+        ahead = self.accounts.ahead(account)
+        if not self.note_announcer(peer, key) or self.has_passed(ahead) or not self.is_wanted(peer, key):
+            return
+        if self.must_wait(ahead):
+            self.accounts.wait(peer, key, account, self.now_ms)
+        else:
+            self.ask(peer, key)
+
+    def has_passed(self, ahead: int) -> bool:
+        return ahead < 0
+
+    def must_wait(self, ahead: int) -> bool:
+        return ahead > 0
+
+    def ask_in_turn(self) -> None:
+        """What waited for its turn and has it now is asked for."""
+        for key, peers in self.accounts.due(self.now_ms):
+            if peers and self.is_new(key) and not self.requests.is_open(key):
+                self.ask(self.random.choice(peers), key)
 
     def note_announcer(self, peer: Peer, key: bytes) -> bool:
         return self.holders.add(peer, key)
@@ -199,6 +260,9 @@ class CatReactor:
 
     def sources(self, key: bytes) -> list[Peer]:
         """Who else has it, and has not been asked."""
+        account = self.accounts.of.get(key)
+        if self.version.signed and account is not None and self.has_passed(self.accounts.ahead(account)):
+            return []
         asked = self.requests.awaits
         return sorted(peer for peer in self.holders.of(key) if not asked(peer, key, self.now_ms))
 
@@ -246,9 +310,8 @@ class CatReactor:
             return False
         if self.version.signed and not 0 < len(said.signer) <= MAX_SIGNER_BYTES:
             return False
-        # Here every transaction is the first of its signer: a later sequence waits for one that never comes.
-        if said.sequence and self.version.signed:
-            self.note_announcer(peer, said.tx_key)
+        if self.version.signed:
+            self.seen_in_turn(peer, said.tx_key, (said.signer, said.sequence))
         else:
             self.seen(peer, said.tx_key)
         return True

@@ -41,6 +41,11 @@ def tx_bytes(symbol: str) -> bytes:
     return symbol.encode() + b"\n"
 
 
+def is_key(symbol: str) -> bool:
+    """Whether it renders a key of which no transaction is known."""
+    return _BY_KEY.fullmatch(symbol) is not None
+
+
 def tx_key(tx: bytes) -> bytes:
     """32 bytes: what HaveTx names `tx` by."""
     return hashlib.sha256(tx).digest()

@@ -12,7 +12,7 @@ from typing import cast
 
 from attrs import evolve
 
-from quidnunc.model.choices import Choose
+from quidnunc.model.choices import Choose, SuchThat
 from quidnunc.model.events import Closed, Sent
 from quidnunc.model.node import Node, Wanted
 from quidnunc.model.node_step import run
@@ -84,19 +84,25 @@ def announce_to_all(n: Node, tx: str, choose: Choose) -> Step[Node]:
     return Step(n, _permits(peers, SeenTx(tx), "cat-classic/receive.announce"))
 
 
-@rule("cat/announce.sticky")
-def announce_to_some(n: Node, tx: str, choose: Choose) -> Step[Node]:
-    """To a bounded number of them, who from then on count as having it."""
+def announced(n: Node, tx: str, clause: str, choose: Choose, *, such_that: SuchThat) -> Step[Node]:
+    """To a bounded number of those who lack it."""
     lacking = n.protocol.set_of("lacking", n, tx, choose)
     count = min(n.parameters.max_announced_peers, len(lacking.must))
     told = choose.some(
         "announce.sticky",
-        "cat/announce.sticky",
+        clause,
         lacking,
         (count, count),
         reveals=lambda p: Sent(p, SeenTx(tx)),
+        such_that=such_that,
     )
-    return Step(n.with_holders(tx, told), _permits(told, SeenTx(tx), "cat/announce.sticky"))
+    return Step(n, _permits(told, SeenTx(tx), "cat/announce.sticky"))
+
+
+@rule("cat/announce.sticky")
+def announce_to_some(n: Node, tx: str, choose: Choose) -> Step[Node] | None:
+    """Who is told counts as having it from then on."""
+    return run(n, "announce_to", tx, choose)
 
 
 @rule("cat-classic/receive.announce")
@@ -148,7 +154,7 @@ def asked_already(n: Node, s: From[SeenTx], choose: Choose) -> Step[Node] | None
 
 @rule("cat-classic/seen.request")
 def ask_announcer(n: Node, s: From[SeenTx], choose: Choose) -> Step[Node]:
-    return _ask(n, s.part.id, s.peer, "cat-classic/seen.request")
+    return ask(n, s.part.id, s.peer, "cat-classic/seen.request")
 
 
 # -- a request arrives ------------------------------------------------------------------------------------
@@ -277,7 +283,7 @@ def _awaits(n: Node, tx: str, peer: Peer) -> bool:
     return at_ms is not None and n.now_ms < at_ms + timeout_ms(n, tx) + MEMORY_MS
 
 
-def _ask(n: Node, tx: str, peer: Peer, clause: str) -> Step[Node]:
+def ask(n: Node, tx: str, peer: Peer, clause: str) -> Step[Node]:
     before = n.wanted.get(tx)
     asked = {**(before.asked if before is not None else {}), peer: n.now_ms}
     wanted = Wanted(peer, n.now_ms + timeout_ms(n, tx), asked)
@@ -296,7 +302,7 @@ def _ask_others(n: Node, txs: Iterable[str], clause: str, choose: Choose) -> Ste
         chosen = choose.some("want.source", clause, among, (count, count), reveals=_want_of(tx))
         total = Step(n, total.permits)
         for peer in chosen:
-            total = total.then(_ask(n, tx, peer, clause))
+            total = total.then(ask(n, tx, peer, clause))
     return total
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from quidnunc.model import cat, dog, flood, peer_limit
+from quidnunc.model import cat, cat_accounts, dog, flood, peer_limit
 from quidnunc.model.node import Node, started_node
 from quidnunc.model.parameters import DogParameters
 from quidnunc.model.rules import Protocol, first, phases, total, without
@@ -75,11 +75,25 @@ CAT_CLASSIC = Protocol(
 
 CAT = CAT_CLASSIC.extended(
     "cat",
-    tx=phases(cat.note_sender, cat.take_in),
-    arrived=first(cat.not_asked_for, cat.take_new),
+    tx=phases(cat.note_sender, cat.take_in, cat_accounts.ask_in_turn),
+    arrived=first(cat.not_asked_for, cat_accounts.drop_stale, cat.take_new),
     new=first(flood.refuse_invalid, cat.announce_own, cat.announce_received),
     announce=phases(cat.announce_to_some),
-    seen=first(cat.in_pool, cat.left_pool, cat.while_asking, cat.asked_already, cat.ask_announcer),
+    announce_to=first(cat_accounts.announce_by_rank),
+    expected=total(cat_accounts.first_gap),
+    seen=first(
+        cat.in_pool,
+        cat.left_pool,
+        cat_accounts.turn_has_passed,
+        cat.while_asking,
+        cat.asked_already,
+        cat_accounts.wait_for_turn,
+        cat_accounts.ask_when_expected,
+        cat.ask_announcer,
+    ),
+    sources=without(cat.announcers, cat.asked_before, cat_accounts.whose_turn_has_passed),
+    commit=phases(flood.leave_pool, cat_accounts.take_place),
+    disconnect=phases(cat.forget_holder, cat_accounts.forget_queued, cat.ask_others_at_loss),
     want_timeout=total(cat.after_a_minute),
     refused=first(cat.short_key, cat.not_one_transaction),
 )

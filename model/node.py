@@ -74,6 +74,12 @@ class Node:
     """CAT: transaction -> the connected peers that are known to have it."""
     wanted: Mapping[str, Wanted] = field(factory=dict)
 
+    queued: Mapping[str, Mapping[Peer, int]] = field(factory=dict)
+    """CAT: a transaction whose turn has not come -> who announced it, and when, in ms."""
+    taken: Mapping[str, int] = field(factory=dict)
+    """CAT: signer -> the place of the next transaction that the application would take."""
+    ranks: Mapping[str, frozenset[tuple[Peer, Peer]]] = field(factory=dict)
+    """CAT: signer -> (one, another): the one was told of a transaction of its, and the other not."""
     stuck: bool = False
     """Of a dialect of DOG: a message that can not be read keeps all others from being read."""
     own: frozenset[str] = frozenset()

@@ -26,8 +26,8 @@ from quidnunc.model.events import (
 from quidnunc.model.node import MempoolPeer, Node, Undecided
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.router import From
-from quidnunc.model.rpc import ROUTER, HaveTx, Part, Peer, ResetRoute, SeenTx, Tx, WantTx
-from quidnunc.model.rules import Targets
+from quidnunc.model.rpc import ROUTER, HaveTx, Part, Peer, ResetRoute, SeenTx, Tx, WantTx, account_of
+from quidnunc.model.rules import Targets, Total
 
 HANDLER_OF: dict[type, str] = {
     Tx: "tx",
@@ -61,9 +61,9 @@ def applicable(n: Node, event: Event) -> bool:
             # Of a peer that does not read neither CAT's documents nor those of the limit say anything.
             return "resume" in n.protocol.handlers and _connected(n, peers)
         case Submit(tx):
-            return _has_room(n, [tx])
+            return _has_room(n, [tx]) and (n.knows(tx) or _is_next(n, tx))
         case Commit(tx):
-            return tx in n.pool
+            return tx in n.pool and _is_first(n, tx)
         case Adjust():
             return "adjust" in n.protocol.handlers
         case Advance(ms):
@@ -174,6 +174,19 @@ def _can_be_followed(n: Node, peer: Peer, parts: tuple[Part, ...]) -> bool:
     """Whether it is known if a ResetRoute of `peer` finds a route: what can not be followed is left out."""
     known = n.disabled_to(peer)
     return not any(isinstance(part, ResetRoute) for part in parts) or bool(known.least) == bool(known.most)
+
+
+def _is_next(n: Node, tx: str) -> bool:
+    """Where accounts are known a user submits what the application would take."""
+    expected = n.protocol.handlers.get("expected")
+    signer, place = account_of(tx)
+    return not isinstance(expected, Total) or expected(n, signer) == place
+
+
+def _is_first(n: Node, tx: str) -> bool:
+    """Where accounts are known a block takes a signer's transactions in their order."""
+    signer, place = account_of(tx)
+    return "expected" not in n.protocol.handlers or n.taken.get(signer, 0) == place
 
 
 def _connected(n: Node, peers: tuple[Peer, ...]) -> bool:

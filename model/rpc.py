@@ -101,6 +101,16 @@ INVALID_TX = "bad"
 """The application of the harness refuses a transaction whose name, or whose bytes, begin so."""
 
 
+def account_of(tx: str) -> tuple[str, int]:
+    """The signer of a transaction, and its place among the signer's: `s1n2` is the third one of `s1`, and
+    `s1n2b` another for that place. What is not named so is the first of a signer of its own."""
+    head, _, tail = tx[1:].partition("n")
+    digits = tail.rstrip("abcdefghijklmnopqrstuvwxyz")
+    if tx[:1] == "s" and head.isdigit() and digits.isdigit() and len(tail) < 12:
+        return f"s{head}", int(digits)
+    return tx, 0
+
+
 @frozen
 class Tx:
     """One transaction, in a Txs message of CometBFT's mempool channel 0x30."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from quidnunc.model.cat_accounts import ahead
 from quidnunc.model.events import Advance, Closed, Connect, Disconnect, Event, Output, Receive, Sent, Submit
 from quidnunc.model.node import Node
-from quidnunc.model.rpc import Peer, SeenTx, Tx, WantTx
+from quidnunc.model.rpc import Peer, SeenTx, Tx, WantTx, account_of
 
 
 def speaks_cat(n: Node) -> bool:
@@ -43,10 +44,14 @@ def _of_seen(tx: str, peer: Peer, event: Event, n: Node, current: bool) -> str:
         return "cat-classic/receive.announce-after"
     if n.knows(tx):
         return "cat-classic/receive.new-only"
+    if current and isinstance(event, Receive) and Tx(tx) in event.parts and ahead(n, tx) < 0:
+        return "cat/receive.stale"
     if Tx(tx) in _parts(event, peer):
         return "cat-classic/receive.request-marked"
     if peer in n.holders_of(tx):
         return "cat-classic/receive.announce"
+    if current and n.ranks.get(account_of(tx)[0]):
+        return "cat/announce.rendezvous"
     asked = tx in n.wanted and isinstance(event, Receive) and event.peers[0] in n.wanted[tx].asked
     if current:
         return "cat/announce.sticky" if asked else "cat/receive.unrequested"
@@ -56,10 +61,10 @@ def _of_seen(tx: str, peer: Peer, event: Event, n: Node, current: bool) -> str:
 def _of_want(tx: str, peer: Peer, event: Event, n: Node, current: bool) -> str:
     if isinstance(event, Receive) and any(isinstance(part, WantTx) for part in event.parts):
         return "cat-classic/want.not-found"
-    if tx in n.pool:
-        return "cat-classic/seen.ignored"
     if n.knows(tx):
         return "cat-classic/seen.ignored"
+    if current and ahead(n, tx):
+        return "cat/seen.queued" if ahead(n, tx) > 0 else "cat/seen.stale"
     announced = SeenTx(tx) in _parts(event, peer)
     if peer not in n.holders_of(tx) and not announced:
         return "cat-classic/want.after-seen"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 from quidnunc.model.cat import MEMORY_MS, timeout_ms
-from quidnunc.model.events import Advance, Disconnect, Event, Receive
+from quidnunc.model.events import Advance, Disconnect, Event, Receive, Submit
 from quidnunc.model.node import Node
 from quidnunc.model.parameters import DogParameters
 from quidnunc.model.rpc import Peer, SeenTx, Tx, WantTx
+from quidnunc.model.rules import Total
 from quidnunc.properties.digits import Digits
 from quidnunc.properties.mempool_acts import (
     Act,
@@ -38,6 +40,8 @@ WEIGHTS: Mapping[str, int] = {
     "announce_known": 4,
     "answer": 10,
     "want": 8,
+    "announce_of_account": 0,
+    "submit_of_account": 0,
     "invalid": 2,
     "commit": 3,
     "wait_for_answer": 9,
@@ -84,6 +88,35 @@ def answer(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
     return [Receive((peer,), (Tx(tx),))] if peer is not None and peer in view.peers else []
 
 
+def announce_of_account(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
+    """A transaction of one of few signers: its turn is now, later, or over; now and then a rival for it."""
+    if n.protocol != "cat" or not view.peers:
+        return []
+    tx = _of_account(view, d, d.one_of((0, 0, 1, 1, 2, -1)))
+    peers = sorted(view.peers)
+    told = dict.fromkeys(d.one_of(peers) for _ in range(d.one_of((1, 1, 2))))
+    return [Receive((peer,), (SeenTx(tx),)) for peer in told]
+
+
+def submit_of_account(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
+    """The next transaction of a signer, or several of them, from a user."""
+    if n.protocol != "cat":
+        return []
+    signer = d.one_of(SIGNERS)
+    place = expected_of(view, signer)
+    return [Submit(f"{signer}n{place + k}") for k in range(d.one_of((1, 1, 2, 3)))]
+
+
+def _of_account(view: Node, d: Digits, ahead: int) -> str:
+    signer = d.one_of(SIGNERS)
+    rival = "b" if d.chance(25) else ""
+    return f"{signer}n{max(0, expected_of(view, signer) + ahead)}{rival}"
+
+
+def expected_of(view: Node, signer: str) -> int:
+    return cast("Total", view.protocol["expected"])(view, signer)
+
+
 def want(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
     peer, tx = peer_of(view, d), known_of(view, d)
     if peer is None:
@@ -111,6 +144,10 @@ def lose_asked(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
     return [Disconnect((peer,))] if peer is not None and peer in view.peers else []
 
 
+SIGNERS = ("s1", "s2", "s3")
+CURRENT_WEIGHTS: Mapping[str, int] = {**WEIGHTS, "announce_of_account": 8, "submit_of_account": 5}
+"""In the current version transactions have accounts."""
+
 ACTS: Mapping[str, Act] = {
     f.__name__: f
     for f in (
@@ -123,6 +160,8 @@ ACTS: Mapping[str, Act] = {
         announce,
         announce_wanted,
         announce_known,
+        announce_of_account,
+        submit_of_account,
         answer,
         want,
         invalid,

@@ -176,6 +176,24 @@ CAT: tuple[Claim, ...] = (
         "A new peer is told of what is in the pool, if of anything.",
         "cat-classic/peer.pool-announced",
     ),
+    claim(
+        "cat.in-turn",
+        "What is ahead of its turn is asked for when its turn comes, and not before.",
+        "cat/seen.queued",
+        "cat/seen.request-expected",
+        "cat/seen.expectation",
+    ),
+    claim(
+        "cat.not-past",
+        "What has had its turn is neither asked for nor taken.",
+        "cat/seen.stale",
+        "cat/receive.stale",
+    ),
+    claim(
+        "cat.same-peers",
+        "For one signer the same peers are told, as far as they are there and lack the transaction.",
+        "cat/announce.rendezvous",
+    ),
     claim("cat.channels", "Each message is on its channel.", "cat-classic/rpc.channels", "cat/rpc.channels"),
     claim(
         "cat.keys",

@@ -107,7 +107,7 @@ ACTS: Mapping[str, Act] = {
 
 TABLES: Mapping[str, tuple[Mapping[str, int], Mapping[str, Act]]] = {
     "cat-classic": (cat_neighbours.WEIGHTS, cat_neighbours.ACTS),
-    "cat": (cat_neighbours.WEIGHTS, cat_neighbours.ACTS),
+    "cat": (cat_neighbours.CURRENT_WEIGHTS, cat_neighbours.ACTS),
     "peer-limit": (peer_limit_neighbours.WEIGHTS, peer_limit_neighbours.ACTS),
 }
 """Weights and acts of the other protocols."""

@@ -35,5 +35,6 @@ def test_every_act_comes_somewhere_and_the_model_plays_along(name: str) -> None:
         assert speaks_cat(run.oracle.state)
         for act in ACTS:
             live[act] += bool(ACTS[act](neighbours, run.oracle.state, Digits(number)))
-    assert [act for act in ACTS if not live[act]] == []
+    of_accounts = {"announce_of_account", "submit_of_account"}
+    assert {act for act in ACTS if not live[act]} == (of_accounts if name == "cat-classic" else set())
     assert {Tx, SeenTx, WantTx, Advance, Receive} <= set(said)
