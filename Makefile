@@ -8,6 +8,7 @@
 #   make mutants    the search for each planted departure; goes on where it was stopped
 #   make suite      find the fixed suite anew
 #   make campaign   a campaign of 200 networks and 10,000 property tests on Spark and without, interrupted too
+#   make results    the campaign behind docs/results/first-networks.md, and that page
 #   make bench      how fast the machine plays, and how much of that is the driver of py-libp2p
 #   make memory     whether memory stays flat over half an hour of search
 #   make clean      remove what was built, the installation included
@@ -38,7 +39,7 @@ QUIDNUNC := $(PYTHON) -m quidnunc
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: check main test lint nightly mutants suite campaign bench memory clean kit py-libp2p prove spark
+.PHONY: check main test lint nightly mutants suite campaign results bench memory clean kit py-libp2p prove spark
 
 check: $(KIT) main
 
@@ -140,6 +141,9 @@ suite: $(KIT)
 
 campaign: $(TESTS)
 	@QUIDNUNC_NIGHTLY=1 $(PYTHON) -m pytest -n0 tests/pipeline/test_sweep.py
+
+results: $(KIT)
+	@$(PYTHON) -m quidnunc.pipeline.results docs/results
 
 bench: $(KIT)
 	@$(PYTHON) bench/steps.py

@@ -213,6 +213,8 @@ class Scenario:
     seed: int = 0
     duration_s: float | None = None
     """None: `SETTLE_S` after the last thing that is planned."""
+    measure_from_s: float = real(0, 0.0, "measure_from_s")
+    """What is summed up begins here: before it a network settles. The trace has everything."""
     nodes: tuple[NodeGroup, ...] = ()
     mixed: bool = True
     """Whether the groups are spread over the numbers at random, or stand one after the other."""

@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 from attrs import evolve, fields_dict, has
 
 from quidnunc.model.parameters import Parameters
-from quidnunc.pipeline.scenario import MAX_NODES, NodeGroup, Scenario, ScenarioError, Topology
+from quidnunc.pipeline.scenario import MAX_NODES, NodeGroup, Scenario, ScenarioError
 from quidnunc.pipeline.scenario_script import (
     BY_TYPE,
     InitGossipSub,
@@ -370,6 +370,3 @@ def scenario_text(scenario: Scenario) -> str:
         return json.dumps(plain, indent=1) + "\n"
     text: str = require("yaml").safe_dump(plain, sort_keys=False, width=100)
     return text
-
-
-__all__ = ["Topology", "change", "load_scenario", "plain_of", "read_mapping", "scenario_of", "scenario_text"]

@@ -174,6 +174,9 @@ def config_of(scenario: Scenario, number: Peer, group: NodeGroup, phases: Random
     changes: dict[str, Any] = {}
     if scenario.heartbeats == "spread":
         changes["heartbeat_delay_ms"] = phases.randint(1, given.heartbeat_interval_ms)
+    elif given.heartbeat_delay_ms < 1:
+        # A heartbeat is at the end of some time, and there is none before the start.
+        changes["heartbeat_delay_ms"] = 1
     if scenario.validation.takes_time or any(
         isinstance(step, SetTopicValidationDelay) for _, step in steps_of(scenario.script, number)
     ):

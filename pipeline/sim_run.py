@@ -25,6 +25,7 @@ from quidnunc.pipeline.trace_network import manifest_of
 TRACE = "trace.jsonl.gz"
 SUMMARY = "summary.json"
 SCHEMA = 1
+NS_PER_S = 1_000_000_000
 
 
 @frozen(kw_only=True)
@@ -55,7 +56,7 @@ def simulated(scenario: Scenario, progress: Progress = quietly) -> Simulated:
 
     Raises ScenarioError for what no such network can do, AdapterError for a router that breaks.
     """
-    meter = Meter(scenario.name)
+    meter = _meter(scenario)
     return _run(scenario, meter, meter.take, progress)
 
 
@@ -63,13 +64,17 @@ def recorded(
     scenario: Scenario, sink: Callable[[TraceEvent], None], progress: Progress = quietly
 ) -> Simulated:
     """Run a scenario, with every event of it to `sink`, the RUN event first. Raises as `simulated`."""
-    meter = Meter(scenario.name)
+    meter = _meter(scenario)
 
     def take(event: TraceEvent) -> None:
         meter.take(event)
         sink(event)
 
     return _run(scenario, meter, take, progress, sink)
+
+
+def _meter(scenario: Scenario) -> Meter:
+    return Meter(scenario.name, round(scenario.measure_from_s * NS_PER_S))
 
 
 def _run(

@@ -61,6 +61,8 @@ def figures_of(result: Result) -> dict[str, float]:
         "messages": metrics["messages"],
         "deliveries": metrics["deliveries"],
         "lost_rpcs": outcome["lost_rpcs"],
+        "nodes": nodes,
+        "connections": outcome["connections"],
     }
     if metrics["latency_ms"] is not None:
         found |= {f"latency_{name}_ms": value for name, value in metrics["latency_ms"].items()}

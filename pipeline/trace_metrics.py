@@ -201,6 +201,8 @@ class Meter:
     """Measures one run while its events come; a trace in a file is for `metrics_of`."""
 
     name: str = ""
+    from_ns: int = 0
+    """What is before it does not count, nor what becomes later of messages from before."""
     _run: _Run = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -208,7 +210,17 @@ class Meter:
 
     def take(self, event: TraceEvent) -> None:
         """One event. Raises TraceError for a run that is too large."""
-        self._run.take(event)
+        if not self.from_ns or self._counts(event):
+            self._run.take(event)
+
+    def _counts(self, event: TraceEvent) -> bool:
+        if isinstance(event.body, Joined | Left):
+            return True
+        if event.at_ns is None or event.at_ns < self.from_ns:
+            return False
+        if isinstance(event.body, DeliverMessage | DuplicateMessage | RejectMessage):
+            return event.body.message_id in self._run.messages
+        return True
 
     def measured(self) -> RunMetrics:
         """What they come to."""

@@ -356,6 +356,8 @@ def _due(played: Play, told: Told, clock_ms: int) -> Iterator[tuple[Event, tuple
     """
     left_ms = told.at_ms - clock_ms
     is_time = isinstance(told.event, Advance)
+    if is_time and told.outputs and left_ms <= 0:
+        raise TraceError(f"{told.place}: a heartbeat, and no time has passed since the one before")
     while left_ms > 0:
         slice_ms = min(left_ms, machine_of(played.oracle.protocol).until_tick_ms(played.oracle.state))
         left_ms -= slice_ms

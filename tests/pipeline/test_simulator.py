@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from itertools import pairwise
 from typing import Any
@@ -198,6 +199,25 @@ def test_meshes_are_told_as_they_change() -> None:
     assert len({e.at_ns for e in of(Heartbeat, events)}) > 60
 
 
+def test_heartbeats_that_are_given_and_not_drawn() -> None:
+    nodes = [{"count": 2, "parameters": {"heartbeat_delay_ms": delay_ms}} for delay_ms in (0, 40, 700)]
+    _, events = run(nodes=nodes, topology={"degree": 3}, heartbeats="given", mixed=False, duration_s=3.0)
+    firsts = {e.peer: e.at_ns // 1_000_000 for e in reversed(of(Heartbeat, events))}
+    assert [firsts[peer_id(n)] for n in range(6)] == [1, 1, 40, 40, 700, 700]
+    assert clean(events) > 50
+
+
+def test_what_is_before_a_network_has_settled_is_not_measured() -> None:
+    fields = {"nodes": [{"count": 6, "protocol": "flood"}], "topology": {"degree": 3}}
+    whole, events = run(**fields, traffic=[{"count": 4}])
+    late, same = run(**fields, traffic=[{"count": 4}], measure_from_s=6.5)
+    assert same[1:] == events[1:]
+    assert (whole.metrics.messages, late.metrics.messages) == (4, 2)
+    assert late.metrics.deliveries == 2 * 5 and late.metrics.delivery_ratio == 1
+    copies = 2 * 9 - 5
+    assert (whole.metrics.sent, late.metrics.sent) == ({"txs": 4 * copies}, {"txs": 2 * copies})
+
+
 def test_who_comes_back_is_dialled_again() -> None:
     _, events = run(
         nodes=[{"count": 10}],
@@ -230,6 +250,15 @@ def test_ten_of_ours_and_ten_of_py_libp2p_in_one_network() -> None:
     # What it is known for, and nothing else, by name.
     assert all(not cause.startswith("unexplained") for _, cause in theirs.causes), theirs.violations
     assert theirs.steps > 1000
+
+
+def test_a_node_in_a_process_of_its_own_does_the_same() -> None:
+    """Ours behind the other binding of the seam: every event is the same."""
+    fields = {"topology": {"kind": "complete"}, "traffic": [{"count": 2}], "mixed": False, "duration_s": 7.0}
+    _, events = run(nodes=[{"count": 4}], **fields)
+    sidecar = f"exec:{sys.executable} -m quidnunc.impl.sidecar_host ours"
+    _, mixed = run(nodes=[{"count": 3}, {"count": 1, "router": sidecar}], **fields)
+    assert mixed[1:] == events[1:] and len(mixed) > 100
 
 
 @pytest.mark.parametrize(
