@@ -26,14 +26,19 @@ sys.path.insert(0, str(ROOT))
 
 
 from bench.synthetic import CLEAN, Faults, Network, peer_id, write_dog, write_files  # noqa: E402
+from quidnunc.pipeline import monitor  # noqa: E402
 from quidnunc.pipeline.bronze import make_bronze  # noqa: E402
 from quidnunc.pipeline.gold import CLAIMS_FILE, gold_of, make_gold, on_spark  # noqa: E402
 from quidnunc.pipeline.gold_claims import Settings  # noqa: E402
 from quidnunc.pipeline.gold_witness import VIOLATIONS_JSON, peer_text  # noqa: E402
 from quidnunc.pipeline.ingest import Asked, find, gold_wanted, to_silver  # noqa: E402
+from quidnunc.pipeline.monitor import WatchBucket  # noqa: E402
+from quidnunc.pipeline.replay import replay  # noqa: E402
 from quidnunc.pipeline.run_folder import RunFolder  # noqa: E402
+from quidnunc.pipeline.sim_run import write_run  # noqa: E402
 from quidnunc.pipeline.spark_session import spark_session  # noqa: E402
 from quidnunc.pipeline.tasks import on_spark as tasks_on_spark  # noqa: E402
+from tests.pipeline.simulated import scenario  # noqa: E402
 
 SETTINGS = Settings(prune_backoff_s=60, idontwant_window_ms=3000)
 TICK = os.sysconf("SC_CLK_TCK")
@@ -126,8 +131,34 @@ def _bench(options: argparse.Namespace, folder: Path) -> list[Row]:
         with measured(rows, "silver to gold: all metrics and relational claims, Spark", count):
             gold = make_gold(run, wanted, on_spark(session))
     _judge(gold, expected)
+    buckets = [str(path) for path in sorted(silver.glob("bucket-*.parquet"))]
+    with measured(rows, "a watch of single peers, from bucket files", count):
+        watched = runner(WatchBucket(SETTINGS), buckets, "watch")
+    _agree(gold, [v.claim for each in watched for v in each.violations])
     _others(rows, silver, wanted, gold, count)
+    _model(rows, folder, runner)
     return rows
+
+
+def _agree(gold: Path, seen: list[str]) -> None:
+    found = [v["claim"] for v in json.loads((gold / VIOLATIONS_JSON).read_bytes())]
+    same = sorted(seen) == sorted(claim for claim in found if claim in monitor.CLAIMS)
+    print(f"the watch finds the same as the queries: {same}, {len(seen)} violations")
+
+
+def _model(rows: list[Row], folder: Path, runner: Any) -> None:
+    """The whole model beside every peer, of a small simulated network: what one event of it costs."""
+    write_run(
+        scenario(nodes=[{"count": 40}], topology={"degree": 8}, traffic=[{"count": 20}]), folder / "sim"
+    )
+    run = RunFolder(folder / "simulated")
+    with run.locked():
+        fresh, left_out = find([folder / "sim"], run)
+        manifest = to_silver(run, fresh, left_out, Asked(buckets=4), runner)
+    with measured(rows, "the whole model beside each peer", manifest["records"]):
+        reports = replay(run, runner)
+    steps, causes = (sum(getattr(r, n) for r in reports.values()) for n in ("steps", "nodes"))
+    print(f"the model: {manifest['records']:,} events, {steps:,} steps of {causes} peers")
 
 
 class _Bronze:

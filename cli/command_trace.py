@@ -46,6 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--claims", default="*", metavar="GLOB", help="claims or clauses to report")
     parser.add_argument("--strict", action="store_true", help="a SHOULD that is not met fails too")
+    parser.add_argument(
+        "--replay", action="store_true", help="hold every peer of an ingested simulation against the model"
+    )
     add_settings(parser)
 
 
@@ -59,9 +62,11 @@ def run(options: argparse.Namespace) -> int:
     if any(runs):
         if not all(runs):
             raise UsageError("traces, or folders of `quidnunc ingest`: one or the other at a time")
-        return trace_run.check(options) if options.what == "check" else trace_run.metrics(options)
-    if options.set or options.master:
-        raise UsageError("--set and --master are for folders of `quidnunc ingest`")
+        if options.what == "metrics":
+            return trace_run.metrics(options)
+        return trace_run.replay(options) if options.replay else trace_run.check(options)
+    if options.set or options.master or options.replay:
+        raise UsageError("--set, --replay and --master are for folders of `quidnunc ingest`")
     try:
         reading = read_trace(*options.traces)
         if options.what == "metrics":

@@ -133,6 +133,79 @@ def check(options: argparse.Namespace) -> int:
     return code
 
 
+def replay(options: argparse.Namespace) -> int:
+    """Hold every peer of runs against the model; returns the exit status."""
+    from quidnunc.pipeline.replay import replay as replayed
+    from quidnunc.pipeline.run_folder import RunFolder
+    from quidnunc.pipeline.spark_session import SparkMissing, spark_session
+    from quidnunc.pipeline.tasks import here, on_spark
+    from quidnunc.pipeline.trace_shapes import TraceError
+
+    say = progress_line()
+    claims: list[dict[str, Any]] = []
+    violations: list[dict[str, Any]] = []
+    try:
+        # A small run is done before Spark has started.
+        runner = on_spark(spark_session(master=options.master), say) if options.master else here(say)
+        for run in options.traces:
+            for (protocol, router), report in sorted(replayed(RunFolder(run), runner).items()):
+                head = {"trace": str(run), "protocol": protocol, "against": router, "tier": "replay"}
+                claims += [
+                    {
+                        "id": v.claim.id,
+                        "clause": v.claim.clauses[0],
+                        "verdict": v.verdict,
+                        "applied": v.applied,
+                        "reason": v.reason,
+                        **head,
+                    }
+                    for v in report.verdicts()
+                ]
+                violations += [
+                    {
+                        "claim": v.claim,
+                        "clause": v.clause,
+                        "run": v.run,
+                        "peer": v.node,
+                        "sequence": v.sequence,
+                        "witness": f"{v.cause}: {v.witness}",
+                    }
+                    for v in report.violations
+                ]
+    except (TraceError, SparkMissing) as error:
+        raise UsageError(str(error)) from None
+    finally:
+        clear_progress()
+    return _print_replay(options, claims, violations)
+
+
+def _print_replay(
+    options: argparse.Namespace, claims: list[dict[str, Any]], violations: list[dict[str, Any]]
+) -> int:
+    chosen = _chosen(claims, options.claims)
+    if not chosen:
+        raise UsageError(f"--claims {options.claims} selects no claim of these protocols")
+    names = {(c["id"]) for c in chosen}
+    found = [v for v in violations if v["claim"] in names or v["clause"] in names]
+    failing = sorted(
+        {c["id"] for c in chosen if c["verdict"] == "fails" or options.strict and c["verdict"] == "deviates"}
+    )
+    if options.json:
+        print_json({"claims": chosen, "violations": found})
+        return 1 if failing else 0
+    shown = [(c["protocol"], c["against"], c["id"], c["verdict"], c["applied"]) for c in chosen]
+    print(f"every peer beside the model: {' '.join(map(str, options.traces))}")
+    print(table(("protocol", "router", "claim", "verdict", "applied"), shown))
+    for each in found[:SHOWN]:
+        print(f"  {each['claim']}: peer {each['peer']}, event {each['sequence']}: {each['witness']}")
+    if len(found) > SHOWN:
+        print(f"  and {len(found) - SHOWN} more; --json has them")
+    if failing:
+        print(f"exit 1: fails: {', '.join(failing)}")
+    print(f"again: quidnunc trace check --replay {' '.join(map(str, options.traces))}")
+    return 1 if failing else 0
+
+
 def exit_of(claims: Sequence[Mapping[str, Any]], strict: bool) -> tuple[int, str]:
     """The exit status of `trace check` over runs, and why."""
     failing = [c["id"] for c in claims if c["verdict"] == "fails" or strict and c["verdict"] == "deviates"]

@@ -1,0 +1,77 @@
+"""The model beside every peer, from silver: as `trace check` has it of the trace itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from quidnunc.pipeline.ingest import Asked
+from quidnunc.pipeline.network_check import check_network
+from quidnunc.pipeline.run_folder import RunFolder
+from quidnunc.pipeline.silver_rows import rows_of
+from quidnunc.pipeline.sim_run import write_run
+from quidnunc.pipeline.tasks import here
+from quidnunc.pipeline.trace_events import TraceEvent
+from quidnunc.pipeline.trace_files import read_trace
+from quidnunc.pipeline.trace_shapes import TraceError
+from tests.conftest import Command
+from tests.pipeline.simulated import scenario
+from tests.pipeline.trace_values import events
+
+pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
+from quidnunc.pipeline.replay import replay
+from quidnunc.pipeline.silver_events import event_of_rows
+from tests.pipeline.networks import land, silver_of
+
+ECHO: dict[str, Any] = {
+    "nodes": [{"count": 5}, {"count": 1, "router": "ours:echo"}],
+    "topology": {"degree": 4},
+    "traffic": [{"count": 2}],
+}
+
+
+@given(events(go=False))
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_rows_say_of_their_event_what_it_said(event: TraceEvent) -> None:
+    rows = rows_of(event)
+    again = event_of_rows([attrs.asdict(row) for row in rows])
+    assert rows_of(again) == rows
+    assert rows[0].more is None or again == event
+
+
+def test_every_peer_is_judged_as_it_is_of_the_trace(tmp_path: Path) -> None:
+    write_run(scenario(**ECHO), tmp_path / "land")
+    of_trace = check_network(read_trace(tmp_path / "land"))
+    silver_of(tmp_path / "land", tmp_path / "run", Asked(buckets=3))
+    of_silver = replay(RunFolder(tmp_path / "run"), here())
+    assert of_silver.keys() == of_trace.keys() and len(of_trace) == 2
+    for key, report in of_trace.items():
+        found = of_silver[key]
+        assert (found.nodes, found.steps, found.applied) == (report.nodes, report.steps, report.applied)
+        assert found.causes == report.causes
+        assert [(v.claim.id, v.verdict, v.applied) for v in found.verdicts()] == [
+            (v.claim.id, v.verdict, v.applied) for v in report.verdicts()
+        ]
+    assert any(report.causes for report in of_silver.values()), "the echo was not heard"
+
+
+def test_a_trace_that_says_not_how_its_peers_were_opened_is_not_replayed(tmp_path: Path) -> None:
+    silver_of(land(tmp_path / "land", faulty=False).folder, tmp_path / "run")
+    with pytest.raises(TraceError, match="needs a RUN event"):
+        replay(RunFolder(tmp_path / "run"), here())
+
+
+def test_the_command_says_what_the_replay_finds(quidnunc: Command, tmp_path: Path) -> None:
+    write_run(scenario(**ECHO), tmp_path / "land")
+    silver_of(tmp_path / "land", tmp_path / "run", Asked(buckets=2))
+    found = quidnunc("trace", "check", tmp_path / "run", "--replay", "--json")
+    assert found.code == 1, found.err
+    failing = {c["id"] for c in found.data["claims"] if c["verdict"] == "fails"}
+    assert "relay.not-back" in failing and len({v["peer"] for v in found.data["violations"]}) == 1
+    told = quidnunc("trace", "check", tmp_path / "run", "--replay", "--claims", "relay.*")
+    assert told.code == 1 and "exit 1: fails: relay.not-back" in told.out
+    assert quidnunc("trace", "check", tmp_path / "land", "--replay").code == 2
