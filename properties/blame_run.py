@@ -33,9 +33,11 @@ from quidnunc.model.rpc import (
     IHave,
     Message,
     Part,
+    Partial,
     Peer,
     Prune,
     ResetRoute,
+    Subscribe,
     TestExtension,
     Tx,
     Unsubscribe,
@@ -150,8 +152,20 @@ def _of_what_is_missing(d: Departure, short: Short, r: Router) -> str:
             # The connection before this one matters, where each has extensions of its own.
             lost = any(isinstance(m.event, Disconnect) and peer in m.event.peers for m in short.moments)
             return "gs1.3/extensions.described" if lost else ""
-        case Delivered():
-            return ""
+        case Sent(peer, Partial(topic)):
+            flags = {
+                (s.requests, s.supports)
+                for _, p, s in short.heard(Subscribe)
+                if (p, s.topic) == (peer, topic)
+            }
+            return "pm/subscription.latest" if len(flags) > 1 else ""
+        case Delivered(message):
+            # That parts are requested in its topic is left of the run because it matters.
+            asked = any(
+                isinstance(m.event, Join) and m.event.topic == message.topic and m.event.requests
+                for m in short.moments
+            )
+            return "pm/receive.full-accepted" if asked else ""
     # Whom nothing is told of what was published before the last heartbeat, nobody can be told of it.
     if d.clause == "gs1.0/gossip.targets" and r.cached and not newest:
         return "gs1.0/mcache.shift"

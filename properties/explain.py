@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from quidnunc.model.events import Advance, Event, Receive
+from quidnunc.model.events import Advance, Event, Join, Receive
 from quidnunc.model.quirks import Quirk, fits, quirks_of
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.oracle import Departure
@@ -98,6 +98,11 @@ def simplifications(event: Event) -> Iterable[Event]:
         for ms in (100, 500, 1000, 1500, 2000, 3000):
             if ms < event.ms:
                 yield Advance(ms)
+        return
+    if isinstance(event, Join) and (event.requests or event.supports):
+        yield Join(event.topic)
+        if event.requests:
+            yield Join(event.topic, False, True)
         return
     peers: tuple[int, ...] = getattr(event, "peers", ())
     burst: Any = event

@@ -52,8 +52,9 @@ _ROWS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("full-above-d-high", ("mesh.no-churn",),
      "Whom it should refuse it takes, and the heartbeat cuts the mesh: one of those PRUNEs is the refusal."),
     # Scores.
-    ("behaviour-linear", ("score.decays",),
-     "The square of a counter of one is one: the difference shows where the counter has decayed."),
+    ("behaviour-linear", ("score.decays", "score.broken-promises"),
+     "The square of a counter of one is one: the difference shows where the counter has decayed, or where\n"
+     "  two promises were broken."),
     # Backoff.
     ("backoff-overwritten", ("backoff.regraft-refused", "backoff.honoured"),
      "Inside the longer backoff a GRAFT is accepted, or a PRUNE answered as if it were over."),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from quidnunc.model.events import Connect, Disconnect, Receive, Sent, Verdict
+from quidnunc.model.events import Advance, Connect, Disconnect, Event, Receive, Score, Sent, Verdict
 from quidnunc.model.router import Router
 from quidnunc.model.rpc import IDontWant, IHave, Message, Peer
 from quidnunc.model.score_parameters import ScoreParameters
@@ -25,6 +25,7 @@ from quidnunc.properties.score_occasions import (
 )
 
 CAP = "gs1.1/score.weights"
+APPLICATION = "gs1.1/score.application"
 WEIGHTS = {
     "invalid_message_deliveries_weight": "gs1.1/score.invalid-messages",
     "mesh_failure_penalty_weight": "gs1.1/score.mesh-failures",
@@ -46,6 +47,9 @@ def clause_of(moments: Sequence[Moment], states: Sequence[Router]) -> str:
         told = _of_term(clause, moments, states)
         if told:
             return told
+    if not needed and any(isinstance(m.event, Score) for m in moments):
+        # Score parameters without a term are left for what they make of the application's.
+        return APPLICATION
     return needed[0] if needed else ""
 
 
@@ -70,10 +74,9 @@ def _of_term(clause: str, moments: Sequence[Moment], states: Sequence[Router]) -
     if any(key not in seen[-1] for key in ever) or any(_fractional(seen[-1][key]) for key in ever):
         return DECAY
     if clause == BEHAVIOUR:
-        promises = any(isinstance(part, IHave) for e in events if isinstance(e, Receive) for part in e.parts)
-        if not promises and _sent_unwanted(moments):
-            return NO_PENALTY
-        return PROMISE if promises else PENALTY
+        if _breaks_promise(events, states[-1]):
+            return PROMISE
+        return NO_PENALTY if _sent_unwanted(moments) else PENALTY
     ignored = any(isinstance(e, Verdict) and e.judgement == "ignore" for e in events)
     return (
         "gs1.1/validation.ignore-unpenalised" if ignored and clause.endswith("invalid-messages") else clause
@@ -91,6 +94,18 @@ def _sent_unwanted(moments: Sequence[Moment]) -> bool:
         for output in moment.outputs:
             if isinstance(output, Sent) and isinstance(output.part, IDontWant):
                 told |= {(output.peer, i) for i in output.part.ids}
+    return False
+
+
+def _breaks_promise(events: Sequence[Event], r: Router) -> bool:
+    """Whether there was time, after an IHAVE, for what it promised not to come."""
+    assert r.parameters.scores is not None
+    left_ms = 0
+    for event in reversed(events):
+        left_ms += event.ms if isinstance(event, Advance) else 0
+        told = isinstance(event, Receive) and any(isinstance(part, IHave) for part in event.parts)
+        if told and left_ms >= r.parameters.scores.iwant_followup_ms:
+            return True
     return False
 
 

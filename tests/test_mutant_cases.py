@@ -19,7 +19,7 @@ from quidnunc.properties.mutation import (
     protocol_of_mutant,
 )
 
-MOST_WITHOUT = 13
+MOST_WITHOUT = 0
 FOLDER = Path(__file__).parents[1] / "counterexamples" / "mutants"
 WITHOUT = frozenset(tomllib.loads((FOLDER / "WITHOUT.toml").read_text("utf-8"))["names"])
 """Mutants that searches kill and for which no short case is committed yet. The list only becomes shorter."""
