@@ -6,7 +6,7 @@ the model it is just above a threshold or just below one, and then does what the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from quidnunc.model.events import Advance, Connect, Disconnect, Event, Join, Publish, Receive, Score, Verdict
 from quidnunc.model.protocols import STREAM_PROTOCOLS
@@ -25,6 +25,16 @@ ADDRESSES = (1, 2)
 
 def probe(n: Neighbours, d: Digits) -> list[Event]:
     """The score of a peer is brought to the edge of a threshold, and the threshold decides something."""
+    return _at_threshold(n, d, lambda r, peer, threshold: edge(r, peer, threshold, above=d.chance(50)))
+
+
+def waver(n: Neighbours, d: Digits) -> list[Event]:
+    """The score of a peer is brought to where it may be on either side of a threshold, where the text leaves
+    open what it is; and the threshold decides something."""
+    return _at_threshold(n, d, middle)
+
+
+def _at_threshold(n: Neighbours, d: Digits, aim: Callable[[Router, Peer, int], int]) -> list[Event]:
     peer = _of_interest(n, d)
     if peer is None:
         return []
@@ -41,9 +51,17 @@ def probe(n: Neighbours, d: Digits) -> list[Event]:
         found = way(n, d, peer)
         if found:
             wait = found[0].ms if isinstance(found[0], Advance) else 0
-            value = edge(pass_time(n.view, wait), peer, threshold, above=d.chance(50))
+            value = aim(pass_time(n.view, wait), peer, threshold)
             return [Score((peer,), value), *found] if abs(value) <= FARTHEST else []
     return []
+
+
+def middle(r: Router, peer: Peer, threshold: int) -> int:
+    """What the application has to say so that the threshold is in the middle of what the score may be."""
+    assert r.parameters.scores is not None
+    weight = interval(r.parameters.scores.app_specific_weight)
+    rest = without_application(r, peer)
+    return (interval(threshold).lo - (rest.lo + rest.hi) // 2) // weight.hi
 
 
 def edge(r: Router, peer: Peer, threshold: int, *, above: bool) -> int:

@@ -24,8 +24,8 @@ from quidnunc.properties.digits import Digits
 from quidnunc.properties.oracle import Oracle
 from quidnunc.properties.play import singles
 from quidnunc.properties.score_neighbours import CAPABILITY, EXCHANGE
+from quidnunc.properties.suite_scores import SWITCHED, is_switched_on
 from quidnunc.properties.suite_traces import CAPABILITIES, MAX_ACTS, Trace, draw_walk
-from quidnunc.properties.suite_unnoticed import SWITCHED, is_switched_on
 
 SCORING = frozenset({CAPABILITY, EXCHANGE})
 MAX_DRAWS = 40

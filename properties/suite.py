@@ -67,12 +67,12 @@ def departs(events: Sequence[Event], parameters: Any, subject: Protocol, oracle:
     return agreed == len(run.moments) and not found
 
 
-def notices(case: Case, protocol: Protocol, dropped: Protocol) -> bool:
+def notices(case: Case, protocol: Protocol, dropped: Protocol, *, dice: Sequence[int] = DICE) -> bool:
     """Whether the case tells `dropped` from `protocol`: one of them does, with some die, what the other one
     does not allow."""
     parameters, events = parameters_of(case), events_of(case)
     pairs = (dropped, protocol), (protocol, dropped)
-    return any(departs(events, parameters, *pair, die) for die in DICE for pair in pairs)
+    return any(departs(events, parameters, *pair, die) for die in dice for pair in pairs)
 
 
 def unnoticed(name: str) -> Iterator[str]:

@@ -154,7 +154,9 @@ class Search:
 def minimised(found: Separation, protocol: str) -> Separation:
     """Fewer and smaller events, plain values and default parameters, names in order."""
     trace = smallest(found.trace, found.shown_by, protocol, MAX_REPLAYS)
-    return Separation(trace, found.subject, found.oracle, found.least)
+    small = Separation(trace, found.subject, found.oracle, found.least)
+    # What is left of a trace may separate better than the whole of it.
+    return small if found.surely else separation(trace, found.subject, found.oracle) or small
 
 
 def case_text(name: str, rule: Rule, found: Separation) -> str:

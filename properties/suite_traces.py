@@ -13,19 +13,22 @@ from typing import Any
 from attrs import evolve
 
 from quidnunc.model.events import Advance, Event
+from quidnunc.model.machine import PROTOCOLS
 from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.digits import Digits, weighted
 from quidnunc.properties.mempool_neighbours import ACTS, draw_mempool_neighbours
-from quidnunc.properties.neighbours import draw_neighbours
+from quidnunc.properties.neighbours import Neighbours, draw_neighbours
 from quidnunc.properties.oracle import Oracle
 from quidnunc.properties.play import Play, Simulated
+from quidnunc.properties.score_neighbours import CAPABILITY
 from quidnunc.properties.suite_acts import (
     MEMPOOL_ACTS,
     MEMPOOL_WEIGHTS,
     PUBSUB_ACTS,
     PUBSUB_OCCASIONS,
 )
+from quidnunc.properties.suite_scores import draw_switched, switchable
 
 CAPABILITIES = frozenset(
     {"message-limit", "score", "verdict", "stall", "explicit", "flood-publish", "test-extension", "partial"}
@@ -182,6 +185,11 @@ def draw_walk(
     n = draw_neighbours(d, protocol.name, capabilities)
     if d.chance(70):
         n.parameters = draw_small_parameters(d, n.parameters)
+    # One that judges without the rule is of the same name. Whoever asks for scores has drawn them already.
+    whole = PROTOCOLS.get(protocol.name)
+    if whole is not None and switchable(whole, rule) and CAPABILITY not in capabilities:
+        pending = list(d.one_of(draw_switched(n, whole, rule, d)))
+        return n.parameters, _act(n, n.weights, pending)
     focus: dict[str, int] = {}
     for handler, each in protocol.rules():
         if each.name == rule:
@@ -192,6 +200,11 @@ def draw_walk(
     weights = {k: focus.get(k, min(1, w) if alone else w) for k, w in known.items()}
     situations = SITUATIONS if "partial" not in protocol.handlers else (*SITUATIONS, *PARTIAL_SITUATIONS)
     pending = [name for name in d.one_of(situations) if weights.get(name)]
+    return n.parameters, _act(n, weights, pending)
+
+
+def _act(n: Neighbours, weights: Mapping[str, int], pending: list[str]) -> Act:
+    """First what is pending, then what the weights say."""
     acts = {**PUBSUB_ACTS, **n.more}
 
     def act(view: Any, d: Digits) -> list[Event]:
@@ -203,7 +216,7 @@ def draw_walk(
                 return n.finish(n, events, d) if n.finish else events
         return [n.to_heartbeat(view)]
 
-    return n.parameters, act
+    return act
 
 
 def _mempool_walk(protocol: Protocol, d: Digits) -> tuple[DogParameters, Act]:

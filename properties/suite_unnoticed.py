@@ -23,12 +23,6 @@ from quidnunc.properties.oracle import Oracle
 from quidnunc.properties.play import Play, Simulated
 from quidnunc.properties.suite_traces import MAX_ACTS, draw_walk
 
-SWITCHED = (
-    *("quidnunc.model.scores", "quidnunc.model.scores_counting", "quidnunc.model.peer_exchange"),
-    *("quidnunc.model.scores_events", "quidnunc.model.scores_interval", "quidnunc.model.scores_ledger"),
-)
-"""Modules whose rules the suite's parameters switch off: no score parameters, no peers with a PRUNE."""
-
 
 @frozen
 class Unnoticed:
@@ -36,13 +30,11 @@ class Unnoticed:
 
     rule: str
     protocols: tuple[str, ...] = field(converter=tuple, validator=validators.min_len(1))
-    because: Literal["never-asked", "does-nothing", "shadowed", "unread", "parameters-off"] = field(
-        validator=validators.in_(("never-asked", "does-nothing", "shadowed", "unread", "parameters-off"))
+    because: Literal["never-asked", "does-nothing", "shadowed", "unread"] = field(
+        validator=validators.in_(("never-asked", "does-nothing", "shadowed", "unread"))
     )
     """`never-asked`: nothing uses what it says. `does-nothing`: it decides for what happens without it too.
-    `shadowed`: a later rule does the same. `unread`: what it changes in the state is not looked at.
-    `parameters-off`: the suite's parameters switch it off; the search under score parameters and the planted
-    mutants are there for it. Only rules of `SWITCHED` may be listed so."""
+    `shadowed`: a later rule does the same. `unread`: what it changes in the state is not looked at."""
     reason: str = field(validator=validators.min_len(20))
 
 
@@ -50,8 +42,7 @@ class Unnoticed:
 def unnoticed() -> tuple[Unnoticed, ...]:
     """The committed list.
 
-    Raises SpecError for an entry that names no protocol or no rule of one, or gives `parameters-off` as the
-    reason for a rule that the suite's parameters do not switch off.
+    Raises SpecError for an entry that names no protocol or no rule of one.
     """
     text = resources.files("quidnunc.properties").joinpath("suite", "UNNOTICED.toml").read_text("utf-8")
     entries = tuple(Unnoticed(**entry) for entry in tomllib.loads(text).get("unnoticed", ()))
@@ -59,22 +50,7 @@ def unnoticed() -> tuple[Unnoticed, ...]:
         for name in entry.protocols:
             if name not in PROTOCOLS or entry.rule not in {r.name for _, r in PROTOCOLS[name].rules()}:
                 raise SpecError(f"suite/UNNOTICED.toml: {name!r} has no rule {entry.rule!r}; take it off")
-            if entry.because == "parameters-off" and not switchable(PROTOCOLS[name], entry.rule):
-                raise SpecError(
-                    f"suite/UNNOTICED.toml: {entry.rule!r} of {name!r} is no rule of scores or peer "
-                    "exchange, which parameters switch off; give another reason, or a case (`make suite`)"
-                )
     return entries
-
-
-def switchable(protocol: Protocol, rule_name: str) -> bool:
-    """Whether the rule of that name is one of scores or of peer exchange, wherever the protocol has it."""
-    return all(r.apply.__module__ in SWITCHED for _, r in protocol.rules() if r.name == rule_name)
-
-
-def is_switched_on(parameters: Any) -> bool:
-    """Whether these parameters let a rule of scores or of peer exchange say anything."""
-    return getattr(parameters, "scores", None) is not None or getattr(parameters, "prune_peers", 0) > 0
 
 
 @lru_cache
@@ -93,8 +69,6 @@ class Compared:
     """How often the rule was asked."""
     decided: int = 0
     """How often it decided, excluded or counted somebody."""
-    switched_on: int = 0
-    """How many runs had score parameters or peer exchange."""
     difference: str = ""
     """The first event after which other outputs were allowed, if any."""
 
@@ -112,7 +86,6 @@ def compare(name: str, rule_name: str, *, runs: int, seed: int = 0) -> Compared:
     for number in range(runs):
         found.runs += 1
         events, parameters = _random_run(protocol, rule_name, seed + number)
-        found.switched_on += is_switched_on(parameters)
         found.difference = _first_difference(whole, dropped, parameters, events, found)
         if found.difference:
             break

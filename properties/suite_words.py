@@ -36,11 +36,22 @@ def _plainer_parts(part: Part, peers: Sequence[int]) -> Iterator[Part]:
             # A backoff of 0 is read as one that is absent: the usual one says more.
             yield evolve(part, backoff_s=USUAL_BACKOFF_S)
             yield evolve(part, backoff_s=None)
+            if part.peers:
+                yield from _fewer_offered(part)
+        case Prune(peers=offered) if offered:
+            yield from _fewer_offered(part)
         case Message(author=author, size=size, flaw=flaw):
             if size:
                 yield evolve(part, size=0)
             if author is not None and author != ROUTER and (author,) != tuple(peers) and not flaw:
                 yield evolve(part, author=peers[0])
+
+
+def _fewer_offered(part: Prune) -> Iterator[Prune]:
+    """The PRUNE with one peer less in exchange, or with the first alone."""
+    for some in dict.fromkeys((part.peers[:1], part.peers[:-1], part.peers[1:])):
+        if some != part.peers:
+            yield evolve(part, peers=some)
 
 
 def on_streams_of(trace: Trace, protocol: str) -> Trace:
@@ -107,6 +118,8 @@ class _Names:
             changes["ids"] = tuple(self.id(i, tx=False) for i in part.ids)
         if hasattr(part, "topic"):
             changes["topic"] = self.topic(part.topic)
+        if isinstance(part, Prune) and part.peers:
+            changes["peers"] = tuple(self.peer(p) for p in part.peers)
         if isinstance(part, Message) and part.author is not None:
             changes["author"] = self.peer(part.author)
         return evolve(part, **changes) if changes else part

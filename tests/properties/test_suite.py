@@ -12,32 +12,25 @@ from quidnunc.model.events import Connect, Receive
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import IHave, Prune, Subscribe
-from quidnunc.properties import suite_traces
 from quidnunc.properties.cases import events_of, parameters_of
 from quidnunc.properties.explain import last_departures
 from quidnunc.properties.play import Simulated, play
 from quidnunc.properties.suite import notices, run_suite, suite_of, unnoticed
+from quidnunc.properties.suite_scores import is_switched_on, switchable
 from quidnunc.properties.suite_search import Search, write_rule
 from quidnunc.properties.suite_traces import size_of
-from quidnunc.properties.suite_unnoticed import (
-    Unnoticed,
-    compare,
-    is_switched_on,
-    switchable,
-    unnoticed_of,
-)
+from quidnunc.properties.suite_unnoticed import Unnoticed, compare, unnoticed_of
 from quidnunc.properties.suite_unnoticed import unnoticed as listed
 from quidnunc.properties.suite_words import renamed
 
 NAMES = (
-    *("floodsub", "gossipsub-1.0", "gossipsub-1.1", "gossipsub-1.2-draft", "gossipsub-1.2", "flood", "dog"),
+    *("floodsub", "gossipsub-1.0", "gossipsub-1.1", "gossipsub-1.2-draft", "gossipsub-1.2"),
+    *("gossipsub-1.3", "flood", "dog"),
     *DIALECTS,
     *("cat-classic", "cat", "peer-limit"),
 )
 CPU_SECONDS = 10.0
 LISTED = [pytest.param(name, e, id=f"{name}-{e.rule}") for e in listed() for name in e.protocols]
-OFF = [p for p in LISTED if p.values[1].because == "parameters-off"]
-SHOWN = [p for p in LISTED if p not in OFF]
 
 
 def rules_of(name: str) -> set[str]:
@@ -57,7 +50,7 @@ def test_each_case_is_of_a_rule_and_none_of_a_listed_one(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_case_does_not_notice_what_is_the_same(name: str) -> None:
     protocol = protocol_named(name)
-    assert not any(notices(case, protocol, protocol.reading()) for _, case in suite_of(name))
+    assert not any(notices(case, protocol, protocol.reading(), dice=(0, 5)) for _, case in suite_of(name))
 
 
 def test_every_case_holds_on_ours_and_on_the_model_in_time() -> None:
@@ -91,7 +84,7 @@ def test_cases_rest_on_no_backoff_of_zero() -> None:
 # -- what no trace shows ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "entry"), SHOWN)
+@pytest.mark.parametrize(("name", "entry"), LISTED)
 def test_without_a_listed_rule_the_same_is_allowed(name: str, entry: Unnoticed) -> None:
     """In random runs in which the rule decides, but for those that nobody asks."""
     found = compare(name, entry.rule, runs=16 if protocol_named(name).family == "mempool" else 10)
@@ -99,38 +92,21 @@ def test_without_a_listed_rule_the_same_is_allowed(name: str, entry: Unnoticed) 
     assert found.asked == 0 if entry.because == "never-asked" else found.decided > 0
 
 
-@pytest.mark.parametrize(("name", "entry"), OFF)
-def test_what_parameters_switch_off_decides_nothing_in_the_suite(name: str, entry: Unnoticed) -> None:
-    """It is a rule of scores or of peer exchange, and without either it says nothing, with it or without."""
-    assert switchable(protocol_named(name), entry.rule)
-    found = compare(name, entry.rule, runs=4)
-    assert not found.difference and found.steps > 100, found.difference
-    assert (found.switched_on, found.decided) == (0, 0)
+@pytest.mark.parametrize("name", ["gossipsub-1.1", "gossipsub-1.2-draft", "gossipsub-1.2", "gossipsub-1.3"])
+def test_only_cases_of_scores_and_peer_exchange_switch_either_on(name: str) -> None:
+    """Every other case is played by a router that has neither."""
+    protocol = protocol_named(name)
+    on = {rule for rule, case in suite_of(name) if is_switched_on(parameters_of(case))}
+    assert all(switchable(protocol, rule) for rule in on)
+    # The score that the application gives is weighed without score parameters too.
+    assert {rule for rule, _ in suite_of(name) if switchable(protocol, rule)} - on == {"application"}
 
 
-@pytest.mark.parametrize("name", ["gossipsub-1.1", "gossipsub-1.2-draft", "gossipsub-1.2"])
-def test_the_parameters_of_the_suite_switch_scores_and_peer_exchange_off(name: str) -> None:
-    assert not any(is_switched_on(parameters_of(case)) for _, case in suite_of(name))
-
-
-@pytest.mark.parametrize("rule", ["mesh_deliveries", "note_grafted", "named_below_zero", "dial_offered"])
-def test_what_parameters_switch_on_is_noticed(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Walks with score parameters and peer exchange show what those of the suite do not."""
-    more = {"score-parameters", "peer-exchange"}
-    monkeypatch.setattr(suite_traces, "CAPABILITIES", suite_traces.CAPABILITIES | more)
-    assert unnoticed_of("gossipsub-1.2")[rule].because == "parameters-off"
-    found = compare("gossipsub-1.2", rule, runs=30)
-    assert found.difference and found.switched_on and found.decided
-
-
-def test_parameters_are_no_reason_for_another_rule() -> None:
-    """The list can not hide one that the suite could have a case of."""
+def test_no_other_rule_is_looked_for_under_score_parameters() -> None:
+    assert switchable(protocol_named("gossipsub-1.2"), "colocation")
     assert not switchable(protocol_named("gossipsub-1.2"), "the_forwarder")
     assert not switchable(protocol_named("dog"), "pool_own")
-    for name in NAMES:
-        held = {rule for rule, _ in suite_of(name) if switchable(protocol_named(name), rule)}
-        # It weighs the score that the application gives, for which no score parameters are needed.
-        assert held <= {"application"}, (name, held)
+    assert not switchable(protocol_named("gossipsub-1.0"), "colocation")
 
 
 @pytest.mark.parametrize(
