@@ -24,7 +24,7 @@ from quidnunc.properties.regress_expect import (
     render,
     trace_text,
 )
-from quidnunc.properties.regress_search import Separation
+from quidnunc.properties.regress_search import UNDESCRIBED, Separation
 from quidnunc.regress_report import Report, as_markdown, print_report
 
 EXAMPLE = """\
@@ -126,7 +126,8 @@ def _as_json(report: Report) -> dict[str, Any]:
         "schema": 1,
         "old": found.old.name,
         "new": found.new.name,
-        "changes": [_change(s) for s in found.separations],
+        "changes": [_change(s) for s in found.separations if s.verdict != UNDESCRIBED],
+        "undescribed": [_change(s) for s in found.separations if s.verdict == UNDESCRIBED],
         "not_separated": [
             {"rule": u.change.key, "clause": u.change.clause, "bound": str(u.bound), "reason": u.reason}
             for u in found.unseparated
@@ -146,7 +147,7 @@ def _as_json(report: Report) -> dict[str, Any]:
             for e in report.wire
         ],
         "declared": _keys(compared.met),
-        "undeclared": [{"cause": s.change.key, "verdict": s.direction} for s in compared.undeclared],
+        "undeclared": [{"cause": s.change.key, "verdict": s.verdict} for s in compared.undeclared],
         "gone": _keys(compared.gone),
     }
 

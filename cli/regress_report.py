@@ -21,6 +21,9 @@ NOT_CHECKED = (
 )
 
 
+STRICTER = ("newly-forbidden", "newly-obligatory")
+
+
 @frozen
 class Report:
     """Everything that one comparison came to."""
@@ -38,7 +41,7 @@ class Report:
         """Claims of NEW that a router which behaves as OLD fails: those on the clauses of what is forbidden
         or demanded now."""
         new = self.found.new.protocol
-        strict = [s.change.clause for s in self.found.separations if s.direction != "newly-allowed"]
+        strict = [s.change.clause for s in self.found.separations if s.verdict in STRICTER]
         return tuple(dict.fromkeys(c.id for c in (claim_on(clause, new) for clause in strict) if c))
 
     @property
@@ -51,13 +54,13 @@ def print_report(report: Report) -> None:
     found = report.found
     print(f"{report.title}: {len(found.changes)} changes, {len(found.separations)} ways in which they show\n")
     rows = [
-        (s.direction, s.change.says, s.change.clause or "-", len(s.found.trace[1]), _act(s))
+        (s.verdict, s.change.says, s.change.clause or "-", len(s.found.trace[1]), _act(s))
         for s in found.separations
     ]
     if rows:
         print(table(("direction", "change", "clause", "events", "act"), rows))
     for each in found.separations:
-        print(f"\n{each.direction}: {each.change.says}{_alone(each)}")
+        print(f"\n{each.verdict}: {each.change.says}{_alone(each)}")
         print("\n".join(f"    {line}".rstrip() for line in _trace_lines(each)))
     for line in _unseparated(report):
         print(f"\n{line}")
@@ -75,11 +78,11 @@ def as_markdown(report: Report) -> str:
     if found.separations:
         lines += ["| direction | change | clause | events |", "|---|---|---|---|"]
         lines += [
-            f"| {s.direction} | `{s.change.says}` | `{s.change.clause or '-'}` | {len(s.found.trace[1])} |"
+            f"| {s.verdict} | `{s.change.says}` | `{s.change.clause or '-'}` | {len(s.found.trace[1])} |"
             for s in found.separations
         ]
     for each in found.separations:
-        lines += ["", f"<details><summary>{each.direction}: {each.change.says}{_alone(each)}</summary>", ""]
+        lines += ["", f"<details><summary>{each.verdict}: {each.change.says}{_alone(each)}</summary>", ""]
         lines += ["```", *_trace_lines(each), "```", "", "</details>"]
     for line in _unseparated(report):
         lines += ["", line]

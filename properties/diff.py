@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from attrs import evolve, field, frozen
 
+from quidnunc.model.dog_dialects import SWITCHES
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import MEMPOOL, Connect, Event
 from quidnunc.model.machine import machine_of, protocol_named
@@ -21,9 +22,10 @@ from quidnunc.model.readings import READINGS
 from quidnunc.model.rules import Combined, First, Phases, Protocol, Rule, Total, Without, nobody
 
 ChangeKind: TypeAlias = Literal[
-    "added", "removed", "replaced", "reordered", "recombined", "reading", "lens", "parameter"
+    "added", "removed", "replaced", "reordered", "recombined", "reading", "lens", "parameter", "together"
 ]
-"""Of a rule; of the order or the way of combination of a handler; of a reading; of a parameter."""
+"""Of a rule; of the order or the way of combination of a handler; of a reading; of a parameter; or of several
+of these, none of which shows without the others."""
 
 MAX_EDITS = 20
 """Words that may follow the `+` signs of one side."""
@@ -63,8 +65,8 @@ class Side:
 def side_named(text: str) -> Side:
     """The side that is written `PROTOCOL`, or `PROTOCOL+EDIT+EDIT`.
 
-    An edit is a reading or another quirk by name (`quidnunc.model.quirks`, `without:RULE` among them), or
-    `PARAMETER=VALUE`. Raises SpecError, which names the word that is not known.
+    An edit is a reading, a switch of DOG's dialects or another quirk by name (`quidnunc.model.quirks`,
+    `without:RULE` among them), or `PARAMETER=VALUE`. Raises SpecError, which names what is not known.
     """
     name, *edits = text.split("+")
     if len(edits) > MAX_EDITS:
@@ -77,7 +79,7 @@ def side_named(text: str) -> Side:
             overrides[key] = _value(protocol, key, value, text)
         else:
             # Readings are few; of the absences of rules and of what was seen in the field there are many.
-            reading = READINGS.get(edit)
+            reading = READINGS.get(edit) or (SWITCHES.get(edit) if protocol.family == "mempool" else None)
             protocol = (reading or quirk_named(edit, protocol)).edit(protocol)
     side = Side(text, evolve(protocol, name=name), tuple(sorted(overrides.items())))
     try:
@@ -129,6 +131,13 @@ class Change:
     """Of the handler, the reading or the parameter; of a rule, that of `new` or else of `old`."""
     values: tuple[object, object] = (None, None)
     """Of a parameter: in OLD and in NEW; None where it is not set."""
+    members: tuple[Change, ...] = ()
+    """Those that are made together."""
+
+    @classmethod
+    def together(cls, members: Sequence[Change]) -> Change:
+        """Several changes as one."""
+        return cls("together", name="+".join(each.key for each in members), members=tuple(members))
 
     @property
     def key(self) -> str:
@@ -138,12 +147,16 @@ class Change:
     @property
     def rule(self) -> str:
         """The rule to look at, in NEW or else in OLD; empty where the change is of none."""
+        if self.members:
+            return next((each.rule for each in self.members if each.rule), "")
         changed = self.new or self.old
         return changed.name if changed is not None else ""
 
     @property
     def clause(self) -> str:
         """The sentence that the change is of; empty where none is."""
+        if self.members:
+            return next((each.clause for each in self.members if each.clause), "")
         rule = self.new or self.old
         if rule is not None:
             return rule.clause
@@ -163,16 +176,22 @@ class Change:
             case "parameter":
                 was, now = ("the default" if v is None else v for v in self.values)
                 return f"{self.name}: {was} -> {now}"
+            case "together":
+                return " together with ".join(each.says for each in self.members)
             case _:
                 return f"{self.name} {self.kind}"
 
     def undone(self, old: Side, new: Side) -> Side:
         """NEW with this change taken back."""
-        return self._towards(new, old, gone=self.new, come=self.old)
+        for each in self.members:
+            new = each.undone(old, new)
+        return new if self.members else self._towards(new, old, gone=self.new, come=self.old)
 
     def made(self, old: Side, new: Side) -> Side:
         """OLD with this change alone."""
-        return self._towards(old, new, gone=self.old, come=self.new)
+        for each in self.members:
+            old = each.made(old, new)
+        return old if self.members else self._towards(old, new, gone=self.old, come=self.new)
 
     def _towards(self, side: Side, other: Side, gone: Rule | None, come: Rule | None) -> Side:
         here, there = side.protocol, other.protocol
@@ -264,6 +283,16 @@ def changes_between(old: Side, new: Side) -> tuple[Change, ...]:
     return tuple(found)
 
 
+def change_named(key: str, changes: Sequence[Change]) -> Change | None:
+    """The one of `changes` that has this key, or those of them that it names together; None where none do."""
+    found = next((each for each in changes if each.key == key), None)
+    if found is None and key.startswith("together/"):
+        wanted = key.removeprefix("together/").split("+")
+        members = [each for each in changes if each.key in wanted]
+        return Change.together(members) if [each.key for each in members] == wanted else None
+    return found
+
+
 def _of_parameters(old: Side, new: Side) -> Iterator[Change]:
     was, now = dict(old.overrides), dict(new.overrides)
     for name in sorted(was.keys() | now.keys()):
@@ -276,6 +305,11 @@ def _of_handler(handler: str, old: Combined | None, new: Combined | None) -> Ite
     now = new.rules if new is not None else ()
     if old is not None and new is not None and old.kind != new.kind and len(was) > 1:
         yield Change("recombined", handler, name=handler)
+    if isinstance(old, Without) and isinstance(new, Without):
+        # A set is no exclusion, so that it takes the place of a set alone.
+        if not _same(old.base, new.base):
+            yield Change("replaced", handler, old.base, new.base, new.base.name)
+        was, now = old.exclusions, new.exclusions
     kept = {r.name for r in was} & {r.name for r in now}
     if [r.name for r in was if r.name in kept] != [r.name for r in now if r.name in kept]:
         yield Change("reordered", handler, name=handler)

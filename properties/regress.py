@@ -93,8 +93,8 @@ class Task:
 
     old: str
     new: str
-    at: int
-    """Which of the changes."""
+    at: tuple[int, ...]
+    """Which of the changes; of several, all together."""
     declared: tuple[Trace, ...] = ()
     drawn: tuple[Trace, ...] | None = None
     """Walks to compare the two on; None where only what is known is tried."""
@@ -137,21 +137,65 @@ def behaviour(
     def say(text: str) -> None:
         progress(f"{old.name} -> {new.name}: {text}")
 
+    shown: dict[tuple[int, ...], Shown] = {}
     with ProcessPoolExecutor(PROCESSES) if len(asked) > FEW else nullcontext() as pool:
-        tasks = [Task(old.name, new.name, at, told.get(changes[at].key, ())) for at in asked]
-        shown = _shown(pool, changes, tasks, say, "known traces")
+        tasks = [Task(old.name, new.name, (at,), told.get(changes[at].key, ())) for at in asked]
+        shown |= _shown(pool, changes, tasks, say, "known traces")
         left = [task for task in tasks if not shown[task.at]]
         made = _walked(pool, left, len(left) * walks, seed, say)
-        drawn = [evolve(task, drawn=_best(made, changes[task.at])) for task in left]
+        drawn = [evolve(task, drawn=_best(made, _change(changes, task.at))) for task in left]
         shown |= _shown(pool, changes, drawn, say, "walks")
+        shown |= _together(changes, [task for task in drawn if not shown[task.at]], told, made, say)
     separations: list[Separation] = []
     unseparated: list[Unseparated] = []
+    for at, found in sorted(shown.items()):
+        separations += _separations(_change(changes, at), old, new, found)
+    among = {each.key for s in separations for each in s.change.members}
     for at in asked:
-        separations += _separations(changes[at], old, new, shown[at])
-        if not shown[at]:
+        if not shown[at,] and changes[at].key not in among:
             bound = _bound(made, changes[at], seed)
             unseparated.append(Unseparated(changes[at], bound, _why(changes[at], old, new)))
     return Behaviour(old, new, changes, tuple(separations), tuple(unseparated))
+
+
+def _change(changes: Sequence[Change], at: tuple[int, ...]) -> Change:
+    found = [changes[each] for each in at]
+    return found[0] if len(found) == 1 else Change.together(found)
+
+
+def _together(
+    changes: Sequence[Change],
+    left: Sequence[Task],
+    told: Mapping[str, tuple[Trace, ...]],
+    made: Sequence[Walked],
+    say: Callable[[str], None],
+) -> dict[tuple[int, ...], Shown]:
+    """What changes show of which none shows alone; at least two, and no more than it takes."""
+    if len(left) < 2:
+        return {}
+    at = tuple(each for task in left for each in task.at)
+    all_of_them = _change(changes, at)
+    declared = [t for key, traces in told.items() if key.startswith("together/") for t in traces]
+    task = evolve(left[0], at=at, declared=tuple(declared), drawn=_best(made, all_of_them))
+    say(f"{len(at)} changes together")
+    shown = searched(task)
+    if not shown:
+        return {}
+    old, new = levelled(side_named(task.old), side_named(task.new))
+    for each in at:
+        fewer = tuple(other for other in at if other != each)
+        if len(fewer) > 1 and _all_show(_change(changes, fewer), old, new, shown):
+            at = fewer
+    return {at: shown}
+
+
+def _all_show(change: Change, old: Side, new: Side, shown: Shown) -> bool:
+    """Whether these changes together show the same on the same traces."""
+    tried = list(pairs(change, old, new))
+    return all(
+        pair < len(tried) and direction in partings_of(change, *tried[pair], trace, die)
+        for direction, pair, trace, die in shown
+    )
 
 
 def _shown(
@@ -160,11 +204,11 @@ def _shown(
     tasks: Sequence[Task],
     say: Callable[[str], None],
     what: str,
-) -> dict[int, Shown]:
-    found: dict[int, Shown] = {}
+) -> dict[tuple[int, ...], Shown]:
+    found: dict[tuple[int, ...], Shown] = {}
     for task, shown in zip(tasks, _mapped(pool, searched, tasks), strict=True):
         found[task.at] = shown
-        say(f"{what}: {len(found)} of {len(tasks)} changes, last {changes[task.at].says}")
+        say(f"{what}: {len(found)} of {len(tasks)} changes, last {_change(changes, task.at).says}")
     return found
 
 
@@ -173,7 +217,7 @@ def _walked(
 ) -> list[Walked]:
     """Walks for the changes that no known trace shows, which they share."""
     numbers = [seed + number for number in range(count)]
-    wanted = tuple(task.at for task in left)
+    wanted = tuple(each for task in left for each in task.at)
     chunks = [
         Walks(left[0].old, left[0].new, wanted, tuple(numbers[at : at + CHUNK]))
         for at in range(0, count, CHUNK)
@@ -197,7 +241,7 @@ def _sides(old: str, new: str) -> tuple[Side, Side, tuple[Change, ...]]:
 def searched(task: Task) -> Shown:
     """Do one task."""
     old, new, changes = _sides(task.old, task.new)
-    change = changes[task.at]
+    change = _change(changes, task.at)
     search = Search(change, old, new)
     known = [*task.declared, *known_traces(change, old, new)]
     if task.drawn is None:
@@ -239,10 +283,12 @@ def _with_unruled(walked: Walked, unruled: Sequence[Change], old: Side, new: Sid
 
 
 def _best(made: Sequence[Walked], change: Change) -> tuple[Trace, ...]:
-    """The walks in which the change was at work the earliest."""
-    at_work = [w for w in made if change.key in dict(w.at)]
-    at_work.sort(key=lambda w: dict(w.at)[change.key])
-    return tuple(w.trace for w in at_work[:CANDIDATES])
+    """The walks in which the change, or one of its members, was at work the earliest."""
+    keys = {each.key for each in change.members or (change,)}
+    at_work = [
+        (min(at), number) for number, w in enumerate(made) if (at := [n for k, n in w.at if k in keys])
+    ]
+    return tuple(made[number].trace for _, number in sorted(at_work)[:CANDIDATES])
 
 
 def _bound(made: Sequence[Walked], change: Change, seed: int) -> Bound:

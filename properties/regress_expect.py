@@ -19,13 +19,14 @@ from quidnunc.properties.case_file import Block, Case, Misfit, Shown, body_of
 from quidnunc.properties.case_file import Side as Saying
 from quidnunc.properties.case_front import parameters_text
 from quidnunc.properties.cases import events_of, parameters_of, parse
-from quidnunc.properties.diff import Change, Side, changes_between, levelled
+from quidnunc.properties.diff import Change, Side, change_named, changes_between, levelled
 from quidnunc.properties.regress_pair import DIRECTIONS, Parting, Watch, partings_of
-from quidnunc.properties.regress_search import DICE, Separation, pairs
+from quidnunc.properties.regress_search import DICE, UNDESCRIBED, Separation, is_undescribed, pairs
 from quidnunc.properties.suite_traces import Trace
 
 MAX_BYTES = 1 << 20
 MAX_ENTRIES = 1000
+VERDICTS = (*DIRECTIONS, UNDESCRIBED)
 HEADER = """\
 # What changes from {old} to {new}. `quidnunc regress {old} {new} --expect THIS` fails on a change in
 # behaviour that is not declared here, and on a declared one that did not happen.
@@ -69,10 +70,8 @@ def load_declared(path: Path) -> tuple[Declared, ...]:
         if unknown or missing:
             raise CaseError(f"{path}: expect {at}: unknown {sorted(unknown)}, missing {sorted(missing)}")
         each = Declared(**{k: str(v) for k, v in entry.items()})
-        if each.verdict not in DIRECTIONS:
-            raise CaseError(
-                f"{path}: expect {at}: verdict {each.verdict!r} is none of {', '.join(DIRECTIONS)}"
-            )
+        if each.verdict not in VERDICTS:
+            raise CaseError(f"{path}: expect {at}: verdict {each.verdict!r} is none of {', '.join(VERDICTS)}")
         if each.key in found:
             raise CaseError(f"{path}: expect {at}: {each.cause} {each.verdict} is declared twice")
         found[each.key] = each
@@ -104,16 +103,21 @@ def trace_of(declared: Declared, side: Side, path: str) -> Trace | None:
 
 def happens(declared: Declared, old: Side, new: Side, path: str = "") -> bool | None:
     """Whether the declared trace still shows the declared change; None where it has no trace."""
-    change = next((c for c in changes_between(old, new) if c.key == declared.cause), None)
+    change = change_named(declared.cause, changes_between(old, new))
     if change is None:
         return False
     trace = trace_of(declared, new, path)
     if trace is None:
         return None
     old, new = levelled(old, new)
+    direction = declared.verdict
+    if direction == UNDESCRIBED:
+        if not is_undescribed(change, old, new):
+            return False
+        direction = "newly-forbidden"
     for at, pair in enumerate(pairs(change, old, new)):
         try:
-            if any(declared.verdict in partings_of(change, *pair, trace, die) for die in DICE):
+            if any(direction in partings_of(change, *pair, trace, die) for die in DICE):
                 return True
         except KeyError:
             if not at:
@@ -159,7 +163,7 @@ def declared_of(found: Separation, old: Declared | None = None) -> Declared:
     return Declared(
         clause=change.clause,
         cause=change.key,
-        verdict=found.direction,
+        verdict=found.verdict,
         reason=old.reason if old is not None else reason_of(change),
         link=old.link if old is not None else "",
         parameters=parameters_text(parameters),

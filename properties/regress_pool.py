@@ -23,6 +23,7 @@ from quidnunc.properties.diff import Change, Side
 from quidnunc.properties.digits import Digits
 from quidnunc.properties.oracle import Oracle
 from quidnunc.properties.play import singles
+from quidnunc.properties.regress_acts import with_occasions
 from quidnunc.properties.score_neighbours import CAPABILITY, EXCHANGE
 from quidnunc.properties.suite_scores import SWITCHED, is_switched_on
 from quidnunc.properties.suite_traces import CAPABILITIES, MAX_ACTS, Trace, draw_walk
@@ -151,7 +152,7 @@ def _drawn(side: Side, change: Change, number: int) -> tuple[Any, Any, Digits] |
         capabilities = CAPABILITIES | SCORING if switched else CAPABILITIES
         parameters, act = draw_walk(side.protocol, change.rule, digits, capabilities)
         if not switched or is_switched_on(parameters):
-            return parameters, act, digits
+            return parameters, with_occasions(act, side.protocol), digits
     return None
 
 

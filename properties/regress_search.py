@@ -7,12 +7,14 @@ change, or OLD and OLD with it. What is found is minimised by deletion.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, TypeAlias
 
 from attrs import field, frozen, mutable
 
 from quidnunc.model.errors import SpecError
 from quidnunc.properties.cases import Case, events_of, parameters_of
 from quidnunc.properties.diff import Change, Side
+from quidnunc.properties.diff_clauses import LEVELS, clause_changes
 from quidnunc.properties.regress_pair import DIRECTIONS, Direction, Found, partings_of
 from quidnunc.properties.regress_play import first_departing
 from quidnunc.properties.suite import suite_of
@@ -31,6 +33,12 @@ REPLAYED = 1500
 """about so many steps of it in all."""
 
 
+Verdict: TypeAlias = Direction | Literal["newly-undescribed"]
+UNDESCRIBED: Literal["newly-undescribed"] = "newly-undescribed"
+"""What OLD leaves to a router and NEW does not speak of: a router that does it departs from NEW, and no
+sentence of NEW forbids it."""
+
+
 @frozen
 class Separation:
     """One change in behaviour: what it comes of, its direction, and a trace that shows it."""
@@ -44,8 +52,20 @@ class Separation:
     """Whether it is one of the latter two."""
 
     @property
-    def key(self) -> tuple[str, Direction]:
-        return self.change.key, self.direction
+    def verdict(self) -> Verdict:
+        """The direction; of what OLD's text leaves to a router, and NEW's does not speak of, that."""
+        gone = self.change.kind == "removed" and self.direction == "newly-forbidden"
+        return UNDESCRIBED if gone and is_undescribed(self.change, *self.between) else self.direction
+
+    @property
+    def key(self) -> tuple[str, Verdict]:
+        return self.change.key, self.verdict
+
+
+def is_undescribed(change: Change, old: Side, new: Side) -> bool:
+    """Whether a MAY of OLD's text has no counterpart in NEW's."""
+    removed = clause_changes(old, new).removed
+    return any(c.id == change.clause and LEVELS[c.level] == "MAY" for c in removed)
 
 
 def pairs(change: Change, old: Side, new: Side) -> Iterator[tuple[Side, Side]]:
