@@ -9,6 +9,7 @@
 #   make suite      find the fixed suite anew
 #   make campaign   a campaign of 200 networks and 10,000 property tests on Spark and without, interrupted too
 #   make results    the campaign behind docs/results/first-networks.md, and that page
+#   make pipeline-bench  ten million trace events through the pipeline on Spark, with planted faults
 #   make bench      how fast the machine plays, and how much of that is the driver of py-libp2p
 #   make memory     whether memory stays flat over half an hour of search
 #   make clean      remove what was built, the installation included
@@ -39,7 +40,7 @@ QUIDNUNC := $(PYTHON) -m quidnunc
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: check main test lint nightly mutants suite campaign results bench memory clean kit py-libp2p prove spark
+.PHONY: check main test lint nightly mutants suite campaign results pipeline-bench bench memory clean kit py-libp2p prove spark
 
 check: $(KIT) main
 
@@ -144,6 +145,9 @@ campaign: $(TESTS)
 
 results: $(KIT)
 	@$(PYTHON) -m quidnunc.pipeline.results docs/results
+
+pipeline-bench: $(TESTS)
+	@$(PYTHON) bench/pipeline.py
 
 bench: $(KIT)
 	@$(PYTHON) bench/steps.py

@@ -50,7 +50,9 @@ def measure(data: Path, work: Path) -> dict[str, Any]:
     from quidnunc.pipeline.run_folder import RunFolder
     from quidnunc.pipeline.spark_session import spark_session
 
-    session = spark_session(short=True)
+    # There is little to do, so what is compiled for each query would not pay.
+    small = {"spark.sql.codegen.wholeStage": "false", "spark.sql.shuffle.partitions": "2"}
+    session = spark_session(short=True, settings=small)
     made: dict[str, Any] = {}
     for name, path, asked in (
         ("deliveries", data / DELIVERIES, Asked(clock="one")),

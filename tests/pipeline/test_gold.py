@@ -40,21 +40,8 @@ def landing(tmp_path_factory: pytest.TempPathFactory) -> Landing:
     return land(tmp_path_factory.mktemp("land"), faulty=True)
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("run") / "run"
-
-
-def run_command(spark: Any, capsys: pytest.CaptureFixture[str], *arguments: object) -> Ran:
-    from quidnunc.__main__ import main
-
-    code = main([str(a) for a in arguments])
-    said = capsys.readouterr()
-    return Ran(code, said.out, said.err)
-
-
 def test_a_directory_that_grows_is_taken_a_file_at_a_time(
-    spark: Any, landing: Landing, root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    spark: Any, landing: Landing, tmp_path: Path
 ) -> None:
     from quidnunc.pipeline.landing_stream import each_batch
 
@@ -79,11 +66,19 @@ def test_a_directory_that_grows_is_taken_a_file_at_a_time(
     assert seen[-1] == "late.jsonl", "what was not taken comes again"
 
 
-def test_ingest_gives_what_duckdb_does(
-    spark: Any, landing: Landing, root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_ingest_gives_what_duckdb_does_and_the_commands_tell_it(
+    spark: Any, landing: Landing, tmp_path: Path, quidnunc: Command
 ) -> None:
-    ran = run_command(spark, capsys, "ingest", landing.folder, "-o", root, *SAID, "--json")
+    """One test, because it is the one that takes Spark long; what is told of the run needs Spark no more."""
+    root = tmp_path / "made"
+    ran = quidnunc("ingest", landing.folder, "-o", root, *SAID, "--json")
     assert ran.code == 0, ran.err
+    as_duckdb_has_it(landing, root, tmp_path, ran)
+    told_of_the_run(quidnunc, root, landing)
+    wrong_usage_is_said(quidnunc, root, landing, tmp_path)
+
+
+def as_duckdb_has_it(landing: Landing, root: Path, tmp_path: Path, ran: Ran) -> None:
     gold = Path(ran.data["gold"])
     run = RunFolder(root)
     silver = run.silver(ran.data["silver"])
@@ -130,9 +125,7 @@ def rounded(value: Any) -> Any:
 # -- what is said of a run needs no Spark -------------------------------------------------------------------
 
 
-def test_metrics_and_claims_are_told_of_the_run(
-    spark: Any, quidnunc: Command, root: Path, landing: Landing
-) -> None:
+def told_of_the_run(quidnunc: Command, root: Path, landing: Landing) -> None:
     told = quidnunc("trace", "metrics", root)
     assert told.code == 0
     assert (
@@ -152,9 +145,7 @@ def test_metrics_and_claims_are_told_of_the_run(
     assert quidnunc("trace", "check", root, "--claims", "nothing").code == 2
 
 
-def test_wrong_usage_is_said(
-    spark: Any, quidnunc: Command, root: Path, landing: Landing, tmp_path: Path
-) -> None:
+def wrong_usage_is_said(quidnunc: Command, root: Path, landing: Landing, tmp_path: Path) -> None:
     for arguments, said in (
         (("ingest", tmp_path / "none", "-o", tmp_path / "run"), "no such file or directory"),
         (("ingest", landing.folder, "-o", landing.folder), "is the source as well as the run"),
