@@ -79,6 +79,7 @@ def test_ingest_gives_what_duckdb_does_and_the_commands_tell_it(
 
 
 def as_duckdb_has_it(landing: Landing, root: Path, tmp_path: Path, ran: Ran) -> None:
+    """Silver as it is made in one process, gold as DuckDB has it, and every fault in its place."""
     gold = Path(ran.data["gold"])
     run = RunFolder(root)
     silver = run.silver(ran.data["silver"])
@@ -126,6 +127,7 @@ def rounded(value: Any) -> Any:
 
 
 def told_of_the_run(quidnunc: Command, root: Path, landing: Landing) -> None:
+    """`trace metrics` and `trace check` of a run."""
     told = quidnunc("trace", "metrics", root)
     assert told.code == 0
     assert (
@@ -146,6 +148,7 @@ def told_of_the_run(quidnunc: Command, root: Path, landing: Landing) -> None:
 
 
 def wrong_usage_is_said(quidnunc: Command, root: Path, landing: Landing, tmp_path: Path) -> None:
+    """What can not be asked is refused, with the reason."""
     for arguments, said in (
         (("ingest", tmp_path / "none", "-o", tmp_path / "run"), "no such file or directory"),
         (("ingest", landing.folder, "-o", landing.folder), "is the source as well as the run"),
