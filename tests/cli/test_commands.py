@@ -60,9 +60,8 @@ def test_help_has_an_example_that_parses(quidnunc: Command, name: str) -> None:
     examples = [line.strip() for line in shown.out.splitlines() if line.strip().startswith("quidnunc ")]
     assert examples
     parser, _ = parser_of()
-    for example in examples:
-        words = shlex.split(example.split(" > ")[0])
-        assert parser.parse_args(words[1:]).command == name
+    shown_for = [parser.parse_args(shlex.split(e.split(" > ")[0])[1:]).command for e in examples]
+    assert name in shown_for
 
 
 @pytest.mark.parametrize(

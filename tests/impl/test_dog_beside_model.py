@@ -109,8 +109,15 @@ RARE: dict[str, list[Event]] = {
         of(1, Tx("c")),
         of(2, Tx("d")),
     ],
+    "invalid-pooled": [*(Connect((peer,), MEMPOOL) for peer in (1, 2)), of(2, Tx("bad1"))],
+    "invalid-forgotten": [
+        *(Connect((peer,), MEMPOOL) for peer in (1, 2)),
+        of(1, Tx("bad1")),
+        of(2, Tx("bad1")),
+        Adjust(),
+    ],
 }
-"""Events that random runs seldom bring together."""
+"""Events that random runs seldom bring together, or never: they have no transaction that is refused."""
 
 
 @pytest.mark.parametrize("name", sorted(DOG_MUTANTS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from quidnunc.model.events import (
     Leave,
     Output,
     Score,
+    Sent,
     Verdict,
 )
 from quidnunc.model.gossip import IWANT_ALLOWANCE
@@ -56,6 +58,11 @@ def beaten(r: Router, times: int) -> Router:
     return r
 
 
+def but_idontwant(outputs: Iterable[Output]) -> frozenset[Output]:
+    """What else there is: the draft of 1.2 lets a router say IDONTWANT of what it asks for."""
+    return frozenset(o for o in outputs if not (isinstance(o, Sent) and isinstance(o.part, IDontWant)))
+
+
 class TestIHave:
     @MESHED
     def test_unseen_ids_are_requested_from_the_advertiser(self, protocol: Protocol) -> None:
@@ -65,8 +72,9 @@ class TestIHave:
     @MESHED
     def test_seen_ids_are_not(self, protocol: Protocol) -> None:
         base = [*MEMBERS, of(1, message("m1"))]
-        assert not after(base, of(2, ihave("m1")), protocol=protocol).all
-        assert after(base, of(2, ihave("m1", "m2")), protocol=protocol).all == sent(IWant(("m2",)), 2)
+        assert not but_idontwant(after(base, of(2, ihave("m1")), protocol=protocol).all)
+        found = after(base, of(2, ihave("m1", "m2")), protocol=protocol).all
+        assert but_idontwant(found) == sent(IWant(("m2",)), 2)
 
     @MESHED
     def test_nor_those_that_are_waiting_for_a_verdict_or_were_refused(self, protocol: Protocol) -> None:
@@ -76,7 +84,7 @@ class TestIHave:
     @MESHED
     def test_repeated_ids_are_one_request(self, protocol: Protocol) -> None:
         end = after(MEMBERS, of(2, ihave("m1", "m1")), protocol=protocol)
-        assert len(end.permits) == 1
+        assert len(but_idontwant(p.output for p in end.permits)) == 1
 
     @MESHED
     def test_two_advertisers_are_both_asked(self, protocol: Protocol) -> None:

@@ -176,13 +176,23 @@ def test_unknown_protocols_are_named_with_those_there_are() -> None:
 
 
 def test_versions_differ_where_they_say_so() -> None:
-    """What 1.2 adds to 1.1, and the one rule by which its draft and r1 differ."""
+    """What 1.2 adds to 1.1, and the rules by which its draft and r1 differ."""
 
     def names(protocol: Protocol) -> set[str]:
         return {r.name for _, r in protocol.rules()}
 
     draft, r1 = PROTOCOLS["gossipsub-1.2-draft"], PROTOCOLS["gossipsub-1.2"]
-    assert names(draft) ^ names(r1) == {"who_may_be_skipped", "who_said_idontwant"}
+    strategies = {"offer_instead", "tell_before"}
+    assert names(draft) - names(r1) == {"who_may_be_skipped", *strategies}
+    assert names(r1) - names(draft) == {"who_said_idontwant"}
     assert names(GOSSIPSUB_1_1) <= names(r1)
-    new = {"tell_mesh", "read_idontwants", "remember_unwanted", "beyond_the_cap", "forget_unwanted", "age"}
+    new = {
+        "cancel_requests",
+        "tell_mesh",
+        "read_idontwants",
+        "remember_unwanted",
+        "beyond_the_cap",
+        "forget_unwanted",
+        "age",
+    }
     assert names(r1) - names(GOSSIPSUB_1_1) == new | {"who_said_idontwant"}
