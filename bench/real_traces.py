@@ -115,8 +115,9 @@ def write_page(made: dict[str, Any], folder: Path) -> None:
         "",
         "## The lines of go's JSONTracer",
         "",
-        f"{lines['manifest']['records']} records, {lines['manifest']['bad_records']} bad. They are read whole,"
-        " the field `length`",
+        f"{lines['manifest']['records']} records, {lines['manifest']['bad_records']} bad. They are read "
+        "whole, "
+        "the field `length`",
         "of a fork of the tracer included, and are too few for any metric:",
         "",
         *(f"- {line}" for line in lines["metrics"]["runs"][0]["lacking"]),
