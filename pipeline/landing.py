@@ -7,6 +7,7 @@ Which of them a file is, its first bytes say and not its name.
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -69,7 +70,7 @@ def landed(path: Path) -> Landed:
         digest = _joined(digest, digest_of(side_of(path)).hex())
     try:
         kind = _kind_of(path)
-    except (TraceError, EOFError, OSError) as error:
+    except (TraceError, EOFError, OSError, zlib.error) as error:
         return Landed(path=path, digest=digest, kind="unknown", size=path.stat().st_size, problem=str(error))
     return Landed(path=path, digest=digest, kind=kind, size=path.stat().st_size)
 

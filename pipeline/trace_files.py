@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -176,7 +177,7 @@ def _found(file: Path, reading: Reading) -> Iterator[Found]:
         try:
             head = plain.peek(64)[:64] if plain is not raw else raw.read(64)  # type: ignore[attr-defined]
             raw.seek(0) if plain is raw else None
-        except (EOFError, OSError, ValueError) as error:
+        except (EOFError, OSError, ValueError, zlib.error) as error:
             yield Found(0, None, f"the gzip stream is corrupt: {error}")
             return
         if not head:
