@@ -148,8 +148,8 @@ def behaviour(
         shown |= _together(changes, [task for task in drawn if not shown[task.at]], told, made, say)
     separations: list[Separation] = []
     unseparated: list[Unseparated] = []
-    for at, found in sorted(shown.items()):
-        separations += _separations(_change(changes, at), old, new, found)
+    for places, found in sorted(shown.items()):
+        separations += _separations(_change(changes, places), old, new, found)
     among = {each.key for s in separations for each in s.change.members}
     for at in asked:
         if not shown[at,] and changes[at].key not in among:
