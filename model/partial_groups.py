@@ -136,8 +136,8 @@ def offer_anybody(r: Router, p: PublishPartial, choose: Choose) -> Step[Router] 
 @rule("pm-jvm/publish.fanout")
 def offer_mesh_or_fanout(r: Router, p: PublishPartial, choose: Choose) -> Step[Router]:
     """The mesh, or the fanout where that is empty; and whoever something is kept of in this group."""
-    found = r.protocol.set_of("offered", r, p.topic, choose)
-    clause = r.protocol["offered"].rules[-1].clause
+    found = r.protocol.set_of("offered_to", r, p.topic, choose)
+    clause = r.protocol["offered_to"].rules[-1].clause
     new = choose.some(
         "partial.offered",
         clause,

@@ -210,11 +210,10 @@ class Change:
         elif self.kind == "reordered":
             assert model is not None
             combined = combined_as(edited, _in_order_of(edited.rules, model.rules))
+        elif isinstance(edited, Without) and (model is None or isinstance(model, Without)):
+            combined = _set_edited(edited, model, gone, come)
         else:
             rules = _edited(edited.rules, model.rules if model else (), gone, come)
-            if isinstance(edited, Without) and come is None and gone is edited.base:
-                # Its exclusions are none of its members.
-                rules = (nobody, *rules)
             # One rule is the same in every way of combination; with a second one it has to be the other's.
             lone = model is not None and len(edited.rules) <= 1
             combined = combined_as(model if lone and model is not None else edited, rules)
@@ -237,6 +236,16 @@ def combined_as(model: Combined, rules: Sequence[Rule]) -> Combined:
             return Phases(tuple(rules))
         case Total():
             return Total(tuple(rules))
+
+
+def _set_edited(edited: Without, model: Without | None, gone: Rule | None, come: Rule | None) -> Without:
+    """A set with another base, or with other exclusions: the one never takes the place of the other."""
+    if come is not None and model is not None and come.name == model.base.name:
+        return Without(come, edited.exclusions)
+    if come is None and gone is not None and gone.name == edited.base.name:
+        return Without(nobody, edited.exclusions)
+    others = model.exclusions if model is not None else ()
+    return Without(edited.base, _edited(edited.exclusions, others, gone, come))
 
 
 def _edited(

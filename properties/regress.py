@@ -146,15 +146,28 @@ def behaviour(
         drawn = [evolve(task, drawn=_best(made, _change(changes, task.at))) for task in left]
         shown |= _shown(pool, changes, drawn, say, "walks")
         shown |= _together(changes, [task for task in drawn if not shown[task.at]], told, made, say)
+    return _told(old, new, changes, shown, made, seed)
+
+
+def _told(
+    old: Side,
+    new: Side,
+    changes: tuple[Change, ...],
+    shown: Mapping[tuple[int, ...], Shown],
+    made: Sequence[Walked],
+    seed: int,
+) -> Behaviour:
+    """What was found, in this process's own words."""
     separations: list[Separation] = []
-    unseparated: list[Unseparated] = []
-    for places, found in sorted(shown.items()):
-        separations += _separations(_change(changes, places), old, new, found)
+    for which, found in sorted(shown.items()):
+        separations += _separations(_change(changes, which), old, new, found)
     among = {each.key for s in separations for each in s.change.members}
-    for at in asked:
-        if not shown[at,] and changes[at].key not in among:
-            bound = _bound(made, changes[at], seed)
-            unseparated.append(Unseparated(changes[at], bound, _why(changes[at], old, new)))
+    left = [_change(changes, which) for which, found in sorted(shown.items()) if not found]
+    unseparated = [
+        Unseparated(change, _bound(made, change, seed), _why(change, old, new))
+        for change in left
+        if change.key not in among
+    ]
     return Behaviour(old, new, changes, tuple(separations), tuple(unseparated))
 
 

@@ -138,7 +138,7 @@ EXTENDED_FOCUS: Mapping[str, Mapping[str, int]] = {
     "sent_to": {"publish_partial": 20, "arrive": 12},
     "part_to": {"publish_partial": 20, "arrive": 12},
     "metadata_to": {"publish_partial": 20, "arrive": 12},
-    "offered": {**_GROUPS, "graft": 12, "arrive": 8},
+    "offered_to": {**_GROUPS, "graft": 12, "arrive": 8},
     "diverted": {**_GROUPS, "message": 12, "arrive": 8},
     "asked": {**_GROUPS, "partial_in": 8, "arrive": 8},
     "asked_about": {**_GROUPS, "arrive": 8},
