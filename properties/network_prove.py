@@ -10,7 +10,8 @@ from typing import Literal
 
 from attrs import evolve
 
-from quidnunc.properties import params_prove
+from quidnunc.properties import network_dog_prove, params_prove
+from quidnunc.properties.network_dog_routes import REVISIONS
 from quidnunc.properties.network_induction import Induction, inductive, refuted
 from quidnunc.properties.network_infer import expression_of, inferred, read, readable
 from quidnunc.properties.network_links import VARIANTS
@@ -45,6 +46,7 @@ def provers() -> Mapping[str, Prover]:
     return {
         **links,
         "backoff-arithmetic": backoff_arithmetic,
+        **{name: partial(network_dog_prove.decided, name) for name in REVISIONS},
         **published,
         "score-algebra": params_prove.algebra,
     }
