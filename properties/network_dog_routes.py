@@ -278,7 +278,7 @@ def _of_neighbour(at: Routes, p: int) -> Iterator[Rule]:
 
 
 def _taken(at: Routes, p: int) -> Iterator[Rule]:
-    from z3 import And, BoolVal, Not, Or
+    from z3 import BoolVal, Or
 
     channel = at.channel(p)
     taken = {at.name(p): channel.without_head()}
@@ -302,7 +302,13 @@ def _taken(at: Routes, p: int) -> Iterator[Rule]:
     yield Rule(
         kind="nothing-to-cut", about=(p,), clause="dog/havetx.no-sender", guard=Or(*empty), updates=taken
     )
-    reset = channel.head_is(at.reset)
+    yield from _reset_taken(at, p, taken)
+
+
+def _reset_taken(at: Routes, p: int, taken: dict[str, Expression]) -> Iterator[Rule]:
+    from z3 import And, BoolVal, Not
+
+    reset = at.channel(p).head_is(at.reset)
     if at.revision.resets_all:
         yield Rule(
             kind="resets-all",
