@@ -100,7 +100,7 @@ def _print(options: argparse.Namespace, results: Sequence[Result], questions: Qu
     if questions.recheck:
         print(f", of which cvc5 answered {questions.rechecked} alike and none otherwise", end="")
     print(f"; undecided: {', '.join(questions.unknown) or 'none'}")
-    print("Not checked: liveness; loss of connections; what the rules leave out of the protocol.")
+    print("Not checked: what the assumptions exclude, and what the rules leave out of a protocol.")
     print(f"again: quidnunc prove {' '.join(options.names)}".rstrip())
 
 

@@ -114,6 +114,11 @@ class Network:
         """The width of a packed state."""
         return sum(f.width for f in self.fields)
 
+    @property
+    def alike(self) -> int:
+        """How many peers the fields are about by number; who plays a part of its own has none."""
+        return 1 + max((p for f in self.fields for p in f.about), default=-1)
+
     def offsets(self) -> dict[str, tuple[int, int]]:
         """Name of a field -> (its lowest bit in the packed word, its width)."""
         found, at = {}, 0

@@ -18,7 +18,7 @@ from quidnunc.properties.network_rules import Expression, Network, Peers, name_o
 
 def all_permutations(network: Network) -> list[Peers]:
     """Every permutation of the peers, that which changes nothing first."""
-    return list(permutations(range(network.peers)))
+    return list(permutations(range(network.alike)))
 
 
 def renamed(about: Peers, permutation: Peers) -> Peers:
@@ -40,7 +40,7 @@ def bit_maps(network: Network) -> list[list[int]]:
 
 def generators(network: Network) -> list[Peers]:
     """Permutations that all others are made of: an exchange of the first two peers, and a rotation."""
-    n = network.peers
+    n = network.alike
     if n < 2:
         return []
     exchange = (1, 0, *range(2, n))

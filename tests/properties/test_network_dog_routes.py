@@ -98,6 +98,9 @@ def test_machine_code_counts_the_same() -> None:
     pytest.importorskip("numba", reason="numba is not installed: pip install 'quidnunc[prove]'")
     found = explore(dog_routes(PLAIN, peers=3))
     assert (found.states, found.transitions, found.depth) == (9248, 33728, 20)
+    # Messages name neighbours, so that a renaming of fields is not enough to exchange two of them.
+    with pytest.raises(SpecError, match="is not symmetric in its peers"):
+        explore(dog_routes(PLAIN, peers=3), symmetry=True)
 
 
 def test_every_rule_has_its_clause_and_its_words() -> None:
