@@ -10,8 +10,10 @@ from typing import Literal
 
 from attrs import evolve
 
-from quidnunc.properties import network_dog_prove, params_prove
+from quidnunc.properties import network_dog_prove, network_idontwant_prove, params_prove
 from quidnunc.properties.network_dog_routes import REVISIONS
+from quidnunc.properties.network_idontwant import REVISIONS as ORDERS
+from quidnunc.properties.network_idontwant_codec import codec
 from quidnunc.properties.network_induction import Induction, inductive, refuted
 from quidnunc.properties.network_infer import expression_of, inferred, read, readable
 from quidnunc.properties.network_links import VARIANTS
@@ -47,6 +49,8 @@ def provers() -> Mapping[str, Prover]:
         **links,
         "backoff-arithmetic": backoff_arithmetic,
         **{name: partial(network_dog_prove.decided, name) for name in REVISIONS},
+        **{name: partial(network_idontwant_prove.decided, name) for name in ORDERS},
+        "idontwant-codec": codec,
         **published,
         "score-algebra": params_prove.algebra,
     }

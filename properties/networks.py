@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from quidnunc.model.errors import SpecError
 from quidnunc.properties.network_dog_routes import REVISIONS, dog_routes
+from quidnunc.properties.network_idontwant import REVISIONS as ORDERS
+from quidnunc.properties.network_idontwant import idontwant_forged
 from quidnunc.properties.network_links import VARIANTS
 from quidnunc.properties.network_mesh_link import mesh_link
 from quidnunc.properties.network_rules import Network
 
-NETWORKS = (*VARIANTS, *REVISIONS)
+NETWORKS = (*VARIANTS, *REVISIONS, *ORDERS)
 MAX_PEERS = 8
 
 
@@ -22,4 +24,6 @@ def network_named(name: str, *, peers: int, d_high: int) -> Network:
         raise SpecError(f"{name} needs a D_high of at least 1, not {d_high}")
     if name in REVISIONS:
         return dog_routes(name, peers=peers)
+    if name in ORDERS:
+        return idontwant_forged(name, peers=peers)
     return mesh_link(name, peers=peers, d_high=d_high)
