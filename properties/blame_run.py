@@ -15,12 +15,15 @@ from attrs import frozen
 from quidnunc.model.events import (
     Adjust,
     Advance,
+    Closed,
     Delivered,
     Disconnect,
     Event,
     Join,
     Leave,
+    Offered,
     Publish,
+    PublishPartial,
     Receive,
     Sent,
 )
@@ -43,7 +46,7 @@ from quidnunc.model.rpc import (
     Unsubscribe,
 )
 from quidnunc.model.rules import Protocol
-from quidnunc.properties import score_blame
+from quidnunc.properties import partial_blame, score_blame
 from quidnunc.properties.claims import claim_on
 from quidnunc.properties.oracle import Departure, Oracle
 from quidnunc.properties.play import Moment
@@ -74,19 +77,20 @@ class Short:
         """The number of the last event of these kinds; -1 where there is none."""
         return max((at for at, m in enumerate(self.moments) if isinstance(m.event, kinds)), default=-1)
 
+    def last_loss(self) -> int:
+        """The number of the last moment in which a peer was lost, whoever ended it; -1 where none was."""
+        closed = (at for at, m in enumerate(self.moments) if any(isinstance(o, Closed) for o in m.outputs))
+        return max(self.last_of(Disconnect), *closed, -1)
+
 
 def blamed(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> tuple[str, ...]:
     """A clause for each departure of the last moment of a minimal run: its own where nothing tells more."""
-    oracle = Oracle(protocol, parameters)
-    states = [oracle.state]
-    for moment in moments[:-1]:
-        oracle.judge(moment.event, moment.outputs)
-        states.append(oracle.state)
-    short = Short(tuple(moments), oracle.state)
-    scored = score_blame.clause_of(moments, states) if getattr(parameters, "scores", None) else ""
+    states = _states(moments, protocol, parameters)
+    short = Short(tuple(moments), states[-1])
+    scored = next(iter(_scored(moments, states, parameters)), "")
     found = []
     for departure in moments[-1].judged.departures:
-        clause = scored
+        clause = _of_number(departure, short) or scored
         if not clause and isinstance(short.state, Router):
             clause = _of_router(departure, short, short.state)
         elif not clause and isinstance(short.state, Node):
@@ -96,7 +100,39 @@ def blamed(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> tu
     return tuple(found)
 
 
+def blamed_beside(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> tuple[str, ...]:
+    """Every clause on scores that a minimal run needs: of each term that its parameters were left with.
+
+    A score is one sum, so that a run which shows one term by another speaks of both.
+    """
+    return _scored(moments, _states(moments, protocol, parameters), parameters)
+
+
+def _states(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> list[Any]:
+    """The states before each moment."""
+    oracle = Oracle(protocol, parameters)
+    states = [oracle.state]
+    for moment in moments[:-1]:
+        oracle.judge(moment.event, moment.outputs)
+        states.append(oracle.state)
+    return states
+
+
+def _scored(moments: Sequence[Moment], states: Sequence[Any], parameters: Any) -> tuple[str, ...]:
+    return score_blame.clauses_of(moments, states) if getattr(parameters, "scores", None) else ()
+
+
 # -- pubsub -------------------------------------------------------------------------------------------------
+
+
+def _of_number(d: Departure, short: Short) -> str:
+    """Of an own message that does not go out after another one did, in another topic: they share an id."""
+    match d.kind, d.expected:
+        case "missing", Sent(_, Message() as message):
+            own = [m.event.message for m in short.moments if isinstance(m.event, Publish)]
+            before = own[: own.index(message)] if message in own else []
+            return "pubsub/publish.seqno" if any(m.topic != message.topic for m in before) else ""
+    return ""
 
 
 def _of_router(d: Departure, short: Short, r: Router) -> str:
@@ -107,6 +143,9 @@ def _of_router(d: Departure, short: Short, r: Router) -> str:
         message = d.observed.part if isinstance(d.observed, Sent) else getattr(d.observed, "message", None)
         if isinstance(message, Message) and (message.id, message.flaw) in taken:
             return "pubsub/signing.reject"
+        match d.observed:
+            case Sent(peer, Partial(topic)):
+                return _of_flags(peer, topic, short)
         return _of_another_backoff(d, short, r)
     match d.observed:
         case Sent(_, Graft()):
@@ -123,6 +162,10 @@ def _of_router(d: Departure, short: Short, r: Router) -> str:
             return _of_member(topic, peer, short, r)
         case Sent(peer, Message(topic=topic) | IHave(topic)) if d.clause in _TO_ALL_WHO_ANNOUNCED:
             return "" if peer in r.members(topic) else "pubsub/subscription.table"
+        case Sent(peer, Partial(topic)):
+            return _of_flags(peer, topic, short)
+        case Offered():
+            return _of_failed(short, r)
     return ""
 
 
@@ -145,6 +188,8 @@ def _of_what_is_missing(d: Departure, short: Short, r: Router) -> str:
             said = {p: i.ids for _, p, i in short.heard(IDontWant)}
             if any(message.id in ids for p, ids in said.items() if p != peer):
                 return "gs1.2/idontwant.per-peer"
+            if peer not in said and any(s.requests for s in _flags(peer, message.topic, short)):
+                return "pm/send.full-unsupported"
             return "gs1.2/idontwant.skip" if peer in said else ""
         case Sent(_, IHave(_, ids)) if r.cached and not set(ids) & set(newest):
             return "gs1.0/mcache.shift"
@@ -153,12 +198,9 @@ def _of_what_is_missing(d: Departure, short: Short, r: Router) -> str:
             lost = any(isinstance(m.event, Disconnect) and peer in m.event.peers for m in short.moments)
             return "gs1.3/extensions.described" if lost else ""
         case Sent(peer, Partial(topic)):
-            flags = {
-                (s.requests, s.supports)
-                for _, p, s in short.heard(Subscribe)
-                if (p, s.topic) == (peer, topic)
-            }
-            return "pm/subscription.latest" if len(flags) > 1 else ""
+            return _of_flags(peer, topic, short)
+        case Offered():
+            return _of_failed(short, r)
         case Delivered(message):
             # That parts are requested in its topic is left of the run because it matters.
             asked = any(
@@ -166,10 +208,28 @@ def _of_what_is_missing(d: Departure, short: Short, r: Router) -> str:
                 for m in short.moments
             )
             return "pm/receive.full-accepted" if asked else ""
-    # Whom nothing is told of what was published before the last heartbeat, nobody can be told of it.
-    if d.clause == "gs1.0/gossip.targets" and r.cached and not newest:
+    # Where nobody is told of what was published before the last heartbeat, it may be forgotten.
+    told = any(isinstance(o, Sent) and isinstance(o.part, IHave) for o in short.moments[-1].outputs)
+    if d.clause == "gs1.0/gossip.targets" and r.cached and not newest and not told:
         return "gs1.0/mcache.shift"
     return ""
+
+
+def _flags(peer: Peer, topic: str, short: Short) -> set[Subscribe]:
+    """The announcements of a peer for a topic that tell apart what it asks for."""
+    return {s for _, p, s in short.heard(Subscribe) if (p, s.topic) == (peer, topic)}
+
+
+def _of_flags(peer: Peer, topic: str, short: Short) -> str:
+    """Of a part that is sent, or not, against what a peer announced: where it did so twice, by the latest."""
+    return "pm/subscription.latest" if len(_flags(peer, topic, short)) > 1 else ""
+
+
+def _of_failed(short: Short, r: Router) -> str:
+    """Of a state that is offered, or not, after a decision that failed: what such a decision leaves."""
+    published = (m.event for m in short.moments[:-1] if isinstance(m.event, PublishPartial))
+    failed = any(decision.error for event in published for decision in event.decisions)
+    return partial_blame.of_state(r) if failed else ""
 
 
 def _of_another_backoff(d: Departure, short: Short, r: Router) -> str:
@@ -261,7 +321,7 @@ def _of_node(d: Departure, short: Short) -> str:
 
 def _of_route(d: Departure, short: Short, told: int) -> str:
     """Of a transaction that is sent or withheld against the routes; the last HaveTx came at `told`."""
-    lost = short.last_of(Disconnect)
+    lost = short.last_loss()
     if d.kind == "missing" and lost >= 0:
         return "dog/peer.forget-routes" if told < lost else "dog/havetx.first-sender-gone"
     reset = any(True for _ in short.heard(ResetRoute))

@@ -33,7 +33,7 @@ from quidnunc.model.parameters import Parameters
 from quidnunc.model.quirks import Quirk, as_built, quirk_named
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.blame import forbidding_clause
-from quidnunc.properties.blame_run import blamed
+from quidnunc.properties.blame_run import blamed, blamed_beside
 from quidnunc.properties.case_file import (
     Block,
     Case,
@@ -360,7 +360,8 @@ def _as_recorded(case: Case, run: _Run, rules: Protocol) -> bool:
     if not case.quirk:
         told = blamed(run.play.moments, rules, case.parameters)
         clauses = dict(zip(run.play.moments[-1].judged.departures, told, strict=True))
-        return any(case.clause in (d.clause, clauses.get(d)) for d in same)
+        beside = blamed_beside(run.play.moments, rules, case.parameters)
+        return any(case.clause in (d.clause, clauses.get(d), *beside) for d in same)
     try:
         quirk = quirk_named(case.quirk, rules)
     except SpecError:

@@ -36,6 +36,7 @@ LOOKS = 24
 SEED_STEP = 1_000_003
 RUN_SHIFT = 20
 """Bits of a run's number that are left to its events."""
+EVIDENCE = 8
 UNEXPLAINED_TRIES = 2
 """How many departures of one look are minimised before one that nothing explains is only counted."""
 
@@ -54,6 +55,18 @@ class Found:
     in_force: tuple[str, ...] = ()
     """Quirks that were in force when it was found."""
     repeats: int = 1
+    also: tuple[tuple[Sequence[Moment], Any], ...] = ()
+    """Other minimal runs, with their parameters, that its root cause accounts for: the first `EVIDENCE`."""
+
+    def accounted_by(self, protocol: Protocol) -> bool:
+        """Whether everything that is filed here is in order under `protocol`."""
+        runs = ((self.finding.moments, self.parameters), *self.also)
+        return all(in_order(moments, protocol, parameters) for moments, parameters in runs)
+
+    def with_another(self, finding: Finding, parameters: Any) -> Found:
+        """With one more run that the root cause accounts for."""
+        also = (*self.also, (finding.moments, parameters))[:EVIDENCE]
+        return evolve(self, repeats=self.repeats + 1, also=also)
 
 
 @mutable
@@ -129,13 +142,13 @@ class Hunt:
         agreeing = [q for q in finding.quirks if self._agrees(q)]
         told = blamed(finding.moments, protocol, parameters)
         finding = evolve(finding, quirks=tuple(agreeing), blamed=told)
-        if not finding.quirks and self._revise(finding, parameters):
+        if self._revise(finding, parameters):
             return
         if not finding.quirks:
             self.signatures[signature] += 1
         key = (finding.clause, finding.cause)
         if key in self.found:
-            self.found[key] = evolve(self.found[key], repeats=self.found[key].repeats + 1)
+            self.found[key] = self.found[key].with_another(finding, parameters)
             return
         self.found[key] = Found(finding, parameters, seed, tuple(q.name for q in self.quirks))
         if finding.quirks:
@@ -146,8 +159,7 @@ class Hunt:
         """Let go of what nothing explained and several quirks together now do."""
         built = self.protocol
         for key, found in list(self.found.items()):
-            moments = found.finding.moments
-            if not found.finding.quirks and rejudge(moments, built, found.parameters)[0] == len(moments):
+            if not found.finding.quirks and in_order(found.finding.moments, built, found.parameters):
                 del self.found[key]
 
     def _plainer(
@@ -178,20 +190,27 @@ class Hunt:
         return (better, given) if better is not None else (finding, parameters)
 
     def _revise(self, finding: Finding, parameters: Any) -> bool:
-        """Whether another explanation of an earlier finding accounts for this one too; it then takes over."""
+        """Whether another explanation of an earlier finding accounts for this one too; it then takes over.
+
+        It has to account for all that the one in force did: else both are at work, and this one is filed.
+        """
         for key, earlier in self.found.items():
             for at, other in enumerate(earlier.finding.quirks[1:], 1):
+                if other in self.quirks or (finding.quirks and other not in finding.quirks):
+                    continue
                 first = earlier.finding.quirks[0]
                 names = [other if q.name == first.name else q for q in self.quirks]
                 if other not in names:
                     continue
-                agreed, _ = rejudge(finding.moments, as_built(self.spec, names), parameters)
-                if agreed < len(finding.moments):
+                built = as_built(self.spec, names)
+                if not in_order(finding.moments, built, parameters) or not earlier.accounted_by(built):
                     continue
                 order = (other, *(q for i, q in enumerate(earlier.finding.quirks) if i != at))
                 revised = evolve(earlier, finding=evolve(earlier.finding, quirks=order))
                 del self.found[key]
-                self.found[revised.finding.clause, revised.finding.cause] = revised
+                self.found[revised.finding.clause, revised.finding.cause] = revised.with_another(
+                    finding, parameters
+                )
                 self.quirks[:] = names
                 return True
         return False
@@ -203,6 +222,11 @@ class Hunt:
             rejudge(moments, edited, p)[0] >= rejudge(moments, now, p)[0]
             for moments, p in (*self.first_witnesses, *self.witnesses)
         )
+
+
+def in_order(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> bool:
+    """Whether every moment of a run is, the last one included."""
+    return rejudge(moments, protocol, parameters)[0] == len(moments)
 
 
 def signature_of(departure: Departure) -> tuple[str, str, str]:

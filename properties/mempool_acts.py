@@ -79,8 +79,12 @@ def depart(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
 
 def reconnect(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:
     gone = [p for p in range(1, n.last_peer + 1) if p not in view.peers]
-    room = len(view.peers) < MAX_PEERS
-    return [Connect((d.one_of(gone),), MEMPOOL)] if gone and room else []
+    if not gone or len(view.peers) >= MAX_PEERS:
+        return []
+    peer = d.one_of(gone)
+    # What it sends shows whether its routes of before are forgotten.
+    sent = [Receive((peer,), (Tx(n.new_tx()),))] if d.chance(50) else []
+    return [Connect((peer,), MEMPOOL), *sent]
 
 
 def submit(n: MempoolNeighbours, view: Node, d: Digits) -> list[Event]:

@@ -14,6 +14,7 @@ from quidnunc.impl.mutant import Mutant
 from quidnunc.impl.routers import mutants_by_name, open_router
 from quidnunc.impl.seam import Config, Hello
 from quidnunc.model.machine import machine_of, protocol_named
+from quidnunc.properties.blame_run import blamed_beside
 from quidnunc.properties.cases import Case, events_of, from_finding, replay
 from quidnunc.properties.claims import claim_on, claims_of, clauses_of
 from quidnunc.properties.clauses import load
@@ -47,8 +48,8 @@ class Killed:
     runs: int
     """How many it took, the one that found it included."""
     claims: tuple[str, ...]
-    """The claims that it fails: of each edit that accounts for it, and of each departure. Those of readings
-    come last, because a reading that shows is no failure."""
+    """The claims that it fails: of each edit that accounts for it, of each departure, and of each term of the
+    score that its run needs. Those of readings come last, because a reading that shows is no failure."""
     found: Found
 
     @property
@@ -115,7 +116,7 @@ def search_mutant(name: str, *, seed: int, runs: int = RUNS, steered: bool = Tru
     found = next(iter(hunt.found.values()), None)
     if found is None:
         return None
-    return Killed(name, protocol, seed, hunt.runs, _claims_of(found.finding, protocol), found)
+    return Killed(name, protocol, seed, hunt.runs, _claims_of(found, protocol), found)
 
 
 def runs_to_notice(name: str, *, seed: int, runs: int = RUNS, steered: bool = True) -> int | None:
@@ -154,11 +155,12 @@ def _searched(mutant: Mutant, protocol: str, seed: int, runs: int, *, steered: b
     return hunt
 
 
-def _claims_of(finding: Finding, protocol: str) -> tuple[str, ...]:
+def _claims_of(found: Found, protocol: str) -> tuple[str, ...]:
+    finding, spec = found.finding, protocol_named(protocol)
     readings = [q.clause for q in finding.quirks if q.kind == "reading"]
     clauses = [q.clause for q in finding.quirks if q.kind != "reading"]
-    clauses += [*finding.blamed, *readings]
-    claims = [(claim_on(clause, protocol_named(protocol)), clause) for clause in clauses]
+    clauses += [*finding.blamed, *blamed_beside(finding.moments, spec, found.parameters), *readings]
+    claims = [(claim_on(clause, spec), clause) for clause in clauses]
     return tuple(dict.fromkeys(claim.id if claim is not None else clause for claim, clause in claims))
 
 

@@ -30,7 +30,7 @@ _ROWS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     # The peer limit.
     ("limit-zero-is-none", ("send.whole-pool", "send.own-to-all", "send.once-to-others"),
      "Who waits for a slot that never comes is sent nothing."),
-    ("limit-of-one-class", ("send.whole-pool", "limit.at-most"),
+    ("limit-of-one-class", ("send.whole-pool", "send.once-to-others", "limit.at-most"),
      "A persistent peer waits for a slot of the others and is offered nothing, or takes one of theirs."),
     ("limit-newcomer-displaces", ("limit.at-most",), "The newcomer is sent transactions without a slot."),
     ("limit-slot-stays-idle", ("send.once-to-others",),
@@ -52,6 +52,8 @@ _ROWS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("full-above-d-high", ("mesh.no-churn",),
      "Whom it should refuse it takes, and the heartbeat cuts the mesh: one of those PRUNEs is the refusal."),
     # Scores.
+    ("failures-forgotten", ("score.mesh-deliveries", "score.time-in-mesh"),
+     "Who was pruned is a member for its score alone, so that its time and its deficit there go on."),
     ("behaviour-linear", ("score.decays", "score.broken-promises"),
      "The square of a counter of one is one: the difference shows where the counter has decayed, or where\n"
      "  two promises were broken."),

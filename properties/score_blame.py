@@ -5,7 +5,7 @@ Parameters are minimised as events are, so a term whose weight is left is one th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from quidnunc.model.events import Advance, Connect, Disconnect, Event, Receive, Score, Sent, Verdict
@@ -35,22 +35,37 @@ WEIGHTS = {
 }
 
 
-def clause_of(moments: Sequence[Moment], states: Sequence[Router]) -> str:
-    """The clause, of a run whose `states` are those before each moment; empty where none is told."""
+def clauses_of(moments: Sequence[Moment], states: Sequence[Router]) -> tuple[str, ...]:
+    """The clauses, the likeliest first, of a run whose `states` are those before each moment."""
+    return tuple(dict.fromkeys(_told(moments, states)))
+
+
+def _told(moments: Sequence[Moment], states: Sequence[Router]) -> Iterator[str]:
     p = states[-1].parameters.scores
     if p is None:
-        return ""
-    if p.topic_score_cap or any(t.topic_weight != 1 for t in p.topics):
-        return CAP
+        return
+    events = [m.event for m in moments]
     needed = [*_needed(p)]
+    unscored = bool(p.topics) and not {t.topic for t in p.topics} & set(_topics(events))
+    # The sum is over the topics that have parameters, and such a run needs one that it never names.
+    if unscored or p.topic_score_cap or any(t.topic_weight != 1 for t in p.topics):
+        yield CAP
     for clause in needed:
-        told = _of_term(clause, moments, states)
-        if told:
-            return told
-    if not needed and any(isinstance(m.event, Score) for m in moments):
+        yield from _of_term(clause, moments, states)
+    if not needed and any(isinstance(e, Score) for e in events):
         # Score parameters without a term are left for what they make of the application's.
-        return APPLICATION
-    return needed[0] if needed else ""
+        yield APPLICATION
+    yield from needed
+
+
+def _topics(events: Iterable[Event]) -> Iterator[str]:
+    """The topics that events name."""
+    for event in events:
+        parts = event.parts if isinstance(event, Receive) else ()
+        for named in (event, getattr(event, "message", None), *parts):
+            topic = getattr(named, "topic", None)
+            if topic is not None:
+                yield topic
 
 
 def _needed(p: ScoreParameters) -> Iterator[str]:
@@ -63,24 +78,27 @@ def _needed(p: ScoreParameters) -> Iterator[str]:
             yield clause
 
 
-def _of_term(clause: str, moments: Sequence[Moment], states: Sequence[Router]) -> str:
+def _of_term(clause: str, moments: Sequence[Moment], states: Sequence[Router]) -> Iterator[str]:
+    """The clauses of one term: of what becomes of its counter, and of what is counted."""
     events = [m.event for m in moments]
     if clause != BEHAVIOUR and clause not in COUNTERS:
-        return clause
+        yield clause
+        return
     if any(isinstance(e, Disconnect) for e in events) and any(isinstance(e, Connect) for e in events):
-        return RETAINED
+        yield RETAINED
     seen = [_counters(r, clause) for r in states]
     ever = {key for counters in seen for key in counters}
     if any(key not in seen[-1] for key in ever) or any(_fractional(seen[-1][key]) for key in ever):
-        return DECAY
+        yield DECAY
     if clause == BEHAVIOUR:
         if _breaks_promise(events, states[-1]):
-            return PROMISE
-        return NO_PENALTY if _sent_unwanted(moments) else PENALTY
-    ignored = any(isinstance(e, Verdict) and e.judgement == "ignore" for e in events)
-    return (
-        "gs1.1/validation.ignore-unpenalised" if ignored and clause.endswith("invalid-messages") else clause
-    )
+            yield PROMISE
+        else:
+            yield NO_PENALTY if _sent_unwanted(moments) else PENALTY
+    elif clause.endswith("invalid-messages") and any(
+        isinstance(e, Verdict) and e.judgement == "ignore" for e in events
+    ):
+        yield "gs1.1/validation.ignore-unpenalised"
 
 
 def _sent_unwanted(moments: Sequence[Moment]) -> bool:

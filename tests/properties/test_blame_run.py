@@ -8,14 +8,18 @@ import pytest
 
 from quidnunc.impl.seam import Config
 from quidnunc.model.events import (
+    MESHSUB_1_3,
     Adjust,
     Advance,
     Connect,
+    Decision,
     Disconnect,
     Event,
     Join,
     Leave,
     Publish,
+    PublishPartial,
+    Raw,
     Receive,
     Score,
     Submit,
@@ -24,6 +28,7 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.rpc import (
     ROUTER,
+    Extensions,
     Graft,
     HaveTx,
     IDontWant,
@@ -33,7 +38,8 @@ from quidnunc.model.rpc import (
     Subscribe,
     Tx,
 )
-from quidnunc.properties.blame_run import blamed
+from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
+from quidnunc.properties.blame_run import blamed, blamed_beside
 from quidnunc.properties.explain import Finding
 from quidnunc.properties.mutation import opener_of
 from quidnunc.properties.play import Play, play
@@ -47,6 +53,10 @@ WAITING = Parameters(d=4, d_low=4, opportunistic_graft_threshold=3, opportunisti
 
 def meet(*peers: int, outbound: bool = False) -> Connect:
     return Connect(peers, MESH, outbound)
+
+
+def speaks_1_3(*peers: int) -> Connect:
+    return Connect(peers, MESHSUB_1_3, True)
 
 
 def hear(peer: int, *parts: Any) -> Receive:
@@ -181,6 +191,18 @@ DOG: tuple[tuple[str, str, tuple[Event, ...]], ...] = (
         (link(1, 3), hear(1, Tx("x1")), hear(3, HaveTx("x1")), Disconnect((3,)), link(3)),
     ),
     (
+        "stale-source",
+        "dog/peer.forget-routes",
+        (
+            link(1, 3),
+            hear(1, Tx("x1")),
+            hear(3, HaveTx("x1")),
+            Raw((1,), "have-tx-33-bytes"),
+            link(1),
+            hear(1, Tx("x2")),
+        ),
+    ),
+    (
         "permission-withdrawn",
         "dog/controller.reset",
         (Submit("x1"), Adjust(), link(1), Submit("x2"), hear(1, Tx("x2"))),
@@ -189,6 +211,57 @@ DOG: tuple[tuple[str, str, tuple[Event, ...]], ...] = (
         "strict-upper",
         "dog/controller.unblock",
         (Submit("x1"), Adjust(), link(1), hear(1, Tx("x1")), Adjust(), hear(1, Tx("x1"))),
+    ),
+)
+
+
+HELLO = Extensions(("partial", "test"))
+
+
+def deciding(**what: Any) -> PublishPartial:
+    return PublishPartial(T, "g1", (Decision(3, **what),))
+
+
+PARTS: tuple[tuple[str, str, str, tuple[Event, ...]], ...] = (
+    (
+        "flags-of-the-first",
+        "partial-messages",
+        "pm/subscription.latest",
+        (
+            speaks_1_3(3),
+            hear(3, HELLO, Subscribe(T, True, True)),
+            hear(3, Subscribe(T)),
+            deciding(payload="p1", metadata="w1", next="s1"),
+        ),
+    ),
+    (
+        "flags-of-the-first",
+        "partial-messages",
+        "pm/subscription.latest",
+        (
+            speaks_1_3(3),
+            hear(3, HELLO, Subscribe(T, True)),
+            hear(3, Subscribe(T, False, True)),
+            deciding(payload="p1", metadata="w1", next="s1"),
+        ),
+    ),
+    (
+        "requesters-starved",
+        "partial-messages",
+        "pm/send.full-unsupported",
+        (speaks_1_3(3), hear(3, HELLO, Subscribe(T, True)), Publish(own("m1")), BEAT),
+    ),
+    (
+        "failed-decision-kept",
+        "partial-messages-jvm",
+        "pm-jvm/api.state-atomic",
+        (speaks_1_3(3), deciding(next="s5", error=True), PublishPartial(T, "g1", ())),
+    ),
+    (
+        "failed-decision-dropped",
+        "partial-messages-go",
+        "pm-go/api.state-in-place",
+        (speaks_1_3(3), deciding(next="s5", error=True), PublishPartial(T, "g1", ())),
     ),
 )
 
@@ -214,6 +287,44 @@ def test_a_mempool_run_tells_the_clause(name: str, clause: str, events: tuple[Ev
     run = played(name, "dog", DogParameters(), events)
     assert clause in blamed(run.moments, protocol_named("dog"), DogParameters())
     assert not played(None, "dog", DogParameters(), events).moments[-1].judged.departures
+
+
+@pytest.mark.parametrize(("name", "protocol", "clause", "events"), PARTS, ids=[row[0] for row in PARTS])
+def test_a_run_with_parts_tells_the_clause(
+    name: str, protocol: str, clause: str, events: tuple[Event, ...]
+) -> None:
+    run = played(name, protocol, Parameters(), events)
+    assert clause in blamed(run.moments, protocol_named(protocol), Parameters())
+    assert not played(None, protocol, Parameters(), events).moments[-1].judged.departures
+
+
+def test_gossip_to_too_few_is_no_matter_of_windows() -> None:
+    """Somebody is told of what was published before the last heartbeat, so that it is not forgotten."""
+    parameters = Parameters(d=1, d_low=1, d_high=1, d_score=1, d_out=0, d_lazy=1)
+    everybody = tuple(range(1, 13))
+    events = (Connect(everybody, MESH, False), Join(T), Receive(everybody, (Subscribe(T),)))
+    events += (BEAT, hear(12, a_message()), NEXT, NEXT)
+    run = played("gossip-not-adaptive", "gossipsub-1.2", parameters, events)
+    assert set(blamed(run.moments, protocol_named("gossipsub-1.2"), parameters)) == {"gs1.0/gossip.targets"}
+
+
+def test_every_term_that_a_run_needs_is_told() -> None:
+    """Time in the mesh doubled, shown by a deficit of deliveries: the run speaks of both terms."""
+    terms = TopicScoreParameters(
+        topic=T,
+        time_in_mesh_weight=1.0,
+        mesh_message_deliveries_weight=-0.5,
+        mesh_message_deliveries_threshold=1.5,
+    )
+    parameters = Parameters(scores=ScoreParameters(topics=(terms,), decay_interval_ms=2000))
+    events = (Join(T), meet(1), hear(1, Subscribe(T)), BEAT, NEXT, NEXT)
+    run = played("time-in-mesh-doubled", "gossipsub-1.2", parameters, events)
+    spec = protocol_named("gossipsub-1.2")
+    assert run.moments[-1].judged.departures
+    beside = blamed_beside(run.moments, spec, parameters)
+    assert set(beside) == {"gs1.1/score.mesh-deliveries", "gs1.1/score.time-in-mesh"}
+    assert blamed(run.moments, spec, parameters) == beside[:1]
+    assert not blamed_beside(run.moments, spec, Parameters())
 
 
 def test_where_the_run_tells_no_more_the_clause_stays() -> None:

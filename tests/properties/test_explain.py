@@ -89,9 +89,7 @@ def test_the_planted_edit_is_the_root_cause_named(name: str) -> None:
     if found is not None and found.finding.cause != name:
         # What the first finding leaves open a search revises as it goes on.
         built = quirk_named(name, SPEC).edit(SPEC)
-        # A run that two edits account for may leave the other one standing beside it: not from every seed.
-        searches = (search(hunt("gossipsub-1.2", built), runs=40, seed=seed).found for seed in (2, 3, 4))
-        (found,) = next((all_found for all_found in searches if len(all_found) == 1), {}).values()
+        (found,) = search(hunt("gossipsub-1.2", built), runs=40, seed=2).found.values()
     assert found is not None
     assert found.finding.cause == name
     assert found.finding.clause == quirk_named(name, SPEC).clause

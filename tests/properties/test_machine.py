@@ -42,6 +42,15 @@ def test_several_planted_edits_are_all_found_in_one_search() -> None:
     assert found.unrepeated == 0
 
 
+def test_an_edit_takes_over_only_where_it_accounts_for_all() -> None:
+    """What either of the two accounts for is filed under one; the other is filed by a run that needs it."""
+    both = ("stranger-prune-ignored", "refusal-does-not-extend")
+    built = as_built(SPEC, [quirk_named(name, SPEC) for name in both])
+    found = search(hunt("gossipsub-1.2", built), runs=120, seed=3)
+    assert {cause for _, cause in found.found} == set(both)
+    assert all(len(f.also) < f.repeats for f in found.found.values())
+
+
 def test_after_it_is_found_a_quirk_is_not_found_again() -> None:
     built = quirk_named("without:the_author", SPEC).edit(SPEC)
     found = search(hunt("gossipsub-1.2", built), runs=40, seed=3)
