@@ -212,6 +212,11 @@ def _ranks_shuffled(r: CatReactor) -> None:
     replace_method(r, "ranked", lambda key, peers: r.random.sample(peers, len(peers)))
 
 
+def _all_persistent_told(r: CatReactor) -> None:
+    kept = r.parameters.persistent_peers
+    replace_method(r, "persistent", lambda peers: [peer for peer in peers if peer in kept])
+
+
 # Bytes.
 
 
@@ -340,6 +345,8 @@ _ALL = (
             "Expects of a signer what blocks leave open, whatever is in the pool."),
     _mutant("cat-ranks-shuffled", _CURRENT, "cat/announce.rendezvous", _ranks_shuffled,
             "Tells other peers of each transaction of a signer."),
+    _mutant("cat-all-persistent-told", _CURRENT, "cat/announce.persistent", _all_persistent_told,
+            "Tells all its persistent peers, however many."),
     _mutant("cat-wants-on-data-channel", _CLASSIC, "cat-classic/rpc.channels", _wants_on_the_data_channel,
             "Sends its requests on the channel of transactions."),
     _mutant("cat-keys-cut", _CLASSIC, "cat-classic/rpc.key-length", _keys_cut,

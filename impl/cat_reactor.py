@@ -33,6 +33,7 @@ from quidnunc.model.rpc import INVALID_TX, Peer
 Kind = Literal["txs", "seen_tx", "want_tx"]
 
 KEY_BYTES = 32
+MOST_PERSISTENT = 4
 OVERHEAD_BYTES = 32
 CONTROL_BYTES = 160
 """The largest announcement: a key, a sequence and a signer."""
@@ -159,6 +160,7 @@ class CatReactor:
             self.send(peers, self.version.state_channel, self.announcement(entry.key))
             return
         told = self.ranked(entry.key, peers)[: self.most_announced()]
+        told += self.persistent(peer for peer in peers if peer not in told)
         self.send(told, self.version.state_channel, self.announcement(entry.key))
         for peer in told:
             self.holders.add(peer, entry.key)
@@ -171,6 +173,10 @@ class CatReactor:
             return hashlib.sha256(self.salt + signer + peer.to_bytes(8, "big")).digest()
 
         return sorted(peers, key=weight, reverse=True)
+
+    def persistent(self, peers: Iterable[Peer]) -> list[Peer]:
+        """As many of those of `peers` as are told besides."""
+        return [peer for peer in peers if peer in self.parameters.persistent_peers][:MOST_PERSISTENT]
 
     def is_stale(self, tx: bytes) -> bool:
         """Whether another has had its turn."""

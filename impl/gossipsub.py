@@ -24,7 +24,7 @@ from quidnunc.impl.gossipsub_outbox import MAX_IDS_PER_ENTRY, Outbox
 from quidnunc.impl.gossipsub_partial import Decide, PartialMessages
 from quidnunc.impl.gossipsub_relay import Relay
 from quidnunc.impl.seam import PartialCall
-from quidnunc.model.events import Judgement
+from quidnunc.model.events import FeedbackKind, Judgement
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import PARTIAL_EXTENSION, ROUTER, TEST_EXTENSION, Peer
 
@@ -288,6 +288,22 @@ class Router:
     def set_score(self, peer: Peer, value: int) -> None:
         """The application's term, which without score parameters is all of our score."""
         self.core.scores[peer] = value
+
+    def feedback(self, topic: str, peer: Peer, kind: FeedbackKind) -> None:
+        """The application tells what the parts of a peer were worth, and the texts disagree on what follows.
+
+        To the Go router a useful part is a delivery and an invalid one an invalid message. The JVM design
+        takes an invalid one for misbehaviour. The merged text says nothing.
+        """
+        keeper, reading = self.core.keeper, self.core.features.partial
+        if keeper is None:
+            return
+        if reading == "go" and kind == "useful":
+            keeper.first_delivery(peer, topic)
+        elif reading == "go" and kind == "invalid":
+            keeper.invalid_message(peer, topic)
+        elif reading == "jvm" and kind == "invalid":
+            keeper.misbehaved(peer)
 
     # -- time --------------------------------------------------------------------------------------------
 

@@ -216,8 +216,13 @@ class PartialMessages:
         if self.is_over_cap(peer, topic) or len(self.groups) >= MAX_GROUPS:
             return None
         self.started[topic, peer] = self.started.get((topic, peer), 0) + 1
-        made = self.groups[topic, name] = Group(self.core.parameters.group_ttl_heartbeats, peer)
+        made = self.groups[topic, name] = Group(self.time_to_live(), peer)
         return made
+
+    def time_to_live(self) -> int:
+        """In heartbeats. The Go router raises what is configured to three."""
+        configured = self.core.parameters.group_ttl_heartbeats
+        return max(3, configured) if self.core.features.partial == "go" else configured
 
     def is_over_cap(self, peer: Peer, topic: str) -> bool:
         return self.topic_is_full(topic) or self.peer_is_over(peer, topic)
@@ -250,7 +255,7 @@ class PartialMessages:
                 self.carry_out(topic, name, group, each)
 
     def refresh(self, group: Group) -> None:
-        group.heartbeats_left = self.core.parameters.group_ttl_heartbeats
+        group.heartbeats_left = self.time_to_live()
 
     def shown(self, group: Group) -> States:
         """In Go the map itself, for the application to write to."""

@@ -14,11 +14,12 @@ from quidnunc.model.cat import announced, ask
 from quidnunc.model.choices import Choose
 from quidnunc.model.events import Sent
 from quidnunc.model.node import Node
-from quidnunc.model.permits import Step
+from quidnunc.model.permits import Permit, Step
 from quidnunc.model.router import From, without_key
 from quidnunc.model.rpc import ROUTER, Peer, SeenTx, Tx, WantTx, account_of
 from quidnunc.model.rules import Targets, Total, rule
 
+MOST_PERSISTENT = 4
 QUEUED_MS = 120_000
 """How long an announcement waits for its turn."""
 
@@ -134,18 +135,37 @@ def announce_by_rank(n: Node, tx: str, choose: Choose) -> Step[Node]:
     """
     signer, _ = account_of(tx)
     lacking = n.protocol.set_of("lacking", n, tx, choose).must
+    # A persistent peer may be told whatever its rank.
+    ranked = lacking - n.parameters.persistent_peers
     above = n.ranks.get(signer, frozenset())
     told = announced(
         n,
         tx,
         "cat/announce.rendezvous" if above else "cat/announce.sticky",
         choose,
-        such_that=lambda s: not any(p in lacking - s and q in s for p, q in above),
+        such_that=lambda s: not any(p in ranked - s and q in s for p, q in above),
     )
     step = told.router.with_holders(tx, _told(told))
-    pairs = {(p, q) for p in _told(told) for q in lacking - _told(told)}
+    pairs = {(p, q) for p in _told(told) & ranked for q in ranked - _told(told)}
     ranks = _closed(above | pairs) if pairs else above
     return Step(evolve(step, ranks={**step.ranks, signer: ranks}) if ranks else step, told.permits)
+
+
+@rule("cat/announce.persistent")
+def announce_to_persistent(n: Node, tx: str, choose: Choose) -> Step[Node] | None:
+    """The Go node tells some of its persistent peers besides, who then count as having it too."""
+    lacking = n.protocol.set_of("lacking", n, tx, choose).must & n.parameters.persistent_peers
+    if not lacking:
+        return None
+    told = choose.some(
+        "announce.persistent",
+        "cat/announce.persistent",
+        Targets(frozenset(), lacking),
+        (0, min(MOST_PERSISTENT, len(lacking))),
+        reveals=lambda p: Sent(p, SeenTx(tx)),
+    )
+    permits = tuple(Permit(Sent(p, SeenTx(tx)), True, "cat/announce.persistent", "now") for p in sorted(told))
+    return Step(n.with_holders(tx, told), permits)
 
 
 def _told(step: Step[Node]) -> frozenset[Peer]:

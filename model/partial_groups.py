@@ -17,8 +17,11 @@ from quidnunc.model.partial import named_it
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.router import Fanout, From, Group, Router, without_key
 from quidnunc.model.rpc import ROUTER, Partial, Peer
-from quidnunc.model.rules import Targets, rule
+from quidnunc.model.rules import Targets, Total, rule
 from quidnunc.model.step import run
+
+LEAST_GO_HEARTBEATS = 3
+"""A shorter time to live the Go router raises to this."""
 
 Groups: TypeAlias = Mapping[tuple[str, str], Group]
 
@@ -75,7 +78,7 @@ def hand_over(r: Router, p: From[Partial], choose: Choose) -> Step[Router]:
     if not _is_new(r, p):
         return handed
     started = {**r.started, (p.part.topic, p.peer): r.started.get((p.part.topic, p.peer), 0) + 1}
-    fresh = Group(r.parameters.group_ttl_heartbeats, p.peer)
+    fresh = Group(group_time(r), p.peer)
     opened = evolve(r, started=started, groups={**r.groups, (p.part.topic, p.part.group): fresh})
     return Step(opened, handed.permits)
 
@@ -115,11 +118,23 @@ def open_unsaid(r: Router, p: PublishPartial, choose: Choose) -> Step[Router]:
     return _opened(r, p)
 
 
+def group_time(r: Router) -> int:
+    """How long a group lives, in heartbeats: as configured, where nothing else is said."""
+    of_protocol = r.protocol.handlers.get("group_time")
+    return of_protocol(r, None) if isinstance(of_protocol, Total) else r.parameters.group_ttl_heartbeats
+
+
+@rule("pm-go/group.least-time")
+def three_at_least(r: Router, _: None) -> int:
+    """Go: what is configured, and three heartbeats at least."""
+    return max(LEAST_GO_HEARTBEATS, r.parameters.group_ttl_heartbeats)
+
+
 def _opened(r: Router, p: PublishPartial) -> Step[Router]:
     key = (p.topic, p.group)
     known = r.groups.get(key, Group(0, ROUTER))
     r = _released(r, p.topic, known.initiator)
-    ours = evolve(known, heartbeats_left=r.parameters.group_ttl_heartbeats, initiator=ROUTER, fresh=True)
+    ours = evolve(known, heartbeats_left=group_time(r), initiator=ROUTER, fresh=True)
     return Step(evolve(r, groups={**r.groups, key: ours}))
 
 

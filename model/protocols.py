@@ -282,6 +282,7 @@ PARTIAL_GO = PARTIAL_JVM.extended(
     asked=without(partial_gossip.diverted_peers, partial_gossip.not_ours, partial_gossip.kept_already),
     asked_about=phases(partial_gossip.keep_place),
     heartbeat=phases(*_HEARTBEAT_PARTIAL, partial_groups.drop_spent_then_count),
+    group_time=total(partial_groups.three_at_least),
     leave=GOSSIPSUB_1_3["leave"],
     disconnect=phases(
         *GOSSIPSUB_1_3["disconnect"].rules, partial_groups.forget_states, partial_groups.release_counts

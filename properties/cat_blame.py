@@ -50,6 +50,8 @@ def _of_seen(tx: str, peer: Peer, event: Event, n: Node, current: bool) -> str:
         return "cat-classic/receive.request-marked"
     if peer in n.holders_of(tx):
         return "cat-classic/receive.announce"
+    if current and peer in n.parameters.persistent_peers:
+        return "cat/announce.persistent"
     if current and n.ranks.get(account_of(tx)[0]):
         return "cat/announce.rendezvous"
     asked = tx in n.wanted and isinstance(event, Receive) and event.peers[0] in n.wanted[tx].asked

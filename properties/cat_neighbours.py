@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
+from attrs import evolve
+
 from quidnunc.model.cat import MEMORY_MS, timeout_ms
 from quidnunc.model.events import Advance, Disconnect, Event, Receive, Submit
 from quidnunc.model.node import Node
@@ -172,6 +174,13 @@ ACTS: Mapping[str, Act] = {
         raw,
     )
 }
+
+
+def draw_current_parameters(d: Digits) -> DogParameters:
+    """Some nodes of the current version have persistent peers, more than they tell."""
+    drawn = draw_cat_parameters(d)
+    persistent = d.one_of((0, 0, 0, 2, 7))
+    return evolve(drawn, persistent_peers=frozenset(range(1, persistent + 1)))
 
 
 def draw_cat_parameters(d: Digits) -> DogParameters:

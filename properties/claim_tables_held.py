@@ -185,6 +185,21 @@ APPLICATIONS: tuple[Held, ...] = (
         "pm/receive.expected",
     ),
     held(
+        "parts.feedback-go",
+        "Go: feedback that a part was useful raises a score as a delivery does; an invalid one lowers it.",
+        "pm-go/score.feedback",
+    ),
+    held(
+        "parts.feedback-jvm",
+        "JVM: feedback that a part was invalid is misbehaviour, and other feedback counts for nothing.",
+        "pm-jvm/score.feedback",
+    ),
+    held(
+        "parts.feedback-unsaid",
+        "Merged: feedback changes no score, because no rule says how it should.",
+        "pm/score.silent",
+    ),
+    held(
         "parts.roll-out",
         "While nodes support parts and none requests them all is as before; who then requests gets parts.",
         "pm/config.roll-out",

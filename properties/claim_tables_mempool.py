@@ -194,6 +194,11 @@ CAT: tuple[Claim, ...] = (
         "For one signer the same peers are told, as far as they are there and lack the transaction.",
         "cat/announce.rendezvous",
     ),
+    claim(
+        "cat.persistent-told",
+        "Beside the bounded number four persistent peers may be told, and no more.",
+        "cat/announce.persistent",
+    ),
     claim("cat.channels", "Each message is on its channel.", "cat-classic/rpc.channels", "cat/rpc.channels"),
     claim(
         "cat.keys",

@@ -114,7 +114,7 @@ TABLES: Mapping[str, tuple[Mapping[str, int], Mapping[str, Act]]] = {
 
 DRAWN: Mapping[str, Callable[[Digits], DogParameters]] = {
     "cat-classic": cat_neighbours.draw_cat_parameters,
-    "cat": cat_neighbours.draw_cat_parameters,
+    "cat": cat_neighbours.draw_current_parameters,
     "peer-limit": peer_limit_neighbours.draw_peer_limit_parameters,
     "dog-go": lambda d: draw_go_parameters(d),
     "dog-quint": lambda d: draw_quint_parameters(d),

@@ -175,6 +175,7 @@ PARTIAL: tuple[Claim, ...] = (
         "A group lives for one heartbeat more, and stays when its topic is left.",
         "pm-go/group.one-heartbeat-more",
         "pm-go/group.counts-released",
+        "pm-go/group.least-time",
         needs=["partial"],
     ),
     claim(

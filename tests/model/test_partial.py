@@ -188,7 +188,7 @@ class TestGroups:
     def test_go_keeps_what_was_written(self) -> None:
         assert states(run(PARTIAL_GO, *self.base(), KEPT, publish())) == {1: "s1", 2: "s2"}
 
-    @pytest.mark.parametrize(("reading", "beats"), [(PARTIAL_JVM, 2), (PARTIAL_GO, 3)])
+    @pytest.mark.parametrize(("reading", "beats"), [(PARTIAL_JVM, 2), (PARTIAL_GO, 4)])
     def test_how_long_a_group_lives(self, reading: Protocol, beats: int) -> None:
         ticks = [BEAT, *[Advance(1000)] * (beats - 1)]
         over = run(reading, *self.base(), KEPT, *ticks, publish(), group_ttl_heartbeats=2)

@@ -4,12 +4,17 @@ error (tests/properties/test_claims_held.py)."""
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
+from quidnunc.impl.gossipsub import Router
 from quidnunc.impl.gossipsub_partial import PartialMessages
 from quidnunc.impl.partial_app import BitmapApp, View
+from quidnunc.model.events import MESHSUB_1_3, FeedbackKind
+from quidnunc.model.parameters import Parameters
+from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from tests.impl.partial_network import GROUP, Kind, Network
 from tests.impl.test_partial_app import Beside, payloads, told
-from tests.properties.held_shown import shown
+from tests.properties.held_shown import Break, shown
 
 # -- an application of partial messages ---------------------------------------------------------------------
 
@@ -125,3 +130,54 @@ def test_parts_roll_out() -> None:
         carried = [n for n, node in net.nodes.items() if node.kind == "requests" and node.full]
         assert carried == []
         assert bool(net.sent["partial"]) == some_parts
+
+
+# -- what parts are worth -----------------------------------------------------------------------------------
+
+TOPIC_SCORES = TopicScoreParameters(
+    topic="t1",
+    first_message_deliveries_weight=1.0,
+    first_message_deliveries_cap=10.0,
+    invalid_message_deliveries_weight=-2.0,
+)
+SCORES = ScoreParameters(topics=(TOPIC_SCORES,), behaviour_penalty_weight=-5.0)
+
+
+def scores_after(reading: str, *kinds: FeedbackKind) -> float:
+    """The score of a peer after such feedback on it."""
+    router = Router(Parameters(scores=SCORES), protocol=reading)
+    router.join("t1", requests=True, supports=True)
+    router.connect(1, MESHSUB_1_3, outbound=True)
+    for kind in kinds:
+        router.feedback("t1", 1, kind)
+    return router.core.score(1)
+
+
+def _reads_as(reading: str) -> Break:
+    plain = Router.feedback
+
+    def read(self: Router, topic: str, peer: int, kind: FeedbackKind) -> None:
+        self.core.features = evolve(self.core.features, partial=reading)
+        plain(self, topic, peer, kind)
+
+    return lambda patch: patch.setattr(Router, "feedback", read)
+
+
+@shown(broken=_reads_as("jvm"))
+def test_parts_feedback_go() -> None:
+    go = "partial-messages-go"
+    assert scores_after(go, "useful", "useful") == 2.0
+    assert scores_after(go, "invalid", "invalid") == -8.0
+    assert scores_after(go, "ignored") == 0.0
+
+
+@shown(broken=_reads_as("go"))
+def test_parts_feedback_jvm() -> None:
+    jvm = "partial-messages-jvm"
+    assert scores_after(jvm, "invalid", "invalid") == -20.0
+    assert scores_after(jvm, "useful", "ignored") == 0.0
+
+
+@shown(broken=_reads_as("go"))
+def test_parts_feedback_unsaid() -> None:
+    assert scores_after("partial-messages", "useful", "invalid", "ignored") == 0.0
