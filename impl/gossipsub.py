@@ -7,6 +7,7 @@ does is spread over its parts; here is what comes when: `intake`, `control` and 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from random import Random
 
@@ -247,6 +248,13 @@ class Router:
         self.announce(topic, True)
         self.mesh.join(topic, self.fanout.take(topic))
         self.outbox.flush()
+
+    def sign_laxly(self) -> None:
+        """The legacy policies: StrictSign becomes LaxSign, and StrictNoSign LaxNoSign. Own messages are as
+        before; of others a signature is verified where there is one, and missed nowhere."""
+        said = "LaxSign and LaxNoSign are legacy, and any peer can speak for another: use a strict policy"
+        warnings.warn(said, DeprecationWarning, stacklevel=2)
+        self.core.lax = True
 
     def leave(self, topic: str) -> None:
         """Leave a topic; a topic that we are not in is let be."""

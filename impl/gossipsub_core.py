@@ -95,6 +95,8 @@ class Core:
         self.parameters = parameters
         self.features = features
         self.die = die
+        self.lax = False
+        """Whether a message without a signature is taken (the legacy policies LaxSign and LaxNoSign)."""
         self.now_ms = 0
         self.neighbours: dict[Peer, Neighbour] = {}
         self.numbers: dict[bytes, Peer] = {}

@@ -96,7 +96,8 @@ class Relay:
         return not self.gossip.seen.has(arrival.id, self.core.now_ms) and arrival.id not in self.waiting
 
     def is_sound(self, arrival: Arrival) -> bool:
-        return not fault(arrival.message, self.core.parameters.signature_policy)
+        policy = self.core.parameters.signature_policy
+        return not fault(arrival.message, policy, lax=self.core.lax)
 
     def is_not_own(self, arrival: Arrival) -> bool:
         return author_bytes(arrival.message) != peer_id(self.core.own)

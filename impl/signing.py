@@ -71,8 +71,10 @@ ID_FUNCTIONS: Mapping[MessageIdFunction, Callable[[wire.Message], bytes]] = {
 }
 
 
-def fault(message: wire.Message, policy: SignaturePolicy) -> Flaw:
-    """What is wrong with `message` under `policy`; empty where nothing is."""
+def fault(message: wire.Message, policy: SignaturePolicy, *, lax: bool = False) -> Flaw:
+    """What is wrong with `message` under `policy`; empty where nothing is. `lax`: it need not be signed."""
+    if lax:
+        return _fault_strict_sign(message) if message.signature else ""
     return _fault_strict_sign(message) if policy == "StrictSign" else _fault_strict_no_sign(message)
 
 

@@ -149,6 +149,26 @@ ROUTERS: tuple[Held, ...] = (
         "pubsub/signing.key-attached",
     ),
     held(
+        "signing.lax-sign",
+        "LaxSign signs own messages, takes others' unsigned, and verifies a signature where there is one.",
+        "pubsub/signing.lax-sign",
+    ),
+    held(
+        "signing.lax-no-sign",
+        "LaxNoSign signs nothing, passes stamped messages on, and verifies a signature where there is one.",
+        "pubsub/signing.lax-no-sign",
+    ),
+    held(
+        "signing.lax-warned",
+        "Who chooses a lax policy is warned that it is deprecated, and nobody else is.",
+        "pubsub/signing.lax-discouraged",
+    ),
+    held(
+        "validation.local",
+        "What a router notes for itself of messages that it refuses no peer is told.",
+        "pubsub/validation.local-handling",
+    ),
+    held(
         "cat.evicted",
         "A transaction that was evicted for want of room is asked for again when it is announced.",
         "cat-classic/seen.evicted",

@@ -4,26 +4,28 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from typing import Any
 
 import pytest
 from attrs import evolve
 
-from quidnunc.impl import signing
+from quidnunc.impl import gossipsub, gossipsub_relay, signing
 from quidnunc.impl import wire_pb2 as wire
 from quidnunc.impl.cat import open_cat
 from quidnunc.impl.cat_codec import CatCodec
 from quidnunc.impl.cat_reactor import CatReactor
 from quidnunc.impl.codec import Codec
-from quidnunc.impl.framing import frame
+from quidnunc.impl.framing import FrameDecoder, frame
 from quidnunc.impl.gossipsub import Router
+from quidnunc.impl.gossipsub_relay import Relay
 from quidnunc.impl.keys import public_key, sign
 from quidnunc.impl.seam import Config
-from quidnunc.impl.signing import fault, signed_bytes
+from quidnunc.impl.signing import fault, set_author, sign_as, signed_bytes
 from quidnunc.model.cat_readings import CAT_READINGS
-from quidnunc.model.events import MEMPOOL, MESHSUB_1_0, MESHSUB_1_1
+from quidnunc.model.events import FLOODSUB, MEMPOOL, MESHSUB_1_0, MESHSUB_1_1
 from quidnunc.model.machine import protocol_named
-from quidnunc.model.parameters import DogParameters, Parameters
+from quidnunc.model.parameters import DogParameters, Parameters, SignaturePolicy
 from quidnunc.model.rpc import Message, SeenTx, Tx, WantTx
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.digits import Digits
@@ -79,8 +81,6 @@ def test_explicit_reconnected() -> None:
 
 
 def _deaf_to_new_checks(patch: pytest.MonkeyPatch) -> None:
-    from quidnunc.impl.gossipsub_relay import Relay
-
     on_message = Relay.on_message
 
     def fixed(self: Relay, peer: int, message: wire.Message) -> None:
@@ -133,6 +133,108 @@ def test_signing_key_beside_hash() -> None:
         router.connect(peer, MESHSUB_1_1, outbound=True)
     router.receive(1, frame(wire.RPC(publish=[message]).SerializeToString()))
     assert [data for _, data in router.take().delivered] == [message.data]
+
+
+def lax(policy: SignaturePolicy) -> Router:
+    """A router of that policy made lax, with two peers in its topic that take what floods."""
+    router = Router(Parameters(signature_policy=policy, message_id="content"))
+    with pytest.warns(DeprecationWarning, match="legacy"):
+        router.sign_laxly()
+    router.join("t1")
+    for peer in (1, 2):
+        router.connect(peer, FLOODSUB, outbound=True)
+        router.core.enter(peer, "t1")
+    router.take()
+    return router
+
+
+def relayed(router: Router, message: wire.Message) -> list[wire.Message]:
+    """What the second peer is sent after the first one sent `message`."""
+    router.receive(1, frame(wire.RPC(publish=[message]).SerializeToString()))
+    return sent_to(router, 2)
+
+
+def sent_to(router: Router, peer: int) -> list[wire.Message]:
+    found = [data for to, data in router.take().frames if to == peer]
+    payloads = [payload for data in found for payload in FrameDecoder().feed(data)[0]]
+    return [message for payload in payloads for message in wire.RPC.FromString(payload).publish]
+
+
+def a_message(name: bytes, *, signed: bool, good: bool = True) -> wire.Message:
+    message = wire.Message(topic="t1", data=name, seqno=bytes(8))
+    set_author(message, 7)
+    if signed:
+        sign_as(message, 7 if good else 8)
+    return message
+
+
+def _strict_all_the_same(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(gossipsub_relay, "fault", lambda message, policy, lax: fault(message, policy))
+
+
+def _signs_and_verifies_where_signed(policy: SignaturePolicy, *, signs: bool) -> None:
+    router = lax(policy)
+    plain = wire.Message(topic="t1", data=b"plain")
+    for message in (plain, a_message(b"a", signed=False), a_message(b"b", signed=True)):
+        assert relayed(router, message) == [message]
+    assert relayed(router, a_message(b"c", signed=True, good=False)) == []
+    router.publish("t1", b"own")
+    own = sent_to(router, 2)
+    assert [bool(message.signature) for message in own] == [signs]
+    assert not signs or not fault(own[0], "StrictSign")
+
+
+@shown(broken=_strict_all_the_same)
+def test_signing_lax_sign() -> None:
+    _signs_and_verifies_where_signed("StrictSign", signs=True)
+
+
+@shown(broken=_strict_all_the_same)
+def test_signing_lax_no_sign() -> None:
+    _signs_and_verifies_where_signed("StrictNoSign", signs=False)
+
+
+@shown(broken=lambda patch: patch.setattr(gossipsub.warnings, "warn", lambda *said, **how: None))
+def test_signing_lax_warned() -> None:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        router = Router(Parameters())
+        assert said == []
+        router.sign_laxly()
+    assert [each.category for each in said] == [DeprecationWarning]
+    assert "legacy" in str(said[0].message)
+
+
+def _answers_what_it_refuses(patch: pytest.MonkeyPatch) -> None:
+    def answered(self: Relay, arrival: Any, check: object) -> None:
+        self.outbox.to(arrival.forwarder).iwant[arrival.id] = None
+
+    patch.setattr(Relay, "note_refused", answered)
+
+
+@shown(broken=_answers_what_it_refuses)
+def test_validation_local() -> None:
+    """With a log of its own, and without one: what is refused leads to nothing that a peer sees."""
+    logs: list[list[object]] = []
+    for logging in (False, True):
+        router, log = Router(Parameters()), list[object]()
+        note = router.relay.note_refused
+        if logging:
+
+            def noted(arrival: Any, check: Any, note: Any = note, log: Any = log) -> None:
+                log.append(arrival.id)
+                note(arrival, check)
+
+            router.relay.note_refused = noted  # type: ignore[method-assign]
+        router.join("t1")
+        router.connect(1, MESHSUB_1_1, outbound=True)
+        router.take()
+        for refused in (a_message(b"a", signed=False), a_message(b"b", signed=True, good=False)):
+            router.receive(1, frame(wire.RPC(publish=[refused]).SerializeToString()))
+        effects = router.take()
+        assert effects.frames == () and effects.delivered == () and effects.closed == ()
+        logs.append(log)
+    assert [len(log) for log in logs] == [0, 2]
 
 
 # -- CAT ----------------------------------------------------------------------------------------------------
