@@ -10,15 +10,11 @@ from pathlib import Path
 import pytest
 
 import quidnunc.model
-from quidnunc.impl.routers import mutants_by_name
 from quidnunc.model.errors import SpecError
-from quidnunc.model.machine import PROTOCOLS
-from quidnunc.model.quirks import quirks_of
 from quidnunc.model.rules import Rule
 from quidnunc.properties import clauses
 from quidnunc.properties.claims import ALL
 from quidnunc.properties.clauses import Clause, documents, load, parse, sentences
-from quidnunc.properties.coverage import coverage, suites
 
 REFS = """
     PS-STREAM-1 PS-STREAM-2 PS-RPC-1 PS-RPC-2 PS-SUB-1 PS-SUB-2 PS-SUB-3 PS-SUB-4 PS-SUB-5 PS-MSG-1 PS-MSG-2
@@ -236,52 +232,6 @@ def test_carriers_have_rules_or_claims(ruled: set[str], table: Mapping[str, Clau
     for clause in carried:
         enough = ruled if clause.status == "ruled" else ruled | claimed
         assert clause.carried_by in enough, clause.id
-
-
-# -- orphans -----------------------------------------------------------------------------------------------
-
-
-def test_no_clause_is_an_orphan() -> None:
-    """Each is in a rule or in a claim, or says why it is in neither."""
-    orphans = [each.clause.id for each in coverage() if not (each.rules or each.claims or each.clause.reason)]
-    assert orphans == []
-
-
-def test_no_status_is_stale() -> None:
-    """What a rule or a claim is named for is not said to be without one."""
-    stale = [
-        each.clause.id
-        for each in coverage()
-        if each.clause.status in ("not-modelled", "exception") and (each.rules or each.claims)
-    ]
-    assert stale == []
-
-
-def test_no_rule_is_an_orphan(table: Mapping[str, Clause]) -> None:
-    """Every rule that some protocol runs is named for a clause of the tables, or is the kit's own."""
-    strays = [
-        f"{name}: {rule.name}: {rule.clause}"
-        for name, protocol in PROTOCOLS.items()
-        for _, rule in protocol.rules()
-        if rule.clause not in table and not rule.clause.startswith("kit/")
-    ]
-    assert strays == []
-
-
-def test_no_claim_is_an_orphan(table: Mapping[str, Clause]) -> None:
-    """Every claim rests on clauses of the tables, one of which at least is held."""
-    for claim in ALL:
-        for clause in claim.clauses:
-            assert clause in table, f"{claim.id} rests on {clause}, which no table has"
-        held = [c for c in claim.clauses if table[c].status in ("ruled", "by-construction")]
-        assert held, f"{claim.id} rests on nothing that is held"
-
-
-def test_no_mutant_case_or_quirk_is_an_orphan(table: Mapping[str, Clause]) -> None:
-    named = {clause: m.name for m in mutants_by_name().values() for clause in [m.clause]}
-    named |= {case.clause: name for name, case in suites()}
-    named |= {q.clause: q.name for p in PROTOCOLS.values() for q in quirks_of(p)}
-    assert {c: n for c, n in named.items() if c not in table and not c.startswith("kit/")} == {}
 
 
 # -- tables that are wrong ---------------------------------------------------------------------------------
