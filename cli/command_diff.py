@@ -6,11 +6,11 @@ import argparse
 import shlex
 from typing import Any
 
-from quidnunc.impl.schemas import schema_changes
+from quidnunc.impl.schemas import Schema, schema_changes
 from quidnunc.model.errors import SpecError
 from quidnunc.output import UsageError, print_json, table
 from quidnunc.properties.clauses import Clause
-from quidnunc.properties.diff import Change, Side, changes_between, side_named
+from quidnunc.properties.diff import Change, changes_between
 from quidnunc.properties.diff_clauses import (
     LEVELS,
     ClauseChanges,
@@ -18,20 +18,26 @@ from quidnunc.properties.diff_clauses import (
     clause_changes,
     parameter_changes,
 )
+from quidnunc.properties.sides import Side, side_named
 
 EXAMPLE = """\
 example:
   quidnunc diff gossipsub-1.2-draft gossipsub-1.2
   quidnunc diff gossipsub-1.2 gossipsub-1.2+without:graylisted+d=8 --json
+  quidnunc diff gossipsub-1.2 py-libp2p:as-built
+  quidnunc diff main@python:my_fork:FORK python:my_fork:FORK
 
-A side is a protocol, and after `+` what is otherwise in it: a reading or known departure by name,
+A side is a protocol, one of your own (python:MODULE:NAME, or REVISION@ before it) or a router as it is known
+to be built (ROUTER:as-built), and after `+` what is otherwise in it: a reading or known departure by name,
 without:RULE, or PARAMETER=VALUE. What the differences do is shown by: quidnunc regress OLD NEW
 The status is 0 whether or not the two differ.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("old", metavar="OLD", help="a protocol, or PROTOCOL+EDIT+EDIT")
+    parser.add_argument(
+        "old", metavar="OLD", help="a protocol, python:MODULE:NAME or ROUTER:as-built, and +EDIT+EDIT"
+    )
     parser.add_argument("new", metavar="NEW", help="the same")
 
 
@@ -43,6 +49,11 @@ def sides_of(options: argparse.Namespace) -> tuple[Side, Side]:
     except (SpecError, KeyError) as error:
         raise UsageError(str(error)) from None
     return old, new
+
+
+def on_the_wire(side: Side) -> Schema:
+    """What a side has on the wire."""
+    return Schema(side.base, side.protocol.messages, side.name)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -58,7 +69,10 @@ def run(options: argparse.Namespace) -> int:
     _print_clauses(clauses, old, new)
     rows = [(p.name, _value(p.old), _value(p.new)) for p in parameters]
     _print("parameters that are read, with their defaults", ("parameter", old.name, new.name), rows)
-    wire = [(c.message, c.number, c.old or "-", c.new or "-") for c in schema_changes(old.base, new.base)]
+    wire = [
+        (c.message, c.number, c.old or "-", c.new or "-")
+        for c in schema_changes(on_the_wire(old), on_the_wire(new))
+    ]
     _print("fields on the wire", ("message", "number", old.name, new.name), wire)
     print(f"again: {shlex.join(['quidnunc', 'diff', old.name, new.name])}")
     return 0
@@ -145,7 +159,7 @@ def _as_json(
         "parameters": [{"name": p.name, "old": _plain(p.old), "new": _plain(p.new)} for p in parameters],
         "wire": [
             {"message": c.message, "number": c.number, "old": c.old or None, "new": c.new or None}
-            for c in schema_changes(old.base, new.base)
+            for c in schema_changes(on_the_wire(old), on_the_wire(new))
         ],
     }
 

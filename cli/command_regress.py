@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from quidnunc.command_diff import clauses_json, sides_of
+from quidnunc.command_diff import clauses_json, on_the_wire, sides_of
 from quidnunc.impl.schemas import exchanges
 from quidnunc.output import UsageError, clear_progress, print_json, progress_line
+from quidnunc.properties.as_built import routers_as_built
 from quidnunc.properties.diff_clauses import clause_changes
-from quidnunc.properties.regress import WALKS, Behaviour, behaviour, outcomes_of_suite
+from quidnunc.properties.regress import WALKS, Behaviour, behaviour
 from quidnunc.properties.regress_expect import (
     Compared,
     Declared,
@@ -24,6 +25,8 @@ from quidnunc.properties.regress_expect import (
     render,
     trace_text,
 )
+from quidnunc.properties.regress_network import Delivered, Mixed, mixed
+from quidnunc.properties.regress_outcomes import against_refinement, newly_failing, outcomes_of_suite
 from quidnunc.properties.regress_search import UNDESCRIBED, Separation
 from quidnunc.regress_report import Report, as_markdown, print_report
 
@@ -32,6 +35,7 @@ example:
   quidnunc regress gossipsub-1.2-draft gossipsub-1.2
   quidnunc regress gossipsub-1.0 gossipsub-1.1 --markdown
   quidnunc regress gossipsub-1.2 gossipsub-1.2+d=8 --expect changes.toml --update-expect
+  quidnunc regress main@python:my_fork:FORK python:my_fork:FORK --expect changes.toml
 
 Sides are written as for: quidnunc diff. The status is 0 where every change in behaviour that was found is
 declared in --expect FILE and every declared one happened, 1 otherwise.
@@ -39,12 +43,17 @@ declared in --expect FILE and every declared one happened, 1 otherwise.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("old", metavar="OLD", help="a protocol, or PROTOCOL+EDIT+EDIT")
+    parser.add_argument(
+        "old", metavar="OLD", help="a protocol, python:MODULE:NAME or ROUTER:as-built, and +EDIT+EDIT"
+    )
     parser.add_argument("new", metavar="NEW", help="the same")
     parser.add_argument(
         "--walks", type=int, default=WALKS, metavar="N", help=f"random walks per change (default: {WALKS})"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the walks (default: 0)")
+    parser.add_argument(
+        "--as-one", action="store_true", help="whatever tells the two apart, all that changed as one change"
+    )
     parser.add_argument("--expect", type=Path, metavar="FILE", help="the changes that are meant")
     parser.add_argument("--update-expect", action="store_true", help="write --expect FILE anew")
     parser.add_argument("--markdown", action="store_true", help="a summary to paste into a pull request")
@@ -69,23 +78,16 @@ def run(options: argparse.Namespace) -> int:
             new,
             walks=options.walks,
             seed=options.seed,
+            as_one=options.as_one,
             declared=known_by_change(declared, new, path),
             progress=show,
         )
+        compared = compare(found.separations, declared, old, new, path)
+        if options.update_expect:
+            compared = _written(options.expect, found, compared)
+        report = _reported(found, compared, options, show)
     finally:
         clear_progress()
-    compared = compare(found.separations, declared, old, new, path)
-    if options.update_expect:
-        compared = _written(options.expect, found, compared)
-    report = Report(
-        found,
-        outcomes_of_suite(old, new),
-        clause_changes(old, new),
-        exchanges(old.base, new.base),
-        compared,
-        bool(options.expect),
-        reproduce(options),
-    )
     if options.json:
         print_json(_as_json(report))
     elif options.markdown:
@@ -93,6 +95,29 @@ def run(options: argparse.Namespace) -> int:
     else:
         print_report(report)
     return 0 if compared.agrees else 1
+
+
+def _reported(
+    found: Behaviour, compared: Compared, options: argparse.Namespace, show: Callable[[str], None]
+) -> Report:
+    """What follows from the changes in behaviour, beside them."""
+    old, new = found.old, found.new
+    what = f"{old.name} -> {new.name}"
+    show(f"{what}: the cases of the suite")
+    outcomes = outcomes_of_suite(old, new)
+    show(f"{what}: routers as built")
+    newly = newly_failing(found.separations, old, new, routers_as_built(old.protocol))
+    return Report(
+        found,
+        outcomes,
+        clause_changes(old, new),
+        exchanges(on_the_wire(old), on_the_wire(new)),
+        newly,
+        mixed(old, new, show) if found.changes else None,
+        compared,
+        bool(options.expect),
+        reproduce(options),
+    )
 
 
 def _written(path: Path, found: Behaviour, compared: Compared) -> Compared:
@@ -113,6 +138,8 @@ def reproduce(options: argparse.Namespace) -> str:
     words = ["quidnunc", "regress", options.old, options.new]
     if options.walks != WALKS:
         words += ["--walks", str(options.walks)]
+    if options.as_one:
+        words.append("--as-one")
     if options.seed:
         words += ["--seed", str(options.seed)]
     if options.expect:
@@ -146,10 +173,33 @@ def _as_json(report: Report) -> dict[str, Any]:
             }
             for e in report.wire
         ],
+        "newly_failing": [{"router": n.router, "rule": n.change} for n in report.newly],
+        "refines": _refines(found),
+        "networks": _networks(report.networks),
         "declared": _keys(compared.met),
         "undeclared": [{"cause": s.change.key, "verdict": s.verdict} for s in compared.undeclared],
         "gone": _keys(compared.gone),
     }
+
+
+def _refines(found: Behaviour) -> dict[str, Any] | None:
+    """Whether it is refuted that NEW allows nothing that OLD does not; None where nothing differs."""
+    against = against_refinement(found.separations)
+    if not found.changes:
+        return None
+    return {"refuted": against is not None, "by": against.change.key if against is not None else None}
+
+
+def _networks(networks: Mixed | None) -> dict[str, Any] | None:
+    if networks is None:
+        return None
+    sorts: tuple[tuple[str, Delivered], ...] = (
+        ("old", networks.old),
+        ("new", networks.new),
+        ("mixed", networks.both),
+    )
+    told = {name: {"runs": d.runs, "delivered": d.delivered, "lost": d.lost} for name, d in sorts}
+    return {**told, "keep_delivering": networks.keeps_delivering}
 
 
 def _keys(entries: Sequence[Declared]) -> list[dict[str, str]]:

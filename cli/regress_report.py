@@ -11,13 +11,14 @@ from quidnunc.output import table
 from quidnunc.properties.case_front import parameters_text
 from quidnunc.properties.claims import claim_on
 from quidnunc.properties.diff_clauses import LEVELS, ClauseChanges
-from quidnunc.properties.regress import Behaviour, Outcome
+from quidnunc.properties.regress import Behaviour
 from quidnunc.properties.regress_expect import Compared, trace_text
+from quidnunc.properties.regress_network import Mixed
+from quidnunc.properties.regress_outcomes import Newly, Outcome, against_refinement
 from quidnunc.properties.regress_search import Separation
 
 NOT_CHECKED = (
-    "Not checked: whether mixed networks keep delivering, other routers as built, and behaviour that no walk "
-    "or case reached."
+    "Not checked: behaviour that no walk or case reached, and networks larger than those named here."
 )
 
 
@@ -32,6 +33,8 @@ class Report:
     outcomes: tuple[Outcome, ...]
     clauses: ClauseChanges
     wire: tuple[Exchange, ...]
+    newly: tuple[Newly, ...]
+    networks: Mixed | None
     compared: Compared
     with_file: bool
     again: str
@@ -39,10 +42,12 @@ class Report:
     @property
     def claims(self) -> tuple[str, ...]:
         """Claims of NEW that a router which behaves as OLD fails: those on the clauses of what is forbidden
-        or demanded now."""
-        new = self.found.new.protocol
+        or demanded now; those that came with a protocol of one's own first."""
+        new = self.found.new
         strict = [s.change.clause for s in self.found.separations if s.verdict in STRICTER]
-        return tuple(dict.fromkeys(c.id for c in (claim_on(clause, new) for clause in strict) if c))
+        own = [c for clause in strict for c in new.claims if clause in c.clauses]
+        ours = [claim_on(clause, new.protocol) for clause in strict]
+        return tuple(dict.fromkeys(c.id for c in (*own, *ours) if c))
 
     @property
     def title(self) -> str:
@@ -139,8 +144,38 @@ def _parts(report: Report) -> list[tuple[str, list[str]]]:
                 if not e.same
             ],
         ),
+        (
+            f"routers as built to {old}, with their known departures, that newly fail {new}:",
+            [f"{n.router}: {n.change} (departs with {n.departs} of {n.dice} draws)" for n in report.newly],
+        ),
+        (f"does {new} refine {old}, so that it allows nothing that {old} does not:", _refines(report)),
+        ("networks of both, four routers, each way to mix them:", _networks(report)),
     ]
     return [(title, lines) for title, lines in parts if lines]
+
+
+def _refines(report: Report) -> list[str]:
+    if not report.found.changes:
+        return []
+    against = against_refinement(report.found.separations)
+    if against is None:
+        return ["not refuted: no trace was found on which it does"]
+    return [f"no: {against.change.says}, in {len(against.found.trace[1])} events"]
+
+
+def _networks(report: Report) -> list[str]:
+    networks, old, new = report.networks, report.found.old.name, report.found.new.name
+    if networks is None:
+        return []
+    sorts = ((f"all {old}", networks.old), (f"all {new}", networks.new), ("mixed", networks.both))
+    lines = [
+        f"{sort}: everybody got the message in {d.delivered} of {d.runs} runs"
+        + (f"; not in {d.lost}" if d.lost else "")
+        for sort, d in sorts
+    ]
+    if not networks.keeps_delivering:
+        lines.append("a mixture loses what neither of the two loses")
+    return lines
 
 
 def _end(report: Report) -> str:

@@ -16,6 +16,7 @@ from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
 from google.protobuf.message import DecodeError
 
 from quidnunc.impl import cat_pb2, mempool_pb2, wire_pb2
+from quidnunc.model.rpc import ControlField
 
 LABELS = {1: "optional", 2: "required", 3: "repeated"}
 TYPES = {4: "uint64", 8: "bool", 9: "string", 11: "message", 12: "bytes"}
@@ -65,9 +66,30 @@ def _cut(protocol: str) -> tuple[FileDescriptorProto, str, frozenset[str]]:
     return file, "RPC", frozenset().union(*(_SINCE.get(name, frozenset()) for name in later))
 
 
+@frozen
+class Schema:
+    """What a protocol has on the wire: that of one of the kit, and control messages of somebody's own."""
+
+    protocol: str
+    messages: tuple[ControlField, ...] = ()
+    called: str = ""
+    """Under which name it is told; empty: that of the protocol."""
+
+    @property
+    def name(self) -> str:
+        return self.called or self.protocol
+
+
+def schema_of(protocol: str | Schema) -> Schema:
+    """That of a protocol of the kit by its name; one that is a schema already as it is."""
+    return Schema(protocol) if isinstance(protocol, str) else protocol
+
+
 @lru_cache
-def root_of(protocol: str) -> Any:
+def root_of(which: str | Schema) -> Any:
     """The type of the outermost message of a protocol, with the fields that it has."""
+    schema = schema_of(which)
+    protocol = schema.protocol
     file, root, without = _cut(protocol)
     for message in _messages(file.message_type):
         kept = [f for f in message.field if f"{message.name}.{f.name}" not in without]
@@ -77,9 +99,26 @@ def root_of(protocol: str) -> Any:
             message.field[0].name = "messageID"
             message.field[0].label = FieldDescriptorProto.LABEL_REQUIRED
             message.field[0].ClearField("json_name")
+    for own in schema.messages:
+        _add_control(file, own)
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{file.package}.{root}"))
+
+
+def _add_control(file: FileDescriptorProto, own: ControlField) -> None:
+    kind = f"Control{own.name.title().replace('_', '')}"
+    made = file.message_type.add(name=kind)
+    repeated = FieldDescriptorProto.LABEL_REPEATED
+    made.field.add(name="ids", number=1, label=repeated, type=FieldDescriptorProto.TYPE_BYTES)
+    control = next(m for m in file.message_type if m.name == "ControlMessage")
+    control.field.add(
+        name=own.name,
+        number=own.number,
+        label=repeated,
+        type=FieldDescriptorProto.TYPE_MESSAGE,
+        type_name=f".{file.package}.{kind}",
+    )
 
 
 def _messages(some: Any) -> Iterator[DescriptorProto]:
@@ -89,7 +128,7 @@ def _messages(some: Any) -> Iterator[DescriptorProto]:
 
 
 @lru_cache
-def fields_of(protocol: str) -> Mapping[Names, str]:
+def fields_of(protocol: str | Schema) -> Mapping[Names, str]:
     """Every field that can be reached from the root: (message, number) -> `repeated bytes messageIDs`."""
     found: dict[Names, str] = {}
     todo, seen = [root_of(protocol).DESCRIPTOR], set()
@@ -134,18 +173,19 @@ class Exchange:
     same: bool
 
 
-def schema_changes(old: str, new: str) -> tuple[FieldChange, ...]:
-    """The fields in which two protocols of the kit differ on the wire, by name."""
+def schema_changes(old: str | Schema, new: str | Schema) -> tuple[FieldChange, ...]:
+    """The fields in which two protocols differ on the wire, by name."""
     was, now = fields_of(old), fields_of(new)
     places = [place for place in dict.fromkeys([*was, *now]) if was.get(place, "") != now.get(place, "")]
     return tuple(FieldChange(*place, was.get(place, ""), now.get(place, "")) for place in places)
 
 
-def exchanges(old: str, new: str) -> tuple[Exchange, ...]:
+def exchanges(old: str | Schema, new: str | Schema) -> tuple[Exchange, ...]:
     """Bytes with each field that differs, written by either side and read by the other."""
     found = []
+    one, other = schema_of(old), schema_of(new)
     for change in schema_changes(old, new):
-        for writer, reader, said in ((old, new, change.old), (new, old, change.new)):
+        for writer, reader, said in ((one, other, change.old), (other, one, change.new)):
             if said:
                 found += [_exchange(writer, reader, change, n) for n in _counts(said, change)]
     return tuple(found)
@@ -158,7 +198,7 @@ def _counts(said: str, change: FieldChange) -> tuple[int, ...]:
     return COUNTS if "required" in (change.old + change.new) else (1,)
 
 
-def _exchange(writer: str, reader: str, change: FieldChange, count: int) -> Exchange:
+def _exchange(writer: Schema, reader: Schema, change: FieldChange, count: int) -> Exchange:
     root = root_of(writer)()
     inner = _into(root, _path(root.DESCRIPTOR, change.message))
     descriptor = inner.DESCRIPTOR.fields_by_number[change.number]
@@ -169,7 +209,7 @@ def _exchange(writer: str, reader: str, change: FieldChange, count: int) -> Exch
     data = root.SerializeToString(deterministic=True)
     what = f"{change.message}.{descriptor.name} with {count} {'value' if count == 1 else 'values'}"
     result, same = _read(root_of(reader), data, change, count)
-    return Exchange(writer, reader, what, data, result, same)
+    return Exchange(writer.name, reader.name, what, data, result, same)
 
 
 def _read(reader: Any, data: bytes, change: FieldChange, count: int) -> tuple[str, bool]:

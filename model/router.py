@@ -170,6 +170,8 @@ class Router:
     """(topic, group) -> what is kept of it."""
     started: Mapping[tuple[str, Peer], int] = field(factory=dict)
     """(topic, peer) -> groups that count as started by that peer."""
+    kept: Mapping[str, object] = field(factory=dict)
+    """What the rules of somebody's own protocol keep, by names of their own; its values are never changed."""
     known_bounds: dict[Peer, Interval] = field(factory=dict, init=False, eq=False, repr=False)
     """What `bounds` of this very router has come to already."""
 

@@ -97,6 +97,35 @@ class IDontWant:
     ids: tuple[str, ...]
 
 
+@frozen
+class Control:
+    """A control message that no specification here has: one of somebody's own protocol."""
+
+    name: str
+    ids: tuple[str, ...] = ()
+    """Topics, message ids or what else its one field holds."""
+
+
+@frozen
+class ControlField:
+    """The field of such a message: `repeated CONTROL NAME = NUMBER` of `ControlMessage`, which holds
+    `repeated bytes ids = 1`. Raises ValueError for what can not be a field of `ControlMessage`."""
+
+    name: str
+    number: int
+    carries: Literal["topics", "ids"] = "topics"
+    """What neighbours that send it put into it."""
+
+    def __attrs_post_init__(self) -> None:
+        if not self.name.isidentifier() or not self.name.islower():
+            raise ValueError(f"a control message is named in lower case letters, got {self.name!r}")
+        if not TAKEN < self.number < 1 << 29 or 19_000 <= self.number < 20_000:
+            raise ValueError(f"the field of {self.name!r} needs a number from {TAKEN + 1}, got {self.number}")
+
+
+TAKEN = 6
+"""Numbers of `ControlMessage` up to this one are those of the specifications."""
+
 INVALID_TX = "bad"
 """The application of the harness refuses a transaction whose name, or whose bytes, begin so."""
 
@@ -208,10 +237,11 @@ Part: TypeAlias = (
     | SeenTx
     | WantTx
     | Stray
+    | Control
 )
 
 
-CONTROL = (IHave, IWant, Graft, Prune, IDontWant, Extensions)
+CONTROL = (IHave, IWant, Graft, Prune, IDontWant, Extensions, Control)
 """The kinds of part that are control messages of gossipsub."""
 
 

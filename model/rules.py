@@ -16,6 +16,7 @@ from attrs import evolve, field, frozen
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Output
 from quidnunc.model.permits import Step
+from quidnunc.model.rpc import ControlField
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -192,6 +193,8 @@ class Protocol:
     lens: Callable[[bool, tuple[Output, ...]], tuple[Output, ...]] | None = None
     """How a quirk reads the outputs of a step (at a heartbeat or not), where what was meant can be told from
     what was sent. No specification has one."""
+    messages: tuple[ControlField, ...] = ()
+    """Control messages that it has beside those of the specifications."""
     family: str = "pubsub"
     """Which machine runs it (`quidnunc.model.machine`): pubsub or mempool."""
 

@@ -11,6 +11,7 @@ from typing import Any, cast, get_args
 
 from quidnunc.impl.keys import peer_id, peer_of
 from quidnunc.model.rpc import (
+    Control,
     Extensions,
     Fault,
     Graft,
@@ -181,6 +182,8 @@ def _meta(part: Part) -> tuple[str, Any]:
             return "mempool", MempoolMeta(kind="resetRoute")
         case Stray(fault):
             return "mempool", MempoolMeta(kind=f"stray:{fault}")
+        case Control(name):
+            raise ValueError(f"{name} is of somebody's own protocol, and a trace has no field for it")
         case _:
             return "mempool", MempoolMeta(kind=_TX_OF[type(part)], tx=part.id.encode())
 

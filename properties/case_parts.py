@@ -16,6 +16,7 @@ from attrs import field, frozen, mutable
 from quidnunc.model.rpc import (
     ROUTER,
     UNSAID,
+    Control,
     Extensions,
     Fault,
     Flaw,
@@ -58,7 +59,7 @@ FAULTS: tuple[str, ...] = get_args(Fault)
 FLAWS: tuple[str, ...] = tuple(f for f in get_args(Flaw) if f)
 PART_NAMES = (
     "subscribe, unsubscribe, message, ihave, iwant, graft, prune, idontwant, extensions, testextension, "
-    "partial, tx, havetx, resetroute, seentx, wanttx, stray"
+    "partial, tx, havetx, resetroute, seentx, wanttx, stray, control"
 )
 LATE = "late=yes"
 """Of Extensions. No name is written so."""
@@ -200,6 +201,8 @@ class Mentions:
                 return f"{_name(part)} {word(name)}"
             case Stray(fault):
                 return f"stray {fault}"
+            case Control(name, ids):
+                return f"control {sentence(name, *ids)}"
         return f"{_name(part)} {word(part.topic)}"
 
     def part(self, words: Words, unsaid: Unsaid) -> Part:
@@ -227,6 +230,8 @@ class Mentions:
                 return partial(words)
             case "resetroute":
                 return ResetRoute()
+            case "control":
+                return Control(words.name("the name of a control message"), _ids(words))
             case "stray":
                 return Stray(cast("Fault", one_of(words.bare("a fault"), FAULTS)))
         raise ValueError(f"expected a part ({PART_NAMES}), got {name!r}")

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from attrs import evolve, field, frozen
 
-from quidnunc.model.dog_dialects import SWITCHES
 from quidnunc.model.errors import SpecError
-from quidnunc.model.events import MEMPOOL, Connect, Event
-from quidnunc.model.machine import machine_of, protocol_named
-from quidnunc.model.protocols import STREAM_PROTOCOLS
-from quidnunc.model.quirks import quirk_named
 from quidnunc.model.readings import READINGS
-from quidnunc.model.rules import Combined, First, Phases, Protocol, Rule, Total, Without, nobody
+from quidnunc.model.rules import Combined, First, Phases, Rule, Total, Without, nobody
+from quidnunc.properties.same_code import same_function
+from quidnunc.properties.sides import Side
 
 ChangeKind: TypeAlias = Literal[
     "added", "removed", "replaced", "reordered", "recombined", "reading", "lens", "parameter", "together"
@@ -27,95 +24,8 @@ ChangeKind: TypeAlias = Literal[
 """Of a rule; of the order or the way of combination of a handler; of a reading; of a parameter; or of several
 of these, none of which shows without the others."""
 
-MAX_EDITS = 20
-"""Words that may follow the `+` signs of one side."""
-
-
-@frozen
-class Side:
-    """One of the two that are compared: a protocol, edited or not, and what it sets of its parameters."""
-
-    name: str
-    """As it was asked for: `gossipsub-1.2+d=8`."""
-    protocol: Protocol
-    overrides: tuple[tuple[str, object], ...] = ()
-    """Parameters that this side has whatever the trace says."""
-
-    @property
-    def base(self) -> str:
-        """The name of the protocol of the kit that it is, or is an edit of."""
-        return self.protocol.name
-
-    @property
-    def streams(self) -> tuple[str, ...]:
-        """The protocol ids that it negotiates, newest first."""
-        return STREAM_PROTOCOLS.get(self.base, (MEMPOOL,))
-
-    def parameters(self, of_trace: Any) -> Any:
-        """Those of a trace with this side's own. Raises ValueError where the two do not go together."""
-        return evolve(of_trace, **dict(self.overrides)) if self.overrides else of_trace
-
-    def sees(self, event: Event) -> Event:
-        """A peer that speaks newer versions connects by the newest one that this side has, too."""
-        if isinstance(event, Connect) and event.protocol not in self.streams:
-            return evolve(event, protocol=self.streams[0])
-        return event
-
-
-def side_named(text: str) -> Side:
-    """The side that is written `PROTOCOL`, or `PROTOCOL+EDIT+EDIT`.
-
-    An edit is a reading, a switch of DOG's dialects or another quirk by name (`quidnunc.model.quirks`,
-    `without:RULE` among them), or `PARAMETER=VALUE`. Raises SpecError, which names what is not known.
-    """
-    name, *edits = text.split("+")
-    if len(edits) > MAX_EDITS:
-        raise SpecError(f"{name}: {len(edits)} edits; at most {MAX_EDITS} are taken")
-    protocol = protocol_named(name)
-    overrides: dict[str, object] = {}
-    for edit in edits:
-        if "=" in edit:
-            key, value = edit.split("=", 1)
-            overrides[key] = _value(protocol, key, value, text)
-        else:
-            # Readings are few; of the absences of rules and of what was seen in the field there are many.
-            reading = READINGS.get(edit) or (SWITCHES.get(edit) if protocol.family == "mempool" else None)
-            protocol = (reading or quirk_named(edit, protocol)).edit(protocol)
-    side = Side(text, evolve(protocol, name=name), tuple(sorted(overrides.items())))
-    try:
-        side.parameters(machine_of(protocol).parameters())
-    except ValueError as error:
-        raise SpecError(f"{text}: {error}") from None
-    return side
-
-
-def _value(protocol: Protocol, key: str, value: str, text: str) -> object:
-    defaults = machine_of(protocol).parameters()
-    known = getattr(defaults, key, None) if key in {a.name for a in defaults.__attrs_attrs__} else None
-    if not isinstance(known, bool | int | float):
-        names = [a.name for a in defaults.__attrs_attrs__]
-        numbers = [name for name in names if isinstance(getattr(defaults, name), int | float)]
-        raise SpecError(f"{text}: {key!r} is no number or switch of {protocol.name}; there are {numbers}")
-    if isinstance(known, bool):
-        if value not in ("true", "false"):
-            raise SpecError(f"{text}: {key} is true or false, not {value!r}")
-        return value == "true"
-    try:
-        return type(known)(value)
-    except ValueError:
-        raise SpecError(f"{text}: {key} needs a number like {known}, not {value!r}") from None
-
-
-def levelled(old: Side, new: Side) -> tuple[Side, Side]:
-    """Both, each with its default for what the other one sets: or a trace would decide it for one of them."""
-    defaults = machine_of(old.protocol).parameters()
-    named = {name for side in (old, new) for name, _ in side.overrides}
-    filled = [{n: getattr(defaults, n) for n in named} | dict(side.overrides) for side in (old, new)]
-    first, second = (
-        evolve(side, overrides=tuple(sorted(values.items())))
-        for side, values in zip((old, new), filled, strict=True)
-    )
-    return first, second
+ALL = "all"
+"""Name of all changes together."""
 
 
 @frozen
@@ -135,9 +45,9 @@ class Change:
     """Those that are made together."""
 
     @classmethod
-    def together(cls, members: Sequence[Change]) -> Change:
+    def together(cls, members: Sequence[Change], name: str = "") -> Change:
         """Several changes as one."""
-        return cls("together", name="+".join(each.key for each in members), members=tuple(members))
+        return cls("together", name=name or "+".join(each.key for each in members), members=tuple(members))
 
     @property
     def key(self) -> str:
@@ -177,6 +87,8 @@ class Change:
                 was, now = ("the default" if v is None else v for v in self.values)
                 return f"{self.name}: {was} -> {now}"
             case "together":
+                if self.name == ALL:
+                    return f"all {len(self.members)} changes as one"
                 return " together with ".join(each.says for each in self.members)
             case _:
                 return f"{self.name} {self.kind}"
@@ -292,9 +204,16 @@ def changes_between(old: Side, new: Side) -> tuple[Change, ...]:
     return tuple(found)
 
 
+def all_of(changes: Sequence[Change]) -> Change:
+    """All of the changes as one, or the only one."""
+    return changes[0] if len(changes) == 1 else Change.together(changes, ALL)
+
+
 def change_named(key: str, changes: Sequence[Change]) -> Change | None:
     """The one of `changes` that has this key, or those of them that it names together; None where none do."""
     found = next((each for each in changes if each.key == key), None)
+    if key == f"together/{ALL}":
+        return all_of(changes) if changes else None
     if found is None and key.startswith("together/"):
         wanted = key.removeprefix("together/").split("+")
         members = [each for each in changes if each.key in wanted]
@@ -357,4 +276,4 @@ def _likeness(one: Rule, other: Rule) -> float:
 
 
 def _same(one: Rule, other: Rule) -> bool:
-    return (one.name, one.clause) == (other.name, other.clause) and one.apply is other.apply
+    return (one.name, one.clause) == (other.name, other.clause) and same_function(one.apply, other.apply)

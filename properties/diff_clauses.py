@@ -13,7 +13,7 @@ from quidnunc.model.node import Node
 from quidnunc.model.router import Router
 from quidnunc.model.rules import Protocol, Rule
 from quidnunc.properties.clauses import Clause, documents, load
-from quidnunc.properties.diff import Side
+from quidnunc.properties.sides import Side
 
 LEVELS = {"M": "MUST", "S": "SHOULD", "Y": "MAY", "I": "implied"}
 NOT_ITS_OWN: Mapping[str, frozenset[str]] = {

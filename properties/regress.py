@@ -18,24 +18,19 @@ from typing import Any, TypeAlias
 
 from attrs import evolve, frozen
 
-from quidnunc.properties.cases import events_of, parameters_of
-from quidnunc.properties.diff import Change, Side, changes_between, levelled, side_named
-from quidnunc.properties.explain import last_departures
-from quidnunc.properties.play import Simulated, play
+from quidnunc.properties.diff import Change, all_of, changes_between
 from quidnunc.properties.regress_pair import Direction, partings_of
 from quidnunc.properties.regress_pool import Walked, differs_at, walk_of, watched
 from quidnunc.properties.regress_search import (
-    DICE,
     Search,
     Separation,
     known_traces,
     pairs,
-    suite_or_none,
     suite_traces,
 )
+from quidnunc.properties.sides import Side, levelled, side_named
 from quidnunc.properties.suite_traces import Trace
 from quidnunc.properties.suite_unnoticed import unnoticed_of
-from quidnunc.properties.suite_words import on_streams_of
 
 WALKS = 12
 """Walks per change that no known trace shows."""
@@ -122,24 +117,28 @@ def behaviour(
     seed: int = 0,
     declared: Mapping[str, Sequence[Trace]] | None = None,
     only: str = "",
+    as_one: bool = False,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Behaviour:
     """Search for the effect of every change from OLD to NEW, or of the one whose key is `only`.
 
+    `as_one`: all of them are taken as one change, so that what is found is whatever tells the two apart.
     `declared`: key of a change -> traces that are said to show it, which are tried first. Raises SpecError
     where the two are of different families.
     """
     changes = changes_between(old, new)
     old, new = levelled(old, new)
     told = {key: tuple(traces) for key, traces in (declared or {}).items()}
-    asked = [at for at, change in enumerate(changes) if only in ("", change.key)]
+    asked: list[tuple[int, ...]] = [(at,) for at, change in enumerate(changes) if only in ("", change.key)]
+    if as_one and changes:
+        asked = [tuple(range(len(changes)))]
 
     def say(text: str) -> None:
         progress(f"{old.name} -> {new.name}: {text}")
 
     shown: dict[tuple[int, ...], Shown] = {}
     with ProcessPoolExecutor(PROCESSES) if len(asked) > FEW else nullcontext() as pool:
-        tasks = [Task(old.name, new.name, (at,), told.get(changes[at].key, ())) for at in asked]
+        tasks = [Task(old.name, new.name, at, told.get(_change(changes, at).key, ())) for at in asked]
         shown |= _shown(pool, changes, tasks, say, "known traces")
         left = [task for task in tasks if not shown[task.at]]
         made = _walked(pool, left, len(left) * walks, seed, say)
@@ -173,6 +172,8 @@ def _told(
 
 def _change(changes: Sequence[Change], at: tuple[int, ...]) -> Change:
     found = [changes[each] for each in at]
+    if len(found) == len(changes):
+        return all_of(changes)
     return found[0] if len(found) == 1 else Change.together(found)
 
 
@@ -328,32 +329,3 @@ def _why(change: Change, old: Side, new: Side) -> str:
         if entry is not None:
             return entry.reason
     return ""
-
-
-@frozen
-class Outcome:
-    """A case of OLD's suite that a router which conforms to OLD fails under NEW."""
-
-    rule: str
-    departs: int
-    """With so many of `dice`."""
-    dice: int
-
-
-def outcomes_of_suite(old: Side, new: Side) -> tuple[Outcome, ...]:
-    """Which cases of OLD's suite change their outcome: the model of OLD is the router, that of NEW judges."""
-    found = []
-    for rule, case in suite_or_none(old).items():
-        parameters, events = on_streams_of((parameters_of(case), events_of(case)), new.base)
-        departs = 0
-        for die in DICE:
-            try:
-                subject = Simulated(old.protocol, old.parameters(parameters), die)
-                run = play(events, subject, new.protocol, new.parameters(parameters))
-            except ValueError:
-                # The parameters of the case do not go with those that a side sets itself.
-                break
-            departs += bool(last_departures(run))
-        if departs:
-            found.append(Outcome(rule, departs, len(DICE)))
-    return tuple(found)

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from quidnunc.model.events import MEMPOOL, Adjust, Connect, Disconnect, Event, Receive, Resume, Stall, Submit
 from quidnunc.model.node import Node
-from quidnunc.model.rpc import HaveTx, Peer, Tx
+from quidnunc.model.rpc import Control, ControlField, HaveTx, Peer, Tx
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.digits import Digits
 
@@ -60,10 +60,10 @@ def cut_while_open(view: Node, d: Digits, name: Name) -> list[Event]:
 
 
 def at_a_bound(view: Node, d: Digits, name: Name) -> list[Event]:
-    """The counters come to a bound of the redundancy, or close to it, and are looked at."""
+    """The counters come to a bound of the redundancy, or close to it, or between them, and are looked at."""
     p = view.parameters
     share = Fraction(str(p.target_redundancy)), Fraction(str(p.delta_percent)) / 100
-    bound = share[0] * (1 + share[1]) if d.chance(50) else share[0] * (1 - share[1])
+    bound = share[0] * d.one_of((1 + share[1], 1 - share[1], Fraction(1)))
     first, more = bound.denominator, bound.numerator + d.one_of((0, 0, 1, -1))
     if max(first, more) > (MAX_COUNT if d.chance(10) else FEW) or more < 0:
         return []
@@ -79,11 +79,18 @@ def at_a_bound(view: Node, d: Digits, name: Name) -> list[Event]:
     ]
 
 
-DOG_OCCASIONS: tuple[Occasion, ...] = (*(two_senders, cut_while_open) * 2, at_a_bound)
+def idle(view: Node, d: Digits, name: Name) -> list[Event]:
+    """Nothing comes for some intervals."""
+    return [Adjust()] * d.one_of((2, 4))
+
+
+DOG_OCCASIONS: tuple[Occasion, ...] = (*(two_senders, cut_while_open) * 2, at_a_bound, idle)
 
 
 def with_occasions(act: Act, protocol: Protocol) -> Act:
     """`act`, and now and then an occasion, where the protocol has some."""
+    if protocol.messages:
+        return _with_own_messages(act, protocol.messages)
     if "adjust" not in protocol.handlers:
         return act
     count = 0
@@ -101,6 +108,22 @@ def with_occasions(act: Act, protocol: Protocol) -> Act:
             free = [p for p in (21, 22, 23) if p not in view.peers]
             return [Connect(tuple(free), MEMPOOL)]
         return d.one_of(DOG_OCCASIONS)(view, d, name) or act(view, d)
+
+    return acts
+
+
+def _with_own_messages(act: Act, messages: tuple[ControlField, ...]) -> Act:
+    """`act`, and now and then somebody sends one of these."""
+
+    def acts(view: Any, d: Digits) -> list[Event]:
+        able = sorted(p for p, each in view.peers.items() if not each.speaks_floodsub)
+        if not able or not d.chance(CHANCE):
+            return act(view, d)
+        field, peer = d.one_of(messages), d.one_of(able)
+        topics = sorted(view.topics) or ["t1"]
+        known = sorted(view.cached) or sorted(view.seen) or ["m1"]
+        said = d.one_of(topics) if field.carries == "topics" else d.one_of(known)
+        return [Receive((peer,), (Control(field.name, (said,)),))]
 
     return acts
 

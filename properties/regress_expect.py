@@ -19,9 +19,10 @@ from quidnunc.properties.case_file import Block, Case, Misfit, Shown, body_of
 from quidnunc.properties.case_file import Side as Saying
 from quidnunc.properties.case_front import parameters_text
 from quidnunc.properties.cases import events_of, parameters_of, parse
-from quidnunc.properties.diff import Change, Side, change_named, changes_between, levelled
+from quidnunc.properties.diff import Change, change_named, changes_between
 from quidnunc.properties.regress_pair import DIRECTIONS, Parting, Watch, partings_of
 from quidnunc.properties.regress_search import DICE, UNDESCRIBED, Separation, is_undescribed, pairs
+from quidnunc.properties.sides import Side, levelled
 from quidnunc.properties.suite_traces import Trace
 
 MAX_BYTES = 1 << 20

@@ -12,15 +12,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 from zlib import crc32
 
-from attrs import field, frozen, mutable
+from attrs import evolve, field, frozen, mutable
 
 from quidnunc.model.choices import Scripted, Seeded, outcomes
 from quidnunc.model.events import Event, Output, Publish, Receive, Sent, key
 from quidnunc.model.machine import machine_of
 from quidnunc.model.rpc import IDontWant, IHave, IWant, Message
-from quidnunc.properties.diff import Change, Side
+from quidnunc.properties.diff import Change
 from quidnunc.properties.oracle import Departure, Judged, Oracle
 from quidnunc.properties.play import act_of, as_sent, singles
+from quidnunc.properties.sides import Side
 from quidnunc.properties.suite_traces import Trace
 
 Direction: TypeAlias = Literal["newly-allowed", "newly-forbidden", "newly-obligatory"]
@@ -44,6 +45,8 @@ class Parting:
     outputs: tuple[Output, ...]
     departure: Departure
     """As the other side judges `outputs`."""
+    exceeds: bool = False
+    """Whether NEW allows something at this point that OLD does not."""
 
     @property
     def act(self) -> str:
@@ -99,6 +102,7 @@ class Pair:
         owed = offered[1].owed
         partings: dict[tuple[Direction, object], Parting] = {}
         common: list[Shared] = []
+        exceeds = False
         for by_old, (mine, sets) in ((True, (0, offered[0])), (False, (1, offered[1]))):
             for outputs, after in sets.by_outputs.items():
                 confirmed = offered[1 - mine].by_outputs.get(outputs)
@@ -113,8 +117,9 @@ class Pair:
                 for each in judged.departures:
                     found = Parting(direction_of(each, by_old, owed), by_old, outputs, each)
                     partings.setdefault((found.direction, _what(each)), found)
+                    exceeds |= not by_old
         self._go_on(event, common)
-        return _strongest(partings)
+        return tuple(evolve(each, exceeds=exceeds) for each in _strongest(partings))
 
     def _go_on(self, event: Event, common: Sequence[Shared]) -> None:
         if not common:

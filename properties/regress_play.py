@@ -10,9 +10,9 @@ from collections.abc import Iterable
 
 from attrs import evolve, frozen
 
-from quidnunc.properties.diff import Side
 from quidnunc.properties.oracle import Oracle
 from quidnunc.properties.play import Play, Simulated, rejudge
+from quidnunc.properties.sides import Side
 from quidnunc.properties.suite_shrink import smallest
 from quidnunc.properties.suite_traces import Trace
 from quidnunc.properties.suite_words import on_streams_of

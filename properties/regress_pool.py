@@ -19,12 +19,13 @@ from quidnunc.model.machine import machine_of
 from quidnunc.model.permits import Step
 from quidnunc.model.rules import Combined, First, Phases, Protocol, Rule, Total, Without
 from quidnunc.model.scores_interval import ZERO
-from quidnunc.properties.diff import Change, Side
+from quidnunc.properties.diff import Change
 from quidnunc.properties.digits import Digits
 from quidnunc.properties.oracle import Oracle
 from quidnunc.properties.play import singles
 from quidnunc.properties.regress_acts import with_occasions
 from quidnunc.properties.score_neighbours import CAPABILITY, EXCHANGE
+from quidnunc.properties.sides import Side
 from quidnunc.properties.suite_scores import SWITCHED, is_switched_on
 from quidnunc.properties.suite_traces import CAPABILITIES, MAX_ACTS, Trace, draw_walk
 
@@ -147,10 +148,12 @@ def walk_of(of: Watched, change: Change, number: int) -> Walked | None:
 def _drawn(side: Side, change: Change, number: int) -> tuple[Any, Any, Digits] | None:
     """Parameters, acts and digits of a walk; for rules that parameters switch on, one that does."""
     switched = needs_switching(change)
+    # The neighbours know the protocols of the kit.
+    drawn_for = evolve(side.protocol, name=side.base)
     for again in range(MAX_DRAWS if switched else 1):
         digits = Digits(number * MAX_DRAWS + again)
         capabilities = CAPABILITIES | SCORING if switched else CAPABILITIES
-        parameters, act = draw_walk(side.protocol, change.rule, digits, capabilities)
+        parameters, act = draw_walk(drawn_for, change.rule, digits, capabilities)
         if not switched or is_switched_on(parameters):
             return parameters, with_occasions(act, side.protocol), digits
     return None

@@ -6,17 +6,20 @@ change, or OLD and OLD with it. What is found is minimised by deletion.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Literal, TypeAlias
 
-from attrs import field, frozen, mutable
+from attrs import evolve, field, frozen, mutable
 
 from quidnunc.model.errors import SpecError
+from quidnunc.model.events import Connect
 from quidnunc.properties.cases import Case, events_of, parameters_of
-from quidnunc.properties.diff import Change, Side
+from quidnunc.properties.diff import Change
 from quidnunc.properties.diff_clauses import LEVELS, clause_changes
 from quidnunc.properties.regress_pair import DIRECTIONS, Direction, Found, partings_of
 from quidnunc.properties.regress_play import first_departing
+from quidnunc.properties.sides import Side
 from quidnunc.properties.suite import suite_of
 from quidnunc.properties.suite_shrink import smallest
 from quidnunc.properties.suite_traces import Trace, size_of
@@ -142,8 +145,25 @@ class Search:
         def still(trace: Trace) -> bool:
             return direction in partings_of(self.change, old, new, trace, found.die)
 
-        trace = smallest(found.trace, still, new.base, _replays(found.trace))
+        trace = merged(smallest(found.trace, still, new.base, _replays(found.trace)), still)
         return partings_of(self.change, old, new, trace, found.die)[direction]
+
+
+def merged(trace: Trace, still: Callable[[Trace], bool]) -> Trace:
+    """The trace with peers that connect at once where they did one after another, and nobody outbound."""
+    parameters, events = trace
+    for event in events:
+        if isinstance(event, Connect) and event.outbound:
+            plain = tuple(evolve(e, outbound=False) if e is event else e for e in events)
+            events = plain if still((parameters, plain)) else events
+    connects = [(n, e) for n, e in enumerate(events) if isinstance(e, Connect)]
+    for (first, one), (later, other) in reversed(list(combinations(connects, 2))):
+        if evolve(one, peers=other.peers) == other and not set(one.peers) & set(other.peers):
+            both = evolve(one, peers=one.peers + other.peers)
+            rest = (*events[:first], both, *events[first + 1 : later], *events[later + 1 :])
+            if still((parameters, rest)):
+                return merged((parameters, rest), still)
+    return parameters, events
 
 
 def _replays(trace: Trace) -> int:
@@ -170,7 +190,8 @@ def suite_or_none(side: Side) -> Mapping[str, Case]:
 def known_traces(change: Change, old: Side, new: Side) -> list[Trace]:
     """Traces of the suites that show the rules of a change at work."""
     found: list[Trace] = []
-    for side, rule in ((new, change.new), (old, change.old)):
+    rules = [(s, r) for each in change.members or (change,) for s, r in ((new, each.new), (old, each.old))]
+    for side, rule in rules:
         case = suite_or_none(side).get(rule.name) if rule is not None else None
         if case is not None:
             found.append((parameters_of(case), events_of(case)))

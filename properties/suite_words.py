@@ -10,7 +10,7 @@ from attrs import evolve, field, mutable
 from quidnunc.model.events import MEMPOOL, Connect, Event, Receive
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.protocols import STREAM_PROTOCOLS
-from quidnunc.model.rpc import ROUTER, Message, Part, Prune
+from quidnunc.model.rpc import ROUTER, Control, Message, Part, Prune
 from quidnunc.properties.suite_traces import Trace
 
 USUAL_BACKOFF_S = 60
@@ -115,7 +115,8 @@ class _Names:
         if hasattr(part, "id"):
             changes["id"] = self.id(part.id, tx=tx)
         if hasattr(part, "ids"):
-            changes["ids"] = tuple(self.id(i, tx=False) for i in part.ids)
+            own = self.of["topic"] if isinstance(part, Control) else {}
+            changes["ids"] = tuple(self.topic(i) if i in own else self.id(i, tx=False) for i in part.ids)
         if hasattr(part, "topic"):
             changes["topic"] = self.topic(part.topic)
         if isinstance(part, Prune) and part.peers:

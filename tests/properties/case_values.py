@@ -56,6 +56,7 @@ PARTS: st.SearchStrategy[Any] = st.one_of(
     st.builds(rpc.Tx, NAMES),
     st.builds(rpc.HaveTx, NAMES),
     st.just(rpc.ResetRoute()),
+    st.builds(rpc.Control, NAMES, IDS),
     st.builds(rpc.Stray, st.sampled_from(get_args(rpc.Fault))),
     st.builds(rpc.SeenTx, NAMES),
     st.builds(rpc.WantTx, NAMES),

@@ -6,8 +6,9 @@ import pytest
 
 from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import PROTOCOLS
-from quidnunc.properties.diff import Change, changes_between, side_named
+from quidnunc.properties.diff import Change, changes_between
 from quidnunc.properties.diff_clauses import clause_changes, parameter_changes, parameters_read
+from quidnunc.properties.sides import side_named
 
 PAIRS = [
     ("gossipsub-1.0", "gossipsub-1.1"),

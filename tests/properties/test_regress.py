@@ -12,8 +12,8 @@ from quidnunc.model.events import Advance, Connect, Join, Receive
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft
 from quidnunc.properties.cases import events_of, parameters_of
-from quidnunc.properties.diff import Side, changes_between, side_named
-from quidnunc.properties.regress import Behaviour, behaviour, outcomes_of_suite
+from quidnunc.properties.diff import changes_between
+from quidnunc.properties.regress import Behaviour, behaviour
 from quidnunc.properties.regress_expect import (
     Declared,
     compare,
@@ -25,6 +25,7 @@ from quidnunc.properties.regress_expect import (
 )
 from quidnunc.properties.regress_pair import Pair, partings_of
 from quidnunc.properties.regress_search import Separation
+from quidnunc.properties.sides import Side, side_named
 from quidnunc.properties.suite import suite_of
 
 ROOT = Path(__file__).parents[2]
@@ -109,12 +110,6 @@ def test_two_that_are_the_same_show_no_difference() -> None:
     pair = Pair(R1, R1, Parameters(), 0)
     events = [Connect((1,), "/meshsub/1.2.0"), Join("t1"), Receive((1,), (Graft("t1"),)), Advance(500)]
     assert not any(pair.do(event) for event in events) and len(pair.moments) == len(events)
-
-
-def test_cases_of_the_suite_that_change_their_outcome() -> None:
-    outcomes = {o.rule for o in outcomes_of_suite(side_named("gossipsub-1.0"), side_named("gossipsub-1.1"))}
-    assert "prune_unsubscribed" in outcomes
-    assert not outcomes_of_suite(R1, R1)
 
 
 # -- declared changes ---------------------------------------------------------------------------------------

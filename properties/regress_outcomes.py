@@ -1,0 +1,85 @@
+"""What follows from separating traces: cases with another outcome, routers that newly fail, refinement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from attrs import evolve, frozen
+
+from quidnunc.model.rules import Protocol
+from quidnunc.properties.cases import events_of, parameters_of
+from quidnunc.properties.explain import last_departures
+from quidnunc.properties.play import Simulated, play
+from quidnunc.properties.regress_search import DICE, Separation, suite_or_none
+from quidnunc.properties.sides import Side
+from quidnunc.properties.suite_traces import Trace
+from quidnunc.properties.suite_words import on_streams_of
+
+
+@frozen
+class Outcome:
+    """A case of OLD's suite that a router which conforms to OLD fails under NEW."""
+
+    rule: str
+    departs: int
+    """With so many of `dice`."""
+    dice: int
+
+
+def outcomes_of_suite(old: Side, new: Side) -> tuple[Outcome, ...]:
+    """Which cases of OLD's suite change their outcome: the model of OLD is the router, that of NEW judges."""
+    found = []
+    for rule, case in suite_or_none(old).items():
+        departs = _departs(old, new, (parameters_of(case), events_of(case)))
+        if departs:
+            found.append(Outcome(rule, departs, len(DICE)))
+    return tuple(found)
+
+
+def _departs(subject: Side, oracle: Side, trace: Trace) -> int:
+    """With how many dice a router of `subject` departs from `oracle` on a trace."""
+    parameters, events = on_streams_of(trace, oracle.base)
+    departs = 0
+    for die in DICE:
+        try:
+            router = Simulated(subject.protocol, subject.parameters(parameters), die)
+            run = play(events, router, oracle.protocol, oracle.parameters(parameters))
+        except ValueError:
+            # The parameters of the case do not go with those that a side sets itself.
+            break
+        departs += bool(last_departures(run))
+    return departs
+
+
+@frozen
+class Newly:
+    """A router as it is known to be built, and a change that it does not make."""
+
+    router: str
+    change: str
+    departs: int
+    dice: int
+
+
+def newly_failing(
+    separations: Iterable[Separation], old: Side, new: Side, routers: Mapping[str, Protocol]
+) -> tuple[Newly, ...]:
+    """Routers, built to OLD with their departures, that fail NEW on a separating trace on which they do not
+    fail OLD."""
+    found: dict[tuple[str, str], Newly] = {}
+    for each in separations:
+        if each.alone or each.verdict not in ("newly-forbidden", "newly-obligatory"):
+            continue
+        for name, protocol in routers.items():
+            router = evolve(old, name=name, protocol=protocol)
+            departs = _departs(router, new, each.found.trace)
+            if departs and not _departs(router, old, each.found.trace):
+                found.setdefault((name, each.change.key), Newly(name, each.change.key, departs, len(DICE)))
+    return tuple(found.values())
+
+
+def against_refinement(separations: Sequence[Separation]) -> Separation | None:
+    """The shortest trace on which NEW does what OLD does not allow; None where none was found, and then it is
+    not refuted that NEW refines OLD."""
+    looser = [s for s in separations if not s.alone and s.found.parting.exceeds]
+    return min(looser, key=lambda s: len(s.found.trace[1]), default=None)

@@ -1,0 +1,134 @@
+"""The sides that `quidnunc diff` and `quidnunc regress` compare, by what they are called.
+
+A side is a protocol of the kit, one of the user's own (`python:MODULE:NAME`, which may be taken from an older
+revision of the user's repository: `REVISION@python:MODULE:NAME`), or a router as it is known to be built
+(`ROUTER:as-built`); and after each `+` what is otherwise in it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from attrs import evolve, frozen
+
+from quidnunc.model.dog_dialects import SWITCHES
+from quidnunc.model.errors import SpecError
+from quidnunc.model.events import MEMPOOL, Connect, Event
+from quidnunc.model.machine import PROTOCOLS, machine_of, protocol_named
+from quidnunc.model.protocols import STREAM_PROTOCOLS
+from quidnunc.model.quirks import quirk_named
+from quidnunc.model.readings import READINGS
+from quidnunc.model.rules import Protocol
+from quidnunc.properties.as_built import AS_BUILT, as_built_named
+from quidnunc.properties.claim_tables import Claim
+from quidnunc.properties.own_protocols import OWN, Own, own_named
+
+MAX_EDITS = 20
+"""Words that may follow the `+` signs of one side."""
+
+
+@frozen
+class Side:
+    """One of the two that are compared: a protocol, edited or not, and what it sets of its parameters."""
+
+    name: str
+    """As it was asked for: `gossipsub-1.2+d=8`."""
+    protocol: Protocol
+    overrides: tuple[tuple[str, object], ...] = ()
+    """Parameters that this side has whatever the trace says."""
+    claims: tuple[Claim, ...] = ()
+    """Those that come with a protocol of one's own."""
+
+    @property
+    def base(self) -> str:
+        """The name of the protocol of the kit that it is, or is an edit of, or is the most like."""
+        return base_of(self.protocol)
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """The protocol ids that it negotiates, newest first."""
+        return STREAM_PROTOCOLS.get(self.base, (MEMPOOL,))
+
+    def parameters(self, of_trace: Any) -> Any:
+        """Those of a trace with this side's own. Raises ValueError where the two do not go together."""
+        return evolve(of_trace, **dict(self.overrides)) if self.overrides else of_trace
+
+    def sees(self, event: Event) -> Event:
+        """A peer that speaks newer versions connects by the newest one that this side has, too."""
+        if isinstance(event, Connect) and event.protocol not in self.streams:
+            return evolve(event, protocol=self.streams[0])
+        return event
+
+
+@lru_cache(maxsize=1000)
+def base_of(protocol: Protocol) -> str:
+    """The name of the protocol of the kit that it is, or that has the most rules in common with it."""
+    if protocol.name in PROTOCOLS:
+        return protocol.name
+    rules = _rules(protocol)
+    kin = [p for p in PROTOCOLS.values() if p.family == protocol.family]
+    return min(kin, key=lambda p: len(rules ^ _rules(p))).name
+
+
+def _rules(protocol: Protocol) -> frozenset[tuple[str, object]]:
+    return frozenset((handler, each.apply) for handler, each in protocol.rules())
+
+
+def side_named(text: str) -> Side:
+    """The side that is written `PROTOCOL`, or `PROTOCOL+EDIT+EDIT`.
+
+    An edit is a reading, a switch of DOG's dialects or another quirk by name (`quidnunc.model.quirks`,
+    `without:RULE` among them), or `PARAMETER=VALUE`. Raises SpecError, which names what is not known.
+    """
+    name, *edits = text.split("+")
+    if len(edits) > MAX_EDITS:
+        raise SpecError(f"{name}: {len(edits)} edits; at most {MAX_EDITS} are taken")
+    if OWN in name:
+        own = own_named(name)
+    else:
+        own = Own(as_built_named(name) if name.endswith(AS_BUILT) else protocol_named(name))
+    protocol, overrides = own.protocol, dict(own.parameters)
+    for edit in edits:
+        if "=" in edit:
+            key, value = edit.split("=", 1)
+            overrides[key] = _value(protocol, key, value, text)
+        else:
+            # Readings are few; of the absences of rules and of what was seen in the field there are many.
+            reading = READINGS.get(edit) or (SWITCHES.get(edit) if protocol.family == "mempool" else None)
+            protocol = (reading or quirk_named(edit, protocol)).edit(protocol)
+    side = Side(text, protocol, tuple(sorted(overrides.items())), own.claims)
+    try:
+        side.parameters(machine_of(protocol).parameters())
+    except ValueError as error:
+        raise SpecError(f"{text}: {error}") from None
+    return side
+
+
+def _value(protocol: Protocol, key: str, value: str, text: str) -> object:
+    defaults = machine_of(protocol).parameters()
+    known = getattr(defaults, key, None) if key in {a.name for a in defaults.__attrs_attrs__} else None
+    if not isinstance(known, bool | int | float):
+        names = [a.name for a in defaults.__attrs_attrs__]
+        numbers = [name for name in names if isinstance(getattr(defaults, name), int | float)]
+        raise SpecError(f"{text}: {key!r} is no number or switch of {protocol.name}; there are {numbers}")
+    if isinstance(known, bool):
+        if value not in ("true", "false"):
+            raise SpecError(f"{text}: {key} is true or false, not {value!r}")
+        return value == "true"
+    try:
+        return type(known)(value)
+    except ValueError:
+        raise SpecError(f"{text}: {key} needs a number like {known}, not {value!r}") from None
+
+
+def levelled(old: Side, new: Side) -> tuple[Side, Side]:
+    """Both, each with its default for what the other one sets: or a trace would decide it for one of them."""
+    defaults = machine_of(old.protocol).parameters()
+    named = {name for side in (old, new) for name, _ in side.overrides}
+    filled = [{n: getattr(defaults, n) for n in named} | dict(side.overrides) for side in (old, new)]
+    first, second = (
+        evolve(side, overrides=tuple(sorted(values.items())))
+        for side, values in zip((old, new), filled, strict=True)
+    )
+    return first, second

@@ -1,0 +1,136 @@
+"""What follows from changes in behaviour: cases, routers as built, refinement, networks, own protocols."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from quidnunc.model.choices import Choose
+from quidnunc.model.errors import SpecError
+from quidnunc.model.own import with_control
+from quidnunc.model.permits import Step
+from quidnunc.model.router import From, Router
+from quidnunc.model.rpc import Control, ControlField
+from quidnunc.model.rules import phases, rule
+from quidnunc.properties.as_built import as_built_named, routers_as_built
+from quidnunc.properties.diff import changes_between
+from quidnunc.properties.regress import behaviour
+from quidnunc.properties.regress_network import Delivered, Mixed, mixed
+from quidnunc.properties.regress_outcomes import against_refinement, newly_failing, outcomes_of_suite
+from quidnunc.properties.regress_pair import DIRECTIONS
+from quidnunc.properties.same_code import same_function
+from quidnunc.properties.sides import base_of, side_named
+
+ROOT = Path(__file__).parents[2]
+DRAFT, R1 = side_named("gossipsub-1.2-draft"), side_named("gossipsub-1.2")
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The repository is the working directory."""
+    monkeypatch.chdir(ROOT)
+
+
+def test_cases_of_the_suite_that_change_their_outcome() -> None:
+    outcomes = {o.rule for o in outcomes_of_suite(side_named("gossipsub-1.0"), side_named("gossipsub-1.1"))}
+    assert "prune_unsubscribed" in outcomes
+    assert not outcomes_of_suite(R1, R1)
+
+
+def test_a_router_that_is_built_to_the_old_text_newly_fails() -> None:
+    found = behaviour(DRAFT, R1, walks=4).separations
+    routers = {"as the draft": DRAFT.protocol, "as r1": R1.protocol}
+    failing = newly_failing(found, DRAFT, R1, routers)
+    assert {n.router for n in failing} == {"as the draft"}
+    assert "relay/who_said_idontwant" in {n.change for n in failing}
+    assert not against_refinement(found)
+
+
+def test_who_allows_more_does_not_refine() -> None:
+    found = behaviour(R1, DRAFT, walks=4).separations
+    against = against_refinement(found)
+    assert against is not None and against.found.parting.exceeds
+    # What is demanded and was forbidden is no refinement, either.
+    answered = behaviour(
+        side_named("gossipsub-1.1"), side_named("gossipsub-1.0"), only="graft/prune_unsubscribed"
+    )
+    assert {s.direction for s in answered.separations} & set(DIRECTIONS[1:])
+    assert against_refinement(answered.separations) is not None
+
+
+def test_a_router_as_built_is_a_side(here: None) -> None:
+    built = side_named("py-libp2p:as-built")
+    assert {c.key for c in changes_between(R1, built)} >= {"lens/lens", "heartbeat/expire"}
+    assert built.base == "gossipsub-1.2"
+    older = as_built_named("gossipsub-1.1/py-libp2p:as-built")
+    assert older.name == "gossipsub-1.1"
+    assert set(routers_as_built(R1.protocol)) == {"py-libp2p"}
+    with pytest.raises(SpecError, match="update-expect` writes it"):
+        side_named("nobody:as-built")
+
+
+# -- networks -----------------------------------------------------------------------------------------------
+
+
+def test_networks_of_both_keep_delivering_and_lose_what_one_side_keeps() -> None:
+    same = mixed(R1, DRAFT)
+    assert same is not None and same.keeps_delivering and same.both.runs > 20
+    assert same.both.delivered == same.both.runs and not same.both.lost
+    silent = evolve(R1, name="silent", protocol=R1.protocol.without_rule("forward"))
+    broken = mixed(R1, silent)
+    assert broken is not None and broken.both.delivered < broken.both.runs and "NEW" in broken.both.lost
+    assert mixed(side_named("flood"), side_named("dog")) is None
+
+
+def test_a_mixture_is_blamed_for_what_neither_loses_alone() -> None:
+    whole, lossy = Delivered(4, 4), Delivered(4, 3, "line")
+    assert not Mixed(whole, whole, lossy).keeps_delivering
+    assert Mixed(whole, lossy, lossy).keeps_delivering
+
+
+# -- somebody's own -----------------------------------------------------------------------------------------
+
+
+@rule("own/note")
+def note(r: Router, c: From[Control], choose: Choose) -> Step[Router] | None:
+    return Step(evolve(r, kept={**r.kept, "noted": c.part.ids}))
+
+
+def test_a_control_message_that_is_taken_is_refused() -> None:
+    made = with_control(R1.protocol, ControlField("note", 70), "own/field", phases(note))
+    assert "note" in made.handlers and made.messages[0].number == 70
+    assert base_of(made.extended("noting")) == "gossipsub-1.2"
+    for field in (ControlField("graft", 71), ControlField("other", 70)):
+        with pytest.raises(SpecError, match="already"):
+            with_control(made, field, "own/field", phases(note))
+    with pytest.raises(SpecError, match="no control messages"):
+        with_control(side_named("dog").protocol, ControlField("note", 70), "own/field", phases(note))
+    for name, number in (("Note", 70), ("note", 6), ("note", 19_500), ("a b", 70)):
+        with pytest.raises(ValueError):
+            ControlField(name, number)
+
+
+def loaded(text: str) -> dict[str, object]:
+    """The names of a module of that text."""
+    names: dict[str, object] = {}
+    exec(compile(text, "module", "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("def f(x): return x + 1", "\n\ndef f(x): return x + 1", True),
+        ("def f(x): return x + 1", "def f(x): return x + 2", False),
+        ("LIMIT = 3\ndef f(x): return x < LIMIT", "LIMIT = 4\ndef f(x): return x < LIMIT", False),
+        ("def g(x): return x\ndef f(x): return g(x)", "def g(x): return -x\ndef f(x): return g(x)", False),
+        ("def f(x, y=1): return x", "def f(x, y=2): return x", False),
+        ("def f(x): return [y for y in x if y]", "def f(x): return [y for y in x if not y]", False),
+        ("def f(x): return f(x)", "def f(x): return f(x)", True),
+    ],
+)
+def test_functions_are_compared_by_what_they_do(old: str, new: str, same: bool) -> None:
+    one, other = loaded(old)["f"], loaded(new)["f"]
+    assert one is not other and same_function(one, other) == same
