@@ -47,7 +47,7 @@ def test_what_is_not_decided_is_no_success(quidnunc: Command, monkeypatch: pytes
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [("mesh-lynk", "did you mean mesh-link"), ("dog*", "there are mesh-link")],
+    [("mesh-lynk", "did you mean mesh-link"), ("cat*", "there are mesh-link")],
 )
 def test_wrong_usage(quidnunc: Command, arguments: str, said: str) -> None:
     ran = quidnunc("prove", *arguments.split())
