@@ -10,7 +10,13 @@ from typing import Literal
 
 from attrs import evolve
 
-from quidnunc.properties import network_dog_prove, network_idontwant_prove, params_prove
+from quidnunc.properties import (
+    network_degree,
+    network_dog_prove,
+    network_idontwant_prove,
+    network_star_prove,
+    params_prove,
+)
 from quidnunc.properties.network_dog_routes import REVISIONS
 from quidnunc.properties.network_idontwant import REVISIONS as ORDERS
 from quidnunc.properties.network_idontwant_codec import codec
@@ -22,6 +28,7 @@ from quidnunc.properties.network_projection import Table, footprints, simulation
 from quidnunc.properties.network_result import Prover, Result, Verdict
 from quidnunc.properties.network_rules import Expression, Network
 from quidnunc.properties.network_solver import Questions
+from quidnunc.properties.network_star import STARS
 from quidnunc.properties.network_trace import Trace, replayed
 
 PROVED_SIZES = (2, 3, 4)
@@ -47,6 +54,8 @@ def provers() -> Mapping[str, Prover]:
     }
     return {
         **links,
+        "mesh-degree": network_degree.decided,
+        **{name: partial(network_star_prove.decided, name) for name in STARS},
         "backoff-arithmetic": backoff_arithmetic,
         **{name: partial(network_dog_prove.decided, name) for name in REVISIONS},
         **{name: partial(network_idontwant_prove.decided, name) for name in ORDERS},

@@ -9,8 +9,9 @@ from quidnunc.properties.network_idontwant import idontwant_forged
 from quidnunc.properties.network_links import VARIANTS
 from quidnunc.properties.network_mesh_link import mesh_link
 from quidnunc.properties.network_rules import Network
+from quidnunc.properties.network_star import STARS, mesh_star
 
-NETWORKS = (*VARIANTS, *REVISIONS, *ORDERS)
+NETWORKS = (*VARIANTS, *STARS, *REVISIONS, *ORDERS)
 MAX_PEERS = 8
 
 
@@ -24,6 +25,8 @@ def network_named(name: str, *, peers: int, d_high: int) -> Network:
         raise SpecError(f"{name} needs a D_high of at least 1, not {d_high}")
     if name in REVISIONS:
         return dog_routes(name, peers=peers)
+    if name in STARS:
+        return mesh_star(name, peers=peers, d_high=d_high)
     if name in ORDERS:
         return idontwant_forged(name, peers=peers)
     return mesh_link(name, peers=peers, d_high=d_high)
