@@ -44,6 +44,7 @@ from quidnunc.model.rpc import (
     TestExtension,
     Tx,
     Unsubscribe,
+    WantTx,
 )
 from quidnunc.model.rules import Protocol
 from quidnunc.properties import partial_blame, score_blame
@@ -81,6 +82,10 @@ class Short:
         """The number of the last moment in which a peer was lost, whoever ended it; -1 where none was."""
         closed = (at for at, m in enumerate(self.moments) if any(isinstance(o, Closed) for o in m.outputs))
         return max(self.last_of(Disconnect), *closed, -1)
+
+    def have_tx_at(self, at: int) -> str:
+        """What the HaveTx of that moment names; empty where there is none."""
+        return next((part.id for moment, _, part in self.heard(HaveTx) if moment == at), "")
 
 
 def blamed(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> tuple[str, ...]:
@@ -303,6 +308,10 @@ def _of_node(d: Departure, short: Short) -> str:
     match output:
         case Sent(_, Tx()):
             return _of_route(d, short, told) if told >= 0 else ""
+        case Sent(_, WantTx(tx)) if d.kind == "missing":
+            asked = (at for at, m in enumerate(short.moments[:-1]) if _asks(tx, m))
+            waited = short.last_of(Advance) > min(asked, default=len(short.moments))
+            return "cat-classic/want.timeout" if waited else ""
         case Sent(_, HaveTx() | ResetRoute()) | None:
             if told >= 0:
                 # It disables a route, and that has no part in what the controller does.
@@ -319,6 +328,10 @@ def _of_node(d: Departure, short: Short) -> str:
     return "dog/controller.unblock" if d.clause == "dog/havetx.while-blocked" else ""
 
 
+def _asks(tx: str, moment: Moment) -> bool:
+    return any(isinstance(o, Sent) and o.part == WantTx(tx) for o in moment.outputs)
+
+
 def _of_route(d: Departure, short: Short, told: int) -> str:
     """Of a transaction that is sent or withheld against the routes; the last HaveTx came at `told`."""
     lost = short.last_loss()
@@ -329,4 +342,8 @@ def _of_route(d: Departure, short: Short, told: int) -> str:
         if d.clause == "flood/submit.to-all":
             return "dog/route.filter"
         return "dog/reset.one" if reset else "dog/havetx.first-sender"
-    return "dog/reset.one" if reset and d.clause == "dog/route.filter" else ""
+    if reset and d.clause == "dog/route.filter":
+        return "dog/reset.one"
+    # That it came from somebody else as well was left in the run because it matters who was first.
+    senders = [peer for _, peer, tx in short.heard(Tx) if tx.id == short.have_tx_at(told)]
+    return "dog/havetx.first-sender" if len(set(senders)) > 1 else ""

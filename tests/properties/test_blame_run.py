@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -35,6 +36,7 @@ from quidnunc.model.rpc import (
     Message,
     Prune,
     ResetRoute,
+    SeenTx,
     Subscribe,
     Tx,
 )
@@ -181,6 +183,11 @@ DOG: tuple[tuple[str, str, tuple[Event, ...]], ...] = (
         (link(1, 2), hear(1, Tx("x1")), hear(2, Tx("x1")), hear(1, HaveTx("x1")), hear(2, Tx("x2"))),
     ),
     (
+        "last-sender",
+        "dog/havetx.first-sender",
+        (link(1, 2), hear(1, Tx("x1")), hear(2, Tx("x1")), hear(2, HaveTx("x1")), hear(1, Tx("x2"))),
+    ),
+    (
         "reset-is-ignored",
         "dog/reset.one",
         (link(1, 2), hear(1, Tx("x1")), hear(2, HaveTx("x1")), hear(2, ResetRoute()), hear(1, Tx("x2"))),
@@ -266,6 +273,11 @@ PARTS: tuple[tuple[str, str, str, tuple[Event, ...]], ...] = (
 )
 
 
+def ids_of(rows: Sequence[tuple[Any, ...]]) -> list[str]:
+    """Names of rows, of which several may be of one mutant."""
+    return [f"{row[0]}-{at}" for at, row in enumerate(rows)]
+
+
 def played(name: str | None, protocol: str, parameters: Any, events: tuple[Event, ...]) -> Play:
     family = "dog" if isinstance(parameters, DogParameters) else "parameters"
     subject = opener_of(name)(Config(protocol=protocol, **{family: parameters}))
@@ -282,14 +294,26 @@ def test_a_pubsub_run_tells_the_clause(
     assert not played(None, "gossipsub-1.2", parameters, events).moments[-1].judged.departures
 
 
-@pytest.mark.parametrize(("name", "clause", "events"), DOG, ids=[row[0] for row in DOG])
+@pytest.mark.parametrize(
+    ("name", "clause", "events"), DOG, ids=[f"{row[0]}-{at}" for at, row in enumerate(DOG)]
+)
 def test_a_mempool_run_tells_the_clause(name: str, clause: str, events: tuple[Event, ...]) -> None:
     run = played(name, "dog", DogParameters(), events)
     assert clause in blamed(run.moments, protocol_named("dog"), DogParameters())
     assert not played(None, "dog", DogParameters(), events).moments[-1].judged.departures
 
 
-@pytest.mark.parametrize(("name", "protocol", "clause", "events"), PARTS, ids=[row[0] for row in PARTS])
+def test_who_is_asked_for_the_second_time_is_asked_after_the_timeout() -> None:
+    spec, events = protocol_named("cat-classic"), (link(1), hear(1, SeenTx("x1")), Advance(200))
+    run = played("cat-waits-too-long", "cat-classic", DogParameters(), (*events, hear(1, SeenTx("x1"))))
+    assert blamed(run.moments, spec, DogParameters()) == ("cat-classic/want.timeout",)
+    quiet = played("cat-never-asks", "cat-classic", DogParameters(), events[:2])
+    assert blamed(quiet.moments, spec, DogParameters()) == ("cat-classic/seen.request",)
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol", "clause", "events"), PARTS, ids=[f"{row[0]}-{at}" for at, row in enumerate(PARTS)]
+)
 def test_a_run_with_parts_tells_the_clause(
     name: str, protocol: str, clause: str, events: tuple[Event, ...]
 ) -> None:
