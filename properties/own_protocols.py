@@ -129,7 +129,11 @@ def _tree_of(root: Path, commit: str) -> Path:
     folder = Path(tempfile.mkdtemp(prefix="quidnunc-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     with tarfile.open(fileobj=BytesIO(archive)) as tree:
-        tree.extractall(folder, filter="data")
+        if hasattr(tarfile, "data_filter"):
+            tree.extractall(folder, filter="data")
+        else:
+            # Of before Python 3.11.4. What git makes of a commit names no file outside of it.
+            tree.extractall(folder)
     return folder
 
 
