@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quidnunc import __version__
-from quidnunc.model.machine import protocol_named
 from quidnunc.output import table
 from quidnunc.properties.campaign import Campaign, Root, is_crash
 from quidnunc.properties.cases import events_of, render
@@ -95,8 +94,6 @@ def not_checked(campaign: Campaign, verdicts: Sequence[Verdict]) -> list[str]:
     if any(r.kind == "reading" for r in campaign.roots.values()):
         lines.append("readings other than the observed ones, from where they were observed")
     lines += [f"what a batch would have found that broke: {each}" for each in campaign.broken]
-    if protocol_named(campaign.protocol).family == "pubsub":
-        lines.append("scores other than the application's own, peer exchange")
     lines.append("wall-clock time, networks of routers")
     return lines
 

@@ -92,9 +92,6 @@ class Ours:
         features = router.core.features
         since_1_1 = {"score", "explicit", "flood-publish", "score-parameters", "peer-exchange"}
         hardened = since_1_1 if features.hardened else set()
-        if features.partial:
-            # Parts beside the whole peer score, and beside peer exchange, are not modelled together.
-            hardened = hardened - {"score-parameters", "peer-exchange"}
         extended = {"test-extension"} if features.extensions else set()
         extended |= {"partial"} if features.partial else set()
         self.hello = Hello(

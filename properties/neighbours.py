@@ -257,7 +257,9 @@ def draw_neighbours(
         from quidnunc.properties.acts_scores import SCORING
 
         drawn.parameters = with_scores(drawn.parameters, own, capabilities)
-        drawn.weights, drawn.more = SCORE_WEIGHTS, {**drawn.more, **SCORING, **EXCHANGING}
+        # Of partial messages little is left out; other extensions say nothing that a score could count.
+        parts = {k: drawn.weights[k] for k in drawn.more if "partial" in handlers and k in drawn.weights}
+        drawn.weights, drawn.more = {**SCORE_WEIGHTS, **parts}, {**drawn.more, **SCORING, **EXCHANGING}
         if drawn.parameters.prune_peers:
-            drawn.weights = {**SCORE_WEIGHTS, **EXCHANGE_WEIGHTS}
+            drawn.weights = {**drawn.weights, **EXCHANGE_WEIGHTS}
     return drawn

@@ -7,10 +7,21 @@ from typing import Any
 
 import pytest
 
-from quidnunc.model.events import Advance, Connect, Event, Publish, Raw, Receive, Score, Stall, Verdict
+from quidnunc.model.events import (
+    Advance,
+    Connect,
+    Event,
+    Publish,
+    PublishPartial,
+    Raw,
+    Receive,
+    Score,
+    Stall,
+    Verdict,
+)
 from quidnunc.model.machine import PROTOCOLS, protocol_named
 from quidnunc.model.protocols import PUBSUB, STREAM_PROTOCOLS
-from quidnunc.model.rpc import CONTROL, Message
+from quidnunc.model.rpc import CONTROL, Message, Partial
 from quidnunc.properties.acts import ACTS
 from quidnunc.properties.acts_scores import SCORING
 from quidnunc.properties.digits import Digits, weighted
@@ -20,7 +31,8 @@ from quidnunc.properties.mempool_neighbours import WEIGHTS, draw_mempool_neighbo
 from quidnunc.properties.neighbours import BASE, MAX_PEERS, THEMES, draw_neighbours, draw_parameters
 from quidnunc.properties.oracle import Oracle
 from quidnunc.properties.play import Play, Simulated
-from quidnunc.properties.score_neighbours import CAPABILITY
+from quidnunc.properties.score_neighbours import CAPABILITY, EXCHANGE
+from quidnunc.properties.worker import hello_of
 from tests.properties.puppet import EVERYTHING
 
 EACH = pytest.mark.parametrize("name", PROTOCOLS)
@@ -181,6 +193,28 @@ def test_runs_without_score_parameters_are_those_of_before() -> None:
         assert plain.parameters.scores is None and "probe" not in plain.weights
         if scored.parameters.scores is None:
             assert run_of("gossipsub-1.2", number, acts=3)[0] == happened
+
+
+@pytest.mark.parametrize("name", ["partial-messages", "partial-messages-jvm", "partial-messages-go"])
+def test_parts_are_exchanged_beside_scores_and_peer_exchange(name: str) -> None:
+    """One run has parts, a score at its thresholds and now and then peers in a PRUNE; so has our router."""
+    assert {"partial", CAPABILITY, EXCHANGE} <= hello_of("ours", name).capabilities
+    able = EVERYTHING | {EXCHANGE}
+    drawn = {n: draw_neighbours(Digits(n), name, able) for n in range(40)}
+    scored = [n for n, neighbours in drawn.items() if neighbours.parameters.scores is not None]
+    assert 8 <= len(scored) <= 22
+    shown: Counter[str] = Counter()
+    for number in scored[:8]:
+        happened, _, neighbours = run_of(name, number, acts=40, capabilities=able)
+        assert {"probe", "publish_partial", "partial_in"} <= {n for n, w in neighbours.weights.items() if w}
+        events = [event for acts in happened for event in acts]
+        parts = [part for each in events if isinstance(each, Receive) for part in each.parts]
+        shown["published"] += any(isinstance(each, PublishPartial) for each in events)
+        shown["received"] += any(isinstance(part, Partial) for part in parts)
+        shown["judged"] += any(isinstance(each, Score) for each in events)
+        shown["offered"] += neighbours.parameters.prune_peers > 0
+    assert all(shown[what] for what in ("published", "received", "judged", "offered")), shown
+    assert min(shown["published"], shown["received"]) >= 6
 
 
 def test_themes_steer() -> None:
