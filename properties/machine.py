@@ -234,72 +234,97 @@ def signature_of(departure: Departure) -> tuple[str, str, str]:
     return (departure.kind, departure.clause, act_of(departure))
 
 
-def machine_for(hunt: Hunt, seed: int, runs: int) -> type[RuleBasedStateMachine]:
-    """A state machine class, `runs` runs of which go into `hunt`."""
-    enough = hunt.runs + runs
+@mutable(eq=False)
+class OneRun:
+    """One run beside the model, act by act, into `hunt`."""
+
+    hunt: Hunt
+    seed: int
+    """Of the search. Which of its runs it is, the hunt counts."""
+    run: Play | None = None
+    over: bool = False
+    drawn: int = 0
+    events: list[Event] = field(factory=list)
+    departures: Sequence[Departure] = ()
+    neighbours: Any = None
+    parameters: Any = None
+    run_seed: int = 0
+
+    def start(self) -> None:
+        """Draw the neighbours and the parameters, and open the router."""
+        hunt, digits = self.hunt, self._digits()
+        self.run_seed = digits.below(2**31)
+        draw: Any = draw_neighbours if hunt.spec.family == "pubsub" else draw_mempool_neighbours
+        drawn = draw(digits, hunt.protocol_name, hunt.hello.capabilities, steered=hunt.steered)
+        drawn.parameters = fixed_by(hunt.hello, drawn.parameters)
+        self.neighbours, self.parameters = drawn, drawn.parameters
+        subject = hunt.opener(hunt.config(self.parameters, self.run_seed))
+        self.run = Play(subject, Oracle(hunt.protocol, self.parameters))
+
+    def act(self) -> None:
+        """What a neighbour or the user does next; nothing once the run is over."""
+        if self.over or self.run is None:
+            return
+        events = self.neighbours.act(self.run.oracle.state, self._digits())
+        self.run.subject.declare([*self.neighbours.take_undeclared(), *messages_in(events)])
+        for event in events:
+            self.events.append(event)
+            self.departures = self.run.do(event)
+            if self.departures or self.run.blurred:
+                self.over = True
+                return
+
+    def end(self) -> None:
+        """Close the router, count the run, and file what departed."""
+        if self.run is None:
+            return
+        hunt = self.hunt
+        self.run.subject.close()
+        hunt.runs += 1
+        hunt.steps += self.run.steps
+        hunt.applied.update(self.run.applied)
+        hunt.blurred += self.run.blurred
+        hunt.record("run", self.run.moments, self.parameters, self.run_seed)
+        clean = self.run.moments[:-1] if self.over else self.run.moments
+        if self.departures:
+            hunt.file(self.events, self.departures, self.parameters, self.run_seed)
+        if clean:
+            hunt.witnesses.append((clean, self.parameters))
+
+    def _digits(self) -> Digits:
+        # Nothing is taken of the numbers that Hypothesis draws: it begins with the same ones and repeats
+        # whole examples (of 400 runs 66 began differently), and it draws constants of the source files
+        # that it finds, which are others where the kit is installed in another way.
+        self.drawn += 1
+        return Digits(((self.seed * SEED_STEP + self.hunt.runs) << RUN_SHIFT) + self.drawn)
+
+
+def machine_for(into: Sequence[Hunt], seed: int, runs: int) -> type[RuleBasedStateMachine]:
+    """A state machine class, `runs` runs of which go into the one hunt that `into` holds.
+
+    Hypothesis keeps every such class for good; who empties `into` lets go of the hunt.
+    """
+    enough = into[0].runs + runs
 
     class Beside(RuleBasedStateMachine):
         def __init__(self) -> None:
             super().__init__()
-            self.run: Play | None = None
-            self.over = False
-            self.drawn = 0
-            self.events: list[Event] = []
-
-        def digits(self) -> Digits:
-            # Nothing is taken of the numbers that Hypothesis draws: it begins with the same ones and repeats
-            # whole examples (of 400 runs 66 began differently), and it draws constants of the source files
-            # that it finds, which are others where the kit is installed in another way.
-            self.drawn += 1
-            return Digits(((seed * SEED_STEP + hunt.runs) << RUN_SHIFT) + self.drawn)
+            self.one = OneRun(into[0], seed)
 
         @initialize(number=st.integers(0, 2**63 - 1))
         def start(self, number: int) -> None:
-            if hunt.runs >= enough or hunt.out_of_time() or hunt.stop_when(hunt):
-                # Hypothesis can not be stopped but by failing, and makes a few more runs than it is asked
-                # for; an empty one costs next to nothing.
-                return
-            digits = self.digits()
-            self.seed = digits.below(2**31)
-            draw = draw_neighbours if hunt.spec.family == "pubsub" else draw_mempool_neighbours
-            drawn: Any = draw(digits, hunt.protocol_name, hunt.hello.capabilities, steered=hunt.steered)
-            drawn.parameters = fixed_by(hunt.hello, drawn.parameters)
-            self.neighbours = drawn
-            self.parameters = drawn.parameters
-            subject = hunt.opener(hunt.config(self.parameters, self.seed))
-            self.run = Play(subject, Oracle(hunt.protocol, self.parameters))
+            hunt = self.one.hunt
+            # Hypothesis can not be stopped but by failing, and makes a few more runs than it is asked for; an
+            # empty one costs next to nothing.
+            if hunt.runs < enough and not hunt.out_of_time() and not hunt.stop_when(hunt):
+                self.one.start()
 
         @rule(number=st.integers(0, 2**63 - 1))
         def act(self, number: int) -> None:
-            if self.over or self.run is None:
-                return
-            events = self.neighbours.act(self.run.oracle.state, self.digits())
-            self.run.subject.declare([*self.neighbours.take_undeclared(), *messages_in(events)])
-            for event in events:
-                self.events.append(event)
-                departures = self.run.do(event)
-                if departures:
-                    self.over = True
-                    self.departures = departures
-                    return
-                if self.run.blurred:
-                    self.over = True
-                    return
+            self.one.act()
 
         def teardown(self) -> None:
-            if self.run is None:
-                return
-            self.run.subject.close()
-            hunt.runs += 1
-            hunt.steps += self.run.steps
-            hunt.applied.update(self.run.applied)
-            hunt.blurred += self.run.blurred
-            hunt.record("run", self.run.moments, self.parameters, self.seed)
-            clean = self.run.moments[:-1] if self.over else self.run.moments
-            if hasattr(self, "departures"):
-                hunt.file(self.events, self.departures, self.parameters, self.seed)
-            if clean:
-                hunt.witnesses.append((clean, self.parameters))
+            self.one.end()
 
     return Beside
 
@@ -341,28 +366,33 @@ def _play_acts(run: Play, neighbours: Any, digits: Digits) -> bool:
 def next_run(hunt: Hunt, *, seed: int) -> None:
     """The one run that comes next in a search from `seed`, without the engine around it, which takes longer
     than the run. (It ends one run in 65,536 acts early; nothing else in a run is its choice.)"""
-    machine = machine_for(hunt, seed, 1)()
-    machine.start(number=0)  # type: ignore[attr-defined]
-    for _ in range(ACTS_PER_RUN):
-        machine.act(number=0)  # type: ignore[attr-defined]
-    machine.teardown()
+    one = OneRun(hunt, seed)
+    one.start()
+    # To the engine the start is a step as well.
+    for _ in range(ACTS_PER_RUN - 1):
+        one.act()
+    one.end()
 
 
 def search(hunt: Hunt, *, runs: int, seed: int, acts: int = ACTS_PER_RUN) -> Hunt:
     """`runs` runs of the machine into `hunt`, the same ones for the same seed."""
     if not hunt.counting and not hunt.first_witnesses:
         look_around(hunt)
-    machine = hypothesis.seed(seed)(machine_for(hunt, seed, runs))
-    run_state_machine_as_test(
-        machine,
-        settings=hypothesis.settings(
-            max_examples=runs,
-            stateful_step_count=acts,
-            deadline=None,
-            database=None,
-            phases=[hypothesis.Phase.generate],
-            suppress_health_check=list(hypothesis.HealthCheck),
-            report_multiple_bugs=False,
-        ),
-    )
+    into = [hunt]
+    machine = hypothesis.seed(seed)(machine_for(into, seed, runs))
+    try:
+        run_state_machine_as_test(
+            machine,
+            settings=hypothesis.settings(
+                max_examples=runs,
+                stateful_step_count=acts,
+                deadline=None,
+                database=None,
+                phases=[hypothesis.Phase.generate],
+                suppress_health_check=list(hypothesis.HealthCheck),
+                report_multiple_bugs=False,
+            ),
+        )
+    finally:
+        into.clear()
     return hunt

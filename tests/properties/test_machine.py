@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
 import sys
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.quirks import as_built, quirk_named
 from quidnunc.model.rpc import IDontWant, IHave, IWant, Message
-from quidnunc.properties.machine import Hunt, fixed_by, search
+from quidnunc.properties.machine import Hunt, fixed_by, next_run, search
 from quidnunc.properties.play import Subject
 from quidnunc.properties.worker import hello_of, opener_of
 from tests.properties.puppet import EVERYTHING, MODEL, hunt
@@ -205,3 +207,26 @@ def test_an_id_that_is_named_before_its_message_is_the_same_id() -> None:
 
     search(Hunt("gossipsub-1.2", opener, hello_of("ours", "gossipsub-1.2")), runs=40, seed=3)
     assert len(named) > 20
+
+
+def test_nothing_of_a_search_outlives_it() -> None:
+    """The engine keeps the class of every machine for as long as the process lives."""
+    hunt = Hunt("dog", opener_of("ours"), hello_of("ours", "dog"))
+    search(hunt, runs=2, seed=1)
+    next_run(hunt, seed=1)
+    gone = weakref.ref(hunt)
+    del hunt
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_run_without_the_engine_is_the_one_within_it() -> None:
+    hello = hello_of("ours", "dog")
+    within, without = (Hunt("dog", opener_of("ours"), hello) for _ in range(2))
+    search(within, runs=5, seed=7)
+    for _ in range(5):
+        next_run(without, seed=7)
+    assert [m.event for run, _ in within.witnesses for m in run] == [
+        m.event for run, _ in without.witnesses for m in run
+    ]
+    assert within.applied == without.applied
