@@ -7,6 +7,7 @@
 #   make nightly    the long search of our own routers; goes on where it was stopped
 #   make mutants    the search for each planted departure; goes on where it was stopped
 #   make suite      find the fixed suite anew
+#   make edits      hold twenty random single edits against what they are edits of
 #   make campaign   a campaign of 200 networks and 10,000 property tests on Spark and without, interrupted too
 #   make results    the campaign behind docs/results/first-networks.md, and that page
 #   make pipeline-bench  ten million trace events through the pipeline on Spark, with planted faults
@@ -40,7 +41,7 @@ QUIDNUNC := $(PYTHON) -m quidnunc
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: check main test lint nightly mutants suite campaign results pipeline-bench bench memory clean kit py-libp2p prove spark
+.PHONY: check main test lint nightly mutants suite edits campaign results pipeline-bench bench memory clean kit py-libp2p prove spark
 
 check: $(KIT) main
 
@@ -139,6 +140,9 @@ mutants: $(KIT)
 
 suite: $(KIT)
 	@$(PYTHON) -m quidnunc.properties.suite_search properties/suite
+
+edits: $(KIT)
+	@$(PYTHON) -m quidnunc.properties.single_edits --table docs/single-edits.md
 
 campaign: $(TESTS)
 	@QUIDNUNC_NIGHTLY=1 $(PYTHON) -m pytest -n0 tests/pipeline/test_sweep.py

@@ -156,7 +156,7 @@ def _as_json(report: Report) -> dict[str, Any]:
         "changes": [_change(s) for s in found.separations if s.verdict != UNDESCRIBED],
         "undescribed": [_change(s) for s in found.separations if s.verdict == UNDESCRIBED],
         "not_separated": [
-            {"rule": u.change.key, "clause": u.change.clause, "bound": str(u.bound), "reason": u.reason}
+            {"rule": u.change.key, "clause": u.change.clause, "bound": str(u), "reason": u.reason}
             for u in found.unseparated
         ],
         "claims": [{"id": name, "verdict": "fails"} for name in report.claims],

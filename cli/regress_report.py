@@ -116,7 +116,7 @@ def _unseparated(report: Report) -> Sequence[str]:
     found = report.found
     if not found.changes:
         return ["No rule, reading or parameter differs, so nothing was searched."]
-    return [f"{u.change.says}: {u.bound}{f'. {u.reason}' if u.reason else ''}" for u in found.unseparated]
+    return [f"{u.change.says}: {u}{f'. {u.reason}' if u.reason else ''}" for u in found.unseparated]
 
 
 def _parts(report: Report) -> list[tuple[str, list[str]]]:

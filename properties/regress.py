@@ -1,9 +1,10 @@
 """What changes in behaviour between two protocols: per change the shortest trace found that separates them.
 
-Three stages, each over all changes and two processes. First the cases of both suites for the rules that
+Four stages, each over all changes and two processes. First the cases of both suites for the rules that
 changed, and traces that are declared. Then random walks, of one model alone, which all changes that are left
-share (`quidnunc.properties.regress_pool`). Last, the two side by side on those walks in which a change was at
-work. Everything is drawn from the seed, so that it is the same on every machine.
+share (`quidnunc.properties.regress_pool`). Then the two side by side on those walks in which a change was at
+work. Last, for what is left, every short trace (`quidnunc.properties.regress_small`). Everything is drawn
+from the seed, so that it is the same on every machine.
 
 "Shortest" is what this search shows and no proof: what was found is minimised by deletion. Where nothing is
 found, that is said with the walks that were made.
@@ -28,6 +29,7 @@ from quidnunc.properties.regress_search import (
     pairs,
     suite_traces,
 )
+from quidnunc.properties.regress_small import STEPS, Small, searched_small
 from quidnunc.properties.sides import Side, levelled, side_named
 from quidnunc.properties.suite_traces import Trace
 from quidnunc.properties.suite_unnoticed import unnoticed_of
@@ -67,8 +69,13 @@ class Unseparated:
 
     change: Change
     bound: Bound
+    small: Small
+    """Every trace of so many events, of a small world."""
     reason: str = ""
     """Why none is expected, where the suite says so."""
+
+    def __str__(self) -> str:
+        return f"{self.bound}, {self.small}"
 
 
 @frozen
@@ -93,6 +100,7 @@ class Task:
     declared: tuple[Trace, ...] = ()
     drawn: tuple[Trace, ...] | None = None
     """Walks to compare the two on; None where only what is known is tried."""
+    steps: int = STEPS
 
 
 @frozen
@@ -118,11 +126,13 @@ def behaviour(
     declared: Mapping[str, Sequence[Trace]] | None = None,
     only: str = "",
     as_one: bool = False,
+    steps: int = STEPS,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Behaviour:
     """Search for the effect of every change from OLD to NEW, or of the one whose key is `only`.
 
     `as_one`: all of them are taken as one change, so that what is found is whatever tells the two apart.
+    `steps`: as of `searched_small`, for each change that neither cases nor walks show.
     `declared`: key of a change -> traces that are said to show it, which are tried first. Raises SpecError
     where the two are of different families.
     """
@@ -144,8 +154,12 @@ def behaviour(
         made = _walked(pool, left, len(left) * walks, seed, say)
         drawn = [evolve(task, drawn=_best(made, _change(changes, task.at))) for task in left]
         shown |= _shown(pool, changes, drawn, say, "walks")
-        shown |= _together(changes, [task for task in drawn if not shown[task.at]], told, made, say)
-    return _told(old, new, changes, shown, made, seed)
+        still = [evolve(task, steps=steps) for task in drawn if not shown[task.at]]
+        small = dict(zip((t.at for t in still), _mapped(pool, searched_in_small, still), strict=True))
+        shown |= {at: [(d, 0, f.trace, f.die) for d, f in each.found.items()] for at, each in small.items()}
+        say(f"{len(still)} changes in the small")
+        shown |= _together(changes, [task for task in still if not shown[task.at]], told, made, say)
+    return _told(old, new, changes, shown, made, seed, small)
 
 
 def _told(
@@ -155,17 +169,17 @@ def _told(
     shown: Mapping[tuple[int, ...], Shown],
     made: Sequence[Walked],
     seed: int,
+    small: Mapping[tuple[int, ...], Small],
 ) -> Behaviour:
     """What was found, in this process's own words."""
     separations: list[Separation] = []
     for which, found in sorted(shown.items()):
         separations += _separations(_change(changes, which), old, new, found)
     among = {each.key for s in separations for each in s.change.members}
-    left = [_change(changes, which) for which, found in sorted(shown.items()) if not found]
     unseparated = [
-        Unseparated(change, _bound(made, change, seed), _why(change, old, new))
-        for change in left
-        if change.key not in among
+        Unseparated(change, _bound(made, change, seed), small[which], _why(change, old, new))
+        for which, found in sorted(shown.items())
+        if not found and (change := _change(changes, which)).key not in among
     ]
     return Behaviour(old, new, changes, tuple(separations), tuple(unseparated))
 
@@ -263,6 +277,12 @@ def searched(task: Task) -> Shown:
     else:
         found = search.among(known, [*_of_suite(change, old, new), *task.drawn])
     return [(s.direction, search.pairs.index(s.between), s.found.trace, s.found.die) for s in found]
+
+
+def searched_in_small(task: Task) -> Small:
+    """Do one task over every short trace."""
+    old, new, changes = _sides(task.old, task.new)
+    return searched_small(_change(changes, task.at), old, new, task.steps)
 
 
 def walks_made(task: Walks) -> list[Walked]:

@@ -23,6 +23,7 @@ from quidnunc.model.rules import Protocol
 from quidnunc.properties.as_built import AS_BUILT, as_built_named
 from quidnunc.properties.claim_tables import Claim
 from quidnunc.properties.own_protocols import OWN, Own, own_named
+from quidnunc.properties.rule_edits import FORMS
 
 MAX_EDITS = 20
 """Words that may follow the `+` signs of one side."""
@@ -78,8 +79,9 @@ def _rules(protocol: Protocol) -> frozenset[tuple[str, object]]:
 def side_named(text: str) -> Side:
     """The side that is written `PROTOCOL`, or `PROTOCOL+EDIT+EDIT`.
 
-    An edit is a reading, a switch of DOG's dialects or another quirk by name (`quidnunc.model.quirks`,
-    `without:RULE` among them), or `PARAMETER=VALUE`. Raises SpecError, which names what is not known.
+    An edit is a reading, a switch of DOG's dialects or another quirk by name (`quidnunc.model.quirks`), one
+    of a form (`quidnunc.properties.rule_edits`: `without:RULE`), or `PARAMETER=VALUE`.
+    Raises SpecError, which names what is not known.
     """
     name, *edits = text.split("+")
     if len(edits) > MAX_EDITS:
@@ -94,15 +96,22 @@ def side_named(text: str) -> Side:
             key, value = edit.split("=", 1)
             overrides[key] = _value(protocol, key, value, text)
         else:
-            # Readings are few; of the absences of rules and of what was seen in the field there are many.
-            reading = READINGS.get(edit) or (SWITCHES.get(edit) if protocol.family == "mempool" else None)
-            protocol = (reading or quirk_named(edit, protocol)).edit(protocol)
+            protocol = _edited(protocol, edit)
     side = Side(text, protocol, tuple(sorted(overrides.items())), own.claims)
     try:
         side.parameters(machine_of(protocol).parameters())
     except ValueError as error:
         raise SpecError(f"{text}: {error}") from None
     return side
+
+
+def _edited(protocol: Protocol, edit: str) -> Protocol:
+    form, _, rule = edit.partition(":")
+    if rule and form in FORMS:
+        return FORMS[form](protocol, rule)
+    # Readings are few; of what was seen in the field there is much.
+    reading = READINGS.get(edit) or (SWITCHES.get(edit) if protocol.family == "mempool" else None)
+    return (reading or quirk_named(edit, protocol)).edit(protocol)
 
 
 def _value(protocol: Protocol, key: str, value: str, text: str) -> object:
