@@ -2,8 +2,13 @@
 
 An open case is a strict expected failure: it is reported as xfailed while it departs as recorded, and fails
 as soon as it does not, so that a repair turns the run red until the status is updated. A case that is fixed,
-or of the suite, must hold. The plugin is loaded in every pytest run where the kit is installed, so nothing of
-the kit is imported before there is a case.
+or of the suite, must hold.
+
+What changes in behaviour between two protocols is a test as well: `--quidnunc-regress OLD NEW FILE` adds one,
+and the fixture `quidnunc_regress` is called in one of yours.
+
+The plugin is loaded in every pytest run where the kit is installed, so nothing of the kit is imported before
+it is needed.
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -24,7 +29,18 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.getgroup("quidnunc").addoption(
+    """The two options: against which router cases are replayed, and what is held against a declaration."""
+    group = parser.getgroup("quidnunc")
+    group.addoption(
+        "--quidnunc-regress",
+        nargs=3,
+        action="append",
+        metavar=("OLD", "NEW", "FILE"),
+        default=[],
+        help="a test that fails on a change in behaviour from OLD to NEW which FILE does not declare, and on "
+        "a declared one that did not happen; may be given several times",
+    )
+    group.addoption(
         "--quidnunc-against",
         metavar="ROUTER",
         default="",
@@ -37,6 +53,44 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Fil
         return None
     found: pytest.File = CaseFile.from_parent(parent, path=file_path)
     return found
+
+
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    for old, new, expect in config.getoption("--quidnunc-regress"):
+        name = f"regress[{old} -> {new}]"
+        item: pytest.Item = RegressItem.from_parent(session, name=name, old=old, new=new, expect=Path(expect))
+        items.append(item)
+
+
+class RegressItem(pytest.Item):
+    """What changes in behaviour from one protocol to another, held against a file that declares it."""
+
+    def __init__(self, *, old: str, new: str, expect: Path, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.old, self.new, self.expect = old, new, expect
+
+    def runtest(self) -> None:
+        from quidnunc.pytest_regress import regressed
+
+        regressed(self.old, self.new, self.expect, lambda *said: self.user_properties.append(said))
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.expect, 0, self.name
+
+
+@pytest.fixture
+def quidnunc_regress(record_property: Callable[[str, object], None]) -> Callable[..., None]:
+    """`quidnunc_regress(OLD, NEW, expect=FILE)` fails the test on a change in behaviour that is not declared,
+    and on a declared one that did not happen. Without `expect` nothing is declared."""
+
+    def run(old: str, new: str, *, expect: Path | str | None = None, **searched: int) -> None:
+        from quidnunc.pytest_regress import regressed
+
+        regressed(old, new, Path(expect) if expect is not None else None, record_property, **searched)
+
+    return run
 
 
 class CaseFile(pytest.File):

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -203,3 +204,53 @@ def test_somebody_elses_router_in_python_has_the_hash_seed_of_a_search(said: str
     else:
         assert released.endswith("quidnunc.impl.sidecar_host py-libp2p")
         assert "PYTHONHASHSEED=0" in mine
+
+
+# -- changes in behaviour -----------------------------------------------------------------------------------
+
+PAIR = ("gossipsub-1.2-draft", "gossipsub-1.2")
+BASELINE = Path(__file__).parents[2] / "counterexamples" / "regress" / "--".join((*PAIR,))
+DECLARED = BASELINE.with_name(f"{BASELINE.name}.toml")
+
+
+def test_a_declared_change_passes_and_stands_in_the_junit_file(pytester: pytest.Pytester) -> None:
+    junit = pytester.path / "junit.xml"
+    result = pytester.runpytest(*ALONE, "--quidnunc-regress", *PAIR, str(DECLARED), f"--junitxml={junit}")
+    result.assert_outcomes(passed=1)
+    text = junit.read_text(encoding="utf-8")
+    assert 'name="relay/who_said_idontwant" value="newly-forbidden, ' in text
+
+
+def test_an_undeclared_change_and_one_that_is_gone_fail(pytester: pytest.Pytester) -> None:
+    entries = DECLARED.read_text(encoding="utf-8").split("[[expect]]")
+    [skip] = [e for e in entries if 'cause = "relay/who_said_idontwant"' in e]
+    others = [e for e in entries if e is not skip]
+    renamed = skip.replace('verdict = "newly-forbidden"', 'verdict = "newly-obligatory"')
+    (pytester.path / "changes.toml").write_text("[[expect]]".join([*others, renamed]), encoding="utf-8")
+    result = pytester.runpytest(*ALONE, "--quidnunc-regress", *PAIR, "changes.toml")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "undeclared: newly-forbidden: *(relay/who_said_idontwant)",
+            "*- a: message m1 t1",
+            "declared, and it did not happen: relay/who_said_idontwant newly-obligatory",
+        ]
+    )
+
+
+def test_the_fixture_fails_the_test_that_calls_it(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        f"""
+        def test_nothing_is_declared(quidnunc_regress):
+            quidnunc_regress({PAIR[0]!r}, {PAIR[1]!r}, walks=4)
+
+        def test_nothing_differs(quidnunc_regress):
+            quidnunc_regress({PAIR[1]!r}, {PAIR[1]!r})
+
+        def test_no_such_file(quidnunc_regress):
+            quidnunc_regress({PAIR[1]!r}, {PAIR[1]!r}, expect="absent.toml")
+        """
+    )
+    result = pytester.runpytest(*ALONE)
+    result.assert_outcomes(failed=2, passed=1)
+    result.stdout.fnmatch_lines(["undeclared: newly-forbidden: *", "*absent.toml: No such file*"])
