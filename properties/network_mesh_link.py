@@ -18,6 +18,7 @@ from quidnunc.properties.network_links import (
     VARIANTS,
     Links,
     Pair,
+    Variant,
     kinds_of,
     links,
 )
@@ -58,7 +59,14 @@ def mesh_link(name: str, *, peers: int, d_high: int | None, capacity: int = 2) -
 
     With None the degree test is a free choice each time, which allows whatever some D_high allows.
     """
-    at = links(VARIANTS[name], peers=peers, d_high=d_high, capacity=capacity)
+    return mesh_link_of(name, VARIANTS[name], peers=peers, d_high=d_high, capacity=capacity)
+
+
+def mesh_link_of(
+    name: str, variant: Variant, *, peers: int, d_high: int | None, capacity: int = 2
+) -> Network:
+    """The same of any variant."""
+    at = links(variant, peers=peers, d_high=d_high, capacity=capacity)
     ceiling = "free" if d_high is None else d_high
     return Network(
         name=name,

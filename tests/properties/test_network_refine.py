@@ -1,0 +1,201 @@
+"""Refinement: runs of the model are runs of mesh links, and so are cases of links; wrong rules are not."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
+
+from quidnunc.model.parameters import Parameters  # noqa: E402
+from quidnunc.model.protocols import GOSSIPSUB_1_0, GOSSIPSUB_1_1, GOSSIPSUB_1_3  # noqa: E402
+from quidnunc.model.rules import Protocol  # noqa: E402
+from quidnunc.properties.case_file import MAX_BODY_LINES  # noqa: E402
+from quidnunc.properties.network_case import NetworkCase, family_of, parse_network, render_network  # noqa: E402
+from quidnunc.properties.network_interpret import interpreter  # noqa: E402
+from quidnunc.properties.network_mesh_link import BIDIRECTIONAL, mesh_link  # noqa: E402
+from quidnunc.properties.network_refine import Followed, follow, pairs_of, rules_for  # noqa: E402
+from quidnunc.properties.network_replay import replay_network  # noqa: E402
+from quidnunc.properties.network_trace import shortest  # noqa: E402
+from quidnunc.properties.pubsub_network import Move, Network, Setup, acted, drawn, opened  # noqa: E402
+from quidnunc.properties.pubsub_network_acts import Act, act_of  # noqa: E402
+from quidnunc.properties.pubsub_world import SMALL, Place  # noqa: E402
+
+FOLDER = Path(__file__).parents[2] / "counterexamples" / "mesh-link"
+PATHS = sorted(FOLDER.glob("*.case"))
+
+
+# -- cases of refuted links ---------------------------------------------------------------------------------
+
+
+def read(path: Path) -> NetworkCase:
+    return parse_network(path.read_text(encoding="utf-8"), str(path))
+
+
+def moves_of(case: NetworkCase) -> tuple[Network, list[Move]]:
+    world = family_of(case.protocol).world(case, case.protocol)
+    start = network = world.start()
+    moves = []
+    for act in case.acts:
+        moves.append(world.move(network, act))
+        network = moves[-1].after
+    return start, moves
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_a_case_repeats(path: Path) -> None:
+    case = read(path)
+    assert render_network(case, strict=True) == path.read_text(encoding="utf-8")
+    body = path.read_text(encoding="utf-8").split("\n\n")[2:]
+    assert sum(len(block.strip().splitlines()) for block in body) <= MAX_BODY_LINES
+    found = replay_network(case)
+    assert (found.outcome, found.at) == ("same", len(case.acts) - 1), found.reason
+    assert found.rewritten == case
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_a_case_is_a_shortest_trace_of_its_links(path: Path) -> None:
+    """On routers of the model what is shown takes the rules of a shortest trace, in an order of its own."""
+    case = read(path)
+    found = follow(*moves_of(case), (1, 2), rules_for(case.protocol))
+    assert not found.broken and not found.left
+    network = mesh_link(path.stem, peers=2, d_high=1)
+    kinds = {rule.name: number for number, rule in enumerate(network.rules)}
+    # Links without announcements know of none.
+    taken = [kinds[rule] for rule in found.rules if rule in kinds]
+    steps = interpreter(network)
+    state = steps.start()
+    claim = [c.id for c in network.claims].index(BIDIRECTIONAL)
+    for rule in taken:
+        assert not steps.noted(state) >> claim & 1
+        state = dict(steps.enabled(state))[rule]
+    assert steps.noted(state) >> claim & 1
+    assert len(taken) == len(shortest(network, BIDIRECTIONAL, engine="python").rules)
+
+
+def test_there_is_a_case_of_each_variant_that_maps() -> None:
+    stems = {path.stem for path in PATHS}
+    assert stems == {"mesh-link", "mesh-link-backoff-any", "mesh-link-backoff-announced"}
+
+
+def test_a_backoff_that_runs_out_in_flight_is_a_breach() -> None:
+    case = read(FOLDER / "mesh-link-backoff-any.case")
+    found = follow(*moves_of(case), (1, 2), rules_for(case.protocol, timed=True))
+    assert found.broken == "deliver B>A: receive at A"
+    assert found.rules[-1] == "prune_0_1"
+
+
+# -- runs of the model --------------------------------------------------------------------------------------
+
+LIFE = ("join", "leave", "heartbeat")
+PATIENT = evolve(SMALL, prune_backoff_s=3600, unsubscribe_backoff_s=3600)
+NARROW = evolve(SMALL, d=1, d_high=1)
+
+
+def run(protocol: Protocol, place: Place, seed: int, steps: int = 30) -> tuple[Network, list[Move]]:
+    """Whatever may happen, drawn."""
+    die = random.Random(seed)
+    world = place.world(protocol)
+    start = network = world.start()
+    moves: list[Move] = []
+
+    class Drawn:
+        pick = staticmethod(die.choice)
+
+    while len(moves) < steps:
+        # Where much is in flight something arrives first: queues of the rules are short.
+        crowded = any(len(queue) > 1 for queue in network.links.values())
+        acts, weights = zip(*world.options(network, crowded), strict=True)
+        (act,) = die.choices(acts, weights)
+        move = drawn(network, act, Drawn())  # type: ignore[arg-type]
+        if move is not None:
+            moves.append(move)
+            network = move.after
+    return start, moves
+
+
+def followed(
+    protocol: Protocol, parameters: Parameters, seeds: range, *, timed: bool = False
+) -> Iterator[Followed]:
+    """Every pair of routers in every run, by the rules of the name of the protocol."""
+    base = "gossipsub-1.0" if protocol.name == "gossipsub-1.0" else "gossipsub-1.1"
+    scores = () if base == "gossipsub-1.0" else (-1, 0)
+    kinds = LIFE if base == "gossipsub-1.0" else (*LIFE, "score")
+    for seed in seeds:
+        for graph in ("pair", "ring"):
+            place = Place(graph, kinds, "anything", parameters, scores=scores)  # type: ignore[arg-type]
+            start, moves = run(protocol, place, seed)
+            for pair in pairs_of(start):
+                yield follow(start, moves, pair, rules_for(base, timed=timed))
+
+
+@pytest.mark.parametrize("protocol", [GOSSIPSUB_1_0, GOSSIPSUB_1_1, GOSSIPSUB_1_3], ids=lambda p: p.name)
+@pytest.mark.parametrize("parameters", [SMALL, NARROW], ids=["two", "one"])
+def test_every_step_of_the_model_is_rules_of_a_link(protocol: Protocol, parameters: Parameters) -> None:
+    found = list(followed(protocol, parameters, range(4)))
+    assert [each.broken for each in found if each.broken] == []
+    kinds = {rule.rpartition("_")[0].partition("_")[0] for each in found for rule in each.rules}
+    assert kinds >= {"join", "leave", "graft", "accept", "pruned", "subscribed", "unsubscribed"}
+    assert sum(not each.left for each in found) > len(found) / 3
+    assert all(each.clauses for each in found)
+
+
+def test_a_patient_model_keeps_the_timing_assumption() -> None:
+    found = list(followed(GOSSIPSUB_1_1, PATIENT, range(4), timed=True))
+    assert [each.broken for each in found if each.broken] == []
+
+
+# -- planted errors -----------------------------------------------------------------------------------------
+
+ERRORS = {
+    "a GRAFT is not taken": (GOSSIPSUB_1_0, "accept", False),
+    "who left stays in the mesh": (GOSSIPSUB_1_0, "quit_mesh", False),
+    "a leave forgets the mesh in silence": (GOSSIPSUB_1_0, "prune_members", False),
+    "who is pruned does not back off": (GOSSIPSUB_1_1, "back_off_as_announced", True),
+    "a GRAFT is sent within the backoff": (GOSSIPSUB_1_1, "backing_off", True),
+}
+
+
+def told(case: str, protocol: Protocol, parameters: Parameters) -> tuple[Network, list[Move]]:
+    """The acts of a case by other rules, with whatever is usual where they do not say."""
+    found = read(FOLDER / f"{case}.case")
+    start = network = opened([Setup(i, protocol, parameters) for i in found.nodes], found.links)
+    moves = []
+    for act in found.acts:
+        moves.append(acted(network, act if case == "mesh-link" else evolve(act, picks=())))
+        network = moves[-1].after
+    return start, moves
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_a_planted_error_is_no_run_of_links(error: str) -> None:
+    protocol, rule, timed = ERRORS[error]
+    wrong = protocol.without_rule(rule)
+    assert any(each.broken for each in followed(wrong, PATIENT, range(8), timed=timed)), error
+
+
+def test_planted_errors_that_a_prune_alone_shows() -> None:
+    """Drawn runs have few PRUNEs but those of who leaves; cases have one."""
+    v1_0, v1_1 = rules_for("gossipsub-1.0"), rules_for("gossipsub-1.1", timed=True)
+    assert not follow(*told("mesh-link", GOSSIPSUB_1_0, NARROW), (1, 2), v1_0).broken
+    deaf = told("mesh-link", GOSSIPSUB_1_0.without_rule("remove"), NARROW)
+    assert follow(*deaf, (1, 2), v1_0).broken == "deliver A>B: receive at B"
+    assert not follow(*told("mesh-link-backoff-any", GOSSIPSUB_1_1, PATIENT), (1, 2), v1_1).broken
+    rash = told("mesh-link-backoff-any", GOSSIPSUB_1_1.without_rule("pruner_backs_off"), PATIENT)
+    assert follow(*rash, (1, 2), v1_1).broken.startswith("heartbeat A")
+
+
+def test_what_is_not_followed_says_why() -> None:
+    place = Place("pair", LIFE, "anything", SMALL)
+    start = network = place.world(GOSSIPSUB_1_0).start()
+    moves = []
+    for text in ("join A t", "leave A t", "join A t", "leave A t", "disconnect A-B"):
+        moves.append(acted(network, act_of(text)))
+        network = moves[-1].after
+    assert follow(start, moves, (1, 2), rules_for("gossipsub-1.0")).left == "leave A t: too much is in flight"
+    moves = [acted(start, Act("disconnect", 1, 2))]
+    assert "links do not come and go" in follow(start, moves, (1, 2), rules_for("gossipsub-1.0")).left
