@@ -41,6 +41,8 @@ class Decision:
     """It was put to the test: some drawn run had its occasion."""
     shortest: bool = False
     """No run of fewer acts refutes it in its place."""
+    day: str = ""
+    """When it was searched for, as 2026-11-21."""
 
 
 @frozen
@@ -53,6 +55,8 @@ class Ran:
     """Claim -> how often it applied."""
     refuted: tuple[str, ...] = ()
     """Claims that some run broke."""
+    day: str = ""
+    """When it was run, as 2026-11-21."""
 
 
 def searched(
@@ -115,7 +119,7 @@ def read_runs(path: Path = RUNS_RECORDED) -> dict[Revision, Ran]:
     try:
         recorded = tomllib.loads(path.read_text(encoding="utf-8"))
         return {
-            revision: Ran(each["runs"], each["steps"], each["applied"], tuple(each["refuted"]))
+            revision: Ran(each["runs"], each["steps"], each["applied"], tuple(each["refuted"]), each["day"])
             for revision in COLUMNS
             if (each := recorded.get(revision)) is not None
         }
@@ -129,7 +133,8 @@ def write_runs(known: Mapping[Revision, Ran], path: Path) -> None:
     for revision in (name for name in COLUMNS if name in known):
         ran = known[revision]
         lines += [f'["{revision}"]', f"runs = {ran.runs}", f"steps = {ran.steps}"]
-        lines += [f"refuted = {json.dumps([*ran.refuted])}", "", f'["{revision}".applied]']
+        lines += [f"refuted = {json.dumps([*ran.refuted])}", f"day = {json.dumps(ran.day)}"]
+        lines += ["", f'["{revision}".applied]']
         lines += [f'"{claim}" = {count}' for claim, count in sorted(ran.applied.items())]
         lines.append("")
     path.write_text("\n".join(lines), encoding="utf-8")

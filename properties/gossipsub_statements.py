@@ -16,6 +16,7 @@ the table is `docs/results/gossipsub-claims.md`.
 from __future__ import annotations
 
 import argparse
+import datetime
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -145,6 +146,11 @@ def still_refutes(decision: Decision) -> Found[Act]:
 # -- the command --------------------------------------------------------------------------------------------
 
 
+def today() -> str:
+    """As the records have it."""
+    return datetime.date.today().isoformat()
+
+
 def search(only: str | None, record: Path) -> list[Decision]:
     """Decide those of `only` (or all) anew, in the order of the table, and record each as it is found."""
     chosen = {*only.split(",")} if only else set()
@@ -157,7 +163,7 @@ def search(only: str | None, record: Path) -> list[Decision]:
             decision = decide(statement, revision, known)
             found.pop((statement.id, revision), None)
             if decision is not None:
-                found[statement.id, revision] = decision
+                decision = found[statement.id, revision] = evolve(decision, day=today())
                 record.write_text(written(in_order(found.values())), encoding="utf-8")
                 print(f"{statement.id:5} {revision:22} {cell(decision)}", file=sys.stderr, flush=True)
     return in_order(found.values())
@@ -176,7 +182,7 @@ def check_routers(runs: int, record: Path, only: str | None) -> None:
         verdicts = verdicts_of(campaign)
         applied = {each.claim.id: each.applied for each in verdicts}
         refuted = tuple(each.claim.id for each in verdicts if each.roots)
-        known[revision] = Ran(campaign.runs, campaign.steps, applied, refuted)
+        known[revision] = Ran(campaign.runs, campaign.steps, applied, refuted, today())
         write_runs(known, record)
         print(f"{revision:22} {campaign.runs} runs, {campaign.steps} steps", file=sys.stderr, flush=True)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from quidnunc.properties.claim_tables_held import HELD
 from quidnunc.properties.gossipsub_record import Decision, Ran
 from quidnunc.properties.gossipsub_statement import COLUMNS, Revision, Statement
-from quidnunc.properties.gossipsub_statement_list import STATEMENTS
+from quidnunc.properties.gossipsub_statement_list import BY_ID, STATEMENTS
 
 TABLE = Path(__file__).parents[1] / "docs" / "results" / "gossipsub-claims.md"
 
@@ -39,12 +40,43 @@ its seconds. Every freedom that a text leaves (whom to graft, to cut, to gossip 
 IDONTWANT) is a choice, and behind ` | ` stand those that are not the first ones. A connection breaks for
 both ends at once. Meshes are of one or two members, backoffs of three seconds.
 
-Figures: networks on 2026-11-21 at commit 5bc9a6a, 40 drawn runs and 1500 states for each place (6 and 100
-where rounds are played); our router on the same day, 100 runs a revision, seed 0.
+{figures}
 
 Not modelled: queues that drop, frames, RPCs to one peer that overtake each other, control that waits to be
 piggybacked, clocks that drift.
 """
+
+
+def figures(decisions: Iterable[Decision], runs: Mapping[Revision, Ran]) -> str:
+    """When and how much was run, as the records have it."""
+    decisions = [*decisions]
+    # What is not refuted was looked at in every one of its places, as often in each.
+    kept = [(BY_ID[each.statement], each) for each in decisions if not each.events]
+    plain = {each.runs // len(of.places) for of, each in kept if of.places and not of.rounds}
+    rounds = {each.runs // len(of.places) for of, each in kept if of.places and of.rounds}
+    drawn = f"{_numbers(plain)} drawn runs for each place"
+    drawn += f" ({_numbers(rounds)} where rounds are played)" if rounds else ""
+    states = max((each.states for each in decisions), default=0)
+    often: dict[int, list[str]] = {}
+    for revision, ran in runs.items():
+        often.setdefault(ran.runs, []).append(COLUMNS[revision])
+    usual = max(often, key=lambda number: len(often[number]), default=0)
+    others = [f"{number} of {', '.join(names)}" for number, names in often.items() if number != usual]
+    routers = "; ".join([f"{usual} runs of each revision", *others])
+    searched, run = _days(each.day for each in decisions), _days(ran.day for ran in runs.values())
+    drawn += f", and up to {states} states for a statement in a revision"
+    return textwrap.fill(
+        f"Figures: networks searched {searched}, {drawn}; our router run {run}, {routers}.", width=110
+    )
+
+
+def _numbers(found: Iterable[int]) -> str:
+    return " or ".join(map(str, sorted(found, reverse=True))) or "no"
+
+
+def _days(found: Iterable[str]) -> str:
+    days = sorted({*filter(None, found)})
+    return f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[-1]}" if days else "on no day"
 
 
 def table(decisions: Iterable[Decision], runs: Mapping[Revision, Ran]) -> str:
@@ -52,7 +84,8 @@ def table(decisions: Iterable[Decision], runs: Mapping[Revision, Ran]) -> str:
     decisions = [*decisions]
     found = {(each.statement, each.revision): each for each in decisions}
     columns = [*COLUMNS]
-    lines = [HEAD, f"| | statement | decided by | {' | '.join(COLUMNS.values())} |"]
+    head = HEAD.format(figures=figures(decisions, runs))
+    lines = [head, f"| | statement | decided by | {' | '.join(COLUMNS.values())} |"]
     lines.append("|---" * (len(columns) + 3) + "|")
     for each in STATEMENTS:
         cells = [_field(each, name, found.get((each.id, name)), runs) for name in columns]

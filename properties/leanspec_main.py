@@ -3,8 +3,8 @@
     python -m quidnunc.properties.leanspec_main FIXTURES... [--against ROUTER] [--json]
 
 FIXTURES are JSON files, or folders of them: what leanSpec's own `fill` command writes, for example
-`uv run fill --fork=Lstar -- tests/consensus/lstar/networking` in a checkout (Python 3.12). Exit code: 0 where
-all agree, 1 where one differs, 2 where there is none.
+`uv run fill --fork=Lstar --clean tests/consensus/lstar/networking` in a checkout (Python 3.12). Exit code: 0
+where all agree, 1 where one differs, 2 where there is none, 4 where the router can not be driven.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from attrs import asdict
 from quidnunc.impl.routers import open_router
 from quidnunc.impl.seam import AdapterError
 from quidnunc.model.errors import CaseError
-from quidnunc.properties.leanspec import FORM, Result, Vector, files_of, read, run_vector
+from quidnunc.properties.leanspec import FORM, PROTOCOL, Result, Vector, files_of, read, run_vector
+from quidnunc.properties.worker import hello_of
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,12 +35,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="one object on stdout")
     asked = parser.parse_args(arguments)
     try:
-        vectors = [each for path in files_of(asked.fixtures) for each in read(path)]
-    except (CaseError, OSError) as error:
+        vectors = _read(asked.fixtures)
+        hello_of(asked.against, PROTOCOL)
+    except AdapterError as error:
         print(error, file=sys.stderr)
-        return 2
-    if not vectors:
-        print(f"no {FORM} in {', '.join(map(str, asked.fixtures))}: let `fill` write them", file=sys.stderr)
+        return 4
+    except (CaseError, ValueError) as error:
+        print(error, file=sys.stderr)
         return 2
     try:
         results = _played(vectors, asked.against)
@@ -51,6 +53,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         _report(results, asked.against)
     return 1 if any(r.model or r.router for r in results) else 0
+
+
+def _read(paths: Sequence[Path]) -> list[Vector]:
+    """All vectors of these files and folders. Raises CaseError, and where there is none."""
+    try:
+        vectors = [each for path in files_of(paths) for each in read(path)]
+    except OSError as error:
+        raise CaseError(f"{error.filename}: {error.strerror}: name a folder that `fill` wrote") from None
+    if not vectors:
+        raise CaseError(f"no {FORM} in {', '.join(map(str, paths))}: let `fill` write them")
+    return vectors
 
 
 def _played(vectors: Sequence[Vector], against: str) -> list[Result]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from quidnunc.model import idontwant, mesh
 from quidnunc.model.choices import Choose
@@ -20,11 +21,19 @@ from quidnunc.properties import gossipsub_statements
 from quidnunc.properties.claim_tables_held import HELD
 from quidnunc.properties.claims import ALL, claims_of
 from quidnunc.properties.clauses import load
-from quidnunc.properties.gossipsub_record import RECORDED, Decision, in_order, read_decisions, read_runs
+from quidnunc.properties.gossipsub_record import (
+    RECORDED,
+    Decision,
+    Ran,
+    in_order,
+    read_decisions,
+    read_runs,
+    write_runs,
+)
 from quidnunc.properties.gossipsub_statement import COLUMNS, Revision
 from quidnunc.properties.gossipsub_statement_list import BY_ID, STATEMENTS
 from quidnunc.properties.gossipsub_statements import place_of, still_refutes
-from quidnunc.properties.gossipsub_table import TABLE, table
+from quidnunc.properties.gossipsub_table import TABLE, figures, table
 from quidnunc.properties.network_prove import provers
 from quidnunc.properties.network_runs import ActError, Found, breadth_first, walks
 
@@ -86,6 +95,40 @@ def test_the_table_is_that_of_the_record() -> None:
     assert table(DECISIONS, RUNS) == TABLE.read_text(encoding="utf-8")
 
 
+def test_the_figures_are_those_of_the_record() -> None:
+    """What the page says of its runs follows them; nothing of it is written by hand."""
+    kept = [each for each in DECISIONS if each.statement in ("P01", "P02", "P23") and not each.events]
+    few = [evolve(each, day="2026-11-20") if each.statement == "P01" else each for each in kept]
+    often = Ran(9, 90, {}, (), "2026-11-22")
+    runs: dict[Revision, Ran] = {
+        "floodsub": evolve(often, runs=7),
+        "gossipsub-1.0": often,
+        "gossipsub-1.1": evolve(often, day="2026-11-24"),
+    }
+    said = " ".join(figures(few, runs).split())
+    assert said == (
+        "Figures: networks searched from 2026-11-20 to 2026-11-21, 40 drawn runs for each place (6 where "
+        "rounds are played), and up to 3000 states for a statement in a revision; our router run from "
+        "2026-11-22 to 2026-11-24, 9 runs of each revision; 7 of floodsub."
+    )
+    once = " ".join(figures(kept, {"gossipsub-1.0": often}).split())
+    assert "on 2026-11-22, 9 runs of each revision." in once
+
+
+def test_the_runs_of_the_page_are_those_of_its_fields() -> None:
+    """No field tells of more runs, or fewer, than the note above the table."""
+    for revision, ran in RUNS.items():
+        shown = {int(n) for n in re.findall(r"ours: (\d+) runs", table(DECISIONS, {revision: ran}))}
+        assert shown == {ran.runs}
+        assert f"{ran.runs} runs of each revision" in " ".join(figures([], {revision: ran}).split())
+
+
+def test_runs_are_recorded_with_their_day(tmp_path: Path) -> None:
+    write_runs(RUNS, tmp_path / "runs.toml")
+    assert read_runs(tmp_path / "runs.toml") == RUNS
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", ran.day) for ran in RUNS.values())
+
+
 def test_the_command_writes_the_table_and_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     some = [each for each in REFUTED if each.statement in ("P03", "P22")]
     record = tmp_path / "some.toml"
@@ -122,7 +165,10 @@ def test_the_command_searches_anew(tmp_path: Path) -> None:
         gossipsub_statements.main(where)
     record.unlink()
     assert gossipsub_statements.main(where) == 0
-    assert read_decisions(record) == [each for each in DECISIONS if each.statement == "P120"]
+    found = read_decisions(record)
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", each.day) for each in found)
+    recorded = [evolve(each, day="") for each in DECISIONS if each.statement == "P120"]
+    assert [evolve(each, day="") for each in found] == recorded
 
 
 def test_a_record_that_is_none_says_so(tmp_path: Path) -> None:
@@ -166,8 +212,6 @@ def prune_member(r: Router, g: From[Graft], choose: Choose) -> Step[Router] | No
 def back_off_anew(r: Router, p: From[Prune], choose: Choose) -> Step[Router] | None:
     """The last announced period counts, even where it is shorter."""
     ends = r.now_ms + 1000 * (p.part.backoff_s or 1)
-    from attrs import evolve
-
     return Step(evolve(r, backoff={**r.backoff, (p.part.topic, p.peer): ends}))
 
 

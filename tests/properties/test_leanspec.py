@@ -189,8 +189,15 @@ def test_the_command_tells_agreement_difference_and_nothing(
     assert main([str(file), "--against", "ours:prune-ignored", "--json"]) == 1
     (only,) = json.loads(capsys.readouterr().out)["vectors"]
     assert only["router"] and not only["model"]
+    assert main([str(file), "--against", "nobody"]) == 2
+    assert "no router 'nobody'" in capsys.readouterr().err
+    assert main([str(file), "--against", "rust-libp2p"]) == 4
     file.write_text("{}")
     assert main([str(tmp_path)]) == 2
+    assert "let `fill` write them" in capsys.readouterr().err
+    assert main([str(tmp_path / "gone")]) == 2
+    said = capsys.readouterr().err
+    assert str(tmp_path / "gone") in said and "name a folder that `fill` wrote" in said
     file.write_text('{"a": {"handlerName": "graft"}}')
     with pytest.raises(CaseError, match="a vector of gossipsub_handler_test was expected"):
         read(file)
