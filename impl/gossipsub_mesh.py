@@ -173,8 +173,10 @@ class Mesh:
     def heartbeat(self) -> None:
         self.heartbeats += 1
         self.sweep_backoffs()
-        for topic in sorted(self.of):
-            for upkeep in self.upkeep:
+        # Step by step and not topic by topic: who is cut from one mesh loses what it earned there, and this
+        # does not count against it in another before the next heartbeat.
+        for upkeep in self.upkeep:
+            for topic in sorted(self.of):
                 upkeep(topic)
 
     def drop_negative(self, topic: str) -> None:

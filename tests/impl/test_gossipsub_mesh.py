@@ -8,6 +8,7 @@ import pytest
 
 from quidnunc.model.events import FLOODSUB, MESHSUB_1_0, MESHSUB_1_1
 from quidnunc.model.rpc import Graft, Message, Prune, Subscribe, Unsubscribe
+from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from tests.impl.neighbourhood import Hood
 
 HARDENED = ("gossipsub-1.1", "gossipsub-1.2-draft", "gossipsub-1.2")
@@ -268,6 +269,29 @@ def test_negative_members_go_at_the_heartbeat() -> None:
     hood.score(2, -1)
     hood.beat()
     assert hood.got(Prune("t1", 6)) == {2} and 2 not in hood.mesh()
+
+
+@pytest.mark.parametrize("protocol", HARDENED)
+def test_who_is_cut_from_one_mesh_is_not_negative_in_another_before_the_next_heartbeat(protocol: str) -> None:
+    """What its time in the first mesh earned it is gone with the cut; scores are looked at before it."""
+    in_mesh = TopicScoreParameters(topic="t1", time_in_mesh_weight=5.0, time_in_mesh_quantum_ms=100)
+    sizes = {"d": 2, "d_low": 1, "d_high": 2, "d_score": 1, "d_out": 0}
+    scores = ScoreParameters(topics=(in_mesh,), decay_interval_ms=100)
+    hood = Hood(protocol=protocol, scores=scores, **sizes)
+    hood.join("t1")
+    hood.join("t2")
+    hood.connect(1, 2, 3, outbound=True, topics="t1 t2")
+    for peer, topics in ((1, "t1 t2"), (2, "t1 t2"), (3, "t1")):
+        hood.say(peer, *(Graft(topic) for topic in topics.split()))
+    hood.advance(400)
+    assert (hood.mesh("t1"), hood.mesh("t2")) == ({1, 2, 3}, {1, 2})
+    hood.score(1, -1)
+    hood.score(2, -1)
+    hood.beat()
+    (cut,) = {1, 2, 3} - hood.mesh("t1")
+    assert cut in (1, 2) and hood.mesh("t2") == {1, 2}
+    hood.beat()
+    assert hood.mesh("t2") == {1, 2} - {cut}
 
 
 def test_missing_outbound_members_are_grafted() -> None:
