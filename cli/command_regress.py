@@ -54,6 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as-one", action="store_true", help="whatever tells the two apart, all that changed as one change"
     )
+    parser.add_argument(
+        "--shortest", action="store_true", help="try every short trace for a shorter one of each change"
+    )
     parser.add_argument("--expect", type=Path, metavar="FILE", help="the changes that are meant")
     parser.add_argument("--update-expect", action="store_true", help="write --expect FILE anew")
     parser.add_argument("--markdown", action="store_true", help="a summary to paste into a pull request")
@@ -79,6 +82,7 @@ def run(options: argparse.Namespace) -> int:
             walks=options.walks,
             seed=options.seed,
             as_one=options.as_one,
+            shortest=options.shortest,
             declared=known_by_change(declared, new, path),
             progress=show,
         )
@@ -138,8 +142,7 @@ def reproduce(options: argparse.Namespace) -> str:
     words = ["quidnunc", "regress", options.old, options.new]
     if options.walks != WALKS:
         words += ["--walks", str(options.walks)]
-    if options.as_one:
-        words.append("--as-one")
+    words += [f for f, asked in (("--as-one", options.as_one), ("--shortest", options.shortest)) if asked]
     if options.seed:
         words += ["--seed", str(options.seed)]
     if options.expect:

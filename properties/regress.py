@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 from attrs import evolve, frozen
 
 from quidnunc.properties.diff import Change, all_of, changes_between
-from quidnunc.properties.regress_pair import Direction, partings_of
+from quidnunc.properties.regress_pair import DIRECTIONS, Direction, partings_of
 from quidnunc.properties.regress_pool import Walked, differs_at, walk_of, watched
 from quidnunc.properties.regress_search import (
     Search,
@@ -31,7 +31,7 @@ from quidnunc.properties.regress_search import (
 )
 from quidnunc.properties.regress_small import STEPS, Small, searched_small
 from quidnunc.properties.sides import Side, levelled, side_named
-from quidnunc.properties.suite_traces import Trace
+from quidnunc.properties.suite_traces import Trace, size_of
 from quidnunc.properties.suite_unnoticed import unnoticed_of
 
 WALKS = 12
@@ -127,12 +127,14 @@ def behaviour(
     only: str = "",
     as_one: bool = False,
     steps: int = STEPS,
+    shortest: bool = False,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Behaviour:
     """Search for the effect of every change from OLD to NEW, or of the one whose key is `only`.
 
     `as_one`: all of them are taken as one change, so that what is found is whatever tells the two apart.
-    `steps`: as of `searched_small`, for each change that neither cases nor walks show.
+    `steps`: as of `searched_small`, for each change that neither cases nor walks show; and with `shortest`
+    for each one that is shown, to find a shorter trace.
     `declared`: key of a change -> traces that are said to show it, which are tried first. Raises SpecError
     where the two are of different families.
     """
@@ -159,6 +161,11 @@ def behaviour(
         shown |= {at: [(d, 0, f.trace, f.die) for d, f in each.found.items()] for at, each in small.items()}
         say(f"{len(still)} changes in the small")
         shown |= _together(changes, [task for task in still if not shown[task.at]], told, made, say)
+        if shortest:
+            again = [evolve(task, steps=steps) for task in tasks if shown[task.at]]
+            for task, found in zip(again, _mapped(pool, searched_in_small, again), strict=True):
+                shown[task.at] = _shorter(shown[task.at], found)
+                say(f"shorter traces, last {_change(changes, task.at).says}")
     return _told(old, new, changes, shown, made, seed, small)
 
 
@@ -238,6 +245,15 @@ def _shown(
         found[task.at] = shown
         say(f"{what}: {len(found)} of {len(tasks)} changes, last {_change(changes, task.at).says}")
     return found
+
+
+def _shorter(shown: Shown, small: Small) -> Shown:
+    """What was shown, with traces of the small search in the place of longer ones."""
+    best = {each[0]: each for each in shown}
+    for direction, found in small.found.items():
+        if direction not in best or size_of(found.trace) < size_of(best[direction][2]):
+            best[direction] = direction, 0, found.trace, found.die
+    return [best[direction] for direction in DIRECTIONS if direction in best]
 
 
 def _walked(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 from attrs import field, frozen, mutable
@@ -60,6 +61,8 @@ from quidnunc.properties.suite_traces import Trace
 PEERS: tuple[Peer, ...] = (1, 2)
 STEPS = 4000
 """Events that are tried on pairs of states, from each start."""
+LARGEST = 120
+"""Transactions of one burst."""
 DICE = range(2)
 """Ways of going on with which a trace is confirmed."""
 
@@ -139,6 +142,7 @@ def starts(side: Side) -> tuple[Start, ...]:
         busy = (Connect(PEERS, MEMPOOL), Receive((1,), (Tx("x1t"),)))
         return (
             Start("a node that has just started", (), parameters),
+            Start("one with a peer", (Connect(PEERS[:1], MEMPOOL),), parameters),
             Start("one with two peers and a transaction", busy, parameters),
         )
     met = (Connect(PEERS, stream), Join("t1"), Receive(PEERS, (Subscribe("t1"), Graft("t1"))))
@@ -148,15 +152,27 @@ def starts(side: Side) -> tuple[Start, ...]:
     )
 
 
-def alphabet(side: Side) -> tuple[Event, ...]:
-    """What can happen; time passes besides."""
+def alphabet(side: Side, parameters: Any) -> tuple[Event, ...]:
+    """What can happen; time passes besides. Bursts come to the bounds that counters are held against."""
     stream = side.streams[0]
     happens: list[Event] = [Connect((p,), stream) for p in PEERS]
     happens += [Disconnect((p,)) for p in PEERS]
     happens += [Receive((p,), (part,)) for p in PEERS for part in _parts(side)]
     if side.protocol.family != "pubsub":
-        return (*happens, Submit("x1t"), Submit("x2t"), Commit("x1t"), Adjust())
+        bursts = _bursts(parameters) if "controller" in side.protocol.handlers else ()
+        return (*bursts, Adjust(), *happens, Submit("x1t"), Submit("x2t"), Commit("x1t"))
     return (*happens, Join("t1"), Leave("t1"), Publish(Message("m2", "t1")))
+
+
+def _bursts(parameters: Any) -> Iterator[Event]:
+    """As many first-time transactions as a bound divides by, and as many duplicates as it then takes."""
+    target = Fraction(str(parameters.target_redundancy))
+    width = Fraction(str(parameters.delta_percent)) / 100
+    for bound in dict.fromkeys((target * (1 - width), target * (1 + width))):
+        first, duplicates = bound.denominator, bound.numerator
+        if 0 < max(first, duplicates) <= LARGEST and duplicates:
+            yield Receive((1,), tuple(Tx(f"y{n}t") for n in range(first)))
+            yield Receive((1,), (Tx("y0t"),) * duplicates)
 
 
 def _parts(side: Side) -> Iterator[Part]:
@@ -226,7 +242,7 @@ class _Search:
             found, level = self._level(level, (event,))
             if found:
                 return found
-        happens = alphabet(self.new)
+        happens = alphabet(self.new, self.new.parameters(given))
         while level and self.steps > 0:
             found, level = self._level(level, happens)
             if found:

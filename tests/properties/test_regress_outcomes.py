@@ -67,6 +67,7 @@ def test_a_router_as_built_is_a_side(here: None) -> None:
     older = as_built_named("gossipsub-1.1/py-libp2p:as-built")
     assert older.name == "gossipsub-1.1"
     assert set(routers_as_built(R1.protocol)) == {"py-libp2p"}
+    assert not routers_as_built(side_named("dog").protocol)
     with pytest.raises(SpecError, match="update-expect` writes it"):
         side_named("nobody:as-built")
 

@@ -9,6 +9,7 @@ from attrs import evolve
 
 from quidnunc.model.errors import SpecError
 from quidnunc.properties.diff import changes_between
+from quidnunc.properties.regress import behaviour
 from quidnunc.properties.regress_pair import partings_of
 from quidnunc.properties.regress_small import searched_small
 from quidnunc.properties.rule_edits import later, softened
@@ -103,6 +104,16 @@ def test_every_short_trace_holds_a_shortest_one(
     old: str, new: str, key: str, direction: str, events: int
 ) -> None:
     assert small(old, new, key)[direction] <= events
+
+
+def test_a_shorter_trace_takes_the_place_of_what_a_case_shows() -> None:
+    """The case has the first sender leave and come back."""
+    old, new = side_named("dog"), side_named("dog+some-sender-cut")
+    shown, shorter = (
+        behaviour(old, new, as_one=True, walks=1, shortest=shortest) for shortest in (False, True)
+    )
+    lengths = [min(len(s.found.trace[1]) for s in each.separations) for each in (shown, shorter)]
+    assert lengths[1] < lengths[0]
 
 
 def test_how_far_it_came_is_said_and_grows_with_what_it_may_try() -> None:
