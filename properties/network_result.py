@@ -24,6 +24,7 @@ class Result:
     assumptions: tuple[str, ...]
     engine: str
     seconds: float = 0.0
+    """Of CPU."""
     vacuous: bool
     """Whether the statement holds for want of anything that it speaks of; a proof that is vacuous is none."""
     evidence: tuple[str, ...] = ()

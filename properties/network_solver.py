@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import re
+import time
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -22,6 +24,8 @@ Numbers: TypeAlias = Mapping[str, Fraction]
 """The same of whole numbers and reals. A value that is no ratio is cut to one, so it must be tried again."""
 
 TIMEOUT_MS = 120_000
+SHARE_MS = 500
+"""Milliseconds that one question may take of each second that cvc5 has left."""
 BIT_VECTORS = "QF_BV"
 ARITHMETIC = "QF_NIRA"
 """Whole numbers and reals, multiplied with each other."""
@@ -36,8 +40,15 @@ class Questions:
     """A folder that every question is written to."""
     recheck: bool = False
     """Whether cvc5 is asked too; where the two contradict each other a SpecError is raised."""
+    recheck_s: float = math.inf
+    """Seconds of CPU that cvc5 may still take; where they are spent, z3 alone is asked."""
     asked: int = 0
     rechecked: int = 0
+    """Questions that cvc5 answered as z3 did."""
+    unanswered: int = 0
+    """Those that cvc5 did not answer in its time."""
+    not_rechecked: int = 0
+    """Those that it was not asked, as its time was spent."""
     unknown: list[str] = field(factory=list)
     """Names of questions that z3 did not decide."""
 
@@ -83,31 +94,42 @@ class Questions:
             self.smt2.mkdir(parents=True, exist_ok=True)
             path = self.smt2 / f"{self.asked:04d}-{re.sub(r'[^A-Za-z0-9.-]+', '_', name)}.smt2"
             path.write_text(f"; {name}: z3 says {answer}\n{text}", encoding="utf-8")
-        if self.recheck:
-            second = answer_of_cvc5(text)
-            if {second, answer} == {"sat", "unsat"}:
-                raise SpecError(
-                    f"{name}: z3 says {answer}, cvc5 says {second}; --smt2 DIR writes the question"
-                )
-            self.rechecked += second == answer
+        if self.recheck and self.recheck_s <= 0:
+            self.not_rechecked += 1
+        elif self.recheck:
+            self._compare(name, text, answer)
+
+    def _compare(self, name: str, text: str, answer: Answer) -> None:
+        """Ask cvc5, within what it may still take. Raises SpecError where it contradicts z3."""
+        started = time.process_time()
+        # One hard question must not use up what others are to have.
+        second = answer_of_cvc5(text, int(max(1, min(TIMEOUT_MS, SHARE_MS * self.recheck_s))))
+        self.recheck_s -= time.process_time() - started
+        if {second, answer} == {"sat", "unsat"}:
+            raise SpecError(f"{name}: z3 says {answer}, cvc5 says {second}; --smt2 DIR writes the question")
+        self.rechecked += second == answer
+        self.unanswered += second != answer
 
 
 def has_cvc5() -> bool:
     return importlib.util.find_spec("cvc5") is not None
 
 
-def answer_of_cvc5(text: str) -> Answer:
-    """What cvc5 answers to a question in SMT-LIB."""
+def answer_of_cvc5(text: str, timeout_ms: int = TIMEOUT_MS) -> Answer:
+    """What cvc5 answers to a question in SMT-LIB, unknown where it takes longer or can not read it."""
     import cvc5
 
     solver = cvc5.Solver()
-    solver.setOption("tlimit-per", str(TIMEOUT_MS))
+    solver.setOption("tlimit-per", str(timeout_ms))
     parser = cvc5.InputParser(solver)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "question")
     symbols = parser.getSymbolManager()
     said = ""
-    while not (command := parser.nextCommand()).isNull():
-        said += command.invoke(solver, symbols)
+    try:
+        while not (command := parser.nextCommand()).isNull():
+            said += command.invoke(solver, symbols)
+    except RuntimeError:
+        return "unknown"
     words = said.split()
     return next((w for w in ("unsat", "sat") if w in words), "unknown")
 

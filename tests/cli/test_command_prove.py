@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from quidnunc.properties import network_prove
+from quidnunc.properties.network_prove import provers
 from tests.conftest import Command
 
 pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
@@ -43,6 +44,35 @@ def test_what_is_not_decided_is_no_success(quidnunc: Command, monkeypatch: pytes
     ran = quidnunc("prove", "mesh-link-backoff-unsub", "--quiet")
     assert ran.code == 3
     assert "undetermined" in ran.out and "no trace of up to 2 steps" in ran.out
+
+
+def test_a_page_with_a_row_for_each_line(quidnunc: Command) -> None:
+    ran = quidnunc("prove", "idontwant-codec", "mesh-degree", "--markdown")
+    assert ran.code == 0
+    rows = [line for line in ran.out.splitlines() if line.startswith("| `")]
+    assert len(rows) == 17 and all(row.count(" | ") == 7 for row in rows)
+    assert (
+        "| `idontwant-codec.r1-reads-draft` | draft bytes read by an r1 decoder are what was said |"
+        in ran.out
+    )
+    assert "\n3. of a single field" in ran.out
+
+
+def test_cvc5_has_a_budget(quidnunc: Command) -> None:
+    pytest.importorskip("cvc5", reason="cvc5 is not installed: pip install 'quidnunc[prove]'")
+    ran = quidnunc("prove", "idontwant-codec", "mesh-degree", "--recheck", "20s", "--json")
+    asked = ran.data["questions"]
+    assert asked["rechecked"] + asked["unanswered"] + asked["not_rechecked"] == asked["asked"] == 34
+    assert asked["rechecked"] > 20
+    none = quidnunc("prove", "idontwant-codec", "--recheck", "0s", "--json").data["questions"]
+    assert (none["rechecked"], none["not_rechecked"]) == (0, 4)
+
+
+def test_the_page_has_a_line_for_every_name() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "prove.md").read_text(encoding="utf-8")
+    rows = [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")]
+    assert {row for row in rows if not any(row == n or row.startswith(f"{n}.") for n in provers())} == set()
+    assert {n for n in provers() if not any(row == n or row.startswith(f"{n}.") for row in rows)} == set()
 
 
 @pytest.mark.parametrize(

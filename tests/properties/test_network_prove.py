@@ -216,7 +216,7 @@ def test_questions_are_written_and_asked_again(tmp_path: Path) -> None:
 
 
 def test_solvers_that_contradict_each_other_stop_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quidnunc.properties.network_solver.answer_of_cvc5", lambda text: "sat")
+    monkeypatch.setattr("quidnunc.properties.network_solver.answer_of_cvc5", lambda text, ms: "sat")
     with pytest.raises(SpecError, match="z3 says unsat, cvc5 says sat"):
         Questions(recheck=True).ask("nothing", z3.BoolVal(False))
 
