@@ -237,7 +237,10 @@ def publish_to_fanout(r: Router, m: Message, choose: Choose) -> Step[Router]:
     pool = r.protocol.set_of("fanout_candidates", r, m.topic, choose)
     d = r.parameters.d
     if m.topic in r.fanout and r.fanout[m.topic].tentative:
-        kept = PartialSet(frozenset(), pool.all, min(1, len(pool.must)), min(d, len(pool.all)))
+        # Who was chosen while it could be is in it still, and may be all that is.
+        stale = any(_may_publish_to(r, p) is not True for p in r.mesh_speakers(m.topic))
+        least = 0 if stale else min(1, len(pool.must))
+        kept = PartialSet(frozenset(), pool.all, least, min(d, len(pool.all)))
     elif not kept.all:
         kept = PartialSet(frozenset(), pool.all, min(d, len(pool.must)), min(d, len(pool.all)))
     chosen, unshown = kept.must, _who_gets_no_message(r, m.topic) & kept.all

@@ -98,7 +98,7 @@ class Oracle:
             outputs = self.protocol.lens(isinstance(event, Advance), tuple(outputs))
         seen = frozenset(key(o) for o in outputs)
         best: tuple[int, Any, tuple[Permit, ...], Judged] | None = None
-        split, wanted = 0, frozenset[Output]()
+        split, splits, wanted = 0, 1, frozenset[Output]()
         blind = _stalled(self.state) - _resumed(event)
         for _ in range(MAX_FORKS):
             angel = Angelic(seen, split, blind, wanted=wanted)
@@ -106,19 +106,21 @@ class Oracle:
             judged, left = self._match(event, after, outputs, angel)
             if best is None or len(judged.departures) < best[0]:
                 best = (len(judged.departures), after.router, left, judged)
-            if not best[0] or angel.alternatives == 1:
+            # One answer may end the step before the next question, and then says less of how many there are.
+            splits = max(splits, angel.alternatives)
+            if not best[0] or splits == 1:
                 break
             # What nothing accounts for belongs to a choice that had more than it could take.
             left_over = frozenset(key(d.observed) for d in judged.departures if d.observed is not None)
             if left_over <= wanted:
                 split += 1
-            if split >= angel.alternatives:
+            if split >= splits:
                 break
             wanted |= left_over
         assert best is not None
         departed, state, left, judged = best
         if angel.forked and not departed:
-            rest = range(split + 1, min(angel.alternatives, MAX_FORKS))
+            rest = range(split + 1, min(splits, MAX_FORKS))
             others = (self._otherwise(event, outputs, Angelic(seen, n, blind, wanted=wanted)) for n in rest)
             if any(other is not None and other != (state, left) for other in others):
                 judged = evolve(judged, blurred=True)

@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-from quidnunc.model.events import Advance, Connect, Delivered, Event, Join, Output, Receive, Score, Sent
+from attrs import evolve
+
+from quidnunc.model.events import (
+    MESHSUB_1_1,
+    Advance,
+    Connect,
+    Delivered,
+    Event,
+    Join,
+    Output,
+    Publish,
+    PublishPartial,
+    Receive,
+    Score,
+    Sent,
+)
+from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.protocols import GOSSIPSUB_1_1
 from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Prune, Subscribe
@@ -14,9 +30,16 @@ PARAMETERS = Parameters(
 )
 
 
+STRICT = evolve(PARAMETERS, scores=evolve(PARAMETERS.scores, behaviour_penalty_weight=-16.0))
+
+
 def judged(last: Event, *outputs: Output, application: int = 0) -> Judged:
+    return warned(PARAMETERS, application).judge(last, outputs)
+
+
+def warned(parameters: Parameters, application: int = 0) -> Oracle:
     """Of a peer whose early GRAFT may have been penalised: -4 to 0, and what the application says."""
-    oracle = Oracle(GOSSIPSUB_1_1, PARAMETERS)
+    oracle = Oracle(GOSSIPSUB_1_1, parameters)
     refused = Sent(1, Prune("t1", 1))
     before: list[tuple[Event, tuple[Output, ...]]] = [
         (Connect((1,), "/meshsub/1.1.0"), ()),
@@ -28,7 +51,7 @@ def judged(last: Event, *outputs: Output, application: int = 0) -> Judged:
     ]
     for event, said in before:
         assert oracle.judge(event, said).departures == ()
-    return oracle.judge(last, outputs)
+    return oracle
 
 
 def test_either_side_of_it_is_in_order() -> None:
@@ -59,6 +82,32 @@ def test_where_nothing_tells_the_run_is_over() -> None:
 def test_what_nobody_can_tell_and_makes_no_difference_goes_on() -> None:
     found = judged(Receive((1,), (IDontWant(("x",)),)), application=-38)
     assert (found.departures, found.blurred) == ((), False)
+
+
+def test_an_answer_that_ends_the_step_hides_no_other() -> None:
+    """From -64 to 0: the RPC is ignored, or its GRAFT is refused, or it is taken."""
+    for outputs in ((), (Sent(1, Prune("t2", 1)),)):
+        oracle = warned(STRICT)
+        assert oracle.judge(Join("t2"), (Sent(1, Subscribe("t2")),)).departures == ()
+        assert oracle.judge(Receive((1,), (Graft("t2"),)), outputs).departures == ()
+
+
+def test_a_fanout_of_before_may_hold_none_that_is_published_to() -> None:
+    """Whether publishing parts makes a fanout is open: one of a peer that is below the threshold since."""
+    parameters = Parameters(flood_publish=False)
+    for score, owed in ((-21, False), (0, True)):
+        oracle = Oracle(protocol_named("partial-messages"), parameters)
+        for event in (
+            Connect((1,), MESHSUB_1_1),
+            Receive((1,), (Subscribe("t1"),)),
+            PublishPartial("t1", "g1"),
+            Score((1,), score),
+            Connect((2,), MESHSUB_1_1),
+            Receive((2,), (Subscribe("t1"),)),
+        ):
+            assert oracle.judge(event, ()).departures == ()
+        published = oracle.judge(Publish(Message("m1", "t1")), ())
+        assert bool(published.departures) is owed
 
 
 def test_a_message_beyond_the_size_limit_is_no_first_delivery() -> None:
