@@ -19,9 +19,11 @@ from quidnunc.model.events import (
     Delivered,
     Disconnect,
     Event,
+    GossipAsked,
     Join,
     Leave,
     Offered,
+    PartialIn,
     Publish,
     PublishPartial,
     Receive,
@@ -95,7 +97,7 @@ def blamed(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> tu
     scored = next(iter(_scored(moments, states, parameters)), "")
     found = []
     for departure in moments[-1].judged.departures:
-        clause = _of_number(departure, short) or scored
+        clause = _of_number(departure, short) or _of_parts(departure, short) or scored
         if not clause and isinstance(short.state, Router):
             clause = _of_router(departure, short, short.state)
         elif not clause and isinstance(short.state, Node):
@@ -148,9 +150,6 @@ def _of_router(d: Departure, short: Short, r: Router) -> str:
         message = d.observed.part if isinstance(d.observed, Sent) else getattr(d.observed, "message", None)
         if isinstance(message, Message) and (message.id, message.flaw) in taken:
             return "pubsub/signing.reject"
-        match d.observed:
-            case Sent(peer, Partial(topic)):
-                return _of_flags(peer, topic, short)
         return _of_another_backoff(d, short, r)
     match d.observed:
         case Sent(_, Graft()):
@@ -167,10 +166,6 @@ def _of_router(d: Departure, short: Short, r: Router) -> str:
             return _of_member(topic, peer, short, r)
         case Sent(peer, Message(topic=topic) | IHave(topic)) if d.clause in _TO_ALL_WHO_ANNOUNCED:
             return "" if peer in r.members(topic) else "pubsub/subscription.table"
-        case Sent(peer, Partial(topic)):
-            return _of_flags(peer, topic, short)
-        case Offered():
-            return _of_failed(short, r)
     return ""
 
 
@@ -202,39 +197,11 @@ def _of_what_is_missing(d: Departure, short: Short, r: Router) -> str:
             # The connection before this one matters, where each has extensions of its own.
             lost = any(isinstance(m.event, Disconnect) and peer in m.event.peers for m in short.moments)
             return "gs1.3/extensions.described" if lost else ""
-        case Sent(peer, Partial(topic)):
-            return _of_flags(peer, topic, short)
-        case Offered():
-            return _of_failed(short, r)
-        case Delivered(message):
-            # That parts are requested in its topic is left of the run because it matters.
-            asked = any(
-                isinstance(m.event, Join) and m.event.topic == message.topic and m.event.requests
-                for m in short.moments
-            )
-            return "pm/receive.full-accepted" if asked else ""
     # Where nobody is told of what was published before the last heartbeat, it may be forgotten.
     told = any(isinstance(o, Sent) and isinstance(o.part, IHave) for o in short.moments[-1].outputs)
     if d.clause == "gs1.0/gossip.targets" and r.cached and not newest and not told:
         return "gs1.0/mcache.shift"
     return ""
-
-
-def _flags(peer: Peer, topic: str, short: Short) -> set[Subscribe]:
-    """The announcements of a peer for a topic that tell apart what it asks for."""
-    return {s for _, p, s in short.heard(Subscribe) if (p, s.topic) == (peer, topic)}
-
-
-def _of_flags(peer: Peer, topic: str, short: Short) -> str:
-    """Of a part that is sent, or not, against what a peer announced: where it did so twice, by the latest."""
-    return "pm/subscription.latest" if len(_flags(peer, topic, short)) > 1 else ""
-
-
-def _of_failed(short: Short, r: Router) -> str:
-    """Of a state that is offered, or not, after a decision that failed: what such a decision leaves."""
-    published = (m.event for m in short.moments[:-1] if isinstance(m.event, PublishPartial))
-    failed = any(decision.error for event in published for decision in event.decisions)
-    return partial_blame.of_state(r) if failed else ""
 
 
 def _of_another_backoff(d: Departure, short: Short, r: Router) -> str:
@@ -297,6 +264,55 @@ def _refusing(topic: str, peers: Collection[Peer], short: Short) -> str:
     permits = (permit for at in reversed(asked) for permit in short.moments[at].judged.permits)
     answers = (p for p in permits if isinstance(p.output, Sent) and isinstance(p.output.part, Prune))
     return next((p.clause for p in answers if p.must and p.output.peer in peers), "")  # type: ignore[union-attr]
+
+
+# -- parts --------------------------------------------------------------------------------------------------
+
+
+def _of_parts(d: Departure, short: Short) -> str:
+    """Of what only partial messages have; a score may have led up to it, and says nothing of it."""
+    if not isinstance(short.state, Router):
+        return ""
+    match d.expected if d.kind == "missing" else d.observed:
+        case Sent(peer, Partial(topic)):
+            return _of_flags(peer, topic, short) or d.clause
+        case Offered(state=state):
+            return _of_failed(short, short.state) or _of_life(d, state, short, short.state) or d.clause
+        case GossipAsked() | PartialIn():
+            return d.clause
+        case Delivered(message) if d.kind == "missing":
+            # That parts are requested in its topic is left of the run because it matters.
+            asked = any(
+                isinstance(m.event, Join) and m.event.topic == message.topic and m.event.requests
+                for m in short.moments
+            )
+            return "pm/receive.full-accepted" if asked else ""
+    return ""
+
+
+def _of_life(d: Departure, state: str, short: Short, r: Router) -> str:
+    """Of an offer without the state that is kept, some heartbeats later: the group may be gone."""
+    waited = short.last_of(Advance) > min(
+        (at for at, m in enumerate(short.moments) if isinstance(m.event, PublishPartial)), default=0
+    )
+    return partial_blame.of_life(r) if d.kind == "differs" and not state and waited else ""
+
+
+def _flags(peer: Peer, topic: str, short: Short) -> set[Subscribe]:
+    """The announcements of a peer for a topic that tell apart what it asks for."""
+    return {s for _, p, s in short.heard(Subscribe) if (p, s.topic) == (peer, topic)}
+
+
+def _of_flags(peer: Peer, topic: str, short: Short) -> str:
+    """Of a part that is sent, or not, against what a peer announced: where it did so twice, by the latest."""
+    return "pm/subscription.latest" if len(_flags(peer, topic, short)) > 1 else ""
+
+
+def _of_failed(short: Short, r: Router) -> str:
+    """Of a state that is offered, or not, after a decision that failed: what such a decision leaves."""
+    published = (m.event for m in short.moments[:-1] if isinstance(m.event, PublishPartial))
+    failed = any(decision.error for event in published for decision in event.decisions)
+    return partial_blame.of_state(r) if failed else ""
 
 
 # -- mempool ------------------------------------------------------------------------------------------------

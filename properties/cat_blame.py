@@ -39,6 +39,8 @@ def _of_seen(tx: str, peer: Peer, event: Event, n: Node, current: bool) -> str:
     if isinstance(event, Submit):
         if n.knows(tx):
             return "cat-classic/receive.new-only"
+        if current and peer in n.parameters.persistent_peers:
+            return "cat/announce.persistent"
         return "cat/announce.sticky" if current else "cat-classic/submit.push"
     if isinstance(event, Connect):
         return "cat-classic/receive.announce-after"

@@ -25,12 +25,12 @@ def of(output: Output, event: Event, r: Router) -> str:
         case GossipAsked(topic, group):
             known = r.groups.get((topic, group))
             if known is None:
-                return _life(r)
+                return of_life(r)
             if known.initiator != ROUTER:
                 return _own(r, "pm-jvm/gossip.callback", "pm/gossip.partial-instead")
             return _own(r, "pm-go/gossip.once", "pm/gossip.partial-instead")
         case Offered(topic, group) if (topic, group) not in r.groups:
-            return _life(r)
+            return of_life(r)
         case Offered():
             return _own(r, "pm-jvm/publish.fanout", "pm/application.interface")
     return ""
@@ -67,7 +67,7 @@ def of_state(before: object) -> str:
     return "pm-jvm/api.state-atomic"
 
 
-def _life(r: Router) -> str:
+def of_life(r: Router) -> str:
     """Of a group that should be gone."""
     return _own(
         r,

@@ -322,6 +322,34 @@ def test_a_run_with_parts_tells_the_clause(
     assert not played(None, protocol, Parameters(), events).moments[-1].judged.departures
 
 
+def test_a_score_that_led_up_to_it_is_not_what_parts_are_about() -> None:
+    """Who is pruned for its deficit is gossiped to; that gossip is asked for twice is another matter."""
+    terms = TopicScoreParameters(topic=T, mesh_message_deliveries_weight=-0.5)
+    parameters = Parameters(scores=ScoreParameters(topics=(terms,)))
+    events = (Advance(100), speaks_1_3(3), hear(3, Subscribe(T, True, True)), Join(T, False, True))
+    events += (PublishPartial(T, "g5"), Advance(400), NEXT, NEXT)
+    run = played("gossip-asked-again", "partial-messages-go", parameters, events)
+    spec = protocol_named("partial-messages-go")
+    assert blamed(run.moments, spec, parameters) == ("pm-go/gossip.once",)
+    assert "gs1.1/score.mesh-deliveries" in blamed_beside(run.moments, spec, parameters)
+
+
+def test_a_state_that_is_gone_after_heartbeats_went_with_its_group() -> None:
+    parameters = Parameters(group_ttl_heartbeats=3)
+    events = (Join(T, False, True), speaks_1_3(4), hear(4, HELLO, Subscribe(T, True, True)))
+    events += (PublishPartial(T, "g5", (Decision(4, "p1", "w1", "s1"),)), BEAT, NEXT, NEXT)
+    events += (PublishPartial(T, "g5"),)
+    run = played("group-lives-less", "partial-messages-go", parameters, events)
+    told = blamed(run.moments, protocol_named("partial-messages-go"), parameters)
+    assert told == ("pm-go/group.one-heartbeat-more",)
+
+
+def test_who_is_told_as_persistent_is_told_as_that_at_a_submission_too() -> None:
+    parameters = DogParameters(max_announced_peers=2, persistent_peers=frozenset(range(1, 8)))
+    run = played("cat-all-persistent-told", "cat", parameters, (link(*range(1, 8)), Submit("x5t")))
+    assert "cat/announce.persistent" in blamed(run.moments, protocol_named("cat"), parameters)
+
+
 def test_gossip_to_too_few_is_no_matter_of_windows() -> None:
     """Somebody is told of what was published before the last heartbeat, so that it is not forgotten."""
     parameters = Parameters(d=1, d_low=1, d_high=1, d_score=1, d_out=0, d_lazy=1)
