@@ -11,7 +11,8 @@ before one on which only the model without it would be too strict, and of the sa
 "Shortest" is what a bounded search shows, and no proof: of at most `WALKS` random walks of at most 16 acts
 beyond a prepared situation, the first `ENOUGH` that separate surely are minimised by deletion. What was found
 for the same rule of an earlier protocol is tried first, and walks are made only where it does not separate
-surely. All of it is drawn from the rule's name, so that the search gives the same on every machine.
+surely. A case of a sibling (`SIBLINGS`) that separates surely is taken as it is, which costs neither a walk
+nor a replay. All of it is drawn from the rule's name, so that the search gives the same on every machine.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,11 @@ LONG = 30
 """A trace of so many events that does not separate surely is left where a better one is known."""
 MAX_REPLAYS = 1500
 """How many candidates the minimiser may try on one trace."""
+_PARTIAL = ("partial-messages", "partial-messages-jvm", "partial-messages-go")
+SIBLINGS: Mapping[str, Sequence[str]] = {
+    name: (*(other for other in _PARTIAL if other != name), "gossipsub-1.3") for name in _PARTIAL
+}
+"""Protocol -> those whose cases are tried first as they are: they differ from it in few rules."""
 
 
 @frozen
@@ -190,20 +196,43 @@ def _reason(rule: Rule, found: Separation, protocol: Protocol) -> str:
 
 def _kept(path: Path, protocol: Protocol, rule: str) -> Trace | None:
     """The trace of the case that is there, where it still separates."""
-    if not path.exists():
+    case = _read(path)
+    if case is None or not notices(case, protocol, protocol.without_rule(rule)):
         return None
+    return parameters_of(case), events_of(case)
+
+
+def _read(path: Path) -> Case | None:
+    """The case that is there, if it is one."""
     try:
-        case: Case = parse(path.read_text(encoding="utf-8"), path=str(path))
-    except CaseError:
+        return parse(path.read_text(encoding="utf-8"), path=str(path))
+    except (CaseError, FileNotFoundError):
         return None
-    kept = notices(case, protocol, protocol.without_rule(rule))
-    return (parameters_of(case), events_of(case)) if kept else None
+
+
+def carried(protocol: Protocol, rule: str, traces: Sequence[Trace]) -> Separation | None:
+    """The first trace on which a router without the rule surely departs, as it is; else the first on which
+    the model without it is surely too strict. None where there is neither."""
+    dropped = protocol.without_rule(rule)
+    for pair in ((dropped, protocol), (protocol, dropped)):
+        for trace in traces:
+            found = separation(on_streams_of(trace, protocol.name), *pair)
+            if found is not None and found.surely:
+                return found
+    return None
+
+
+def _of_siblings(folder: Path, name: str, rule: str, others: Sequence[str]) -> list[Trace]:
+    """The traces of the siblings' cases of a rule, of those among `others`."""
+    paths = (folder / other / f"{rule}.case" for other in SIBLINGS.get(name, ()) if other in others)
+    cases = [case for case in map(_read, paths) if case is not None]
+    return [(parameters_of(case), events_of(case)) for case in cases]
 
 
 def write_rule(folder: Path, rule_name: str, names: Sequence[str], *, walks: int, anew: bool) -> None:
     """The cases of one rule, in each of the protocols `names` that has it; what is there and good is kept."""
     known: list[Trace] = []
-    for name in names:
+    for at, name in enumerate(names):
         protocol = protocol_named(name)
         rule = next((r for _, r in protocol.rules() if r.name == rule_name), None)
         if rule is None or rule_name in unnoticed_of(name):
@@ -215,7 +244,12 @@ def write_rule(folder: Path, rule_name: str, names: Sequence[str], *, walks: int
             continue
         search = Search(protocol, rule_name)
         started = time.process_time()
-        found = search.run([on_streams_of(trace, name) for trace in known], walks)
+        # Anew, only what this search has found goes on to the siblings.
+        others = names[:at] if anew else tuple(PROTOCOLS)
+        near = _of_siblings(folder, name, rule_name, others)
+        found = carried(protocol, rule_name, near)
+        if found is None:
+            found = search.run([on_streams_of(trace, name) for trace in (*near, *known)], walks)
         said = f"{name} {rule_name}: {search.tried} walks, {time.process_time() - started:.1f} s"
         if found is None:
             print(f"{said}: NONE", file=sys.stderr, flush=True)

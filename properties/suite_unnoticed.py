@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, get_args
 
 from attrs import evolve, field, frozen, mutable, validators
 
@@ -23,6 +23,8 @@ from quidnunc.properties.oracle import Oracle
 from quidnunc.properties.play import Play, Simulated
 from quidnunc.properties.suite_traces import MAX_ACTS, draw_walk
 
+Because: TypeAlias = Literal["never-asked", "never-decides", "does-nothing", "shadowed", "unread"]
+
 
 @frozen
 class Unnoticed:
@@ -30,11 +32,10 @@ class Unnoticed:
 
     rule: str
     protocols: tuple[str, ...] = field(converter=tuple, validator=validators.min_len(1))
-    because: Literal["never-asked", "does-nothing", "shadowed", "unread"] = field(
-        validator=validators.in_(("never-asked", "does-nothing", "shadowed", "unread"))
-    )
-    """`never-asked`: nothing uses what it says. `does-nothing`: it decides for what happens without it too.
-    `shadowed`: a later rule does the same. `unread`: what it changes in the state is not looked at."""
+    because: Because = field(validator=validators.in_(get_args(Because)))
+    """`never-asked`: nothing uses what it says. `never-decides`: what it is for does not come about here.
+    `does-nothing`: it decides for what happens without it too. `shadowed`: a later rule does the same.
+    `unread`: what it changes in the state is not looked at."""
     reason: str = field(validator=validators.min_len(20))
 
 

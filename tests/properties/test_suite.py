@@ -12,12 +12,12 @@ from quidnunc.model.events import Connect, Receive
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import IHave, Prune, Subscribe
-from quidnunc.properties.cases import events_of, parameters_of
+from quidnunc.properties.cases import events_of, parameters_of, parse
 from quidnunc.properties.explain import last_departures
 from quidnunc.properties.play import Simulated, play
 from quidnunc.properties.suite import notices, run_suite, suite_of, unnoticed
 from quidnunc.properties.suite_scores import is_switched_on, switchable
-from quidnunc.properties.suite_search import Search, write_rule
+from quidnunc.properties.suite_search import Search, carried, write_rule
 from quidnunc.properties.suite_traces import size_of
 from quidnunc.properties.suite_unnoticed import Unnoticed, compare, unnoticed_of
 from quidnunc.properties.suite_unnoticed import unnoticed as listed
@@ -25,7 +25,7 @@ from quidnunc.properties.suite_words import renamed
 
 NAMES = (
     *("floodsub", "gossipsub-1.0", "gossipsub-1.1", "gossipsub-1.2-draft", "gossipsub-1.2"),
-    *("gossipsub-1.3", "flood", "dog"),
+    *("gossipsub-1.3", "partial-messages", "partial-messages-jvm", "partial-messages-go", "flood", "dog"),
     *DIALECTS,
     *("cat-classic", "cat", "peer-limit"),
 )
@@ -86,13 +86,14 @@ def test_cases_rest_on_no_backoff_of_zero() -> None:
 
 @pytest.mark.parametrize(("name", "entry"), LISTED)
 def test_without_a_listed_rule_the_same_is_allowed(name: str, entry: Unnoticed) -> None:
-    """In random runs in which the rule decides, but for those that nobody asks."""
+    """In random runs in which the rule decides, but for those that nobody asks or that have no occasion."""
     found = compare(name, entry.rule, runs=40 if protocol_named(name).family == "mempool" else 10)
     assert not found.difference and found.steps > 100, found.difference
-    assert found.asked == 0 if entry.because == "never-asked" else found.decided > 0
+    assert (found.asked > 0) is (entry.because != "never-asked")
+    assert (found.decided > 0) is (entry.because not in ("never-asked", "never-decides"))
 
 
-@pytest.mark.parametrize("name", ["gossipsub-1.1", "gossipsub-1.2-draft", "gossipsub-1.2", "gossipsub-1.3"])
+@pytest.mark.parametrize("name", [n for n in NAMES if "weighted_score" in protocol_named(n).handlers])
 def test_only_cases_of_scores_and_peer_exchange_switch_either_on(name: str) -> None:
     """Every other case is played by a router that has neither."""
     protocol = protocol_named(name)
@@ -145,6 +146,25 @@ def test_the_search_keeps_what_is_good_and_replaces_what_is_not(tmp_path: Path) 
     good.write_text(dict(_texts("flood"))["leave_pool"], encoding="utf-8")
     write_rule(tmp_path, "who_sent_it", ["flood"], walks=50, anew=False)
     assert good.read_text("utf-8") == found
+
+
+def test_a_case_of_a_sibling_is_taken_as_it_is_but_not_anew(tmp_path: Path) -> None:
+    (tmp_path / "gossipsub-1.3").mkdir()
+    text = dict(_texts("gossipsub-1.3"))["colocation"]
+    (tmp_path / "gossipsub-1.3" / "colocation.case").write_text(text, encoding="utf-8")
+    written = tmp_path / "partial-messages" / "colocation.case"
+    write_rule(tmp_path, "colocation", ["partial-messages"], walks=0, anew=True)
+    assert not written.exists()
+    write_rule(tmp_path, "colocation", ["partial-messages"], walks=0, anew=False)
+    case = parse(written.read_text("utf-8"), path=str(written))
+    assert events_of(case) == events_of(dict(suite_of("gossipsub-1.3"))["colocation"])
+    assert case.protocol == "partial-messages"
+
+
+def test_a_case_of_a_sibling_that_shows_nothing_is_not_taken() -> None:
+    protocol = protocol_named("partial-messages")
+    case = dict(suite_of("gossipsub-1.3"))["say_hello"]
+    assert carried(protocol, "colocation", [(parameters_of(case), events_of(case))]) is None
 
 
 def _texts(name: str) -> list[tuple[str, str]]:
