@@ -283,7 +283,7 @@ class Angelic:
         seen = frozenset(p for p, outputs in shown.items() if outputs)
         if len(seen) > most:
             surely = frozenset(p for p in seen if shown[p] & self.wanted)
-            seen = self._one_of(seen, most, surely, such_that)
+            seen = self._one_of(seen, count, surely, such_that)
         elif such_that is not None and len(seen) >= least and not such_that(seen):
             self.problems.append(Problem(name, clause, f"{len(seen)} chosen against the rule of the choice"))
         if len(seen) < most and self.blind & pool:
@@ -294,13 +294,20 @@ class Angelic:
         return seen
 
     def _one_of(
-        self, seen: frozenset[Peer], most: int, surely: frozenset[Peer], such_that: SuchThat | None
+        self,
+        seen: frozenset[Peer],
+        count: tuple[int, int],
+        surely: frozenset[Peer],
+        such_that: SuchThat | None,
     ) -> frozenset[Peer]:
+        least, most = count
         spare = most - len(surely)
         first = (surely | rest for rest in subsets(seen - surely, (spare, spare), None)) if spare >= 0 else ()
         fitting = (s for s in first if such_that is None or such_that(s))
         others = (s for s in subsets(seen, (most, most), such_that) if not surely <= s)
-        options = list(islice(chain(fitting, others), MAX_FORKS))
+        # It may have left more than it had to: what the next choice is made from depends on that.
+        fewer = subsets(seen, (least, most - 1), such_that)
+        options = list(islice(chain(fitting, others, fewer), MAX_FORKS))
         if not options:
             return frozenset(sorted(seen)[:most])
         digit = self.split // self.alternatives % len(options)

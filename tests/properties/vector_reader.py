@@ -110,7 +110,7 @@ class Reader:
         for call in reply.partial:
             about = {"topic": call.topic, "group": text(call.group), "peer": call.peer}
             if call.kind == "offer":
-                state = "-" if call.state is None else text(call.state)
+                state = "" if call.state is None else text(call.state)
                 found.append({"is": "Offered", **about, "state": state, "requests": call.requests})
             elif call.kind == "gossip":
                 found.append({"is": "GossipAsked", **about})
