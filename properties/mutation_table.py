@@ -59,8 +59,9 @@ many runs that takes. Written by `make mutants`; the killing case of each is in 
 
 "Killed by" is of whole searches, which minimise the run and look for what accounts for it: each claim with
 the number of seeds that it was the answer of. A search is killed by the claim expected where the edit of the
-model that accounts for its run, or the clause that its departure breaks, is one of that claim. An accepted
-claim (`*`) is named below, with its reason.
+model that accounts for its run, or the clause that its departure breaks, or a term of the score that its run
+can not do without, is one of that claim: a run that shows one term by another is counted for both. An
+accepted claim (`*`) is named below, with its reason.
 
 "With steering" is the search as it is; "without" draws every plain act as often as any other, and none that
 leads up to a rare occasion. Both are medians over seeds of the number of runs up to the first that departs;

@@ -1,6 +1,6 @@
 """`make nightly`: the long search of our own router under every protocol, with a journal to go on from.
 
-python -m quidnunc.properties.nightly [--runs 20000] [--journal .quidnunc/nightly.jsonl] [--table FILE]
+python -m quidnunc.properties.nightly [--runs 50000] [--journal .quidnunc/nightly.jsonl] [--table FILE]
 
 Exit status: 0 nothing was found and every MUST claim applied; 1 something was found; 3 nothing was found, and
 some MUST claim never applied; 4 a batch broke. Where several hold, 1 before 4 before 3.
@@ -31,7 +31,7 @@ from quidnunc.properties.journal import end_last_line
 from quidnunc.properties.verdicts import Verdict, verdicts_of
 
 JOURNAL = Path(".quidnunc/nightly.jsonl")
-RUNS = 20_000
+RUNS = 50_000
 FEWEST = 2_000
 """Of each protocol, however few runs are asked for."""
 BATCH = 400
