@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
+from typing import TypeAlias
 
 from attrs import evolve, field, frozen, mutable
 
@@ -40,6 +41,10 @@ MAX_PICKS = 64
 """How many ways one act may go, at most."""
 
 
+Read: TypeAlias = Callable[[Peer, Peer, Part], tuple[Part, ...] | None]
+"""(writer, reader, what was written) -> what is read; None where the reader closes the connection."""
+
+
 @frozen
 class Rules:
     """What a network is made of."""
@@ -51,6 +56,8 @@ class Rules:
     leaver_keeps: bool = False
     """As dog.md has it, who leaves keeps its state and its queue, and what it sent is still taken. Otherwise
     it starts anew, and what is on a broken connection is lost."""
+    read: Read | None = field(default=None, eq=False)
+    """What a node makes of the messages of another one; None where all speak alike."""
 
 
 @frozen
@@ -84,7 +91,7 @@ class Network:
         waiting = self.inbox[node]
         if waiting and takes(self, node, waiting[0]):
             return Act("R", node, waiting[0][:1])
-        left = offers(self.rules.protocol) and self.offered[node] < len(self.nodes[node].pool)
+        left = offers(self.nodes[node].protocol) and self.offered[node] < len(self.nodes[node].pool)
         return Act("D", node) if left else None
 
 
@@ -101,23 +108,33 @@ def offers(protocol: Protocol) -> bool:
     return "targets" in protocol.handlers
 
 
-def started(rules: Rules, links: Iterable[tuple[Peer, Peer]], nodes: Iterable[Peer] = ()) -> Network:
-    """A network in which nothing has happened but that these links are open."""
-    protocol = rules.protocol
-    if offers(protocol):
-        # The offer is the network's own step, so that it can be late.
-        connecting = protocol.handlers.get("connect", phases()).rules
-        others = (each for each in connecting if each.name != "offer_pool")
-        protocol = protocol.extended(protocol.name, forward=first(), connect=phases(*others))
-    rules = evolve(rules, protocol=protocol)
+def started(
+    rules: Rules,
+    links: Iterable[tuple[Peer, Peer]],
+    nodes: Iterable[Peer] = (),
+    own: Mapping[Peer, tuple[Protocol, DogParameters]] | None = None,
+) -> Network:
+    """A network in which nothing has happened but that these links are open. Nodes in `own` have a protocol
+    and parameters of their own."""
+    rules = evolve(rules, protocol=_offering_late(rules.protocol))
     pairs = sorted(links)
     names = sorted({*nodes, *(i for pair in pairs for i in pair)})
-    alone = started_node(protocol, rules.parameters)
-    network = Network(rules, dict.fromkeys(names, alone), dict.fromkeys(names, ()), dict.fromkeys(names, 0))
+    made = dict.fromkeys(names, started_node(rules.protocol, rules.parameters))
+    made |= {i: started_node(_offering_late(p), parameters) for i, (p, parameters) in (own or {}).items()}
+    network = Network(rules, made, dict.fromkeys(names, ()), dict.fromkeys(names, 0))
     total, told = Moved(network), Told()
     for a, b in sorted((*pairs, *((b, a) for a, b in pairs))):
         total = _connected(total, a, b, told)
     return total.network
+
+
+def _offering_late(protocol: Protocol) -> Protocol:
+    """Where nodes offer their pool: the offer is the network's own step, so that it can be late."""
+    if not offers(protocol):
+        return protocol
+    connecting = protocol.handlers.get("connect", phases()).rules
+    others = (each for each in connecting if each.name != "offer_pool")
+    return protocol.extended(protocol.name, forward=first(), connect=phases(*others))
 
 
 # -- one act ------------------------------------------------------------------------------------------------
@@ -227,7 +244,7 @@ def _submit(network: Network, act: Act, told: Told) -> Moved:
 def _offer(network: Network, act: Act, told: Told) -> Moved:
     _in_network(network, act)
     at, n = network.offered[act.node], network.nodes[act.node]
-    if not offers(network.rules.protocol) or at >= len(n.pool):
+    if not offers(n.protocol) or at >= len(n.pool):
         raise ActError(f"{act}: nothing is left to offer")
     tx = [*n.pool][at]
     targets = n.protocol.set_of("targets", n, tx, told)
@@ -248,7 +265,26 @@ def _receive(network: Network, act: Act, told: Told) -> Moved:
         raise ActError(f"{act}: the message waits for a route to free")
     left = waiting[:found] + waiting[found + 1 :]
     network = evolve(network, inbox={**network.inbox, act.node: left})
-    return _stepped(network, act.node, Receive(act.peers, (waiting[found][1],)), told)
+    sender, part = waiting[found]
+    read = network.rules.read(sender, act.node, part) if network.rules.read is not None else (part,)
+    if read is None:
+        return _closed(network, act.node, sender, told)
+    return _stepped(network, act.node, Receive(act.peers, read), told)
+
+
+def _closed(network: Network, one: Peer, other: Peer, told: Told) -> Moved:
+    """The connection of two is closed: both notice, and what is on it is lost."""
+    total = Moved(network)
+    for node, peer in ((one, other), (other, one)):
+        inbox = total.network.inbox
+        left = tuple(each for each in inbox[node] if each[0] != peer)
+        cut = evolve(total.network, inbox={**inbox, node: left})
+        if peer in cut.nodes[node].peers:
+            more = _stepped(cut, node, Disconnect((peer,)), told)
+            total = Moved(more.network, total.sent + more.sent)
+        else:
+            total = evolve(total, network=cut)
+    return total
 
 
 def takes(network: Network, node: Peer, message: tuple[Peer, Part]) -> bool:
@@ -268,7 +304,7 @@ def _forge(network: Network, act: Act, told: Told) -> Moved:
 
 def _adjust(network: Network, act: Act, told: Told) -> Moved:
     _in_network(network, act)
-    if "adjust" not in network.rules.protocol.handlers:
+    if "adjust" not in network.nodes[act.node].protocol.handlers:
         raise ActError(f"{act}: there is no controller")
     return _stepped(network, act.node, Adjust(), told)
 
@@ -314,7 +350,7 @@ def _connected(total: Moved, node: Peer, peer: Peer, told: Told) -> Moved:
 
 
 def _wait(network: Network, act: Act, told: Told) -> Moved:
-    if "tick" not in network.rules.protocol.handlers:
+    if "tick" not in network.nodes[act.node].protocol.handlers:
         raise ActError(f"{act}: there is no clock")
     return _stepped(network, act.node, Advance(act.ms), told)
 

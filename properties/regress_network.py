@@ -2,6 +2,7 @@
 
 Small networks of model routers (`quidnunc.properties.pubsub_network`), every way to give each router one of
 the two: all join, some heartbeats pass, one publishes, the network comes to rest with a few heartbeats more.
+Of mempool nodes three transactions come, one after another (`quidnunc.properties.regress_network_mempool`).
 Beside it stand the networks of one kind alone, so that it can be told what the mixture does.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
+from typing import TypeAlias
 
 from attrs import evolve, frozen
 
@@ -19,12 +21,17 @@ from quidnunc.properties.network_runs import Seeded
 from quidnunc.properties.pubsub_network import Setup, drawn, opened
 from quidnunc.properties.pubsub_network_acts import act_of
 from quidnunc.properties.pubsub_world import GRAPHS, SMALL
+from quidnunc.properties.regress_network_mempool import delivers as mempool_delivers
 from quidnunc.properties.sides import Side
 
 NETWORKS = ("line of four", "clique of four")
 DRAWS = range(2)
 """Runs of each network, with other choices."""
 ACTS = ("all join t", "rounds 2", "publish {} m1 t", "settle", "rounds 3")
+
+
+Delivers: TypeAlias = Callable[[str, Sequence[bool], int], bool]
+"""(a network, which of its routers are NEW, a draw) -> whether everybody got everything."""
 
 
 @frozen
@@ -53,17 +60,24 @@ class Mixed:
         )
 
 
-def mixed(old: Side, new: Side, progress: Callable[[str], None] = lambda text: None) -> Mixed | None:
-    """Run the networks; None where the two are no pubsub routers. Raises ValueError where the parameters
-    of the networks do not go with those that a side sets."""
-    if old.protocol.family != "pubsub":
-        return None
-    setups = [_setup(side) for side in (old, new)]
+def mixed(old: Side, new: Side, progress: Callable[[str], None] = lambda text: None) -> Mixed:
+    """Run the networks. Raises ValueError where the parameters of the networks do not go with those that a
+    side sets."""
+    delivers = _of_mempool(old, new) if old.protocol.family == "mempool" else _of_pubsub(old, new)
     found: dict[str, Delivered] = {}
     for sort in ("old", "new", "both"):
         progress(f"{old.name} -> {new.name}: networks, {sort}")
-        found[sort] = _runs(setups, sort)
+        found[sort] = _runs(delivers, sort)
     return Mixed(found["old"], found["new"], found["both"])
+
+
+def _of_mempool(old: Side, new: Side) -> Delivers:
+    return lambda name, newer, die: mempool_delivers((old, new), GRAPHS[name], newer, die)
+
+
+def _of_pubsub(old: Side, new: Side) -> Delivers:
+    setups = [_setup(side) for side in (old, new)]
+    return lambda name, newer, die: _delivers(setups, name, newer, die)
 
 
 def _setup(side: Side) -> tuple[Protocol, Parameters]:
@@ -71,14 +85,14 @@ def _setup(side: Side) -> tuple[Protocol, Parameters]:
     return evolve(side.protocol, name=side.base), side.parameters(SMALL)
 
 
-def _runs(setups: Sequence[tuple[Protocol, Parameters]], sort: str) -> Delivered:
+def _runs(delivers: Delivers, sort: str) -> Delivered:
     runs = delivered = 0
     lost = ""
     for name in NETWORKS:
         for newer in _mixtures(name, sort):
             for die in DRAWS:
                 runs += 1
-                if _delivers(setups, name, newer, die):
+                if delivers(name, newer, die):
                     delivered += 1
                 else:
                     who = ", ".join("NEW" if each else "OLD" for each in newer)
