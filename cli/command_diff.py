@@ -7,6 +7,7 @@ import shlex
 from typing import Any
 
 from quidnunc.impl.schemas import Schema, schema_changes
+from quidnunc.impl.schemas_buf import Opinion, buf_program, opinion
 from quidnunc.model.errors import SpecError
 from quidnunc.output import UsageError, print_json, table
 from quidnunc.properties.clauses import Clause
@@ -30,8 +31,10 @@ example:
 A side is a protocol, one of your own (python:MODULE:NAME, or REVISION@ before it) or a router as it is known
 to be built (ROUTER:as-built), and after `+` what is otherwise in it: a reading or known departure by name,
 without:RULE, or PARAMETER=VALUE. What the differences do is shown by: quidnunc regress OLD NEW
+Where buf is installed (pip install 'quidnunc[wire]') its opinion on the bytes stands beside ours.
 The status is 0 whether or not the two differ.
 """
+NOTHING_COMMON = "the two have no message in common"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,8 +64,9 @@ def run(options: argparse.Namespace) -> int:
     changes = changes_between(old, new)
     clauses = clause_changes(old, new)
     parameters = parameter_changes(old, new)
+    by_buf = opinion(on_the_wire(old), on_the_wire(new))
     if options.json:
-        print_json(_as_json(old, new, changes, clauses, parameters))
+        print_json({**_as_json(old, new, changes, clauses, parameters), "buf": _opinion_json(by_buf)})
         return 0
     print(f"what differs from {old.name} to {new.name}\n")
     _print_rules(changes)
@@ -74,6 +78,7 @@ def run(options: argparse.Namespace) -> int:
         for c in schema_changes(on_the_wire(old), on_the_wire(new))
     ]
     _print("fields on the wire", ("message", "number", old.name, new.name), wire)
+    _print_opinion(by_buf, old, new)
     print(f"again: {shlex.join(['quidnunc', 'diff', old.name, new.name])}")
     return 0
 
@@ -83,6 +88,24 @@ def _print(title: str, header: tuple[str, ...], rows: list[Any]) -> None:
     if rows:
         print(f"\n{table(header, rows)}")
     print()
+
+
+def _print_opinion(by_buf: Opinion | None, old: Side, new: Side) -> None:
+    if by_buf is None:
+        missing = "it is not installed; pip install 'quidnunc[wire]'"
+        print(f"breaks bytes, by buf: not asked ({missing if buf_program() is None else NOTHING_COMMON})\n")
+        return
+    rows = [("forth", b.rule, b.says) for b in by_buf.to_new] + [
+        ("back", b.rule, b.says) for b in by_buf.to_old
+    ]
+    _print(f"breaks bytes, by buf (forth: {old.name} becomes {new.name})", ("way", "rule", "what"), rows)
+
+
+def _opinion_json(by_buf: Opinion | None) -> dict[str, Any] | None:
+    if by_buf is None:
+        return None
+    ways = (("to_new", by_buf.to_new), ("to_old", by_buf.to_old))
+    return {way: [{"rule": b.rule, "says": b.says} for b in found] for way, found in ways}
 
 
 def _print_rules(changes: tuple[Change, ...]) -> None:
