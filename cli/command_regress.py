@@ -15,6 +15,7 @@ from quidnunc.output import UsageError, clear_progress, print_json, progress_lin
 from quidnunc.properties.as_built import routers_as_built
 from quidnunc.properties.diff_clauses import clause_changes
 from quidnunc.properties.regress import WALKS, Behaviour, behaviour
+from quidnunc.properties.regress_cases import Committed, committed_outcomes
 from quidnunc.properties.regress_expect import (
     Compared,
     Declared,
@@ -28,7 +29,10 @@ from quidnunc.properties.regress_expect import (
 from quidnunc.properties.regress_network import Delivered, Mixed, mixed
 from quidnunc.properties.regress_outcomes import against_refinement, newly_failing, outcomes_of_suite
 from quidnunc.properties.regress_search import UNDESCRIBED, Separation
+from quidnunc.properties.sides import Side
 from quidnunc.regress_report import Report, as_markdown, print_report
+
+CASES = Path("counterexamples")
 
 EXAMPLE = """\
 example:
@@ -36,6 +40,7 @@ example:
   quidnunc regress gossipsub-1.0 gossipsub-1.1 --markdown
   quidnunc regress gossipsub-1.2 gossipsub-1.2+d=8 --expect changes.toml --update-expect
   quidnunc regress main@python:my_fork:FORK python:my_fork:FORK --expect changes.toml
+  quidnunc regress flood dog --cases counterexamples/mutants
 
 Sides are written as for: quidnunc diff. The status is 0 where every change in behaviour that was found is
 declared in --expect FILE and every declared one happened, 1 otherwise.
@@ -57,6 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--shortest", action="store_true", help="try every short trace for a shorter one of each change"
     )
+    parser.add_argument(
+        "--cases",
+        type=Path,
+        metavar="DIR",
+        help=f"committed cases to replay under both (default: {CASES}, where there is such a folder)",
+    )
     parser.add_argument("--expect", type=Path, metavar="FILE", help="the changes that are meant")
     parser.add_argument("--update-expect", action="store_true", help="write --expect FILE anew")
     parser.add_argument("--markdown", action="store_true", help="a summary to paste into a pull request")
@@ -67,6 +78,8 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--update-expect needs --expect FILE")
     if options.markdown and options.json:
         raise UsageError("--markdown and --json are two forms of one result; ask for one")
+    if options.cases and not options.cases.is_dir():
+        raise UsageError(f"{options.cases} is no folder; `quidnunc check ... --cases DIR` writes cases")
     if options.walks < 1:
         raise UsageError(f"--walks needs a number from 1, got {options.walks}")
     if options.expect and not options.update_expect and not options.expect.exists():
@@ -109,11 +122,13 @@ def _reported(
     what = f"{old.name} -> {new.name}"
     show(f"{what}: the cases of the suite")
     outcomes = outcomes_of_suite(old, new)
+    committed = _committed(old, new, options.cases, show) if found.changes else None
     show(f"{what}: routers as built")
     newly = newly_failing(found.separations, old, new, routers_as_built(old.protocol))
     return Report(
         found,
         outcomes,
+        committed,
         clause_changes(old, new),
         exchanges(on_the_wire(old), on_the_wire(new)),
         newly,
@@ -122,6 +137,14 @@ def _reported(
         bool(options.expect),
         reproduce(options),
     )
+
+
+def _committed(old: Side, new: Side, folder: Path | None, show: Callable[[str], None]) -> Committed | None:
+    """What comes of the committed cases; None where there are none."""
+    from quidnunc.properties.worker import opener_of
+
+    folder = folder or CASES
+    return committed_outcomes(folder, old, new, opener_of, show) if folder.is_dir() else None
 
 
 def _written(path: Path, found: Behaviour, compared: Compared) -> Compared:
@@ -145,6 +168,8 @@ def reproduce(options: argparse.Namespace) -> str:
     words += [f for f, asked in (("--as-one", options.as_one), ("--shortest", options.shortest)) if asked]
     if options.seed:
         words += ["--seed", str(options.seed)]
+    if options.cases:
+        words += ["--cases", str(options.cases)]
     if options.expect:
         words += ["--expect", str(options.expect)]
     return shlex.join(words)
@@ -164,6 +189,7 @@ def _as_json(report: Report) -> dict[str, Any]:
         ],
         "claims": [{"id": name, "verdict": "fails"} for name in report.claims],
         "cases": [{"rule": o.rule, "departs": o.departs, "of": o.dice} for o in report.outcomes],
+        "committed": _committed_json(report.committed),
         "clauses": clauses_json(report.clauses),
         "wire": [
             {
@@ -182,6 +208,20 @@ def _as_json(report: Report) -> dict[str, Any]:
         "declared": _keys(compared.met),
         "undeclared": [{"cause": s.change.key, "verdict": s.verdict} for s in compared.undeclared],
         "gone": _keys(compared.gone),
+    }
+
+
+def _committed_json(found: Committed | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    changed = [{"path": c.path, "router": c.router, "old": c.old, "new": c.new} for c in found.changed]
+    left_out = [{"path": each.path, "reason": each.reason} for each in found.left_out]
+    return {
+        "folder": found.folder,
+        "replayed": found.replayed,
+        "changed": changed,
+        "left_out": left_out,
+        "of_others": found.others,
     }
 
 

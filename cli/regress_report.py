@@ -12,6 +12,7 @@ from quidnunc.properties.case_front import parameters_text
 from quidnunc.properties.claims import claim_on
 from quidnunc.properties.diff_clauses import LEVELS, ClauseChanges
 from quidnunc.properties.regress import Behaviour
+from quidnunc.properties.regress_cases import Committed
 from quidnunc.properties.regress_expect import Compared, trace_text
 from quidnunc.properties.regress_network import Mixed
 from quidnunc.properties.regress_outcomes import Newly, Outcome, against_refinement
@@ -22,6 +23,8 @@ NOT_CHECKED = (
 )
 
 
+MAX_LINES = 30
+"""Cases that are listed in the text."""
 STRICTER = ("newly-forbidden", "newly-obligatory")
 
 
@@ -31,6 +34,7 @@ class Report:
 
     found: Behaviour
     outcomes: tuple[Outcome, ...]
+    committed: Committed | None
     clauses: ClauseChanges
     wire: tuple[Exchange, ...]
     newly: tuple[Newly, ...]
@@ -135,6 +139,7 @@ def _parts(report: Report) -> list[tuple[str, list[str]]]:
             f"cases of {old}'s suite that a router which conforms to it fails under {new}:",
             [f"{o.rule} (departs with {o.departs} of {o.dice} draws)" for o in report.outcomes],
         ),
+        ("committed cases, replayed under both:", _committed(report)),
         (f"claims of {new} that a router which behaves as {old} fails:", list(report.claims)),
         (
             "on the wire, what a reader makes of the other's bytes:",
@@ -152,6 +157,22 @@ def _parts(report: Report) -> list[tuple[str, list[str]]]:
         ("networks of both, four routers, each way to mix them:", _networks(report)),
     ]
     return [(title, lines) for title, lines in parts if lines]
+
+
+def _committed(report: Report) -> list[str]:
+    """Nothing where there are no cases of the two."""
+    found, old, new = report.committed, report.found.old.name, report.found.new.name
+    if found is None or not found.replayed + len(found.left_out):
+        return []
+    lines = [f"{found.replayed} in {found.folder}; {len(found.changed) or 'none'} come out otherwise"]
+    lines += [f"{c.path} ({c.router}): {old}: {c.old}; {new}: {c.new}" for c in found.changed[:MAX_LINES]]
+    if len(found.changed) > MAX_LINES:
+        lines.append(f"and {len(found.changed) - MAX_LINES} more, all of them in --json")
+    why: dict[str, int] = {}
+    for each in found.left_out:
+        why[each.reason] = why.get(each.reason, 0) + 1
+    lines += [f"left out, {count}: {reason}" for reason, count in [*why.items()][:MAX_LINES]]
+    return lines
 
 
 def _refines(report: Report) -> list[str]:

@@ -91,6 +91,8 @@ class Family:
     """Raises ValueError that says what was expected."""
     said: Callable[[Any], Sequence[str]]
     """Lines for what was sent and delivered in a move."""
+    about: Callable[[str, str], bool]
+    """(claim, protocol) -> whether the claim is about it; of another it may ask for what that has not."""
 
 
 def family_of(protocol: str) -> Family:

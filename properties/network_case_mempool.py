@@ -104,4 +104,11 @@ def act_of(text: str) -> Act:
     raise ActError(f"expected an act such as `submit A t1`, `offer A` or `deliver A>B`, got {text!r}")
 
 
-FAMILY = Family(look=_look, world=_world, act_text=act_text, act_of=act_of, said=lambda move: [*_said(move)])
+def _about(claim: str, protocol: str) -> bool:
+    known = revisions().get(protocol)
+    return known is not None and any(s.id == claim and known.family in s.families for s in STATEMENTS)
+
+
+FAMILY = Family(
+    look=_look, world=_world, act_text=act_text, act_of=act_of, said=lambda move: [*_said(move)], about=_about
+)

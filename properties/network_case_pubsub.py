@@ -46,4 +46,11 @@ def _said(move: Move) -> Iterator[str]:
         yield from (f"{name_of(seen.node)} delivers {each}" for each in seen.delivered)
 
 
-FAMILY = Family(look=_look, world=_world, act_text=str, act_of=act_of, said=lambda move: [*_said(move)])
+def _about(claim: str, protocol: str) -> bool:
+    found = BY_ID.get(claim)
+    return found is not None and protocol in found.revisions
+
+
+FAMILY = Family(
+    look=_look, world=_world, act_text=str, act_of=act_of, said=lambda move: [*_said(move)], about=_about
+)

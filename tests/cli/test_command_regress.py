@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from quidnunc.impl.schemas_buf import Breaking, Opinion
 from tests.conftest import Command
 
 PAIR = ("gossipsub-1.2-draft", "gossipsub-1.2")
+MUTANTS = Path(__file__).parents[2] / "counterexamples" / "mutants"
+CASE = "idontwant-ignored.case"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not in the folder of the kit, whose committed cases would all be replayed."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def committed(tmp_path: Path) -> Path:
+    """Two committed cases, of which one comes out otherwise."""
+    folder = tmp_path / "counterexamples"
+    folder.mkdir()
+    for name in (CASE, "iwant-uncapped.case"):
+        shutil.copy(MUTANTS / name, folder)
+    return folder
 
 
 def test_diff_says_what_is_written_otherwise(quidnunc: Command) -> None:
@@ -21,6 +41,22 @@ def test_diff_says_what_is_written_otherwise(quidnunc: Command) -> None:
     found = json.loads(quidnunc("diff", *PAIR, "--json").out)
     assert sorted(r["change"] for r in found["rules"]) == ["removed", "removed", "replaced"]
     assert len(found["clauses"]["removed"]) == 2 and found["wire"][0]["number"] == 1
+
+
+def test_diff_tells_the_opinion_of_buf_or_that_there_is_none(
+    quidnunc: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = Opinion((Breaking("FIELD_SAME_CARDINALITY", "a label"),), ())
+    monkeypatch.setattr("quidnunc.command_diff.opinion", lambda old, new: said)
+    shown = quidnunc("diff", *PAIR)
+    assert "breaks bytes, by buf (forth: gossipsub-1.2-draft becomes gossipsub-1.2): 1" in shown.out
+    assert "a label" in shown.out
+    found = quidnunc("diff", *PAIR, "--json").data["buf"]
+    assert found == {"to_new": [{"rule": "FIELD_SAME_CARDINALITY", "says": "a label"}], "to_old": []}
+    monkeypatch.setattr("quidnunc.command_diff.opinion", lambda old, new: None)
+    monkeypatch.setattr("quidnunc.command_diff.buf_program", lambda: None)
+    assert "pip install 'quidnunc[wire]'" in quidnunc("diff", *PAIR).out
+    assert quidnunc("diff", *PAIR, "--json").data["buf"] is None
 
 
 def test_regress_shows_the_trace_and_fails_where_nothing_is_declared(quidnunc: Command) -> None:
@@ -57,10 +93,30 @@ def test_a_declared_change_passes_and_one_that_is_gone_fails(quidnunc: Command, 
     assert 'reason = "Ours."' in Path(path).read_text(encoding="utf-8")
 
 
-def test_markdown_is_for_a_pull_request(quidnunc: Command) -> None:
+def test_markdown_is_for_a_pull_request(quidnunc: Command, committed: Path) -> None:
     shown = quidnunc("regress", *PAIR, "--markdown")
     assert shown.code == 1 and shown.out.startswith("### What changes in behaviour")
     assert "| newly-forbidden |" in shown.out and "<details>" in shown.out
+    assert "**committed cases, replayed under both:**" in shown.out
+    assert "- 2 in counterexamples; 1 come out otherwise" in shown.out
+    assert (
+        f"- counterexamples/{CASE} (ours:idontwant-ignored): {PAIR[0]}: holds; {PAIR[1]}: departs:"
+        in shown.out
+    )
+
+
+def test_committed_cases_are_replayed_from_the_folder_that_is_named(
+    quidnunc: Command, committed: Path
+) -> None:
+    other = committed.rename(committed.parent / "other")
+    pair = ("gossipsub-1.2", "gossipsub-1.2+without:who_said_idontwant")
+    shown = quidnunc("regress", *pair, "--walks", "1", "--cases", other, "--json")
+    found = shown.data["committed"]
+    assert found["replayed"] == 2 and not found["left_out"] and found["folder"] == str(other)
+    assert [(Path(c["path"]).name, c["new"]) for c in found["changed"]] == [(CASE, "holds")]
+    assert found["changed"][0]["old"] == "departs: unexpected Message"
+    told = quidnunc("regress", *pair, "--walks", "1", "--cases", other).out
+    assert "2 in " in told and f"{CASE} (ours:idontwant-ignored)" in told and f"--cases {other}" in told
 
 
 def test_the_same_twice_says_that_nothing_was_searched(quidnunc: Command) -> None:
@@ -77,6 +133,7 @@ def test_the_same_twice_says_that_nothing_was_searched(quidnunc: Command) -> Non
         (("regress", *PAIR, "--update-expect"), "--expect FILE"),
         (("regress", *PAIR, "--markdown", "--json"), "two forms"),
         (("regress", *PAIR, "--expect", "no-such-file.toml"), "does not exist"),
+        (("regress", *PAIR, "--cases", "no-such-folder"), "is no folder"),
     ],
 )
 def test_wrong_usage_is_told(quidnunc: Command, arguments: tuple[str, ...], said: str) -> None:
