@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from quidnunc.model.errors import SpecError
+from quidnunc.properties.network_dog_cut_off import dog_cut_off
+from quidnunc.properties.network_dog_relays import TEXTS
 from quidnunc.properties.network_dog_routes import REVISIONS, dog_routes
 from quidnunc.properties.network_idontwant import REVISIONS as ORDERS
 from quidnunc.properties.network_idontwant import idontwant_forged
@@ -11,7 +13,7 @@ from quidnunc.properties.network_mesh_link import mesh_link
 from quidnunc.properties.network_rules import Network
 from quidnunc.properties.network_star import STARS, mesh_star
 
-NETWORKS = (*VARIANTS, *STARS, *REVISIONS, *ORDERS)
+NETWORKS = (*VARIANTS, *STARS, *REVISIONS, *TEXTS, *ORDERS)
 MAX_PEERS = 8
 
 
@@ -25,6 +27,8 @@ def network_named(name: str, *, peers: int, d_high: int) -> Network:
         raise SpecError(f"{name} needs a D_high of at least 1, not {d_high}")
     if name in REVISIONS:
         return dog_routes(name, peers=peers)
+    if name in TEXTS:
+        return dog_cut_off(name, peers=peers)
     if name in STARS:
         return mesh_star(name, peers=peers, d_high=d_high)
     if name in ORDERS:
