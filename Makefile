@@ -8,7 +8,8 @@
 #   make mutants    the search for each planted departure; goes on where it was stopped
 #   make suite      find the fixed suite anew
 #   make edits      hold twenty random single edits against what they are edits of
-#   make campaign   a campaign of 200 networks and 10,000 property tests on Spark and without, interrupted too
+#   make campaign   a campaign of 200 networks and 10,000 property tests on Spark and without, interrupted too; a
+#                   cluster of two workers; twenty kills at random
 #   make results    the campaign behind docs/results/first-networks.md, and that page
 #   make pipeline-bench  ten million trace events through the pipeline on Spark, with planted faults
 #   make bench      how fast the machine plays, and how much of that is the driver of py-libp2p
@@ -145,7 +146,8 @@ edits: $(KIT)
 	@$(PYTHON) -m quidnunc.properties.single_edits --table docs/single-edits.md
 
 campaign: $(TESTS)
-	@QUIDNUNC_NIGHTLY=1 $(PYTHON) -m pytest -n0 tests/pipeline/test_sweep.py
+	@QUIDNUNC_NIGHTLY=1 $(PYTHON) -m pytest -n0 --durations=0 -rA tests/pipeline/test_cluster.py \
+	  tests/pipeline/test_kills.py tests/pipeline/test_sweep.py
 
 results: $(KIT)
 	@$(PYTHON) -m quidnunc.pipeline.results docs/results

@@ -161,40 +161,41 @@ def _write_fast(file: Landed, writer: _Writer) -> None:
     for frames, starts, bad in blocks_of(file.path, BATCH // BATCH_EVENTS if batches else BATCH):
         if batches:
             inside = [events_in(batch) for batch in frames]
-            good = [(f, s) for within, s in zip(inside, starts, strict=True) for f in within or ()]
+            pairs = [(f, s) for within, s in zip(inside, starts, strict=True) for f in within or ()]
+            good = ([f for f, _ in pairs], [s for _, s in pairs])
             careful = partial(_of_batches, frames, starts, writer)
             _write_frames(good, careful, writer, sure=None not in inside)
         else:
             careful = partial(_of_single, frames, starts, writer)
-            _write_frames(list(zip(frames, starts, strict=True)), careful, writer, sure=True)
+            _write_frames((frames, starts), careful, writer, sure=True)
         for position, problem, raw in bad:
             writer.reject(position, problem, raw)
 
 
-Placed: TypeAlias = list[tuple[bytes, int]]
-"""Events, each with the place of its record."""
+Placed: TypeAlias = tuple[list[bytes], list[int]]
+"""Events, and for each the place of its record."""
 
 
 def _write_frames(placed: Placed, careful: Callable[[], Placed], writer: _Writer, *, sure: bool) -> None:
     """Write a block; where anything in it is bad, what the reader of single records makes of it."""
-    columns = _decoded(placed) if sure else None
+    columns = _decoded(placed[0]) if sure else None
     if columns is None:
         placed = careful()
-        columns = _decoded(placed)
+        columns = _decoded(placed[0])
         assert columns is not None, "what was read one by one can be read together"
-    writer.write(columns, [start for _, start in placed], None)
+    writer.write(columns, placed[1], None)
 
 
-def _decoded(placed: Placed) -> Any:
+def _decoded(events: list[bytes]) -> Any:
     try:
-        columns = decode([frame for frame, _ in placed])
+        columns = decode(events)
     except ValueError:
         return None
     return columns if _all_whole(columns) else None
 
 
 def _of_single(frames: Sequence[bytes], starts: Sequence[int], writer: _Writer) -> Placed:
-    good = []
+    good: Placed = [], []
     for frame, start in zip(frames, starts, strict=True):
         try:
             event = event_of_bytes(frame)
@@ -202,12 +203,13 @@ def _of_single(frames: Sequence[bytes], starts: Sequence[int], writer: _Writer) 
             writer.reject(start, str(error), frame)
         else:
             # Written anew: of a record that says a thing twice, decoders differ on what is wrong with it.
-            good.append((bytes_of(event), start))
+            good[0].append(bytes_of(event))
+            good[1].append(start)
     return good
 
 
 def _of_batches(batches: Sequence[bytes], starts: Sequence[int], writer: _Writer) -> Placed:
-    good = []
+    good: Placed = [], []
     for batch, start in zip(batches, starts, strict=True):
         try:
             events = events_of_batch(batch)
@@ -216,7 +218,8 @@ def _of_batches(batches: Sequence[bytes], starts: Sequence[int], writer: _Writer
             continue
         for event in events:
             if isinstance(event, TraceEvent):
-                good.append((bytes_of(event), start))
+                good[0].append(bytes_of(event))
+                good[1].append(start)
             else:
                 writer.reject(start, str(event), batch)
     return good

@@ -37,7 +37,7 @@ def _blocks(stream: BinaryIO, size: int) -> Iterator[Block]:
         ended = len(data) == len(rest)
         for frames, starts, used, problem in _split(data, size):
             bad: list[Bad] = [(base + used, problem, data[used : used + 64])] if problem else []
-            yield frames, [base + s for s in starts], bad
+            yield frames, [base + s for s in starts] if base else starts, bad
             if problem:
                 return
         if broken:
@@ -76,9 +76,14 @@ def _split(data: bytes, size: int) -> Iterator[tuple[list[bytes], list[int], int
         length = data[at]
         body = at + 1
         if length > 0x7F:
-            length, body = _varint(data, at)
-            if body < 0:
-                break
+            # Most that are not of one byte are of two.
+            if body < end and data[body] < 0x80:
+                length += (data[body] << 7) - 0x80
+                body += 1
+            else:
+                length, body = _varint(data, at)
+                if body < 0:
+                    break
         if length > MAX_RECORD_BYTES:
             problem = f"a record of {length} bytes; the most that is read is {MAX_RECORD_BYTES}"
             yield frames, starts, at, problem if length < 1 << 70 else "a record's length has no end"

@@ -1,8 +1,8 @@
 """A directory that grows, as a stream of files: Structured Streaming says which are new, and remembers.
 
 Only paths pass through it; what is in a file is read by the workers. A batch that was cut off comes again,
-and
-what it left behind is found by the stages, so no file is lost or counted twice. Writers rename into place.
+and what it left behind is found by the stages, so no file is lost or counted twice. Writers rename into
+place.
 """
 
 from __future__ import annotations
