@@ -146,8 +146,8 @@ edits: $(KIT)
 	@$(PYTHON) -m quidnunc.properties.single_edits --table docs/single-edits.md
 
 campaign: $(TESTS)
-	@QUIDNUNC_NIGHTLY=1 $(PYTHON) -m pytest -n0 --durations=0 -rA tests/pipeline/test_cluster.py \
-	  tests/pipeline/test_kills.py tests/pipeline/test_sweep.py
+	@QUIDNUNC_NIGHTLY=1 $(PYTHON) -m pytest -n0 --durations=0 -rA tests/pipeline/test_spark_cluster.py \
+	  tests/pipeline/test_ingest_kills.py tests/pipeline/test_sweep.py
 
 results: $(KIT)
 	@$(PYTHON) -m quidnunc.pipeline.results docs/results

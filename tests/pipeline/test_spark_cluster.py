@@ -104,32 +104,18 @@ def free_port() -> int:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A master and two workers of a core each, in processes of their own, until the last test is done."""
     folder = tmp_path_factory.mktemp("cluster")
     python = python_without_the_kit(folder)
-    spark_class = Path(pyspark.__file__).parent / "bin" / "spark-class"
-    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_NO_DAEMONIZE": "1"}
     port = free_port()
     url = f"spark://127.0.0.1:{port}"
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start(name: str, *arguments: str) -> Path:
-        log = folder / f"{name}.log"
-        with log.open("wb") as into:
-            command = [str(spark_class), *arguments, "--host", "127.0.0.1", "--webui-port", "0"]
-            started.append(subprocess.Popen(command, stdout=into, stderr=into, env=environment, cwd=folder))
-        return log
-
+    started = [_started(folder / "master.log", "master.Master", "--port", str(port))]
     try:
-        start("master", "org.apache.spark.deploy.master.Master", "--port", str(port))
-        logs = [
-            start(
-                f"worker{k}",
-                "org.apache.spark.deploy.worker.Worker",
-                *("--cores", "1", "--memory", "1g", "--work-dir", str(folder / f"work{k}"), url),
-            )
-            for k in range(2)
-        ]
-        _await_registration(logs)
+        logs = [folder / f"worker{k}.log" for k in range(2)]
+        for k, log in enumerate(logs):
+            more = ("--cores", "1", "--memory", "1g", "--work-dir", str(folder / f"work{k}"), url)
+            started.append(_started(log, "worker.Worker", *more))
+        _await_registration(started, logs)
         yield Cluster(url, python)
     finally:
         for process in reversed(started):
@@ -137,11 +123,30 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
             process.wait()
 
 
-def _await_registration(logs: list[Path]) -> None:
+def _started(log: Path, name: str, *arguments: str) -> subprocess.Popen[bytes]:
+    program = Path(pyspark.__file__).parent / "bin" / "spark-class"
+    command = [str(program), f"org.apache.spark.deploy.{name}", *arguments]
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
+    with log.open("wb") as into:
+        return subprocess.Popen(
+            [*command, "--host", "127.0.0.1", "--webui-port", "0"],
+            stdout=into,
+            stderr=into,
+            env=environment,
+            cwd=log.parent,
+        )
+
+
+def _await_registration(started: list[subprocess.Popen[bytes]], logs: list[Path]) -> None:
     end = time.monotonic() + START_S
     while not all("Successfully registered with master" in log.read_text() for log in logs):
-        assert time.monotonic() < end, "\n".join(log.read_text()[-2000:] for log in logs)
-        time.sleep(0.2)
+        said = "\n".join(log.read_text()[-2000:] for log in logs)
+        assert time.monotonic() < end, said
+        try:
+            started[0].wait(0.2)
+        except subprocess.TimeoutExpired:
+            continue
+        raise AssertionError(f"the master ended: {said}")
 
 
 def test_both_workers_have_the_package_from_the_zip(cluster: Cluster, tmp_path: Path) -> None:
