@@ -12,12 +12,14 @@ from attrs import evolve
 
 from quidnunc.properties import (
     network_degree,
+    network_dog_controller_prove,
     network_dog_cut_off_prove,
     network_dog_prove,
     network_idontwant_prove,
     network_star_prove,
     params_prove,
 )
+from quidnunc.properties.network_dog_controller import CONTROLLERS
 from quidnunc.properties.network_dog_relays import TEXTS
 from quidnunc.properties.network_dog_routes import REVISIONS
 from quidnunc.properties.network_idontwant import REVISIONS as ORDERS
@@ -61,6 +63,7 @@ def provers() -> Mapping[str, Prover]:
         "backoff-arithmetic": backoff_arithmetic,
         **{name: partial(network_dog_prove.decided, name) for name in REVISIONS},
         **{name: partial(network_dog_cut_off_prove.decided, name) for name in TEXTS},
+        **{name: partial(network_dog_controller_prove.decided, name) for name in CONTROLLERS},
         **{name: partial(network_idontwant_prove.decided, name) for name in ORDERS},
         "idontwant-codec": codec,
         **published,
