@@ -18,12 +18,13 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.output import UsageError, clear_progress, print_json, progress_line
 from quidnunc.properties.cases import Case, Replayed, render, replay, router_of
 from quidnunc.properties.network_case import NetworkCase, load_either, render_network
-from quidnunc.properties.network_replay import NetworkReplayed, network_data, replay_network
+from quidnunc.properties.network_replay import NetworkReplayed, network_data, replay_network, replay_on
 
 EXAMPLE = """\
 example:
   quidnunc replay found/gs1.1.backoff.regraft.case
   quidnunc replay counterexamples/ --against py-libp2p
+  quidnunc replay counterexamples/mesh-link --against ours
 
 exit status:
   0 no case departs; 1 a case departs; 2 wrong usage; 3 no case departs and some told nothing;
@@ -87,11 +88,6 @@ def _cases(options: argparse.Namespace, show: Any) -> Sequence[Case | NetworkCas
 
 
 def _check(case: Case | NetworkCase, options: argparse.Namespace) -> None:
-    of_model = isinstance(case, NetworkCase)
-    if of_model and options.against:
-        raise UsageError(
-            f"{case.path} is of a network of model routers, which --against {options.against} can not replace"
-        )
     if options.protocol:
         asked, own = protocol_named(options.protocol).family, protocol_named(case.protocol).family
         if asked != own:
@@ -110,9 +106,7 @@ def _try(case: Case | NetworkCase, options: argparse.Namespace) -> Tried:
     from quidnunc.properties.worker import opener_of
 
     if isinstance(case, NetworkCase):
-        of_network = replay_network(case, options.protocol or "")
-        rewritten = options.rewrite and _rewrite(case.path, render_network(of_network.rewritten))
-        return Tried(case, case.against, of_network, rewritten=rewritten)
+        return _try_network(case, options)
     router = options.against or router_of(case)
     rules = protocol_named(options.protocol) if options.protocol else None
     try:
@@ -126,6 +120,19 @@ def _try(case: Case | NetworkCase, options: argparse.Namespace) -> Tried:
         raise UsageError(f"{case.path}: {error}") from None
     rewritten = options.rewrite and _rewrite(case.path, render(replayed.rewritten))
     return Tried(case, router, replayed, rewritten=rewritten)
+
+
+def _try_network(case: NetworkCase, options: argparse.Namespace) -> Tried:
+    if not options.against:
+        found = replay_network(case, options.protocol or "")
+        rewritten = options.rewrite and _rewrite(case.path, render_network(found.rewritten))
+        return Tried(case, case.against, found, rewritten=rewritten)
+    try:
+        return Tried(case, options.against, replay_on(case, options.against, options.protocol or ""))
+    except AdapterError as error:
+        return Tried(case, options.against, broken=str(error))
+    except ValueError as error:
+        raise UsageError(f"{case.path}: {error}") from None
 
 
 def _rewrite(name: str, text: str) -> bool:

@@ -24,6 +24,7 @@ import pytest
 if TYPE_CHECKING:
     from quidnunc.impl.seam import Config
     from quidnunc.properties.cases import Replayed
+    from quidnunc.properties.network_case import NetworkCase
     from quidnunc.properties.network_replay import NetworkReplayed
     from quidnunc.properties.play import Wire
 
@@ -115,9 +116,8 @@ class CaseItem(pytest.Item):
         try:
             case = load_either(self.path)
             if isinstance(case, NetworkCase):
-                if router:
-                    pytest.skip(f"a network of model routers: nothing to replace by {router}")
-                router, replayed = case.against, replay_network(case)
+                replayed = self._on_routers(case, router) if router else replay_network(case)
+                router = router or case.against
             else:
                 router = router or router_of(case)
                 replayed = replay(case, opener_of(router))
@@ -127,18 +127,34 @@ class CaseItem(pytest.Item):
             pytest.fail(f"{self.path}: {router}: {error}", pytrace=False)
         judge(replayed, router)
 
+    def _on_routers(self, case: NetworkCase, router: str) -> NetworkReplayed:
+        from quidnunc.properties.network_replay import replay_on
+
+        skip_absent(router)
+        found = replay_on(case, router)
+        if found.outcome == "inconclusive":
+            pytest.skip(f"{router} in the places of its nodes: {found.reason}")
+        return found
+
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, f"case {self.path.name}"
 
 
-def opener_of(router: str) -> Callable[[Config], Wire]:
-    """Configuration -> `router` as a subject. Skips the test where it cannot be driven here, and says why."""
-    from quidnunc.impl.routers import available, open_router
-    from quidnunc.properties.play import Wire
+def skip_absent(router: str) -> None:
+    """Skip the test where `router` cannot be driven here, and say why."""
+    from quidnunc.impl.routers import available
 
     absent = {info.name: info.reason for info in available() if not info.available}
     if router in absent:
         pytest.skip(f"{router}: {absent[router]}")
+
+
+def opener_of(router: str) -> Callable[[Config], Wire]:
+    """Configuration -> `router` as a subject. Skips the test where it cannot be driven here, and says why."""
+    from quidnunc.impl.routers import open_router
+    from quidnunc.properties.play import Wire
+
+    skip_absent(router)
     name = apart(router)
     return lambda config: Wire(open_router(name, config), config)
 

@@ -93,6 +93,10 @@ class Family:
     """Lines for what was sent and delivered in a move."""
     about: Callable[[str, str], bool]
     """(claim, protocol) -> whether the claim is about it; of another it may ask for what that has not."""
+    placed: Callable[[NetworkCase, str, str, int], Any]
+    """(case, protocol, router, seed) -> the same with real routers: a world with `close`, `departures`,
+    `hidden` and `blurred`. Raises SpecError where the claim is of no router, AdapterError for one that can
+    not run so."""
 
 
 def family_of(protocol: str) -> Family:
@@ -274,12 +278,14 @@ def _block(paragraph: Sequence[tuple[int, str]], family: Family) -> Block:
 # -- playing ------------------------------------------------------------------------------------------------
 
 
-def played(case: NetworkCase, protocol: str = "") -> NetworkCase:
+def played(case: NetworkCase, protocol: str = "", world: Any = None) -> NetworkCase:
     """The case with its blocks anew, as the rules of its protocol (or another) have them, to where the claim
-    breaks. Raises ActError where an act can not happen, and SpecError for an unknown claim."""
+    breaks; in `world`, where its nodes are not those of the model. Raises ActError where an act can not
+    happen, and SpecError for an unknown claim."""
     protocol = protocol or case.protocol
     family = family_of(protocol)
-    look, world = family.look(case, protocol), family.world(case, protocol)
+    look = family.look(case, protocol)
+    world = family.world(case, protocol) if world is None else world
     network, memory = world.start(), None
     blocks, silent = list[Block](), list[Any]()
     for act in case.acts:

@@ -16,18 +16,21 @@ from attrs import evolve
 
 from quidnunc.model.errors import SpecError
 from quidnunc.model.parameters import DogParameters
+from quidnunc.properties import network_lines
 from quidnunc.properties.case_parts import Mentions
 from quidnunc.properties.case_words import duration_read, duration_text, phrases
 from quidnunc.properties.dog_places import revisions
 from quidnunc.properties.dog_statement_list import STATEMENTS
 from quidnunc.properties.mempool_network_acts import Act, name_of, node_named
+from quidnunc.properties.mempool_routers import MempoolRouters, placed
 from quidnunc.properties.mempool_search import Look, Move, World
 from quidnunc.properties.network_case import Family, NetworkCase
 from quidnunc.properties.network_runs import ActError
 
 
 def _look(case: NetworkCase, protocol: str) -> Look:
-    found = next((each.look for each in STATEMENTS if each.id == case.claim), None)
+    found = network_lines.MEMPOOL.get(case.claim)
+    found = found or next((each.look for each in STATEMENTS if each.id == case.claim), None)
     if found is None:
         raise SpecError(f"{case.path}: no claim {case.claim!r} on networks of mempool nodes")
     return found
@@ -38,6 +41,10 @@ def _world(case: NetworkCase, protocol: str) -> World:
     if protocol not in known or not isinstance(case.parameters, DogParameters):
         raise SpecError(f"{case.path}: {protocol} is no protocol of a mempool that there is a network of")
     return World(evolve(known[protocol].rules, parameters=case.parameters), case.links)
+
+
+def _placed(case: NetworkCase, protocol: str, router: str, seed: int) -> MempoolRouters:
+    return placed(_world(case, protocol), router=router, seed=seed)
 
 
 def _said(move: Move) -> Iterator[str]:
@@ -106,9 +113,17 @@ def act_of(text: str) -> Act:
 
 def _about(claim: str, protocol: str) -> bool:
     known = revisions().get(protocol)
+    if known is not None and claim in network_lines.MEMPOOL:
+        return known.family == "dog"
     return known is not None and any(s.id == claim and known.family in s.families for s in STATEMENTS)
 
 
 FAMILY = Family(
-    look=_look, world=_world, act_text=act_text, act_of=act_of, said=lambda move: [*_said(move)], about=_about
+    look=_look,
+    world=_world,
+    act_text=act_text,
+    act_of=act_of,
+    said=lambda move: [*_said(move)],
+    placed=_placed,
+    about=_about,
 )

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from quidnunc.model.errors import SpecError
+from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
+from quidnunc.properties import network_lines
 from quidnunc.properties.gossipsub_statement import COLUMNS, Statement
 from quidnunc.properties.gossipsub_statement_list import BY_ID
 from quidnunc.properties.network_case import Family, NetworkCase
+from quidnunc.properties.network_routers import Routers, placed
 from quidnunc.properties.pubsub_network import Move, Setup
 from quidnunc.properties.pubsub_network_acts import act_of, name_of, part_text
 from quidnunc.properties.pubsub_network_choices import rpcs_of
@@ -23,6 +26,8 @@ def _statement(case: NetworkCase) -> Statement:
 
 
 def _look(case: NetworkCase, protocol: str) -> Look:
+    if case.claim in network_lines.PUBSUB:
+        return network_lines.PUBSUB[case.claim]
     look = _statement(case).look
     assert look is not None
     return look
@@ -32,10 +37,18 @@ def _world(case: NetworkCase, protocol: str) -> World:
     revision = next((name for name in COLUMNS if name == protocol), None)
     if revision is None or not isinstance(case.parameters, Parameters):
         raise SpecError(f"{case.path}: {protocol} is no protocol of pubsub")
-    rules, parameters = _statement(case).protocol(revision), case.parameters
+    of_line = case.claim in network_lines.PUBSUB
+    rules = protocol_named(revision) if of_line else _statement(case).protocol(revision)
+    parameters = case.parameters
     routers = [i for i in case.nodes if i not in case.attackers]
     setups = tuple(Setup(i, rules, parameters) for i in routers)
     return World(setups, case.links, case.attackers, prelude=case.before)
+
+
+def _placed(case: NetworkCase, protocol: str, router: str, seed: int) -> Routers:
+    if case.claim not in network_lines.PUBSUB and _statement(case).edit is not None:
+        raise SpecError(f"{case.path}: {case.claim} is of edited rules, which {router} does not have")
+    return placed(_world(case, protocol), router=router, seed=seed)
 
 
 def _said(move: Move) -> Iterator[str]:
@@ -47,10 +60,18 @@ def _said(move: Move) -> Iterator[str]:
 
 
 def _about(claim: str, protocol: str) -> bool:
+    if claim in network_lines.PUBSUB:
+        return protocol in COLUMNS and protocol != "floodsub"
     found = BY_ID.get(claim)
     return found is not None and protocol in found.revisions
 
 
 FAMILY = Family(
-    look=_look, world=_world, act_text=str, act_of=act_of, said=lambda move: [*_said(move)], about=_about
+    look=_look,
+    world=_world,
+    act_text=str,
+    act_of=act_of,
+    said=lambda move: [*_said(move)],
+    placed=_placed,
+    about=_about,
 )

@@ -4,23 +4,25 @@ A pair of routers in a network is seen as a pair of peers: who is in the topic, 
 whom, and what is in flight between them. A step of one of the two must be a sequence of its own rules that
 leads from what was seen to what is seen; a step of a third must change nothing. Backoffs are not compared, as
 a router keeps more of them than the rules do (it refuses, and backs off itself): they are followed by the
-rules alone, where they forbid what a router may not do. With `timed` a backoff ends only when nothing is in
-flight, so that a run which the rules can not follow is a breach of that assumption, or an error.
+rules alone, where they forbid what a router may not do. Real routers are seen by what they say of their own
+state, and are followed in the same way (`quidnunc.properties.network_routers`). With `timed` a backoff ends
+only when nothing is in flight, so that a run which the rules can not follow is a breach of that assumption,
+or an error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from attrs import define, field, frozen
 
 from quidnunc.model.events import Receive
-from quidnunc.model.router import Router
 from quidnunc.model.rpc import Graft, Peer, Prune, Subscribe, Unsubscribe
 from quidnunc.properties.network_interpret import State, interpreter
 from quidnunc.properties.network_links import GRAFT, PRUNE, SUB, UNSUB, Pair, Variant
 from quidnunc.properties.network_mesh_link import mesh_link_of
+from quidnunc.properties.network_routers import Held, held_by_model
 from quidnunc.properties.network_rules import Network, content_of, name_of
 from quidnunc.properties.pubsub_network import Link, Move, Seen
 from quidnunc.properties.pubsub_network import Network as Routers
@@ -69,7 +71,7 @@ class Follower:
     pair: tuple[Peer, Peer]
     topic: str
     links: dict[Link, tuple[Rpc, ...]]
-    routers: dict[Peer, Router]
+    routers: dict[Peer, Held]
     paths: Paths = field(factory=dict)
 
     def begin(self) -> None:
@@ -82,8 +84,8 @@ class Follower:
         for i, me in enumerate(self.pair):
             router, other = self.routers[me], self.pair[1 - i]
             values[name_of("sub", (i,))] = self.topic in router.topics
-            values[name_of("mesh", (i, 1 - i))] = other in router.mesh_of(self.topic)
-            values[name_of("knows", (i, 1 - i))] = self.topic in router.peers[other].topics
+            values[name_of("mesh", (i, 1 - i))] = other in router.mesh.get(self.topic, ())
+            values[name_of("knows", (i, 1 - i))] = self.topic in router.known[other]
             queue = [m for rpc in self.links[me, other] for m in messages(rpc, self.topic)]
             values[name_of("channel", (i, 1 - i))] = code_of(queue)
         return [int(values.get(f.name, 0)) for f in self.network.fields]
@@ -95,9 +97,9 @@ class Follower:
             sum(len(messages(rpc, self.topic)) for rpc in self.links[link]) for link in ((a, b), (b, a))
         )
 
-    def take(self, seen: Seen) -> bool:
-        """One step of a router; whether the rules can follow."""
-        self.routers[seen.node] = seen.after
+    def take(self, seen: Seen, held: Held) -> bool:
+        """One step of a router, and what it keeps then; whether the rules can follow."""
+        self.routers[seen.node] = held
         if isinstance(seen.event, Receive):
             (sender,) = seen.event.peers
             link = (sender, seen.node)
@@ -158,16 +160,28 @@ def _on_the_way(state: State, wanted: list[int], out: int, back: int) -> bool:
     return goal[: len(sent)] == sent and rest[len(rest) - len(left) :] == left and len(rest) >= len(left)
 
 
-def follow(start: Routers, moves: Iterable[Move], pair: tuple[Peer, Peer], network: Network) -> Followed:
-    """Follow a run from `start`, where the pair is connected, by the rules of `rules_for`."""
-    follower = Follower(network, pair, "t", dict(start.links), dict(start.nodes))
+def follow(
+    start: Routers,
+    moves: Iterable[Move],
+    pair: tuple[Peer, Peer],
+    network: Network,
+    *,
+    held: Sequence[Sequence[Held]] = (),
+) -> Followed:
+    """Follow a run from `start`, where the pair is connected, by the rules of `rules_for`.
+
+    `held` is what a router keeps after each step of each move, where it is not one of the model.
+    """
+    routers = {node: held_by_model(r) for node, r in start.nodes.items()}
+    follower = Follower(network, pair, "t", dict(start.links), routers)
     follower.begin()
     paths: Paths = follower.paths
-    for move in moves:
+    for at, move in enumerate(moves):
         if move.act.kind in ("connect", "disconnect"):
             return _followed(network, paths, left=f"{move.act}: links do not come and go")
-        for seen in move.steps:
-            if not follower.take(seen):
+        kept = held[at] if held else [held_by_model(seen.after) for seen in move.steps]
+        for seen, now in zip(move.steps, kept, strict=True):
+            if not follower.take(seen, now):
                 event = type(seen.event).__name__.lower()
                 return _followed(network, paths, broken=f"{move.act}: {event} at {chr(64 + seen.node)}")
             paths = follower.paths

@@ -6,9 +6,10 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from quidnunc.impl.seam import AdapterError
 from quidnunc.model.errors import CaseError, SpecError
 from quidnunc.properties.cases import Outcome
-from quidnunc.properties.network_case import Block, NetworkCase, family_of, played, render_network
+from quidnunc.properties.network_case import Block, Family, NetworkCase, family_of, played, render_network
 from quidnunc.properties.network_runs import ActError
 
 
@@ -52,6 +53,76 @@ def replay_network(case: NetworkCase, protocol: str = "") -> NetworkReplayed:
         return NetworkReplayed(case=case, outcome="inconclusive", reason=str(error), rewritten=case)
     except SpecError as error:
         raise CaseError(str(error)) from None
+    return _judged(case, again, other=protocol not in ("", case.protocol))
+
+
+SEEDS = 16
+"""Routers draw what the texts leave open, so that a schedule is tried with several seeds."""
+_BEST: tuple[Outcome, ...] = ("departs", "same", "different", "holds", "inconclusive")
+
+
+def replay_on(case: NetworkCase, router: str, protocol: str = "") -> NetworkReplayed:
+    """Play the schedule to real routers, with the model beside each; the claim is asked of these models.
+
+    What the case says of choices is passed over, so that RPCs may be others than recorded: of `SEEDS` seeds
+    the first counts that leads to the same ones, or else to a claim broken by the last act. Where a router
+    departs from its model the outcome is `departs`, whatever the claim says.
+    A schedule that breaks nothing, or that can not happen there, says nothing of the claim: inconclusive.
+    Raises CaseError for a claim that there is none of, ValueError for an unknown router.
+    """
+    family = family_of(protocol or case.protocol)
+    try:
+        family.look(case, protocol or case.protocol)
+    except SpecError as error:
+        raise CaseError(str(error)) from None
+    best: NetworkReplayed | None = None
+    for seed in range(SEEDS):
+        found = _on_routers(case, family, router, protocol, seed)
+        if best is None or _BEST.index(found.outcome) < _BEST.index(best.outcome):
+            best = found
+        if best.outcome == "departs":
+            break
+        if found.outcome == "same" and found.rewritten == case:
+            return found
+    assert best is not None
+    return best
+
+
+def _on_routers(case: NetworkCase, family: Family, router: str, protocol: str, seed: int) -> NetworkReplayed:
+    try:
+        world = family.placed(case, protocol or case.protocol, router, seed)
+    except (AdapterError, SpecError) as error:
+        return NetworkReplayed(case=case, outcome="inconclusive", reason=str(error), rewritten=case)
+    why = ""
+    try:
+        again = played(case, protocol, world)
+        world.departures += [hidden] if (hidden := world.hidden()) else []
+    except ActError as error:
+        again, why = case, str(error)
+    finally:
+        world.close()
+    found = _judged(case, again, other=protocol not in ("", case.protocol))
+    if world.departures:
+        reason = f"on {router}, seed {seed}: {world.departures[0]}"
+        return evolve(found, outcome="departs", reason=reason)
+    if why:
+        return evolve(found, outcome="inconclusive", reason=why)
+    if found.outcome == "fixed":
+        # The texts leave open what would break it, and the router does otherwise.
+        return evolve(
+            found, outcome="inconclusive", reason=f"on {router}, with {SEEDS} seeds, {found.reason}"
+        )
+    if found.outcome == "different" and found.at == len(case.acts) - 1:
+        why = found.reason.split("; recorded was: ")[0]
+        found = evolve(found, outcome="same", reason=f"{why}, by other RPCs than recorded")
+    said = f"on {router}, seed {seed}: {found.reason}"
+    if world.blurred:
+        return evolve(found, outcome="inconclusive", reason=f"{said}; but a choice could not be seen")
+    return evolve(found, reason=said)
+
+
+def _judged(case: NetworkCase, again: NetworkCase, *, other: bool) -> NetworkReplayed:
+    """What a replay came to. `other`: by another protocol than the case's."""
     why = next((block.broken for block in again.blocks if block.broken), "")
     before = next((block.broken for block in case.blocks if block.broken), "")
     at = len(again.acts) - 1 if why else None
@@ -61,7 +132,7 @@ def replay_network(case: NetworkCase, protocol: str = "") -> NetworkReplayed:
         reason = f"{case.claim} holds in all of {len(case.acts)} acts"
     elif must_hold:
         outcome, reason = "departs", f"{case.claim} is broken: {why}"
-    elif again.blocks == case.blocks or (protocol not in ("", case.protocol) and before):
+    elif again.blocks == case.blocks or (other and before):
         # Another protocol may well say more on the way.
         outcome, reason = "same", f"{case.claim} is broken: {why}"
     else:

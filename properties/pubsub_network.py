@@ -117,32 +117,44 @@ class Move:
     steps: tuple[Seen, ...]
 
 
+Does = Callable[[Peer, Router, Event], Seen]
+"""(node, before, event) -> what the node does, where it is not the model that does it."""
+
 _NOBODY = started(Protocol("nobody", {}), Parameters())
 
 
-def opened(setups: Iterable[Setup], dials: Iterable[Link] = (), attackers: Iterable[Peer] = ()) -> Network:
-    """A network in which nothing has happened but that these connections are open, (who dialled, whom)."""
-    nodes = {}
+def phased(setups: Iterable[Setup]) -> Iterator[Setup]:
+    """The nodes in the order of their letters, each with a heartbeat of its own."""
     for at, each in enumerate(sorted(setups, key=lambda s: s.name), 1):
-        parameters = evolve(each.parameters, heartbeat_delay_ms=PHASE_MS * at)
-        nodes[each.name] = started(each.protocol, parameters)
+        yield evolve(each, parameters=evolve(each.parameters, heartbeat_delay_ms=PHASE_MS * at))
+
+
+def opened(
+    setups: Iterable[Setup],
+    dials: Iterable[Link] = (),
+    attackers: Iterable[Peer] = (),
+    does: Does | None = None,
+) -> Network:
+    """A network in which nothing has happened but that these connections are open, (who dialled, whom)."""
+    nodes = {each.name: started(each.protocol, each.parameters) for each in phased(setups)}
     network = Network(nodes, frozenset(attackers), {}, dict.fromkeys(nodes, frozenset[str]()))
     for a, b in dials:
-        network = acted(network, Act("connect", a, b)).after
+        network = acted(network, Act("connect", a, b), does=does).after
     return network
 
 
 # -- one act ------------------------------------------------------------------------------------------------
 
 
-def acted(network: Network, act: Act, pick: Picks = first_of) -> Move:
+def acted(network: Network, act: Act, pick: Picks = first_of, does: Does | None = None) -> Move:
     """The network after `act`; what it does not say of its choices, `pick` does. Raises ActError where it
     can not happen."""
-    return _acted(network, act, Told(act.picks, pick))
+    return _acted(network, act, Told(act.picks, pick), does)
 
 
-def _acted(network: Network, act: Act, told: Told) -> Move:
-    running = Running(dict(network.nodes), dict(network.links), dict(network.got), network.attackers, told)
+def _acted(network: Network, act: Act, told: Told, does: Does | None = None) -> Move:
+    nodes, links, got = dict(network.nodes), dict(network.links), dict(network.got)
+    running = Running(nodes, links, got, network.attackers, told, does=does)
     _MOVES[act.kind](running, act)
     if len(act.picks) > len(told.taken):
         raise ActError(f"{act} makes {len(told.taken)} choices")
@@ -187,26 +199,32 @@ class Running:
     attackers: frozenset[Peer]
     told: Told
     steps: list[Seen] = field(factory=list)
+    does: Does | None = None
+    """Who steps the nodes; None is the model."""
 
     def step(self, node: Peer, event: Event) -> None:
         """One event at one router. Raises ActError where it is not applicable there."""
         before = self.nodes.get(node)
         if before is None or not stepping.applicable(before, event):
             raise ActError(f"{type(event).__name__.lower()} can not happen to {name_of(node)} now")
+        seen = self._by_model(node, before, event) if self.does is None else self.does(node, before, event)
+        self.nodes[node] = seen.after
+        self.got[node] = self.got[node] | frozenset(seen.delivered)
+        for peer, rpc in rpcs_of(node, seen.sent):
+            if peer not in self.attackers and (node, peer) in self.links:
+                self.links[node, peer] = (*self.links[node, peer], rpc)
+        self.steps.append(seen)
+
+    def _by_model(self, node: Peer, before: Router, event: Event) -> Seen:
         found = stepping.step(before, event, self.told)
-        self.nodes[node] = found.router
         sent = resolved(found.permits, self.told)
         delivered = tuple(o.output.message.id for o in found.permits if isinstance(o.output, Delivered))
         if isinstance(event, Publish):
             delivered = (event.message.id,)
         elif delivered and not any(o.must for o in found.permits if isinstance(o.output, Delivered)):
             delivered = ()
-        self.got[node] = self.got[node] | frozenset(delivered)
-        for peer, rpc in rpcs_of(node, sent):
-            if peer not in self.attackers and (node, peer) in self.links:
-                self.links[node, peer] = (*self.links[node, peer], rpc)
         handed = tuple(o.output.part for o in found.permits if o.must and isinstance(o.output, PartialIn))
-        self.steps.append(Seen(node, before, event, found.router, tuple(sent), delivered, handed))
+        return Seen(node, before, event, found.router, tuple(sent), delivered, handed)
 
     def receive(self, sender: Peer, node: Peer, rpc: Rpc) -> None:
         self.step(node, Receive((sender,), tuple(as_seen_by(node, part) for part in rpc)))

@@ -66,9 +66,7 @@ class World:
         return network
 
     def key(self, network: Network) -> object:
-        links = tuple(sorted((link, rpcs) for link, rpcs in network.links.items()))
-        nodes = tuple(router_key(r) for _, r in sorted(network.nodes.items()))
-        return nodes, links, tuple(sorted((i, got) for i, got in network.got.items()))
+        return network_key(network)
 
     def resting(self, network: Network) -> bool:
         return network.quiet()
@@ -130,6 +128,13 @@ def _comings_and_goings(world: World, network: Network) -> Iterator[Act]:
 
 
 # -- when two networks have the same future -----------------------------------------------------------------
+
+
+def network_key(network: Network) -> object:
+    """A network, hashable, with instants relative to now."""
+    links = tuple(sorted((link, rpcs) for link, rpcs in network.links.items()))
+    nodes = tuple(router_key(r) for _, r in sorted(network.nodes.items()))
+    return nodes, links, tuple(sorted((i, got) for i, got in network.got.items()))
 
 
 def router_key(r: Router) -> object:

@@ -69,10 +69,18 @@ def test_a_network_case_by_another_protocol(quidnunc: Command, case: Path) -> No
     assert ran.data["replays"][0]["outcome"] == "fixed"
 
 
+def test_a_network_case_on_our_routers(quidnunc: Command, case: Path) -> None:
+    ran = quidnunc("replay", case, "--against", "ours", "--json")
+    (replayed,) = ran.data["replays"]
+    assert (ran.code, replayed["against"], replayed["outcome"], replayed["at"]) == (1, "ours", "same", 3)
+    assert replayed["reason"].startswith("on ours, seed 0: P22 is broken")
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--against", "ours"), "a network of model routers, which --against ours can not replace"),
+        (("--against", "ours", "--rewrite"), "--rewrite would write of another"),
+        (("--against", "nobody"), "no router 'nobody'"),
         (("--protocol", "dog"), "is of a pubsub protocol"),
         (("--protocol", "gossipsub-1.0", "--rewrite"), "--rewrite would write of another"),
     ],
@@ -111,7 +119,13 @@ def test_explain_shows_a_network_case(quidnunc: Command, case: Path) -> None:
     [
         ("open", (), {"xfailed": 1}, "XFAIL*open: P22 is broken*"),
         ("fixed", (), {"failed": 1}, "*See `quidnunc replay *P22.case`.*"),
-        ("open", ("--quidnunc-against", "ours"), {"skipped": 1}, "*nothing to replace by ours*"),
+        (
+            "open",
+            ("--quidnunc-against", "ours"),
+            {"xfailed": 1},
+            "XFAIL*open: on ours, seed 0: P22 is broken*",
+        ),
+        ("open", ("--quidnunc-against", "ours:graylist-off"), {"failed": 1}, "*B says that it holds*"),
         ("closed", (), {"failed": 1}, "*P22.case:8: expected a status*"),
     ],
 )

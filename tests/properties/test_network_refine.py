@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -16,12 +16,20 @@ from quidnunc.model.protocols import GOSSIPSUB_1_0, GOSSIPSUB_1_1, GOSSIPSUB_1_3
 from quidnunc.model.rules import Protocol  # noqa: E402
 from quidnunc.properties.case_file import MAX_BODY_LINES  # noqa: E402
 from quidnunc.properties.network_case import NetworkCase, family_of, parse_network, render_network  # noqa: E402
+from quidnunc.properties.network_followed import (  # noqa: E402
+    NARROW,
+    PATIENT,
+    drawn_run,
+    followed,
+    places,
+    tallied,
+)
 from quidnunc.properties.network_interpret import interpreter  # noqa: E402
 from quidnunc.properties.network_mesh_link import BIDIRECTIONAL, mesh_link  # noqa: E402
-from quidnunc.properties.network_refine import Followed, follow, pairs_of, rules_for  # noqa: E402
+from quidnunc.properties.network_refine import Followed, follow, rules_for  # noqa: E402
 from quidnunc.properties.network_replay import replay_network  # noqa: E402
 from quidnunc.properties.network_trace import shortest  # noqa: E402
-from quidnunc.properties.pubsub_network import Move, Network, Setup, acted, drawn, opened  # noqa: E402
+from quidnunc.properties.pubsub_network import Move, Network, Setup, acted, opened  # noqa: E402
 from quidnunc.properties.pubsub_network_acts import Act, act_of  # noqa: E402
 from quidnunc.properties.pubsub_world import SMALL, Place  # noqa: E402
 
@@ -92,61 +100,32 @@ def test_a_backoff_that_runs_out_in_flight_is_a_breach() -> None:
 # -- runs of the model --------------------------------------------------------------------------------------
 
 LIFE = ("join", "leave", "heartbeat")
-PATIENT = evolve(SMALL, prune_backoff_s=3600, unsubscribe_backoff_s=3600)
-NARROW = evolve(SMALL, d=1, d_high=1)
 
 
-def run(protocol: Protocol, place: Place, seed: int, steps: int = 30) -> tuple[Network, list[Move]]:
-    """Whatever may happen, drawn."""
-    die = random.Random(seed)
-    world = place.world(protocol)
-    start = network = world.start()
-    moves: list[Move] = []
-
-    class Drawn:
-        pick = staticmethod(die.choice)
-
-    while len(moves) < steps:
-        # Where much is in flight something arrives first: queues of the rules are short.
-        crowded = any(len(queue) > 1 for queue in network.links.values())
-        acts, weights = zip(*world.options(network, crowded), strict=True)
-        (act,) = die.choices(acts, weights)
-        move = drawn(network, act, Drawn())  # type: ignore[arg-type]
-        if move is not None:
-            moves.append(move)
-            network = move.after
-    return start, moves
-
-
-def followed(
+def walks(
     protocol: Protocol, parameters: Parameters, seeds: range, *, timed: bool = False
 ) -> Iterator[Followed]:
-    """Every pair of routers in every run, by the rules of the name of the protocol."""
-    base = "gossipsub-1.0" if protocol.name == "gossipsub-1.0" else "gossipsub-1.1"
-    scores = () if base == "gossipsub-1.0" else (-1, 0)
-    kinds = LIFE if base == "gossipsub-1.0" else (*LIFE, "score")
+    """Every pair of routers in drawn runs, by the rules of the name of the protocol."""
     for seed in seeds:
-        for graph in ("pair", "ring"):
-            place = Place(graph, kinds, "anything", parameters, scores=scores)  # type: ignore[arg-type]
-            start, moves = run(protocol, place, seed)
-            for pair in pairs_of(start):
-                yield follow(start, moves, pair, rules_for(base, timed=timed))
+        for place in islice(places(protocol.name), 2):
+            run = drawn_run(evolve(place, parameters=parameters).world(protocol), seed)
+            yield from followed(run, protocol.name, timed=timed)
 
 
 @pytest.mark.parametrize("protocol", [GOSSIPSUB_1_0, GOSSIPSUB_1_1, GOSSIPSUB_1_3], ids=lambda p: p.name)
-@pytest.mark.parametrize("parameters", [SMALL, NARROW], ids=["two", "one"])
-def test_every_step_of_the_model_is_rules_of_a_link(protocol: Protocol, parameters: Parameters) -> None:
-    found = list(followed(protocol, parameters, range(4)))
-    assert [each.broken for each in found if each.broken] == []
-    kinds = {rule.rpartition("_")[0].partition("_")[0] for each in found for rule in each.rules}
-    assert kinds >= {"join", "leave", "graft", "accept", "pruned", "subscribed", "unsubscribed"}
-    assert sum(not each.left for each in found) > len(found) / 3
-    assert all(each.clauses for each in found)
+def test_every_step_of_the_model_is_rules_of_a_link(protocol: Protocol) -> None:
+    found = tallied(protocol, range(2))
+    assert found.broken == []
+    # Rare ones: that all are taken is recorded from more runs (test_network_fired).
+    assert {*found.never} <= {"prune", "refuse", "ignore", "expire"}
+    assert found.pairs > 3 * found.left / 2
+    assert found.outcome == ("inconclusive" if found.never else "followed")
 
 
 def test_a_patient_model_keeps_the_timing_assumption() -> None:
-    found = list(followed(GOSSIPSUB_1_1, PATIENT, range(4), timed=True))
+    found = list(walks(GOSSIPSUB_1_1, PATIENT, range(4), timed=True))
     assert [each.broken for each in found if each.broken] == []
+    assert any("prune" in rule for each in found for rule in each.rules)
 
 
 # -- planted errors -----------------------------------------------------------------------------------------
@@ -175,7 +154,7 @@ def told(case: str, protocol: Protocol, parameters: Parameters) -> tuple[Network
 def test_a_planted_error_is_no_run_of_links(error: str) -> None:
     protocol, rule, timed = ERRORS[error]
     wrong = protocol.without_rule(rule)
-    assert any(each.broken for each in followed(wrong, PATIENT, range(8), timed=timed)), error
+    assert any(each.broken for each in walks(wrong, PATIENT, range(12), timed=timed)), error
 
 
 def test_planted_errors_that_a_prune_alone_shows() -> None:

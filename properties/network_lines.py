@@ -1,0 +1,102 @@
+"""Refuted lines of `quidnunc prove` as claims on networks of routers.
+
+A line is of rules that leave most of a router out; a case shows it of whole routers, by the name of the line
+as its claim. A line that says what happens for ever is shown by a state that comes back, after a heartbeat of
+each router, with what should have ended in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from quidnunc.model.rpc import Graft, Peer
+from quidnunc.properties import dog_claims, mempool_search
+from quidnunc.properties.network_runs import Broken, Memory
+from quidnunc.properties.pubsub_claims import always, is_heartbeat, said
+from quidnunc.properties.pubsub_network import Move, Seen
+from quidnunc.properties.pubsub_network_acts import name_of
+from quidnunc.properties.pubsub_world import TOPIC, Look, network_key
+
+MAX_REMEMBERED = 400
+"""States of a run that are looked for again."""
+
+_Past = tuple[tuple[object, str, frozenset[Peer]], ...]
+"""Of each state so far: what it was, what happened since, and who had a heartbeat since."""
+
+
+def degree_is_capped_throughout(seen: Seen) -> str:
+    """A mesh has D_high members at most, between heartbeats too."""
+    degree, cap = len(seen.after.mesh_of(TOPIC)), seen.after.parameters.d_high
+    return f"{name_of(seen.node)} has {degree} members, D_high is {cap}" if degree > cap else ""
+
+
+def comes_to_an_end(what: Callable[[Move], str]) -> Look:
+    """What a move says does not happen between a state and the same state again."""
+
+    def look(memory: Memory, move: Move) -> Memory:
+        happened = what(move)
+        beating = frozenset(seen.node for seen in move.steps if is_heartbeat(seen))
+        past: _Past = tuple(
+            (key, since or happened, beats | beating) for key, since, beats in cast("_Past", memory or ())
+        )
+        key = network_key(move.after)
+        for before, since, beats in past:
+            if before == key and since and beats >= move.after.nodes.keys():
+                return Broken(f"the same again: {since}, and so for ever")
+        return (*past, (key, "", frozenset[Peer]()))[-MAX_REMEMBERED:]
+
+    return look
+
+
+def link_taken_away(move: Move) -> str:
+    """Who lost whom from its mesh."""
+    for seen in move.steps:
+        gone = seen.before.mesh_of(TOPIC) - seen.after.mesh_of(TOPIC)
+        if gone:
+            return f"{name_of(seen.node)} drops {','.join(map(name_of, sorted(gone)))}"
+    return ""
+
+
+def graft_sent(move: Move) -> str:
+    """Who grafted whom."""
+    for seen in move.steps:
+        if grafts := said(seen, Graft):
+            return f"{name_of(seen.node)} grafts {name_of(grafts[0][0])}"
+    return ""
+
+
+PUBSUB: Mapping[str, Look] = {
+    "mesh-star.ceiling": always(degree_is_capped_throughout),
+    "mesh-star.rest": comes_to_an_end(link_taken_away),
+    "mesh-star.quiet": comes_to_an_end(graft_sent),
+    "mesh-star-inbound.quiet": comes_to_an_end(graft_sent),
+    "mesh-star-outbound.ceiling": always(degree_is_capped_throughout),
+    "mesh-star-outbound.rest": comes_to_an_end(link_taken_away),
+    "mesh-star-outbound.quiet": comes_to_an_end(graft_sent),
+}
+
+
+# -- routes of DOG ------------------------------------------------------------------------------------------
+
+
+def somebody_hands_on(move: mempool_search.Move) -> str:
+    """Of the neighbours of a node some hands on to it what it has from another."""
+    for name, i, n in dog_claims.nodes(move):
+        neighbours = sorted(n.peers)
+        kept = [
+            (p, s)
+            for p in neighbours
+            for s in neighbours
+            if p != s and (s, i) not in dog_claims.routes_of(move.after.nodes[p])
+        ]
+        if len(neighbours) > 1 and not kept:
+            return f"no neighbour of {name} hands on to it what another has sent"
+    return ""
+
+
+_DOG = ("dog-routes", "dog-routes-adr", "dog-routes-quint", "dog-routes-go", "dog-routes-proposed")
+
+MEMPOOL: Mapping[str, mempool_search.Look] = {
+    f"{name}.not-cut-off": dog_claims.always(somebody_hands_on) for name in _DOG
+}

@@ -1,0 +1,94 @@
+"""Cases of networks on our real routers: which break the claim there too, and why the others do not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from quidnunc.model.errors import CaseError
+from quidnunc.properties.network_case import NetworkCase, parse_network
+from quidnunc.properties.network_replay import replay_on
+
+FOLDER = Path(__file__).parents[2] / "counterexamples"
+PATHS = {
+    path.stem: path
+    for name in ("networks", "mesh-link", "lines")
+    for path in sorted((FOLDER / name).glob("*.case"))
+}
+
+LATE = "our node offers at once what is new to it, and the schedule needs an offer that comes late"
+LEAVES = "nobody leaves a network of real mempool nodes here"
+OTHERWISE = "the text allows what breaks the claim, and our router does something else that it allows"
+EDITED = "the claim is of edited rules, which no router has"
+NOT_BROKEN: Mapping[str, str] = {
+    "P-19.dog": LATE,
+    "P-25.dog": LATE,
+    "P-26.dog": LATE,
+    "P-33.dog": LATE,
+    "P-46.dog": LATE,
+    "P-47.dog": LATE,
+    "P-10.dog-quint": LEAVES,
+    "P-15.dog-quint": LEAVES,
+    "P-24.dog": LEAVES,
+    "mesh-link-backoff-any": OTHERWISE,
+    "P19.gossipsub-1.0": OTHERWISE,
+    "P26.gossipsub-1.1": OTHERWISE,
+    "P68.gossipsub-1.2-draft": OTHERWISE,
+    "P69.gossipsub-1.2-draft": OTHERWISE,
+    "P116b.gossipsub-1.2-draft": EDITED,
+}
+"""Cases whose claim our routers do not break by the schedule, and why."""
+
+
+def read(name: str) -> NetworkCase:
+    return parse_network(PATHS[name].read_text(encoding="utf-8"), name)
+
+
+@pytest.mark.parametrize("name", sorted(PATHS))
+def test_our_routers_break_the_claim_too(name: str) -> None:
+    found = replay_on(read(name), "ours")
+    assert found.outcome == ("inconclusive" if name in NOT_BROKEN else "same"), found.reason
+    assert found.as_expected == (name not in NOT_BROKEN)
+
+
+def test_each_reason_is_of_a_case() -> None:
+    assert NOT_BROKEN.keys() <= PATHS.keys()
+    assert len(NOT_BROKEN) < len(PATHS) / 3
+
+
+@pytest.mark.parametrize(
+    ("name", "router"),
+    [
+        ("mesh-link", "ours:fill-never"),
+        ("mesh-link", "ours:leave-silently"),
+        ("P22.gossipsub-1.1", "ours:graylist-off"),
+        ("P-22.dog", "ours:send-twice"),
+        ("P-25.dog", "ours:cut-the-other-way"),
+    ],
+)
+def test_a_router_that_departs_is_said_to(name: str, router: str) -> None:
+    found = replay_on(read(name), router)
+    assert found.outcome == "departs", found.reason
+    assert found.reason.startswith(f"on {router}, seed ") and found.departs
+
+
+def test_what_breaks_the_claim_by_other_rpcs_is_the_same() -> None:
+    found = replay_on(read("P57b.gossipsub-1.0"), "ours")
+    assert found.outcome == "same" and found.reason.endswith("by other RPCs than recorded")
+
+
+def test_a_case_that_is_fixed_holds_or_departs() -> None:
+    case = read("P22.gossipsub-1.1")
+    assert replay_on(evolve(case, status="fixed"), "ours").outcome == "departs"
+    shorter = evolve(case, status="fixed", blocks=case.blocks[:1])
+    assert replay_on(shorter, "ours").outcome == "holds"
+
+
+def test_wrong_names() -> None:
+    with pytest.raises(ValueError, match="no router 'nobody'"):
+        replay_on(read("P22.gossipsub-1.1"), "nobody")
+    with pytest.raises(CaseError, match="no claim"):
+        replay_on(evolve(read("P22.gossipsub-1.1"), claim="P999"), "ours")
