@@ -58,7 +58,13 @@ def run(options: argparse.Namespace) -> int:
     known = coverage(protocol)
     shown = [c for c in known if _uncovered(c)] if options.uncovered else list(known)
     if options.json:
-        held = {"clauses": len(known), "held": _held(known), "documents": _by_document(known)}
+        by_networks = sum(bool(c.networks.all) for c in known)
+        held = {
+            "clauses": len(known),
+            "held": _held(known),
+            "by_network_rules": by_networks,
+            "documents": _by_document(known),
+        }
         rows = [as_json(c) for c in shown]
         print_json({"schema": 1, "protocol": protocol, "coverage": held, "clauses": rows})
         return 0
@@ -116,7 +122,7 @@ def _table(shown: Sequence[Coverage], uncovered: bool) -> str:
         rows = [(c.clause.id, c.clause.level, c.clause.status, _why(c)) for c in shown]
         return table(("clause", "level", "status", "what is missing"), rows)
     return table(
-        ("clause", "level", "status", "rules", "claims", "mutants", "cases"),
+        ("clause", "level", "status", "rules", "claims", "mutants", "cases", "by network rules"),
         [
             (
                 c.clause.id,
@@ -126,6 +132,7 @@ def _table(shown: Sequence[Coverage], uncovered: bool) -> str:
                 ", ".join(c.claims) or "-",
                 len(c.mutants),
                 len(c.cases),
+                len(c.networks.all),
             )
             for c in shown
         ],
@@ -141,10 +148,13 @@ def _summary(known: Sequence[Coverage]) -> str:
     lacking = sum(bool(c.lacks) for c in known)
     parts = [f"{number} {name}" for name, number in sorted(status.items())]
     held = _held(known)
+    of_networks = [c.networks for c in known if c.networks.all]
+    followed = sum(bool(each.followed) for each in of_networks)
     return (
         f"{', '.join(parts)}; {lacking} lack something (--uncovered)\n"
         f"held, that is ruled or by construction, with a claim: {held} of {len(known)}, "
-        f"{_share(held, len(known))}"
+        f"{_share(held, len(known))}\n"
+        f"by network rules: {len(of_networks)}, of which runs of routers took {followed}"
     )
 
 
@@ -179,6 +189,7 @@ def as_json(each: Coverage) -> dict[str, Any]:
         "claims": list(each.claims),
         "mutants": list(each.mutants),
         "cases": list(each.cases),
+        "network_rules": {"explored": list(each.networks.explored), "followed": list(each.networks.followed)},
         "reason": clause.reason,
         "text": clause.text,
         "quote": clause.quote,

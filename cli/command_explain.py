@@ -103,6 +103,7 @@ def of_clause(each: Coverage) -> dict[str, Any]:
         "claims": list(each.claims),
         "mutants": [f"ours:{name}" for name in each.mutants],
         "suite": list(each.cases),
+        "network rules": list(each.networks.all),
         "quirks": [q for q in each.quirks if q not in READINGS],
         "readings": [q for q in each.quirks if q in READINGS],
     }

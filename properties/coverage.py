@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import PurePath
 from typing import TypeVar
@@ -19,6 +19,7 @@ from quidnunc.properties.cases import Case
 from quidnunc.properties.claim_tables_held import HELD
 from quidnunc.properties.claims import claims_of
 from quidnunc.properties.clauses import Clause, load
+from quidnunc.properties.network_fired import Fired, fired
 from quidnunc.properties.suite import suite_of
 
 T = TypeVar("T")
@@ -49,6 +50,8 @@ class Coverage:
     """As `PROTOCOL/RULE`."""
     quirks: tuple[str, ...] = ()
     """Readings and known departures; absences of single rules are not among them."""
+    networks: Fired = Fired()
+    """The rules of networks that are a view of it, and were taken; a coverage of its own, beside `held`."""
 
     @property
     def held(self) -> bool:
@@ -109,11 +112,20 @@ def coverage(protocol: str | None = None) -> tuple[Coverage, ...]:
             mutants=_of(ids, mutants),
             cases=_of(ids, cases),
             quirks=_of(ids, quirks),
+            networks=_by_networks(ids),
         )
         if protocol is None or _concerns(each, PROTOCOLS[protocol]):
             # Whether a protocol is concerned the claims that a search decides say, and not these.
             found.append(evolve(each, claims=(*each.claims, *_of(ids, otherwise))))
     return tuple(found)
+
+
+def _by_networks(ids: Sequence[str]) -> Fired:
+    found = [fired()[clause] for clause in dict.fromkeys(ids) if clause in fired()]
+    return Fired(
+        tuple(rule for each in found for rule in each.explored),
+        tuple(rule for each in found for rule in each.followed),
+    )
 
 
 def _concerns(each: Coverage, protocol: Protocol) -> bool:
