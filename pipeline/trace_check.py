@@ -27,7 +27,7 @@ from quidnunc.properties.claims import claim_on
 from quidnunc.properties.explain import Finding, accounts, last_departures
 from quidnunc.properties.machine import Found, Hunt, signature_of
 from quidnunc.properties.oracle import Departure, Oracle
-from quidnunc.properties.play import Play, rejudge, same_act
+from quidnunc.properties.play import Moment, Play, rejudge, same_act
 from quidnunc.properties.worker import answer_of
 
 MAX_VIOLATIONS = 10_000
@@ -167,25 +167,37 @@ def _replay(hunt: Hunt, runs: Sequence[RecordedRun], checked: Checked) -> None:
         run = waiting.pop()
         if run.kind not in ("look", "run"):
             raise TraceError(f"{run.place}: a {run.kind} run, and none before it that departs")
+        if run.kind == "look":
+            _look(hunt, run)
+            continue
         played = follow(run, hunt.protocol)
         departures = last_departures(played)
-        clean = played.moments[:-1] if departures or played.blurred else played.moments
-        if run.kind == "look":
-            if clean:
-                hunt.first_witnesses.append((clean, run.parameters))
-            continue
+        clean = _clean(played)
         hunt.runs += 1
         hunt.steps += played.steps
         hunt.applied.update(played.applied)
         hunt.blurred += played.blurred
         if departures:
             _note(checked, run, played, departures[0], hunt)
+            while waiting and waiting[-1].kind == "look":
+                _look(hunt, waiting.pop())
             minimised = [
                 waiting.pop() for kind in ("shrunk", "plain") if waiting and waiting[-1].kind == kind
             ]
             _file(hunt, departures, minimised)
         if clean:
             hunt.witnesses.append((clean, run.parameters))
+
+
+def _look(hunt: Hunt, run: RecordedRun) -> None:
+    """A run that is a witness and no more."""
+    if clean := _clean(follow(run, hunt.protocol)):
+        hunt.first_witnesses.append((clean, run.parameters))
+
+
+def _clean(played: Play) -> list[Moment]:
+    """The moments in which router and model agreed."""
+    return played.moments[:-1] if last_departures(played) or played.blurred else played.moments
 
 
 def _file(hunt: Hunt, departures: Sequence[Departure], minimised: Sequence[RecordedRun]) -> None:

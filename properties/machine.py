@@ -87,7 +87,7 @@ class Hunt:
     witnesses: deque[tuple[Sequence[Moment], Any]] = field(factory=lambda: deque(maxlen=WITNESSES))
     """The last runs in which model and router agreed: an explanation must agree with them too."""
     first_witnesses: list[tuple[Sequence[Moment], Any]] = field(factory=list)
-    """Runs from before the search, so that its first finding is held against something as well."""
+    """Runs apart from the search, so that its first finding is held against something as well."""
     counting: bool = False
     """Departures are counted and not minimised: how soon one comes is all that is asked."""
     departed: int = 0
@@ -114,6 +114,8 @@ class Hunt:
         """Minimise, explain and keep one departure; its first explanation comes into force."""
         if not self.worth_explaining(departures[0]):
             return
+        if not self.first_witnesses:
+            look_around(self)
         protocol, signature = self.protocol, signature_of(departures[0])
 
         def replay_with(candidate: Sequence[Event], given: Any) -> Play:
@@ -335,7 +337,10 @@ def fixed_by(hello: Hello, parameters: Any) -> Any:
 
 
 def look_around(hunt: Hunt) -> None:
-    """Play some runs, each to its first departure, of which nothing is filed: they are witnesses."""
+    """Play some runs, each to its first departure, of which nothing is filed: they are witnesses.
+
+    They take as long as a batch of the search, and only a departure needs them.
+    """
     draw: Any = draw_neighbours if hunt.spec.family == "pubsub" else draw_mempool_neighbours
     for number in range(LOOKS):
         digits = Digits(number)
@@ -376,8 +381,6 @@ def next_run(hunt: Hunt, *, seed: int) -> None:
 
 def search(hunt: Hunt, *, runs: int, seed: int, acts: int = ACTS_PER_RUN) -> Hunt:
     """`runs` runs of the machine into `hunt`, the same ones for the same seed."""
-    if not hunt.counting and not hunt.first_witnesses:
-        look_around(hunt)
     into = [hunt]
     machine = hypothesis.seed(seed)(machine_for(into, seed, runs))
     try:
