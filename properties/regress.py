@@ -287,11 +287,11 @@ def searched(task: Task) -> Shown:
     old, new, changes = _sides(task.old, task.new)
     change = _change(changes, task.at)
     search = Search(change, old, new)
-    known = [*task.declared, *known_traces(change, old, new)]
+    known = known_traces(change, old, new)
     if task.drawn is None:
-        found = search.among_known(known)
+        found = search.among_known(known, task.declared)
     else:
-        found = search.among(known, [*_of_suite(change, old, new), *task.drawn])
+        found = search.among([*task.declared, *known], [*_of_suite(change, old, new), *task.drawn])
     return [(s.direction, search.pairs.index(s.between), s.found.trace, s.found.die) for s in found]
 
 

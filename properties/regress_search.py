@@ -94,13 +94,21 @@ class Search:
     def __attrs_post_init__(self) -> None:
         self.pairs = list(pairs(self.change, self.old, self.new))
 
-    def among_known(self, known: Sequence[Trace]) -> Sequence[Separation]:
-        """Where OLD and NEW part on one of `known`: each is tried, and the shortest is kept by direction."""
+    def among_known(self, known: Sequence[Trace], declared: Sequence[Trace] = ()) -> Sequence[Separation]:
+        """Where OLD and NEW part on one of `known` or `declared`: each is tried, and the shortest is kept by
+        direction. Where they do on none, a change alone on those that are declared."""
         best: dict[Direction, Found] = {}
-        for trace in known:
+        for trace in (*declared, *known):
             for die in DICE:
                 _keep(best, partings_of(self.change, self.old, self.new, trace, die))
-        return self._minimised(best, 0)
+        if best:
+            return self._minimised(best, 0)
+        for at in range(1, len(self.pairs)):
+            for trace in declared:
+                _keep(best, self._first_of(trace, at))
+            if best:
+                return self._minimised(best, at)
+        return []
 
     def among(self, known: Sequence[Trace], drawn: Sequence[Trace]) -> Sequence[Separation]:
         """Where OLD and NEW part on one of `drawn`, made smaller; or else a change alone there or on one of

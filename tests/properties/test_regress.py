@@ -19,6 +19,7 @@ from quidnunc.properties.regress_expect import (
     compare,
     declared_of,
     happens,
+    known_by_change,
     load_declared,
     render,
     trace_text,
@@ -125,6 +126,27 @@ def test_what_is_written_is_read_and_met(mandatory_skip: Behaviour, tmp_path: Pa
     # The trace alone shows the change, without a search.
     assert compare((), declared, DRAFT, R1).met == declared
     assert render(DRAFT, R1, declared) == path.read_text(encoding="utf-8")
+
+
+def test_what_is_declared_is_met_without_a_walk() -> None:
+    """Where it shows alone, too: or a file that is written could be found wanting at once."""
+    path = ROOT / "counterexamples" / "regress" / "partial-messages-go--partial-messages.toml"
+    old, new = sides_of(path)
+    cause = "disconnect/forget_states"
+    declared = [d for d in load_declared(path) if d.cause == cause]
+    said: list[str] = []
+    result = behaviour(
+        old,
+        new,
+        declared=known_by_change(declared, new, path.name),
+        only=cause,
+        progress=said.append,
+    )
+    assert all(s.alone for s in result.separations)
+    assert compare(result.separations, declared, old, new, path.name).agrees
+    assert not any("of 12 walks" in text for text in said)
+    without = behaviour(old, new, only=cause, walks=1, progress=said.append)
+    assert without.separations and any("of 1 walks" in text for text in said)
 
 
 def test_what_is_not_declared_and_what_did_not_happen_fail(mandatory_skip: Behaviour) -> None:
