@@ -18,6 +18,7 @@ from quidnunc.properties import (
     network_idontwant_prove,
     network_star_prove,
     params_prove,
+    params_retain,
 )
 from quidnunc.properties.network_dog_controller import CONTROLLERS
 from quidnunc.properties.network_dog_relays import TEXTS
@@ -68,6 +69,7 @@ def provers() -> Mapping[str, Prover]:
         "idontwant-codec": codec,
         **published,
         "score-algebra": params_prove.algebra,
+        params_retain.NAME: params_retain.decided,
     }
 
 
