@@ -62,6 +62,8 @@ $(VENV)/.kit: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.tests: pyproject.toml | $(VENV)/bin/python
 	@echo "installing what the tests need" >&2
 	@$(PIP) install --editable '.[test,trace]'
+	@$(PIP) install --editable '.[wire]' >$(VENV)/wire.log 2>&1 \
+	  || echo "buf can not be installed here (see $(VENV)/wire.log): going on without it" >&2
 	@touch $@
 
 $(VENV)/.linters: pyproject.toml | $(VENV)/bin/python
