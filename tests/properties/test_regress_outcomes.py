@@ -84,6 +84,11 @@ def test_networks_of_both_keep_delivering_and_lose_what_one_side_keeps() -> None
     assert broken.both.delivered < broken.both.runs and "NEW" in broken.both.lost
 
 
+def test_what_does_not_go_with_the_parameters_of_the_networks_is_run_with_the_defaults() -> None:
+    crowded = mixed(R1, side_named("gossipsub-1.2+d=8"))
+    assert crowded.keeps_delivering and crowded.both.delivered == crowded.both.runs > 20
+
+
 def test_a_mixture_is_blamed_for_what_neither_loses_alone() -> None:
     whole, lossy = Delivered(4, 4), Delivered(4, 3, "line")
     assert not Mixed(whole, whole, lossy).keeps_delivering
