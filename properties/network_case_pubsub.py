@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
+from quidnunc.model.quirks import as_built, quirk_named
+from quidnunc.model.rules import Protocol
 from quidnunc.properties import network_lines
-from quidnunc.properties.gossipsub_statement import COLUMNS, Statement
+from quidnunc.properties.gossipsub_statement import COLUMNS, Revision, Statement
 from quidnunc.properties.gossipsub_statement_list import BY_ID
 from quidnunc.properties.network_case import Family, NetworkCase
 from quidnunc.properties.network_routers import Routers, placed
@@ -33,20 +35,27 @@ def _look(case: NetworkCase, protocol: str) -> Look:
     return look
 
 
+def _rules(case: NetworkCase, revision: Revision) -> Protocol:
+    if case.claim not in network_lines.PUBSUB:
+        return _statement(case).protocol(revision)
+    rules, reading = protocol_named(revision), network_lines.READ_SO.get(case.claim)
+    return as_built(rules, [quirk_named(reading, rules)]) if reading else rules
+
+
 def _world(case: NetworkCase, protocol: str) -> World:
     revision = next((name for name in COLUMNS if name == protocol), None)
     if revision is None or not isinstance(case.parameters, Parameters):
         raise SpecError(f"{case.path}: {protocol} is no protocol of pubsub")
-    of_line = case.claim in network_lines.PUBSUB
-    rules = protocol_named(revision) if of_line else _statement(case).protocol(revision)
-    parameters = case.parameters
+    rules, parameters = _rules(case, revision), case.parameters
     routers = [i for i in case.nodes if i not in case.attackers]
     setups = tuple(Setup(i, rules, parameters) for i in routers)
     return World(setups, case.links, case.attackers, prelude=case.before)
 
 
 def _placed(case: NetworkCase, protocol: str, router: str, seed: int) -> Routers:
-    if case.claim not in network_lines.PUBSUB and _statement(case).edit is not None:
+    reading = network_lines.READ_SO.get(case.claim, "")
+    edited = case.claim not in network_lines.PUBSUB and _statement(case).edit is not None
+    if edited or (reading and not router.endswith(f":{reading}")):
         raise SpecError(f"{case.path}: {case.claim} is of edited rules, which {router} does not have")
     return placed(_world(case, protocol), router=router, seed=seed)
 

@@ -2,7 +2,8 @@
 
 A line is of rules that leave most of a router out; a case shows it of whole routers, by the name of the line
 as its claim. A line that says what happens for ever is shown by a state that comes back, after a heartbeat of
-each router, with what should have ended in between.
+each router, with what should have ended in between. The cases are in
+`quidnunc.properties.network_line_cases`.
 """
 
 from __future__ import annotations
@@ -37,8 +38,10 @@ def comes_to_an_end(what: Callable[[Move], str]) -> Look:
     def look(memory: Memory, move: Move) -> Memory:
         happened = what(move)
         beating = frozenset(seen.node for seen in move.steps if is_heartbeat(seen))
+        first = (network_key(move.before), "", frozenset[Peer]())
         past: _Past = tuple(
-            (key, since or happened, beats | beating) for key, since, beats in cast("_Past", memory or ())
+            (key, since or happened, beats | beating)
+            for key, since, beats in cast("_Past", memory or (first,))
         )
         key = network_key(move.after)
         for before, since, beats in past:
@@ -71,10 +74,18 @@ PUBSUB: Mapping[str, Look] = {
     "mesh-star.rest": comes_to_an_end(link_taken_away),
     "mesh-star.quiet": comes_to_an_end(graft_sent),
     "mesh-star-inbound.quiet": comes_to_an_end(graft_sent),
+    "mesh-star-inbound-go.rest": comes_to_an_end(link_taken_away),
+    "mesh-star-inbound-go.quiet": comes_to_an_end(graft_sent),
     "mesh-star-outbound.ceiling": always(degree_is_capped_throughout),
     "mesh-star-outbound.rest": comes_to_an_end(link_taken_away),
     "mesh-star-outbound.quiet": comes_to_an_end(graft_sent),
 }
+
+READ_SO: Mapping[str, str] = {
+    "mesh-star-inbound-go.rest": "cut-at-d-high",
+    "mesh-star-inbound-go.quiet": "cut-at-d-high",
+}
+"""Line -> the reading that its rules have (`quidnunc.model.quirks`), where they are not a revision's own."""
 
 
 # -- routes of DOG ------------------------------------------------------------------------------------------

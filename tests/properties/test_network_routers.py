@@ -26,7 +26,11 @@ from quidnunc.properties.network_refine import Followed, follow, pairs_of, rules
 from quidnunc.properties.network_routers import Held, held_by_model, held_by_router  # noqa: E402
 
 FOLDER = Path(__file__).parents[2] / "counterexamples"
-PATHS = sorted(path for name in ("networks", "mesh-link", "lines") for path in (FOLDER / name).glob("*.case"))
+PATHS = sorted(
+    path
+    for name in ("networks", "mesh-link", "mesh-star", "dog-routes")
+    for path in (FOLDER / name).glob("*.case")
+)
 
 
 @cache
