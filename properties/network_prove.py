@@ -15,6 +15,7 @@ from quidnunc.properties import (
     network_dog_controller_prove,
     network_dog_cut_off_prove,
     network_dog_prove,
+    network_flow_prove,
     network_idontwant_prove,
     network_star_prove,
     params_prove,
@@ -23,6 +24,7 @@ from quidnunc.properties import (
 from quidnunc.properties.network_dog_controller import CONTROLLERS
 from quidnunc.properties.network_dog_relays import TEXTS
 from quidnunc.properties.network_dog_routes import REVISIONS
+from quidnunc.properties.network_flow import FLOWS
 from quidnunc.properties.network_idontwant import REVISIONS as ORDERS
 from quidnunc.properties.network_idontwant_codec import codec
 from quidnunc.properties.network_induction import Induction, inductive, refuted
@@ -61,6 +63,7 @@ def provers() -> Mapping[str, Prover]:
         **links,
         "mesh-degree": network_degree.decided,
         **{name: partial(network_star_prove.decided, name) for name in STARS},
+        **{name: partial(network_flow_prove.decided, name) for name in FLOWS},
         "backoff-arithmetic": backoff_arithmetic,
         **{name: partial(network_dog_prove.decided, name) for name in REVISIONS},
         **{name: partial(network_dog_cut_off_prove.decided, name) for name in TEXTS},

@@ -6,6 +6,7 @@ from quidnunc.model.errors import SpecError
 from quidnunc.properties.network_dog_cut_off import dog_cut_off
 from quidnunc.properties.network_dog_relays import TEXTS
 from quidnunc.properties.network_dog_routes import REVISIONS, dog_routes
+from quidnunc.properties.network_flow import FLOWS, mesh_flow
 from quidnunc.properties.network_idontwant import REVISIONS as ORDERS
 from quidnunc.properties.network_idontwant import idontwant_forged
 from quidnunc.properties.network_links import VARIANTS
@@ -13,7 +14,7 @@ from quidnunc.properties.network_mesh_link import mesh_link
 from quidnunc.properties.network_rules import Network
 from quidnunc.properties.network_star import STARS, mesh_star
 
-NETWORKS = (*VARIANTS, *STARS, *REVISIONS, *TEXTS, *ORDERS)
+NETWORKS = (*VARIANTS, *STARS, *FLOWS, *REVISIONS, *TEXTS, *ORDERS)
 MAX_PEERS = 8
 
 
@@ -29,6 +30,8 @@ def network_named(name: str, *, peers: int, d_high: int) -> Network:
         return dog_routes(name, peers=peers)
     if name in TEXTS:
         return dog_cut_off(name, peers=peers)
+    if name in FLOWS:
+        return mesh_flow(name, peers=peers)
     if name in STARS:
         return mesh_star(name, peers=peers, d_high=d_high)
     if name in ORDERS:
