@@ -25,7 +25,7 @@ from quidnunc.properties.campaign import Campaign, is_crash, merge
 from quidnunc.properties.case_text import event_text, output_text
 from quidnunc.properties.claims import claim_on
 from quidnunc.properties.explain import Finding, accounts, last_departures
-from quidnunc.properties.machine import Found, Hunt, signature_of
+from quidnunc.properties.machine import Found, Hunt, Witness, signature_of
 from quidnunc.properties.oracle import Departure, Oracle
 from quidnunc.properties.play import Moment, Play, rejudge, same_act
 from quidnunc.properties.worker import answer_of
@@ -171,8 +171,7 @@ def _replay(hunt: Hunt, runs: Sequence[RecordedRun], checked: Checked) -> None:
             _look(hunt, run)
             continue
         played = follow(run, hunt.protocol)
-        departures = last_departures(played)
-        clean = _clean(played)
+        departures, clean, in_force = last_departures(played), _clean(played), hunt.in_force
         hunt.runs += 1
         hunt.steps += played.steps
         hunt.applied.update(played.applied)
@@ -186,13 +185,13 @@ def _replay(hunt: Hunt, runs: Sequence[RecordedRun], checked: Checked) -> None:
             ]
             _file(hunt, departures, minimised)
         if clean:
-            hunt.witnesses.append((clean, run.parameters))
+            hunt.witnesses.append(Witness(clean, run.parameters, in_force))
 
 
 def _look(hunt: Hunt, run: RecordedRun) -> None:
     """A run that is a witness and no more."""
     if clean := _clean(follow(run, hunt.protocol)):
-        hunt.first_witnesses.append((clean, run.parameters))
+        hunt.first_witnesses.append(Witness(clean, run.parameters, hunt.in_force))
 
 
 def _clean(played: Play) -> list[Moment]:

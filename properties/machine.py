@@ -69,6 +69,16 @@ class Found:
         return evolve(self, repeats=self.repeats + 1, also=also)
 
 
+@frozen
+class Witness:
+    """A run in which model and router agreed: an explanation must agree with it too."""
+
+    moments: Sequence[Moment]
+    parameters: Any
+    under: tuple[str, ...]
+    """The edits that were in force."""
+
+
 @mutable
 class Hunt:
     """What a sequence of runs has found so far, and the protocol as built that it goes on with."""
@@ -84,9 +94,9 @@ class Hunt:
     steps: int = 0
     blurred: int = 0
     unrepeated: int = 0
-    witnesses: deque[tuple[Sequence[Moment], Any]] = field(factory=lambda: deque(maxlen=WITNESSES))
-    """The last runs in which model and router agreed: an explanation must agree with them too."""
-    first_witnesses: list[tuple[Sequence[Moment], Any]] = field(factory=list)
+    witnesses: deque[Witness] = field(factory=lambda: deque(maxlen=WITNESSES))
+    """The last runs."""
+    first_witnesses: list[Witness] = field(factory=list)
     """Runs apart from the search, so that its first finding is held against something as well."""
     counting: bool = False
     """Departures are counted and not minimised: how soon one comes is all that is asked."""
@@ -103,6 +113,11 @@ class Hunt:
     @property
     def protocol(self) -> Protocol:
         return as_built(self.spec, self.quirks)
+
+    @property
+    def in_force(self) -> tuple[str, ...]:
+        """The names of the edits that account for what was found."""
+        return tuple(q.name for q in self.quirks)
 
     def config(self, parameters: Any, seed: int) -> Config:
         family = "parameters" if self.spec.family == "pubsub" else "dog"
@@ -152,7 +167,7 @@ class Hunt:
         if key in self.found:
             self.found[key] = self.found[key].with_another(finding, parameters)
             return
-        self.found[key] = Found(finding, parameters, seed, tuple(q.name for q in self.quirks))
+        self.found[key] = Found(finding, parameters, seed, self.in_force)
         if finding.quirks:
             self.quirks.append(finding.quirks[0])
             self._settle()
@@ -219,11 +234,16 @@ class Hunt:
 
     def _agrees(self, quirk: Quirk) -> bool:
         """Whether the edit accounts for no less than we do now of what the router did in other runs."""
-        now, edited = self.protocol, quirk.edit(self.protocol)
-        return all(
-            rejudge(moments, edited, p)[0] >= rejudge(moments, now, p)[0]
-            for moments, p in (*self.first_witnesses, *self.witnesses)
-        )
+        now, in_force = self.protocol, self.in_force
+        edited = quirk.edit(now)
+
+        def by_now(run: Witness) -> int:
+            # All of it, where we played it so.
+            same = run.under == in_force
+            return len(run.moments) if same else rejudge(run.moments, now, run.parameters)[0]
+
+        runs = (*self.first_witnesses, *self.witnesses)
+        return all(rejudge(run.moments, edited, run.parameters)[0] >= by_now(run) for run in runs)
 
 
 def in_order(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> bool:
@@ -250,6 +270,7 @@ class OneRun:
     departures: Sequence[Departure] = ()
     neighbours: Any = None
     parameters: Any = None
+    under: tuple[str, ...] = ()
     run_seed: int = 0
 
     def start(self) -> None:
@@ -261,6 +282,7 @@ class OneRun:
         drawn.parameters = fixed_by(hunt.hello, drawn.parameters)
         self.neighbours, self.parameters = drawn, drawn.parameters
         subject = hunt.opener(hunt.config(self.parameters, self.run_seed))
+        self.under = hunt.in_force
         self.run = Play(subject, Oracle(hunt.protocol, self.parameters))
 
     def act(self) -> None:
@@ -291,7 +313,7 @@ class OneRun:
         if self.departures:
             hunt.file(self.events, self.departures, self.parameters, self.run_seed)
         if clean:
-            hunt.witnesses.append((clean, self.parameters))
+            hunt.witnesses.append(Witness(clean, self.parameters, self.under))
 
     def _digits(self) -> Digits:
         # Nothing is taken of the numbers that Hypothesis draws: it begins with the same ones and repeats
@@ -354,7 +376,7 @@ def look_around(hunt: Hunt) -> None:
         hunt.record("look", run.moments, parameters, number)
         clean = run.moments[:-1] if departed else run.moments
         if clean:
-            hunt.first_witnesses.append((clean, parameters))
+            hunt.first_witnesses.append(Witness(clean, parameters, hunt.in_force))
 
 
 def _play_acts(run: Play, neighbours: Any, digits: Digits) -> bool:

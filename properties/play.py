@@ -349,7 +349,7 @@ def messages_in(events: Sequence[Event]) -> list[Message]:
 
 def rejudge(moments: Sequence[Moment], protocol: Rules, parameters: Any) -> tuple[int, tuple[Departure, ...]]:
     """Judge recorded outputs by another protocol: (moments agreed with, departures of the next)."""
-    oracle = Oracle(protocol, parameters)
+    oracle = Oracle(protocol, parameters, tells=False)
     for at, moment in enumerate(moments):
         if not oracle.applicable(moment.event):
             return at, (Departure("choice", "", reason="the event can not happen under this protocol"),)

@@ -149,12 +149,12 @@ class Pair:
 
 def started(side: Side, of_trace: Any) -> Oracle:
     """A side at the start. Raises ValueError where the parameters of the trace do not go with its own."""
-    return Oracle(side.protocol, side.parameters(of_trace))
+    return Oracle(side.protocol, side.parameters(of_trace), tells=False)
 
 
 def judged_by(oracle: Oracle, event: Event, outputs: Sequence[Output]) -> tuple[Oracle, Judged]:
     """The state of the model after `outputs`, and what it says of them; `oracle` stays as it is."""
-    after = Oracle(oracle.protocol, oracle.parameters, oracle.state, oracle.open)
+    after = Oracle(oracle.protocol, oracle.parameters, oracle.state, oracle.open, tells=False)
     return after, after.judge(event, outputs)
 
 

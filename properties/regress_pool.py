@@ -124,7 +124,7 @@ def walk_of(of: Watched, change: Change, number: int) -> Walked | None:
     parameters, act, digits = drawn
     machine = machine_of(of.protocol)
     try:
-        oracle = Oracle(of.protocol, of.side.parameters(parameters))
+        oracle = Oracle(of.protocol, of.side.parameters(parameters), tells=False)
     except ValueError:
         return None
     of.at_work.clear()
@@ -169,7 +169,7 @@ def differs_at(old: Side, new: Side, trace: Trace) -> int | None:
     """The event at which the two, each alone and with the same die, first do or hold another thing."""
     parameters, events = trace
     try:
-        oracles = [Oracle(side.protocol, side.parameters(parameters)) for side in (old, new)]
+        oracles = [Oracle(side.protocol, side.parameters(parameters), tells=False) for side in (old, new)]
     except ValueError:
         return None
     machine = machine_of(new.protocol)

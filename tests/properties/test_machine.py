@@ -226,7 +226,7 @@ def test_a_run_without_the_engine_is_the_one_within_it() -> None:
     search(within, runs=5, seed=7)
     for _ in range(5):
         next_run(without, seed=7)
-    assert [m.event for run, _ in within.witnesses for m in run] == [
-        m.event for run, _ in without.witnesses for m in run
+    assert [m.event for run in within.witnesses for m in run.moments] == [
+        m.event for run in without.witnesses for m in run.moments
     ]
     assert within.applied == without.applied
