@@ -38,6 +38,8 @@ class MempoolRouters:
     """Where a router does not do as the model beside it."""
     blurred: bool = False
     """A choice of a router could not be seen: what the models hold may not be what the routers hold."""
+    silent: bool = False
+    """A router was asked what it holds, and does not say it."""
     held_back: dict[Peer, list[_Said]] = field(factory=dict)
     """What a node has sent of each transaction that it has not offered yet, the oldest first."""
 
@@ -66,6 +68,7 @@ class MempoolRouters:
             said = subject.driver.state().state.get("routes")
             n = self.oracles[node].state
             routes = sorted([source, target] for target, known in n.routes.items() for source in known.must)
+            self.silent |= not isinstance(said, list)
             if (
                 isinstance(said, list)
                 and all(not known.may for known in n.routes.values())

@@ -95,8 +95,8 @@ class Family:
     """(claim, protocol) -> whether the claim is about it; of another it may ask for what that has not."""
     placed: Callable[[NetworkCase, str, str, int], Any]
     """(case, protocol, router, seed) -> the same with real routers: a world with `close`, `departures`,
-    `hidden` and `blurred`. Raises SpecError where the claim is of no router, AdapterError for one that can
-    not run so."""
+    `hidden`, `silent` and `blurred`. Raises SpecError where the claim is of no router, AdapterError for one
+    that can not run so."""
 
 
 def family_of(protocol: str) -> Family:

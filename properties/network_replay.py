@@ -118,6 +118,8 @@ def _on_routers(case: NetworkCase, family: Family, router: str, protocol: str, s
     said = f"on {router}, seed {seed}: {found.reason}"
     if world.blurred:
         return evolve(found, outcome="inconclusive", reason=f"{said}; but a choice could not be seen")
+    if world.silent:
+        said += "; so by the models alone, as the router does not say what it holds"
     return evolve(found, reason=said)
 
 

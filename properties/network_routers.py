@@ -55,7 +55,7 @@ def held_by_router(state: Mapping[str, object]) -> Held:
             {topic: frozenset(members) for topic, members in mesh.items()},
             {int(peer): frozenset(each["topics"]) for peer, each in peers.items()},
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise AdapterError(
             f"state: expected topics, mesh and peers with their topics, as ours has them: {error!r}; see "
             "`Ours.state` in quidnunc.impl.ours"
@@ -73,6 +73,8 @@ class Routers:
     """Where a router does not do as the model beside it."""
     blurred: bool = False
     """A choice of a router could not be seen: what the models hold may not be what the routers hold."""
+    silent: bool = False
+    """A router was asked what it holds, and does not say it."""
     watched: bool = False
     """Whether routers are asked for their state after each step."""
     seen: list[Held] = field(factory=list)
@@ -95,13 +97,14 @@ class Routers:
         return acted(network, evolve(act, picks=()), does=self._does)
 
     def hidden(self) -> str:
-        """Where a router holds something else than the model beside it, though nothing showed it yet; empty
-        for one that does not say what it holds."""
+        """Where a router holds something else than the model beside it, though nothing showed it yet. Notes
+        where one does not say what it holds."""
         for node, subject in self.subjects.items():
             model = held_by_model(self.oracles[node].state)
             try:
                 router = held_by_router(subject.driver.state().state)
             except AdapterError:
+                self.silent = True
                 continue
             if router != evolve(model, mesh={t: model.mesh.get(t, frozenset()) for t in router.mesh}):
                 return f"{name_of(node)} says that it holds {router}, and should {model}"

@@ -94,3 +94,10 @@ def test_wrong_names() -> None:
         replay_on(read("P22.gossipsub-1.1"), "nobody")
     with pytest.raises(CaseError, match="no claim"):
         replay_on(evolve(read("P22.gossipsub-1.1"), claim="P999"), "ours")
+
+
+def test_somebody_elses_router_is_a_node_too() -> None:
+    pytest.importorskip("libp2p", reason="py-libp2p is not installed: pip install 'quidnunc[py-libp2p]'")
+    found = replay_on(read("P03.gossipsub-1.0"), "py-libp2p")
+    assert found.outcome == "same" and found.reason.endswith("as the router does not say what it holds")
+    assert "mempool" in replay_on(read("P-11.dog"), "py-libp2p").reason

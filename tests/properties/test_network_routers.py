@@ -153,5 +153,7 @@ def test_the_command_counts_rules(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_router_that_does_not_say_its_state() -> None:
     with pytest.raises(AdapterError, match="expected topics, mesh and peers"):
         held_by_router({"mesh": {}})
+    with pytest.raises(AdapterError, match="expected topics, mesh and peers"):
+        held_by_router({"topics": ["t"], "mesh": {"t": [2]}, "peers": [2]})
     held = held_by_router({"topics": ["t"], "mesh": {"t": [2]}, "peers": {"2": {"topics": ["t"]}}})
     assert held == Held(frozenset("t"), {"t": frozenset({2})}, {2: frozenset("t")})
