@@ -20,6 +20,7 @@ from quidnunc.properties.claims import claims_of
 from quidnunc.properties.verdicts import verdicts_of
 
 SCHEMA = 1
+MAX_VALUES = 20
 T_95 = (
     *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145),
     *(2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048),
@@ -36,19 +37,23 @@ class Spread:
     mean: float
     sd: float
     ci95: float
+    values: tuple[float, ...] = ()
+    """In the order of the seeds, so that runs of one seed can be compared."""
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
         n = len(values)
         mean = math.fsum(values) / n
         if n == 1:
-            return cls(1, mean, 0.0, 0.0)
+            return cls(1, mean, 0.0, 0.0, tuple(values))
         sd = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1))
         t = T_95[n - 2] if n - 2 < len(T_95) else 1.96
-        return cls(n, mean, sd, t * sd / math.sqrt(n))
+        return cls(n, mean, sd, t * sd / math.sqrt(n), tuple(values))
 
-    def plain(self) -> dict[str, float]:
-        return {"n": self.n, "mean": self.mean, "sd": self.sd, "ci95": self.ci95}
+    def plain(self) -> dict[str, Any]:
+        """As JSON has it; single values where they are few."""
+        plain: dict[str, Any] = {"n": self.n, "mean": self.mean, "sd": self.sd, "ci95": self.ci95}
+        return plain if self.n > MAX_VALUES else {**plain, "values": list(self.values)}
 
 
 def figures_of(result: Result) -> dict[str, float]:

@@ -41,6 +41,8 @@ def edges_of(topology: Topology, nodes: int, seed: int) -> tuple[Edge, ...]:
         if not topology.connected or nx.is_connected(graph):
             # Else the lower number would always dial, and who accepts most would be the last ones.
             pairs = [(a, b) if die.random() < 0.5 else (b, a) for a, b in sorted(map(sorted, graph.edges()))]
+            # Who comes first takes a slot where slots are few, and that must not be the lower numbers either.
+            die.shuffle(pairs)
             return _checked((Edge(a, b) for a, b in pairs), nodes, f"topology {topology.kind}")
     raise ScenarioError(
         f"topology: {TRIES} graphs of kind {topology.kind} with {nodes} nodes all fell apart; raise `degree` "

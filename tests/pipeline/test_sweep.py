@@ -117,7 +117,8 @@ def test_portions_take_a_second_and_mix_neighbours() -> None:
 
 
 def test_a_spread_is_students() -> None:
-    assert Spread.of([4.0]) == Spread(1, 4.0, 0.0, 0.0)
+    assert Spread.of([4.0]) == Spread(1, 4.0, 0.0, 0.0, (4.0,))
+    assert "values" not in Spread.of([1.0] * 30).plain()
     spread = Spread.of([1.0, 2.0, 3.0, 4.0, 5.0])
     assert (spread.n, spread.mean) == (5, 3.0)
     assert spread.sd == pytest.approx(1.5811388) and spread.ci95 == pytest.approx(1.9632, abs=1e-3)
