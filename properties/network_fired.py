@@ -105,12 +105,13 @@ def smallest(name: str) -> Network:
     """The smallest network of a name that has all of its parts."""
     from quidnunc.properties.network_dog_relays import TEXTS
     from quidnunc.properties.network_dog_routes import REVISIONS
+    from quidnunc.properties.network_flow import FLOWS
     from quidnunc.properties.network_star import STARS
     from quidnunc.properties.networks import network_named
 
     if name in STARS:
         return network_named(name, peers=4, d_high=2)
-    peers = 3 if name in REVISIONS else 4 if name in TEXTS else 2
+    peers = 3 if name in REVISIONS or name in FLOWS else 4 if name in TEXTS else 2
     return network_named(name, peers=peers, d_high=D_HIGH)
 
 

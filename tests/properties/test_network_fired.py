@@ -10,6 +10,7 @@ z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install '
 from quidnunc.properties.clauses import load  # noqa: E402
 from quidnunc.properties.coverage import coverage  # noqa: E402
 from quidnunc.properties.network_fired import (  # noqa: E402
+    COMMAND,
     Fired,
     enabled_kinds,
     explored,
@@ -29,13 +30,13 @@ def test_the_record_is_what_is_explored() -> None:
     again = made(explored(QUICK), ())
     for clause, each in fired().items():
         quick = tuple(rule for rule in each.explored if rule.split(".")[0] in QUICK)
-        assert again.get(clause, Fired()).explored == quick, clause
-    assert again.keys() <= fired().keys()
+        assert again.get(clause, Fired()).explored == quick, f"{clause}: {COMMAND}"
+    assert again.keys() <= fired().keys(), COMMAND
 
 
 def test_the_record_has_every_network_and_every_rule_of_links() -> None:
     named = [rule for each in fired().values() for rule in each.explored]
-    assert {rule.rpartition(".")[0] for rule in named} == set(NETWORKS)
+    assert {rule.rpartition(".")[0] for rule in named} == set(NETWORKS), COMMAND
     taken = {rule for each in fired().values() for rule in each.followed}
     for protocol in PROTOCOLS:
         # Whatever a link does, some run of routers did.
