@@ -84,7 +84,7 @@ def test_cases_of_networks_are_runs_of_links() -> None:
 # -- routers of ours by rules of links ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("protocol", ["gossipsub-1.0", "gossipsub-1.1", "gossipsub-1.3"])
+@pytest.mark.parametrize("protocol", ["gossipsub-1.0", "gossipsub-1.3"])
 def test_what_our_routers_do_is_rules_of_links(protocol: str) -> None:
     found = tallied(protocol_named(protocol), range(2), against="ours")
     assert found.broken == []
