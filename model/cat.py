@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import cast
 
-from attrs import evolve
-
 from quidnunc.model.choices import Choose, SuchThat
 from quidnunc.model.events import Closed, Sent
 from quidnunc.model.node import Node, Wanted
@@ -20,6 +18,7 @@ from quidnunc.model.permits import Permit, Step
 from quidnunc.model.router import From, without_key
 from quidnunc.model.rpc import ROUTER, Peer, SeenTx, Tx, WantTx
 from quidnunc.model.rules import Total, rule
+from quidnunc.model.values import evolve
 
 MEMORY_MS = 3_600_000
 """How long a request that nobody answered is remembered, so that an answer is still known for one."""

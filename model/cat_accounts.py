@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import cast
 
-from attrs import evolve
-
 from quidnunc.model.cat import announced, ask
 from quidnunc.model.choices import Choose
 from quidnunc.model.events import Sent
@@ -18,6 +16,7 @@ from quidnunc.model.permits import Permit, Step
 from quidnunc.model.router import From, without_key
 from quidnunc.model.rpc import ROUTER, Peer, SeenTx, Tx, WantTx, account_of
 from quidnunc.model.rules import Targets, Total, rule
+from quidnunc.model.values import evolve
 
 MOST_PERSISTENT = 4
 QUEUED_MS = 120_000

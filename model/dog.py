@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attrs import evolve
-
 from quidnunc.model.choices import MAX_FORKS, Choose, PartialSet
 from quidnunc.model.events import Sent
 from quidnunc.model.flood import Shown
@@ -20,6 +18,7 @@ from quidnunc.model.router import From, without_key
 from quidnunc.model.routes import shown_disabled, shown_enabled, with_one_freed, with_source
 from quidnunc.model.rpc import ROUTER, HaveTx, Peer, ResetRoute, Tx
 from quidnunc.model.rules import Targets, rule
+from quidnunc.model.values import evolve
 
 # -- a transaction arrives --------------------------------------------------------------------------------
 

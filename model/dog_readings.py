@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from attrs import evolve
-
 from quidnunc.model import dog, flood
 from quidnunc.model.choices import Choose, PartialSet
 from quidnunc.model.flood import Shown
@@ -21,6 +19,7 @@ from quidnunc.model.router import From
 from quidnunc.model.routes import with_one_of, with_source
 from quidnunc.model.rpc import ROUTER, HaveTx, Part, Peer, ResetRoute, Tx
 from quidnunc.model.rules import First, Protocol, Rule, first, rule
+from quidnunc.model.values import evolve
 
 KEEP_ALIVE_INTERVALS = 3
 """After so many idle adjustments the proposal asks for a route. Ours."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from quidnunc.model.choices import Choose
 from quidnunc.model.events import Sent
 from quidnunc.model.permits import Permit, Step, must_send
@@ -18,6 +16,7 @@ from quidnunc.model.rpc import (
 )
 from quidnunc.model.rules import rule
 from quidnunc.model.step import run
+from quidnunc.model.values import evolve
 
 
 def own_extensions(r: Router) -> tuple[str, ...]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from quidnunc.model.choices import Choose, PartialSet, settled
 from quidnunc.model.permits import Step
 from quidnunc.model.router import Fanout, Router, without_key
 from quidnunc.model.rpc import Peer
 from quidnunc.model.rules import rule
+from quidnunc.model.values import evolve
 
 
 @rule("gs1.0/fanout.members")

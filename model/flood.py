@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from quidnunc.model.choices import Choose
 from quidnunc.model.events import Sent
@@ -18,6 +18,7 @@ from quidnunc.model.permits import Permit, Step
 from quidnunc.model.router import From, without_key
 from quidnunc.model.rpc import INVALID_TX, ROUTER, HaveTx, Peer, ResetRoute, Tx
 from quidnunc.model.rules import Targets, rule
+from quidnunc.model.values import evolve
 
 
 @frozen

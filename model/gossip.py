@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from attrs import evolve
-
 from quidnunc.model.choices import Choose, Reveals, settled
 from quidnunc.model.events import Sent
 from quidnunc.model.permits import Permit, Step
@@ -18,6 +16,7 @@ from quidnunc.model.router import From, Heard, Router
 from quidnunc.model.rpc import IHave, IWant, Peer
 from quidnunc.model.rules import Targets, rule
 from quidnunc.model.step import run
+from quidnunc.model.values import evolve
 
 IWANT_ALLOWANCE = 8
 """The text bounds the answers to one (peer, id) and gives no number; implementations have 3. Up to this

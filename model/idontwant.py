@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from quidnunc.model.choices import Choose
 from quidnunc.model.permits import Step, may_send
 from quidnunc.model.router import From, Heard, Router
 from quidnunc.model.rpc import IDontWant, IHave, Message, Peer
 from quidnunc.model.rules import rule
+from quidnunc.model.values import evolve
 
 
 @rule("gs1.2/idontwant.immediate")

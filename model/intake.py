@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from attrs import evolve
-
 from quidnunc.model import scores_events
 from quidnunc.model.choices import Choose, settled
 from quidnunc.model.permits import Step
@@ -25,6 +23,7 @@ from quidnunc.model.rpc import (
 )
 from quidnunc.model.rules import rule
 from quidnunc.model.step import run
+from quidnunc.model.values import evolve
 
 Rpc: TypeAlias = From[tuple[Part, ...]]
 

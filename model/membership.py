@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from quidnunc.model.choices import Choose
 from quidnunc.model.events import Dialled
 from quidnunc.model.permits import Permit, Step, must_send
 from quidnunc.model.router import From, Router, without_key
 from quidnunc.model.rpc import Peer, Subscribe, Unsubscribe
 from quidnunc.model.rules import rule
+from quidnunc.model.values import evolve
 
 MAX_TOPICS_PER_PEER = 1000
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from attrs import evolve
-
 from quidnunc.model import peer_exchange, scores_events
 from quidnunc.model.choices import Choose, settled
 from quidnunc.model.events import Sent
@@ -18,6 +16,7 @@ from quidnunc.model.router import BACKOFF_SWEEP_HEARTBEATS, From, Router, withou
 from quidnunc.model.rpc import UNSAID, Graft, Peer, Prune
 from quidnunc.model.rules import Targets, rule
 from quidnunc.model.step import run
+from quidnunc.model.values import evolve
 
 # -- GRAFT ------------------------------------------------------------------------------------------------
 

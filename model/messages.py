@@ -7,8 +7,6 @@ Agreements" and "Extended Validators".
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from quidnunc.model.choices import Choose, PartialSet, settled
 from quidnunc.model.events import Delivered, Judgement, Output, Sent, key
 from quidnunc.model.permits import Permit, Step, may_send, must_send
@@ -16,6 +14,7 @@ from quidnunc.model.router import Fanout, From, Router, Waiting
 from quidnunc.model.rpc import ROUTER, IDontWant, Message, Peer
 from quidnunc.model.rules import UNNOTICED, Targets, rule
 from quidnunc.model.step import run
+from quidnunc.model.values import evolve
 
 # -- acceptance --------------------------------------------------------------------------------------------
 

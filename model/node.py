@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from quidnunc.model.choices import PartialSet
 from quidnunc.model.parameters import DogParameters
 from quidnunc.model.rpc import Peer
 from quidnunc.model.rules import Protocol
+from quidnunc.model.values import evolve
 
 
 @frozen
@@ -48,7 +49,8 @@ class Wanted:
     """Everyone it was asked of on their present connection, and when, in ms."""
 
 
-@frozen
+# Copied at every step: `quidnunc.model.values`.
+@frozen(slots=False)
 class Node:
     """One node, its neighbours' connections included."""
 

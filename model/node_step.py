@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
-from attrs import evolve
-
 from quidnunc.model.choices import Choose
 from quidnunc.model.events import (
     MEMPOOL,
@@ -28,6 +26,7 @@ from quidnunc.model.permits import Permit, Step
 from quidnunc.model.router import From
 from quidnunc.model.rpc import ROUTER, HaveTx, Part, Peer, ResetRoute, SeenTx, Tx, WantTx, account_of
 from quidnunc.model.rules import Targets, Total
+from quidnunc.model.values import evolve
 
 HANDLER_OF: dict[type, str] = {
     Tx: "tx",

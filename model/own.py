@@ -6,8 +6,6 @@ For whoever tries a change before it is in any specification. The rest of a fork
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from quidnunc.model.choices import Choose
 from quidnunc.model.errors import SpecError
 from quidnunc.model.intake import Rpc
@@ -16,6 +14,7 @@ from quidnunc.model.router import From, Router
 from quidnunc.model.rpc import Control, ControlField
 from quidnunc.model.rules import Combined, Phases, Protocol, Rule, rule
 from quidnunc.model.step import run
+from quidnunc.model.values import evolve
 
 
 def with_control(protocol: Protocol, field: ControlField, clause: str, handler: Combined) -> Protocol:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from attrs import evolve
-
 from quidnunc.model.choices import Choose
 from quidnunc.model.events import Decision, Sent
 from quidnunc.model.extensions import has
@@ -18,6 +16,7 @@ from quidnunc.model.permits import Step, may_send
 from quidnunc.model.router import Flags, From, Router, without_key
 from quidnunc.model.rpc import PARTIAL_EXTENSION, IDontWant, Message, Peer, Subscribe, Unsubscribe
 from quidnunc.model.rules import UNNOTICED, Rule, Targets, rule
+from quidnunc.model.values import evolve
 
 Decided: TypeAlias = tuple[str, Decision]
 """A topic, and what the application decided for one peer."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from quidnunc.model.choices import Choose
 from quidnunc.model.events import NOTHING_KEPT, GossipAsked, Output, Sent
@@ -15,6 +15,7 @@ from quidnunc.model.permits import Permit, Step
 from quidnunc.model.router import Router
 from quidnunc.model.rpc import ROUTER, IHave, Peer
 from quidnunc.model.rules import UNNOTICED, Targets, rule
+from quidnunc.model.values import evolve
 
 OfGroup: TypeAlias = tuple[str, str]
 """Topic and group."""

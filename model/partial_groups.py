@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from attrs import evolve
-
 from quidnunc.model.choices import Choose, PartialSet
 from quidnunc.model.events import ANY_STATE, NOTHING_KEPT, Offered, PartialIn, PublishPartial, Sent
 from quidnunc.model.partial import named_it
@@ -19,6 +17,7 @@ from quidnunc.model.router import Fanout, From, Group, Router, without_key
 from quidnunc.model.rpc import ROUTER, Partial, Peer
 from quidnunc.model.rules import Targets, Total, rule
 from quidnunc.model.step import run
+from quidnunc.model.values import evolve
 
 LEAST_GO_HEARTBEATS = 3
 """A shorter time to live the Go router raises to this."""

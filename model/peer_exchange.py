@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import TypeAlias, cast
 
-from attrs import evolve
-
 from quidnunc.model.choices import Choose, settled
 from quidnunc.model.events import Dialled
 from quidnunc.model.permits import Permit, Step
@@ -17,6 +15,7 @@ from quidnunc.model.rpc import ROUTER, Peer, Prune
 from quidnunc.model.rules import Without, rule
 from quidnunc.model.scores_counting import QUIET
 from quidnunc.model.scores_interval import interval
+from quidnunc.model.values import evolve
 
 Pruned: TypeAlias = tuple[str, Peer]
 """A topic, and who is pruned there."""

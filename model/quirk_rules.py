@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import cast
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from quidnunc.model import mesh, messages
 from quidnunc.model.choices import Choose, PartialSet
@@ -16,6 +16,7 @@ from quidnunc.model.router import BACKOFF_SWEEP_HEARTBEATS, Fanout, From, Heard,
 from quidnunc.model.rpc import Graft, IHave, IWant, Message, Peer, Prune
 from quidnunc.model.rules import Rule, Targets, rule
 from quidnunc.model.step import run
+from quidnunc.model.values import evolve
 
 
 @frozen

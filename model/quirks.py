@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from quidnunc.model import gossip, mesh
 from quidnunc.model import quirk_rules as seen
 from quidnunc.model.errors import SpecError
 from quidnunc.model.readings import READINGS
 from quidnunc.model.rules import Phases, Protocol, Rule, Without, total
+from quidnunc.model.values import evolve
 
 QuirkKind: TypeAlias = Literal["reading", "dropped", "replaced"]
 

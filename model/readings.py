@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from quidnunc.model import mesh, messages
 from quidnunc.model.choices import Choose, PartialSet
@@ -18,6 +18,7 @@ from quidnunc.model.permits import Step
 from quidnunc.model.router import From, Heard, Router
 from quidnunc.model.rpc import IDontWant, IHave, Message, Prune, Subscribe, Unsubscribe
 from quidnunc.model.rules import Phases, Protocol, Rule, Targets, rule
+from quidnunc.model.values import evolve
 
 SubProtocol = Callable[[Protocol], Protocol]
 

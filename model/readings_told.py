@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias, cast
 
-from attrs import evolve
-
 from quidnunc.model import gossip, idontwant, mesh, messages, peer_exchange
 from quidnunc.model.choices import Choose
 from quidnunc.model.events import Dialled, Judgement, Sent
@@ -21,6 +19,7 @@ from quidnunc.model.readings import Reading
 from quidnunc.model.router import From, Router, Waiting, without_key
 from quidnunc.model.rpc import Graft, IWant, Message, Peer, Prune
 from quidnunc.model.rules import Phases, Protocol, Rule, Targets, rule
+from quidnunc.model.values import evolve
 
 Edit: TypeAlias = Callable[[Protocol], Protocol]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Generic, TypeVar, cast
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from quidnunc.model.choices import PartialSet
 from quidnunc.model.events import FLOODSUB, MESHSUB_1_1, MESHSUB_1_2, MESHSUB_1_3
@@ -18,6 +18,7 @@ from quidnunc.model.rpc import Message, Peer, Subscribe
 from quidnunc.model.rules import Protocol, Total
 from quidnunc.model.scores_interval import DENOMINATOR, ZERO, Interval, interval
 from quidnunc.model.scores_ledger import NO_LEDGER, Ledger
+from quidnunc.model.values import evolve
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -131,7 +132,8 @@ class Heard:
     idontwant_rpcs: int = 0
 
 
-@frozen
+# Copied at every step: `quidnunc.model.values`.
+@frozen(slots=False)
 class Router:
     """One router, its neighbours' streams included."""
 

@@ -5,10 +5,9 @@ Which route a ResetRoute freed is the node's secret, until it sends, or withhold
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from quidnunc.model.choices import PartialSet
 from quidnunc.model.rpc import Peer
+from quidnunc.model.values import evolve
 
 
 def with_source(known: PartialSet, source: Peer) -> PartialSet:

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol as Shape
 from typing import TypeAlias, TypeVar, cast
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Output
 from quidnunc.model.permits import Step
 from quidnunc.model.rpc import ControlField
+from quidnunc.model.values import evolve
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -107,7 +108,10 @@ class Total:
     kind = "total"
 
     def __call__(self, r: object, what: object, choose: Witness | None = None) -> int:
-        return sum(cast("int", each.apply(r, what)) for each in self.rules)
+        total = 0
+        for each in self.rules:
+            total += cast("int", each.apply(r, what))
+        return total
 
 
 @frozen

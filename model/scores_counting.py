@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from quidnunc.model import scores
 from quidnunc.model.permits import Step
@@ -18,6 +18,7 @@ from quidnunc.model.rules import Witness, rule
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from quidnunc.model.scores_interval import DENOMINATOR, ONE, ZERO, Interval, interval
 from quidnunc.model.scores_ledger import NO_TALLY, Copies, Tally
+from quidnunc.model.values import evolve
 
 REGRAFT_PENALTIES = 2
 """A GRAFT inside the backoff may be penalised. The Go router counts two where it comes very early."""

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
-from attrs import evolve
-
 from quidnunc.model.events import Judgement
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.router import From, Router, Waiting
 from quidnunc.model.rpc import ROUTER, IHave, IWant, Message, Part, Peer
 from quidnunc.model.scores_counting import QUIET, Delivery, Kind, scored
 from quidnunc.model.scores_ledger import Copies, Promise
+from quidnunc.model.values import evolve
 
 
 def count(r: Router, handler: str, what: object) -> Router:

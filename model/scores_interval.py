@@ -30,7 +30,8 @@ class Interval:
             return (
                 self if not other else Interval(self.lo + other * DENOMINATOR, self.hi + other * DENOMINATOR)
             )
-        return Interval(self.lo + other.lo, self.hi + other.hi)
+        # Most terms of a score are nothing.
+        return Interval(self.lo + other.lo, self.hi + other.hi) if other.lo or other.hi else self
 
     __radd__ = __add__
 

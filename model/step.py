@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import cast
 
-from attrs import evolve
-
 from quidnunc.model import scores_events
 from quidnunc.model.choices import Choose
 from quidnunc.model.events import (
@@ -29,6 +27,7 @@ from quidnunc.model.events import (
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.router import Flags, From, Neighbour, Router, without_key
 from quidnunc.model.rpc import CONTROL, Peer
+from quidnunc.model.values import evolve
 
 
 def applicable(r: Router, event: Event) -> bool:

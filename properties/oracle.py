@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias
 
-from attrs import evolve, field, frozen, mutable
+from attrs import field, frozen, mutable
 
 from quidnunc.model.choices import MAX_FORKS, Angelic
 from quidnunc.model.events import (
@@ -40,6 +40,7 @@ from quidnunc.model.rpc import (
     Subscribe,
 )
 from quidnunc.model.rules import Protocol
+from quidnunc.model.values import evolve
 from quidnunc.properties import everywhere, mempool_occasions, partial_blame, px_occasions
 from quidnunc.properties.blame import forbidding_clause
 

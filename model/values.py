@@ -1,0 +1,43 @@
+"""A changed copy of a frozen value, for those of which a step makes many.
+
+A router has some thirty fields. attrs looks them up at each copy, and sets them one by one; where a class
+keeps them in a dictionary (`slots=False`) all are copied at once, in a quarter of the time.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    # What mypy knows of attrs's own holds of ours.
+    from attrs import evolve as evolve
+else:
+
+    def evolve(value: object, **changes: object) -> object:
+        """`value` with some of its fields changed, as `attrs.evolve` gives it."""
+        cls = type(value)
+        made_anew = _made_anew(cls)
+        if made_anew is None:
+            return attrs.evolve(value, **changes)
+        copy = object.__new__(cls)
+        fields = copy.__dict__
+        fields.update(value.__dict__)
+        if not fields.keys() >= changes.keys():
+            raise TypeError(f"{cls.__name__} has no field {min(changes.keys() - fields.keys())}")
+        fields.update(changes)
+        for name, factory in made_anew:
+            fields[name] = factory()
+        return copy
+
+
+@cache
+def _made_anew(cls: type) -> tuple[tuple[str, type], ...] | None:
+    """The fields that every value makes for itself; None where it takes more than to copy a dictionary."""
+    fields = attrs.fields(cls)
+    checked = any(each.converter or each.validator for each in fields)
+    if checked or any("__slots__" in vars(each) for each in cls.__mro__[:-1]):
+        return None
+    return tuple((each.name, each.default.factory) for each in fields if not each.init)
