@@ -113,7 +113,7 @@ def _excludes(protocol: Protocol, rule: Rule) -> bool:
 def _random_run(protocol: Protocol, rule_name: str, number: int) -> tuple[list[Event], Any]:
     digits = Digits(number)
     parameters, act = draw_walk(protocol, rule_name, digits)
-    run = Play(Simulated(protocol, parameters, number), Oracle(protocol, parameters))
+    run = Play(Simulated(protocol, parameters, number), Oracle(protocol, parameters, tells=False))
     for _ in range(2 * MAX_ACTS):
         for event in act(run.oracle.state, digits):
             run.do(event)

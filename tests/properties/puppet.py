@@ -12,7 +12,7 @@ from quidnunc.model.choices import Scripted
 from quidnunc.model.events import Advance, Event, Output
 from quidnunc.model.machine import machine_of
 from quidnunc.model.rules import Protocol
-from quidnunc.properties.machine import Hunt
+from quidnunc.properties.machine import Hunt, next_run
 from quidnunc.properties.oracle import Departure, Oracle
 from quidnunc.properties.play import Simulated
 
@@ -94,3 +94,10 @@ def hunt(
     if stop is not None:
         made.stop_when = stop
     return made
+
+
+def played(hunt: Hunt, *, runs: int, seed: int) -> Hunt:
+    """The runs of a search, to where it stops, without the engine around them."""
+    while hunt.runs < runs and not hunt.stop_when(hunt):
+        next_run(hunt, seed=seed)
+    return hunt

@@ -10,7 +10,6 @@ from quidnunc.model.events import Advance, Connect, Delivered, Event, Join, Raw,
 from quidnunc.model.machine import PROTOCOLS, machine_of, protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import IHave, IWant, Message, Subscribe
-from quidnunc.properties.machine import search
 from quidnunc.properties.oracle import Departure, Oracle
 from quidnunc.properties.play import (
     Play,
@@ -24,7 +23,7 @@ from quidnunc.properties.play import (
 from quidnunc.properties.suite_traces import walk
 from quidnunc.properties.worker import opener_of
 from tests.model.pubsub_run import T, grafted, message, of, own, peers, sent
-from tests.properties.puppet import Puppet, hunt
+from tests.properties.puppet import Puppet, hunt, played
 
 SPEC = protocol_named("gossipsub-1.2")
 SMALL = Parameters(d=3, d_low=2, d_high=4, d_score=2, d_out=0, d_lazy=2)
@@ -33,7 +32,7 @@ M1 = message("m1")
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_the_model_as_a_router_never_departs_from_itself(name: str) -> None:
-    found = search(hunt(name, protocol_named(name)), runs=60, seed=11)
+    found = played(hunt(name, protocol_named(name)), runs=60, seed=11)
     assert found.runs == 60
     assert found.steps > 1000
     assert [f.finding.departure for f in found.found.values()] == []
