@@ -83,7 +83,7 @@ def behaviour(r: Router, peer: Peer) -> Interval:
     for promise in r.ledger.promises:
         if promise.peer == peer and promise.missing and promise.ends_ms <= r.now_ms:
             counter = Interval(counter.lo, counter.hi + promise.most * DENOMINATOR)
-    return interval(p.behaviour_penalty_weight).times(counter.squared()) if counter != ZERO else ZERO
+    return interval(p.behaviour_penalty_weight).times(counter.squared()) if counter.lo or counter.hi else ZERO
 
 
 # -- terms of one topic -------------------------------------------------------------------------------------

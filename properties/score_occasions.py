@@ -86,7 +86,7 @@ def terms(r: Router, peer: Peer) -> Mapping[str, Interval]:
         for each in r.protocol["topic_score"].rules if tally is not None else ():
             value = cast("Interval", each.apply(r, (peer, topic, tally)))
             found[each.clause] = found.get(each.clause, ZERO) + interval(topic.topic_weight).times(value)
-    return {clause: value for clause, value in found.items() if value != ZERO}
+    return {clause: value for clause, value in found.items() if value.lo or value.hi}
 
 
 def _thresholds(r: Router) -> tuple[Interval, ...]:

@@ -87,7 +87,7 @@ def test_cases_rest_on_no_backoff_of_zero() -> None:
 @pytest.mark.parametrize(("name", "entry"), LISTED)
 def test_without_a_listed_rule_the_same_is_allowed(name: str, entry: Unnoticed) -> None:
     """In random runs in which the rule decides, but for those that nobody asks or that have no occasion."""
-    found = compare(name, entry.rule, runs=40 if protocol_named(name).family == "mempool" else 10)
+    found = compare(name, entry.rule, runs=20 if protocol_named(name).family == "mempool" else 10)
     assert not found.difference and found.steps > 100, found.difference
     assert (found.asked > 0) is (entry.because != "never-asked")
     assert (found.decided > 0) is (entry.because not in ("never-asked", "never-decides"))
