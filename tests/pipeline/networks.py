@@ -15,6 +15,8 @@ from quidnunc.pipeline.tasks import here
 
 SETTINGS = Settings(prune_backoff_s=60, idontwant_window_ms=3000)
 ASKED = Asked(clock="one", buckets=3, settings=SETTINGS)
+SAID = ("--clock", "one", "--buckets", "3", "--set", "prune_backoff_s=60", "--set=idontwant_window_ms=3000")
+"""The same, to `quidnunc ingest`."""
 FEW = Faults(idontwant=7, one_sided=5, echoes=4, backoff=2, twice=3)
 
 

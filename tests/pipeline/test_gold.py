@@ -18,18 +18,8 @@ from tests.conftest import Command, Ran
 parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[spark]'")
 from quidnunc.pipeline.gold_witness import VIOLATIONS, VIOLATIONS_JSON  # noqa: E402
 from tests.pipeline.duck import Duck  # noqa: E402
-from tests.pipeline.networks import Landing, land, silver_of  # noqa: E402
+from tests.pipeline.networks import SAID, Landing, land, silver_of  # noqa: E402
 
-SAID = (
-    "--clock",
-    "one",
-    "--buckets",
-    "3",
-    "--set",
-    "prune_backoff_s=60",
-    "--set",
-    "idontwant_window_ms=3000",
-)
 TABLES = (
     *("message_stats", "mesh_spans", "mesh_degree", "mesh_over_time", "one_sided", "redundancy", "hops"),
 )

@@ -21,7 +21,7 @@ import pytest
 from quidnunc.pipeline.spark_session import why_not
 
 parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[spark]'")
-from tests.pipeline.networks import land  # noqa: E402
+from tests.pipeline.networks import SAID, land  # noqa: E402
 
 pytestmark = [
     pytest.mark.skipif(not os.environ.get("QUIDNUNC_NIGHTLY"), reason="takes ten minutes: make campaign"),
@@ -29,16 +29,6 @@ pytestmark = [
 ]
 KILLS = 20
 SEED = 20
-SAID = (
-    "--clock",
-    "one",
-    "--buckets",
-    "3",
-    "--set",
-    "prune_backoff_s=60",
-    "--set",
-    "idontwant_window_ms=3000",
-)
 
 
 def ingest(folder: Path, root: Path) -> subprocess.Popen[bytes]:

@@ -25,7 +25,7 @@ from tests.conftest import Ran
 
 parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[spark]'")
 pyspark = pytest.importorskip("pyspark", reason="pip install 'quidnunc[spark]'")
-from tests.pipeline.networks import land  # noqa: E402
+from tests.pipeline.networks import SAID, land  # noqa: E402
 
 pytestmark = [
     pytest.mark.skipif(not os.environ.get("QUIDNUNC_NIGHTLY"), reason="takes two minutes: make campaign"),
@@ -167,11 +167,10 @@ def test_a_sweep_comes_to_the_same(cluster: Cluster, tmp_path: Path) -> None:
 
 def test_traces_are_ingested_and_checked_to_the_same(cluster: Cluster, tmp_path: Path) -> None:
     landing = land(tmp_path / "land", faulty=True)
-    said = ("--clock", "one", "--buckets", "3", "--set", "prune_backoff_s=60")
     checks = []
     for name, where in {"cluster": ("--master", cluster.url), "local": ()}.items():
         run = tmp_path / name
-        asked = ("ingest", landing.folder, "-o", run, *said, *where, "--json")
+        asked = ("ingest", landing.folder, "-o", run, *SAID, *where, "--json")
         cluster.quidnunc(*asked, cwd=tmp_path, here=not where)
         ran = cluster.command("-m", "quidnunc", "trace", "check", run, "--json", cwd=tmp_path, here=True)
         assert ran.code == 1, ran.err
