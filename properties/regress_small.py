@@ -60,7 +60,7 @@ from quidnunc.properties.suite_traces import Trace
 
 PEERS: tuple[Peer, ...] = (1, 2)
 STEPS = 4000
-"""Events that are tried on pairs of states, from each start."""
+"""Events that are tried on pairs of states, or played to confirm a difference, from each start."""
 LARGEST = 120
 """Transactions of one burst."""
 DICE = range(2)
@@ -313,6 +313,8 @@ class _Search:
 
     def _confirmed(self, trace: Trace) -> Mapping[Direction, Found]:
         for die in DICE:
+            # Each of the two is played, beside the other's rules.
+            self.steps -= 2 * len(trace[1])
             found = partings_of(self.change, self.old, self.new, trace, die)
             if found:
                 return found
