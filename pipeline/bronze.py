@@ -14,8 +14,9 @@ from typing import Any, TypeAlias
 
 from attrs import field, frozen, mutable
 
+from quidnunc.pipeline.bronze_events import EventFiles
 from quidnunc.pipeline.bronze_frames import blocks_of, events_in
-from quidnunc.pipeline.bronze_schema import GO, bad_schema, bronze_schema, decode
+from quidnunc.pipeline.bronze_schema import GO, bad_schema, decode
 from quidnunc.pipeline.landing import Landed, records_of
 from quidnunc.pipeline.run_folder import RunFolder, made_whole, write_json
 from quidnunc.pipeline.trace_carriers import BATCH_EVENTS
@@ -31,7 +32,7 @@ MAX_RAW_BYTES = 256
 """How much of a bad record is kept."""
 BATCH = 131_072
 """Records that are decoded at once."""
-EVENTS, BAD, ENTRY = "events.parquet", "bad.parquet", "entry.json"
+BAD, ENTRY = "bad.parquet", "entry.json"
 
 
 @frozen(kw_only=True)
@@ -58,13 +59,14 @@ class _Writer:
 
     folder: Path
     name: str
-    records: int = 0
+    events: EventFiles = field(init=False)
     bad: int = 0
     runs: int = 0
     problem: str = ""
-    types: dict[int, int] = field(factory=dict)
-    _into: Any = None
     _kept: list[tuple[int, str, bytes | None]] = field(factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        self.events = EventFiles(self.folder, self.name)
 
     def reject(self, position: int, problem: str, raw: bytes | None = None) -> None:
         self.bad += 1
@@ -72,46 +74,11 @@ class _Writer:
         if len(self._kept) < MAX_BAD_KEPT:
             self._kept.append((position, problem, raw[:MAX_RAW_BYTES] if raw is not None else None))
 
-    def write(self, columns: Any, positions: Any, ours: Any) -> None:
-        """One record batch of go's columns, with the place of each row and its line of ours or None."""
-        import numpy
-        import pyarrow
-        from pyarrow import parquet
-
-        count = columns.num_rows
-        if not count:
-            return
-        if self._into is None:
-            wide = ["peerID", "file", "type"]
-            self._into = parquet.ParquetWriter(
-                self.folder / EVENTS,
-                bronze_schema(),
-                compression="lz4",
-                use_dictionary=wide,
-                write_statistics=False,
-            )
-        file = pyarrow.DictionaryArray.from_arrays(
-            pyarrow.array(numpy.zeros(count, numpy.int32)), [self.name]
-        )
-        record = numpy.arange(self.records, self.records + count)
-        arrays = [file, pyarrow.array(positions, pyarrow.int64()), pyarrow.array(record)]
-        arrays.append(
-            pyarrow.nulls(count, pyarrow.string()) if ours is None else pyarrow.array(ours, pyarrow.string())
-        )
-        self._into.write_batch(
-            pyarrow.RecordBatch.from_arrays([*arrays, *columns.columns], schema=bronze_schema())
-        )
-        self.records += count
-        for number, how_many in enumerate(numpy.bincount(columns["type"].to_numpy()).tolist()):
-            if how_many:
-                self.types[number] = self.types.get(number, 0) + how_many
-
     def close(self) -> None:
         import pyarrow
         from pyarrow import parquet
 
-        if self._into is not None:
-            self._into.close()
+        self.events.close()
         if self._kept:
             position, problem, raw = zip(*self._kept, strict=True)
             columns = [[self.name] * len(self._kept), position, problem, raw]
@@ -143,11 +110,11 @@ def _entry(file: Landed, writer: _Writer) -> dict[str, Any]:
         "key": file.key,
         "digest": file.digest,
         "kind": file.kind,
-        "records": writer.records,
+        "records": writer.events.records,
         "bad": writer.bad,
         "runs": writer.runs,
         "problem": writer.problem,
-        "types": {str(number): count for number, count in sorted(writer.types.items())},
+        "types": {str(number): count for number, count in sorted(writer.events.types.items())},
     }
 
 
@@ -183,7 +150,7 @@ def _write_frames(placed: Placed, careful: Callable[[], Placed], writer: _Writer
         placed = careful()
         columns = _decoded(placed[0])
         assert columns is not None, "what was read one by one can be read together"
-    writer.write(columns, placed[1], None)
+    writer.events.write(columns, placed[1], None)
 
 
 def _decoded(events: list[bytes]) -> Any:
@@ -261,10 +228,10 @@ def _write_slowly(records: Iterable[Any], writer: _Writer) -> None:
         starts.append(found.position)
         ours.append(line)
         if len(frames) == BATCH:
-            writer.write(decode(frames), starts, ours)
+            writer.events.write(decode(frames), starts, ours)
             frames, starts, ours = [], [], []
     if frames:
-        writer.write(decode(frames), starts, ours)
+        writer.events.write(decode(frames), starts, ours)
 
 
 def _frame(event: TraceEvent) -> tuple[bytes, str | None]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
 
-from quidnunc.pipeline.trace_events import TYPES
+from quidnunc.pipeline.trace_events import TYPES, BodyType
 from quidnunc.pipeline.trace_pb2 import TraceEvent as Wire
 
 GO = tuple(t for t in TYPES if not t.ours)
@@ -49,17 +49,24 @@ def is_repeated(each: Any) -> bool:
     return bool(said) if said is not None else getattr(each, "label", None) == FieldDescriptor.LABEL_REPEATED
 
 
-def bronze_schema() -> Any:
-    """The columns of a bronze file."""
+HEAD = ("file", "position", "record", "ours", "type", "peerID", "timestamp")
+"""What every row of bronze has: the landing file, the place of the record there, its number among the good
+ones, the whole event as our line of JSON where go's schema has not all of it, and go's own three."""
+
+
+def bronze_schema(kind: BodyType | None) -> Any:
+    """The columns of the bronze file of one type; None: of our own types, which are all in `ours`."""
     import pyarrow
 
-    head = [
-        pyarrow.field("file", pyarrow.dictionary(pyarrow.int32(), pyarrow.string())),
-        pyarrow.field("position", pyarrow.int64()),
-        pyarrow.field("record", pyarrow.int64()),
-        pyarrow.field("ours", pyarrow.string()),
-    ]
-    return pyarrow.schema([*head, *schema_of()])
+    kinds = {
+        "file": pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
+        "position": pyarrow.int64(),
+        "record": pyarrow.int64(),
+        "ours": pyarrow.string(),
+    }
+    go = schema_of()
+    head = [pyarrow.field(name, kinds[name]) if name in kinds else go.field(name) for name in HEAD]
+    return pyarrow.schema([*head, go.field(kind.field)] if kind is not None else head)
 
 
 def bad_schema() -> Any:

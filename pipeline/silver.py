@@ -165,7 +165,6 @@ def bucket_file(folder: Path, bucket: int) -> Path:
 
 def make_bucket(wanted: BucketWanted) -> int:
     """One bucket, made or found; returns how many rows it has."""
-    import numpy
     import pyarrow
     from pyarrow import parquet
 
@@ -174,9 +173,7 @@ def make_bucket(wanted: BucketWanted) -> int:
         return int(parquet.read_metadata(target).num_rows)
     tables = [*_before(wanted), *_new(wanted)]
     table = pyarrow.concat_tables(tables) if tables else silver_schema().empty_table()
-    # Files come in the order of their records, so a stable sort by peer leaves each peer's in sequence.
-    order = numpy.argsort(table["peer"].fill_null(-1).to_numpy(), kind="stable")
-    table = table.take(pyarrow.array(order))
+    table = table.take(_by_peer_and_sequence(table))
     part = target.with_suffix(".part")
     plain = ["seq", "at_ns"]
     parquet.write_table(
@@ -190,6 +187,20 @@ def make_bucket(wanted: BucketWanted) -> int:
     )
     part.rename(target)
     return int(table.num_rows)
+
+
+def _by_peer_and_sequence(table: Any) -> Any:
+    """Where each row of the order is; rows of one event stay as they are."""
+    import numpy
+    import pyarrow
+
+    by_seq = numpy.argsort(table["seq"].to_numpy(), kind="stable")
+    peers = table["peer"].fill_null(-1).combine_chunks().dictionary_encode()
+    rank = numpy.argsort(numpy.argsort(peers.dictionary.to_numpy()))
+    # Of 16 bits numpy sorts by counting, seven times as fast.
+    rank = rank.astype(numpy.int16 if len(rank) < 1 << 15 else numpy.int32)
+    peer = rank[peers.indices.to_numpy()]
+    return pyarrow.array(by_seq[numpy.argsort(peer[by_seq], kind="stable")])
 
 
 def _before(wanted: BucketWanted) -> Iterator[Any]:

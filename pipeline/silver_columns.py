@@ -6,14 +6,13 @@ given to it. Ids are numbers of tables that grow with the file.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from attrs import define, field
 
-from quidnunc.pipeline.bronze_schema import GO
 from quidnunc.pipeline.silver_rows import rows_of
 from quidnunc.pipeline.silver_schema import IDS, TABLE_OF, TABLES, Kind, silver_schema
+from quidnunc.pipeline.trace_events import BodyType
 from quidnunc.pipeline.trace_json import event_of_line
 
 Columns = dict[str, Any]
@@ -59,25 +58,25 @@ class Ids:
         return -1 if value is None else table.setdefault(value, len(table))
 
 
-def piece_of(block: Any, ids: Ids, run: int) -> Any:
+def piece_of(kind: BodyType | None, block: Any, ids: Ids, starts: Any) -> Any:
     """The rows of a record batch of bronze, as a table of silver with the numbers of `ids`.
 
-    `seq` is the record in its file, and `run` counts the RUN events of the file, from that of the block
-    before.
+    `seq` is the record in its file, and `run` counts the RUN events of the file, whose records are `starts`,
+    up to it. Rows of one event are together and in their order, events are in any.
     """
     import numpy
     import pyarrow
 
     ours = block["ours"].is_valid().to_numpy(zero_copy_only=False)
-    plain = _plain_table(block if not ours.any() else block.filter(pyarrow.array(~ours)), ids)
+    tables = []
+    if kind is not None and not ours.all():
+        plain = block if not ours.any() else block.filter(pyarrow.array(~ours))
+        tables.append(_plain_table(kind, plain, ids))
     if ours.any():
-        special = _special_table(block.filter(pyarrow.array(ours)), ids)
-        plain = pyarrow.concat_tables([plain, special])
-        order = numpy.argsort(plain["seq"].to_numpy(), kind="stable")
-        plain = plain.take(pyarrow.array(order))
-    starts = (plain["type"].to_numpy() == 100) & (plain["item"].to_numpy() == 0)
-    runs = pyarrow.array((run + numpy.cumsum(starts)).astype(numpy.int32))
-    return plain.set_column(0, "run", runs)
+        tables.append(_special_table(block.filter(pyarrow.array(ours)), ids))
+    table = pyarrow.concat_tables(tables)
+    runs = numpy.searchsorted(starts, table["seq"].to_numpy(), side="right")
+    return table.set_column(0, "run", pyarrow.array(runs.astype(numpy.int32)))
 
 
 def _special_table(block: Any, ids: Ids) -> Any:
@@ -92,33 +91,25 @@ def _special_table(block: Any, ids: Ids) -> Any:
     return pyarrow.Table.from_pylist(rows, silver_schema())
 
 
-def _plain_table(block: Any, ids: Ids) -> Any:
+def _plain_table(kind: BodyType, block: Any, ids: Ids) -> Any:
     import numpy
     import pyarrow
 
-    kinds = block["type"].to_numpy()
-    parts: list[Columns] = []
-    # In the order of the types, or the numbers of ids would depend on the hash seed.
-    for name in (each.field for each in GO):
-        body = block.column(name)
-        if body.null_count < len(body):
-            parts += _of_body(name, body, ids)
-    joined = _joined(parts)
-    order = numpy.argsort(joined["at"] * 32 + joined["kind"], kind="stable")
-    at = joined["at"][order]
+    peers = ids.of("peer", block["peerID"])
+    rows = _of_body(kind.field, block.column(kind.field), ids)
+    at = rows["at"]
     first = numpy.flatnonzero(numpy.diff(at, prepend=-1))
     item = numpy.arange(len(at)) - numpy.repeat(first, numpy.diff(first, append=len(at)))
     count = len(at)
     places = pyarrow.array(at)
-    peers = ids.of("peer", block["peerID"])
     arrays = {
         "run": numpy.zeros(count, numpy.int32),
         "peer": peers[at],
         "seq": block["record"].take(places),
         "item": item.astype(numpy.int32),
         "at_ns": block["timestamp"].take(places),
-        "type": kinds[at].astype(numpy.int8),
-        **{name: joined[name][order] for name in ("kind", "remote", "message", "topic", "text")},
+        "type": numpy.full(count, kind.number, numpy.int8),
+        **{name: rows[name] for name in ("kind", "remote", "message", "topic", "text")},
         "source": numpy.full(count, -1, numpy.int32),
     }
     schema = silver_schema()
@@ -129,48 +120,30 @@ def _plain_table(block: Any, ids: Ids) -> Any:
     )
 
 
-def _joined(parts: Sequence[Columns]) -> Columns:
-    import numpy
-
-    names = ("at", "kind", "remote", "message", "topic", "text")
-    if not parts:
-        return {n: numpy.zeros(0, numpy.int64 if n == "at" else numpy.int32) for n in names}
-    return {
-        n: numpy.concatenate([p[n] for p in parts]).astype(
-            numpy.int64 if n == "at" else numpy.int8 if n == "kind" else numpy.int32, copy=False
-        )
-        for n in names
-    }
-
-
-def _of_body(name: str, body: Any, ids: Ids) -> list[Columns]:
+def _of_body(name: str, body: Any, ids: Ids) -> Columns:
     """The rows of all events of one type in a block."""
     import numpy
     from pyarrow import compute
 
-    at = numpy.flatnonzero(body.is_valid().to_numpy(zero_copy_only=False))
-    body = body.filter(body.is_valid()) if len(at) < len(body) else body
-
     def said(column: str, member: str | None) -> Any:
         if member is None:
-            return numpy.full(len(at), -1, numpy.int32)
+            return numpy.full(len(body), -1, numpy.int32)
         return ids.of(column, compute.struct_field(body, member))
 
     remote = said("remote", REMOTE_OF.get(name))
     if name in RPCS:
-        return _of_rpcs(at, remote, compute.struct_field(body, "meta"), ids)
-    event: Columns = {
-        "at": at,
-        "kind": numpy.full(len(at), Kind.EVENT, numpy.int8),
+        return _of_rpcs(remote, compute.struct_field(body, "meta"), ids)
+    return {
+        "at": numpy.arange(len(body)),
+        "kind": numpy.full(len(body), Kind.EVENT, numpy.int8),
         "remote": remote,
         "message": said("message", "messageID" if name in MESSAGE_OF else None),
         "topic": said("topic", "topic" if name in TOPIC_OF else None),
         "text": said("text", TEXT_OF.get(name)),
     }
-    return [event]
 
 
-def _of_rpcs(at: Any, remote: Any, meta: Any, ids: Ids) -> list[Columns]:
+def _of_rpcs(remote: Any, meta: Any, ids: Ids) -> Columns:
     """The items of RPCs, and one row for each RPC without any."""
     import numpy
     from pyarrow import compute
@@ -186,16 +159,17 @@ def _of_rpcs(at: Any, remote: Any, meta: Any, ids: Ids) -> list[Columns]:
         (Kind.IDONTWANT, "idontwant"),
     ):
         found.append(_control(kind, compute.struct_field(control, member), ids))
-    parts = []
-    empty = numpy.ones(len(at), bool)
-    for kind, parent, message, topic in found:
-        if len(parent):
-            empty[parent] = False
-            parts.append(_rows(at[parent], kind, remote[parent], message, topic))
-    alone = numpy.flatnonzero(empty)
-    if len(alone):
-        parts.append(_rows(at[alone], Kind.EVENT, remote[alone], None, None))
-    return parts
+    empty = numpy.ones(len(remote), bool)
+    for _, parent, _, _ in found:
+        empty[parent] = False
+    parts = [_rows(parent, kind, remote, message, topic) for kind, parent, message, topic in found]
+    parts.append(_rows(numpy.flatnonzero(empty), Kind.EVENT, remote, None, None))
+    parts = [part for part in parts if len(part["at"])]
+    if not parts:
+        return _rows(numpy.zeros(0, numpy.int64), Kind.EVENT, remote, None, None)
+    joined = {name: numpy.concatenate([part[name] for part in parts]) for name in parts[0]}
+    order = numpy.argsort(joined["at"] * 32 + joined["kind"], kind="stable")
+    return {name: column[order] for name, column in joined.items()}
 
 
 Items = tuple[int, Any, Any, Any]
@@ -207,9 +181,9 @@ def _rows(at: Any, kind: int, remote: Any, message: Any, topic: Any) -> Columns:
 
     nothing = numpy.full(len(at), -1, numpy.int32)
     return {
-        "at": at,
+        "at": at.astype(numpy.int64, copy=False),
         "kind": numpy.full(len(at), kind, numpy.int8),
-        "remote": remote,
+        "remote": remote[at],
         "message": nothing if message is None else message,
         "topic": nothing if topic is None else topic,
         "text": nothing,

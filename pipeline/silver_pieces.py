@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import frozen
 
-from quidnunc.pipeline.bronze import EVENTS
+from quidnunc.pipeline.bronze_events import blocks_in, run_starts
 from quidnunc.pipeline.run_folder import RunFolder, made_whole
 from quidnunc.pipeline.silver_columns import Ids, piece_of
 from quidnunc.pipeline.silver_schema import TABLES, silver_schema
@@ -41,23 +41,18 @@ def make_pieces(wanted: PieceWanted) -> str:
     target = pieces_folder(run, wanted.key, wanted.buckets)
     if not target.is_dir():
         with made_whole(target, run.work) as part:
-            _write(run.bronze(wanted.key) / EVENTS, part, wanted.buckets)
+            _write(run.bronze(wanted.key), part, wanted.buckets)
     return wanted.key
 
 
-def _write(events: Path, part: Path, buckets: int) -> None:
-    from pyarrow import parquet
-
+def _write(bronze: Path, part: Path, buckets: int) -> None:
     ids = Ids()
     bucket_of: list[int] = []
     into: dict[int, Any] = {}
     try:
-        runs = 0
-        # A file without one good record has no events, and still its tables of ids.
-        blocks = parquet.ParquetFile(events).iter_batches(BLOCK_ROWS) if events.is_file() else ()
-        for block in blocks:
-            piece = piece_of(block, ids, runs)
-            runs = piece["run"][-1].as_py()
+        starts = run_starts(bronze)
+        for kind, block in blocks_in(bronze, BLOCK_ROWS):
+            piece = piece_of(kind, block, ids, starts)
             peers = list(ids.tables["peers"])
             bucket_of += [zlib.crc32(peer) % buckets for peer in peers[len(bucket_of) :]]
             _split(piece, bucket_of, buckets, part, into)

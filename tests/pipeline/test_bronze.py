@@ -11,11 +11,20 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from quidnunc.pipeline.bronze import BAD, EVENTS, Entry, make_bronze
+from quidnunc.pipeline.bronze import BAD, Entry, make_bronze
+from quidnunc.pipeline.bronze_events import blocks_in, run_starts
 from quidnunc.pipeline.landing import landed, records_of
 from quidnunc.pipeline.run_folder import RunFolder
 from quidnunc.pipeline.trace_carriers import Carrier
-from quidnunc.pipeline.trace_events import DeliverMessage, Grafted, Heartbeat, Joined, TraceEvent
+from quidnunc.pipeline.trace_events import (
+    TYPE_OF_NUMBER,
+    DeliverMessage,
+    Grafted,
+    Heartbeat,
+    Joined,
+    RunStarted,
+    TraceEvent,
+)
 from quidnunc.pipeline.trace_files import write_trace
 from quidnunc.pipeline.trace_json import event_of_line
 from quidnunc.pipeline.trace_pb2 import TraceEvent as Wire
@@ -39,9 +48,25 @@ def bronze_of(path: Path, root: Path) -> tuple[Entry, list[dict[str, Any]], list
     run = RunFolder(root)
     entry = make_bronze(landed(path), run)
     folder = run.bronze(entry.key)
-    good = parquet.read_table(folder / EVENTS).to_pylist() if (folder / EVENTS).exists() else []
+    good = rows_of_bronze(folder)
     bad = parquet.read_table(folder / BAD).to_pylist() if (folder / BAD).exists() else []
     return entry, good, bad
+
+
+def rows_of_bronze(folder: Path) -> list[dict[str, Any]]:
+    """All rows in the order of the landing file; of each type all have that body and no other column."""
+    rows = []
+    for file in folder.glob("events-*.parquet"):
+        read = parquet.read_table(file).to_pylist()
+        kinds = {TYPE_OF_NUMBER[row["type"]] for row in read}
+        if file.stem == "events-OURS":
+            assert all(kind.ours for kind in kinds)
+        else:
+            (kind,) = kinds
+            assert file.stem == f"events-{kind.enum}"
+            assert all(row[kind.field] is not None for row in read)
+        rows += read
+    return sorted(rows, key=lambda row: int(row["record"]))
 
 
 def event_of_row(row: dict[str, Any]) -> TraceEvent:
@@ -49,7 +74,7 @@ def event_of_row(row: dict[str, Any]) -> TraceEvent:
     if row["ours"] is not None:
         return event_of_line(row["ours"].encode())
     made = Wire()
-    fill(made, {name: row[name] for name in bronze_schema.schema_of().names})
+    fill(made, {name: row[name] for name in bronze_schema.schema_of().names if name in row})
     return event_of_bytes(made.SerializeToString())
 
 
@@ -157,6 +182,28 @@ def test_a_limit_on_what_quarantine_keeps(tmp_path: Path, monkeypatch: pytest.Mo
     entry, rows, bad = bronze_of(path, tmp_path / "run")
     assert (entry.records, entry.bad, len(bad)) == (1, 10, 3)
     assert event_of_row(rows[0]) == TraceEvent(Heartbeat())
+
+
+@pytest.mark.parametrize("group", [1, 3, 10])
+@given(st.lists(events(go=False), min_size=4, max_size=20))
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_events_are_read_type_by_type_in_the_order_of_the_file(group: int, written: list[TraceEvent]) -> None:
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("quidnunc.pipeline.bronze_events.ROW_GROUP", group)
+        patch.setattr("quidnunc.pipeline.bronze.BATCH", 4)
+        path = Path(folder) / "trace"
+        write_trace(written, path)
+        run = RunFolder(Path(folder) / "run")
+        bronze = run.bronze(make_bronze(landed(path), run).key)
+        blocks = list(blocks_in(bronze, 3))
+        assert all(0 < block.num_rows <= 3 for _, block in blocks)
+        found = [(kind, record) for kind, block in blocks for record in block["record"].to_pylist()]
+        kinds = [None if event.type.ours else event.type for event in written]
+        assert sorted(record for _, record in found) == list(range(len(written)))
+        assert all(kinds[record] == kind for kind, record in found)
+        assert found == sorted(found, key=lambda f: (f[0].number if f[0] else 99, f[1]))
+        starts = [at for at, event in enumerate(written) if isinstance(event.body, RunStarted)]
+        assert run_starts(bronze).tolist() == starts
 
 
 @pytest.mark.parametrize(

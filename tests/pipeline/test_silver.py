@@ -21,9 +21,10 @@ from quidnunc.pipeline.trace_proto import bytes_of
 from quidnunc.pipeline.trace_rpc import ControlMeta, IWantMeta, MempoolMeta, MessageMeta, PartBytes, RpcMeta
 from tests.pipeline.trace_values import events
 
+numpy = pytest.importorskip("numpy", reason="pip install 'quidnunc[spark]'")
 pyarrow = pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
 parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[spark]'")
-from quidnunc.pipeline.bronze_schema import decode  # noqa: E402
+from quidnunc.pipeline.bronze_schema import GO, decode  # noqa: E402
 from quidnunc.pipeline.silver_columns import Ids, piece_of  # noqa: E402
 from quidnunc.pipeline.silver_pieces import read_ids  # noqa: E402
 from tests.pipeline.networks import ASKED, Landing, land, silver_of  # noqa: E402
@@ -32,13 +33,18 @@ QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCh
 
 
 def by_columns(written: list[TraceEvent]) -> list[Row]:
-    """The rows of some events of go's schema, made in columns."""
-    block = decode([bytes_of(event) for event in written])
-    count = len(written)
-    block = block.append_column("record", pyarrow.array(range(count), pyarrow.int64()))
-    block = block.append_column("ours", pyarrow.nulls(count, pyarrow.string()))
+    """The rows of some events of go's schema, made in columns, in the order of the events."""
     ids = Ids()
-    return [row for _, row in read_rows(piece_of(block, ids, 0), {t: list(v) for t, v in ids.tables.items()})]
+    tables = []
+    for kind in GO:
+        places = [at for at, event in enumerate(written) if event.type == kind]
+        if places:
+            block = decode([bytes_of(written[at]) for at in places])
+            block = block.append_column("record", pyarrow.array(places, pyarrow.int64()))
+            block = block.append_column("ours", pyarrow.nulls(len(places), pyarrow.string()))
+            tables.append(piece_of(kind, block, ids, numpy.zeros(0)))
+    read = [row for table in tables for row in read_rows(table, {t: list(v) for t, v in ids.tables.items()})]
+    return [row for _, row in sorted(read, key=lambda pair: pair[0])]
 
 
 def read_rows(table: Any, ids: dict[str, list[Any]]) -> list[tuple[tuple[int, int], Row]]:
