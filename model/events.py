@@ -6,7 +6,8 @@ names several peers is a burst: the same thing from each in turn, counted once p
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias
 
 from attrs import frozen
 
@@ -265,20 +266,21 @@ Output: TypeAlias = Sent | Delivered | Offered | GossipAsked | PartialIn | Diall
 def key(output: Output) -> Output:
     """`output` without the details that do not tell which act it was: a PRUNE's backoff and peers, the flags
     of a subscription, what a partial message carries, and all of a message but its id and topic."""
-    match output:
-        case Sent(peer, Prune(topic)):
-            return Sent(peer, Prune(topic))
-        case Sent(peer, Message(message_id, topic)):
-            return Sent(peer, Message(message_id, topic))
-        case Delivered(Message(message_id, topic)):
-            return Delivered(Message(message_id, topic))
-        case Sent(peer, Subscribe(topic)):
-            return Sent(peer, Subscribe(topic))
-        case Sent(peer, Extensions()):
-            return Sent(peer, Extensions())
-        case Sent(peer, Partial(topic, group)):
-            return Sent(peer, Partial(topic, group))
-        case Offered(topic, group, peer):
-            return Offered(topic, group, peer)
-        case _:
-            return output
+    if isinstance(output, Sent):
+        bare = BARE.get(type(output.part))
+        return output if bare is None else Sent(output.peer, bare(output.part))
+    if isinstance(output, Delivered):
+        return Delivered(Message(output.message.id, output.message.topic))
+    if isinstance(output, Offered):
+        return Offered(output.topic, output.group, output.peer)
+    return output
+
+
+BARE: Mapping[type, Callable[[Any], Part]] = {
+    Prune: lambda part: Prune(part.topic),
+    Message: lambda part: Message(part.id, part.topic),
+    Subscribe: lambda part: Subscribe(part.topic),
+    Extensions: lambda part: Extensions(),
+    Partial: lambda part: Partial(part.topic, part.group),
+}
+"""What is left of a part without those details; of the others all is."""

@@ -76,9 +76,9 @@ def leave_candidates(r: Router, peer: Peer, choose: Choose) -> Step[Router]:
 @rule("gs1.1/explicit.connect")
 def dial_explicit(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """Explicit peers are dialled at the start and again from time to time, while they are not connected."""
-    away = sorted(r.parameters.explicit_peers - r.peers.keys())
+    away = r.parameters.explicit_peers - r.peers.keys()
     clause = "gs1.1/explicit.connect"
-    return Step(r, tuple(Permit(Dialled(p), False, clause, "now") for p in away)) if away else None
+    return Step(r, tuple(Permit(Dialled(p), False, clause, "now") for p in sorted(away))) if away else None
 
 
 @rule("gs1.2/idontwant.per-peer")

@@ -48,7 +48,7 @@ class Flags:
 NO_FLAGS = Flags()
 
 
-@frozen
+@frozen(slots=False)
 class Neighbour:
     """A connected peer. `protocol` is that of its stream: what it is told depends on that."""
 

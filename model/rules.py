@@ -8,8 +8,8 @@ rule, and comparing two protocols, are operations on tuples.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias, TypeVar, cast
 from typing import Protocol as Shape
-from typing import TypeAlias, TypeVar, cast
 
 from attrs import field, frozen
 
@@ -17,11 +17,13 @@ from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Output
 from quidnunc.model.permits import Step
 from quidnunc.model.rpc import ControlField
+from quidnunc.model.scores_interval import ZERO
 from quidnunc.model.values import evolve
 
 F = TypeVar("F", bound=Callable[..., object])
 
-RuleFunction: TypeAlias = Callable[..., object]
+RuleFunction: TypeAlias = Callable[..., Any]
+"""What comes of one depends on the combination that it is in."""
 
 
 class Witness(Shape):
@@ -54,7 +56,8 @@ class Rule:
 
     def step(self, r: object, what: object, choose: Witness) -> Step[object] | None:
         """Apply a rule of a `first` or a `phases`."""
-        return cast("Step[object] | None", self.apply(r, what, choose))
+        found: Step[object] | None = self.apply(r, what, choose)
+        return found
 
 
 def rule(clause: str) -> Callable[[F], Rule]:
@@ -76,7 +79,7 @@ class First:
 
     def __call__(self, r: object, what: object, choose: Witness) -> Step[object] | None:
         for each in self.rules:
-            step = each.step(r, what, choose)
+            step: Step[object] | None = each.apply(r, what, choose)
             if step is not None:
                 choose.fired(each.clause)
                 return step
@@ -93,7 +96,7 @@ class Phases:
     def __call__(self, r: object, what: object, choose: Witness) -> Step[object] | None:
         total: Step[object] | None = None
         for each in self.rules:
-            step = each.step(r if total is None else total.router, what, choose)
+            step: Step[object] | None = each.apply(r if total is None else total.router, what, choose)
             if step is not None:
                 choose.fired(each.clause)
                 total = step if total is None else total.then(step)
@@ -110,7 +113,10 @@ class Total:
     def __call__(self, r: object, what: object, choose: Witness | None = None) -> int:
         total = 0
         for each in self.rules:
-            total += cast("int", each.apply(r, what))
+            term = each.apply(r, what)
+            # Most terms of a score are nothing.
+            if term is not ZERO:
+                total += term
         return total
 
 

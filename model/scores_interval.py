@@ -43,11 +43,15 @@ class Interval:
         """The product, rounded outward."""
         if not (self.lo or self.hi) or not (other.lo or other.hi):
             return ZERO
+        if self.lo == self.hi == DENOMINATOR:
+            return other
         ends = (self.lo * other.lo, self.lo * other.hi, self.hi * other.lo, self.hi * other.hi)
         return _outward(min(ends), max(ends), DENOMINATOR)
 
     def squared(self) -> Interval:
         """The square; not that of the bounds alone, where zero is inside."""
+        if not (self.lo or self.hi):
+            return ZERO
         ends = (self.lo * self.lo, self.hi * self.hi)
         least = 0 if self.lo < 0 < self.hi else min(ends)
         return _outward(least, max(ends), DENOMINATOR)

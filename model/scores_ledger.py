@@ -14,7 +14,7 @@ from quidnunc.model.rpc import Peer
 from quidnunc.model.scores_interval import ZERO, Interval
 
 
-@frozen
+@frozen(slots=False)
 class Tally:
     """Of one peer in one topic."""
 
@@ -61,7 +61,7 @@ class Copies:
     accepted: bool = True
 
 
-@frozen
+@frozen(slots=False)
 class Ledger:
     """All of it. Empty where the parameters ask for no scores."""
 

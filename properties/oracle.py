@@ -7,7 +7,7 @@ the router departs, the departure is noted and the model goes on from what it wa
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 from attrs import field, frozen, mutable
@@ -197,9 +197,11 @@ def _once_each(granted: tuple[Permit, ...]) -> tuple[Permit, ...]:
 
 
 def _spend(
-    permits: Sequence[Permit], outputs: Iterable[Output], event: Event, before: Any
+    permits: Sequence[Permit], outputs: Sequence[Output], event: Event, before: Any
 ) -> tuple[set[int], list[Departure]]:
     """Which permits the outputs use up, obligations first, and what no permit covers."""
+    if not outputs:
+        return set(), []
     by_key: dict[Output, list[int]] = defaultdict(list)
     for at, permit in enumerate(permits):
         by_key[key(permit.output)].append(at)

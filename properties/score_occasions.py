@@ -64,15 +64,17 @@ def _looked_at(r: Router, event: Event) -> list[Peer]:
 def mattering(r: Router, peer: Peer) -> Iterator[str]:
     """Clauses of the terms without which the score would be on the other side of some threshold."""
     whole = r.bounds(peer)
-    edges = _thresholds(r)
+    sides = [(edge, side) for edge in _thresholds(r) if (side := whole.below(edge)) is not None]
+    if not sides:
+        return
     for clause, value in terms(r, peer).items():
-        if any(_parted(whole, whole.less(value), edge) for edge in edges):
+        rest = whole.less(value)
+        if any(rest.below(edge) is (not side) for edge, side in sides):
             yield clause
             yield from _rests_on(r, peer, clause)
         elif clause == BEHAVIOUR and value.lo < value.hi == 0:
             # A penalty that is free is bounded: where the side is known all the same, a greater one shows.
-            if any(whole.below(edge) is not None for edge in edges):
-                yield PENALTY
+            yield PENALTY
 
 
 def terms(r: Router, peer: Peer) -> Mapping[str, Interval]:
@@ -92,11 +94,6 @@ def terms(r: Router, peer: Peer) -> Mapping[str, Interval]:
 def _thresholds(r: Router) -> tuple[Interval, ...]:
     p = r.parameters
     return tuple(map(interval, (0, p.gossip_threshold, p.publish_threshold, p.graylist_threshold)))
-
-
-def _parted(one: Interval, other: Interval, threshold: Interval) -> bool:
-    first, second = one.below(threshold), other.below(threshold)
-    return first is not None and second is not None and first != second
 
 
 def _rests_on(r: Router, peer: Peer, clause: str) -> Iterator[str]:
