@@ -111,13 +111,13 @@ def count_invalid(r: Router, d: Delivery, _: Witness) -> Step[Router] | None:
 @rule("gs1.1/score.time-in-mesh")
 def note_grafted(r: Router, before: Router, _: Witness) -> Step[Router] | None:
     """From its GRAFT on a member's time counts, and starts at zero."""
-    tallies = dict(r.ledger.tallies)
-    for p in scored(r).topics:
-        for peer in r.mesh_of(p.topic):
-            tally = tallies.get((peer, p.topic), NO_TALLY)
-            if tally.since_ms is None:
-                tallies[peer, p.topic] = evolve(tally, since_ms=r.now_ms, mesh_ms=0)
-    return _with_tallies(r, tallies)
+    came = {
+        (peer, p.topic): evolve(tally, since_ms=r.now_ms, mesh_ms=0)
+        for p in scored(r).topics
+        for peer in r.mesh_of(p.topic)
+        if (tally := tally_of(r, peer, p.topic)).since_ms is None
+    }
+    return _with_tallies(r, {**r.ledger.tallies, **came}) if came else None
 
 
 @rule("gs1.1/score.mesh-failures")
@@ -126,12 +126,17 @@ def note_pruned(r: Router, before: Router, _: Witness) -> Step[Router] | None:
 
     So says the prose; by the pseudo-code any prune does, and what else ends a membership neither says.
     """
+    went = {
+        (peer, topic): tally
+        for (peer, topic), tally in r.ledger.tallies.items()
+        if tally.since_ms is not None and peer not in r.mesh_of(topic)
+    }
+    if not went:
+        return None
     tallies = dict(r.ledger.tallies)
     # As it was when the heartbeat looked at its members.
     then = evolve(r, mesh=before.mesh)
-    for (peer, topic), tally in r.ledger.tallies.items():
-        if tally.since_ms is None or peer in r.mesh_of(topic):
-            continue
+    for (peer, topic), tally in went.items():
         p = scored(r).of(topic)
         lost = scores.deficit(p, tally).squared() if p is not None else ZERO
         left = evolve(tally, since_ms=None, mesh_ms=0)
@@ -214,6 +219,8 @@ def decay(r: Router, _: None, __: Witness) -> Step[Router] | None:
 
 
 def _decayed(p: TopicScoreParameters, tally: Tally, here: bool, s: ScoreParameters) -> Tally:
+    if tally.first == tally.meshed == tally.failures == tally.invalid == ZERO:
+        return tally
     return evolve(
         tally,
         first=_less(tally.first, p.first_message_deliveries_decay, here, s),

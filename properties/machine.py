@@ -368,7 +368,8 @@ def look_around(hunt: Hunt) -> None:
         digits = Digits(number)
         neighbours: Any = draw(digits, hunt.protocol_name, hunt.hello.capabilities)
         parameters = neighbours.parameters = fixed_by(hunt.hello, neighbours.parameters)
-        run = Play(hunt.opener(hunt.config(parameters, number)), Oracle(hunt.protocol, parameters))
+        oracle = Oracle(hunt.protocol, parameters, tells=False)
+        run = Play(hunt.opener(hunt.config(parameters, number)), oracle)
         try:
             departed = _play_acts(run, neighbours, digits)
         finally:

@@ -5,22 +5,24 @@ from __future__ import annotations
 import random
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 from attrs import evolve, field, frozen, mutable, validators
 
+from quidnunc.impl.seam import Hello
 from quidnunc.model.choices import Seeded
 from quidnunc.model.errors import SpecError
-from quidnunc.model.events import Event
+from quidnunc.model.events import Event, Output
 from quidnunc.model.machine import PROTOCOLS, machine_of, protocol_named
 from quidnunc.model.permits import Permit
+from quidnunc.model.rpc import Message
 from quidnunc.model.rules import Protocol, Rule
 from quidnunc.properties.digits import Digits
-from quidnunc.properties.oracle import Oracle
-from quidnunc.properties.play import Play, Simulated
+from quidnunc.properties.oracle import Judged, Oracle
+from quidnunc.properties.play import Play, as_sent
 from quidnunc.properties.suite_traces import MAX_ACTS, draw_walk
 
 Because: TypeAlias = Literal["never-asked", "never-decides", "does-nothing", "shadowed", "unread"]
@@ -82,15 +84,75 @@ def compare(name: str, rule_name: str, *, runs: int, seed: int = 0) -> Compared:
     """
     protocol = protocol_named(name)
     found = Compared()
-    whole = _counting(protocol, rule_name, found)
-    dropped = protocol.without_rule(rule_name)
-    for number in range(runs):
+    for number in range(seed, seed + runs):
         found.runs += 1
-        events, parameters = _random_run(protocol, rule_name, seed + number)
-        found.difference = _first_difference(whole, dropped, parameters, events, found)
+        digits = Digits(number)
+        parameters, act = draw_walk(protocol, rule_name, digits)
+        sides = _Beside(protocol, rule_name, parameters, number, found)
+        run = Play(sides, cast("Oracle", sides))
+        for _ in range(2 * MAX_ACTS):
+            for event in act(sides.state, digits):
+                run.do(event)
         if found.difference:
             break
     return found
+
+
+@mutable
+class _Beside:
+    """A protocol and the same without a rule, which take the same choices: the router of a run, and its judge
+    in one, who blurs at the first difference."""
+
+    protocol: Protocol
+    rule_name: str
+    parameters: Any
+    number: int
+    found: Compared
+    hello: Hello = field(init=False)
+    states: list[Any] = field(init=False)
+    _machine: Any = field(init=False)
+    _dice: list[Seeded] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        whole = _counting(self.protocol, self.rule_name, self.found)
+        dropped = self.protocol.without_rule(self.rule_name)
+        self._machine = machine_of(self.protocol)
+        self.states = [self._machine.start(each, self.parameters) for each in (whole, dropped)]
+        self._dice = [Seeded(random.Random(self.number)) for _ in self.states]
+        self.hello = Hello(name="model", version=self.protocol.name, protocols=())
+
+    @property
+    def state(self) -> Any:
+        """That of the whole protocol."""
+        return self.states[0]
+
+    def applicable(self, event: Event) -> bool:
+        able = [self._machine.applicable(state, event) for state in self.states]
+        if able[0] != able[1]:
+            self.found.difference = f"{event}: possible with the rule {able[0]}, without it {able[1]}"
+        return bool(able[0])
+
+    def do(self, event: Event) -> tuple[Output, ...]:
+        steps = [
+            self._machine.step(state, event, die) for state, die in zip(self.states, self._dice, strict=True)
+        ]
+        self.states = [step.router for step in steps]
+        self.found.steps += 1
+        with_it, without = (_allowed(step.permits) for step in steps)
+        if with_it != without:
+            self.found.difference = (
+                f"{event}: with the rule {with_it - without}, without it {without - with_it}"
+            )
+        return tuple(as_sent(p.output) for p in steps[0].permits if p.must)
+
+    def judge(self, event: Event, outputs: Sequence[Output]) -> Judged:
+        return Judged((), (), (), (), blurred=bool(self.found.difference))
+
+    def declare(self, messages: Sequence[Message]) -> None:
+        """A model knows messages as they are."""
+
+    def close(self) -> None:
+        """It holds nothing."""
 
 
 def _counting(protocol: Protocol, rule_name: str, found: Compared) -> Protocol:
@@ -108,37 +170,6 @@ def _counting(protocol: Protocol, rule_name: str, found: Compared) -> Protocol:
 def _excludes(protocol: Protocol, rule: Rule) -> bool:
     """Of an exclusion None is an answer: that the member is free."""
     return any(c.kind == "without" and rule in c.rules for c in protocol.handlers.values())
-
-
-def _random_run(protocol: Protocol, rule_name: str, number: int) -> tuple[list[Event], Any]:
-    digits = Digits(number)
-    parameters, act = draw_walk(protocol, rule_name, digits)
-    run = Play(Simulated(protocol, parameters, number), Oracle(protocol, parameters, tells=False))
-    for _ in range(2 * MAX_ACTS):
-        for event in act(run.oracle.state, digits):
-            run.do(event)
-    return [moment.event for moment in run.moments], parameters
-
-
-def _first_difference(
-    whole: Protocol, dropped: Protocol, parameters: Any, events: list[Event], found: Compared
-) -> str:
-    machine = machine_of(whole)
-    states = [machine.start(protocol, parameters) for protocol in (whole, dropped)]
-    dice = [Seeded(random.Random(0)), Seeded(random.Random(0))]
-    for event in events:
-        able = [machine.applicable(state, event) for state in states]
-        if able[0] != able[1]:
-            return f"{event}: possible with the rule {able[0]}, without it {able[1]}"
-        if not able[0]:
-            continue
-        steps = [machine.step(state, event, die) for state, die in zip(states, dice, strict=True)]
-        states = [step.router for step in steps]
-        found.steps += 1
-        allowed = [_allowed(step.permits) for step in steps]
-        if allowed[0] != allowed[1]:
-            return f"{event}: with the rule {allowed[0] - allowed[1]}, without it {allowed[1] - allowed[0]}"
-    return ""
 
 
 def _allowed(permits: tuple[Permit, ...]) -> Counter[Any]:
