@@ -7,7 +7,7 @@ simulation's do). A publisher's delivery to itself is not counted.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +25,7 @@ from quidnunc.pipeline.trace_events import (
     SentRpc,
     TraceEvent,
 )
+from quidnunc.pipeline.trace_members import Members
 from quidnunc.pipeline.trace_rpc import RpcMeta
 from quidnunc.pipeline.trace_shapes import TraceError
 
@@ -91,8 +92,8 @@ class _Message:
     topic: str | None = None
     publisher: bytes | None = None
     published_ns: int | None = None
-    subscribers: frozenset[bytes] | None = None
-    """Who had joined when it was published."""
+    published_at: int | None = None
+    """The same, or where there is no time, the place in the trace."""
     arrived: dict[bytes, tuple[int | None, bytes | None]] = field(factory=dict)
     """Peer -> (when, from whom), of the first delivery."""
 
@@ -102,22 +103,24 @@ class _Run:
     name: str = ""
     events: int = 0
     messages: dict[bytes, _Message] = field(factory=dict)
-    joined: dict[str, set[bytes]] = field(factory=lambda: defaultdict(set))
+    members: Members = field(factory=Members)
     deliveries: int = 0
     duplicates: int = 0
     rejected: int = 0
     dropped: int = 0
     sent: Counter[str] = field(factory=Counter)
     bytes_sent: Counter[str] = field(factory=Counter)
-    joins: int = 0
     sized: int = 0
 
     def take(self, event: TraceEvent) -> None:
         self.events += 1
         body, peer = event.body, event.peer
+        at = self.events if event.at_ns is None else event.at_ns
         match body:
             case PublishMessage(message_id=bytes(name)):
-                self._publish(name, body.topic, peer, event.at_ns)
+                message = self._message(name)
+                message.topic, message.publisher = body.topic, peer
+                message.published_ns, message.published_at = event.at_ns, at
             case DeliverMessage(message_id=bytes(name)):
                 self._deliver(name, body, peer, event.at_ns)
             case DuplicateMessage():
@@ -125,10 +128,9 @@ class _Run:
             case RejectMessage():
                 self.rejected += 1
             case Joined(topic=str(topic)) if peer is not None:
-                self.joins += 1
-                self.joined[topic].add(peer)
+                self.members.join(topic, peer, at)
             case Left(topic=str(topic)) if peer is not None:
-                self.joined[topic].discard(peer)
+                self.members.leave(topic, peer, at)
             case SentRpc():
                 self._send(body)
             case DroppedRpc():
@@ -140,12 +142,6 @@ class _Run:
                 f"more than {MAX_MESSAGES} messages in one run: that is too much for this command"
             )
         return self.messages.setdefault(name, _Message())
-
-    def _publish(self, name: bytes, topic: str | None, peer: bytes | None, at_ns: int | None) -> None:
-        message = self._message(name)
-        message.topic, message.publisher, message.published_ns = topic, peer, at_ns
-        if self.joins and topic is not None:
-            message.subscribers = frozenset(self.joined[topic] - {peer})
 
     def _deliver(self, name: bytes, body: DeliverMessage, peer: bytes | None, at_ns: int | None) -> None:
         message = self._message(name)
@@ -243,13 +239,9 @@ def metrics_of(events: Iterable[TraceEvent]) -> Iterator[RunMetrics]:
 
 def _measured(run: _Run) -> RunMetrics:
     lacking = []
-    expected = None
-    counted = [m for m in run.messages.values() if m.subscribers is not None]
-    if counted:
-        expected = sum(len(m.subscribers or ()) for m in counted)
-    else:
+    expected, reached = _reached(run)
+    if expected is None:
         lacking.append("delivery_ratio: the trace has no JOIN before a publication")
-    reached = sum(len(m.arrived.keys() & (m.subscribers or frozenset())) for m in counted)
     published = any(m.published_ns is not None for m in run.messages.values())
     latencies = sorted(_latencies(run, published))
     if not latencies:
@@ -282,6 +274,21 @@ def _measured(run: _Run) -> RunMetrics:
         dropped_rpcs=run.dropped,
         lacking=tuple(lacking),
     )
+
+
+def _reached(run: _Run) -> tuple[int | None, int]:
+    """How many had joined what was published when it was, its publisher aside, and how many of them it
+    reached."""
+    asked = [
+        (m.topic, m.published_at, m)
+        for m in run.messages.values()
+        if m.topic is not None and m.published_at is not None and run.members.known_at(m.published_at)
+    ]
+    expected = reached = 0
+    for message, members in run.members.at_each(asked):
+        expected += len(members) - (message.publisher in members)
+        reached += sum(peer in members for peer in message.arrived if peer != message.publisher)
+    return (expected if asked else None), reached
 
 
 def _latencies(run: _Run, published: bool) -> Iterator[float]:

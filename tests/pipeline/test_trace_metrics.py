@@ -7,12 +7,15 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from quidnunc.pipeline.trace_events import (
     DeliverMessage,
     DuplicateMessage,
     Heartbeat,
     Joined,
+    Left,
     PublishMessage,
     RunStarted,
     SentRpc,
@@ -20,6 +23,7 @@ from quidnunc.pipeline.trace_events import (
 )
 from quidnunc.pipeline.trace_metrics import RunMetrics, kinds_of, metrics_of, percentiles
 from quidnunc.pipeline.trace_rpc import ControlMeta, IHaveMeta, MessageMeta, PartBytes, RpcMeta
+from quidnunc.pipeline.trace_shapes import TraceError
 
 LINK_MS = 10
 Graph = Mapping[bytes, list[bytes]]
@@ -117,6 +121,55 @@ def test_what_is_lost_lowers_the_ratio_and_what_comes_twice_raises_the_copies() 
     assert (found.deliveries, found.expected_deliveries, found.delivery_ratio) == (8, 9, 8 / 9)
     (twice,) = metrics_of([*events, TraceEvent(DeliverMessage(message_id=b"m"), name(1), 5)])
     assert (twice.deliveries, twice.duplicates, twice.copies) == (8, 1, 9 / 8)
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=25, deadline=None)
+def test_the_files_of_peers_may_come_in_any_order(die: random.Random) -> None:
+    """A tracer writes a file for each peer, in the order of its own clock; who had joined is a matter of
+    times."""
+    graph = graph_of(EDGES["star"])
+    joined = {peer: at for at, peer in enumerate(graph)}
+    events = [TraceEvent(Joined(topic="t"), peer, at * 1_500_000_000) for peer, at in joined.items()]
+    events += [
+        TraceEvent(Left(topic="t"), name(1), 6_100_000_000),
+        TraceEvent(Joined(topic="t"), name(1), 9_000_000_000),
+    ]
+    for at in range(12):
+        events += flooded(graph, name(0), b"m%d" % at, 1000 * at)
+    events.sort(key=lambda e: e.at_ns or 0)
+    (in_time,) = metrics_of(events)
+    assert in_time.expected_deliveries == sum(
+        sum(
+            1500 * since <= 1000 * at and not (peer == name(1) and 6100 < 1000 * at < 9000)
+            for peer, since in joined.items()
+        )
+        - 1
+        for at in range(12)
+    )
+    files = list(graph)
+    die.shuffle(files)
+    (by_file,) = metrics_of([e for peer in files for e in events if e.peer == peer])
+    assert by_file == in_time
+
+
+def test_without_times_who_had_joined_is_a_matter_of_the_order() -> None:
+    events = [
+        TraceEvent(Joined(topic="t"), name(1)),
+        TraceEvent(PublishMessage(message_id=b"m", topic="t"), name(0)),
+        TraceEvent(Joined(topic="t"), name(2)),
+        TraceEvent(DeliverMessage(message_id=b"m"), name(1)),
+        TraceEvent(DeliverMessage(message_id=b"m"), name(2)),
+    ]
+    (found,) = metrics_of(events)
+    assert (found.expected_deliveries, found.delivery_ratio) == (1, 1.0)
+
+
+def test_a_limit_on_joins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quidnunc.pipeline.trace_members.MAX_CHANGES", 3)
+    events = [TraceEvent(Joined(topic="t"), name(n), n) for n in range(4)]
+    with pytest.raises(TraceError, match="more than 3 JOINs"):
+        list(metrics_of(events))
 
 
 def test_what_a_trace_lacks_is_said_and_not_made_up() -> None:
