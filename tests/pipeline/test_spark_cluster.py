@@ -45,11 +45,13 @@ import sys
 from collections.abc import Iterator
 from quidnunc.pipeline.spark_session import spark_session
 def where(_):
-    import os, time, quidnunc
-    time.sleep(0.2)
+    import os, quidnunc
+    from pyspark import BarrierTaskContext
+    # Each worker has one core: who waits here for the other is on a worker of its own.
+    BarrierTaskContext.get().barrier()
     yield os.environ["SPARK_EXECUTOR_DIRS"], quidnunc.__file__
 session = spark_session(master=sys.argv[1])
-found = session.sparkContext.parallelize(range(40), 40).mapPartitions(where).collect()
+found = session.sparkContext.parallelize(range(2), 2).barrier().mapPartitions(where).collect()
 for executor, file in sorted(set(found)):
     print(executor, file)
 """
