@@ -13,7 +13,7 @@ from typing import Any
 from attrs import define, field
 
 from quidnunc.pipeline.bronze_schema import GO, HEAD, bronze_schema
-from quidnunc.pipeline.trace_events import OURS, BodyType
+from quidnunc.pipeline.trace_events import OURS, TYPE_OF_BODY, BodyType, RunStarted
 
 ROW_GROUP = 65_536
 """Rows that are written together."""
@@ -146,4 +146,4 @@ def run_starts(folder: Path) -> Any:
     if not path.is_file():
         return numpy.zeros(0, numpy.int64)
     table = parquet.read_table(path, columns=["record", "type"])
-    return table["record"].to_numpy()[table["type"].to_numpy() == OURS]
+    return table["record"].to_numpy()[table["type"].to_numpy() == TYPE_OF_BODY[RunStarted].number]
