@@ -6,6 +6,7 @@ import argparse
 import importlib
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from types import ModuleType
 
@@ -83,8 +84,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (UsageError, CaseError) as error:
         print(f"quidnunc {options.command}: {error}", file=sys.stderr)
         return 2
-    except (AdapterError, SpecError) as error:
+    except (AdapterError, SpecError, OSError) as error:
         print(f"quidnunc {options.command}: {error}", file=sys.stderr)
+        return 4
+    except Exception:
+        # 1 would say that a router fails.
+        traceback.print_exc()
+        print(f"quidnunc {options.command}: this is a fault of the tool itself", file=sys.stderr)
         return 4
     return result
 

@@ -69,7 +69,12 @@ def protocols_spoken(against: str) -> list[str]:
     # A draft is asked for by name: its revision speaks the same streams.
     found = [name for name in PROTOCOLS if name in spoken and "draft" not in name]
     if not found:
-        raise UsageError(f"{against} speaks {', '.join(sorted(spoken))}, none of which is known here")
+        drafts = [name for name in PROTOCOLS if name in spoken]
+        if drafts:
+            raise UsageError(
+                f"{against} speaks drafts alone, which are asked for by name: {', '.join(drafts)}"
+            )
+        raise UsageError(f"{against} speaks {', '.join(sorted(spoken)) or 'nothing'}; none is known here")
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -48,7 +49,7 @@ def _roots(campaign: Campaign, paths: Mapping[RootKey, str]) -> str:
     rows = []
     for key, root in sorted(campaign.roots.items()):
         events = "-" if is_crash(root) else len(events_of(root.case))
-        again = f"quidnunc replay {paths[key]}" if key in paths else "-"
+        again = shlex.join(("quidnunc", "replay", paths[key])) if key in paths else "-"
         rows.append((root.clause, root.quirk, verdict_of_root(root), events, again))
     lines = [table(("clause", "root cause", "verdict", "events", "replay"), rows)]
     without = [root for key, root in campaign.roots.items() if key not in paths]
@@ -154,7 +155,7 @@ def _claim(campaign: Campaign, v: Verdict, paths: Mapping[RootKey, str]) -> dict
         "applied": v.applied,
         "case": path,
         "events": len(events_of(worst.case)) if worst else None,
-        "replay": f"quidnunc replay {path}" if path else None,
+        "replay": shlex.join(("quidnunc", "replay", path)) if path else None,
     }
 
 

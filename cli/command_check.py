@@ -40,7 +40,8 @@ example:
 
 exit status:
   0 nothing fails; 1 something fails, or is not as --expect has it; 2 wrong usage;
-  3 nothing fails and some MUST claim never applied; 4 the driver or this tool broke
+  3 nothing fails and some MUST claim never applied (with --expect: nothing was played);
+  4 the driver or this tool broke; 130 interrupted: what was found so far is written and told
 """
 
 
@@ -79,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     campaigns, paths = [], {}
     dialects = {}
     for name in names:
-        campaign = _suite(name, options) if options.suite else _search(name, options)
+        campaign, cut_short = (_suite(name, options), False) if options.suite else _search(name, options)
         campaigns.append(campaign)
         folder = name if len(names) > 1 else ""
         paths[name] = _write_cases(campaign, options, folder)
@@ -90,6 +91,9 @@ def run(options: argparse.Namespace) -> int:
             if options.dialect:
                 print_dialect(dialects[name] or (), profile=options.profile)
             print()
+        if cut_short:
+            # What was found is written and told; what was not looked for is not.
+            raise KeyboardInterrupt
     compared = _compared(campaigns, paths, expected, options)
     ends = [exit_of(verdicts_of(c, options.claims), c, compared, options.strict) for c in campaigns]
     if options.json:
@@ -125,6 +129,9 @@ def _validated(options: argparse.Namespace) -> list[str]:
             raise UsageError(f"--{name} needs a number from 1, got {value}")
     if options.expect and not options.update_expect and not options.expect.exists():
         raise UsageError(f"{options.expect} does not exist; --update-expect writes it")
+    if options.profile and not options.dialect:
+        raise UsageError("--profile says what --dialect expects: ask for both")
+    _writable(options)
     if options.record is not None and (options.suite or options.protocol == "auto"):
         raise UsageError("--record writes the runs of a search of one protocol: leave out --suite, name it")
     if options.budget is not None:
@@ -142,10 +149,26 @@ def _validated(options: argparse.Namespace) -> list[str]:
     return names
 
 
-def _search(name: str, options: argparse.Namespace) -> Campaign:
+def _writable(options: argparse.Namespace) -> None:
+    """Raises UsageError for an output that can not be written: after a search it would be lost."""
+    for name, is_folder in (("cases", True), ("private", True), ("record", False), ("expect", False)):
+        path: Path | None = getattr(options, name)
+        if path is None or (name == "expect" and not options.update_expect):
+            continue
+        if path.exists() and path.is_dir() != is_folder:
+            raise UsageError(f"--{name} {path} is {'no folder' if is_folder else 'a folder'}: name another")
+        there = next(p for p in (path, *path.absolute().parents) if p.exists())
+        if not (there.is_dir() or there == path) or not os.access(there, os.W_OK):
+            raise UsageError(f"--{name} {path}: {there} can not be written to")
+
+
+def _search(name: str, options: argparse.Namespace) -> tuple[Campaign, bool]:
+    """What the search found, and whether it was interrupted before its end."""
     show = progress_line()
+    seen: list[Campaign] = []
 
     def progress(campaign: Campaign, what: str) -> None:
+        seen[:] = [campaign]
         show(
             f"{what} {name} against {options.against}: {campaign.runs} runs, {campaign.steps} steps, "
             f"{len(campaign.roots)} root causes, {campaign.seconds:.0f} s"
@@ -154,7 +177,7 @@ def _search(name: str, options: argparse.Namespace) -> Campaign:
     budget = None if options.runs is not None else duration_s(options.budget or "60s")
     recording = _recording(options)
     try:
-        return run_campaign(
+        campaign = run_campaign(
             name,
             options.against,
             seed=options.seed,
@@ -166,6 +189,12 @@ def _search(name: str, options: argparse.Namespace) -> Campaign:
             progress=progress,
             recording=recording,
         )
+    except KeyboardInterrupt:
+        if not seen:
+            raise
+        return seen[0], True
+    else:
+        return campaign, False
     finally:
         clear_progress()
         if recording is not None:
@@ -187,7 +216,7 @@ def _suite(name: str, options: argparse.Namespace) -> Campaign:
         suite_of(name)
     except SpecError as error:
         raise UsageError(str(error)) from None
-    return run_suite(name, options.against)
+    return run_suite(name, options.against, extras=options.extras)
 
 
 def _dialect(campaign: Campaign, options: argparse.Namespace) -> tuple[Told, ...]:
@@ -198,7 +227,7 @@ def _dialect(campaign: Campaign, options: argparse.Namespace) -> tuple[Told, ...
     show(f"separating traces of {campaign.protocol} against {options.against}")
     try:
         opener = opener_of(options.against, extras=options.extras)
-        hello = hello_of(options.against, campaign.protocol)
+        hello = hello_of(options.against, campaign.protocol, extras=options.extras)
         return dialect_of(campaign.protocol, opener, hello, campaign.quirks)
     finally:
         clear_progress()

@@ -122,10 +122,14 @@ class CaseItem(pytest.Item):
                 router = router or router_of(case)
                 replayed = replay(case, opener_of(router))
         except (CaseError, SpecError) as error:
-            pytest.fail(str(error), pytrace=False)
+            unread = str(error)
         except (AdapterError, ValueError) as error:
-            pytest.fail(f"{self.path}: {router}: {error}", pytrace=False)
-        judge(replayed, router)
+            unread = f"{self.path}: {router}: {error}"
+        else:
+            judge(replayed, router)
+            return
+        # Outside the handler, or it would be told twice.
+        pytest.fail(unread, pytrace=False)
 
     def _on_routers(self, case: NetworkCase, router: str) -> NetworkReplayed:
         from quidnunc.properties.network_replay import replay_on
@@ -196,8 +200,8 @@ def judge(replayed: Replayed | NetworkReplayed, router: str) -> None:
 
 def advice(replayed: Replayed | NetworkReplayed, router: str) -> str:
     """What to do about an outcome that the status of the case does not expect."""
-    against = f" --against {router}" if router != "model" else ""
-    command = f"quidnunc replay {replayed.case.path}{against}"
+    against = ("--against", router) if router != "model" else ()
+    command = shlex.join(("quidnunc", "replay", str(replayed.case.path), *against))
     match replayed.outcome:
         case "fixed":
             return f"The router departs no more: update its status to fixed, and see `{command}`."

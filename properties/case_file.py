@@ -6,6 +6,7 @@ same case, and writing it again gives the same text.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -106,6 +107,8 @@ class Case:
     argument: str = field(default="", converter=one_line)
     """Why the text forbids it."""
     parameters: ParameterSet = Parameters()
+    extras: bool = False
+    """Whether the router's own additions to the protocol are on."""
     seed: int = 0
     reproduced: tuple[int, int] | None = None
     """(k, n): a router that cannot be seeded departed k times of n."""
@@ -134,6 +137,12 @@ def router_of(case: Case) -> str:
 def against_text(router: str, version: str) -> str:
     """What `router_of` reads back. A command of the user's own may have words, so no version follows it."""
     return router if router.startswith("exec:") else f"{router} {version}".strip()
+
+
+def command_of(protocol: str, against: str, *more: str, extras: bool = False) -> str:
+    """The command that looks for what was found, as a shell reads it."""
+    switches = ("--extras",) if extras else ()
+    return shlex.join(("quidnunc", "check", protocol, "--against", against, *more, *switches))
 
 
 # -- writing ------------------------------------------------------------------------------------------------
@@ -191,6 +200,7 @@ def _values(case: Case) -> dict[str, str]:
         "found by": case.found_by,
         "argument": case.argument,
         "parameters": parameters_text(case.parameters),
+        "extras": "yes" if case.extras else "",
         "seed": str(case.seed),
         "reproduced": "" if case.reproduced is None else "{}/{}".format(*case.reproduced),
     }
@@ -273,6 +283,7 @@ def _headed(found: Mapping[str, Entry], reason: str) -> Case:
         found_by=text.get("found by", ""),
         argument=text.get("argument", ""),
         parameters=read("parameters", "", lambda t: parameters_read(t, protocol)),
+        extras=read("extras", "", lambda t: bool(t) and one_of(t, ("yes",), "of extras") == "yes"),
         seed=read("seed", "0", lambda t: integer(t, "a seed")),
         reproduced=read("reproduced", "", lambda t: counted(t) if t else None),
         blocks=(Block(()),),

@@ -31,6 +31,7 @@ FIELDS = (
     "found by",
     "argument",
     "parameters",
+    "extras",
     "seed",
     "reproduced",
 )

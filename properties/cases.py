@@ -7,7 +7,7 @@ whether a departure is the one that was recorded or another.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from attrs import evolve, field, frozen, mutable
 
@@ -42,6 +42,7 @@ from quidnunc.properties.case_file import (
     Status,
     against_text,
     body_of,
+    command_of,
     events_of,
     load,
     parameters_of,
@@ -80,6 +81,7 @@ def from_finding(
     quirks_in_force: Sequence[str] = (),
     argument: str = "",
     reproduced: tuple[int, int] | None = None,
+    extras: bool = False,
 ) -> Case:
     """The case of a finding. `protocol` is a name.
 
@@ -99,6 +101,7 @@ def from_finding(
         found_by=found_by,
         argument=argument,
         parameters=parameters,
+        extras=extras,
         seed=seed,
         reproduced=reproduced,
         blocks=tuple(_blocks(_aligned(finding.events, finding.moments))),
@@ -246,7 +249,8 @@ def config_of(case: Case) -> Config:
     """What to open the router with."""
     pubsub = isinstance(case.parameters, Parameters)
     family = "parameters" if pubsub else "dog"
-    return Config(seed=case.seed, protocol=case.protocol, **{family: case.parameters})  # type: ignore[arg-type]
+    given: dict[str, Any] = {family: case.parameters}
+    return Config(seed=case.seed, protocol=case.protocol, extras=case.extras, **given)
 
 
 def _quirk(name: str, spec: Protocol, case: Case) -> Quirk:
@@ -279,6 +283,9 @@ def replay(case: Case, opener: Opener, protocol: Protocol | None = None) -> Repl
     driver broke.
     """
     rules = protocol_of(case) if protocol is None else protocol
+    if protocol is None and case.quirk:
+        # Under another protocol the edit may not fit; under its own it has to be there.
+        _quirk(case.quirk, protocol_named(case.protocol), case)
     events = events_of(case)
     subject = opener(config_of(case))
     event: Event | None = None
@@ -413,6 +420,7 @@ __all__ = [
     "Shown",
     "Status",
     "against_text",
+    "command_of",
     "config_of",
     "events_of",
     "from_finding",

@@ -52,8 +52,11 @@ PUBSUB: tuple[Claim, ...] = (
     ),
     claim(
         "publish.seqno",
-        "Own messages that are stamped have sequence numbers of eight bytes, and each a higher one.",
+        "Own messages are stamped and signed, or neither, as the policy asks; sequence numbers have eight "
+        "bytes and rise.",
         "pubsub/publish.seqno",
+        "pubsub/signing.sign",
+        "pubsub/signing.no-sign",
     ),
     claim(
         "stream.spoken",

@@ -33,6 +33,8 @@ CLAUSES = frozenset(
         "pubsub/id.supplied",
         "pubsub/rpc.malformed",
         "pubsub/publish.seqno",
+        "pubsub/signing.sign",
+        "pubsub/signing.no-sign",
         "gs1.1/rpc.protocol-id",
         "gs1.2/rpc.protocol-id",
         "gs1.3/rpc.protocol-id",
@@ -100,8 +102,12 @@ def _found(
     own = isinstance(event, Publish)
     if not own and any(isinstance(o.part, Message) and o.part.author != ROUTER for o in sent):
         yield "pubsub/relay.unchanged"
-    if p.signature_policy == "StrictSign" and any(_is_own(o.part) for o in sent):
-        yield "pubsub/publish.seqno"
+    if any(_is_own(o.part) for o in sent):
+        if p.signature_policy == "StrictSign":
+            yield "pubsub/publish.seqno"
+            yield "pubsub/signing.sign"
+        else:
+            yield "pubsub/signing.no-sign"
     if p.message_id != "origin" and _name_ids((*received, *(o.part for o in sent))):
         yield "pubsub/id.supplied"
         if p.message_id == "hex":

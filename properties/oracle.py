@@ -277,15 +277,25 @@ def differing_clause(expected: Output, before: Any = None, observed: Output | No
             return "pm/send.no-part-unrequested" if payload is None else "pm/rpc.opaque"
         case Offered():
             return partial_blame.of_state(before)
-        case Sent(_, Message(author=author)) if author == ROUTER and _numbered_wrongly(observed):
-            return "pubsub/publish.seqno"
+        case Sent(_, Message(author=author)) if author == ROUTER:
+            return _own_clause(observed)
         case _:
             return "pubsub/relay.unchanged"
 
 
-def _numbered_wrongly(observed: Output | None) -> bool:
+def _own_clause(observed: Output | None) -> str:
+    """What a message of the router's own is not as it should be in."""
     part = observed.part if isinstance(observed, Sent) else None
-    return isinstance(part, Message) and part.flaw in ("no-seqno", "stale-seqno")
+    flaw = part.flaw if isinstance(part, Message) else ""
+    if flaw in ("no-seqno", "stale-seqno"):
+        return "pubsub/publish.seqno"
+    if flaw == "stamped":
+        return "pubsub/signing.no-sign"
+    return "pubsub/signing.sign" if flaw in UNSIGNED else "pubsub/relay.unchanged"
+
+
+UNSIGNED = ("no-author", "unsigned", "forged", "foreign-key")
+"""Flaws of a message that is not signed as the policy asks."""
 
 
 def _stalled(state: Any) -> frozenset[Peer]:

@@ -32,7 +32,15 @@ from quidnunc.model.machine import machine_of, protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.campaign import Campaign, Root
-from quidnunc.properties.cases import Case, against_text, events_of, from_finding, parameters_of, parse
+from quidnunc.properties.cases import (
+    Case,
+    against_text,
+    command_of,
+    events_of,
+    from_finding,
+    parameters_of,
+    parse,
+)
 from quidnunc.properties.claims import claim_on
 from quidnunc.properties.explain import Finding, accounts, last_departures
 from quidnunc.properties.play import Simulated, play, rejudge
@@ -84,7 +92,9 @@ def unnoticed(name: str) -> Iterator[str]:
             yield rule
 
 
-def run_suite(name: str, against: str, opener: Callable[[Any], Any] | None = None) -> Campaign:
+def run_suite(
+    name: str, against: str, opener: Callable[[Any], Any] | None = None, *, extras: bool = False
+) -> Campaign:
     """Every case of the suite against a router; what departs is explained as in a search.
 
     Cases that need what the driver lacks are left out and named.
@@ -92,8 +102,8 @@ def run_suite(name: str, against: str, opener: Callable[[Any], Any] | None = Non
     from quidnunc.properties.worker import hello_of, opener_of
 
     protocol = protocol_named(name)
-    opener = opener or opener_of(against)
-    hello = hello_of(against, name)
+    opener = opener or opener_of(against, extras=extras)
+    hello = hello_of(against, name, extras=extras)
     started = time.monotonic()
     campaign = Campaign(name, against, 0, hello.version, hello.capabilities, hello.fixed, applied=Counter())
     for rule, case in suite_of(name):
@@ -110,7 +120,7 @@ def run_suite(name: str, against: str, opener: Callable[[Any], Any] | None = Non
         if departures:
             quirks = accounts(run.moments, protocol, parameters)
             finding = Finding(events_of(case), tuple(run.moments), departures[0], tuple(quirks))
-            _file(campaign, finding, parameters, rule, case)
+            _file(campaign, finding, parameters, rule, evolve(case, extras=extras))
     campaign.seconds = time.monotonic() - started
     return campaign
 
@@ -173,7 +183,8 @@ def _file(campaign: Campaign, finding: Finding, parameters: Any, rule: str, case
         against=against_text(campaign.against, campaign.version),
         parameters=parameters,
         seed=case.seed,
-        found_by=f"quidnunc check {campaign.protocol} --against {campaign.against} --suite",
+        found_by=command_of(campaign.protocol, campaign.against, "--suite", extras=case.extras),
+        extras=case.extras,
     )
     kind = quirk.kind if quirk else "unexplained"
     also = tuple(q.name for q in finding.quirks[1:6])

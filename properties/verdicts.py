@@ -12,6 +12,7 @@ from attrs import field, fields, frozen
 from quidnunc.model.errors import CaseError
 from quidnunc.model.machine import protocol_named
 from quidnunc.properties.campaign import Campaign, Root
+from quidnunc.properties.case_front import one_line
 from quidnunc.properties.claim_tables import Claim
 from quidnunc.properties.claims import VerdictName, claims_of, level_of
 
@@ -111,14 +112,22 @@ _FIELDS = {a.name for a in fields(Expectation)}
 
 def load_expectations(path: Path) -> tuple[Expectation, ...]:
     """Read a file. Raises CaseError naming the file, the entry and what was expected."""
-    if path.stat().st_size > MAX_EXPECTATIONS_BYTES:
-        raise CaseError(f"{path}: longer than {MAX_EXPECTATIONS_BYTES} bytes")
     try:
+        if path.stat().st_size > MAX_EXPECTATIONS_BYTES:
+            raise CaseError(f"{path}: longer than {MAX_EXPECTATIONS_BYTES} bytes")
         table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CaseError(f"{path}: {error.strerror or error}; expected a file of expectations") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise CaseError(f"{path}: not TOML: {error}; `--update-expect` writes one") from None
+        raise CaseError(f"{path}: not TOML: {error}; `--update-expect` on another name writes one") from None
+    entries = table.get("expect", [])
+    if set(table) - {"expect"} or not isinstance(entries, list):
+        others = sorted(set(table) - {"expect"}) or ["expect"]
+        raise CaseError(f"{path}: expected tables [[expect]] and nothing else, got {', '.join(others)}")
     found = []
-    for at, entry in enumerate(table.get("expect", []), 1):
+    for at, entry in enumerate(entries, 1):
+        if not isinstance(entry, dict):
+            raise CaseError(f"{path}: expect {at}: expected a table, got {entry!r}")
         unknown = set(entry) - _FIELDS
         missing = {"clause", "cause", "verdict", "reason"} - set(entry)
         if unknown or missing:
@@ -150,10 +159,11 @@ def render_expectations(
             verdict=verdict_of_root(root),
             reason=before.reason if before else root.says,
             link=before.link if before else "",
-            case=case,
+            case=case or (before.case if before else ""),
         )
+    about = one_line(f"{campaign.against} {campaign.version} against {campaign.protocol}")
     lines = [
-        f"# What is known of {campaign.against} {campaign.version} against {campaign.protocol}.",
+        f"# What is known of {about}.",
         "# `quidnunc check ... --expect THIS` fails on anything else, and on what is no longer so.",
         "",
     ]
@@ -165,7 +175,8 @@ def render_expectations(
 
 
 def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'
+    plain = "".join(c if c.isprintable() else " " for c in text)
+    return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def compare(roots: Sequence[Root], expected: Sequence[Expectation], replayed: dict[str, str]) -> Compared:
@@ -214,6 +225,7 @@ def exit_of(verdicts: Sequence[Verdict], campaign: Campaign, compared: Compared 
     if campaign.broken or any(v.verdict == "broken" for v in verdicts):
         return Exit(4, "; ".join(campaign.broken) or "the control of a finding fails on our own router")
     never = [v.claim.id for v in verdicts if v.verdict == "inconclusive" and v.level == "M"]
-    if never and compared is None:
+    # What is known of a router may well keep a claim from applying; a search that plays nothing is no search.
+    if never and (compared is None or not campaign.steps):
         return Exit(3, f"MUST claims never applied: {', '.join(never)}")
     return Exit(0)

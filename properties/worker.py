@@ -15,6 +15,7 @@ from quidnunc.model.machine import machine_of, protocol_named
 from quidnunc.model.quirks import quirk_named
 from quidnunc.properties.cases import (
     against_text,
+    command_of,
     config_of,
     events_of,
     from_finding,
@@ -38,7 +39,7 @@ def opener_of(against: str, *, extras: bool = False) -> Any:
             protocol=config.protocol,
             parameters=config.parameters,
             dog=config.dog,
-            extras=extras,
+            extras=extras or config.extras,
         )
         return Wire(open_router(against, config), config)
 
@@ -93,9 +94,9 @@ def _recorder(asked: dict[str, Any], hello: Hello) -> Any:
     return getattr(importlib.import_module(module), name)(path, asked, hello)
 
 
-def hello_of(against: str, protocol: str) -> Hello:
+def hello_of(against: str, protocol: str, *, extras: bool = False) -> Hello:
     """What a router says of itself. Raises AdapterError or ValueError where it can not be opened."""
-    return _hello(opener_of(against), protocol)
+    return _hello(opener_of(against, extras=extras), protocol)
 
 
 def _hello(opener: Any, protocol: str) -> Hello:
@@ -122,7 +123,8 @@ def _root(asked: dict[str, Any], found: Found, name: str, version: str) -> dict[
         against=against_text(asked["against"], version),
         parameters=found.parameters,
         seed=found.seed,
-        found_by=f"quidnunc check {asked['protocol']} --against {asked['against']}",
+        found_by=command_of(asked["protocol"], asked["against"], extras=asked["extras"]),
+        extras=asked["extras"],
         quirks_in_force=found.in_force,
         argument=_argument(finding.clause),
         status="observed" if quirk is not None and quirk.kind == "reading" else "open",

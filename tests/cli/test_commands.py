@@ -75,6 +75,12 @@ def test_help_has_an_example_that_parses(quidnunc: Command, name: str) -> None:
         ("check dog --against ours --runs 0", "--runs needs a number from 1"),
         ("check dog --against ours --budget soon", "a duration is written 90s"),
         ("check dog --against ours --update-expect", "needs --expect FILE"),
+        ("check dog --against ours --expect . --update-expect", "--expect . is a folder"),
+        ("check dog --against ours --expect .", ".: Is a directory"),
+        ("check dog --against ours --cases file", "--cases file is no folder"),
+        ("check dog --against ours --cases file/x", "file can not be written to"),
+        ("check dog --against ours --record .", "--record . is a folder"),
+        ("check gossipsub-1.2 --against ours --suite --profile go-libp2p-pubsub", "ask for both"),
         ("check dog --against ours --expect nosuch.toml", "--update-expect writes it"),
         ("check dog --against ours --claims mesh.*", "selects nothing"),
         ("check dog", "--against"),
@@ -93,6 +99,7 @@ def test_wrong_usage_names_the_thing(
     quidnunc: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
     ran = quidnunc(*shlex.split(command))
     assert ran.code == 2
     assert said in ran.err
@@ -105,6 +112,18 @@ def test_a_driver_that_can_not_be_opened_is_broken(quidnunc: Command, router: st
     ran = quidnunc("check", "floodsub", "--against", router, "--runs", "1")
     assert ran.code == 4
     assert router in ran.err
+
+
+def test_a_fault_of_the_tool_is_no_failure_of_a_router(
+    quidnunc: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(options: object) -> int:
+        raise RuntimeError("a slip")
+
+    monkeypatch.setattr("quidnunc.command_routers.run", broken)
+    ran = quidnunc("routers")
+    assert ran.code == 4
+    assert "RuntimeError: a slip" in ran.err and "a fault of the tool itself" in ran.err
 
 
 # -- tables -------------------------------------------------------------------------------------------------
@@ -288,6 +307,15 @@ def test_a_case_as_data(quidnunc: Command, case: Path) -> None:
     assert replayed["case"]["parameters"]["d_high"] == 6
 
 
+def test_a_root_cause_that_nobody_knows_is_wrong_usage(quidnunc: Command, case: Path) -> None:
+    """Else any departure at that event would pass for the recorded one."""
+    text = case.read_text(encoding="utf-8").replace("quirk: cut-at-d-high", "quirk: cut-at-d-hihg")
+    case.write_text(text, encoding="utf-8")
+    ran = quidnunc("replay", case)
+    assert ran.code == 2
+    assert f"{case}: " in ran.err and "no quirk 'cut-at-d-hihg'" in ran.err
+
+
 def test_a_case_that_does_not_read_is_wrong_usage(quidnunc: Command, case: Path) -> None:
     case.write_text(case.read_text(encoding="utf-8").replace("join t1", "jion t1"), encoding="utf-8")
     ran = quidnunc("replay", case)
@@ -327,6 +355,46 @@ def test_check_finds_files_and_tells(quidnunc: Command, tmp_path: Path) -> None:
         assert f"quidnunc replay {file}" in ran.out
         assert quidnunc("replay", file).code == 1
         assert quidnunc("replay", file, "--against", "ours").code == 0
+
+
+def test_what_was_found_is_told_and_kept_where_the_search_is_interrupted(
+    quidnunc: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def settle(campaign: object, *, extras: bool) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("quidnunc.properties.campaign.settle", settle)
+    check = ("check", "floodsub", "--against", "ours:echo", "--runs", "10", "--workers", "1")
+    ran = quidnunc(*check, "--cases", tmp_path / "found")
+    assert ran.code == 130
+    assert "floodsub against ours:echo" in ran.out and "10 runs" in ran.out
+    assert list((tmp_path / "found").glob("*.case"))
+    assert "interrupted" in ran.err
+
+
+EXTRA = """
+from quidnunc.impl.routers import open_router
+
+
+def open_it(config):
+    # Its additions are another router's.
+    return open_router("ours:echo" if config.extras else "ours", config)
+"""
+
+
+@pytest.mark.parametrize("how", [("--suite",), ("--runs", "10", "--workers", "1")], ids=["suite", "search"])
+def test_additions_of_the_router_are_on_in_its_cases_too(
+    quidnunc_apart: Command, tmp_path: Path, how: tuple[str, ...]
+) -> None:
+    (tmp_path / "with_extras.py").write_text(EXTRA, encoding="utf-8")
+    check = ("check", "floodsub", "--against", "python:with_extras:open_it", *how)
+    assert quidnunc_apart(*check, cwd=tmp_path).code == 0
+    assert quidnunc_apart(*check, "--extras", "--cases", "found", cwd=tmp_path).code == 1
+    files = sorted((tmp_path / "found").glob("*.case"))
+    assert files and all("\nextras: yes\n" in file.read_text(encoding="utf-8") for file in files)
+    assert all("--extras" in load(file).found_by for file in files)
+    replayed = quidnunc_apart("replay", "found", "--json", cwd=tmp_path)
+    assert [r["outcome"] for r in replayed.data["replays"]] == ["same"] * len(files)
 
 
 def test_check_of_all_that_a_router_speaks(quidnunc: Command) -> None:

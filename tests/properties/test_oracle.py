@@ -32,7 +32,19 @@ from quidnunc.model.events import (
 )
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import DogParameters, Parameters
-from quidnunc.model.rpc import ROUTER, Graft, IDontWant, IHave, IWant, Message, Prune, Subscribe, Unsubscribe
+from quidnunc.model.router import Router
+from quidnunc.model.rpc import (
+    ROUTER,
+    Flaw,
+    Graft,
+    IDontWant,
+    IHave,
+    IWant,
+    Message,
+    Prune,
+    Subscribe,
+    Unsubscribe,
+)
 from quidnunc.properties.everywhere import CLAUSES, applied
 from quidnunc.properties.oracle import Departure, Oracle
 from tests.model.pubsub_run import BEAT, T, grafted, message, of, own, peers, sent
@@ -210,6 +222,10 @@ class TestOccasions:
     ) -> set[str]:
         return set(applied(self.R, event, ticked, outputs, because))
 
+    def unsigned(self) -> Router:
+        policy = evolve(SMALL, signature_policy="StrictNoSign", message_id="content")
+        return evolve(self.R, parameters=policy)
+
     def test_each_has_one(self) -> None:
         ids = evolve(self.R, parameters=evolve(SMALL, message_id="hex"))
         found = self.clauses_at(BEAT, ticked=True)
@@ -220,6 +236,7 @@ class TestOccasions:
         found |= set(applied(ids, of(1, IHave(T, ("m1",))), False, (), ()))
         found |= self.clauses_at(Raw((1,), "not-protobuf"))
         found |= self.clauses_at(own("m2"), *sent(Message("m2", T, ROUTER), 1))
+        found |= set(applied(self.unsigned(), own("m2"), False, tuple(sent(Message("m2", T, ROUTER), 1)), ()))
         found |= self.clauses_at(Score((1,), 2))
         for stream in (MESHSUB_1_1, MESHSUB_1_2, MESHSUB_1_3):
             found |= self.clauses_at(Connect((9,), stream))
@@ -256,4 +273,20 @@ class TestOccasions:
         spent = oracle.judge(of(1, M1), (*RELAY,)).spent
         assert set(spent) == {"gs1.0/relay.mesh", "floodsub/deliver.once", "pubsub/relay.unchanged"}
         mine = oracle.judge(own("m2"), tuple(sent(Message("m2", T, ROUTER), 1, 2, 3))).spent
-        assert set(mine) == {"gs1.1/publish.flood", "pubsub/publish.seqno"}
+        assert set(mine) == {"gs1.1/publish.flood", "pubsub/publish.seqno", "pubsub/signing.sign"}
+
+    @pytest.mark.parametrize(
+        ("flaw", "clause"),
+        [
+            ("no-author", "pubsub/signing.sign"),
+            ("unsigned", "pubsub/signing.sign"),
+            ("no-seqno", "pubsub/publish.seqno"),
+            ("stamped", "pubsub/signing.no-sign"),
+            ("altered", "pubsub/relay.unchanged"),
+        ],
+    )
+    def test_what_is_wrong_with_an_own_message(self, flaw: Flaw, clause: str) -> None:
+        """It was published and not relayed: how it is stamped is another demand than to leave it alone."""
+        oracle = Oracle(SPEC, SMALL, self.R)
+        judged = oracle.judge(own("m2"), tuple(sent(Message("m2", T, ROUTER, flaw=flaw), 1, 2, 3)))
+        assert {d.clause for d in judged.departures} == {clause}

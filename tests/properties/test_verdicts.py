@@ -87,6 +87,14 @@ def test_exit_statuses() -> None:
     assert ended(campaign(everything=False)) == 3
 
 
+def test_what_played_nothing_is_not_green_though_nothing_else_was_expected() -> None:
+    as_expected = compare([], [], {})
+    nothing = campaign(everything=False)
+    assert ended(nothing, as_expected) == 3
+    nothing.steps = 10
+    assert ended(nothing, as_expected) == 0
+
+
 def test_the_worse_status_comes_first() -> None:
     broken = campaign(root(), everything=False)
     broken.broken.append("a batch broke")
@@ -130,6 +138,27 @@ def test_expectations_are_read_as_they_are_written(tmp_path: Path) -> None:
     assert load_expectations(file) == (evolve(old, case="a.case"),)
 
 
+def test_an_update_without_cases_keeps_those_that_were_there() -> None:
+    """Only with its case can an expectation be found gone."""
+    old = expectation(root(), case="a.case")
+    assert 'case = "a.case"' in render_expectations(campaign(root()), [(root(), "")], [old], {})
+    assert 'case = "b.case"' in render_expectations(campaign(root()), [(root(), "b.case")], [old], {})
+
+
+def test_an_update_is_read_again_whatever_the_router_says_of_itself(tmp_path: Path) -> None:
+    made = campaign(root())
+    made.version = "v1.2-3-gabc\n"
+    old = Expectation(MUST, root().quirk, "fails", "A bell \x07 and a\nline.")
+    file = tmp_path / "expect.toml"
+    file.write_text(render_expectations(made, [(root(), "")], [old], {}), encoding="utf-8")
+    assert [e.reason for e in load_expectations(file)] == ["A bell   and a line."]
+
+
+def test_a_folder_is_no_file_of_expectations(tmp_path: Path) -> None:
+    with pytest.raises(CaseError, match="Is a directory"):
+        load_expectations(tmp_path)
+
+
 def test_an_update_drops_what_is_gone_and_keeps_what_was_not_met() -> None:
     gone, kept = Expectation(MUST, "x", "fails", "R.", case="x.case"), Expectation(MUST, "y", "fails", "R.")
     text = render_expectations(campaign(), [], [gone, kept], {"x.case": "fixed"})
@@ -142,6 +171,9 @@ def test_an_update_drops_what_is_gone_and_keeps_what_was_not_met() -> None:
         ("[[expect]]\nclause = 1", "missing ['cause', 'reason', 'verdict']"),
         ("[[expect]]\nclaus = 'x'", "unknown ['claus']"),
         ("expect = ", "not TOML"),
+        ("expect = 5", "expected tables [[expect]]"),
+        ("expect = [5]", "expect 1: expected a table, got 5"),
+        ("[[expects]]\nclause = 'x'", "nothing else, got expects"),
     ],
 )
 def test_a_bad_file_is_named(tmp_path: Path, text: str, said: str) -> None:
