@@ -70,10 +70,6 @@ _ROWS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("seqno-reused", ("publish.targets", "publish.flood", "fanout.kept", "gossip.targets", "gossip.ids"),
      "No claim is about sequence numbers; the second own message has the id of the first, so that it is\n"
      "  missing where it or its IHAVE is due."),
-    ("publish-unsigned", ("message.unchanged",),
-     "No claim is about the fields of own messages; their bytes are compared as those of others are."),
-    ("publish-empty-key", ("message.unchanged",),
-     "No claim is about the fields of own messages; their bytes are compared as those of others are."),
     ("floodsub-forgotten", ("publish.targets", "fanout.kept", "publish.flood"),
      "Own messages miss floodsub peers as relayed ones do."),
     ("seen-half-as-long", ("deliver.once", "ihave.requested", "idontwant.immediate"),
