@@ -230,7 +230,10 @@ def _refines(found: Behaviour) -> dict[str, Any] | None:
     against = against_refinement(found.separations)
     if not found.changes:
         return None
-    return {"refuted": against is not None, "by": against.change.key if against is not None else None}
+    return {
+        "refuted": against is not None,
+        "by": against.separation.change.key if against is not None else None,
+    }
 
 
 def _networks(networks: Mixed | None) -> dict[str, Any] | None:

@@ -181,7 +181,7 @@ def _refines(report: Report) -> list[str]:
     against = against_refinement(report.found.separations)
     if against is None:
         return ["not refuted: no trace was found on which it does"]
-    return [f"no: {against.change.says}, in {len(against.found.trace[1])} events"]
+    return [f"no: {against}"]
 
 
 def _networks(report: Report) -> list[str]:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import evolve, frozen
 
+from quidnunc.model.events import Advance
+from quidnunc.model.parameters import Parameters
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases import events_of, parameters_of
 from quidnunc.properties.explain import last_departures
@@ -78,8 +80,33 @@ def newly_failing(
     return tuple(found.values())
 
 
-def against_refinement(separations: Sequence[Separation]) -> Separation | None:
+@frozen
+class Beyond:
+    """A trace on which NEW does what OLD does not allow."""
+
+    separation: Separation
+    waits: bool = False
+    """It shows at the heartbeat after the trace, for which what OLD demands may wait; NEW leaves it out."""
+
+    def __str__(self) -> str:
+        events = len(self.separation.found.trace[1])
+        return f"{self.separation.change.says}, in {events} events{' and a heartbeat' * self.waits}"
+
+
+def against_refinement(separations: Sequence[Separation]) -> Beyond | None:
     """The shortest trace on which NEW does what OLD does not allow; None where none was found, and then it is
-    not refuted that NEW refines OLD."""
-    looser = [s for s in separations if not s.alone and s.found.parting.exceeds]
-    return min(looser, key=lambda s: len(s.found.trace[1]), default=None)
+    not refuted that NEW refines OLD.
+
+    A router of NEW is also played on each trace and to the heartbeat after it, with OLD as its judge.
+    """
+    of_both = [s for s in separations if not s.alone]
+    for each in sorted(of_both, key=lambda s: len(s.found.trace[1])):
+        if each.found.parting.exceeds:
+            return Beyond(each)
+        (parameters, events), (old, new) = each.found.trace, each.between
+        if isinstance(parameters, Parameters):
+            # The first heartbeat of all may be later than one interval.
+            wait_ms = parameters.heartbeat_delay_ms + parameters.heartbeat_interval_ms
+            if _departs(new, old, (parameters, (*events, Advance(wait_ms)))):
+                return Beyond(each, waits=True)
+    return None

@@ -51,13 +51,22 @@ def test_a_router_that_is_built_to_the_old_text_newly_fails() -> None:
 def test_who_allows_more_does_not_refine() -> None:
     found = behaviour(R1, DRAFT, walks=4).separations
     against = against_refinement(found)
-    assert against is not None and against.found.parting.exceeds
+    assert against is not None and against.separation.found.parting.exceeds and not against.waits
     # What is demanded and was forbidden is no refinement, either.
     answered = behaviour(
         side_named("gossipsub-1.1"), side_named("gossipsub-1.0"), only="graft/prune_unsubscribed"
     )
     assert {s.direction for s in answered.separations} & set(DIRECTIONS[1:])
     assert against_refinement(answered.separations) is not None
+
+
+def test_what_is_left_out_is_no_refinement_although_it_may_wait_for_the_heartbeat() -> None:
+    silent = side_named("gossipsub-1.2+without:while_backing_off")
+    found = behaviour(R1, silent, walks=4).separations
+    # At the event itself both may be silent.
+    assert found and not any(s.found.parting.exceeds for s in found)
+    against = against_refinement(found)
+    assert against is not None and against.waits and str(against).endswith("events and a heartbeat")
 
 
 def test_a_router_as_built_is_a_side(here: None) -> None:
