@@ -149,11 +149,12 @@ def _committed(old: Side, new: Side, folder: Path | None, show: Callable[[str], 
 
 def _written(path: Path, found: Behaviour, compared: Compared) -> Compared:
     """The file for what was found; what was declared, met and not found by this search is kept."""
-    known = {d.key: d for d in compared.met}
+    known = {d.key: d for d in (*compared.met, *(each.declared for each in compared.otherwise))}
     entries: dict[tuple[str, str], Declared] = {
         s.key: declared_of(s, known.get(s.key)) for s in found.separations
     }
-    kept = [d for d in compared.met if d.key not in entries]
+    shown = [each.instead for each in compared.otherwise if each.instead is not None]
+    kept = [d for d in (*compared.met, *shown) if d.key not in entries]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render(found.old, found.new, [*entries.values(), *kept]), encoding="utf-8")
     print(f"wrote {path}", file=sys.stderr)
@@ -208,6 +209,10 @@ def _as_json(report: Report) -> dict[str, Any]:
         "declared": _keys(compared.met),
         "undeclared": [{"cause": s.change.key, "verdict": s.verdict} for s in compared.undeclared],
         "gone": _keys(compared.gone),
+        "otherwise": [
+            {"cause": each.declared.cause, "verdict": each.declared.verdict, "says": each.says}
+            for each in compared.otherwise
+        ],
     }
 
 

@@ -55,4 +55,5 @@ def _told(compared: Compared, sides: tuple[Side, Side], command: str) -> str:
         lines.append(f"undeclared: {each.verdict}: {each.change.says} ({each.change.key})")
         lines += [f"    {line}".rstrip() for line in trace_text(each).splitlines()]
     lines += [f"declared, and it did not happen: {d.cause} {d.verdict}" for d in compared.gone]
+    lines += [f"declared otherwise: {each}" for each in compared.otherwise]
     return "\n".join([*lines, f"see {command}; with --update-expect it declares what is found"])

@@ -202,6 +202,7 @@ def _networks(report: Report) -> list[str]:
 def _end(report: Report) -> str:
     compared = report.compared
     gone = "".join(f"; declared and did not happen: {d.cause} {d.verdict}" for d in compared.gone)
+    gone += "".join(f"; declared otherwise: {each}" for each in compared.otherwise)
     undeclared = len(compared.undeclared)
     if compared.agrees:
         return f"exit 0: {'every change is declared' if compared.met else 'no change in behaviour was found'}"

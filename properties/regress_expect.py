@@ -44,6 +44,8 @@ class Declared:
     verdict: str
     reason: str
     link: str = ""
+    change: str = ""
+    """Of a parameter: from which value to which. May be left out, and then it is not asked."""
     parameters: str = ""
     trace: str = field(default="")
     """Events and outputs as in a case; may be left out, and then the search has to meet the change."""
@@ -102,29 +104,46 @@ def trace_of(declared: Declared, side: Side, path: str) -> Trace | None:
     return parameters_of(case), events_of(case)
 
 
-def happens(declared: Declared, old: Side, new: Side, path: str = "") -> bool | None:
-    """Whether the declared trace still shows the declared change; None where it has no trace."""
+def shown_by(declared: Declared, old: Side, new: Side, path: str = "") -> Iterator[Separation]:
+    """What the declared trace shows of the declared change, in each way to go on by what both allow.
+
+    Raises CaseError where the trace can not be read.
+    """
     change = change_named(declared.cause, changes_between(old, new))
-    if change is None:
-        return False
     trace = trace_of(declared, new, path)
-    if trace is None:
-        return None
+    if change is None or trace is None:
+        return
     old, new = levelled(old, new)
     direction = declared.verdict
     if direction == UNDESCRIBED:
         if not is_undescribed(change, old, new):
-            return False
+            return
         direction = "newly-forbidden"
     for at, pair in enumerate(pairs(change, old, new)):
         try:
-            if any(direction in partings_of(change, *pair, trace, die) for die in DICE):
-                return True
+            for die in DICE:
+                found = partings_of(change, *pair, trace, die)
+                yield from (
+                    Separation(change, d, f, pair, at > 0) for d, f in found.items() if d == direction
+                )
         except KeyError:
             if not at:
                 raise
             # Alone the change asks for a handler that only another one brings.
-    return False
+
+
+@frozen
+class Otherwise:
+    """A declared change that happens in another way than the entry says."""
+
+    declared: Declared
+    says: str
+    """What is declared, and what is there instead."""
+    instead: Declared | None = None
+    """The entry as it would be now; None where its trace shows nothing any more."""
+
+    def __str__(self) -> str:
+        return f"{self.declared.cause} {self.declared.verdict}: {self.says}"
 
 
 @frozen
@@ -135,24 +154,71 @@ class Compared:
     gone: tuple[Declared, ...]
     """Declared, and it did not happen."""
     undeclared: tuple[Separation, ...]
+    otherwise: tuple[Otherwise, ...] = ()
 
     @property
     def agrees(self) -> bool:
-        return not self.gone and not self.undeclared
+        return not self.gone and not self.undeclared and not self.otherwise
 
 
 def compare(
     found: Sequence[Separation], declared: Sequence[Declared], old: Side, new: Side, path: str = ""
 ) -> Compared:
-    """A declared change that the search did not meet is met where its trace still shows it."""
-    keys = {s.key for s in found}
-    met = [d for d in declared if d.key in keys or happens(d, old, new, path)]
+    """Each entry that has a trace is held to what its trace shows, whether the search met the change or not;
+    one without has to be met by the search."""
+    by_key: dict[tuple[str, str], Separation] = {s.key: s for s in found}
+    met: list[Declared] = []
+    gone: list[Declared] = []
+    otherwise: list[Otherwise] = []
+    for each in declared:
+        shown = _nearest(each, old, new, path)
+        if shown is None and each.key not in by_key:
+            gone.append(each)
+        elif shown is None and each.trace:
+            otherwise.append(Otherwise(each, "its trace shows nothing of it any more"))
+        elif says := _differs(each, shown or by_key[each.key]):
+            otherwise.append(Otherwise(each, says, declared_of(shown or by_key[each.key], each)))
+        else:
+            met.append(each)
     known = {d.key for d in declared}
-    return Compared(
-        tuple(met),
-        tuple(d for d in declared if d not in met),
-        tuple(s for s in found if s.key not in known),
-    )
+    undeclared = tuple(s for s in found if s.key not in known)
+    return Compared(tuple(met), tuple(gone), undeclared, tuple(otherwise))
+
+
+def _nearest(declared: Declared, old: Side, new: Side, path: str) -> Separation | None:
+    """What the trace shows as it is written there, or else what it shows first."""
+    first: Separation | None = None
+    for each in shown_by(declared, old, new, path):
+        if not _differs(declared, each):
+            return each
+        first = first or each
+    return first
+
+
+def _differs(declared: Declared, shown: Separation) -> str:
+    """Where an entry says something else than what is shown; empty where it does not."""
+    clause, change = shown.change.clause, values_of(shown.change)
+    if declared.clause != clause:
+        return f"the clause is {declared.clause!r} there, and it is {clause!r}"
+    if declared.change not in ("", change):
+        return f"the change is {declared.change!r} there, and it is {change!r}"
+    if not declared.trace:
+        return ""
+    wanted, given = _parted(declared.trace), _parted(trace_text(shown))
+    # A trace that was written by hand may end before what the two part on.
+    if wanted in ([], given):
+        return ""
+    return f"the trace ends with {' / '.join(wanted)} there, and with {' / '.join(given)} when it is played"
+
+
+def _parted(trace: str) -> list[str]:
+    """The lines of a trace on which the two part."""
+    return [" ".join(line.split()) for line in trace.splitlines() if line.startswith(("- ", "+ "))]
+
+
+def values_of(change: Change) -> str:
+    """What a change makes of parameters; empty where it is of none."""
+    return "; ".join(each.says for each in change.members or (change,) if each.kind == "parameter")
 
 
 # -- writing ------------------------------------------------------------------------------------------------
@@ -167,6 +233,7 @@ def declared_of(found: Separation, old: Declared | None = None) -> Declared:
         verdict=found.verdict,
         reason=old.reason if old is not None else reason_of(change),
         link=old.link if old is not None else "",
+        change=values_of(change),
         parameters=parameters_text(parameters),
         trace=trace_text(found),
     )
@@ -186,7 +253,7 @@ def render(old: Side, new: Side, entries: Sequence[Declared]) -> str:
     lines = [HEADER.format(old=old.name, new=new.name)]
     for entry in entries:
         lines.append("[[expect]]")
-        for name in ("clause", "cause", "verdict", "reason", "link", "parameters"):
+        for name in ("clause", "cause", "verdict", "change", "reason", "link", "parameters"):
             if getattr(entry, name) or name == "clause":
                 lines.append(f"{name} = {_quoted(getattr(entry, name))}")
         if entry.trace:

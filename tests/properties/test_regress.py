@@ -18,10 +18,10 @@ from quidnunc.properties.regress_expect import (
     Declared,
     compare,
     declared_of,
-    happens,
     known_by_change,
     load_declared,
     render,
+    shown_by,
     trace_text,
 )
 from quidnunc.properties.regress_pair import Pair, partings_of
@@ -176,11 +176,40 @@ def test_a_file_that_is_none_is_refused(text: str, said: str, tmp_path: Path) ->
         load_declared(path)
 
 
+def test_what_happens_otherwise_than_declared_fails(mandatory_skip: Behaviour) -> None:
+    entry = declared_of(the_skip(mandatory_skip))
+    head, last = entry.trace.rstrip().rsplit("\n", 1)
+    for wrong, said in (
+        (evolve(entry, clause="bogus/clause"), "the clause is 'bogus/clause' there"),
+        (evolve(entry, trace=f"{head}\n- a: message m2 t1"), "with - a: message m1 t1 when it is played"),
+        (evolve(entry, trace="connect a /meshsub/1.2.0\n----\n- a: message m1 t1"), "shows nothing of it"),
+    ):
+        compared = compare([the_skip(mandatory_skip)], [wrong], DRAFT, R1)
+        assert not compared.agrees and [o.declared for o in compared.otherwise] == [wrong]
+        assert said in str(compared.otherwise[0])
+    assert last == "- a: message m1 t1" and compare((), [entry], DRAFT, R1).agrees
+    # Who writes by hand need not say what comes out of it.
+    assert compare((), [evolve(entry, trace=head)], DRAFT, R1).agrees
+
+
+def test_another_value_of_a_parameter_is_another_change() -> None:
+    """The trace of seven candidates shows the same for 8 and 9."""
+    eight, nine = side_named("gossipsub-1.2+d=8"), side_named("gossipsub-1.2+d=9")
+    entries = [declared_of(s) for s in behaviour(R1, eight, walks=4).separations]
+    assert entries and compare((), entries, R1, eight).agrees
+    compared = compare(behaviour(R1, nine, walks=4).separations, entries, R1, nine)
+    assert [o.declared for o in compared.otherwise] == entries
+    assert "the default -> 8" in str(compared.otherwise[0])
+    assert [o.instead.change for o in compared.otherwise if o.instead] == ["d: the default -> 9"] * len(
+        entries
+    )
+
+
 def test_a_trace_that_can_not_be_read_is_refused() -> None:
     change = next(c for c in changes_between(DRAFT, R1) if c.handler == "relay")
     broken = Declared(change.clause, change.key, "newly-forbidden", "Why.", trace="dance a\n----")
     with pytest.raises(CaseError, match="the trace of relay/who_said_idontwant"):
-        happens(broken, DRAFT, R1)
+        list(shown_by(broken, DRAFT, R1))
 
 
 def sides_of(path: Path) -> tuple[Side, Side]:
@@ -197,10 +226,11 @@ def test_each_declared_trace_still_shows_its_change(path: Path) -> None:
     old, new = sides_of(path)
     declared = load_declared(path)
     assert declared and all(d.trace for d in declared)
-    assert not [d.key for d in declared if not happens(d, old, new, path.name)]
+    compared = compare((), declared, old, new, path.name)
+    assert not compared.gone and not [str(each) for each in compared.otherwise]
 
 
 @pytest.mark.parametrize("path", BASELINES, ids=lambda p: p.stem)
 def test_no_declared_trace_shows_anything_between_a_protocol_and_itself(path: Path) -> None:
     _, new = sides_of(path)
-    assert not any(happens(d, new, new, path.name) for d in load_declared(path))
+    assert not [each for d in load_declared(path) for each in shown_by(d, new, new, path.name)]
