@@ -8,6 +8,7 @@ that of one round, and what is told is the median of the rounds. A burst of k co
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import platform
 import statistics
@@ -98,6 +99,8 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=60, help="of each machine in each round")
     parser.add_argument("--against", default="ours")
     options = parser.parse_args()
+    # As in the worker processes of a campaign, and for the empty machine too.
+    gc.set_threshold(20_000, 20, 20)
     try:
         found = in_turn(options.rounds, options.runs, options.against)
     except (AdapterError, ValueError) as error:
