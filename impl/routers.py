@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import os
-import sys
 from collections.abc import Mapping
 from importlib import metadata
 from typing import Literal, TypeAlias
@@ -80,7 +77,9 @@ def open_router(spec: str, config: Config) -> Driver:
 
         return open_exec(rest, config)
     if name == "python":
-        return _open_python(rest, config)
+        from quidnunc.impl.python_driver import open_python
+
+        return open_python(rest, config)
     if spec in WITHOUT_ADAPTER:
         raise AdapterError(
             f"{spec} has no adapter yet; write one as docs/adapters.md says and give it to exec:"
@@ -114,41 +113,6 @@ def _py_libp2p() -> RouterInfo:
     return RouterInfo(
         name="py-libp2p", kind="adapter", version=installed_version(), available=not reason, reason=reason
     )
-
-
-def _open_python(rest: str, config: Config) -> Driver:
-    """`MODULE:FACTORY`: FACTORY(config) gives a Driver. The current folder is searched for MODULE too."""
-    module_name, colon, factory_name = rest.partition(":")
-    if not module_name or not colon or not factory_name:
-        raise ValueError(f"python:{rest}: write python:MODULE:FACTORY, for instance python:my_router:open_it")
-    try:
-        module = _module(module_name)
-    except ImportError as error:
-        raise AdapterError(
-            f"python:{rest}: cannot import {module_name!r} ({error}); run from its folder, or install it"
-        ) from error
-    factory = getattr(module, factory_name, None)
-    if not callable(factory):
-        raise AdapterError(f"python:{rest}: {module_name} has no callable {factory_name!r}")
-    driver: Driver = factory(config)
-    if not hasattr(driver, "hello"):
-        raise AdapterError(
-            f"python:{rest}: {factory_name} gave a {type(driver).__name__} without `hello`; "
-            "it has to return a Driver (quidnunc.impl.seam)"
-        )
-    return driver
-
-
-def _module(name: str) -> object:
-    folder = os.getcwd()
-    if folder in sys.path or "" in sys.path:
-        return importlib.import_module(name)
-    # A console script does not look where it was called, and that is where the user's module most likely is.
-    sys.path.append(folder)
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(folder)
 
 
 def _version() -> str:

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
+from quidnunc.impl.held_to_seam import Clock, checked_hello
 from quidnunc.impl.partial_json import decisions_json
 from quidnunc.impl.seam import AdapterError, Config, Driver, Hello, PartialDecision, Reply
 from quidnunc.impl.sidecar_json import LINE_BYTES_MAX, hello_of, init_of, reply_of, text_of
@@ -58,7 +59,7 @@ def open_exec(command: str, config: Config, *, timeout_s: float = TIMEOUT_S) -> 
         answer = pipe.ask(request)
         pipe.serves_again = answer.get("again") is True
         try:
-            hello = hello_of(answer)
+            hello = checked_hello(hello_of(answer), config)
         except AdapterError as error:
             raise pipe.broken(request, f"its answer is no hello: {error}") from error
     except BaseException:
@@ -282,6 +283,10 @@ class ExecDriver:
     pipe: Pipe
     hello: Hello
     _is_open: bool = field(default=True, init=False)
+    _clock: Clock = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._clock = Clock("clock" in self.hello.capabilities)
 
     def connect(self, peer: Peer, protocol: str, outbound: bool, address: int = 0) -> Reply:
         # Whoever has not heard of addresses is not asked for one.
@@ -329,6 +334,7 @@ class ExecDriver:
         return self._ask("score", peer=peer, value=value)
 
     def advance(self, ms: int) -> Reply:
+        self._clock.now_ms += ms
         return self._ask("advance", ms=ms)
 
     def submit(self, tx: bytes) -> Reply:
@@ -355,6 +361,8 @@ class ExecDriver:
             raise AdapterError(f"exec:{self.pipe.command}: {op!r} after close; open another driver")
         answer = self.pipe.ask(request)
         try:
-            return reply_of(answer)
+            reply = reply_of(answer)
+            self._clock.check(reply)
+            return reply
         except AdapterError as error:
             raise self.pipe.broken(request, f"its reply breaks the schema: {error}") from error

@@ -12,6 +12,7 @@ from typing import Any
 
 import attrs
 
+from quidnunc.impl.held_to_seam import check_known
 from quidnunc.impl.partial_json import call_json, call_of
 from quidnunc.impl.seam import FORMAT, AdapterError, Config, Delivery, Hello, Reply
 from quidnunc.model.parameters import DogParameters, Parameters
@@ -19,6 +20,9 @@ from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameter
 
 LINE_BYTES_MAX = 64 << 20
 """Of one line, either way. A burst of messages of 1 MiB to forty peers fits."""
+
+HELLO_KEYS = frozenset({"name", "version", "protocols", "capabilities", "fixed", "format"})
+REPLY_KEYS = frozenset({"t", "out", "delivered", "dials", "closed", "crashed", "state", "partial"})
 
 
 def text_of(data: bytes) -> str:
@@ -75,9 +79,11 @@ def hello_json(hello: Hello) -> dict[str, object]:
 
 def hello_of(answer: Mapping[str, object]) -> Hello:
     """Raises AdapterError for an answer that is no hello of our format."""
+    check_known(answer, ("hello", "again"), "unknown key")
     hello = _as(answer.get("hello"), dict, "hello")
     if hello.get("format") != FORMAT:
         raise AdapterError(f"hello.format: {hello.get('format')!r}, this kit speaks {FORMAT}")
+    check_known(hello, HELLO_KEYS, "hello: unknown key")
     fixed = _as(hello.get("fixed", {}), dict, "hello.fixed")
     return Hello(
         name=_as(hello.get("name"), str, "hello.name"),
@@ -110,6 +116,8 @@ def reply_json(reply: Reply) -> dict[str, object]:
 
 def reply_of(answer: Mapping[str, object]) -> Reply:
     """Raises AdapterError, naming the key, for a value of another shape."""
+    if not answer.keys() <= REPLY_KEYS:
+        check_known(answer, REPLY_KEYS, "unknown key")
     return Reply(
         t_ms=_as(answer.get("t"), int, "reply.t"),
         out=tuple(_sent(item) for item in _list(answer.get("out", []), list, "reply.out")),

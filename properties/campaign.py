@@ -224,7 +224,11 @@ def run_batch(request: Request) -> dict[str, Any]:
     if done.returncode != 0 or len(done.stdout) > MAX_REPLY_BYTES:
         last = done.stderr.decode(errors="replace").strip().splitlines()[-3:]
         return {"broken": f"the worker ended with status {done.returncode}: {' / '.join(last)}"}
-    answer: dict[str, Any] = json.loads(done.stdout)
+    try:
+        answer: dict[str, Any] = json.loads(done.stdout)
+    except ValueError:
+        said = done.stdout[:200].decode(errors="replace")
+        return {"broken": f"the worker's answer is not JSON: {said!r}; does the router write to its stdout?"}
     return answer
 
 

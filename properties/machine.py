@@ -8,7 +8,8 @@ event list worse and slower than minimising the list does (docs/decisions/0002-g
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import hypothesis
@@ -16,7 +17,7 @@ from attrs import evolve, field, frozen, mutable
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from quidnunc.impl.seam import Config, Hello
+from quidnunc.impl.seam import AdapterError, Config, Hello
 from quidnunc.model.events import Event
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.quirks import Quirk, as_built
@@ -105,6 +106,8 @@ class Hunt:
     out_of_time: Callable[[], bool] = lambda: False
     stop_when: Callable[[Hunt], bool] = lambda _: False
     record: Records = lambda kind, moments, parameters, seed: None
+    broken: AdapterError | None = None
+    """What its driver broke with first."""
 
     @property
     def spec(self) -> Protocol:
@@ -323,6 +326,16 @@ class OneRun:
         return Digits(((self.seed * SEED_STEP + self.hunt.runs) << RUN_SHIFT) + self.drawn)
 
 
+@contextmanager
+def noted(hunt: Hunt) -> Iterator[None]:
+    """Note the first error of the driver. Hypothesis goes on after it, and ends with errors of its own."""
+    try:
+        yield
+    except AdapterError as error:
+        hunt.broken = hunt.broken or error
+        raise
+
+
 def machine_for(into: Sequence[Hunt], seed: int, runs: int) -> type[RuleBasedStateMachine]:
     """A state machine class, `runs` runs of which go into the one hunt that `into` holds.
 
@@ -341,21 +354,27 @@ def machine_for(into: Sequence[Hunt], seed: int, runs: int) -> type[RuleBasedSta
             # Hypothesis can not be stopped but by failing, and makes a few more runs than it is asked for; an
             # empty one costs next to nothing.
             if hunt.runs < enough and not hunt.out_of_time() and not hunt.stop_when(hunt):
-                self.one.start()
+                with noted(hunt):
+                    self.one.start()
 
         @rule(number=st.integers(0, 2**63 - 1))
         def act(self, number: int) -> None:
-            self.one.act()
+            with noted(self.one.hunt):
+                self.one.act()
 
         def teardown(self) -> None:
-            self.one.end()
+            with noted(self.one.hunt):
+                self.one.end()
 
     return Beside
 
 
 def fixed_by(hello: Hello, parameters: Any) -> Any:
-    """Parameters with those that the router sets itself."""
-    return evolve(parameters, **dict(hello.fixed)) if hello.fixed else parameters
+    """Parameters with those that the router sets itself. Raises AdapterError where they clash."""
+    try:
+        return evolve(parameters, **dict(hello.fixed)) if hello.fixed else parameters
+    except ValueError as error:
+        raise AdapterError(f"hello.fixed: {dict(hello.fixed)} with what is given: {error}") from error
 
 
 def look_around(hunt: Hunt) -> None:
@@ -403,7 +422,10 @@ def next_run(hunt: Hunt, *, seed: int) -> None:
 
 
 def search(hunt: Hunt, *, runs: int, seed: int, acts: int = ACTS_PER_RUN) -> Hunt:
-    """`runs` runs of the machine into `hunt`, the same ones for the same seed."""
+    """`runs` runs of the machine into `hunt`, the same ones for the same seed.
+
+    Raises AdapterError where the driver breaks.
+    """
     into = [hunt]
     machine = hypothesis.seed(seed)(machine_for(into, seed, runs))
     try:
@@ -419,6 +441,10 @@ def search(hunt: Hunt, *, runs: int, seed: int, acts: int = ACTS_PER_RUN) -> Hun
                 report_multiple_bugs=False,
             ),
         )
+    except Exception:
+        if hunt.broken is None:
+            raise
+        raise hunt.broken from None
     finally:
         into.clear()
     return hunt

@@ -126,6 +126,19 @@ def test_a_fault_of_the_tool_is_no_failure_of_a_router(
     assert "RuntimeError: a slip" in ran.err and "a fault of the tool itself" in ran.err
 
 
+def test_a_driver_that_ends_the_process_does_not(
+    quidnunc: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = "    made = open_ours(config)\n    made.join = lambda topic: exit(0)\n    return made\n"
+    opened = "from quidnunc.impl.ours import open_ours\n\n\ndef it(config):\n"
+    (tmp_path / "leaves.py").write_text(opened + source)
+    monkeypatch.chdir(tmp_path)
+    for command in (("check", "floodsub", "--suite", "--against"), ("doctor", "--protocol", "floodsub")):
+        ran = quidnunc(*command, "python:leaves:it")
+        assert (ran.code, ran.out) == (4, "")
+        assert "python:leaves:it: at request join: SystemExit: 0 (leaves.py:6)" in ran.err
+
+
 # -- tables -------------------------------------------------------------------------------------------------
 
 

@@ -228,6 +228,8 @@ def test_init_that_is_wrong(change: dict[str, object], says: str) -> None:
         ({"t": 0, "out": [[1, 0, "%%%"]]}, "reply.out bytes: not base64"),
         ({"t": 0, "delivered": [["t"]]}, "need .topic, base64., got 1"),
         ({"t": 0, "dials": "x"}, "reply.dials: need list, got str"),
+        ({"t": 0, "crash": "Boom"}, r"unknown key 'crash' \(did you mean 'crashed'\?\)$"),
+        ({"t": 0, "again": True}, "unknown key 'again'; there are closed, crashed, delivered"),
     ],
 )
 def test_reply_that_is_wrong(answer: dict[str, object], says: str) -> None:

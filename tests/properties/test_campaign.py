@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import io
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +29,7 @@ from quidnunc.properties.campaign import (
 )
 from quidnunc.properties.cases import parse, render, replay
 from quidnunc.properties.claims import claims_of
-from quidnunc.properties.worker import hello_of, opener_of, run
+from quidnunc.properties.worker import hello_of, main, opener_of, run
 
 TABLE = """
 import json, sys
@@ -146,13 +149,66 @@ class TestShorterCasesWin:
             assert render(root.case) == render(parse(short))
 
 
+def _written(path: Path, text: str) -> None:
+    path.write_text(text)
+
+
 class TestWhatBreaks:
-    def test_a_worker_that_dies_is_said_to_have(self) -> None:
-        answer = run_batch(
-            Request(protocol="gossipsub-1.1", against="python:no_such_module:factory", seed=1, runs=1)
-        )
-        assert "the worker ended with status 1" in answer["broken"]
-        assert "no_such_module" in answer["broken"]
+    REQUEST = Request(protocol="floodsub", against="python:breaks:it", seed=1, runs=1)
+
+    @pytest.fixture
+    def broken_by(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+        """Makes the router of the request: ours, and a line that breaks it."""
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.delitem(sys.modules, "breaks", raising=False)
+        source = "import os\nfrom quidnunc.impl.ours import open_ours\n\n\ndef it(config):\n"
+        made = "    made = open_ours(config)\n    {}\n    return made\n"
+        return lambda line: _written(tmp_path / "breaks.py", source + made.replace("{}", line))
+
+    @pytest.fixture
+    def worked(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> Callable[[], dict[str, Any]]:
+        """The answer to the request, of a worker in this process."""
+
+        def answer() -> dict[str, Any]:
+            monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(asdict(self.REQUEST))))
+            with monkeypatch.context() as kept:
+                kept.setattr(sys, "stdout", sys.stdout)
+                kept.setattr(gc, "set_threshold", lambda *numbers: None)
+                assert main() == 0
+            found: dict[str, Any] = json.loads(capsys.readouterr().out)
+            return found
+
+        return answer
+
+    def test_a_worker_that_dies_is_said_to_have(self, broken_by: Callable[[str], None]) -> None:
+        broken_by("os._exit(7)")
+        assert "the worker ended with status 7" in run_batch(self.REQUEST)["broken"]
+
+    def test_a_worker_whose_answer_is_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        done = subprocess.CompletedProcess((), 0, stdout=b"joined\n{}", stderr=b"")
+        monkeypatch.setattr(subprocess, "run", lambda *given, **more: done)
+        assert "the worker's answer is not JSON: 'joined" in run_batch(self.REQUEST)["broken"]
+
+    def test_what_a_driver_raises_is_told_as_it_is(
+        self, broken_by: Callable[[str], None], worked: Callable[[], dict[str, Any]]
+    ) -> None:
+        broken_by("made.advance = lambda ms: {}['oops']")
+        said = "python:breaks:it: at request advance: KeyError: 'oops' (breaks.py:7)"
+        assert worked() == {"broken": said}
+
+    def test_what_a_router_prints_is_no_part_of_the_answer(
+        self, broken_by: Callable[[str], None], worked: Callable[[], dict[str, Any]]
+    ) -> None:
+        broken_by("print('{}')")
+        assert worked()["runs"] == 1
+
+    def test_fixed_parameters_that_do_not_go_with_the_others(
+        self, broken_by: Callable[[str], None], worked: Callable[[], dict[str, Any]]
+    ) -> None:
+        broken_by("from attrs import evolve; made.hello = evolve(made.hello, fixed={'d_low': 99})")
+        assert "hello.fixed: {'d_low': 99} with what is given: need 0 <= D_low" in worked()["broken"]
 
     def test_a_worker_that_hangs(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(campaigns, "WORKER_TIMEOUT_S", 0.05)
