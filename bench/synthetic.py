@@ -24,7 +24,7 @@ BACKOFF_S = 60
 CODES = (
     "publish deliver duplicate open join send_msg recv_msg send_idontwant recv_idontwant send_graft "
     "recv_graft send_prune recv_prune graft prune send_subscribe recv_subscribe send_ihave recv_ihave "
-    "send_iwant recv_iwant"
+    "send_iwant recv_iwant leave"
 ).split()
 CODE = {name: at for at, name in enumerate(CODES)}
 BODY = {"deliver": "deliverMessage", "duplicate": "duplicateMessage", "open": "onNewOutboundStream"}
@@ -64,6 +64,8 @@ class Network:
         links = self._links()
         everyone = np.arange(self.peers)
         self._add("join", everyone * 1000, everyone)
+        # Every trace goes on to the end: a peer that is silent may have died.
+        self._add("leave", self.seconds * 1000 * MS + everyone * 1000, everyone)
         self._streams(links)
         self._churn(links)
         self._one_sided(links)
@@ -309,6 +311,8 @@ def _template(code: str) -> tuple[bytes, int, int, int, int]:
         made.publishMessage.messageID, made.publishMessage.topic = message, TOPIC
     elif code == "join":
         made.type, made.join.topic = 9, TOPIC
+    elif code == "leave":
+        made.type, made.leave.topic = 10, TOPIC
     elif code in ("graft", "prune"):
         made.type = 11 if code == "graft" else 12
         body = getattr(made, code)

@@ -154,6 +154,8 @@ def replay(options: argparse.Namespace) -> int:
                     {
                         "id": v.claim.id,
                         "clause": v.claim.clauses[0],
+                        "level": v.level,
+                        "asked": True,
                         "verdict": v.verdict,
                         "applied": v.applied,
                         "reason": v.reason,
@@ -187,12 +189,10 @@ def _print_replay(
         raise UsageError(f"--claims {options.claims} selects no claim of these protocols")
     names = {(c["id"]) for c in chosen}
     found = [v for v in violations if v["claim"] in names or v["clause"] in names]
-    failing = sorted(
-        {c["id"] for c in chosen if c["verdict"] == "fails" or options.strict and c["verdict"] == "deviates"}
-    )
+    code, why = exit_of(chosen, options.strict)
     if options.json:
         print_json({"claims": chosen, "violations": found})
-        return 1 if failing else 0
+        return code
     shown = [(c["protocol"], c["against"], c["id"], c["verdict"], c["applied"]) for c in chosen]
     print(f"every peer beside the model: {' '.join(map(str, options.traces))}")
     print(table(("protocol", "router", "claim", "verdict", "applied"), shown))
@@ -200,10 +200,10 @@ def _print_replay(
         print(f"  {each['claim']}: peer {each['peer']}, event {each['sequence']}: {each['witness']}")
     if len(found) > SHOWN:
         print(f"  and {len(found) - SHOWN} more; --json has them")
-    if failing:
-        print(f"exit 1: fails: {', '.join(failing)}")
+    if code:
+        print(f"exit {code}: {why}")
     print(f"again: quidnunc trace check --replay {' '.join(map(str, options.traces))}")
-    return 1 if failing else 0
+    return code
 
 
 def exit_of(claims: Sequence[Mapping[str, Any]], strict: bool) -> tuple[int, str]:

@@ -38,7 +38,9 @@ FROM peer_counts GROUP BY run, type, kind""",
     Query(
         "observers",
         "view",
-        "SELECT DISTINCT run, peer FROM peer_counts WHERE peer IS NOT NULL AND type <> 100",
+        """
+SELECT run, peer, MIN(first_ns) AS first_ns, MAX(last_ns) AS last_ns
+FROM peer_counts WHERE peer IS NOT NULL AND type <> 100 GROUP BY run, peer""",
     ),
     Query(
         "run_spans",
@@ -69,7 +71,8 @@ WHERE type = 5""",
     ),
 )
 MESSAGES = (
-    # A delivery to the publisher itself stands for a publication where there is none; its time does not.
+    # The first publication in time; `seq` is of the order of files. A delivery of a peer to itself stands for
+    # a publication where there is none; its time does not.
     Query(
         "origins",
         "kept",
@@ -77,7 +80,8 @@ MESSAGES = (
 SELECT run, message, peer AS publisher, topic, seq,
        CASE WHEN type = 0 THEN at_ns END AS at_ns,
        CASE WHEN type = 0 THEN COALESCE(at_ns, seq) END AS t
-FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY run, message ORDER BY type, seq) AS rank FROM told
+FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY run, message ORDER BY type, COALESCE(at_ns, seq), seq) AS
+        rank FROM told
       WHERE message IS NOT NULL AND (type = 0 OR (type = 3 AND remote = peer))) AS own
 WHERE rank = 1""",
     ),
@@ -213,14 +217,24 @@ SELECT c.run, COUNT(*) AS own FROM counted AS c
 JOIN subscriptions AS s ON c.run = s.run AND c.publisher = s.peer AND c.topic = s.topic
 WHERE s.since <= c.t AND (s.until IS NULL OR s.until > c.t) GROUP BY c.run""",
     ),
+    # Who published what somebody else had published before has it as well.
+    Query(
+        "holders",
+        "view",
+        """
+SELECT run, message, peer FROM arrivals WHERE rank = 1
+UNION SELECT t.run, t.message, t.peer
+FROM told AS t JOIN origins AS o ON t.run = o.run AND t.message = o.message
+WHERE t.peer <> o.publisher AND (t.type = 0 OR (t.type = 3 AND t.remote = t.peer))""",
+    ),
     Query(
         "reached",
         "view",
         """
-SELECT a.run, COUNT(*) AS reached FROM arrivals AS a
+SELECT a.run, COUNT(*) AS reached FROM holders AS a
 JOIN counted AS c ON a.run = c.run AND a.message = c.message
 JOIN subscriptions AS s ON a.run = s.run AND a.peer = s.peer AND c.topic = s.topic
-WHERE a.rank = 1 AND s.since <= c.t AND (s.until IS NULL OR s.until > c.t) GROUP BY a.run""",
+WHERE s.since <= c.t AND (s.until IS NULL OR s.until > c.t) GROUP BY a.run""",
     ),
     Query(
         "run_delivery",

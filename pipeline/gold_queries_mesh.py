@@ -97,18 +97,22 @@ FROM (SELECT run, topic, LEAST(peer, remote) AS low, GREATEST(peer, remote) AS h
       GROUP BY run, topic, LEAST(peer, remote), GREATEST(peer, remote), at_ns) AS turns
 WHERE low_delta <> 0 OR high_delta <> 0""",
     ),
+    # A peer whose trace is silent, because it died or had not begun, says nothing of what it held.
     Query(
         "one_sided",
         "gold",
         """
-SELECT l.run, l.topic, CASE WHEN low_held > high_held THEN low ELSE high END AS peer,
+SELECT run, topic, CASE WHEN low_held > high_held THEN low ELSE high END AS peer,
        CASE WHEN low_held > high_held THEN high ELSE low END AS remote,
        CASE WHEN low_held > high_held THEN low_seq ELSE high_seq END AS seq,
-       l.at_ns, CAST(ROUND((COALESCE(l.until_ns, s.last_ns) - l.at_ns) / 1e3) AS BIGINT) AS us
-FROM mesh_links AS l JOIN run_spans AS s ON l.run = s.run
-JOIN observers AS a ON l.run = a.run AND l.low = a.peer
-JOIN observers AS b ON l.run = b.run AND l.high = b.peer
-WHERE l.low_held <> l.high_held""",
+       at_ns, CAST(ROUND((upto_ns - since_ns) / 1e3) AS BIGINT) AS us
+FROM (SELECT l.*, GREATEST(l.at_ns, a.first_ns, b.first_ns) AS since_ns,
+             LEAST(l.until_ns, a.last_ns, b.last_ns) AS upto_ns
+      FROM mesh_links AS l
+      JOIN observers AS a ON l.run = a.run AND l.low = a.peer
+      JOIN observers AS b ON l.run = b.run AND l.high = b.peer
+      WHERE l.low_held <> l.high_held) AS alone
+WHERE upto_ns > since_ns""",
     ),
     Query(
         "mesh_stats",

@@ -163,6 +163,8 @@ def _completeness(
         and types.keys() & {3, 11, 12}
     ):
         return "filtered", "there are deliveries or mesh events, and neither duplicates nor RPCs"
+    if len(types.keys() & {6, 7}) == 1:
+        return "filtered", "there are RPCs of one direction only"
     return "full", "nothing says otherwise"
 
 

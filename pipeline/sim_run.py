@@ -24,6 +24,8 @@ from quidnunc.pipeline.trace_network import manifest_of
 
 TRACE = "trace.jsonl.gz"
 SUMMARY = "summary.json"
+WRITTEN = frozenset({TRACE, SUMMARY, "scenario.yaml", "scenario.json"})
+"""What is in the directory of a run; one that holds more is somebody else's."""
 SCHEMA = 1
 NS_PER_S = 1_000_000_000
 
@@ -97,6 +99,7 @@ def write_run(scenario: Scenario, run: Path, progress: Progress = quietly) -> Si
 
     Raises ScenarioError where something else is in its place.
     """
+    run = run.resolve()
     demand_place(run)
     part = run.with_name(run.name + ".part")
     shutil.rmtree(part, ignore_errors=True)
@@ -106,6 +109,7 @@ def write_run(scenario: Scenario, run: Path, progress: Progress = quietly) -> Si
     suffix = "json" if scenario.script else "yaml"
     (part / f"scenario.{suffix}").write_text(scenario_text(scenario), encoding="utf-8")
     (part / SUMMARY).write_text(json.dumps(result.plain(), indent=1) + "\n", encoding="utf-8")
+    demand_place(run)
     if run.exists():
         shutil.rmtree(run)
     os.replace(part, run)
@@ -114,7 +118,10 @@ def write_run(scenario: Scenario, run: Path, progress: Progress = quietly) -> Si
 
 def demand_place(run: Path) -> None:
     """Raises ScenarioError where `run` is something that must not be replaced."""
-    if run.exists() and not (run / SUMMARY).is_file():
+    if not run.exists():
+        return
+    found = {each.name for each in run.iterdir()} if run.is_dir() else set()
+    if not {TRACE, SUMMARY} <= found <= WRITTEN:
         raise ScenarioError(f"{run}: is there already, and is no simulated run; name another place with -o")
 
 

@@ -2,7 +2,12 @@
 
 In plain Python, for traces that fit in memory. A run begins at each RUN event; without one the whole trace
 is one run. Latencies compare clocks of several routers, so they mean something where the clocks agree (a
-simulation's do). A publisher's delivery to itself is not counted.
+simulation's do).
+
+The first publication of a message, in time, is the one that counts, whatever the order of files. Deliveries
+to its publisher are not counted, nor is any delivery of a peer to itself. Who publishes what somebody had
+published before is a receiver like the others: a copy that came to it first is a delivery, and its own
+publication says that it has the message, not how soon or how far.
 """
 
 from __future__ import annotations
@@ -94,8 +99,22 @@ class _Message:
     published_ns: int | None = None
     published_at: int | None = None
     """The same, or where there is no time, the place in the trace."""
+    own: dict[bytes, int] = field(factory=dict)
+    """Who delivered it to itself: when."""
+    published: set[bytes] = field(factory=set)
     arrived: dict[bytes, tuple[int | None, bytes | None]] = field(factory=dict)
     """Peer -> (when, from whom), of the first delivery."""
+    again: Counter[bytes] = field(factory=Counter)
+    """Peer -> how many deliveries more."""
+
+    def settle(self) -> None:
+        """Once all is told: the publisher, where no publication says it, and its deliveries left out."""
+        if self.published_at is None and self.own:
+            # A delivery to itself stands for a publication; go traces both.
+            self.publisher = min(self.own, key=lambda peer: self.own[peer])
+        if self.publisher is not None:
+            self.arrived.pop(self.publisher, None)
+            self.again.pop(self.publisher, None)
 
 
 @mutable
@@ -104,7 +123,11 @@ class _Run:
     events: int = 0
     messages: dict[bytes, _Message] = field(factory=dict)
     members: Members = field(factory=Members)
+    held: int = 0
+    """Deliveries and publications in memory."""
     deliveries: int = 0
+    repeats: int = 0
+    """Deliveries of what had been delivered; known, as `deliveries` is, when the run is settled."""
     duplicates: int = 0
     rejected: int = 0
     dropped: int = 0
@@ -118,11 +141,9 @@ class _Run:
         at = self.events if event.at_ns is None else event.at_ns
         match body:
             case PublishMessage(message_id=bytes(name)):
-                message = self._message(name)
-                message.topic, message.publisher = body.topic, peer
-                message.published_ns, message.published_at = event.at_ns, at
+                self._publish(name, body, event, at)
             case DeliverMessage(message_id=bytes(name)):
-                self._deliver(name, body, peer, event.at_ns)
+                self._deliver(name, body, event, at)
             case DuplicateMessage():
                 self.duplicates += 1
             case RejectMessage():
@@ -143,21 +164,40 @@ class _Run:
             )
         return self.messages.setdefault(name, _Message())
 
-    def _deliver(self, name: bytes, body: DeliverMessage, peer: bytes | None, at_ns: int | None) -> None:
+    def _publish(self, name: bytes, body: PublishMessage, event: TraceEvent, at: int) -> None:
         message = self._message(name)
+        if event.peer is not None:
+            self._hold()
+            message.published.add(event.peer)
+        if message.published_at is None or at < message.published_at:
+            message.topic, message.publisher = body.topic, event.peer
+            message.published_ns, message.published_at = event.at_ns, at
+
+    def _deliver(self, name: bytes, body: DeliverMessage, event: TraceEvent, at: int) -> None:
+        message, peer = self._message(name), event.peer
         if peer is None:
             return
-        if body.received_from == peer or message.publisher == peer:
-            # Its own: go traces that as a delivery too.
-            message.publisher = peer
-            return
-        if peer not in message.arrived:
-            if self.deliveries >= MAX_DELIVERIES:
-                raise TraceError(f"more than {MAX_DELIVERIES} deliveries in one run")
-            message.arrived[peer] = (at_ns, body.received_from)
-            self.deliveries += 1
+        if body.received_from == peer:
+            self._hold()
+            message.own.setdefault(peer, at)
+        elif peer in message.arrived or peer in message.own:
+            message.again[peer] += 1
         else:
-            self.duplicates += 1
+            self._hold()
+            message.arrived[peer] = (event.at_ns, body.received_from)
+
+    def _hold(self) -> None:
+        """One more that stays in memory until the end of the run."""
+        if self.held >= MAX_DELIVERIES:
+            raise TraceError(f"more than {MAX_DELIVERIES} deliveries in one run")
+        self.held += 1
+
+    def settle(self) -> None:
+        """Once all is told: what is a delivery and what came again, whatever the order of files was."""
+        for message in self.messages.values():
+            message.settle()
+        self.deliveries = sum(len(message.arrived) for message in self.messages.values())
+        self.repeats = sum(message.again.total() for message in self.messages.values())
 
     def _send(self, body: SentRpc) -> None:
         kinds = kinds_of(body.meta)
@@ -238,6 +278,8 @@ def metrics_of(events: Iterable[TraceEvent]) -> Iterator[RunMetrics]:
 
 
 def _measured(run: _Run) -> RunMetrics:
+    run.settle()
+    duplicates = run.duplicates + run.repeats
     lacking = []
     expected, reached = _reached(run)
     if expected is None:
@@ -250,7 +292,7 @@ def _measured(run: _Run) -> RunMetrics:
     if unknown:
         lacking.append(f"hops: {unknown} deliveries do not lead back to their publisher")
     # A trace that holds no duplicate at all and no RPC may well be one that was never told of any.
-    told = bool(run.duplicates or run.sent)
+    told = bool(duplicates or run.sent)
     if not told:
         lacking.append("copies: the trace has neither duplicates nor RPCs")
     if run.sent and not run.sized:
@@ -266,9 +308,9 @@ def _measured(run: _Run) -> RunMetrics:
         latency_from="publish" if published else "first",
         hops=hops,
         depth=depth,
-        duplicates=run.duplicates,
+        duplicates=duplicates,
         rejected=run.rejected,
-        copies=(run.deliveries + run.duplicates) / run.deliveries if run.deliveries and told else None,
+        copies=(run.deliveries + duplicates) / run.deliveries if run.deliveries and told else None,
         sent=run.sent,
         bytes_sent=run.bytes_sent,
         dropped_rpcs=run.dropped,
@@ -287,7 +329,8 @@ def _reached(run: _Run) -> tuple[int | None, int]:
     expected = reached = 0
     for message, members in run.members.at_each(asked):
         expected += len(members) - (message.publisher in members)
-        reached += sum(peer in members for peer in message.arrived if peer != message.publisher)
+        has = message.arrived.keys() | message.own.keys() | message.published
+        reached += sum(peer in members for peer in has if peer != message.publisher)
     return (expected if asked else None), reached
 
 

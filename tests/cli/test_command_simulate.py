@@ -78,6 +78,24 @@ def test_wrong_usage(
 def test_what_is_no_run_is_left_alone(
     network: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "mine").mkdir()
-    assert main(["simulate", str(network), "-o", str(tmp_path / "mine")]) == 2
-    assert "is no simulated run; name another place" in capsys.readouterr().err
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    for name in ("summary.json", "trace.jsonl.gz", "notes.txt"):
+        # A campaign of `sweep` has a summary too, and what nobody here wrote is not ours to remove.
+        (mine / name).write_text("{}", encoding="utf-8")
+        if name != "trace.jsonl.gz":
+            assert main(["simulate", str(network), "-o", str(mine)]) == 2
+            assert "is no simulated run; name another place" in capsys.readouterr().err
+    assert {each.name for each in mine.iterdir()} == {"summary.json", "trace.jsonl.gz", "notes.txt"}
+    (mine / "notes.txt").unlink()
+    assert main(["simulate", str(network), "-o", str(mine)]) == 0
+    assert (mine / "scenario.yaml").is_file()
+
+
+def test_a_run_is_made_again_from_inside_its_directory(
+    network: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["simulate", str(network), "-o", str(tmp_path / "run")]) == 0
+    monkeypatch.chdir(tmp_path / "run")
+    assert main(["simulate", str(network), "-o", ".", "--seed", "5"]) == 0
+    assert json.loads((tmp_path / "run" / "summary.json").read_bytes())["seed"] == 5

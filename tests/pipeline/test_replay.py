@@ -75,3 +75,13 @@ def test_the_command_says_what_the_replay_finds(quidnunc: Command, tmp_path: Pat
     told = quidnunc("trace", "check", tmp_path / "run", "--replay", "--claims", "relay.*")
     assert told.code == 1 and "exit 1: fails: relay.not-back" in told.out
     assert quidnunc("trace", "check", tmp_path / "land", "--replay").code == 2
+
+
+def test_a_must_that_never_applied_is_said_by_the_exit_status(quidnunc: Command, tmp_path: Path) -> None:
+    write_run(scenario(nodes=[{"count": 3}], topology={"degree": 2}, traffic=[]), tmp_path / "land")
+    silver_of(tmp_path / "land", tmp_path / "run", Asked(buckets=2))
+    plain = quidnunc("trace", "check", tmp_path / "land")
+    replayed = quidnunc("trace", "check", tmp_path / "run", "--replay")
+    assert (plain.code, replayed.code) == (3, 3), replayed.out
+    assert "exit 3: a MUST that could not be decided: " in replayed.out
+    assert quidnunc("trace", "check", tmp_path / "run", "--replay", "--json").code == 3

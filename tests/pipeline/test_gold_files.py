@@ -1,0 +1,179 @@
+"""What a file for each peer must not change: their order, their ends, and who published what another had."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from quidnunc.pipeline.gold import Gold, GoldWanted, gold_of
+from quidnunc.pipeline.ingest import Asked, manifest_of
+from quidnunc.pipeline.run_folder import RunFolder
+from quidnunc.pipeline.trace_events import (
+    Body,
+    DeliverMessage,
+    DuplicateMessage,
+    Grafted,
+    Heartbeat,
+    Joined,
+    PublishMessage,
+    ReceivedRpc,
+    SentRpc,
+    TraceEvent,
+)
+from quidnunc.pipeline.trace_files import read_trace, write_trace
+from quidnunc.pipeline.trace_metrics import metrics_of
+from quidnunc.pipeline.trace_rpc import RpcMeta
+
+pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
+from tests.pipeline.duck import Duck
+from tests.pipeline.networks import SETTINGS, silver_of
+
+S = 1_000_000_000
+MS = S // 1000
+PEERS = ("alice", "bob", "carol", "dave")
+Files = Mapping[str, Sequence[tuple[float, Body]]]
+"""File -> what its peer (the name up to a dash) has to tell, and when in s."""
+
+
+def land(folder: Path, files: Files) -> Path:
+    for name, told in files.items():
+        peer = name.partition("-")[0].encode()
+        write_trace([TraceEvent(body, peer, round(at * S)) for at, body in told], folder / f"{name}.jsonl")
+    return folder
+
+
+def gold(folder: Path, root: Path) -> tuple[Gold, Duck]:
+    duck = Duck(silver := silver_of(folder, root, Asked(buckets=1)))
+    wanted = GoldWanted(silver=silver.name, completeness="full", clock="one", settings=SETTINGS)
+    return gold_of(duck, wanted), duck
+
+
+# -- two publishers of one message --------------------------------------------------------------------------
+
+
+def twice_published(first: str, second: str, later_s: float, *, published: bool = True) -> Files:
+    """`first` publishes at 2 s, which is 20 ms from everybody; `second` the same, so much later."""
+    files: dict[str, list[tuple[float, Body]]] = {peer: [(0.1, Joined(topic="t"))] for peer in PEERS}
+
+    def own(peer: str, at: float) -> None:
+        if published:
+            files[peer].append((at, PublishMessage(message_id=b"m", topic="t")))
+        files[peer].append((at, DeliverMessage(message_id=b"m", topic="t", received_from=peer.encode())))
+
+    def come(peer: str, at: float, sender: str, fresh: bool) -> None:
+        kind = DeliverMessage if fresh else DuplicateMessage
+        files[peer].append((at, kind(message_id=b"m", topic="t", received_from=sender.encode())))
+
+    own(first, 2)
+    if later_s < 0.02:
+        own(second, 2 + later_s)
+    for peer in PEERS:
+        if peer != first:
+            come(peer, 2.02, first, fresh=peer != second or later_s >= 0.02)
+    if later_s >= 0.02:
+        own(second, 2 + later_s)
+    for peer in PEERS:
+        if peer != second:
+            # Some router forgot that it had it.
+            come(peer, 2.04 + later_s, second, fresh=peer == first)
+    return files
+
+
+@pytest.mark.parametrize(("first", "second", "later_s"), [("alice", "dave", 0.01), ("dave", "alice", 3)])
+def test_the_first_publication_counts_whatever_the_order_of_files(
+    first: str, second: str, later_s: float, tmp_path: Path
+) -> None:
+    folder = land(tmp_path / "land", twice_published(first, second, later_s))
+    (plain,) = (run.plain() for run in metrics_of(read_trace(folder).events()))
+    reached = 3 if later_s == 3 else 2
+    assert plain["latency_ms"] == dict.fromkeys(("p50", "p95", "p99", "max"), 20.0)
+    assert (plain["messages"], plain["deliveries"], plain["deliveries_by_hop"]) == (
+        1,
+        reached,
+        {"1": reached},
+    )
+    assert (plain["expected_deliveries"], plain["delivery_ratio"], plain["lacking"]) == (3, 1.0, [])
+    (found,) = gold(folder, tmp_path / "run")[0].metrics
+    assert {name: found[name] for name in plain} == plain
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_plain_files_and_folders_say_the_same_of_any_trace(seed: int, tmp_path: Path) -> None:
+    """Publications and deliveries at random, so that each is early or late, own or not, once or again."""
+    die = random.Random(seed)
+    files: dict[str, list[tuple[float, Body]]] = {peer: [(0.1, Joined(topic="t"))] for peer in PEERS}
+    for peer in PEERS:
+        for at in range(12):
+            message = b"m%d" % die.randrange(3)
+            sender = die.choice(PEERS).encode()
+            body = die.choice(
+                [
+                    PublishMessage(message_id=message, topic="t"),
+                    DeliverMessage(message_id=message, topic="t", received_from=sender),
+                    DeliverMessage(message_id=message, topic="t", received_from=sender),
+                ]
+            )
+            files[peer].append((1 + at + die.random(), body))
+    folder = land(tmp_path / "land", files)
+    (plain,) = (run.plain() for run in metrics_of(read_trace(folder).events()))
+    (found,) = gold(folder, tmp_path / "run")[0].metrics
+    latency = plain.pop("latency_ms")
+    assert found["latency_ms"] == pytest.approx(latency, abs=0.001)
+    assert {name: found[name] for name in plain} == plain
+    events = list(read_trace(folder).events())
+    die.shuffle(files_in_order := list(PEERS))
+    (other,) = metrics_of(e for peer in files_in_order for e in events if e.peer == peer.encode())
+    assert other.plain() == {**plain, "latency_ms": latency}
+
+
+def test_without_publications_who_delivered_it_to_itself_first_is_the_publisher(tmp_path: Path) -> None:
+    folder = land(tmp_path / "land", twice_published("dave", "alice", 3, published=False))
+    (plain,) = (run.plain() for run in metrics_of(read_trace(folder).events()))
+    assert (plain["deliveries"], plain["deliveries_by_hop"]) == (3, {"1": 3})
+    (found,) = gold(folder, tmp_path / "run")[0].metrics
+    assert {name: found[name] for name in plain} == plain
+
+
+# -- a peer that died ---------------------------------------------------------------------------------------
+
+
+def test_a_peer_that_is_silent_is_not_said_to_hold_a_link_nor_not_to(tmp_path: Path) -> None:
+    """Ends of links in pairs: `a` holds `b` from 1 s on; how long it was seen to hold it alone."""
+    pairs = (
+        # a is seen to, b is seen from, b grafts as well, seconds
+        (60.0, 0.5, True, 0.1),
+        (60.0, 0.5, False, 58.0),
+        (10.0, 0.5, False, 9.0),
+        (1.0, 0.5, False, None),
+        (60.0, 50.0, False, 9.0),
+    )
+    beats = [0.5, *map(float, range(2, 60))]
+    files: dict[str, list[tuple[float, Body]]] = {}
+    for at, (a_until_s, b_from_s, both, _) in enumerate(pairs):
+        a, b = f"a{at}", f"b{at}"
+        files[a] = [(1, Grafted(peer=b.encode(), topic="t"))]
+        files[a] += [(s, Heartbeat()) for s in beats if 1 < s <= a_until_s]
+        files[b] = [(1.1, Grafted(peer=a.encode(), topic="t"))] if both else []
+        files[b] += [(s, Heartbeat()) for s in beats if s >= b_from_s]
+    _, duck = gold(land(tmp_path / "land", files), tmp_path / "run")
+    found = [row["us"] / 1_000_000 for row in duck.rows("SELECT us FROM one_sided ORDER BY us")]
+    assert found == sorted(seconds for *_, seconds in pairs if seconds is not None)
+
+
+# -- what is seen of a trace --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [SentRpc, ReceivedRpc])
+def test_rpcs_of_one_direction_are_no_whole_trace(kind: type, tmp_path: Path) -> None:
+    """Else what was asked without an advertisement would fail, which was only not traced."""
+    one = {"alice": [(1, kind(peer=b"bob", meta=RpcMeta())), (2, Heartbeat())]}
+    silver_of(land(tmp_path / "land", one), tmp_path / "run")
+    manifest = manifest_of(RunFolder(tmp_path / "run"))
+    assert manifest["completeness"] == "filtered"
+    assert manifest["completeness_because"] == "there are RPCs of one direction only"
+    both = {**one, "bob": [(1, SentRpc(peer=b"alice")), (2, ReceivedRpc(peer=b"alice"))]}
+    silver_of(land(tmp_path / "both", both), tmp_path / "whole")
+    assert manifest_of(RunFolder(tmp_path / "whole"))["completeness"] == "full"
