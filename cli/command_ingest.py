@@ -5,12 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from quidnunc.output import UsageError, clear_progress, print_json, progress_line
-
-if TYPE_CHECKING:
-    from quidnunc.pipeline.gold_claims import Settings
 
 EXAMPLE = """\
 example:
@@ -62,22 +59,18 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def settings_of(options: argparse.Namespace) -> Settings:
-    from quidnunc.pipeline.gold_claims import Settings
-
-    return Settings().changed(options.set)
-
-
 def run(options: argparse.Namespace) -> int:
+    from quidnunc.pipeline.gold_claims import Settings
     from quidnunc.pipeline.spark_session import SparkMissing, spark_session
     from quidnunc.pipeline.trace_shapes import TraceError
 
     if options.buckets is not None and not 1 <= options.buckets <= 10_000:
         raise UsageError(f"--buckets is from 1 to 10000, not {options.buckets}")
     try:
-        settings = settings_of(options)
+        # What is no setting is refused before Spark is started.
+        Settings().changed(options.set)
         session = spark_session(master=options.master, short=_bytes_in(options.sources) < SHORT_BYTES)
-        manifest, folder = _ingest(options, settings, session)
+        manifest, folder = _ingest(options, session)
     except (TraceError, SparkMissing) as error:
         raise UsageError(str(error)) from None
     return _report(options, manifest, folder)
@@ -92,12 +85,15 @@ def _bytes_in(sources: list[Path]) -> int:
     return sum(f.stat().st_size for f in files if f.is_file())
 
 
-def _ingest(options: argparse.Namespace, settings: Settings, session: Any) -> tuple[dict[str, Any], Path]:
+def _ingest(options: argparse.Namespace, session: Any) -> tuple[dict[str, Any], Path]:
     from quidnunc.pipeline.ingest import Asked, ingest
     from quidnunc.pipeline.run_folder import RunFolder
 
     asked = Asked(
-        completeness=options.completeness, clock=options.clock, buckets=options.buckets, settings=settings
+        completeness=options.completeness,
+        clock=options.clock,
+        buckets=options.buckets,
+        changes=tuple(options.set),
     )
     say = progress_line()
     try:

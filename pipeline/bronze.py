@@ -51,6 +51,8 @@ class Entry:
     """The first bad record, or nothing."""
     types: dict[str, int]
     """How many events of each type."""
+    path: str = ""
+    """Where it landed; a run says it, bronze does not."""
 
 
 @mutable

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import attrs
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from quidnunc.pipeline.bronze import Entry, make_bronze, read_entry
 from quidnunc.pipeline.gold import GoldWanted, make_gold
@@ -43,32 +43,59 @@ class Asked:
     """None: what can be seen of it."""
     clock: Clock | None = None
     buckets: int | None = None
-    settings: Settings = field(factory=Settings)
+    settings: Settings | None = None
+    """None: those of the run, or where it has none yet the defaults."""
+    changes: tuple[str, ...] = ()
+    """`name=value`, of single settings."""
+
+    def settings_after(self, before: Mapping[str, Any]) -> Settings:
+        """The settings of a run whose manifest was `before`. Raises TraceError for a change of none."""
+        known = Settings(**before["settings"]) if "settings" in before else Settings()
+        return (self.settings or known).changed(self.changes)
 
 
 def find(sources: Sequence[Path], run: RunFolder) -> tuple[list[Landed], dict[str, Any]]:
-    """The files of `sources` that the run does not have, and what was left out: names by the reason."""
+    """The files of `sources` that the run does not have, and what was left out: names by the reason.
+
+    A file is known by where it is: peers that each have a directory may call theirs alike.
+    """
     files, live = landed_in(*sources)
-    known = {e["digest"]: e["name"] for e in manifest_of(run).get("files", [])}
+    before = manifest_of(run).get("files", [])
+    known = {e["digest"]: (_place_in(e), e["name"]) for e in before}
+    places = {_place_in(e): e["digest"] for e in before}
+    taken = {e["name"] for e in before}
     fresh: list[Landed] = []
     twice: dict[str, str] = {}
     changed = []
-    names = {e["name"]: e["digest"] for e in manifest_of(run).get("files", [])}
     for file in files:
-        if names.get(file.path.name, file.digest) != file.digest:
-            changed.append(file.path.name)
-        if file.digest in known:
-            if known[file.digest] != file.path.name:
-                twice[file.path.name] = known[file.digest]
-            continue
-        known[file.digest] = file.path.name
-        fresh.append(file)
+        place = str(file.path.resolve())
+        # A run of before places were written has names in their stead.
+        place = file.path.name if place not in places and file.path.name in places else place
+        if places.get(place, file.digest) != file.digest:
+            changed.append(str(file.path))
+        elif file.digest not in known:
+            name = _name_for(file.path, taken)
+            taken.add(name)
+            known[file.digest] = (place, name)
+            fresh.append(evolve(file, name=name))
+        elif known[file.digest][0] != place:
+            twice[_name_for(file.path, taken)] = known[file.digest][1]
     if changed:
         raise TraceError(
             f"{', '.join(changed[:5])}: ingested before with other bytes. A landing file is never edited: "
             f"rename into place, or ingest into a new folder than {run.root}"
         )
     return fresh, {"duplicates": twice, "unfinished": [p.name for p in live]}
+
+
+def _place_in(entry: Mapping[str, Any]) -> str:
+    return str(entry.get("path") or entry["name"])
+
+
+def _name_for(path: Path, taken: Container[str]) -> str:
+    """What a file is called in reports: as much of its path as tells it from the others."""
+    names = (path.name, f"{path.parent.name}/{path.name}", str(path))
+    return next((name for name in names if name not in taken), names[-1])
 
 
 def manifest_of(run: RunFolder) -> dict[str, Any]:
@@ -86,8 +113,8 @@ def to_silver(
     manifest = manifest_of(run)
     made = runner(_Bronze(str(run.root)), sorted(fresh, key=lambda f: -f.size), "landing to bronze")
     by_key = {entry.key: entry for entry in made}
-    entries = [evolve(read_entry(run.bronze(e["key"])), name=e["name"]) for e in manifest.get("files", [])]
-    entries += [evolve(by_key[file.key], name=file.path.name) for file in fresh]
+    entries = _entries(run, manifest)
+    entries += [evolve(by_key[f.key], name=f.name, path=str(f.path.resolve())) for f in fresh]
     if not any(e.records for e in entries):
         bad = next((e.problem for e in entries if e.problem), "the files are empty")
         raise TraceError(f"no trace event could be read; the first bad record: {bad}")
@@ -98,6 +125,12 @@ def to_silver(
         write_json(run.manifest, new)
     _sweep(run, silver)
     return new
+
+
+def _entries(run: RunFolder, manifest: Mapping[str, Any]) -> list[Entry]:
+    """What bronze has of the files of a run, in their order and by their names there."""
+    files = manifest.get("files", [])
+    return [evolve(read_entry(run.bronze(e["key"])), name=e["name"], path=e.get("path", "")) for e in files]
 
 
 @frozen
@@ -121,6 +154,7 @@ def describe(
         "files": [
             {
                 "name": e.name,
+                "path": e.path,
                 "key": e.key,
                 "digest": e.digest,
                 "kind": e.kind,
@@ -138,7 +172,7 @@ def describe(
         "completeness_because": why,
         "clock": asked.clock or before.get("clock", "unknown"),
         "said": asked.completeness or before.get("said"),
-        "settings": attrs.asdict(asked.settings),
+        "settings": attrs.asdict(asked.settings_after(before)),
     }
 
 
@@ -187,9 +221,9 @@ def gold_wanted(run: RunFolder, settings: Settings | None = None) -> GoldWanted:
     )
 
 
-def to_gold(run: RunFolder, settings: Settings, session: SparkSession, say: Say = silent) -> Path:
-    """Make or find it; returns its folder."""
-    return make_gold(run, gold_wanted(run, settings), gold_engine(session, say))
+def to_gold(run: RunFolder, session: SparkSession, say: Say = silent) -> Path:
+    """Make or find it, under the settings of the run; returns its folder."""
+    return make_gold(run, gold_wanted(run), gold_engine(session, say))
 
 
 def ingest(
@@ -218,7 +252,7 @@ def ingest(
         else:
             take(sources)
         _note(run, find(sources, run)[1], asked)
-        gold = to_gold(run, asked.settings, session, say)
+        gold = to_gold(run, session, say)
         shutil.rmtree(run.work, ignore_errors=True)
         return run.read_manifest(), gold
 
@@ -233,7 +267,7 @@ def _clear(run: RunFolder) -> None:
 def _note(run: RunFolder, left_out: Mapping[str, Any], asked: Asked) -> None:
     """Put into the manifest what is said of the source now, and what was left out."""
     manifest = run.read_manifest()
-    entries = [evolve(read_entry(run.bronze(e["key"])), name=e["name"]) for e in manifest["files"]]
+    entries = _entries(run, manifest)
     kept = {"buckets": manifest["buckets"], "silver": manifest["silver"]}
     new = describe(entries, manifest, left_out, asked) | kept
     if new != manifest:

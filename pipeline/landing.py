@@ -42,6 +42,8 @@ class Landed:
     size: int
     problem: str = ""
     """Of a file of unknown kind: what it starts with."""
+    name: str = ""
+    """What the run calls it that takes it in."""
 
     @property
     def key(self) -> str:
@@ -55,7 +57,8 @@ class Landed:
 
 
 def landed_in(*sources: Path) -> tuple[list[Landed], list[Path]]:
-    """The files of `sources`, each directory's by name, and the unfinished ones, which are left alone.
+    """The files of `sources`, each directory's in the order of `by_name`, and the unfinished ones, which are
+    left alone.
 
     Raises TraceError for a source that is not there or holds no file.
     """

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
-from quidnunc.pipeline.trace_files import beside, unfinished
+from quidnunc.pipeline.trace_files import beside, by_name, unfinished
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,7 +28,7 @@ def each_batch(
 
     def batch(frame: Any, number: int) -> None:
         paths = [_path(row["path"]) for row in frame.select("path").collect()]
-        wanted = sorted(p for p in paths if not beside(p) and not unfinished(p))
+        wanted = sorted((p for p in paths if not beside(p) and not unfinished(p)), key=by_name)
         try:
             if wanted:
                 take(wanted)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +29,7 @@ from quidnunc.pipeline.trace_carriers import (
     open_plain,
     write_events,
 )
-from quidnunc.pipeline.trace_events import TraceEvent
+from quidnunc.pipeline.trace_events import RunStarted, TraceEvent
 from quidnunc.pipeline.trace_json import Names, event_of, object_of
 from quidnunc.pipeline.trace_proto import go_form
 from quidnunc.pipeline.trace_shapes import TraceError, read_int
@@ -114,6 +115,9 @@ class Reading:
             self.bad.append(bad)
 
     def _note_clock(self, event: TraceEvent) -> None:
+        if isinstance(event.body, RunStarted):
+            # Each recorded run has a clock of its own, that begins at 0.
+            self._last_ns.clear()
         if event.peer is None or event.at_ns is None:
             return
         last = self._last_ns.get(event.peer)
@@ -131,7 +135,7 @@ class Reading:
 
 
 def read_trace(*paths: Path) -> Reading:
-    """A reading of files and of the files in directories, each directory's by name.
+    """A reading of files and of the files in directories, each directory's `by_name`.
 
     Raises TraceError for a path that is not there, and where there is no file.
     """
@@ -139,7 +143,7 @@ def read_trace(*paths: Path) -> Reading:
     skipped: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(p for p in path.iterdir() if p.is_file() and not beside(p))
+            inside = sorted((p for p in path.iterdir() if p.is_file() and not beside(p)), key=by_name)
             live = [p for p in inside if unfinished(p)]
             skipped += live
             files += [p for p in inside if p not in live]
@@ -153,6 +157,12 @@ def read_trace(*paths: Path) -> Reading:
         said = f" ({len(skipped)} unfinished)" if skipped else ""
         raise TraceError(f"{', '.join(map(str, paths))}: there is no trace in it{said}")
     return Reading(files, skipped=skipped)
+
+
+def by_name(path: Path) -> tuple[list[str | int], str]:
+    """The order of files in a directory: by name, digits read as numbers, so that bob-10 is after bob-9."""
+    parts = re.split(r"([0-9]+)", path.name)
+    return [int(part) if at % 2 else part for at, part in enumerate(parts)], path.name
 
 
 def beside(path: Path) -> bool:

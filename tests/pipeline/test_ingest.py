@@ -205,3 +205,50 @@ def test_found_and_made_are_told_apart(landing: Landing, tmp_path: Path) -> None
     assert len(fresh) == 3 and left_out == {"duplicates": {}, "unfinished": []}
     to_silver(run, fresh, left_out, ASKED, here())
     assert find([landing.folder], run)[0] == []
+
+
+# -- what a file is called, and what was said of it before --------------------------------------------------
+
+
+def test_peers_may_call_their_files_alike(tmp_path: Path) -> None:
+    """A directory for each peer, and in each a trace.jsonl; one more peer comes later."""
+    run = RunFolder(tmp_path / "run")
+    sources = []
+    for at, peer in enumerate(("alice", "bob", "carol")):
+        sources.append(tmp_path / peer / "trace.jsonl")
+        write_trace([TraceEvent(Heartbeat(), peer.encode(), n) for n in range(at + 1)], sources[-1])
+    for some, names in (
+        (sources[:2], ["trace.jsonl", "bob/trace.jsonl"]),
+        (sources[:2], ["trace.jsonl", "bob/trace.jsonl"]),
+        ([sources[2]], ["trace.jsonl", "bob/trace.jsonl", "carol/trace.jsonl"]),
+    ):
+        fresh, left_out = find(some, run)
+        assert left_out["duplicates"] == {}
+        to_silver(run, fresh, left_out, Asked(buckets=1), here())
+        assert [e["name"] for e in manifest_of(run)["files"]] == names
+    assert manifest_of(run)["records"] == 6
+    # One that changed is refused all the same, and the same bytes elsewhere are the same.
+    write_trace([BEAT], sources[1])
+    with pytest.raises(TraceError, match=r"bob/trace\.jsonl: ingested before with other bytes"):
+        find([sources[1]], run)
+    again = tmp_path / "dave" / "trace.jsonl"
+    again.parent.mkdir()
+    shutil.copy(sources[0], again)
+    assert find([again], run) == ([], {"duplicates": {"dave/trace.jsonl": "trace.jsonl"}, "unfinished": []})
+
+
+def test_rotated_files_are_taken_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    for number in (9, 10, 100):
+        joined = TraceEvent(Joined(topic="t"), b"bob", number)
+        write_trace([joined], tmp_path / "land" / f"bob-{number}.jsonl")
+    rows = rows_in(silver_of(tmp_path / "land", tmp_path / "run", Asked(buckets=1)))
+    assert [row[4] for row in rows] == [9, 10, 100]
+
+
+def test_what_was_set_stays_set_when_the_folder_grows(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "run")
+    for number, changes in enumerate((("skew_ms=5", "prune_backoff_s=60"), (), ("skew_ms=7",))):
+        write_trace([TraceEvent(Heartbeat(), b"a", number)], tmp_path / "land" / f"{number}.jsonl")
+        silver_of(tmp_path / "land", run.root, Asked(buckets=1, changes=changes))
+    settings = gold_wanted(run).settings
+    assert (settings.skew_ms, settings.prune_backoff_s) == (7, 60.0)

@@ -21,6 +21,7 @@ from quidnunc.pipeline.trace_events import (
     Joined,
     OpenedStream,
     PublishMessage,
+    RunStarted,
     SentRpc,
     TraceEvent,
 )
@@ -251,6 +252,23 @@ def test_clocks_that_step_back_are_counted_and_the_order_kept(tmp_path: Path) ->
     reading = read_trace(tmp_path / "trace.json")
     assert list(reading.events()) == written
     assert reading.steps_back == {b"a": 1}
+
+
+def test_each_recorded_run_has_a_clock_of_its_own(tmp_path: Path) -> None:
+    """Else every trace that `check --record` writes would be said to step back."""
+    run = [TraceEvent(RunStarted(name="r"), None, 0), *(TraceEvent(Heartbeat(), b"a", at) for at in (5, 9))]
+    write_trace([*run, *run], tmp_path / "t.jsonl")
+    reading = read_trace(tmp_path / "t.jsonl")
+    assert reading.good_count == 0 and len(list(reading)) == 6
+    assert not reading.steps_back
+
+
+def test_digits_in_names_are_numbers(tmp_path: Path) -> None:
+    for name in ("bob-9.jsonl", "bob-10.jsonl", "bob-010.jsonl", "alice.jsonl", "9.pb", "x2y10", "x2y9"):
+        (tmp_path / name).write_bytes(b"")
+    assert [p.name for p in read_trace(tmp_path).files] == [
+        *("9.pb", "alice.jsonl", "bob-9.jsonl", "bob-010.jsonl", "bob-10.jsonl", "x2y9", "x2y10")
+    ]
 
 
 def test_a_side_file_of_another_trace_is_noticed(tmp_path: Path) -> None:
