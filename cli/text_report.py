@@ -64,7 +64,8 @@ def prints(path: str, name: str | None) -> str:
 
 def fails(found: Report) -> bool:
     """Whether something in the text is not as the clauses have it, or is in none of them."""
-    return bool(found.of("changed") or found.of("gone") or found.unnamed)
+    quotes = found.of("changed") or found.of("gone")
+    return bool(quotes or found.unnamed or found.lost or found.altered)
 
 
 # -- one text -----------------------------------------------------------------------------------------------
@@ -89,6 +90,16 @@ def print_report(found: Report, path: str) -> None:
     for sentence in found.unnamed:
         print(f"  line {sentence.line}, under {sentence.heading or 'no heading'}")
         _indented(sentence.text)
+    print(
+        f"\nsentences that clauses name: {len(found.altered)} are not as they were, "
+        f"{len(found.lost)} are there no more"
+    )
+    for each in found.altered:
+        where = f"line {each.sentence.line}, under {each.sentence.heading or 'no heading'}"
+        print(f"  not as it was: {', '.join(each.names)}: {where}")
+        _indented(each.sentence.text)
+    for lost in found.lost:
+        print(f"  no more: {', '.join(lost.names)}: it stood under {lost.heading or 'no heading'}")
 
 
 def report_json(found: Report, path: str) -> dict[str, Any]:
@@ -112,6 +123,8 @@ def report_json(found: Report, path: str) -> dict[str, Any]:
         ],
         "sentences": [_sentence(n) for n in found.sentences],
         "unnamed": [_place(s) for s in found.unnamed],
+        "altered": [_sentence(n) for n in found.altered],
+        "lost": [{"heading": p.heading, "clauses": list(p.names)} for p in found.lost],
     }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Literal, TypeAlias
 
 from attrs import frozen
 
-from quidnunc.properties.clause_names import Named, Text, digest, named, quoted_at
+from quidnunc.properties.clause_names import Named, Print, Text, digest, named, quoted_at
 from quidnunc.properties.clause_text import Sentence, split, words_of
 from quidnunc.properties.clauses import Clause
 
@@ -44,6 +45,14 @@ class Report:
     """The share of its sentences that are those of the revision that the clauses were taken from."""
     quotes: tuple[Quote, ...]
     sentences: tuple[Named, ...]
+    lost: tuple[Print, ...]
+    """Sentences of that revision that clauses name, and that are not here as they were."""
+
+    @property
+    def altered(self) -> tuple[Named, ...]:
+        """Sentences that clauses name, and that were not so at that revision: a quote is often a part."""
+        then = self.text.digests
+        return tuple(n for n in self.sentences if n.names and digest(n.sentence.marks) not in then)
 
     @property
     def unnamed(self) -> tuple[Sentence, ...]:
@@ -58,9 +67,10 @@ class Report:
 def report(sentences: Sequence[Sentence], text: Text) -> Report:
     """Look for the quote of every clause that quotes `text`, and for sentences that no clause names."""
     found = named(sentences, text)
-    known = sum(digest(s.words) in text.digests for s in sentences) / len(sentences)
+    digests = [digest(s.marks) for s in sentences]
+    known = sum(each in text.digests for each in digests) / len(sentences)
     quotes = tuple(_quote(c, sentences, text.quoted[c.id]) for c in text.clauses() if c.id in text.quoted)
-    return Report(text=text, known=known, quotes=quotes, sentences=found)
+    return Report(text=text, known=known, quotes=quotes, sentences=found, lost=text.lost(digests))
 
 
 def _quote(clause: Clause, sentences: Sequence[Sentence], was: str) -> Quote:
@@ -144,11 +154,13 @@ class Change:
 def changes(old: Sequence[Named], new: Sequence[Named]) -> tuple[Change, ...]:
     """Every sentence of two revisions that changed, in the order of the new one; removed ones at their place.
 
-    A sentence that stands elsewhere is `moved` where both revisions have headings and these differ.
+    A sentence that stands elsewhere is `moved`: under another heading, where both revisions have headings, or
+    in another order. Of those in another order the most stay where they are.
     """
-    olds, news = [o.sentence.words for o in old], [n.sentence.words for n in new]
+    olds, news = [o.sentence.marks for o in old], [n.sentence.marks for n in new]
     pairs = _pairs(olds, news)
     taken = {o for o, _ in pairs.values()}
+    stay = _in_order({at: of for at, (of, _) in pairs.items()})
     found: list[tuple[float, Change]] = []
     for at, sentence in enumerate(new):
         if at not in pairs:
@@ -157,7 +169,7 @@ def changes(old: Sequence[Named], new: Sequence[Named]) -> tuple[Change, ...]:
         of, _ = pairs[at]
         if olds[of] != news[at]:
             found.append((at, Change(kind="changed", old=old[of], new=sentence)))
-        elif _other_heading(old[of].sentence, sentence.sentence):
+        elif at not in stay or _other_heading(old[of].sentence, sentence.sentence):
             found.append((at, Change(kind="moved", old=old[of], new=sentence)))
     place = {of: at for at, (of, _) in pairs.items()}
     last = -1.0
@@ -166,6 +178,25 @@ def changes(old: Sequence[Named], new: Sequence[Named]) -> tuple[Change, ...]:
         if of not in taken:
             found.append((last + 0.5, Change(kind="removed", old=sentence, new=None)))
     return tuple(change for _, change in sorted(found, key=lambda each: each[0]))
+
+
+def _in_order(pairs: Mapping[int, int]) -> frozenset[int]:
+    """Places in the new revision whose sentences come one after another in the old one, too: the most."""
+    ends: list[int] = []
+    """By length: the least old place that ends a run of it."""
+    last: list[int] = []
+    """By length: the new place of that."""
+    before: dict[int, int] = {}
+    for at, of in sorted(pairs.items()):
+        length = bisect_left(ends, of)
+        ends[length : length + 1] = [of]
+        last[length : length + 1] = [at]
+        before[at] = last[length - 1] if length else -1
+    stay, at = set(), last[-1] if last else -1
+    while at >= 0:
+        stay.add(at)
+        at = before[at]
+    return frozenset(stay)
 
 
 def _other_heading(old: Sentence, new: Sentence) -> bool:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from importlib.resources import files
+from itertools import zip_longest
 from typing import Any
 
 from attrs import frozen
@@ -38,6 +39,8 @@ class Print:
     """Those of them that quote it."""
     prose: bool
     """It is named as no rule, with a reason."""
+    with_next: str = ""
+    """The digest of it and the next sentence as one, which a page may show so; where one of them is named."""
 
 
 @frozen(kw_only=True, slots=False)
@@ -58,7 +61,16 @@ class Text:
 
     @cached_property
     def digests(self) -> frozenset[str]:
-        return frozenset(p.digest for p in self.prints)
+        return frozenset(d for p in self.prints for d in (p.digest, p.with_next) if d)
+
+    def lost(self, digests: Collection[str]) -> tuple[Print, ...]:
+        """The sentences that some clause names and that are in no sentence of these prints."""
+        before = ["", *(p.with_next for p in self.prints)]
+        return tuple(
+            p
+            for p, joined in zip(self.prints, before, strict=False)
+            if p.names and not {p.digest, p.with_next, joined} & set(digests)
+        )
 
     @cached_property
     def quoted(self) -> Mapping[str, str]:
@@ -90,7 +102,7 @@ class Named:
 
 
 def digest(words: Iterable[str]) -> str:
-    """The print of one sentence: the first 12 digits of the SHA-256 of its words."""
+    """The print of one sentence: the first 12 digits of the SHA-256 of its words and operators."""
     return hashlib.sha256(" ".join(words).encode()).hexdigest()[:12]
 
 
@@ -131,7 +143,7 @@ def quoted_at(sentences: Sequence[Sentence], quote: str) -> tuple[int, ...]:
 
 def recognised(sentences: Sequence[Sentence]) -> Text:
     """The text of which `sentences` are a revision: the one that they share most with. Raises SpecError."""
-    digests = {digest(s.words) for s in sentences}
+    digests = {digest(s.marks) for s in sentences}
 
     def shared(text: Text) -> tuple[int, float]:
         common = len(digests & text.digests)
@@ -206,13 +218,14 @@ def read_prints(where: str, text: str) -> tuple[Print, ...]:
         if line.startswith("## "):
             heading = line[3:]
         elif line and not line.startswith("# "):
-            parts = re.fullmatch(r"([0-9a-f]{12})(!?)((?: \S+)*)", line)
+            parts = re.fullmatch(r"([0-9a-f]{12})(!?)(?:\+([0-9a-f]{12}))?((?: \S+)*)", line)
             if parts is None:
                 raise SpecError(f"{where}:{number}: {line!r} is no print; write the file anew")
-            words = parts[3].split()
+            words = parts[4].split()
             names = tuple(w.removesuffix('"') for w in words if w != "~")
             quoting = tuple(w[:-1] for w in words if w.endswith('"'))
-            found.append(Print(parts[1], heading, bool(parts[2]), names, quoting, "~" in words))
+            read = Print(parts[1], heading, bool(parts[2]), names, quoting, "~" in words, parts[3] or "")
+            found.append(read)
     return tuple(found)
 
 
@@ -220,15 +233,18 @@ def write_prints(sentences: Sequence[Sentence], text: Text) -> str:
     """The prints of a revision of `text`: a line for each sentence, by heading, and what names it.
 
     `!` marks a sentence that may demand something, `~` one that is named as no rule, and a quotation mark the
-    clauses that quote it.
+    clauses that quote it. After `+` stands the print of it and the next one, where a clause names either.
     """
+    all_of_them = named(sentences, text)
     lines = [f"# {text.title}, {text.revision}: prints of its sentences, and the clauses that name each"]
     heading = ""
-    for each in named(sentences, text):
+    for each, after in zip_longest(all_of_them, all_of_them[1:]):
         if each.sentence.heading != heading:
             heading = each.sentence.heading
             lines.append(f"## {heading}")
         names = [f'{n}"' if n in each.quoting else n for n in each.names] or (["~"] if each.reason else [])
         mark = "!" if each.sentence.normative else ""
-        lines.append(" ".join([digest(each.sentence.words) + mark, *names]))
+        if after is not None and (each.names or after.names):
+            mark += f"+{digest((*each.sentence.marks, *after.sentence.marks))}"
+        lines.append(" ".join([digest(each.sentence.marks) + mark, *names]))
     return "\n".join(lines) + "\n"

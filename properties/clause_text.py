@@ -43,6 +43,12 @@ class Sentence:
         return words_of(self.text)
 
     @cached_property
+    def marks(self) -> tuple[str, ...]:
+        """Its words with the operators that count where it stands: by these two revisions are compared."""
+        found = (CODE_WORDS if self.kind == "code" else PROSE_WORDS).findall(self.text)
+        return tuple(_cased(word) for word in found)
+
+    @cached_property
     def run(self) -> str:
         """Its words with a space around each, in which a fragment is looked for."""
         return run_of(self.words)
@@ -64,10 +70,18 @@ CAPITALS = frozenset("MUST SHALL SHOULD MAY NOT REQUIRED RECOMMENDED OPTIONAL".s
 """Words whose case is part of what they say."""
 
 
+CODE_WORDS = re.compile(r"[^\W_]+|[<>=!:]=|&&|\|\||[-+*/%<>=!&|^~()≤≥≠×÷−]")
+PROSE_WORDS = re.compile(r"[^\W_]+|[<>=!]=|&&|\|\||[<>=+%≤≥≠×÷−]|(?<=\S )\*(?= \S)")
+"""In prose a hyphen, a slash and most stars are punctuation."""
+
+
 def words_of(text: str) -> tuple[str, ...]:
     """The words and comparisons of a text, without case, markup and punctuation."""
-    found = re.findall(r"[^\W_]+|[<>=!]=|[<>=+%]", text)
-    return tuple(w if w in CAPITALS else w.lower() for w in found)
+    return tuple(_cased(word) for word in re.findall(r"[^\W_]+|[<>=!]=|[<>=+%]", text))
+
+
+def _cased(word: str) -> str:
+    return word if word in CAPITALS else word.lower()
 
 
 def read_file(path: str) -> tuple[Sentence, ...]:
@@ -80,7 +94,7 @@ def read_file(path: str) -> tuple[Sentence, ...]:
     if len(data) > MAX_BYTES:
         raise SpecError(f"{path}: longer than {MAX_BYTES} bytes, which no specification is")
     try:
-        text = data.decode("utf-8")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SpecError(f"{path}: byte {error.start} is not UTF-8; name a text file") from None
     found = read(text)

@@ -55,6 +55,20 @@ def test_a_changed_quote_and_a_new_demand_fail(quidnunc: Command, spec: Path) ->
     assert data["sentences"][0]["clauses"] == ["gs1.2/idontwant.cap"]
 
 
+def test_a_demand_that_is_reversed_beside_its_quote_fails(quidnunc: Command, spec: Path) -> None:
+    other = edited(spec, "A peer may send at most ten", "A peer should never send at most ten")
+    ran = quidnunc("clauses", "--text", other)
+    assert ran.code == 1 and "quotes: 1 found, 0 moved, 0 changed, 0 gone" in ran.out
+    assert "1 are not as they were, 1 are there no more" in ran.out
+    assert "not as it was: gs1.2/idontwant.cap: line 5, under Limits" in ran.out
+    assert "no more: gs1.2/idontwant.cap: it stood under Limits" in ran.out
+    data = quidnunc("clauses", "--text", other, "--json").data
+    assert [s["clauses"] for s in data["altered"]] == [["gs1.2/idontwant.cap"]]
+    assert data["lost"] == [{"heading": "Limits", "clauses": ["gs1.2/idontwant.cap"]}]
+    gone = edited(spec, "A peer may send at most ten whispers. ", "")
+    assert quidnunc("clauses", "--text", gone).code == 1
+
+
 def test_a_moved_quote_is_told_and_does_not_fail(quidnunc: Command, spec: Path) -> None:
     ran = quidnunc("clauses", "--text", edited(spec, "## Skipping", "## Relaying"))
     assert ran.code == 0

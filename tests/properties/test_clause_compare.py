@@ -76,6 +76,44 @@ def test_every_changed_sentence_is_listed(text: Text) -> None:
     assert by_kind["added"].clauses == ()
 
 
+def test_an_operator_in_code_is_a_change(text: Text) -> None:
+    old, new = (f"{OWN}\n```\nif a {sign} b: whisper()\n```\n" for sign in ("||", "&&"))
+    (change,) = changes(named(read(old), text), named(read(new), text))
+    assert change.kind == "changed" and change.text == "if a [-||-] {+&&+} b: whisper()"
+
+
+def test_another_order_is_told(text: Text) -> None:
+    old = "First it waits. Then it whispers. Then it sleeps. Last it wakes."
+    new = "Then it whispers. Then it sleeps. First it waits. Last it wakes."
+    (change,) = changes(named(read(old), text), named(read(new), text))
+    assert (change.kind, change.text) == ("moved", "First it waits.")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "altered", "lost"),
+    [
+        ("may send at most ten", "may not send at most ten", ["gs1.2/idontwant.cap"], 1),
+        ("MUST be\nskipped.", "MUST be\nskipped, unless it rains.", ["gs1.2/idontwant.skip"], 1),
+        ("A peer may send at most ten whispers. ", "", [], 1),
+        ("It is never loud.", "It is ever loud.", [], 0),
+    ],
+)
+def test_what_a_clause_names_is_held_to_its_print(
+    text: Text, old: str, new: str, altered: list[str], lost: int
+) -> None:
+    assert old in OWN
+    found = report(read(OWN.replace(old, new)), text)
+    assert [name for n in found.altered for name in n.names] == altered and len(found.lost) == lost
+    assert not report(read(OWN), text).altered and not report(read(OWN), text).lost
+
+
+def test_two_sentences_may_stand_as_one(text: Text) -> None:
+    """A page drops what parts them; a third one in between is no part of either."""
+    joined = OWN.replace("whispers. It must", "whispers it must")
+    assert not report(read(joined), text).altered and not report(read(joined), text).lost
+    assert report(read(joined.replace("whispers it", "whispers often it")), text).lost
+
+
 def test_a_text_is_the_same_as_itself(text: Text) -> None:
     assert changes(named(read(OWN), text), named(read(OWN), text)) == ()
 

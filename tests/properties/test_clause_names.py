@@ -122,6 +122,7 @@ def test_every_specification_at_hand_is_named_in_full() -> None:
         found = report(sentences, recognised(sentences))
         assert found.unnamed == (), path
         assert [q for q in found.quotes if q.fate != "found"] == [], path
+        assert (found.altered, found.lost) == ((), ()), path
 
 
 # -- naming -------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 
 from quidnunc.model.errors import SpecError
 from quidnunc.properties import clause_text
-from quidnunc.properties.clause_text import Sentence, plain, read, read_file, split, words_of
+from quidnunc.properties.clause_text import Kind, Sentence, plain, read, read_file, split, words_of
 
 MARKDOWN = """\
 # The whisper protocol
@@ -203,6 +203,35 @@ def test_words_are_compared_without_marks_and_case_but_for_demands() -> None:
     assert words_of("The `Mesh_Size`, (now)!") == ("the", "mesh", "size", "now")
     assert words_of("You MAY") != words_of("You may")
     assert words_of("a < b") != words_of("a > b")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "other"),
+    [
+        ("code", "ratio := a / b", "ratio := a * b"),
+        ("code", "if a || b", "if a && b"),
+        ("code", "select D - n peers", "select D * n peers"),
+        ("code", "if x:", "if !x:"),
+        ("code", "(a || b) && c", "a || (b && c)"),
+        ("prose", "It stores a || b.", "It stores a && b."),
+        ("prose", "At least 2 ≤ n.", "At least 2 ≥ n."),
+        ("prose", "It takes 2 * D.", "It takes 2 + D."),
+    ],
+)
+def test_an_operator_is_part_of_what_is_said(kind: Kind, text: str, other: str) -> None:
+    assert Sentence(text, "", 1, kind).marks != Sentence(other, "", 1, kind).marks
+
+
+def test_punctuation_is_not() -> None:
+    plain = Sentence("A link is mutual: both know it, or neither does.", "", 1)
+    assert plain.marks == Sentence("A link is mutual - both know it / or neither *does*.", "", 1).marks
+    assert Sentence("a  ||\n b", "", 1, "code").marks == Sentence("a || b", "", 1, "code").marks
+
+
+def test_a_byte_order_mark_is_no_word(tmp_path: Path) -> None:
+    path = tmp_path / "marked.md"
+    path.write_bytes(b"\xef\xbb\xbf# Whispers\n\nA peer may whisper.\n")
+    assert [s.text for s in read_file(str(path))] == ["A peer may whisper."]
     assert plain("**Bold** _and_ `max_ids` <b>x</b>") == "Bold and max_ids x"
 
 
