@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -122,5 +123,6 @@ def _report(options: argparse.Namespace, manifest: dict[str, Any], folder: Path)
             f"  {manifest['bad_records']} bad records in quarantine, the first {manifest['first_bad']}",
             file=sys.stderr,
         )
-    print(f"next: quidnunc trace metrics {options.output}; quidnunc trace check {options.output}")
+    run = shlex.quote(str(options.output))
+    print(f"next: quidnunc trace metrics {run}; quidnunc trace check {run}")
     return 0

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quidnunc.output import UsageError, clear_progress, print_json, progress_line
+from quidnunc.output import UsageError, again, clear_progress, given, print_json, progress_line
 
 if TYPE_CHECKING:
     from quidnunc.pipeline.network_check import KindReport
@@ -158,6 +158,8 @@ def _print(
         f"  {outcome.connections} connections, {outcome.simulated_s:g} s simulated, "
         f"{outcome.messages} messages, {outcome.events} events in {options.output}"
     )
+    if outcome.unsent:
+        print(f"  {outcome.unsent} messages were planned and not sent: nobody could, or the run was over")
     if outcome.lost_rpcs:
         print(f"  {outcome.lost_rpcs} RPCs were lost on the way")
     for node, words in list(outcome.failed.items())[:SHOWN]:
@@ -174,7 +176,5 @@ def _print(
         print(
             "not checked: what the nodes did, against the model; --check or `quidnunc trace check` does that"
         )
-    changes = "".join(f" --set {each}" for each in options.set)
-    seed = "" if options.seed is None else f" --seed {options.seed}"
-    check = " --check" if options.check else ""
-    print(f"again: quidnunc simulate {options.scenario} -o {options.output}{changes}{seed}{check}")
+    named = given(options, "set", "seed", "check", "cases")
+    print(again("simulate", options.scenario, "-o", options.output, *named))

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quidnunc.output import UsageError, clear_progress, print_json, progress_line, table
+from quidnunc.output import UsageError, again, clear_progress, given, print_json, progress_line, table
 
 if TYPE_CHECKING:
     from quidnunc.pipeline.sweep_executors import Executor
@@ -140,8 +140,10 @@ def _print(options: argparse.Namespace, carried: Carried) -> None:
         print(f"\ncoverage of {protocol}: {shares}")
         if found["claims"]["never"]:
             print(f"not checked, as it never applied: {', '.join(found['claims']['never'])}")
-    executor = "" if options.executor == "local" else " --executor spark"
-    print(f"again: quidnunc sweep {options.sweep} -o {options.output}{executor}")
+    executor = [] if options.executor == "local" else ["--executor", options.executor]
+    earlier = [word for folder in options.earlier for word in ("--with", folder)]
+    named = [*executor, *given(options, "workers", "master"), *earlier]
+    print(again("sweep", options.sweep, "-o", options.output, *named))
 
 
 def _row(point: dict[str, Any]) -> tuple[object, ...]:

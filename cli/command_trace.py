@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quidnunc.command_ingest import add_settings
-from quidnunc.output import UsageError, clear_progress, print_json, progress_line, table
+from quidnunc.output import UsageError, again, clear_progress, given, print_json, progress_line, table
 
 if TYPE_CHECKING:
     from quidnunc.pipeline.trace_check import Checked
@@ -76,6 +76,13 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(str(error)) from None
 
 
+def asked_again(options: argparse.Namespace) -> str:
+    """How to ask the same again."""
+    claims = [] if options.claims == "*" else ["--claims", options.claims]
+    named = given(options, "strict", "replay", "set", "master")
+    return again("trace", options.what, *options.traces, *claims, *named)
+
+
 # -- check --------------------------------------------------------------------------------------------------
 
 
@@ -122,7 +129,7 @@ def _check(options: argparse.Namespace, reading: Reading) -> int:
     _print_reading(reading)
     if end.code:
         print(f"exit {end.code}: {end.why}")
-    print(f"again: quidnunc trace check {' '.join(map(str, options.traces))}")
+    print(asked_again(options))
     return end.code
 
 
@@ -151,7 +158,7 @@ def _check_network(options: argparse.Namespace, reading: Reading) -> int:
         print(f"a simulated network: {sum(r.nodes for r in reports.values())} nodes, each beside the model")
         print_report(reports, options.claims)
         _print_reading(reading)
-        print(f"again: quidnunc trace check {' '.join(map(str, options.traces))}")
+        print(asked_again(options))
     bad = {"fails"} | ({"deviates"} if options.strict else set())
     if any(v.verdict in bad for v in chosen):
         return 1
@@ -192,7 +199,7 @@ def _metrics(options: argparse.Namespace, reading: Reading) -> int:
     for each in runs:
         _print_run(each)
     _print_reading(reading)
-    print(f"again: quidnunc trace metrics {' '.join(map(str, options.traces))}")
+    print(asked_again(options))
     return 0
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
+import shlex
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -54,3 +56,24 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 def print_json(value: object) -> None:
     print(json.dumps(value, indent=1, sort_keys=False))
+
+
+def again(*words: object) -> str:
+    """The line that tells how to do the same again: the words of a command, quoted as a shell needs it."""
+    return f"again: quidnunc {shlex.join(map(str, words))}"
+
+
+def given(options: argparse.Namespace, *names: str) -> list[str]:
+    """Those of the options `names` that were given and are no default, as words: flags, values, lists of
+    them."""
+    words: list[str] = []
+    for name in names:
+        value = getattr(options, name)
+        flag = f"--{name}"
+        if value is True:
+            words.append(flag)
+        elif isinstance(value, list):
+            words += [word for each in value for word in (flag, str(each))]
+        elif value is not None and value is not False:
+            words += [flag, str(value)]
+    return words

@@ -9,6 +9,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from quidnunc.command_trace import asked_again
 from quidnunc.output import UsageError, clear_progress, print_json, progress_line, table
 
 SHOWN = 10
@@ -56,7 +57,7 @@ def metrics(options: argparse.Namespace) -> int:
     print(f"metrics of {len(found)} runs, {sum(r['events'] for r in found)} events")
     for each in found:
         _print_metrics(each)
-    print(f"again: quidnunc trace metrics {' '.join(map(str, options.traces))}")
+    print(asked_again(options))
     return 0
 
 
@@ -129,7 +130,7 @@ def check(options: argparse.Namespace) -> int:
     print(f"not checked: what no claim over traces is about; {', '.join(others) or 'no claim was left out'}")
     if code:
         print(f"exit {code}: {why}")
-    print(f"again: quidnunc trace check {' '.join(map(str, options.traces))}")
+    print(asked_again(options))
     return code
 
 
@@ -202,7 +203,7 @@ def _print_replay(
         print(f"  and {len(found) - SHOWN} more; --json has them")
     if code:
         print(f"exit {code}: {why}")
-    print(f"again: quidnunc trace check --replay {' '.join(map(str, options.traces))}")
+    print(asked_again(options))
     return code
 
 

@@ -8,7 +8,7 @@ from random import Random
 
 from attrs import define, field
 
-from quidnunc.pipeline.scenario import Latency, Links, ScenarioError
+from quidnunc.pipeline.scenario import MAX_MS, Latency, Links, ScenarioError
 from quidnunc.pipeline.topology import Edge
 
 US_PER_MS = 1000
@@ -105,8 +105,8 @@ def matrix_of(latency: Latency) -> tuple[tuple[float, ...], ...]:
     if not 0 < len(rows) <= MAX_REGIONS or any(len(row) != len(rows) for row in rows):
         widths = sorted({len(row) for row in rows})
         raise ScenarioError(f"{where}: {len(rows)} rows of {widths} values; a latency matrix is square")
-    if not all(0 <= value < 1e6 for row in rows for value in row):
-        raise ScenarioError(f"{where}: a latency is 0 ms or more, and below 1,000,000")
+    if not all(0 <= value <= MAX_MS for row in rows for value in row):
+        raise ScenarioError(f"{where}: a latency is from 0 to {MAX_MS} ms")
     return tuple(tuple(row) for row in rows)
 
 

@@ -14,12 +14,12 @@ from attrs import field, frozen, validators
 
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.model.parameters import DogParameters, Parameters
-from quidnunc.pipeline.scenario_script import Instruction, last_wait_s
+from quidnunc.pipeline.scenario_script import MAX_DURATION_S, Instruction, last_wait_s, topics_named
 
 FORMAT = 1
 MAX_NODES = 10_000
 MAX_MESSAGES = 1_000_000
-MAX_DURATION_S = 7 * 24 * 3600
+MAX_MS = 1_000_000
 MAX_MESSAGE_BYTES = 8 << 20
 SETTLE_S = 5.0
 """How long a run goes on after the last thing that was planned, where it does not say."""
@@ -52,9 +52,15 @@ def _checked(default: Any, what: str, lowest: float, highest: float = math.inf) 
     return field(default=default, validator=check)
 
 
-def real(lowest: float, default: float, what: str) -> float:
-    """A field whose value has a lower bound."""
-    made: float = _checked(default, what, lowest)
+def seconds(lowest: float, default: float, what: str) -> float:
+    """A field for a time in seconds, which is finite."""
+    made: float = _checked(default, what, lowest, MAX_DURATION_S)
+    return made
+
+
+def milliseconds(default: float, what: str) -> float:
+    """A field for a time in milliseconds, which is finite."""
+    made: float = _checked(default, what, 0, MAX_MS)
     return made
 
 
@@ -109,8 +115,19 @@ class Topology:
     edges: tuple[tuple[int, int], ...] = ()
     path: str = ""
     """`file`: an edge list (two node numbers a line) or GraphML, whose edges may have a `latency_ms`."""
+    sha256: str = ""
+    """Of what is in the file, noted when it is first read: a scenario is of one file, and not of its name."""
     connected: bool = True
     """Whether a graph that falls apart is drawn again."""
+    latencies_ms: tuple[float | None, ...] = ()
+    """`edges`: of each edge, one way; null, as where nothing is given: as the links say."""
+
+    def __attrs_post_init__(self) -> None:
+        if self.latencies_ms and len(self.latencies_ms) != len(self.edges):
+            given = f"{len(self.latencies_ms)} for {len(self.edges)} edges"
+            raise ValueError(f"latencies_ms: one for each edge, or none; there are {given}")
+        if not all(ms is None or 0 <= ms <= MAX_MS for ms in self.latencies_ms):
+            raise ValueError(f"latencies_ms: from 0 to {MAX_MS}")
 
 
 @frozen(kw_only=True)
@@ -118,14 +135,16 @@ class Latency:
     """How long a byte is under way, one way, between two nodes."""
 
     kind: Literal["constant", "uniform", "matrix"] = "constant"
-    ms: float = real(0, 20.0, "ms")
-    low_ms: float = real(0, 5.0, "low_ms")
-    high_ms: float = real(0, 100.0, "high_ms")
+    ms: float = milliseconds(20.0, "ms")
+    low_ms: float = milliseconds(5.0, "low_ms")
+    high_ms: float = milliseconds(100.0, "high_ms")
     """uniform: each connection draws its own, once."""
     matrix: tuple[tuple[float, ...], ...] = ()
     """From row to column, in ms, between regions."""
     path: str = ""
     """The matrix as CSV: a header of names, then a row for each; the first column may be the names again."""
+    sha256: str = ""
+    """Of what is in the file, noted when it is first read."""
     regions: Literal["round-robin", "random"] = "round-robin"
     weights: tuple[float, ...] = ()
     """random: how likely each region is; equally, where nothing is said."""
@@ -142,11 +161,13 @@ class Links:
     """What connections are like. Each direction of one keeps its order, as a stream does."""
 
     latency: Latency = Latency()
-    jitter_ms: float = real(0, 0.0, "jitter_ms")
+    jitter_ms: float = milliseconds(0.0, "jitter_ms")
     """Each RPC takes up to so much longer, at random."""
     loss: float = share(0.0, "loss")
     """The share of RPCs that are lost. No stream loses any; this is what a broken relay does."""
-    bandwidth_mbit: float | None = field(default=None, validator=validators.optional(validators.gt(0)))
+    bandwidth_mbit: float | None = field(
+        default=None, validator=validators.optional(validators.and_(validators.ge(1e-6), validators.le(1e9)))
+    )
     """What a node can send, over all its connections, one RPC after the other; None for no limit."""
 
 
@@ -168,8 +189,8 @@ class Traffic:
     topic: str = "t"
     publishers: Literal["random", "round-robin"] | tuple[int, ...] = "random"
     """Among the nodes that are up; those of pubsub among the subscribers."""
-    start_s: float = real(0, 5.0, "start_s")
-    every_s: float = real(0, 1.0, "every_s")
+    start_s: float = seconds(0, 5.0, "start_s")
+    every_s: float = seconds(0, 1.0, "every_s")
     count: int = whole(0, 10, "count")
     size_bytes: int = whole(16, 256, "size_bytes")
 
@@ -178,14 +199,16 @@ class Traffic:
             raise ValueError(f"count must be at most {MAX_MESSAGES}, got {self.count}")
         if self.size_bytes > MAX_MESSAGE_BYTES:
             raise ValueError(f"size_bytes must be at most {MAX_MESSAGE_BYTES}, got {self.size_bytes}")
+        if self.publishers == ():
+            raise ValueError("publishers: name some nodes, or write random or round-robin")
 
 
 @frozen(kw_only=True)
 class Validation:
     """How long an application thinks about a message before the router may pass it on."""
 
-    delay_ms: float = real(0, 0.0, "delay_ms")
-    jitter_ms: float = real(0, 0.0, "jitter_ms")
+    delay_ms: float = milliseconds(0.0, "delay_ms")
+    jitter_ms: float = milliseconds(0.0, "jitter_ms")
 
     @property
     def takes_time(self) -> bool:
@@ -198,10 +221,10 @@ class Churn:
 
     nodes: float = share(0.0, "nodes")
     """Of the nodes, chosen once."""
-    up_s: float = real(0.001, 30.0, "up_s")
-    down_s: float = real(0.001, 5.0, "down_s")
+    up_s: float = seconds(0.001, 30.0, "up_s")
+    down_s: float = seconds(0.001, 5.0, "down_s")
     """Means of exponential times."""
-    start_s: float = real(0, 0.0, "start_s")
+    start_s: float = seconds(0, 0.0, "start_s")
 
 
 @frozen(kw_only=True)
@@ -213,7 +236,7 @@ class Scenario:
     seed: int = 0
     duration_s: float | None = None
     """None: `SETTLE_S` after the last thing that is planned."""
-    measure_from_s: float = real(0, 0.0, "measure_from_s")
+    measure_from_s: float = seconds(0, 0.0, "measure_from_s")
     """What is summed up begins here: before it a network settles. The trace has everything."""
     nodes: tuple[NodeGroup, ...] = ()
     mixed: bool = True
@@ -238,9 +261,16 @@ class Scenario:
             raise ValueError(f"nodes: at most {MAX_NODES}, got {self.node_count}")
         if self.duration_s is not None and not 0 < self.duration_s <= MAX_DURATION_S:
             raise ValueError(f"duration_s: above 0 and at most {MAX_DURATION_S}, got {self.duration_s}")
+        if not self.end_s <= MAX_DURATION_S:
+            raise ValueError(f"duration_s: what is planned takes {self.end_s:g}, at most {MAX_DURATION_S}")
         names = [t.name for t in self.topics]
         if len(set(names)) < len(names):
             raise ValueError(f"topics: a name is there twice: {', '.join(sorted(names))}")
+        known = {*names, *topics_named(self.script)}
+        strange = sorted({t.topic for t in self.traffic} - known)
+        if strange and any(group.is_pubsub for group in self.nodes):
+            there = ", ".join(sorted(known)) or "none"
+            raise ValueError(f"traffic: nobody subscribes to {', '.join(strange)}; topics are {there}")
 
     @property
     def node_count(self) -> int:

@@ -6,6 +6,7 @@ Whatever a file has that a scenario has not is refused, with the place of it and
 from __future__ import annotations
 
 import difflib
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
@@ -66,15 +67,33 @@ def _spoken(script: tuple[Instruction, ...]) -> str:
 
 
 def _resolved(scenario: Scenario, path: Path) -> Scenario:
-    """Paths made absolute, and the parameters that a script gives put where the others are."""
+    """Paths made absolute, what is in their files noted, and the parameters that a script gives put where the
+    others are."""
     topology, latency = scenario.topology, scenario.links.latency
     if topology.path:
-        topology = evolve(topology, path=str(path.parent / topology.path))
+        place, sha256 = _pinned(path, "topology", topology.path, topology.sha256)
+        topology = evolve(topology, path=place, sha256=sha256)
     if latency.path:
-        latency = evolve(latency, path=str(path.parent / latency.path))
+        place, sha256 = _pinned(path, "links.latency", latency.path, latency.sha256)
+        latency = evolve(latency, path=place, sha256=sha256)
     scenario = evolve(scenario, topology=topology, links=evolve(scenario.links, latency=latency))
     groups = initialised(scenario, path)
     return scenario if groups is None else evolve(scenario, nodes=groups, mixed=False)
+
+
+def _pinned(path: Path, where: str, named: str, sha256: str) -> tuple[str, str]:
+    """Where a file is that a scenario names, and the digest of what is in it, which may not have changed."""
+    place = (path.parent / named).resolve()
+    try:
+        with place.open("rb") as stream:
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise ScenarioError(f"{path}: {where}.path: {place}: {error.strerror}") from None
+    if sha256 not in ("", found):
+        raise ScenarioError(
+            f"{path}: {where}.sha256: {place} has changed since; bring back what was in it, or remove sha256"
+        )
+    return str(place), found
 
 
 def initialised(scenario: Scenario, path: Path) -> tuple[NodeGroup, ...] | None:

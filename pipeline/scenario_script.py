@@ -16,6 +16,15 @@ from attrs import field, frozen
 NodeId: TypeAlias = int
 NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000
+MAX_DURATION_S = 7 * 24 * 3600
+
+
+def _seconds() -> Any:
+    def check(_: object, attribute: Any, value: float) -> None:
+        if not 0 <= value <= MAX_DURATION_S:
+            raise ValueError(f"{attribute.name} is from 0 to {MAX_DURATION_S}, got {value}")
+
+    return field(default=0.0, validator=check)
 
 
 @frozen(kw_only=True)
@@ -31,7 +40,7 @@ class WaitUntil:
     """Go on when so many seconds have passed since the start."""
 
     type: Literal["waitUntil"] = "waitUntil"
-    elapsedSeconds: float = 0.0
+    elapsedSeconds: float = _seconds()
 
 
 @frozen(kw_only=True)
@@ -55,7 +64,7 @@ class SubscribeToTopic:
 class SetTopicValidationDelay:
     type: Literal["setTopicValidationDelay"] = "setTopicValidationDelay"
     topicID: str = ""
-    delaySeconds: float = 0.0
+    delaySeconds: float = _seconds()
 
 
 @frozen(kw_only=True)
@@ -163,6 +172,17 @@ def last_wait_s(script: tuple[Instruction, ...]) -> float:
         if isinstance(each, WaitUntil):
             last_s = max(last_s, each.elapsedSeconds)
     return last_s
+
+
+def topics_named(script: tuple[Instruction, ...]) -> set[str]:
+    """Every topic that a script subscribes somebody to."""
+    found = set()
+    for each in script:
+        while isinstance(each, IfNodeIDEquals):
+            each = each.instruction
+        if isinstance(each, SubscribeToTopic):
+            found.add(each.topicID)
+    return found
 
 
 def nodes_named(script: tuple[Instruction, ...]) -> set[NodeId]:

@@ -132,6 +132,7 @@ def _emit(network: Network, traffic: Traffic, number: int, turn: int, die: Rando
     if not able:
         return
     publisher = die.choice(able) if traffic.publishers == "random" else able[turn % len(able)]
+    network.emitted += 1
     network.apps.publish(publisher, traffic.topic, message_bytes(number, traffic.size_bytes))
 
 

@@ -21,7 +21,7 @@ from quidnunc.pipeline.network_check import KindReport
 from quidnunc.pipeline.scenario import NodeGroup, Scenario, ScenarioError, Topology
 from quidnunc.pipeline.scenario_file import scenario_text
 from quidnunc.pipeline.sim_run import recorded
-from quidnunc.pipeline.topology import edges_of
+from quidnunc.pipeline.topology import Edge, edges_of
 from quidnunc.pipeline.trace_events import TraceEvent
 from quidnunc.pipeline.trace_files import Record
 from quidnunc.pipeline.trace_network import Judged, judge_node, network_runs
@@ -187,8 +187,16 @@ def explicit(scenario: Scenario) -> Scenario:
     if scenario.mixed:
         Random(f"{scenario.seed}/groups").shuffle(groups)
     edges = edges_of(scenario.topology, len(groups), scenario.seed)
-    topology = Topology(kind="edges", edges=tuple((e.dialler, e.other) for e in edges))
-    return evolve(scenario, nodes=tuple(groups), mixed=False, topology=topology)
+    return evolve(scenario, nodes=tuple(groups), mixed=False, topology=_written_out(edges))
+
+
+def _written_out(edges: Sequence[Edge]) -> Topology:
+    own = any(edge.latency_ms is not None for edge in edges)
+    return Topology(
+        kind="edges",
+        edges=tuple((edge.dialler, edge.other) for edge in edges),
+        latencies_ms=tuple(edge.latency_ms for edge in edges) if own else (),
+    )
 
 
 def without(scenario: Scenario, gone: set[int]) -> Scenario | None:
@@ -199,9 +207,10 @@ def without(scenario: Scenario, gone: set[int]) -> Scenario | None:
     if any(isinstance(t.subscribers, tuple) for t in scenario.topics):
         return None
     number = {old: new for new, old in enumerate(kept)}
-    edges = [(number[a], number[b]) for a, b in scenario.topology.edges if a in number and b in number]
-    return evolve(
-        scenario,
-        nodes=tuple(scenario.nodes[n] for n in kept),
-        topology=Topology(kind="edges", edges=tuple(edges)),
-    )
+    edges = [
+        Edge(number[e.dialler], number[e.other], e.latency_ms)
+        for e in edges_of(scenario.topology, scenario.node_count, scenario.seed)
+        if e.dialler in number and e.other in number
+    ]
+    nodes = tuple(scenario.nodes[n] for n in kept)
+    return evolve(scenario, nodes=nodes, topology=_written_out(edges))

@@ -54,6 +54,8 @@ class Outcome:
     requests: int
     """To drivers."""
     messages: int
+    unsent: int
+    """Messages that were planned and not published: nobody was there to do it, or the run was over."""
     lost_rpcs: int
     failed: dict[int, str]
     """Node -> the words of its router, where that failed."""
@@ -76,6 +78,8 @@ class Network:
     now_us: int = 0
     requests: Counter[str] = field(factory=Counter)
     connections: int = 0
+    emitted: int = 0
+    """Messages of the scenario's traffic that were published."""
     apps: Applications = field(init=False)
     _queue: list[tuple[int, int, Happening, tuple[Any, ...]]] = field(factory=list)
     _planned: int = 0
@@ -121,6 +125,7 @@ class Network:
             events=self.trace.events,
             requests=sum(self.requests.values()),
             messages=self.apps.messages,
+            unsent=sum(traffic.count for traffic in self.scenario.traffic) - self.emitted,
             lost_rpcs=self.wires.lost,
             failed={node.number: node.failed for node in self.nodes if node.failed},
             complete_groups={n: len(p.complete) for n, p in sorted(self.apps.parts.items())},

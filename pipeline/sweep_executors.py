@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -29,6 +30,11 @@ class Executor(Protocol):
     """Does jobs. The first of them tells how long one takes."""
 
     def run(self, jobs: Sequence[Named]) -> Iterator[tuple[str, Result]]: ...
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C is for the process that has the terminal: it ends these, and they have nothing to say of it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @frozen
@@ -53,10 +59,12 @@ class Local:
             return
         # Children take the hash seed from the environment, and a router in Python acts by it.
         os.environ.setdefault("PYTHONHASHSEED", "0")
+        others = multiprocessing.active_children()
         with ProcessPoolExecutor(
             workers,
             mp_context=multiprocessing.get_context("spawn"),
             max_tasks_per_child=PORTIONS_PER_CHILD,
+            initializer=_leave_interrupts,
         ) as pool:
             try:
                 seconds, first = _timed(pool.submit(_portion, [jobs[0]]).result)
@@ -66,6 +74,9 @@ class Local:
                     yield from future.result()
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
+                for child in multiprocessing.active_children():
+                    if child not in others:
+                        child.terminate()
                 raise
 
 

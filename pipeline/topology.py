@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import frozen
 
-from quidnunc.pipeline.scenario import ScenarioError, Topology
+from quidnunc.pipeline.scenario import MAX_MS, ScenarioError, Topology
 from quidnunc.pipeline.scenario_file import require
 
 MAX_EDGES = 1_000_000
@@ -32,7 +32,9 @@ def edges_of(topology: Topology, nodes: int, seed: int) -> tuple[Edge, ...]:
     if topology.kind == "none" or nodes == 1:
         return ()
     if topology.kind == "edges":
-        return _checked((Edge(a, b) for a, b in topology.edges), nodes, "topology.edges")
+        latencies = topology.latencies_ms or (None,) * len(topology.edges)
+        pairs = zip(topology.edges, latencies, strict=True)
+        return _checked((Edge(a, b, ms) for (a, b), ms in pairs), nodes, "topology.edges")
     if topology.kind == "file":
         return _checked(_of_file(Path(topology.path)), nodes, topology.path)
     nx = require("networkx")
@@ -40,10 +42,10 @@ def edges_of(topology: Topology, nodes: int, seed: int) -> tuple[Edge, ...]:
         graph = _drawn(nx, topology, nodes, die.getrandbits(32))
         if not topology.connected or nx.is_connected(graph):
             # Else the lower number would always dial, and who accepts most would be the last ones.
-            pairs = [(a, b) if die.random() < 0.5 else (b, a) for a, b in sorted(map(sorted, graph.edges()))]
+            ends = [(a, b) if die.random() < 0.5 else (b, a) for a, b in sorted(map(sorted, graph.edges()))]
             # Who comes first takes a slot where slots are few, and that must not be the lower numbers either.
-            die.shuffle(pairs)
-            return _checked((Edge(a, b) for a, b in pairs), nodes, f"topology {topology.kind}")
+            die.shuffle(ends)
+            return _checked((Edge(a, b) for a, b in ends), nodes, f"topology {topology.kind}")
     raise ScenarioError(
         f"topology: {TRIES} graphs of kind {topology.kind} with {nodes} nodes all fell apart; raise `degree` "
         "or `probability`, or write `connected: false`"
@@ -90,7 +92,7 @@ def _of_file(path: Path) -> list[Edge]:
     found = []
     for a, b, given in graph.edges(data=True):
         latency_ms = given.get("latency_ms")
-        if latency_ms is not None and not (isinstance(latency_ms, int | float) and latency_ms >= 0):
+        if latency_ms is not None and not (isinstance(latency_ms, int | float) and 0 <= latency_ms <= MAX_MS):
             raise ScenarioError(f"topology.path: {path}: latency_ms of {a}-{b} is {latency_ms!r}")
         found.append(Edge(a, b, None if latency_ms is None else float(latency_ms)))
     return found

@@ -105,7 +105,8 @@ def check_recorded(runs: Iterable[RecordedRun]) -> Checked:
             raise TraceError(f"{head.place}: a trace of two checks; give them one at a time")
         hunt, hello = _hunt(head)
         _replay(hunt, rest, checked)
-        merge(checked.campaign, answer_of(dict(head.manifest), hunt, hello))
+        # Traces of before the router's own additions could be asked for do not say that they were not.
+        merge(checked.campaign, answer_of({"extras": False, **head.manifest}, hunt, hello))
         for found in hunt.found.values():
             kept.setdefault((found.finding.clause, found.finding.cause), found)
     _settle(checked.campaign, kept)

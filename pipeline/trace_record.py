@@ -16,6 +16,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -63,6 +64,7 @@ class Recorder:
             {
                 "kind": "batch",
                 "quirks": list(self.asked["quirks"]),
+                "extras": bool(self.asked.get("extras")),
                 "name": self.hello.name,
                 "version": self.hello.version,
                 "protocols": list(self.hello.protocols),
@@ -185,7 +187,9 @@ def runs_of(reading: Reading) -> Iterator[RecordedRun]:
             continue
         if run is None:
             raise TraceError(
-                f"{place}: a recorded trace begins with a RUN event, got {record.event.type.enum}"
+                f"{place}: a recorded trace begins with a RUN event, got {record.event.type.enum}; for a "
+                f"trace of another program: `quidnunc ingest {shlex.quote(str(record.file))} -o RUN`, then "
+                "`quidnunc trace check RUN`"
             )
         try:
             event, outputs = event_of_body(body), output_of_body(body)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,22 @@ def test_a_run_is_made_again_from_inside_its_directory(
     monkeypatch.chdir(tmp_path / "run")
     assert main(["simulate", str(network), "-o", ".", "--seed", "5"]) == 0
     assert json.loads((tmp_path / "run" / "summary.json").read_bytes())["seed"] == 5
+
+
+def test_messages_that_were_not_sent_are_counted(
+    network: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "a run"
+    short = ["--set", "duration_s=6.5"]
+    assert main(["simulate", str(network), "-o", str(run), *short]) == 0
+    said = capsys.readouterr().out
+    assert "1 messages were planned and not sent: nobody could, or the run was over" in said
+    # What is printed to do it again does it again: spaces are quoted, and nothing is left out.
+    words = shlex.split(said.splitlines()[-1])
+    assert words == ["again:", "quidnunc", "simulate", str(network), "-o", str(run), *short]
+    assert main(["simulate", str(network), "-o", str(run), "--set", 'topics=[{"subscribers":0}]']) == 0
+    assert "3 messages were planned and not sent" in capsys.readouterr().out
+    assert json.loads((run / "summary.json").read_bytes())["outcome"]["unsent"] == 3
+    assert main(["trace", "check", str(run), "--claims", "relay*", "--strict"]) == 3
+    words = shlex.split(capsys.readouterr().out.splitlines()[-1])
+    assert words == [*("again:", "quidnunc", "trace", "check", str(run), "--claims", "relay*", "--strict")]

@@ -54,7 +54,7 @@ def test_regions_by_weight() -> None:
     ("given", "says"),
     [
         ({"matrix": ((1, 2),)}, "a latency matrix is square"),
-        ({"matrix": ((-1.0,),)}, "a latency is 0 ms or more"),
+        ({"matrix": ((-1.0,),)}, "a latency is from 0 to 1000000 ms"),
         ({"path": "no.csv"}, r"no\.csv"),
         ({"matrix": ((1, 2), (3, 4)), "regions": "random", "weights": (1,)}, "1 weights for 2 regions"),
     ],

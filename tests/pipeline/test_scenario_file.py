@@ -9,8 +9,12 @@ from typing import Any
 import pytest
 
 from quidnunc.pipeline.scenario import Scenario, ScenarioError
-from quidnunc.pipeline.scenario_file import load_scenario, scenario_of, scenario_text
+from quidnunc.pipeline.scenario_file import load_scenario, plain_of, scenario_of, scenario_text
 from quidnunc.pipeline.scenario_script import BY_TYPE, OURS, THEIRS, steps_of
+from quidnunc.pipeline.sim_run import write_run
+from quidnunc.pipeline.sim_shrink import explicit, without
+from quidnunc.pipeline.sweep import load_sweep
+from quidnunc.pipeline.topology import Edge, edges_of
 from tests.pipeline.interop_scripts import partial_messages, subnet_blob
 
 FULL = """
@@ -155,3 +159,88 @@ def test_the_names_of_instructions() -> None:
         *("setTopicValidationDelay", "addPartialMessage", "publishPartial"),
     }
     assert len(BY_TYPE) == len(THEIRS) + len(OURS)
+
+
+# -- files that a scenario names ----------------------------------------------------------------------------
+
+
+def with_files(folder: Path) -> Path:
+    (folder / "links.edges").write_text("0 1 7\n1 2\n", encoding="utf-8")
+    (folder / "ms.csv").write_text("a,b\n1,2\n2,1\n", encoding="utf-8")
+    path = folder / "net.yaml"
+    path.write_text(
+        "nodes: [{count: 3}]\ntopology: {kind: file, path: links.edges}\n"
+        "links: {latency: {kind: matrix, path: ms.csv}}\ntraffic: [{count: 1}]\n",
+        encoding="utf-8",
+    )
+    return path
+
+
+def test_a_run_tells_its_scenario_so_that_it_runs_again_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    scenario = load_scenario(Path("net.yaml"))
+    first = write_run(scenario, Path("deep/run"))
+    monkeypatch.chdir("/")
+    told = tmp_path / "deep" / "run" / "scenario.yaml"
+    assert load_scenario(told) == scenario
+    assert write_run(load_scenario(told), tmp_path / "again").plain() == first.plain()
+    # It is of what was in the files, and not of their names.
+    (tmp_path / "ms.csv").write_text("a,b\n1,9\n9,1\n", encoding="utf-8")
+    with pytest.raises(ScenarioError, match=r"links\.latency\.sha256: \S+ms\.csv has changed since"):
+        load_scenario(told)
+
+
+def test_a_sweep_is_of_what_is_in_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_files(tmp_path)
+    (tmp_path / "sweep.yaml").write_text("simulate: {scenario: net.yaml, seeds: 2}", encoding="utf-8")
+    first = load_sweep(tmp_path / "sweep.yaml")
+    monkeypatch.chdir(tmp_path)
+    assert load_sweep(Path("sweep.yaml")).id == first.id, "from another directory it is the same sweep"
+    ids = {first.id}
+    for name, text in (("links.edges", "0 1 8\n1 2\n"), ("ms.csv", "a,b\n1,3\n3,1\n")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        ids.add(load_sweep(Path("sweep.yaml")).id)
+    assert len(ids) == 3
+
+
+def test_a_smaller_network_keeps_the_latencies_of_its_edges(tmp_path: Path) -> None:
+    made = explicit(load_scenario(with_files(tmp_path)))
+    assert (made.topology.edges, made.topology.latencies_ms) == (((0, 1), (1, 2)), (7.0, None))
+    assert edges_of(made.topology, 3, 0) == (Edge(0, 1, 7.0), Edge(1, 2))
+    fewer = without(made, {2})
+    assert fewer is not None and fewer.topology.latencies_ms == (7.0,)
+    assert scenario_of(plain_of(fewer), tmp_path / "x") == fewer
+
+
+# -- times that no run ends by, and traffic that is never sent ----------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("links: {jitter_ms: .inf}", r"links: jitter_ms must be 0 or more and at most 1e\+06"),
+        ("links: {latency: {ms: 1.0e+300}}", r"ms must be 0 or more and at most"),
+        ("links: {bandwidth_mbit: .inf}", "bandwidth_mbit"),
+        ("traffic: [{start_s: .inf}]", r"start_s must be 0 or more and at most 604800"),
+        ("traffic: [{start_s: 1.0e+30}]", r"start_s must be 0 or more and at most 604800"),
+        ("traffic: [{count: 3, every_s: 604000}]", "what is planned takes 1.208"),
+        ("measure_from_s: .nan", "measure_from_s must be 0 or more"),
+        ("script: [{type: waitUntil, elapsedSeconds: .inf}]", "elapsedSeconds is from 0 to 604800"),
+        ("topology: {kind: edges, edges: [[0, 1]], latencies_ms: [1, 2]}", "2 for 1 edges"),
+        ("traffic: [{topic: typo}]", "traffic: nobody subscribes to typo; topics are t"),
+        ("traffic: [{publishers: []}]", "publishers: name some nodes"),
+        ("topology: {kind: file, path: none.edges}", r"topology\.path: \S+none\.edges: No such file"),
+    ],
+)
+def test_what_would_not_end_or_not_begin_is_refused(text: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=says):
+        read(f"nodes: [{{count: 3}}]\n{text}", tmp_path)
+
+
+def test_topics_of_a_script_and_of_mempools_are_topics(tmp_path: Path) -> None:
+    script = "script: [{type: subscribeToTopic, topicID: s}]"
+    assert read(f"nodes: [{{count: 2}}]\ntraffic: [{{topic: s}}]\n{script}", tmp_path).traffic
+    assert read("nodes: [{count: 2, protocol: dog}]\ntraffic: [{topic: any}]", tmp_path).traffic

@@ -61,6 +61,7 @@ def tree(folder: Path) -> dict[str, str]:
 
 def test_values_are_combined_and_points_are_not(tmp_path: Path) -> None:
     path = tmp_path / "s.yaml"
+    (tmp_path / "e").write_text("0 1")
     (tmp_path / "net.yaml").write_text("nodes: [{count: 3}, {count: 4}]\ntopology: {kind: file, path: e}")
     path.write_text(
         "simulate: {scenario: net.yaml, vary: {links.loss: [0, 0.1, 0.2]}, seeds: [7, 8],"
@@ -199,6 +200,32 @@ def test_what_was_killed_goes_on(tmp_path: Path) -> None:
     assert main(["sweep", str(path), "-o", str(tmp_path / "b"), "--workers", "1"]) == 0
     ours, fresh = tree(tmp_path / "a"), tree(tmp_path / "b")
     assert {k: v for k, v in ours.items() if not k.endswith(".part")} == fresh
+
+
+def test_an_interrupt_ends_the_processes_too_and_no_traceback_is_printed(tmp_path: Path) -> None:
+    """Ctrl-C goes to every process of the terminal; what is under way would have taken minutes."""
+    path = tmp_path / "s.yaml"
+    small, large = ({"nodes": [{"count": n}], "traffic": [{"count": c}]} for n, c in ((9, 1), (30, 20_000)))
+    path.write_text(json.dumps({"simulate": [{"scenario": s, "seeds": 1} for s in (small, large, large)]}))
+    command = ["sweep", str(path), "-o", str(tmp_path / "a"), "--workers", "2"]
+    child = subprocess.Popen(
+        [sys.executable, "-m", "quidnunc", *command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    results = tmp_path / "a" / "results"
+    while child.poll() is None and not list(results.glob("*.json")):
+        try:
+            child.wait(0.02)
+        except subprocess.TimeoutExpired:
+            continue
+    os.killpg(child.pid, signal.SIGINT)
+    # Its processes have the same stderr, so this waits for all of them.
+    _, told = child.communicate(timeout=30)
+    assert child.returncode == 130 and told.endswith("quidnunc: interrupted\n")
+    assert "Traceback" not in told
 
 
 # -- what is kept -------------------------------------------------------------------------------------------

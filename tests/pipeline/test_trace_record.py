@@ -107,7 +107,10 @@ def test_what_is_no_recorded_check_is_refused(
     starts = [n for n, e in enumerate(recorded) if isinstance(e.body, RunStarted)]
     manifest = TraceEvent(RunStarted(name="r", manifest='{"schema":1,"source":"simulate"}'))
     for events, said in (
-        ([TraceEvent(Heartbeat())], "begins with a RUN event"),
+        (
+            [TraceEvent(Heartbeat())],
+            f"of another program: `quidnunc ingest {path} -o RUN`, then `quidnunc trace",
+        ),
         (recorded[starts[1] :], "before the batch"),
         ([manifest], "not of a check"),
         ([TraceEvent(RunStarted(manifest="{}"))], "schema 1"),
