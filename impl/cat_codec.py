@@ -142,17 +142,15 @@ class CatCodec:
                 raise ValueError(f"{type(part).__name__} is no message of CAT: use Tx, SeenTx or WantTx")
 
     def decode(self, channel: int, data: bytes) -> tuple[Part, ...]:
-        """The parts of one Message. Raises ValueError, naming channel and fault, for what is none, and its
-        kind StrayMessage for one that breaks the format."""
+        """The parts of one Message. Raises StrayMessage, naming channel and fault, for what is none."""
         try:
             message = cat_pb2.Message.FromString(data)
         except DecodeError as fault:
-            raise ValueError(
-                f"channel {channel:#x}: {len(data)} bytes that are no protobuf message"
-            ) from fault
+            said = f"channel {channel:#x}: {len(data)} bytes that are no protobuf message"
+            raise StrayMessage("bytes", said) from fault
         kind = message.WhichOneof("sum")
         if kind is None:
-            raise ValueError(f"channel {channel:#x}: an unknown message")
+            raise StrayMessage("bytes", f"channel {channel:#x}: an unknown message")
         if channel not in self._version.channels_of(kind):
             raise StrayMessage("channel", f"channel {channel:#x}: {kind} does not belong there")
         if kind == "txs":

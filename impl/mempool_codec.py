@@ -110,17 +110,15 @@ class MempoolCodec:
     def decode(self, channel: int, data: bytes) -> tuple[Part, ...]:
         """The parts of one Message; a Txs of several transactions gives one Tx each, an empty one none.
 
-        Raises ValueError, naming channel and fault, where the bytes are no message of that channel, and its
-        kind StrayMessage where they are one of the mempool.
+        Raises StrayMessage, naming channel and fault, where the bytes are no message of that channel.
         """
         if channel not in (TX_CHANNEL, CONTROL_CHANNEL):
             raise StrayMessage("channel", f"channel {channel:#x} is not of the mempool: 0x30 and 0x31 are")
         try:
             message = mempool_pb2.Message.FromString(data)
         except DecodeError as fault:
-            raise ValueError(
-                f"channel {channel:#x}: {len(data)} bytes that are no protobuf message"
-            ) from fault
+            said = f"channel {channel:#x}: {len(data)} bytes that are no protobuf message"
+            raise StrayMessage("bytes", said) from fault
         kind = message.WhichOneof("sum")
         if kind == "txs" and channel == TX_CHANNEL:
             return tuple(Tx(self.symbol(tx)) for tx in message.txs.txs)
@@ -129,7 +127,7 @@ class MempoolCodec:
         if kind == "reset_route" and channel == CONTROL_CHANNEL:
             return (ResetRoute(),)
         said = f"channel {channel:#x}: {kind or 'an unknown message'} does not belong there"
-        raise StrayMessage("channel", said) if kind else ValueError(said)
+        raise StrayMessage("channel" if kind else "bytes", said)
 
     def key_of(self, symbol: str) -> bytes:
         """The key of the transaction of that symbol, or of that rendering of a key."""

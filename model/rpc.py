@@ -173,14 +173,15 @@ class WantTx:
     id: str
 
 
-Fault: TypeAlias = Literal["channel", "key", "signer"]
-"""What is wrong with a message: it is on a channel where it does not belong, its key is no hash, or it names
-no signer, or another one than its transaction has."""
+Fault: TypeAlias = Literal["bytes", "channel", "key", "signer"]
+"""What is wrong with a message: its bytes are none of the protocol, it is on a channel where it does not
+belong, its key is no hash, or it names no signer, or another one than its transaction has. Of these an RPC of
+pubsub has the first alone."""
 
 
 @frozen
 class Stray:
-    """A mempool message that breaks the format. Only ever observed, and never permitted."""
+    """A message or an RPC that breaks the format. Only ever observed, and never permitted."""
 
     fault: Fault
 

@@ -82,6 +82,8 @@ def stray_clause(n: Node, stray: Stray) -> str:
     kind = kind_of(n.protocol)
     if fault == "signer":
         return SIGNER
+    if fault == "bytes":
+        return CHANNELS.get(kind, "flood/rpc.txs-only")
     if fault == "key":
         return KEYS.get(kind, "dog/havetx.reply")
     return CHANNELS.get(kind, DOG_CHANNEL if kind == "dog" else "flood/rpc.txs-only")

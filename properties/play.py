@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias, cast
 from attrs import evolve, field, frozen, mutable
 
 from quidnunc.impl.cat_codec import MALFORMED_CAT, codec_of
-from quidnunc.impl.codec import MALFORMED, Codec
+from quidnunc.impl.codec import MALFORMED, Codec, WireError
 from quidnunc.impl.mempool_codec import StrayMessage
 from quidnunc.impl.seam import AdapterError, Addressed, Config, Driver, Hello, Reply
 from quidnunc.model.choices import Seeded
@@ -165,7 +165,7 @@ class Wire:
     def _outputs(self, reply: Reply) -> Iterator[Output]:
         pubsub = self.config.parameters is not None
         for peer, channel, data in reply.out:
-            parts = self._codec.decode(data) if pubsub else self._mempool_parts(channel, data)
+            parts = self._rpc_parts(data) if pubsub else self._mempool_parts(channel, data)
             late = peer in self._told
             self._told.add(peer)
             for part in parts:
@@ -182,6 +182,13 @@ class Wire:
             yield Closed(peer)
         if reply.crashed:
             yield Crashed(reply.crashed)
+
+    def _rpc_parts(self, data: bytes) -> tuple[Part, ...]:
+        """As `_mempool_parts`, of pubsub."""
+        try:
+            return cast("tuple[Part, ...]", self._codec.decode(data))
+        except WireError:
+            return (Stray("bytes"),)
 
     def _mempool_parts(self, channel: int, data: bytes) -> tuple[Part, ...]:
         """A message that breaks the format is one that nothing permits, and no fault of the driver."""
