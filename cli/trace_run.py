@@ -123,7 +123,8 @@ def check(options: argparse.Namespace) -> int:
     print(f"{len(asked)} claims over {' '.join(map(str, options.traces))}")
     print(table(("claim", "verdict", "applied", "violations", "reason"), shown))
     for each in violations[:SHOWN]:
-        print(f"  {each['claim']}: peer {each['peer']}, event {each['sequence']}: {each['witness']}")
+        place = "" if each["file"] is None else f" ({each['file']}:{each['position']})"
+        print(f"  {each['claim']}: peer {each['peer']}, event {each['sequence']}{place}: {each['witness']}")
     if len(violations) > SHOWN:
         print(f"  and {len(violations) - SHOWN} more; --json has them")
     others = sorted(c["id"] for c in claims if not c["asked"])

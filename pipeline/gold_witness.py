@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from quidnunc.pipeline.gold_claims import CLAIMS
-from quidnunc.pipeline.run_folder import write_json
+from quidnunc.pipeline.gold_places import places_of
+from quidnunc.pipeline.run_folder import RunFolder, write_json
 
 VIOLATIONS = "violations.parquet"
 VIOLATIONS_JSON = "violations.json"
@@ -19,16 +20,19 @@ _TABLE = {"peer": "peers", "remote": "peers", "topic": "names", "message": "mess
 def witnessed(
     violations: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, Any]], silver: Path, folder: Path
 ) -> None:
-    """Write violations to `folder`, as Parquet and as JSON, in their order."""
+    """Write violations to `folder`, as Parquet and as JSON, in their order, each with its place in the
+    landing files of the run that `silver` is of."""
     import pyarrow
     from pyarrow import parquet
 
     names = {column: _names(violations, column, silver) for column in _TABLE}
+    places = places_of(RunFolder(silver.parent.parent), (each["seq"] for each in violations))
     run_name = {run["id"]: run["name"] for run in runs}
     rows = []
     for each in violations:
         said = {column: names[column].get(each[column], "unknown") for column in _TABLE}
         cause = "an earlier event" if each["cause"] is None else f"event {each['cause']}"
+        file, position = places.get(each["seq"], (None, None))
         words = {**said, "cause": cause, "us": _duration(each["us"])}
         rows.append(
             {
@@ -38,14 +42,15 @@ def witnessed(
                 "sequence": each["seq"],
                 "at_ns": each["at_ns"],
                 "cause": each["cause"],
+                "file": file,
+                "position": position,
                 "witness": _WITNESS[each["claim"]].format(**words),
             }
         )
     text, long = pyarrow.string(), pyarrow.int64()
-    kinds = {"sequence": long, "at_ns": long, "cause": long}
-    schema = pyarrow.schema(
-        [(n, kinds.get(n, text)) for n in ("claim", "run", "peer", "sequence", "at_ns", "cause", "witness")]
-    )
+    columns = ("claim", "run", "peer", "sequence", "at_ns", "cause", "file", "position", "witness")
+    numbers = {"sequence", "at_ns", "cause", "position"}
+    schema = pyarrow.schema([(name, long if name in numbers else text) for name in columns])
     parquet.write_table(pyarrow.Table.from_pylist(rows, schema), folder / VIOLATIONS, compression="zstd")
     write_json(folder / VIOLATIONS_JSON, rows)
 

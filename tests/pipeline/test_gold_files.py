@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,6 +29,7 @@ from quidnunc.pipeline.trace_metrics import metrics_of
 from quidnunc.pipeline.trace_rpc import RpcMeta
 
 pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
+from quidnunc.pipeline.gold_witness import VIOLATIONS_JSON, witnessed
 from tests.pipeline.duck import Duck
 from tests.pipeline.networks import SETTINGS, silver_of
 
@@ -177,3 +179,22 @@ def test_rpcs_of_one_direction_are_no_whole_trace(kind: type, tmp_path: Path) ->
     both = {**one, "bob": [(1, SentRpc(peer=b"alice")), (2, ReceivedRpc(peer=b"alice"))]}
     silver_of(land(tmp_path / "both", both), tmp_path / "whole")
     assert manifest_of(RunFolder(tmp_path / "whole"))["completeness"] == "full"
+
+
+def test_a_violation_is_told_by_file_and_line(tmp_path: Path) -> None:
+    """Two files of JSON and one of protobuf: the line of the one, the byte of the other."""
+    twice = [(1.0, DeliverMessage(message_id=b"m", received_from=b"x"))] * 2
+    beats = [(float(at), Heartbeat()) for at in range(3)]
+    folder = land(tmp_path / "land", {"alice": beats, "bob-9": beats, "bob-10": [*beats, *twice]})
+    events = [TraceEvent(body, b"carol", 5) for _, body in twice]
+    write_trace(events, folder / "carol.pb", "protobuf")
+    made, _ = gold(folder, tmp_path / "run")
+    silver = next((tmp_path / "run" / "silver").iterdir())
+    witnessed(made.violations, made.runs, silver, tmp_path)
+    told = json.loads((tmp_path / VIOLATIONS_JSON).read_bytes())
+    size = (folder / "carol.pb").stat().st_size
+    assert sorted((v["peer"], v["file"], v["position"], v["sequence"]) for v in told) == [
+        ("bob", "bob-10.jsonl", 5, 10),
+        ("carol", "carol.pb", size // 2, 12),
+    ]
+    assert "deliver.once" in {v["claim"] for v in told}
