@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -93,8 +94,8 @@ def _run_text(options: argparse.Namespace) -> int:
     if options.prints:
         print(text_report.prints(paths[0], options.name), end="")
         return 0
-    again = " ".join(["quidnunc clauses", *(f"--text {p}" for p in paths)])
-    again += f" --as {options.name}" if options.name else ""
+    words = ["quidnunc", "clauses", *(word for path in paths for word in ("--text", str(path)))]
+    again = shlex.join([*words, *(["--as", options.name] if options.name else [])])
     status = 0
     if len(paths) == 2:
         sides, changes = text_report.two(paths, options.name)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import re
+import shlex
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quidnunc.output import UsageError, clear_progress, print_json, progress_line
 from quidnunc.properties.params_file import Given, ParamsError, read_file
@@ -43,6 +44,8 @@ def run(options: argparse.Namespace) -> int:
     from quidnunc.properties.params_shipped import shipped
 
     if options.list:
+        if options.files or options.replay or options.round_trip:
+            raise UsageError("--list lists what is shipped, and takes nothing else")
         return _listed(options, shipped())
     if not 1 <= len(options.files) <= 2:
         raise UsageError(f"one FILE or two are wanted, got {len(options.files)}; --list names some")
@@ -73,7 +76,21 @@ class Report:
 
 
 def _is_toml(given: Given) -> bool:
-    return given.file.endswith(".toml")
+    return given.file.lower().endswith(".toml")
+
+
+def _names(files: Sequence[str]) -> list[str]:
+    """What files are called in a report: by their stems, or as they were given where these are the same."""
+    stems = [Path(file).stem for file in files]
+    return stems if len(set(stems)) == len(stems) else list(files)
+
+
+def _again(options: argparse.Namespace) -> str:
+    """The command that gives the same report again."""
+    words = ["quidnunc", "params", *options.files]
+    words += ["--replay", options.replay] if options.replay else []
+    words += ["--round-trip", options.round_trip] if options.round_trip else []
+    return shlex.join(words)
 
 
 def _round_trip_ms(options: argparse.Namespace, otherwise: Fraction) -> Fraction:
@@ -111,6 +128,11 @@ def _scores(options: argparse.Namespace, given: Sequence[Given]) -> Report:
     from quidnunc.properties.params_read import network_of, remarks
 
     networks = [network_of(each) for each in given]
+    if options.round_trip and len(networks) == 1:
+        raise UsageError("--round-trip is of two FILEs, or of a config.toml")
+    if len(networks) == 2 and networks[0].name == networks[1].name:
+        named = zip(networks, (each.file for each in given), strict=True)
+        networks = [evolve(network, name=file) for network, file in named]
     said = [remark for network in networks for remark in remarks(network)]
     if len(networks) == 2:
         if options.replay:
@@ -155,7 +177,12 @@ def _comet(options: argparse.Namespace, given: Sequence[Given]) -> Report:
     other = next((each for each in given if not _is_toml(each)), None)
     if other is not None:
         raise UsageError(f"{other.file} is no config.toml, and the other file is: both must be of one kind")
-    comets = [comet_of(each, Path(each.file).stem) for each in given]
+    if options.replay:
+        raise UsageError("--replay plays an attack on scores, and a config.toml has none")
+    if options.round_trip and len(given) == 2:
+        raise UsageError("--round-trip is of one config.toml, and there are two")
+    names = _names([each.file for each in given])
+    comets = [comet_of(each, name) for each, name in zip(given, names, strict=True)]
     if len(comets) == 2:
         return Report(
             asked=f"{comets[0].name} beside {comets[1].name}",
@@ -204,4 +231,4 @@ def _print(options: argparse.Namespace, report: Report) -> None:
         for remark in report.remarks:
             print(f"  {remark}")
     print(f"\nNot checked: {report.unchecked}.")
-    print(f"again: quidnunc params {' '.join(options.files)}")
+    print(f"again: {_again(options)}")

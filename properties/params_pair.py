@@ -188,11 +188,11 @@ def size_line(judge: Network, other: Network) -> Line:
 # -- CometBFT -----------------------------------------------------------------------------------------------
 
 
-def comet_pair_lines(left: Comet, right: Comet) -> Iterator[Line]:
-    """Two nodes of CometBFT beside each other."""
+def _mixed_line(left: Comet, right: Comet) -> Line:
+    """Of two nodes of which one at least has DOG switched on."""
     mixed = left.dog != right.dog
     on, off = (left, right) if left.dog else (right, left)
-    yield Line(
+    return Line(
         id="mixed",
         text="both nodes control the redundancy of what they send each other",
         verdict="fails" if mixed else "holds",
@@ -204,6 +204,12 @@ def comet_pair_lines(left: Comet, right: Comet) -> Iterator[Line]:
         else (),
         assumptions=("both have the control channel 0x31: a node of v1 or older closes the connection",),
     )
+
+
+def comet_pair_lines(left: Comet, right: Comet) -> Iterator[Line]:
+    """Two nodes of CometBFT beside each other."""
+    if left.dog or right.dog:
+        yield _mixed_line(left, right)
     if left.dog and right.dog:
         slower: Verdict = "depends" if left.interval_ms != right.interval_ms else "holds"
         yield Line(

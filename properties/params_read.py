@@ -11,6 +11,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -93,7 +94,7 @@ def duration_ms(given: Given) -> Fraction:
     text = given.content
     if isinstance(text, str) and _DURATION.fullmatch(text):
         return sum((Fraction(n) * _MS[unit] for n, unit in _PART.findall(text)), Fraction(0))
-    if given.file.endswith(".json") and isinstance(text, str) and _NUMBER.fullmatch(text):
+    if given.file.lower().endswith(".json") and isinstance(text, str) and _NUMBER.fullmatch(text):
         return positive(given) * _MS["ns"]
     raise given.wrong("a duration with its unit, such as 700ms or 12s")
 
@@ -246,7 +247,7 @@ def network_of(given: Given) -> Network:
         raise given.wrong("a group `scores`, or `Topics`")
     scores = _group(parts["scores"], OF_SCORES, besides="topics")
     limits = _group(parts["thresholds"], OF_THRESHOLDS) if "thresholds" in parts else _Fields({}, {})
-    mesh = Mesh(**_group(parts["mesh"], OF_MESH).values) if "mesh" in parts else Mesh()
+    mesh = _mesh(parts["mesh"]) if "mesh" in parts else Mesh()
     said = parts["name"].content if "name" in parts else None
     _checked(parts["scores"], scores, limits)
     return Network(
@@ -256,6 +257,23 @@ def network_of(given: Given) -> Network:
         **scores.values,
         **limits.values,
     )
+
+
+def _mesh(given: Given) -> Mesh:
+    """The group of the mesh. Raises ParamsError where the degrees are not in order, or no heartbeat comes."""
+    found = _group(given, OF_MESH)
+    values, at = found.values, found.given
+    if "heartbeat_interval_ms" in values and not values["heartbeat_interval_ms"]:
+        raise at["heartbeat_interval_ms"].wrong("a duration above 0")
+    degrees = [
+        (name, said) for name, said in (("d_low", "Dlo"), ("d", "D"), ("d_high", "Dhi")) if name in values
+    ]
+    for (lower, _), (upper, said) in pairwise(degrees):
+        if values[lower] > values[upper]:
+            raise at[lower].wrong(f"at most {said}, which is {values[upper]}")
+    if values.get("d") == 0:
+        raise at["d"].wrong("a degree of 1 or more")
+    return Mesh(**values)
 
 
 def _checked(place: Given, scores: _Fields, limits: _Fields) -> None:

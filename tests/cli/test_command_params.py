@@ -77,3 +77,43 @@ def test_the_shipped_ones_are_listed(quidnunc: Command) -> None:
 def test_what_is_not_installed_is_named(quidnunc: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert "pip install 'quidnunc[prove]'" in quidnunc("params", "eth2").err
+
+
+NODE = "[mempool]\ndog_protocol_enabled = true\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("node.toml --replay ours", "a config.toml has none"),
+        ("node.toml other.toml --replay ours", "a config.toml has none"),
+        ("node.toml other.toml --round-trip 9ms", "--round-trip is of one config.toml"),
+        ("filecoin --round-trip 9ms", "--round-trip is of two FILEs"),
+        ("filecoin eth2 --replay ours", "--replay plays the attack on one FILE"),
+        ("--list filecoin", "--list lists what is shipped"),
+    ],
+)
+def test_an_option_without_a_meaning_is_refused(
+    quidnunc: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("node.toml", "other.toml"):
+        (tmp_path / name).write_text(NODE, encoding="utf-8")
+    ran = quidnunc("params", *arguments.split())
+    assert ran.code == 2 and said in ran.err
+
+
+def test_what_is_said_last_gives_the_same_again(quidnunc: Command, tmp_path: Path) -> None:
+    path = tmp_path / "my node.TOML"
+    path.write_text(NODE, encoding="utf-8")
+    ran = quidnunc("params", path, "--round-trip", "250ms")
+    assert ran.out.splitlines()[-1] == f"again: quidnunc params '{path}' --round-trip 250ms"
+
+
+def test_two_files_of_one_name_are_told_apart(quidnunc: Command, tmp_path: Path) -> None:
+    paths = [tmp_path / folder / "config.toml" for folder in "ab"]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text(NODE, encoding="utf-8")
+    ran = quidnunc("params", *paths)
+    assert ran.out.startswith(f"params: {paths[0]} beside {paths[1]}\n")

@@ -65,6 +65,31 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, said: str) -> None:
         read(tmp_path, text)
 
 
+def test_two_nodes_without_dog_control_nothing() -> None:
+    """What neither does is no line that holds."""
+    off, on = Comet(name="off"), Comet(name="on", dog=True)
+    verdicts = {
+        (left.dog, right.dog): [x.verdict for x in comet_pair_lines(left, right) if x.id == "mixed"]
+        for left in (off, on)
+        for right in (off, on)
+    }
+    assert verdicts == {
+        (False, False): [],
+        (False, True): ["fails"],
+        (True, False): ["fails"],
+        (True, True): ["holds"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("target", "verdict"),
+    [("0.009", "fails"), ("0.01", "depends"), ("0.05", "depends"), ("1", "holds"), ("2.1", "fails")],
+)
+def test_the_targets_that_were_tried_are_those_of_the_assumption(target: str, verdict: str) -> None:
+    line = by_id(Comet(name="node", dog=True, target=Fraction(target)))["target"]
+    assert line.verdict == verdict and "targets 0.01 to 2" in line.assumptions[0]
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -110,12 +135,12 @@ def test_an_interval_below_the_round_trip() -> None:
 def test_targets() -> None:
     found = {
         target: by_id(Comet(name="node", dog=True, target=Fraction(target)))["target"].verdict
-        for target in ("1", "1/2", "0.05", "0.2", "2", "3")
+        for target in ("1", "1/2", "0.005", "0.2", "2", "3")
     }
     assert found == {
         "1": "holds",
         "1/2": "holds",
-        "0.05": "fails",
+        "0.005": "fails",
         "0.2": "depends",
         "2": "depends",
         "3": "fails",

@@ -54,7 +54,7 @@ def test_numbers_are_exact(tmp_path: Path) -> None:
 
 
 def test_the_json_of_go_is_read(tmp_path: Path) -> None:
-    network = read(tmp_path, json.dumps(OF_GO, indent="\t"), "go.json")
+    network = read(tmp_path, json.dumps(OF_GO, indent="\t"), "GO.JSON")
     assert network.decay_interval_ms == 12_000 and network.retain_score_ms == 3_600_000
     assert network.topic_score_cap == Fraction(3272, 100)
     assert network.topic("/t/1").time_in_mesh_quantum_ms == 1500
@@ -130,6 +130,22 @@ def test_thresholds_are_in_order(tmp_path: Path) -> None:
     with pytest.raises(ParamsError, match="graylist_threshold: expected at most the gossip threshold"):
         read(tmp_path, text)
     assert read(tmp_path, text.replace("-5", "-50")).graylist_threshold == -50
+
+
+@pytest.mark.parametrize(
+    ("mesh", "said"),
+    [
+        ("D: 8, D_low: 60, D_high: 1", "gossipsub.D_low: expected at most D, which is 8, got '60'"),
+        ("D: 8, D_high: 1", "gossipsub.D: expected at most Dhi, which is 1"),
+        ("D_low: 5, D_high: 4", "gossipsub.D_low: expected at most Dhi, which is 4"),
+        ("D: 0, D_low: 0, D_high: 0", "gossipsub.D: expected a degree of 1 or more"),
+        ("heartbeat_interval: 0ms", "gossipsub.heartbeat_interval: expected a duration above 0"),
+    ],
+)
+def test_a_mesh_that_no_router_keeps_is_none(tmp_path: Path, mesh: str, said: str) -> None:
+    with pytest.raises(ParamsError, match=said):
+        read(tmp_path, f"{SMALL}gossipsub: {{{mesh}}}\n")
+    assert read(tmp_path, f"{SMALL}gossipsub: {{D: 8, D_low: 6, D_high: 12}}\n").mesh.d == 8
 
 
 def test_a_file_has_its_limits(tmp_path: Path) -> None:
