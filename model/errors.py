@@ -6,6 +6,8 @@ a user wrote for us, must be corrected. Each message names the thing, the place 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class SpecError(Exception):
     """Our tables are wrong: the clauses, the rules or the protocols contradict themselves or each other."""
@@ -13,3 +15,24 @@ class SpecError(Exception):
 
 class CaseError(Exception):
     """A case does not read. The message is `file:line: what was expected`."""
+
+
+ALIKE = 0.5
+"""The share of pairs of letters in common from which on one name may be meant by another."""
+MOST_ALIKE = 3
+
+
+def alike(name: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Those of `names` that may be meant by `name`, the nearest first."""
+    wanted = _pairs(name)
+
+    def share(other: str) -> float:
+        pairs = _pairs(other)
+        return 2 * len(wanted & pairs) / max(1, len(wanted) + len(pairs))
+
+    near = [each for each in dict.fromkeys(names) if share(each) >= ALIKE]
+    return tuple(sorted(near, key=share, reverse=True)[:MOST_ALIKE])
+
+
+def _pairs(name: str) -> set[str]:
+    return {name[at : at + 2] for at in range(len(name) - 1)}

@@ -5,6 +5,7 @@ Defaults are those of the documents; where a document gives none, the value is s
 
 from __future__ import annotations
 
+from math import inf
 from typing import Literal, TypeAlias
 
 from attrs import field, frozen, validators
@@ -16,6 +17,17 @@ SignaturePolicy: TypeAlias = Literal["StrictSign", "StrictNoSign"]
 MessageIdFunction: TypeAlias = Literal["origin", "content", "hex"]
 """`origin`: bytes of author then seqno (the default of pubsub). `content`: SHA-256 of the data. `hex`: the
 same as text, 64 hexadecimal digits: ids are bytes that a router must not read anything into."""
+
+
+NO_LESS_THAN_ZERO = (
+    "heartbeat_delay_ms",
+    "fanout_ttl_ms",
+    "seen_ttl_ms",
+    "prune_backoff_s",
+    "unsubscribe_backoff_s",
+    "d_lazy",
+)
+"""Times and numbers of `Parameters` that may be nothing, and not less."""
 
 
 @frozen(kw_only=True)
@@ -75,6 +87,13 @@ class Parameters:
     """AcceptPXThreshold: who scores less is not heeded in peer exchange."""
 
     def __attrs_post_init__(self) -> None:
+        if self.heartbeat_interval_ms < 1:
+            raise ValueError(f"heartbeat_interval_ms must be at least 1, got {self.heartbeat_interval_ms}")
+        for name in NO_LESS_THAN_ZERO:
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must be 0 or more, got {getattr(self, name)}")
+        if not 0 <= self.gossip_factor <= 1:
+            raise ValueError(f"gossip_factor must be in [0, 1], got {self.gossip_factor}")
         if not 0 <= self.d_low <= self.d <= self.d_high:
             raise ValueError(f"need 0 <= D_low <= D <= D_high, got {self.d_low}, {self.d}, {self.d_high}")
         if self.d_out and not (self.d_out < self.d_low and 2 * self.d_out <= self.d):
@@ -87,7 +106,7 @@ class Parameters:
             raise ValueError("StrictNoSign leaves no origin to take an id from; use message_id='content'")
         if not self.graylist_threshold < self.publish_threshold <= self.gossip_threshold < 0:
             raise ValueError("need graylist < publish <= gossip < 0 among the thresholds")
-        if self.opportunistic_graft_threshold < 0:
+        if not self.opportunistic_graft_threshold >= 0:
             raise ValueError(
                 f"opportunistic_graft_threshold must be 0 or more, got {self.opportunistic_graft_threshold}"
             )
@@ -131,7 +150,9 @@ class DogParameters:
             raise ValueError(
                 "a limit on peers and DOG can not both be on: set dog to false, or the limit to 0"
             )
-        if self.target_redundancy <= 0:
-            raise ValueError(f"target_redundancy must be above 0, got {self.target_redundancy}")
+        if not 0 < self.target_redundancy < inf:
+            raise ValueError(f"target_redundancy must be above 0 and finite, got {self.target_redundancy}")
+        if self.adjust_interval_ms < 1:
+            raise ValueError(f"adjust_interval_ms must be 1 or more, got {self.adjust_interval_ms}")
         if not 0 <= self.delta_percent < 100:
             raise ValueError(f"delta_percent must be in [0, 100), got {self.delta_percent}")

@@ -15,7 +15,7 @@ from attrs import field, frozen
 
 from quidnunc.model import gossip, mesh
 from quidnunc.model import quirk_rules as seen
-from quidnunc.model.errors import SpecError
+from quidnunc.model.errors import SpecError, alike
 from quidnunc.model.readings import READINGS
 from quidnunc.model.rules import Phases, Protocol, Rule, Without, total
 from quidnunc.model.values import evolve
@@ -301,13 +301,13 @@ def fits(quirk: Quirk, protocol: Protocol) -> bool:
 
 
 def quirk_named(name: str, protocol: Protocol) -> Quirk:
-    """The quirk of that name. Raises SpecError listing those that fit."""
+    """The quirk of that name. Raises SpecError naming those whose names are near."""
     for quirk in quirks_of(protocol):
         if quirk.name == name:
             return quirk
-    raise SpecError(
-        f"{protocol.name} has no quirk {name!r}; there are {[q.name for q in quirks_of(protocol)]}"
-    )
+    near = alike(name, (q.name for q in quirks_of(protocol)))
+    hint = f"; did you mean {', '.join(near)}?" if near else ", nor one of a name like it"
+    raise SpecError(f"{protocol.name} has no quirk {name!r}{hint}")
 
 
 def as_built(protocol: Protocol, quirks: Iterable[Quirk]) -> Protocol:

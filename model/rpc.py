@@ -120,7 +120,12 @@ class ControlField:
         if not self.name.isidentifier() or not self.name.islower():
             raise ValueError(f"a control message is named in lower case letters, got {self.name!r}")
         if not TAKEN < self.number < 1 << 29 or 19_000 <= self.number < 20_000:
-            raise ValueError(f"the field of {self.name!r} needs a number from {TAKEN + 1}, got {self.number}")
+            raise ValueError(
+                f"the field of {self.name!r} needs a number from {TAKEN + 1} to {(1 << 29) - 1}, and none of "
+                f"19000 to 19999, which protobuf reserves; got {self.number}"
+            )
+        if self.carries not in ("topics", "ids"):
+            raise ValueError(f"the field of {self.name!r} carries 'topics' or 'ids', got {self.carries!r}")
 
 
 TAKEN = 6

@@ -13,7 +13,7 @@ from typing import Protocol as Shape
 
 from attrs import field, frozen
 
-from quidnunc.model.errors import SpecError
+from quidnunc.model.errors import SpecError, alike
 from quidnunc.model.events import Output
 from quidnunc.model.permits import Step
 from quidnunc.model.rpc import ControlField
@@ -70,6 +70,25 @@ def rule(clause: str) -> Callable[[F], Rule]:
     return make
 
 
+def _is_no_step(each: Rule, step: object) -> SpecError:
+    """What is said of a rule that decided something else than a step of a router."""
+    got = "a Step of no router" if isinstance(step, Step) else repr(step)[:80]
+    return SpecError(
+        f"the rule {each.name} ({each.clause}) returned {got}; expected Step(router, ...) or None"
+    )
+
+
+def _raised(each: Rule, error: Exception) -> None:
+    """Raises SpecError, which names the rule, for one that is not of the kit. An error of our own stays what
+    it is; and so does a KeyError, which says that a handler is asked for that the protocol has not."""
+    of_the_kit = str(getattr(each.apply, "__module__", "")).startswith("quidnunc.")
+    if not of_the_kit and not isinstance(error, SpecError | KeyError):
+        said = f"{type(error).__name__}: {error}"
+        raise SpecError(
+            f"the rule {each.name} ({each.clause}) of {each.apply.__module__} raised {said}"
+        ) from error
+
+
 @frozen(eq=False)
 class First:
     """The first rule that decides (returns a step) wins; where none does, nothing happens."""
@@ -79,8 +98,14 @@ class First:
 
     def __call__(self, r: object, what: object, choose: Witness) -> Step[object] | None:
         for each in self.rules:
-            step: Step[object] | None = each.apply(r, what, choose)
+            try:
+                step: Step[object] | None = each.apply(r, what, choose)
+            except Exception as error:
+                _raised(each, error)
+                raise
             if step is not None:
+                if type(step) is not Step or step.router is None:
+                    raise _is_no_step(each, step)
                 choose.fired(each.clause)
                 return step
         return None
@@ -96,8 +121,14 @@ class Phases:
     def __call__(self, r: object, what: object, choose: Witness) -> Step[object] | None:
         total: Step[object] | None = None
         for each in self.rules:
-            step: Step[object] | None = each.apply(r if total is None else total.router, what, choose)
+            try:
+                step: Step[object] | None = each.apply(r if total is None else total.router, what, choose)
+            except Exception as error:
+                _raised(each, error)
+                raise
             if step is not None:
+                if type(step) is not Step or step.router is None:
+                    raise _is_no_step(each, step)
                 choose.fired(each.clause)
                 total = step if total is None else total.then(step)
         return total
@@ -248,7 +279,9 @@ class Protocol:
 
     def _edited(self, name: str, change: Callable[[Rule], tuple[Rule, ...]]) -> Protocol:
         if not any(each.name == name for _, each in self.rules()):
-            raise SpecError(f"protocol {self.name} has no rule {name!r}; `quidnunc diff` lists its rules")
+            near = alike(name, (each.name for _, each in self.rules()))
+            hint = f"did you mean {', '.join(near)}?" if near else "`quidnunc clauses --json` lists them"
+            raise SpecError(f"protocol {self.name} has no rule {name!r}; {hint}")
         return evolve(self, handlers={h: _edit(c, name, change) for h, c in self.handlers.items()})
 
 

@@ -16,11 +16,12 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
+from traceback import extract_tb
 from types import ModuleType
 
 from attrs import frozen
@@ -31,6 +32,8 @@ from quidnunc.model.rules import Protocol
 from quidnunc.properties.claim_tables import Claim
 
 OWN = "python:"
+HERE = Path(__file__).resolve().parents[1]
+"""The folder of the kit."""
 MAX_TREE = 1 << 28
 """Bytes of a revision's tree, as an archive."""
 
@@ -55,22 +58,59 @@ def own_named(text: str) -> Own:
         raise SpecError(f"{text}: write python:MODULE:NAME, for instance python:my_fork:FORK")
     try:
         module = _at_revision(revision, module_name) if revision else _here(module_name)
+    except SpecError:
+        raise
     except ImportError as error:
         raise SpecError(f"{text}: cannot import {module_name!r} ({error}); run from its folder") from None
+    except (Exception, SystemExit) as error:
+        # What runs while it is loaded is somebody else's, and may end in any way.
+        said = f"{type(error).__name__}: {error}{_where(error)}"
+        raise SpecError(f"{text}: {module_name} does not load: {said}") from None
     found = getattr(module, name, None)
     if not isinstance(found, Protocol):
         kind = "nothing" if found is None else f"a {type(found).__name__}"
         raise SpecError(f"{text}: {module_name}.{name} is {kind}, and a Protocol was expected")
-    claims = tuple(getattr(module, "CLAIMS", ()))
+    return Own(found, _claims_of(module, text), _parameters_of(module, found, text))
+
+
+def _claims_of(module: ModuleType, text: str) -> tuple[Claim, ...]:
+    claims, module_name = getattr(module, "CLAIMS", ()), module.__name__
+    if not isinstance(claims, list | tuple):
+        raise SpecError(f"{text}: CLAIMS of {module_name} is {claims!r}, and a tuple of claims was expected")
     wrong = [each for each in claims if not isinstance(each, Claim)]
     if wrong:
         raise SpecError(f"{text}: CLAIMS of {module_name} holds {wrong[0]!r}, and a Claim was expected")
-    set_here = dict(getattr(module, "PARAMETERS", {}))
-    known = [a.name for a in machine_of(found).parameters().__attrs_attrs__]
-    unknown = [name for name in set_here if name not in known]
-    if unknown:
-        raise SpecError(f"{text}: PARAMETERS of {module_name} names {unknown[0]!r}; there are {known}")
-    return Own(found, claims, tuple(sorted(set_here.items())))
+    return tuple(claims)
+
+
+def _parameters_of(module: ModuleType, protocol: Protocol, text: str) -> tuple[tuple[str, object], ...]:
+    set_here, place = getattr(module, "PARAMETERS", {}), f"{text}: PARAMETERS of {module.__name__}"
+    if not isinstance(set_here, Mapping):
+        raise SpecError(f"{place} is {set_here!r}, and a mapping from names to values was expected")
+    defaults = machine_of(protocol).parameters()
+    known = [a.name for a in defaults.__attrs_attrs__]
+    for name, value in set_here.items():
+        if name not in known:
+            raise SpecError(f"{place} names {name!r}; there are {known}")
+        kind = type(getattr(defaults, name))
+        # A whole number will do for a fraction; a switch is no number, although Python counts with it.
+        fits = type(value) in (int, float) if kind is float else isinstance(value, kind)
+        if kind is not type(None) and (not fits or (isinstance(value, bool) and kind is not bool)):
+            raise SpecError(
+                f"{place} sets {name} to {value!r}, and a value of type {kind.__name__} was expected"
+            )
+    return tuple(sorted(set_here.items()))
+
+
+def _where(error: BaseException) -> str:
+    """The place in a file that is not of Python or of the kit, where the error came up."""
+    frames = [f for f in extract_tb(error.__traceback__) if not f.filename.startswith("<")]
+    at = next((f for f in reversed(frames) if not _is_below(Path(f.filename), HERE)), None)
+    return f" ({at.filename}:{at.lineno})" if at is not None and not isinstance(error, SyntaxError) else ""
+
+
+def _is_below(path: Path, folder: Path) -> bool:
+    return path.resolve().is_relative_to(folder)
 
 
 def _here(module_name: str) -> ModuleType:

@@ -96,7 +96,7 @@ def side_named(text: str) -> Side:
             key, value = edit.split("=", 1)
             overrides[key] = _value(protocol, key, value, text)
         else:
-            protocol = _edited(protocol, edit)
+            protocol = _edited(protocol, edit, text)
     side = Side(text, protocol, tuple(sorted(overrides.items())), own.claims)
     try:
         side.parameters(machine_of(protocol).parameters())
@@ -105,7 +105,11 @@ def side_named(text: str) -> Side:
     return side
 
 
-def _edited(protocol: Protocol, edit: str) -> Protocol:
+def _edited(protocol: Protocol, edit: str, text: str) -> Protocol:
+    if not edit:
+        raise SpecError(f"{text}: an edit is wanted after each +, as in {protocol.name}+without:RULE")
+    if edit in {a.name for a in machine_of(protocol).parameters().__attrs_attrs__}:
+        raise SpecError(f"{text}: {edit} is a parameter; write {edit}=VALUE")
     form, _, rule = edit.partition(":")
     if rule and form in FORMS:
         return FORMS[form](protocol, rule)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import inf, nan
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from quidnunc.model.parameters import DogParameters, Parameters
 
@@ -63,3 +65,30 @@ def test_the_edges_are_allowed(given: dict[str, Any]) -> None:
 def test_of_dog(given: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="must be"):
         DogParameters(**given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("heartbeat_interval_ms", 0),
+        ("heartbeat_delay_ms", -1),
+        ("prune_backoff_s", -1),
+        ("unsubscribe_backoff_s", -1),
+        ("seen_ttl_ms", -1),
+        ("fanout_ttl_ms", -1),
+        ("gossip_factor", nan),
+        ("gossip_factor", inf),
+        ("gossip_factor", 1.1),
+        ("gossip_factor", -0.1),
+    ],
+)
+def test_times_and_shares_that_are_none(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=name):
+        changes: dict[str, Any] = {name: value}
+        evolve(Parameters(), **changes)
+
+
+@pytest.mark.parametrize("target", [0, -1, nan, inf])
+def test_a_target_that_nothing_reaches(target: float) -> None:
+    with pytest.raises(ValueError, match="target_redundancy"):
+        DogParameters(target_redundancy=target)

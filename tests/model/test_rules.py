@@ -196,3 +196,32 @@ def test_versions_differ_where_they_say_so() -> None:
         "age",
     }
     assert names(r1) - names(GOSSIPSUB_1_1) == new | {"who_said_idontwant"}
+
+
+@pytest.mark.parametrize("combined", [first, phases])
+@pytest.mark.parametrize("step", [True, (), Step(None), [Permit(Sent(1, Graft("t")), True, "c")]])
+def test_what_is_no_step_is_told_with_its_rule(combined: Any, step: object) -> None:
+    with pytest.raises(SpecError, match=r"the rule own \(mine/clause\) returned .*; expected Step"):
+        result(combined(Rule("own", "mine/clause", lambda r, what, choose: step)))
+
+
+@pytest.mark.parametrize("combined", [first, phases])
+def test_what_a_rule_raises_is_told_with_its_rule(combined: Any) -> None:
+    def boom(r: object, what: object, choose: object) -> None:
+        raise RuntimeError("boom")
+
+    def lost(r: object, what: object, choose: object) -> None:
+        raise KeyError("handler")
+
+    with pytest.raises(SpecError, match="the rule own .* raised RuntimeError: boom"):
+        result(combined(Rule("own", "mine/clause", boom)))
+    # Who looks for a handler that only another change brings is told so by this one.
+    with pytest.raises(KeyError):
+        result(combined(Rule("own", "mine/clause", lost)))
+
+
+def test_a_rule_that_is_not_there_names_those_like_it() -> None:
+    with pytest.raises(SpecError, match="did you mean unknown_topic"):
+        GOSSIPSUB_1_2.without_rule("unknown_topicc")
+    with pytest.raises(SpecError, match="`quidnunc clauses --json` lists them"):
+        GOSSIPSUB_1_2.without_rule("nope")

@@ -126,6 +126,49 @@ def test_a_control_message_that_is_taken_is_refused() -> None:
             ControlField(name, number)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("import sys; sys.exit(0)", r"does not load: SystemExit: 0 \(.*:4\)"),
+        ("def f(:", "does not load: SyntaxError"),
+        ("1 / 0", r"does not load: ZeroDivisionError: division by zero \(.*:4\)"),
+        ("CLAIMS = 5", "a tuple of claims was expected"),
+        ("PARAMETERS = [1]", "a mapping from names to values was expected"),
+        ("PARAMETERS = {'prune_backoff_s': 'ten'}", "to 'ten', and a value of type int was expected"),
+        ("PARAMETERS = {'d': True}", "to True, and a value of type int was expected"),
+        ("PARAMETERS = {'prune_backoff_s': -1}", "prune_backoff_s must be 0 or more, got -1"),
+        ("PARAMETERS = {'nosuch': 1}", "names 'nosuch'"),
+        ("ControlField('choke', 64, carries='bytes')", "carries 'topics' or 'ids', got 'bytes'"),
+        ("ControlField('choke', 19500)", "to 536870911, and none of 19000 to 19999"),
+    ],
+)
+def test_a_module_that_is_wrong_is_told_and_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = f"wrong_{tmp_path.name}"
+    head = "from quidnunc.model.machine import protocol_named\nfrom quidnunc.model.rpc import ControlField\n"
+    own = f"FORK = protocol_named('gossipsub-1.2')\n{text}\n"
+    Path(f"{name}.py").write_text(head + own, encoding="utf-8")
+    with pytest.raises(SpecError, match=said):
+        side_named(f"python:{name}:FORK")
+
+
+@pytest.mark.parametrize(
+    ("edits", "said"),
+    [
+        ("+graylistd", "did you mean .*graylisted"),
+        ("+d", "d is a parameter; write d=VALUE"),
+        ("+", "an edit is wanted after each"),
+        ("+zzzzzz", "nor one of a name like it"),
+    ],
+)
+def test_an_edit_that_is_none_is_told_in_a_line(edits: str, said: str) -> None:
+    with pytest.raises(SpecError, match=said) as told:
+        side_named(f"gossipsub-1.2{edits}")
+    assert len(str(told.value)) < 300
+
+
 def loaded(text: str) -> dict[str, object]:
     """The names of a module of that text."""
     names: dict[str, object] = {}
