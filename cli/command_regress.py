@@ -84,6 +84,8 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"--walks needs a number from 1, got {options.walks}")
     if options.expect and not options.update_expect and not options.expect.exists():
         raise UsageError(f"{options.expect} does not exist; --update-expect writes it")
+    if options.update_expect:
+        _asked_to_write(options.expect)
     old, new = sides_of(options)
     path = str(options.expect or "")
     declared = load_declared(options.expect) if options.expect and options.expect.exists() else ()
@@ -147,6 +149,19 @@ def _committed(old: Side, new: Side, folder: Path | None, show: Callable[[str], 
     return committed_outcomes(folder, old, new, opener_of, show) if folder.is_dir() else None
 
 
+def _asked_to_write(path: Path) -> None:
+    """Raises UsageError where a file can not be written, which is told before the search."""
+    there = path.exists()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab"):
+            pass
+        if not there:
+            path.unlink()
+    except OSError as error:
+        raise UsageError(f"{path} can not be written: {error.strerror or error}; name a file") from None
+
+
 def _written(path: Path, found: Behaviour, compared: Compared) -> Compared:
     """The file for what was found; what was declared, met and not found by this search is kept."""
     known = {d.key: d for d in (*compared.met, *(each.declared for each in compared.otherwise))}
@@ -155,8 +170,10 @@ def _written(path: Path, found: Behaviour, compared: Compared) -> Compared:
     }
     shown = [each.instead for each in compared.otherwise if each.instead is not None]
     kept = [d for d in (*compared.met, *shown) if d.key not in entries]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(render(found.old, found.new, [*entries.values(), *kept]), encoding="utf-8")
+    try:
+        path.write_text(render(found.old, found.new, [*entries.values(), *kept]), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} can not be written: {error.strerror or error}") from None
     print(f"wrote {path}", file=sys.stderr)
     return Compared((*entries.values(), *kept), (), ())
 

@@ -57,10 +57,12 @@ class Declared:
 
 def load_declared(path: Path) -> tuple[Declared, ...]:
     """Read a file. Raises CaseError, naming the file, the entry and what was expected."""
-    if path.stat().st_size > MAX_BYTES:
-        raise CaseError(f"{path}: longer than {MAX_BYTES} bytes")
     try:
+        if path.stat().st_size > MAX_BYTES:
+            raise CaseError(f"{path}: longer than {MAX_BYTES} bytes")
         table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CaseError(f"{path}: {error.strerror or error}; `--update-expect` writes one") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CaseError(f"{path}: not TOML: {error}; `--update-expect` writes one") from None
     entries = table.get("expect", [])

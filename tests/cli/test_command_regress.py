@@ -134,6 +134,9 @@ def test_the_same_twice_says_that_nothing_was_searched(quidnunc: Command) -> Non
         (("regress", *PAIR, "--markdown", "--json"), "two forms"),
         (("regress", *PAIR, "--expect", "no-such-file.toml"), "does not exist"),
         (("regress", *PAIR, "--cases", "no-such-folder"), "is no folder"),
+        (("regress", *PAIR, "--expect", "."), "`--update-expect` writes one"),
+        (("regress", *PAIR, "--expect", ".", "--update-expect"), "can not be written: Is a directory"),
+        (("regress", *PAIR, "--expect", "/dev/null/x.toml", "--update-expect"), "can not be written"),
     ],
 )
 def test_wrong_usage_is_told(quidnunc: Command, arguments: tuple[str, ...], said: str) -> None:
