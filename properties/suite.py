@@ -147,6 +147,8 @@ def fitted(case: Case, hello: Hello) -> tuple[Any, tuple[str, ...]]:
         needs |= set() if parameters.test_extension else {"test-extension"}
         needs |= {"verdict"} if parameters.validation == "manual" else set()
         needs |= {"explicit"} if parameters.explicit_peers else set()
+        needs |= {"score-parameters"} if parameters.scores is not None else set()
+        needs |= {"peer-exchange"} if parameters.prune_peers else set()
         limited = parameters.max_message_bytes != Parameters().max_message_bytes
         needs |= {"message-limit"} if limited else set()
         needs |= {"strict-no-sign"} if parameters.signature_policy == "StrictNoSign" else set()

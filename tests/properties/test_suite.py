@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from quidnunc.impl.seam import Hello
 from quidnunc.model.dog_dialects import DIALECTS
 from quidnunc.model.events import Connect, Receive
 from quidnunc.model.machine import protocol_named
@@ -15,7 +16,7 @@ from quidnunc.model.rpc import IHave, Prune, Subscribe
 from quidnunc.properties.cases import events_of, parameters_of, parse
 from quidnunc.properties.explain import last_departures
 from quidnunc.properties.play import Simulated, play
-from quidnunc.properties.suite import notices, run_suite, suite_of, unnoticed
+from quidnunc.properties.suite import fitted, notices, run_suite, suite_of, unnoticed
 from quidnunc.properties.suite_scores import is_switched_on, switchable
 from quidnunc.properties.suite_search import Search, carried, write_rule
 from quidnunc.properties.suite_traces import size_of
@@ -188,3 +189,17 @@ def test_names_are_given_in_the_order_of_mention() -> None:
     told = renamed((Parameters(explicit_peers=frozenset({4, 7})), events))
     plain = (Connect((1, 2)), Receive((2,), (Subscribe("t1"), IHave("t1", ("m1", "m2")))))
     assert told == (Parameters(explicit_peers=frozenset({1, 3})), plain)
+
+
+def test_what_a_driver_does_not_say_is_not_asked_of_it() -> None:
+    """Of a connection with an address, parameters of scores and peer exchange."""
+    bare = Hello(name="x", version="1", protocols=())
+    lacked = set()
+    for rule, case in suite_of("gossipsub-1.1"):
+        parameters, lacking = fitted(case, bare)
+        lacked |= set(lacking)
+        if lacking:
+            continue
+        assert not any(isinstance(e, Connect) and e.address for e in events_of(case)), rule
+        assert parameters.scores is None and not parameters.prune_peers, rule
+    assert {"score-parameters", "peer-exchange", "score"} <= lacked
