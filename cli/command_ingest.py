@@ -123,6 +123,12 @@ def _report(options: argparse.Namespace, manifest: dict[str, Any], folder: Path)
             f"  {manifest['bad_records']} bad records in quarantine, the first {manifest['first_bad']}",
             file=sys.stderr,
         )
+    if manifest["clock_steps_back"]:
+        print(
+            f"  clocks stepped back {manifest['clock_steps_back']} times in the order of the files: where a "
+            "peer has several, their names must say it",
+            file=sys.stderr,
+        )
     run = shlex.quote(str(options.output))
     print(f"next: quidnunc trace metrics {run}; quidnunc trace check {run}")
     return 0

@@ -21,7 +21,7 @@ from quidnunc.pipeline.gold import on_spark as gold_engine
 from quidnunc.pipeline.gold_claims import Settings
 from quidnunc.pipeline.landing import Landed, landed_in
 from quidnunc.pipeline.run_folder import SCHEMA, RunFolder, version_of, write_json
-from quidnunc.pipeline.silver import buckets_for, make_silver
+from quidnunc.pipeline.silver import buckets_for, clock_steps_back, make_silver
 from quidnunc.pipeline.tasks import Runner, Say, on_spark, silent
 from quidnunc.pipeline.trace_shapes import TraceError
 
@@ -120,7 +120,7 @@ def to_silver(
         raise TraceError(f"no trace event could be read; the first bad record: {bad}")
     buckets = manifest.get("buckets") or asked.buckets or buckets_for(entries)
     silver = make_silver(run, entries, buckets, manifest.get("silver"), runner)
-    new = describe(entries, manifest, left_out, asked) | {"buckets": buckets, "silver": silver}
+    new = describe(entries, manifest, left_out, asked) | _of_silver(run, buckets, silver)
     if new != manifest:
         write_json(run.manifest, new)
     _sweep(run, silver)
@@ -131,6 +131,12 @@ def _entries(run: RunFolder, manifest: Mapping[str, Any]) -> list[Entry]:
     """What bronze has of the files of a run, in their order and by their names there."""
     files = manifest.get("files", [])
     return [evolve(read_entry(run.bronze(e["key"])), name=e["name"], path=e.get("path", "")) for e in files]
+
+
+def _of_silver(run: RunFolder, buckets: int, silver: str) -> dict[str, Any]:
+    """What a manifest says of the silver of its files."""
+    stepped = clock_steps_back(run.silver(silver))
+    return {"buckets": buckets, "silver": silver, "clock_steps_back": stepped}
 
 
 @frozen
@@ -268,7 +274,7 @@ def _note(run: RunFolder, left_out: Mapping[str, Any], asked: Asked) -> None:
     """Put into the manifest what is said of the source now, and what was left out."""
     manifest = run.read_manifest()
     entries = _entries(run, manifest)
-    kept = {"buckets": manifest["buckets"], "silver": manifest["silver"]}
+    kept = _of_silver(run, manifest["buckets"], manifest["silver"])
     new = describe(entries, manifest, left_out, asked) | kept
     if new != manifest:
         write_json(run.manifest, new)

@@ -24,6 +24,7 @@ ROW_GROUP = 262_144
 ROWS_PER_BUCKET = 2_000_000
 MIN_BUCKETS = 8
 DESCRIPTION = "silver.json"
+STEPS_BACK = "clock_steps_back"
 
 
 @frozen(kw_only=True)
@@ -114,7 +115,11 @@ def make_silver(
 def _finish(
     run: RunFolder, making: Path, target: Path, entries: Sequence[Entry], counts: dict[str, int]
 ) -> None:
+    from pyarrow import parquet
+
     shutil.rmtree(making / "maps", ignore_errors=True)
+    buckets = [parquet.read_schema(bucket_file(making, at)).metadata for at in range(counts["buckets"])]
+    counts["clock_steps_back"] = sum(int((each or {}).get(STEPS_BACK.encode(), 0)) for each in buckets)
     write_json(making / DESCRIPTION, {"keys": [e.key for e in entries], **counts})
     target.parent.mkdir(parents=True, exist_ok=True)
     making.rename(target)
@@ -174,6 +179,7 @@ def make_bucket(wanted: BucketWanted) -> int:
     tables = [*_before(wanted), *_new(wanted)]
     table = pyarrow.concat_tables(tables) if tables else silver_schema().empty_table()
     table = table.take(_by_peer_and_sequence(table))
+    table = table.replace_schema_metadata({STEPS_BACK: str(_steps_back(table))})
     part = target.with_suffix(".part")
     plain = ["seq", "at_ns"]
     parquet.write_table(
@@ -187,6 +193,21 @@ def make_bucket(wanted: BucketWanted) -> int:
     )
     part.rename(target)
     return int(table.num_rows)
+
+
+def _steps_back(table: Any) -> int:
+    """How often, within a run, an event of a peer is earlier by its clock than the one before it."""
+    import numpy
+
+    known = table.select(["run", "peer", "at_ns"]).filter(table["at_ns"].is_valid())
+    run, peer = (known[name].fill_null(-1).to_numpy() for name in ("run", "peer"))
+    same = (run[1:] == run[:-1]) & (peer[1:] == peer[:-1]) & (peer[1:] >= 0)
+    return int(numpy.count_nonzero(same & (numpy.diff(known["at_ns"].to_numpy()) < 0)))
+
+
+def clock_steps_back(silver: Path) -> int:
+    """How often clocks stepped back, in the order of the files of a silver."""
+    return int(json.loads((silver / DESCRIPTION).read_bytes()).get("clock_steps_back", 0))
 
 
 def _by_peer_and_sequence(table: Any) -> Any:

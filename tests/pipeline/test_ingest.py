@@ -86,6 +86,7 @@ def test_a_clock_that_steps_back_does_not_change_the_order(tmp_path: Path) -> No
     write_trace([TraceEvent(Joined(topic="t"), b"a", at) for at in times], tmp_path / "land" / "trace.jsonl")
     rows = rows_in(silver_of(tmp_path / "land", tmp_path / "run", Asked(buckets=1)))
     assert [row[4] for row in rows] == times
+    assert manifest_of(RunFolder(tmp_path / "run"))["clock_steps_back"] == 2
 
 
 def test_errors_say_what_and_where(tmp_path: Path) -> None:
@@ -243,6 +244,12 @@ def test_rotated_files_are_taken_in_the_order_of_their_numbers(tmp_path: Path) -
         write_trace([joined], tmp_path / "land" / f"bob-{number}.jsonl")
     rows = rows_in(silver_of(tmp_path / "land", tmp_path / "run", Asked(buckets=1)))
     assert [row[4] for row in rows] == [9, 10, 100]
+    assert manifest_of(RunFolder(tmp_path / "run"))["clock_steps_back"] == 0
+    # What comes later is put behind; that it was earlier is said.
+    write_trace([TraceEvent(Joined(topic="t"), b"bob", 50)], tmp_path / "land" / "bob-50.jsonl")
+    rows = rows_in(silver_of(tmp_path / "land", tmp_path / "run", Asked(buckets=1)))
+    assert [row[4] for row in rows] == [9, 10, 100, 50]
+    assert manifest_of(RunFolder(tmp_path / "run"))["clock_steps_back"] == 1
 
 
 def test_what_was_set_stays_set_when_the_folder_grows(tmp_path: Path) -> None:
