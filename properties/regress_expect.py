@@ -27,6 +27,8 @@ from quidnunc.properties.suite_traces import Trace
 
 MAX_BYTES = 1 << 20
 MAX_ENTRIES = 1000
+CHANGE = "The change: "
+"""How the reason begins that is written where no rule says more."""
 VERDICTS = (*DIRECTIONS, UNDESCRIBED)
 HEADER = """\
 # What changes from {old} to {new}. `quidnunc regress {old} {new} --expect THIS` fails on a change in
@@ -202,8 +204,12 @@ def _differs(declared: Declared, shown: Separation) -> str:
     clause, change = shown.change.clause, values_of(shown.change)
     if declared.clause != clause:
         return f"the clause is {declared.clause!r} there, and it is {clause!r}"
-    if declared.change not in ("", change):
-        return f"the change is {declared.change!r} there, and it is {change!r}"
+    was = declared.change
+    if not was and shown.change.kind == "parameter" and declared.reason.startswith(CHANGE):
+        # Files of before there was a field for it have the values in the reason that was written for them.
+        was = declared.reason.removeprefix(CHANGE).removesuffix(".")
+    if was not in ("", change):
+        return f"the change is {was!r} there, and it is {change!r}"
     if not declared.trace:
         return ""
     wanted, given = _parted(declared.trace), _parted(trace_text(shown))
@@ -245,7 +251,7 @@ def reason_of(change: Change) -> str:
     """What the rule says of itself, for a person to write better."""
     rule = change.new or change.old
     if rule is None or not rule.doc:
-        return f"The change: {change.says}."
+        return f"{CHANGE}{change.says}."
     said = " ".join(rule.doc.split("\n\n")[0].split())
     return said if change.new is not None else f"No more: {said}"
 

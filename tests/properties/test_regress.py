@@ -200,6 +200,10 @@ def test_another_value_of_a_parameter_is_another_change() -> None:
     compared = compare(behaviour(R1, nine, walks=4).separations, entries, R1, nine)
     assert [o.declared for o in compared.otherwise] == entries
     assert "the default -> 8" in str(compared.otherwise[0])
+    # Older files have the values in the reason alone, until somebody writes a better one.
+    older = [evolve(e, change="") for e in entries]
+    assert compare((), older, R1, nine).otherwise and compare((), older, R1, eight).agrees
+    assert compare((), [evolve(e, reason="Why.") for e in older], R1, nine).agrees
     assert [o.instead.change for o in compared.otherwise if o.instead] == ["d: the default -> 9"] * len(
         entries
     )
