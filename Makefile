@@ -5,12 +5,11 @@
 #   make test       the tests
 #   make lint       ruff, and mypy on what ships
 #   make nightly    the long search of our own routers; goes on where it was stopped
-#   make mutants    the search for each planted departure; goes on where it was stopped
-#   make suite      find the fixed suite anew
-#   make edits      hold twenty random single edits against what they are edits of
+#   make regenerate make each generated file that is not current: tables, statements, suite, mutants' cases, figures;
+#                   CHECK=1 proves of the cheap ones that nothing changes, PARTS="suite line-cases" makes just these
+#   make mutants, suite, edits, results   rebuild just that part, even if it is current
 #   make campaign   a campaign of 200 networks and 10,000 property tests on Spark and without, interrupted too; a
 #                   cluster of two workers; twenty kills at random
-#   make results    the campaign behind docs/results/first-networks.md, and that page
 #   make pipeline-bench  ten million trace events through the pipeline on Spark, with planted faults
 #   make bench      how fast the machine plays, and how much of that is the driver of py-libp2p
 #   make memory     whether memory stays flat over half an hour of search
@@ -42,7 +41,7 @@ QUIDNUNC := $(PYTHON) -m quidnunc
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: check main test lint nightly mutants suite edits campaign results pipeline-bench bench memory clean kit py-libp2p prove spark
+.PHONY: check main test lint nightly regenerate mutants suite edits results campaign pipeline-bench bench memory clean kit py-libp2p prove spark
 
 check: $(KIT) main
 
@@ -61,14 +60,14 @@ $(VENV)/.kit: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.tests: pyproject.toml | $(VENV)/bin/python
 	@echo "installing what the tests need" >&2
-	@$(PIP) install --editable '.[test,trace]'
+	@$(PIP) install --editable '.[test]'
 	@$(PIP) install --editable '.[wire]' >$(VENV)/wire.log 2>&1 \
-	  || echo "buf can not be installed here (see $(VENV)/wire.log): going on without it" >&2
+	  || echo "buf cannot be installed here (see $(VENV)/wire.log): going on without it" >&2
 	@touch $@
 
 $(VENV)/.linters: pyproject.toml | $(VENV)/bin/python
 	@echo "installing the linters" >&2
-	@$(PIP) install --editable '.[test,trace,lint]'
+	@$(PIP) install --editable '.[test,lint]'
 	@touch $@
 
 kit: $(VENV)/.kit
@@ -79,7 +78,7 @@ py-libp2p: kit
 	  echo "installing py-libp2p into $(VENV)" >&2; \
 	  if $(PIP) install --editable '.[py-libp2p]' >$(VENV)/py-libp2p.log 2>&1; \
 	  then touch $(VENV)/.py-libp2p; \
-	  else echo "py-libp2p can not be built here (it needs gcc and libgmp-dev; see $(VENV)/py-libp2p.log): going on without it" >&2; \
+	  else echo "py-libp2p cannot be built here (it needs gcc and libgmp-dev; see $(VENV)/py-libp2p.log): going on without it" >&2; \
 	  fi; }
 
 prove: kit
@@ -87,7 +86,7 @@ prove: kit
 	  echo "installing what explore and prove need into $(VENV)" >&2; \
 	  if $(PIP) install --editable '.[prove]' >$(VENV)/prove.log 2>&1; \
 	  then touch $(VENV)/.prove; \
-	  else echo "z3 or numba can not be installed here (see $(VENV)/prove.log): going on without them" >&2; \
+	  else echo "z3 or numba cannot be installed here (see $(VENV)/prove.log): going on without them" >&2; \
 	  fi; }
 
 spark: kit
@@ -95,14 +94,14 @@ spark: kit
 	  echo "installing what the pipeline needs into $(VENV); it also needs Java 17" >&2; \
 	  if $(PIP) install --editable '.[spark]' >$(VENV)/spark.log 2>&1; \
 	  then touch $(VENV)/.spark; \
-	  else echo "pyspark can not be installed here (see $(VENV)/spark.log): going on without it" >&2; \
+	  else echo "pyspark cannot be installed here (see $(VENV)/spark.log): going on without it" >&2; \
 	  fi; }
 
 # -- the main job -------------------------------------------------------------------------------------------
 
 # Exit status 3 says that some claim never applied in a search of this length; the report names it.
 SEARCH = sh -c '"$$@" || test $$? -eq 3' search $(QUIDNUNC) check
-EXPECTED := counterexamples/py-libp2p/expect.toml
+EXPECTED := counterexamples/routers/py-libp2p/expect.toml
 
 main:
 	@$(SEARCH) gossipsub-1.2 --against ours --suite
@@ -136,23 +135,20 @@ lint: $(LINTERS)
 
 # What the journal has of this state of the code is not searched again.
 nightly: $(KIT)
-	@$(PYTHON) -m quidnunc.properties.nightly --runs $(NIGHTLY_RUNS) --seed $(SEED)
+	@$(PYTHON) -m quidnunc.properties.search.nightly --runs $(NIGHTLY_RUNS) --seed $(SEED)
 
-mutants: $(KIT)
-	@$(PYTHON) -m quidnunc.properties.mutation --seeds 20 --table docs/mutants.md --resume .quidnunc/mutants.jsonl
+regenerate: $(KIT)
+	@$(PYTHON) .ci/regenerate.py $(if $(CHECK),--check) $(PARTS)
 
-suite: $(KIT)
-	@$(PYTHON) -m quidnunc.properties.suite_search properties/suite
-
-edits: $(KIT)
-	@$(PYTHON) -m quidnunc.properties.single_edits --table docs/single-edits.md
+mutants: PARTS = mutant-cases mutant-table
+suite: PARTS = suite
+edits: PARTS = single-edits
+results: PARTS = first-networks-campaign first-networks
+mutants suite edits results: regenerate
 
 campaign: $(TESTS)
-	@QUIDNUNC_NIGHTLY=1 $(PYTHON) -m pytest -n0 --durations=0 -rA tests/pipeline/test_spark_cluster.py \
-	  tests/pipeline/test_ingest_kills.py tests/pipeline/test_sweep.py
-
-results: $(KIT)
-	@$(PYTHON) -m quidnunc.pipeline.results docs/results
+	@QUIDNUNC_NIGHTLY=1 $(PYTHON) -m pytest -n0 --durations=0 -rA tests/pipeline/lake/test_spark_cluster.py \
+	  tests/pipeline/lake/test_ingest_kills.py tests/pipeline/sweep/test_file.py
 
 pipeline-bench: $(TESTS)
 	@$(PYTHON) bench/pipeline.py

@@ -20,15 +20,15 @@ from attrs import evolve, field, frozen
 
 from quidnunc.impl.routers import open_router
 from quidnunc.impl.seam import AdapterError, Config, Driver, Hello
-from quidnunc.properties.machine import ACTS_PER_RUN, Hunt, search
-from quidnunc.properties.play import Subject, Wire
-from quidnunc.properties.worker import hello_of, opener_of
+from quidnunc.properties.judge.play import Subject, WireSubject
+from quidnunc.properties.search.machine import ACTS_PER_RUN, FindingSearch, search
+from quidnunc.properties.search.worker import hello_of, opener_of
 
 Call = tuple[str, tuple[Any, ...]]
 
 
 @frozen
-class Recorded:
+class RecordingDriver:
     """A driver that writes down what is asked of it."""
 
     driver: Driver
@@ -48,31 +48,31 @@ class Recorded:
         return ask
 
 
-def record(against: str, hunt: Hunt) -> list[tuple[Config, list[Call]]]:
+def record(against: str, hunt: FindingSearch) -> list[tuple[Config, list[Call]]]:
     """Let the routers that `hunt` opens from now on write down what is asked of them."""
     kept: list[tuple[Config, list[Call]]] = []
 
     def opener(config: Config) -> Subject:
         config = evolve(config, extras=False)
-        driver = Recorded(open_router(against, config))
+        driver = RecordingDriver(open_router(against, config))
         kept.append((config, driver.calls))
-        return Wire(driver, config)
+        return WireSubject(driver, config)
 
     hunt.opener = opener
     return kept
 
 
-def explained(against: str, protocol: str, runs: int, seed: int) -> tuple[Hunt, float]:
+def explained(against: str, protocol: str, runs: int, seed: int) -> tuple[FindingSearch, float]:
     """A search that has found and explained what `runs` runs find, and the seconds that it took."""
-    hunt = Hunt(protocol, opener_of(against), hello_of(against, protocol))
+    hunt = FindingSearch(protocol, opener_of(against), hello_of(against, protocol))
     started = time.process_time()
     search(hunt, runs=runs, seed=seed)
     return hunt, time.process_time() - started
 
 
-def with_its_quirks(found: Hunt, against: str, opener: Any = None) -> Hunt:
+def with_its_quirks(found: FindingSearch, against: str, opener: Any = None) -> FindingSearch:
     """A new search in which what `found` has explained is in force."""
-    hunt = Hunt(found.protocol_name, opener or opener_of(against), found.hello)
+    hunt = FindingSearch(found.protocol_name, opener or opener_of(against), found.hello)
     hunt.quirks += found.quirks
     return hunt
 
@@ -120,9 +120,9 @@ def main() -> int:
 
 
 def figures(
-    first: Hunt,
+    first: FindingSearch,
     first_s: float,
-    hunt: Hunt,
+    hunt: FindingSearch,
     whole_s: float,
     recorded: list[tuple[Config, list[Call]]],
     alone_s: float,

@@ -19,9 +19,9 @@ import tempfile
 import time
 from typing import Any
 
-from quidnunc.properties import network_spin
-from quidnunc.properties.network_explore import DEFAULT_MEMORY_BYTES, Search
-from quidnunc.properties.networks import network_named
+from quidnunc.properties.proofs.networks import network_named
+from quidnunc.properties.solver.explore import DEFAULT_MEMORY_BYTES, StateSearch
+from tests.helpers.spin import witness as network_spin
 
 
 def searched(name: str, peers: int, d_high: int, symmetry: bool, repeat: int) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def searched(name: str, peers: int, d_high: int, symmetry: bool, repeat: int) ->
     best, compiled = float("inf"), 0.0
     for number in range(repeat):
         started = time.process_time()
-        search = Search(network, symmetry=symmetry, memory_bytes=DEFAULT_MEMORY_BYTES)
+        search = StateSearch(network, symmetry=symmetry, memory_bytes=DEFAULT_MEMORY_BYTES)
         ready = time.process_time()
         found = search.run(None)
         best = min(best, time.process_time() - ready)

@@ -23,24 +23,26 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
+# Workers of Spark import `bench.monitor` as well.
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
 
 
+from bench import monitor  # noqa: E402
+from bench.monitor import BucketMonitor  # noqa: E402
 from bench.synthetic import CLEAN, Faults, Network, peer_id, write_dog, write_files  # noqa: E402
-from quidnunc.pipeline import monitor  # noqa: E402
-from quidnunc.pipeline.bronze import make_bronze  # noqa: E402
-from quidnunc.pipeline.gold import CLAIMS_FILE, gold_of, make_gold, on_spark  # noqa: E402
-from quidnunc.pipeline.gold_claims import Settings  # noqa: E402
-from quidnunc.pipeline.gold_witness import VIOLATIONS_JSON, peer_text  # noqa: E402
-from quidnunc.pipeline.ingest import Asked, find, gold_wanted, to_silver  # noqa: E402
-from quidnunc.pipeline.monitor import WatchBucket  # noqa: E402
-from quidnunc.pipeline.replay import replay  # noqa: E402
-from quidnunc.pipeline.run_folder import RunFolder  # noqa: E402
-from quidnunc.pipeline.sim_run import write_run  # noqa: E402
-from quidnunc.pipeline.spark_session import spark_session  # noqa: E402
-from quidnunc.pipeline.tasks import on_spark as tasks_on_spark  # noqa: E402
-from tests.pipeline.simulated import scenario  # noqa: E402
+from quidnunc.pipeline.lake.bronze.build import make_bronze  # noqa: E402
+from quidnunc.pipeline.lake.gold.build import CLAIMS_FILE, gold_of, make_gold, on_spark  # noqa: E402
+from quidnunc.pipeline.lake.gold.claims import TraceSettings  # noqa: E402
+from quidnunc.pipeline.lake.gold.witness import VIOLATIONS_JSON, peer_text  # noqa: E402
+from quidnunc.pipeline.lake.ingest import SourceOptions, find, gold_wanted, to_silver  # noqa: E402
+from quidnunc.pipeline.lake.replay import replay  # noqa: E402
+from quidnunc.pipeline.lake.run_folder import RunFolder  # noqa: E402
+from quidnunc.pipeline.lake.spark_session import spark_session  # noqa: E402
+from quidnunc.pipeline.lake.tasks import on_spark as tasks_on_spark  # noqa: E402
+from quidnunc.pipeline.simulation.run import write_run  # noqa: E402
+from tests.helpers.simulated import scenario  # noqa: E402
 
-SETTINGS = Settings(prune_backoff_s=60, idontwant_window_ms=3000)
+SETTINGS = TraceSettings(prune_backoff_s=60, idontwant_window_ms=3000)
 TICK = os.sysconf("SC_CLK_TCK")
 Row = tuple[str, float, float, str]
 
@@ -118,7 +120,7 @@ def _bench(options: argparse.Namespace, folder: Path) -> list[Row]:
         session = spark_session(memory=options.memory)
         session.range(10).count()
     run = RunFolder(folder / "run")
-    asked = Asked(clock="one", settings=SETTINGS)
+    asked = SourceOptions(clock="one", settings=SETTINGS)
     runner = tasks_on_spark(session)
     with run.locked():
         fresh, left_out = find([folder / "land"], run)
@@ -133,7 +135,7 @@ def _bench(options: argparse.Namespace, folder: Path) -> list[Row]:
     _judge(gold, expected)
     buckets = [str(path) for path in sorted(silver.glob("bucket-*.parquet"))]
     with measured(rows, "a watch of single peers, from bucket files", count):
-        watched = runner(WatchBucket(SETTINGS), buckets, "watch")
+        watched = runner(BucketMonitor(SETTINGS), buckets, "watch")
     _agree(gold, [v.claim for each in watched for v in each.violations])
     _others(rows, silver, wanted, gold, count)
     _model(rows, folder, runner)
@@ -154,7 +156,7 @@ def _model(rows: list[Row], folder: Path, runner: Any) -> None:
     run = RunFolder(folder / "simulated")
     with run.locked():
         fresh, left_out = find([folder / "sim"], run)
-        manifest = to_silver(run, fresh, left_out, Asked(buckets=4), runner)
+        manifest = to_silver(run, fresh, left_out, SourceOptions(buckets=4), runner)
     with measured(rows, "the whole model beside each peer", manifest["records"]):
         reports = replay(run, runner)
     steps, causes = (sum(getattr(r, n) for r in reports.values()) for n in ("steps", "nodes"))
@@ -198,7 +200,7 @@ def _others(rows: list[Row], silver: Path, wanted: Any, gold: Path, count: int) 
     except ImportError:
         print("duckdb is not installed: no comparison")
         return
-    from tests.pipeline.duck import Duck
+    from tests.helpers.duck import Duck
 
     duck = Duck(silver)
     with measured(rows, "silver to gold: the same queries, DuckDB", count):

@@ -46,17 +46,17 @@ def measure(data: Path, work: Path) -> dict[str, Any]:
     """Both sources through the pipeline: their metrics, claims, and how long each message took."""
     from pyarrow import parquet
 
-    from quidnunc.pipeline.ingest import Asked, ingest
-    from quidnunc.pipeline.run_folder import RunFolder
-    from quidnunc.pipeline.spark_session import spark_session
+    from quidnunc.pipeline.lake.ingest import SourceOptions, ingest
+    from quidnunc.pipeline.lake.run_folder import RunFolder
+    from quidnunc.pipeline.lake.spark_session import spark_session
 
     # There is little to do, so what is compiled for each query would not pay.
     small = {"spark.sql.codegen.wholeStage": "false", "spark.sql.shuffle.partitions": "2"}
     session = spark_session(short=True, settings=small)
     made: dict[str, Any] = {}
     for name, path, asked in (
-        ("deliveries", data / DELIVERIES, Asked(clock="one")),
-        ("lines", data / LINES, Asked()),
+        ("deliveries", data / DELIVERIES, SourceOptions(clock="one")),
+        ("lines", data / LINES, SourceOptions()),
     ):
         manifest, gold = ingest([path], RunFolder(work / name), asked, session)
         read = {part: _read(gold / f"{part}.json") for part in ("metrics", "claims", "violations")}
@@ -85,6 +85,7 @@ def write_page(made: dict[str, Any], folder: Path) -> None:
     decided = [c for c in claims if c["asked"]]
     rows = rows_of(run, made)
     text = [
+        "<!-- Written by `make regenerate` (PARTS=real-traces). Change what writes it, not this page. -->",
         "# Real traces through the pipeline",
         "",
         "Made by `python bench/real_traces.py docs/results`, of data that is not in this repository: 72,000",

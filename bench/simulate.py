@@ -14,14 +14,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from quidnunc.pipeline.network_check import check_network
-from quidnunc.pipeline.scenario import Scenario
-from quidnunc.pipeline.scenario_file import scenario_of
-from quidnunc.pipeline.sim_run import recorded
-from quidnunc.pipeline.simulator import Network
-from quidnunc.pipeline.trace_events import TraceEvent
-from quidnunc.pipeline.trace_files import Record
-from quidnunc.pipeline.trace_json import line_of
+from quidnunc.pipeline.simulation.run import record_simulation
+from quidnunc.pipeline.simulation.scenario.file import scenario_of
+from quidnunc.pipeline.simulation.scenario.values import Scenario
+from quidnunc.pipeline.simulation.simulator import NetworkSimulation
+from quidnunc.pipeline.trace.events import TraceEvent
+from quidnunc.pipeline.trace.files import TraceRecord
+from quidnunc.pipeline.trace.json_lines import line_of
+from quidnunc.pipeline.trace.network_check import check_network
 
 PROTOCOLS = ("gossipsub-1.2", "floodsub", "flood", "dog", "cat")
 SHOWN = 14
@@ -55,18 +55,18 @@ def main() -> int:
     print(f"{'protocol':14} {'events':>9} {'events':>8} {'requests':>9}")
     for protocol in PROTOCOLS:
         scenario = network(protocol, options.nodes, options.messages)
-        made = Network(scenario, lambda event: None)
+        made = NetworkSimulation(scenario, lambda event: None)
         seconds, outcome = timed(made.run)
         rates = f"{outcome.events / seconds / 1e3:8.1f} {outcome.requests / seconds / 1e3:9.1f}"
         print(f"{protocol:14} {outcome.events:9} {rates}", flush=True)
     scenario = network(PROTOCOLS[0], options.nodes, options.messages)
     events: list[TraceEvent] = []
-    seconds, _ = timed(lambda: recorded(scenario, events.append))
+    seconds, _ = timed(lambda: record_simulation(scenario, events.append))
     print(f"{PROTOCOLS[0]} with its metrics: {len(events) / seconds / 1e3:.1f} thousand events a CPU-second")
     seconds, size = timed(lambda: sum(len(line_of(event)) for event in events))
     rate, each = len(events) / seconds / 1e3, size / len(events)
     print(f"as lines: {rate:.1f} thousand a CPU-second, {each:.0f} bytes each")
-    records = (Record(event, Path("bench"), at) for at, event in enumerate(events))
+    records = (TraceRecord(event, Path("bench"), at) for at, event in enumerate(events))
     seconds, reports = timed(lambda: check_network(records))
     steps = sum(report.steps for report in reports.values())
     found = sum(len(report.violations) for report in reports.values())
@@ -77,7 +77,7 @@ def main() -> int:
 
 
 def _profile(scenario: Scenario) -> None:
-    made = Network(scenario, lambda event: None)
+    made = NetworkSimulation(scenario, lambda event: None)
     profile = cProfile.Profile()
     profile.runcall(made.run)
     text = io.StringIO()

@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from quidnunc.impl.seam import AdapterError
-from quidnunc.properties import neighbours
-from quidnunc.properties.machine import ACTS_PER_RUN, Hunt, search
-from quidnunc.properties.worker import hello_of, opener_of
+from quidnunc.properties.neighbours import pubsub as neighbours
+from quidnunc.properties.search.machine import ACTS_PER_RUN, FindingSearch, search
+from quidnunc.properties.search.worker import hello_of, opener_of
 
 
 def empty_machine(runs: int) -> tuple[int, float]:
@@ -61,7 +61,7 @@ def whole_machine(protocol: str, against: str, runs: int, seed: int, **fixed: An
     def drawn(*arguments: Any) -> Any:
         return evolve(kept(*arguments), **fixed)
 
-    hunt = Hunt(protocol, opener_of(against), hello_of(against, protocol))
+    hunt = FindingSearch(protocol, opener_of(against), hello_of(against, protocol))
     neighbours.draw_parameters = drawn if fixed else kept
     try:
         started = time.process_time()

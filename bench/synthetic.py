@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from attrs import field, frozen, mutable
 
-from quidnunc.pipeline.trace_pb2 import TraceEvent
+from quidnunc.pipeline.trace.trace_pb2 import TraceEvent
 
 MS = 1_000_000
 START_NS = 1_757_586_480_000_000_000
@@ -390,16 +390,22 @@ def _encoded(
     return out
 
 
-# -- DOG, which go's schema can not hold --------------------------------------------------------------------
+# -- DOG, which go's schema cannot hold --------------------------------------------------------------------
 
 
 def write_dog(path: Path, *, peers: int, fault: bool, seed: int = 1) -> tuple[str, int, int] | None:
     """A small network of DOG as our lines of JSON; with a fault, one ResetRoute too many. Returns its
     place."""
-    from quidnunc.pipeline.trace_events import ReceivedRpc, Redundancy, RouteDisabled, RouteEnabled, SentRpc
-    from quidnunc.pipeline.trace_events import TraceEvent as Event
-    from quidnunc.pipeline.trace_json import line_of
-    from quidnunc.pipeline.trace_rpc import MempoolMeta, RpcMeta
+    from quidnunc.pipeline.trace.events import (
+        ReceivedRpc,
+        RedundancyEvent,
+        RouteDisableEvent,
+        RouteEnableEvent,
+        SentRpc,
+    )
+    from quidnunc.pipeline.trace.events import TraceEvent as Event
+    from quidnunc.pipeline.trace.json_lines import line_of
+    from quidnunc.pipeline.trace.rpc import MempoolMeta, RpcMeta
 
     random = np.random.default_rng(seed)
     base = 1_000_000
@@ -422,13 +428,13 @@ def write_dog(path: Path, *, peers: int, fault: bool, seed: int = 1) -> tuple[st
             tx = b"tx" + (second * peers + peer).to_bytes(6, "big")
             send(at, peer, other, "txs", tx)
             send(at + 100 * MS, other, peer, "haveTx", tx)
-            disabled = RouteDisabled(source=peer_id(base + third), target=peer_id(base + other))
+            disabled = RouteDisableEvent(source=peer_id(base + third), target=peer_id(base + other))
             add(at + 121 * MS, peer, disabled)
             value = 3.0 if second < 10 else 1.0 + 0.05 * float(random.random())
-            add(at + 500 * MS, peer, Redundancy(value=value))
+            add(at + 500 * MS, peer, RedundancyEvent(value=value))
             if second % 5 == 4:
                 send(at + 600 * MS, other, peer, "resetRoute")
-                enabled = RouteEnabled(source=disabled.source, target=disabled.target)
+                enabled = RouteEnableEvent(source=disabled.source, target=disabled.target)
                 add(at + 621 * MS, peer, enabled)
     place = None
     if fault:

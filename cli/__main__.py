@@ -11,28 +11,28 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from quidnunc import __version__
-from quidnunc.asked import fix_hash_seed
+from quidnunc.arguments import fix_hash_seed
 from quidnunc.impl.seam import AdapterError
 from quidnunc.model.errors import CaseError, SpecError
 from quidnunc.output import UsageError
 
 COMMANDS = {
-    "check": "run a router beside the model and report claim by claim",
-    "simulate": "one simulated network of real routers, as a trace",
-    "sweep": "many runs of networks or of property tests, on all cores or on Spark",
-    "ingest": "traces of any size to tables, metrics and violations, on Spark",
-    "trace": "hold a recorded trace against the claims, or measure it",
-    "replay": "replay case files against the model and a router",
-    "routers": "what can be driven here, and why the others can not",
-    "doctor": "run the control of every claim on a router, and say what its driver lacks",
+    "check": "test a router against the model, and report claim by claim",
+    "simulate": "simulate one network of real routers, and write its trace",
+    "sweep": "run many simulations or searches, on all cores or on Spark",
+    "ingest": "turn traces of any size into tables, metrics and violations, on Spark",
+    "trace": "check a recorded trace, or measure it",
+    "replay": "replay case files on a router, and compare with the model",
+    "routers": "list the routers that can be tested here, and why the others cannot",
+    "doctor": "show what a driver can do, and which claims can be tested with it",
     "suite": "list the fixed suite, or export it",
-    "clauses": "the clause table and its coverage",
-    "explain": "show one clause, claim or case",
-    "diff": "what differs between two protocols: rules, clauses, parameters, wire",
-    "regress": "what changes in behaviour between two protocols, and whether that was declared",
-    "explore": "every reachable state of a small network of routers",
-    "prove": "decide what holds of networks of any size, and show a shortest trace where it does not",
-    "params": "what the parameters of a network guarantee, and the cheapest attack where they do not",
+    "clauses": "list the clauses of the specifications, and what checks each",
+    "explain": "show everything about one clause, claim, rule, edit, statement or case",
+    "diff": "compare two protocols as written: rules, clauses, parameters, wire",
+    "regress": "compare the behaviour of two protocols, and check that each change is declared",
+    "explore": "search every reachable state of a small network",
+    "prove": "prove statements about networks of any size, or show a shortest counterexample",
+    "params": "check what the parameters of a network guarantee, and show the cheapest attack",
 }
 
 
@@ -40,15 +40,14 @@ def parser_of() -> tuple[argparse.ArgumentParser, dict[str, ModuleType]]:
     """The parser of all commands, and the module of each."""
     parser = argparse.ArgumentParser(
         prog="quidnunc",
-        description="A compatibility kit for gossip routers: an executable specification that asks a router "
-        "'what now?' after every event.",
+        description="Test gossip routers against an executable specification.",
         epilog="example: quidnunc check gossipsub-1.2 --against ours --runs 200",
     )
     parser.add_argument("--version", action="version", version=f"quidnunc {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     modules = {}
     for name, summary in COMMANDS.items():
-        module = importlib.import_module(f"quidnunc.command_{name}")
+        module = importlib.import_module(f"quidnunc.commands.{name}")
         modules[name] = module
         sub = commands.add_parser(
             name,
@@ -75,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         result: int = modules[options.command].run(options)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Who reads our output has seen enough; nothing more is written, at the exit neither.
+        # The reader closed the pipe; nothing more may be written, not at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -90,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception:
         # 1 would say that a router fails.
         traceback.print_exc()
-        print(f"quidnunc {options.command}: this is a fault of the tool itself", file=sys.stderr)
+        print(f"quidnunc {options.command}: this is a bug in quidnunc", file=sys.stderr)
         return 4
     return result
 

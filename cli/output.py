@@ -10,21 +10,24 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
+LEVEL_LEGEND = "level: M = MUST, S = SHOULD, Y = MAY, I = implied"
+"""What stands below a table with levels."""
+
 
 class UsageError(Exception):
-    """The command was asked for something that it can not do; exit status 2."""
+    """The command was used wrongly; exit status 2."""
 
 
 def duration_s(text: str) -> float:
     """`90s`, `5m`, `1h` in seconds. Raises UsageError."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)", text)
     if not found:
-        raise UsageError(f"a duration is written 90s, 5m or 1h, not {text!r}")
+        raise UsageError(f"invalid duration {text!r}: write 90s, 5m or 1h")
     return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
 
 
 def progress_line() -> Callable[[str], None]:
-    """A function that shows how things stand, on stderr: in place on a terminal, now and then elsewhere."""
+    """A function that shows progress on stderr: in place on a terminal, every ten seconds elsewhere."""
     last = 0.0
     terminal = sys.stderr.isatty()
 
@@ -54,22 +57,28 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join(lines)
 
 
+def count(number: int, noun: str, plural: str = "") -> str:
+    """`1 root cause`, `2 root causes`. `plural` is for nouns that take more than an s."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
 def print_json(value: object) -> None:
     print(json.dumps(value, indent=1, sort_keys=False))
 
 
-def again(*words: object) -> str:
-    """The line that tells how to do the same again: the words of a command, quoted as a shell needs it."""
+def repeat_command(*words: object) -> str:
+    """The line that says how to repeat a command, quoted for a shell."""
     return f"again: quidnunc {shlex.join(map(str, words))}"
 
 
-def given(options: argparse.Namespace, *names: str) -> list[str]:
-    """Those of the options `names` that were given and are no default, as words: flags, values, lists of
-    them."""
+def given_options(options: argparse.Namespace, *names: str) -> list[str]:
+    """The options `names` as the words of a command line: a flag that is set, an option with its value, a
+    list as the option once for each of its values. Nothing for one that is unset or None; a default is
+    written out like any other value."""
     words: list[str] = []
     for name in names:
         value = getattr(options, name)
-        flag = f"--{name}"
+        flag = f"--{name.replace('_', '-')}"
         if value is True:
             words.append(flag)
         elif isinstance(value, list):

@@ -1,21 +1,20 @@
 """pytest collects `.case` files: each one is replayed and judged by its status.
 
-An open case is a strict expected failure: it is reported as xfailed while it departs as recorded, and fails
-as soon as it does not, so that a repair turns the run red until the status is updated. A case that is fixed,
-or of the suite, must hold.
+An open case is a strict expected failure: it is reported as xfailed while the recorded failure occurs, and
+fails as soon as it does not. So a fix turns the run red until the status is updated. A case that is fixed, or
+that belongs to the suite, must hold.
 
-What changes in behaviour between two protocols is a test as well: `--quidnunc-regress OLD NEW FILE` adds one,
-and the fixture `quidnunc_regress` is called in one of yours.
+A comparison of two protocols is a test as well: `--quidnunc-regress OLD NEW FILE` adds one, and the fixture
+`quidnunc_regress` makes one of your own tests one.
 
-The plugin is loaded in every pytest run where the kit is installed, so nothing of the kit is imported before
-it is needed.
+pytest loads this plugin wherever the kit is installed, so it imports nothing of the kit before it is needed.
 """
 
 from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,14 +22,12 @@ import pytest
 
 if TYPE_CHECKING:
     from quidnunc.impl.seam import Config
-    from quidnunc.properties.cases import Replayed
-    from quidnunc.properties.network_case import NetworkCase
-    from quidnunc.properties.network_replay import NetworkReplayed
-    from quidnunc.properties.play import Wire
+    from quidnunc.properties.cases.outcome import CaseReplay
+    from quidnunc.properties.judge.play import WireSubject
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The two options: against which router cases are replayed, and what is held against a declaration."""
+    """The two options: the router on which cases are replayed, and comparisons with declared changes."""
     group = parser.getgroup("quidnunc")
     group.addoption(
         "--quidnunc-regress",
@@ -38,8 +35,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         metavar=("OLD", "NEW", "FILE"),
         default=[],
-        help="a test that fails on a change in behaviour from OLD to NEW which FILE does not declare, and on "
-        "a declared one that did not happen; may be given several times",
+        help="add a test that fails on a change in behaviour from OLD to NEW that FILE does not declare, and "
+        "on a declared change that does not occur; may be repeated",
     )
     group.addoption(
         "--quidnunc-against",
@@ -66,7 +63,7 @@ def pytest_collection_modifyitems(
 
 
 class RegressItem(pytest.Item):
-    """What changes in behaviour from one protocol to another, held against a file that declares it."""
+    """The changes in behaviour from one protocol to another, compared with a file that declares them."""
 
     def __init__(self, *, old: str, new: str, expect: Path, **rest: Any) -> None:
         super().__init__(**rest)
@@ -84,7 +81,7 @@ class RegressItem(pytest.Item):
 @pytest.fixture
 def quidnunc_regress(record_property: Callable[[str, object], None]) -> Callable[..., None]:
     """`quidnunc_regress(OLD, NEW, expect=FILE)` fails the test on a change in behaviour that is not declared,
-    and on a declared one that did not happen. Without `expect` nothing is declared."""
+    and on a declared change that does not occur. Without `expect` nothing is declared."""
 
     def run(old: str, new: str, *, expect: Path | str | None = None, **searched: int) -> None:
         from quidnunc.pytest_regress import regressed
@@ -102,47 +99,47 @@ class CaseFile(pytest.File):
 
 
 class CaseItem(pytest.Item):
-    """The replay of one case."""
+    """The replay of one case, under each of its protocols."""
 
     def runtest(self) -> None:
         from quidnunc.impl.seam import AdapterError
         from quidnunc.model.errors import CaseError, SpecError
-        from quidnunc.properties.cases import replay, router_of
-        from quidnunc.properties.network_case import NetworkCase, load_either
-        from quidnunc.properties.network_replay import replay_network
+        from quidnunc.properties.cases.case import RefusedRouterError, router_of
+        from quidnunc.properties.cases.file import load
+        from quidnunc.properties.replays.replay import replay
 
-        router = self.config.getoption("--quidnunc-against")
-        replayed: Replayed | NetworkReplayed
+        against = self.config.getoption("--quidnunc-against")
+        router = against
+        replayed: list[CaseReplay] = []
         try:
-            case = load_either(self.path)
-            if isinstance(case, NetworkCase):
-                replayed = self._on_routers(case, router) if router else replay_network(case)
-                router = router or case.against
-            else:
-                router = router or router_of(case)
-                replayed = replay(case, opener_of(router))
+            case = load(self.path)
+            router = against or router_of(case)
+            if case.is_network and against:
+                skip_absent(against)
+            for protocol in case.protocols:
+                replayed.append(replay(case, opener_of, against=against, protocol=protocol))
+        except RefusedRouterError as error:
+            pytest.skip(str(error))
         except (CaseError, SpecError) as error:
             unread = str(error)
         except (AdapterError, ValueError) as error:
             unread = f"{self.path}: {router}: {error}"
         else:
-            judge(replayed, router)
+            self._judge(replayed, router, against)
             return
         # Outside the handler, or it would be told twice.
         pytest.fail(unread, pytrace=False)
 
-    def _on_routers(self, case: NetworkCase, router: str) -> NetworkReplayed:
-        from quidnunc.properties.network_replay import replay_on
-
-        skip_absent(router)
-        found = replay_on(case, router)
-        if found.outcome == "inconclusive":
-            pytest.skip(f"{router} in the places of its nodes: {found.reason}")
-        return found
+    def _judge(self, replayed: Sequence[CaseReplay], router: str, against: str) -> None:
+        """The worst outcome is that of the test: what is as expected comes last."""
+        for each in sorted(replayed, key=lambda each: each.as_expected):
+            if each.case.is_network and against and each.outcome == "inconclusive":
+                pytest.skip(f"{against} in the places of its nodes: {each.reason}")
+            judge(each, router)
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
-        """What was expected is told by its reason alone: to look up the lines of a traceback in their files
-        takes ten times as long as the replay."""
+        """Report an expected failure by its reason alone: a traceback takes ten times as long to format as
+        the replay."""
         if isinstance(excinfo.value, pytest.xfail.Exception):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
@@ -160,14 +157,14 @@ def skip_absent(router: str) -> None:
         pytest.skip(f"{router}: {absent[router]}")
 
 
-def opener_of(router: str) -> Callable[[Config], Wire]:
+def opener_of(router: str) -> Callable[[Config], WireSubject]:
     """Configuration -> `router` as a subject. Skips the test where it cannot be driven here, and says why."""
     from quidnunc.impl.routers import open_router
-    from quidnunc.properties.play import Wire
+    from quidnunc.properties.judge.play import WireSubject
 
     skip_absent(router)
     name = apart(router)
-    return lambda config: Wire(open_router(name, config), config)
+    return lambda config: WireSubject(open_router(name, config), config)
 
 
 def apart(router: str) -> str:
@@ -184,7 +181,7 @@ def apart(router: str) -> str:
     return f"exec:{shlex.join(command)}"
 
 
-def judge(replayed: Replayed | NetworkReplayed, router: str) -> None:
+def judge(replayed: CaseReplay, router: str) -> None:
     """Pass, xfail or fail the running test by what the status of the case expects."""
     case = replayed.case
     if replayed.outcome == "holds" or (replayed.outcome == "same" and case.status == "observed"):
@@ -198,15 +195,17 @@ def judge(replayed: Replayed | NetworkReplayed, router: str) -> None:
     pytest.fail("\n".join([*lines, "", f"{advice(replayed, router)}"]), pytrace=False)
 
 
-def advice(replayed: Replayed | NetworkReplayed, router: str) -> str:
+def advice(replayed: CaseReplay, router: str) -> str:
     """What to do about an outcome that the status of the case does not expect."""
     against = ("--against", router) if router != "model" else ()
     command = shlex.join(("quidnunc", "replay", str(replayed.case.path), *against))
     match replayed.outcome:
         case "fixed":
-            return f"The router departs no more: update its status to fixed, and see `{command}`."
+            return f"No longer reproduces: set the status of the case to fixed. See `{command}`."
         case "different":
-            return f"Another failure than the recorded one: see `{command}`, and --rewrite if it is right."
+            return (
+                f"A different failure from the recorded one: see `{command}`; if it is right, add --rewrite."
+            )
         case "inconclusive":
-            return f"The case told nothing: mend its events, and see `{command}`."
+            return f"The case was inconclusive: correct its events. See `{command}`."
     return f"See `{command}`."

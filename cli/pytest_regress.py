@@ -1,6 +1,6 @@
-"""A change in behaviour that nobody declared fails a test: what the fixture and the option of the plugin run.
+"""The test behind the plugin's fixture and option: it fails on an undeclared change in behaviour.
 
-Every change that is found is a property of the test, so that it stands in the JUnit file (`--junitxml`).
+Every change found is recorded as a property of the test, which `--junitxml` writes.
 """
 
 from __future__ import annotations
@@ -11,16 +11,22 @@ from pathlib import Path
 import pytest
 
 from quidnunc.model.errors import CaseError, SpecError
-from quidnunc.properties.regress import WALKS, behaviour
-from quidnunc.properties.regress_expect import Compared, compare, known_by_change, load_declared, trace_text
-from quidnunc.properties.sides import Side, side_named
+from quidnunc.properties.regress.compare import WALKS, behaviour
+from quidnunc.properties.regress.expect import (
+    DeclarationComparison,
+    compare,
+    known_by_change,
+    load_declared,
+    trace_text,
+)
+from quidnunc.properties.regress.sides import Side, side_named
 
 Record = Callable[[str, object], None]
 """(name, value) -> a property of the running test."""
 
 
 def regressed(old: str, new: str, expect: Path | None, record: Record, walks: int = WALKS) -> None:
-    """Fail the running test where behaviour changed and `expect` does not say so, or says so and it did not.
+    """Fail the running test if behaviour changed and `expect` does not declare it, or the reverse.
 
     Sides are written as for `quidnunc regress`; without `expect` nothing is declared.
     """
@@ -48,12 +54,12 @@ def _command(old: str, new: str, expect: Path | None) -> str:
     return f"quidnunc regress {old} {new} --expect {expect or 'FILE'}"
 
 
-def _told(compared: Compared, sides: tuple[Side, Side], command: str) -> str:
+def _told(compared: DeclarationComparison, sides: tuple[Side, Side], command: str) -> str:
     old, new = sides
     lines = [f"behaviour from {old.name} to {new.name}:"]
     for each in compared.undeclared:
         lines.append(f"undeclared: {each.verdict}: {each.change.says} ({each.change.key})")
         lines += [f"    {line}".rstrip() for line in trace_text(each).splitlines()]
-    lines += [f"declared, and it did not happen: {d.cause} {d.verdict}" for d in compared.gone]
-    lines += [f"declared otherwise: {each}" for each in compared.otherwise]
-    return "\n".join([*lines, f"see {command}; with --update-expect it declares what is found"])
+    lines += [f"declared, but does not occur: {d.cause} {d.verdict}" for d in compared.gone]
+    lines += [f"declared differently: {each}" for each in compared.otherwise]
+    return "\n".join([*lines, f"see {command}; add --update-expect to declare what it finds"])

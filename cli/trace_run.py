@@ -1,4 +1,4 @@
-"""What `quidnunc trace` says of the folders that `quidnunc ingest` makes."""
+"""`quidnunc trace` on folders that `quidnunc ingest` made."""
 
 from __future__ import annotations
 
@@ -9,11 +9,25 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from quidnunc.command_trace import asked_again
-from quidnunc.output import UsageError, clear_progress, print_json, progress_line, table
+from quidnunc.output import (
+    UsageError,
+    clear_progress,
+    given_options,
+    print_json,
+    progress_line,
+    repeat_command,
+    table,
+)
 
 SHOWN = 10
 """Violations that are printed."""
+
+
+def asked_again(options: argparse.Namespace) -> str:
+    """How to ask the same again."""
+    claims = [] if options.claims == "*" else ["--claims", options.claims]
+    named = given_options(options, "strict", "replay", "set", "master")
+    return repeat_command("trace", options.what, *options.traces, *claims, *named)
 
 
 def gold_folder(run: Path, options: argparse.Namespace) -> Path:
@@ -21,11 +35,11 @@ def gold_folder(run: Path, options: argparse.Namespace) -> Path:
 
     Raises UsageError.
     """
-    from quidnunc.pipeline.gold import CLAIMS_FILE, make_gold, on_spark
-    from quidnunc.pipeline.ingest import gold_wanted
-    from quidnunc.pipeline.run_folder import RunFolder
-    from quidnunc.pipeline.spark_session import SparkMissing, spark_session
-    from quidnunc.pipeline.trace_shapes import TraceError
+    from quidnunc.pipeline.lake.gold.build import CLAIMS_FILE, make_gold, on_spark
+    from quidnunc.pipeline.lake.ingest import gold_wanted
+    from quidnunc.pipeline.lake.run_folder import RunFolder
+    from quidnunc.pipeline.lake.spark_session import SparkMissing, spark_session
+    from quidnunc.pipeline.trace.shapes import TraceError
 
     folder = RunFolder(run)
     try:
@@ -46,7 +60,7 @@ def gold_folder(run: Path, options: argparse.Namespace) -> Path:
 
 def metrics(options: argparse.Namespace) -> int:
     """Print the metrics of runs."""
-    from quidnunc.pipeline.gold import METRICS_FILE
+    from quidnunc.pipeline.lake.gold.build import METRICS_FILE
 
     found: list[dict[str, Any]] = []
     for run in options.traces:
@@ -101,8 +115,8 @@ def _number(value: object) -> str:
 
 def check(options: argparse.Namespace) -> int:
     """Print the verdicts of claims over runs; returns the exit status."""
-    from quidnunc.pipeline.gold import CLAIMS_FILE
-    from quidnunc.pipeline.gold_witness import VIOLATIONS_JSON
+    from quidnunc.pipeline.lake.gold.build import CLAIMS_FILE
+    from quidnunc.pipeline.lake.gold.witness import VIOLATIONS_JSON
 
     claims: list[dict[str, Any]] = []
     violations: list[dict[str, Any]] = []
@@ -126,9 +140,9 @@ def check(options: argparse.Namespace) -> int:
         place = "" if each["file"] is None else f" ({each['file']}:{each['position']})"
         print(f"  {each['claim']}: peer {each['peer']}, event {each['sequence']}{place}: {each['witness']}")
     if len(violations) > SHOWN:
-        print(f"  and {len(violations) - SHOWN} more; --json has them")
+        print(f"  and {len(violations) - SHOWN} more; --json lists all")
     others = sorted(c["id"] for c in claims if not c["asked"])
-    print(f"not checked: what no claim over traces is about; {', '.join(others) or 'no claim was left out'}")
+    print(f"not checked: what no claim over traces covers; {', '.join(others) or 'no claim was left out'}")
     if code:
         print(f"exit {code}: {why}")
     print(asked_again(options))
@@ -136,19 +150,19 @@ def check(options: argparse.Namespace) -> int:
 
 
 def replay(options: argparse.Namespace) -> int:
-    """Hold every peer of runs against the model; returns the exit status."""
-    from quidnunc.pipeline.replay import replay as replayed
-    from quidnunc.pipeline.run_folder import RunFolder
-    from quidnunc.pipeline.spark_session import SparkMissing, spark_session
-    from quidnunc.pipeline.tasks import here, on_spark
-    from quidnunc.pipeline.trace_shapes import TraceError
+    """Check every peer of runs against the model; returns the exit status."""
+    from quidnunc.pipeline.lake.replay import replay as replayed
+    from quidnunc.pipeline.lake.run_folder import RunFolder
+    from quidnunc.pipeline.lake.spark_session import SparkMissing, spark_session
+    from quidnunc.pipeline.lake.tasks import on_spark, run_here
+    from quidnunc.pipeline.trace.shapes import TraceError
 
     say = progress_line()
     claims: list[dict[str, Any]] = []
     violations: list[dict[str, Any]] = []
     try:
         # A small run is done before Spark has started.
-        runner = on_spark(spark_session(master=options.master), say) if options.master else here(say)
+        runner = on_spark(spark_session(master=options.master), say) if options.master else run_here(say)
         for run in options.traces:
             for (protocol, router), report in sorted(replayed(RunFolder(run), runner).items()):
                 head = {"trace": str(run), "protocol": protocol, "against": router, "tier": "replay"}
@@ -196,12 +210,12 @@ def _print_replay(
         print_json({"claims": chosen, "violations": found})
         return code
     shown = [(c["protocol"], c["against"], c["id"], c["verdict"], c["applied"]) for c in chosen]
-    print(f"every peer beside the model: {' '.join(map(str, options.traces))}")
+    print(f"every peer checked against the model: {' '.join(map(str, options.traces))}")
     print(table(("protocol", "router", "claim", "verdict", "applied"), shown))
     for each in found[:SHOWN]:
         print(f"  {each['claim']}: peer {each['peer']}, event {each['sequence']}: {each['witness']}")
     if len(found) > SHOWN:
-        print(f"  and {len(found) - SHOWN} more; --json has them")
+        print(f"  and {len(found) - SHOWN} more; --json lists all")
     if code:
         print(f"exit {code}: {why}")
     print(asked_again(options))
@@ -215,7 +229,7 @@ def exit_of(claims: Sequence[Mapping[str, Any]], strict: bool) -> tuple[int, str
         return 1, f"fails: {', '.join(dict.fromkeys(failing))}"
     idle = [c["id"] for c in claims if c["asked"] and c["level"] == "M" and c["verdict"] == "inconclusive"]
     if idle:
-        return 3, f"a MUST that could not be decided: {', '.join(dict.fromkeys(idle))}"
+        return 3, f"a MUST could not be decided: {', '.join(dict.fromkeys(idle))}"
     return 0, ""
 
 

@@ -1,1 +1,1 @@
-"""Everything that touches bytes: the codec, our routers, adapters to other people's."""
+"""Everything that touches bytes: wire codecs, our routers, and the seam to routers under test."""

@@ -24,7 +24,7 @@ class Mutant:
     apply: Callable[[object], None]
 
 
-def replace_method(owner: object, seam: str, by: Callable[..., object]) -> None:
+def patch(owner: object, seam: str, by: Callable[..., object]) -> None:
     """Put `by` in the place of the method `seam` of one instance. Raises AttributeError where it has none."""
     if not callable(getattr(owner, seam, None)):
         raise AttributeError(f"{type(owner).__name__} has no method {seam!r} to replace")

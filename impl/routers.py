@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from importlib import metadata
 from typing import Literal, TypeAlias
@@ -58,26 +59,29 @@ def available() -> tuple[RouterInfo, ...]:
 def open_router(spec: str, config: Config) -> Driver:
     """A started router. `spec` is a name of `available`, with the words in capitals filled in.
 
-    Raises ValueError for a name that does not exist, listing those that do; AdapterError where the router
+    Raises ValueError for a name that does not exist, with the nearest ones; AdapterError where the router
     exists and cannot run here, or not under `config`.
     """
     name, _, rest = spec.partition(":")
     if spec == "ours" or (name == "ours" and (rest in mutants_by_name() or rest in readings_by_name())):
-        from quidnunc.impl.ours import open_ours
+        from quidnunc.impl.ours.pubsub import open_ours
 
         return open_ours(config, mutant=rest or None)
     if name == "ours":
-        raise ValueError(f"no mutant {rest!r} of ours: there are {', '.join(sorted(mutants_by_name()))}")
+        known = (*mutants_by_name(), *readings_by_name())
+        near = ", ".join(f"ours:{each}" for each in difflib.get_close_matches(rest, known, 3))
+        hint = f"did you mean {near}? " if near else ""
+        raise ValueError(f"no mutant {rest!r} of ours; {hint}`quidnunc routers --all` lists them")
     if spec == "py-libp2p":
-        from quidnunc.impl.py_libp2p import open_py_libp2p
+        from quidnunc.impl.drivers.py_libp2p.driver import open_py_libp2p
 
         return open_py_libp2p(config)
     if name == "exec":
-        from quidnunc.impl.sidecar import open_exec
+        from quidnunc.impl.seam.sidecar import open_exec
 
         return open_exec(rest, config)
     if name == "python":
-        from quidnunc.impl.python_driver import open_python
+        from quidnunc.impl.drivers.python import open_python
 
         return open_python(rest, config)
     if spec in WITHOUT_ADAPTER:
@@ -90,24 +94,24 @@ def open_router(spec: str, config: Config) -> Driver:
 
 def mutants_by_name() -> Mapping[str, Mutant]:
     """The planted departures of our routers, pubsub and mempool."""
-    from quidnunc.impl.cat_mutants import CAT_MUTANTS
-    from quidnunc.impl.dog_dialects import DIALECT_MUTANTS
-    from quidnunc.impl.dog_mutants import DOG_MUTANTS
-    from quidnunc.impl.mutants import MUTANTS
-    from quidnunc.impl.peer_limit_mutants import PEER_LIMIT_MUTANTS
+    from quidnunc.impl.mutants.cat import CAT_MUTANTS
+    from quidnunc.impl.mutants.dog import DOG_MUTANTS
+    from quidnunc.impl.mutants.peer_limit import PEER_LIMIT_MUTANTS
+    from quidnunc.impl.mutants.pubsub import MUTANTS
+    from quidnunc.impl.ours.dog_variants import VARIANT_MUTANTS
 
-    return {**MUTANTS, **DOG_MUTANTS, **CAT_MUTANTS, **PEER_LIMIT_MUTANTS, **DIALECT_MUTANTS}
+    return {**MUTANTS, **DOG_MUTANTS, **CAT_MUTANTS, **PEER_LIMIT_MUTANTS, **VARIANT_MUTANTS}
 
 
 def readings_by_name() -> Mapping[str, Mutant]:
     """Other readings of ambiguous texts that our pubsub router can be given. None is a planted departure."""
-    from quidnunc.impl.readings_of_ours import READINGS_OF_OURS
+    from quidnunc.impl.ours.readings import READINGS_OF_OURS
 
     return READINGS_OF_OURS
 
 
 def _py_libp2p() -> RouterInfo:
-    from quidnunc.impl.py_libp2p_release import installed_version, reason_unavailable
+    from quidnunc.impl.drivers.py_libp2p.release import installed_version, reason_unavailable
 
     reason = reason_unavailable()
     return RouterInfo(

@@ -16,11 +16,10 @@ import sys
 import threading
 from collections.abc import Callable
 
-from quidnunc.impl.gossipsub_core import FEATURES
-from quidnunc.impl.ours import PROTOCOLS
+from quidnunc.impl.ours.pubsub import PROTOCOLS
 from quidnunc.impl.seam import Config
-from quidnunc.impl.tcp_node import NodeFailed, TcpNode
-from quidnunc.model.parameters import DogParameters, Parameters
+from quidnunc.impl.tcp_node import NodeFailure, TcpNode
+from quidnunc.impl.tcp_node.families import connected_family
 
 LINE_BYTES_MAX = 1 << 20
 POLL_SECONDS = 0.05
@@ -28,12 +27,13 @@ POLL_SECONDS = 0.05
 EPILOG = """example, in two terminals:
 
   python -m quidnunc.impl.tcp_main --number 1 --listen 127.0.0.1:9101 --join news
-  echo news hello | python -m quidnunc.impl.tcp_main --number 2 --connect 127.0.0.1:9101 --join news --for 3s
+  echo news hello | python -m quidnunc.impl.tcp_main --number 2 --connect 127.0.0.1:9101 --join news
+  --for 3s
 
 Input: a line is TOPIC and a text to publish there; for a mempool a line is a transaction. Output: a line for
 each message (TOPIC: text), or for each transaction that enters the pool; on stderr who comes and goes.
 A node trusts its network: its keys follow from public numbers. Exit code: 0, 2 for wrong usage, 4 where the
-router broke or an address can not be had."""
+router broke or an address cannot be had."""
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -80,7 +80,7 @@ def _ms(text: str) -> int:
     return int(found[1]) * {"ms": 1, "s": 1000, "m": 60_000}[found[2]]
 
 
-class Said:
+class NodeOutput:
     """What goes to stdout."""
 
     def __init__(self, as_json: bool) -> None:
@@ -96,17 +96,12 @@ class Said:
 
 def config_of(asked: argparse.Namespace) -> Config:
     """Raises ValueError where no router can run so."""
-    if asked.protocol not in FEATURES:
-        on = asked.protocol.startswith("dog")
-        return Config(seed=asked.seed, protocol=asked.protocol, dog=DogParameters(dog=on))
-    first_ms = min(500, asked.heartbeat)
-    parameters = Parameters(heartbeat_interval_ms=asked.heartbeat, heartbeat_delay_ms=first_ms)
-    return Config(seed=asked.seed, protocol=asked.protocol, parameters=parameters)
+    return connected_family(asked.protocol).config(asked.protocol, asked.seed, asked.heartbeat)
 
 
 async def serve(asked: argparse.Namespace) -> int:
     """Run one node until its time is over, or somebody interrupts it. The exit code."""
-    said = Said(asked.json)
+    said = NodeOutput(asked.json)
     node = TcpNode(
         config_of(asked),
         number=asked.number,
@@ -125,7 +120,7 @@ async def serve(asked: argparse.Namespace) -> int:
         for address in asked.connect:
             node.keep(*address)
         await _run(asked, node, said, over)
-    except (NodeFailed, OSError) as error:
+    except (NodeFailure, OSError) as error:
         print(f"node {asked.number}: {error}", file=sys.stderr)
         return 4
     finally:
@@ -133,11 +128,11 @@ async def serve(asked: argparse.Namespace) -> int:
     return 0
 
 
-async def _run(asked: argparse.Namespace, node: TcpNode, said: Said, over: asyncio.Event) -> None:
+async def _run(asked: argparse.Namespace, node: TcpNode, said: NodeOutput, over: asyncio.Event) -> None:
     seconds = None if asked.for_ms is None else asked.for_ms / 1000
     ended = asyncio.ensure_future(_heard(over))
     work = [ended, asyncio.ensure_future(_heed_input(asked, node))]
-    if not node.is_pubsub:
+    if not node.family.has_topics:
         work.append(asyncio.ensure_future(_watch_pool(node, said)))
     try:
         await asyncio.wait((ended, node.failed), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -162,13 +157,13 @@ async def _heed_input(asked: argparse.Namespace, node: TcpNode) -> None:
     def take(line: bytes) -> None:
         asyncio.run_coroutine_threadsafe(_say(node, line), loop).result()
 
-    # A thread that nothing waits for: reading a terminal can not be cancelled.
+    # A thread that nothing waits for: reading a terminal cannot be cancelled.
     threading.Thread(target=_read, args=(take,), daemon=True).start()
 
 
 def _heard_of(node: TcpNode) -> list[object]:
     """Peers that have announced a topic; of a mempool those that are there."""
-    if not node.is_pubsub:
+    if not node.family.has_topics:
         return list(node.links)
     peers = node.state()["peers"]
     assert isinstance(peers, dict)
@@ -197,7 +192,7 @@ def _read(take: Callable[[bytes], None]) -> None:
 
 
 async def _say(node: TcpNode, line: bytes) -> None:
-    if not node.is_pubsub:
+    if not node.family.has_topics:
         if line:
             node.submit(line)
         return
@@ -206,7 +201,7 @@ async def _say(node: TcpNode, line: bytes) -> None:
         node.publish(topic.decode("utf-8", "backslashreplace"), text)
 
 
-async def _watch_pool(node: TcpNode, said: Said) -> None:
+async def _watch_pool(node: TcpNode, said: NodeOutput) -> None:
     shown: set[object] = set()
     while True:
         pool = node.state()["pool"]
@@ -224,7 +219,7 @@ def main(arguments_given: list[str]) -> int:
     asked = parser.parse_args(arguments_given)
     if asked.listen is None and not asked.connect:
         parser.error("give --listen HOST:PORT, --connect HOST:PORT, or both")
-    if asked.join and asked.protocol not in FEATURES:
+    if asked.join and not connected_family(asked.protocol).has_topics:
         parser.error(f"--join is for pubsub, and {asked.protocol} has no topics")
     return asyncio.run(serve(asked))
 

@@ -1,1 +1,3 @@
-"""The protocols as pure values: no I/O, clock, randomness or bytes."""
+"""The protocols as pure values: no I/O, clock, randomness or bytes. The modules here are the vocabulary of
+all of them.
+"""

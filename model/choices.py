@@ -1,10 +1,10 @@
 """Freedom that the text leaves, as named choices, and the oracles that resolve them.
 
 A rule asks for a constrained set, not for a draw: `choose.some(name, clause, among, (least, most), ...)`.
-Four oracles answer the same question. `Seeded` simulates. `Scripted` takes the answers of a script, so that
-an enumeration (`outcomes`) or a Hypothesis draw can supply them. `Angelic` reads what a router under test was
-seen to do and accepts it if it is allowed; what shows only later stays a `PartialSet`, narrowed by later
-effects (Li et al., Testing by dualization).
+Four oracles answer the same question. `SeededChoices` simulates. `ScriptedChoices` takes the answers of a
+script, so that an enumeration (`outcomes`) or a Hypothesis draw can supply them. `AngelicChoices` reads what
+a router under test was seen to do and accepts it if it is allowed; what shows only later stays a
+`PartialSet`, narrowed by later effects (Li et al., Testing by dualization).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _alternatives(shown: Output | tuple[Output, ...]) -> frozenset[Output]:
 
 
 @frozen
-class Problem:
+class ChoiceProblem:
     """A choice that the router made outside its constraint."""
 
     name: str
@@ -119,7 +119,7 @@ class Choose(Protocol):
         ...
 
 
-class Die(Protocol):
+class RandomSource(Protocol):
     """What the seeded oracle needs of a source of randomness (`random.Random` will do)."""
 
     def sample(self, population: Sequence[Peer], k: int, /) -> list[Peer]: ...
@@ -128,10 +128,10 @@ class Die(Protocol):
 
 
 @mutable
-class Seeded:
+class SeededChoices:
     """Draws. Tries a constraint a bounded number of times by sampling, then in order."""
 
-    die: Die
+    die: RandomSource
     because: list[str] = field(factory=list)
 
     def fired(self, clause: str) -> None:
@@ -169,7 +169,7 @@ class Seeded:
 
 
 @mutable
-class Scripted:
+class ScriptedChoices:
     """Takes the k-th alternative of each choice from a script; beyond its end, the first one.
 
     `widths` records how many alternatives each choice had (at most `MAX_FORKS`), so that a caller can
@@ -220,12 +220,14 @@ def subsets(
                 yield frozenset(members)
 
 
-def outcomes(run: Callable[[Scripted], T], limit: int = MAX_FORKS) -> tuple[list[tuple[T, Scripted]], bool]:
+def outcomes(
+    run: Callable[[ScriptedChoices], T], limit: int = MAX_FORKS
+) -> tuple[list[tuple[T, ScriptedChoices]], bool]:
     """Every result of `run` over all answers to its choices, and whether that was all of them."""
-    found: list[tuple[T, Scripted]] = []
+    found: list[tuple[T, ScriptedChoices]] = []
     script: list[int] = []
     while True:
-        oracle = Scripted(tuple(script))
+        oracle = ScriptedChoices(tuple(script))
         found.append((run(oracle), oracle))
         taken = [(script[i] if i < len(script) else 0) for i in range(len(oracle.widths))]
         while taken and taken[-1] + 1 >= oracle.widths[len(taken) - 1]:
@@ -239,7 +241,7 @@ def outcomes(run: Callable[[Scripted], T], limit: int = MAX_FORKS) -> tuple[list
 
 
 @mutable
-class Angelic:
+class AngelicChoices:
     """Reads the answers off what a router was seen to do in this step.
 
     A choice outside its constraint is noted in `problems` and adopted, so that one departure does not make
@@ -251,13 +253,13 @@ class Angelic:
     observed: frozenset[Output]
     split: int = 0
     blind: frozenset[Peer] = frozenset()
-    """Peers whose outputs can not be seen now, because they are stalled."""
+    """Peers whose outputs cannot be seen now, because they are stalled."""
     wanted: frozenset[Output] = frozenset()
     """What nothing accounted for when these choices were split otherwise."""
     blurred: bool = False
     """A choice could have fallen on a peer of `blind`."""
     because: list[str] = field(factory=list)
-    problems: list[Problem] = field(factory=list)
+    problems: list[ChoiceProblem] = field(factory=list)
     alternatives: int = 1
     forked: bool = False
     """`nothing_alone` was asked for: several of the alternatives may agree with what was seen."""
@@ -285,11 +287,15 @@ class Angelic:
             surely = frozenset(p for p in seen if shown[p] & self.wanted)
             seen = self._one_of(seen, count, surely, such_that)
         elif such_that is not None and len(seen) >= least and not such_that(seen):
-            self.problems.append(Problem(name, clause, f"{len(seen)} chosen against the rule of the choice"))
+            self.problems.append(
+                ChoiceProblem(name, clause, f"{len(seen)} chosen, but not as the clause demands")
+            )
         if len(seen) < most and self.blind & pool:
             self.blurred = True
         elif len(seen) < least:
-            self.problems.append(Problem(name, clause, f"{len(seen)} chosen, at least {least} required"))
+            self.problems.append(
+                ChoiceProblem(name, clause, f"{len(seen)} chosen, at least {least} required")
+            )
         claimed.update(o for p in seen for o in shown[p])
         return seen
 

@@ -22,7 +22,7 @@ ALIKE = 0.5
 MOST_ALIKE = 3
 
 
-def alike(name: str, names: Iterable[str]) -> tuple[str, ...]:
+def similar_names(name: str, names: Iterable[str]) -> tuple[str, ...]:
     """Those of `names` that may be meant by `name`, the nearest first."""
     wanted = _pairs(name)
 

@@ -63,7 +63,7 @@ class Receive:
 @frozen
 class Raw:
     """Bytes that are not an RPC that the vocabulary can say, of a named kind
-    (`quidnunc.impl.malformed.MALFORMED`)."""
+    (`quidnunc.impl.wire.malformed.MALFORMED`)."""
 
     peers: tuple[Peer, ...]
     kind: str
@@ -263,7 +263,7 @@ class Crashed:
 Output: TypeAlias = Sent | Delivered | Offered | GossipAsked | PartialIn | Dialled | Closed | Crashed
 
 
-def key(output: Output) -> Output:
+def output_key(output: Output) -> Output:
     """`output` without the details that do not tell which act it was: a PRUNE's backoff and peers, the flags
     of a subscription, what a partial message carries, and all of a message but its id and topic."""
     if isinstance(output, Sent):

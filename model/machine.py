@@ -1,6 +1,7 @@
-"""One way to run any protocol: start, step, and what can happen next.
+"""The families of protocols, and one way to run any protocol: start, step, and what can happen next.
 
-The two families (a pubsub router, a mempool node) have their own states; an engine needs only these.
+A pubsub router and a mempool node have states of their own. What differs between the two in the model is in
+`FAMILIES`, side by side; an engine looks its family up once and needs nothing else.
 """
 
 from __future__ import annotations
@@ -10,47 +11,73 @@ from typing import Any, TypeAlias
 
 from attrs import frozen
 
-from quidnunc.model import dog_dialects, mempool, node_step, protocols, step
 from quidnunc.model.choices import Choose
 from quidnunc.model.errors import SpecError
-from quidnunc.model.events import Event
+from quidnunc.model.events import MEMPOOL, Event
+from quidnunc.model.mempool import node_step
+from quidnunc.model.mempool import protocols as mempool
+from quidnunc.model.mempool.dog import variants as dog_variants
 from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.permits import Step
+from quidnunc.model.pubsub import protocols, step
 from quidnunc.model.rules import Protocol
+from quidnunc.model.versions import STREAM_PROTOCOLS
 
 State: TypeAlias = Any
 """A router or a node: opaque to engines, equal when the future is the same."""
 
 
-@frozen
-class Machine:
+@frozen(kw_only=True)
+class Family:
+    """What the protocols with one kind of state have in common."""
+
+    parameters: Callable[[], Any]
+    """The class of their parameters; called, the defaults."""
     start: Callable[[Protocol, Any], State]
     """(protocol, parameters of its family) -> the state of one that has just started."""
     step: Callable[[State, Event, Choose], Step[State]]
     applicable: Callable[[State, Event], bool]
     until_tick_ms: Callable[[State], int]
     """The longest Advance that is one step."""
-    parameters: Callable[[], Any]
+    first_tick_ms: Callable[[Any], int]
+    """Parameters -> when the first heartbeat is over for sure; 0 where nothing waits for one."""
+    streams: Callable[[str], tuple[str, ...]]
+    """A protocol's name -> the stream protocols that it negotiates, newest first."""
 
 
-MACHINES: Mapping[str, Machine] = {
-    "pubsub": Machine(protocols.started, step.step, step.applicable, step.until_heartbeat_ms, Parameters),
-    "mempool": Machine(
-        mempool.started, node_step.step, node_step.applicable, node_step.until_tick_ms, DogParameters
+FAMILIES: Mapping[str, Family] = {
+    "pubsub": Family(
+        parameters=Parameters,
+        start=protocols.started,
+        step=step.step,
+        applicable=step.applicable,
+        until_tick_ms=step.until_heartbeat_ms,
+        first_tick_ms=lambda p: p.heartbeat_delay_ms + p.heartbeat_interval_ms,
+        streams=STREAM_PROTOCOLS.__getitem__,
+    ),
+    "mempool": Family(
+        parameters=DogParameters,
+        start=mempool.started,
+        step=node_step.step,
+        applicable=node_step.applicable,
+        until_tick_ms=node_step.until_tick_ms,
+        first_tick_ms=lambda p: 0,
+        streams=lambda name: (MEMPOOL,),
     ),
 }
+"""By the name that `Protocol.family` has."""
 
 PROTOCOLS: Mapping[str, Protocol] = {
     **protocols.PUBSUB,
     **mempool.MEMPOOL,
     **mempool.CATS,
     **mempool.LIMITS,
-    **dog_dialects.DIALECTS,
+    **dog_variants.VARIANTS,
 }
 
 
-def machine_of(protocol: Protocol) -> Machine:
-    return MACHINES[protocol.family]
+def family_of(protocol: Protocol) -> Family:
+    return FAMILIES[protocol.family]
 
 
 def protocol_named(name: str) -> Protocol:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from quidnunc.model.choices import Choose
 from quidnunc.model.errors import SpecError
-from quidnunc.model.intake import Rpc
 from quidnunc.model.permits import Step
-from quidnunc.model.router import From, Router
+from quidnunc.model.pubsub.intake import Rpc
+from quidnunc.model.pubsub.router import ReceivedPart, Router
+from quidnunc.model.pubsub.step import run
 from quidnunc.model.rpc import Control, ControlField
 from quidnunc.model.rules import Combined, Phases, Protocol, Rule, rule
-from quidnunc.model.step import run
 from quidnunc.model.values import evolve
 
 
@@ -42,7 +42,7 @@ def _reading(field: ControlField, clause: str) -> Rule:
         for part in rpc.part:
             if isinstance(part, Control) and part.name == field.name:
                 now = r if found is None else found.router
-                one = run(now, field.name, From(rpc.peer, part), choose)
+                one = run(now, field.name, ReceivedPart(rpc.peer, part), choose)
                 found = one if found is None else found.then(one)
         return found
 

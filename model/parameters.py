@@ -148,7 +148,7 @@ class DogParameters:
             raise ValueError("max_persistent and max_non_persistent must be 0 or more")
         if self.dog and (self.max_persistent or self.max_non_persistent):
             raise ValueError(
-                "a limit on peers and DOG can not both be on: set dog to false, or the limit to 0"
+                "a limit on peers and DOG cannot both be on: set dog to false, or the limit to 0"
             )
         if not 0 < self.target_redundancy < inf:
             raise ValueError(f"target_redundancy must be above 0 and finite, got {self.target_redundancy}")
@@ -156,3 +156,7 @@ class DogParameters:
             raise ValueError(f"adjust_interval_ms must be 1 or more, got {self.adjust_interval_ms}")
         if not 0 <= self.delta_percent < 100:
             raise ValueError(f"delta_percent must be in [0, 100), got {self.delta_percent}")
+
+
+ParameterSet: TypeAlias = Parameters | DogParameters
+"""The parameters of one router, whichever family it is of."""

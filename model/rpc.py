@@ -1,15 +1,17 @@
 """What routers say to each other, as values: the parts of an RPC.
 
 One vocabulary serves the model, our routers' adapters, cases and reports. Bytes are made of it by
-`quidnunc.impl.codec` alone. Sources: libp2p pubsub README, gossipsub v1.0 to v1.3, partial messages; ADR-119
-(DOG).
+`quidnunc.impl.wire.codec` alone. Sources: libp2p pubsub README, gossipsub v1.0 to v1.3, partial messages;
+ADR-119 (DOG).
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
 
-from attrs import frozen
+import attrs
+from attrs import field, frozen
 
 Peer: TypeAlias = int
 """A neighbour, from 1. Its Ed25519 seed is this integer, 32 bits little-endian, in 32 zero bytes."""
@@ -109,7 +111,7 @@ class Control:
 @frozen
 class ControlField:
     """The field of such a message: `repeated CONTROL NAME = NUMBER` of `ControlMessage`, which holds
-    `repeated bytes ids = 1`. Raises ValueError for what can not be a field of `ControlMessage`."""
+    `repeated bytes ids = 1`. Raises ValueError for what cannot be a field of `ControlMessage`."""
 
     name: str
     number: int
@@ -118,7 +120,7 @@ class ControlField:
 
     def __attrs_post_init__(self) -> None:
         if not self.name.isidentifier() or not self.name.islower():
-            raise ValueError(f"a control message is named in lower case letters, got {self.name!r}")
+            raise ValueError(f"a control message needs a name in lower case, got {self.name!r}")
         if not TAKEN < self.number < 1 << 29 or 19_000 <= self.number < 20_000:
             raise ValueError(
                 f"the field of {self.name!r} needs a number from {TAKEN + 1} to {(1 << 29) - 1}, and none of "
@@ -127,9 +129,6 @@ class ControlField:
         if self.carries not in ("topics", "ids"):
             raise ValueError(f"the field of {self.name!r} carries 'topics' or 'ids', got {self.carries!r}")
 
-
-TAKEN = 6
-"""Numbers of `ControlMessage` up to this one are those of the specifications."""
 
 INVALID_TX = "bad"
 """The application of the harness refuses a transaction whose name, or whose bytes, begin so."""
@@ -247,8 +246,112 @@ Part: TypeAlias = (
 )
 
 
-CONTROL = (IHave, IWant, Graft, Prune, IDontWant, Extensions, Control)
+# -- the table of parts -------------------------------------------------------------------------------------
+
+# fmt: off
+FieldKind: TypeAlias = Literal[
+    "topic", "group", "ids", "tx", "names", "control", "words", "fault", "message",
+    "flag", "late", "backoff", "peers", "records", "opaque",
+]
+# fmt: on
+"""What a field of a part holds. Each notation (text of cases, traces, wire) has one way for each kind."""
+
+
+@frozen(eq=False)
+class PartShape:
+    """One kind of part: its class, what its fields hold, and the version that it came with.
+
+    Text of cases, traces, the codec, the schemas of versions and the acts of neighbours are driven by this.
+    Raises ValueError where `holds` does not fit the fields of the class.
+    """
+
+    kind: type[Any]
+    holds: tuple[FieldKind, ...] = ()
+    """For each field of the class, in their order."""
+    since: str = ""
+    """The first version of pubsub that has it (`quidnunc.model.versions`); empty: it is none of pubsub's."""
+    number: int = 0
+    """Of its field in `ControlMessage`; 0: it is no control message."""
+    later: Mapping[str, str] = field(factory=dict)
+    """Field -> the version that added it, where that is a later one."""
+
+    def __attrs_post_init__(self) -> None:
+        if len(self.names) != len(self.holds):
+            raise ValueError(f"{self.kind.__name__} has {len(self.names)} fields, and {self.holds} of kinds")
+
+    @property
+    def word(self) -> str:
+        """Its name in the text of cases, on the wire and among the handlers of a protocol."""
+        return self.kind.__name__.lower()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The fields of the class, in their order."""
+        return tuple(each.name for each in attrs.fields(self.kind))
+
+    @property
+    def fields(self) -> tuple[tuple[str, FieldKind], ...]:
+        """(name, what it holds), in their order."""
+        return tuple(zip(self.names, self.holds, strict=True))
+
+    def sample(self, topic: str, message_id: str) -> Part:
+        """A part of this kind about a topic and a message, with all else left out."""
+        values = {"topic": topic, "ids": (message_id,)}
+        part: Part = self.kind(**{name: values[kind] for name, kind in self.fields if kind in values})
+        return part
+
+
+_FLAGS = {"requests": "partial-messages", "supports": "partial-messages"}
+
+PARTS: tuple[PartShape, ...] = (
+    PartShape(Subscribe, ("topic", "flag", "flag"), "floodsub", later=_FLAGS),
+    PartShape(Unsubscribe, ("topic", "flag", "flag"), "floodsub", later=_FLAGS),
+    PartShape(Message, ("message",) * 5, "floodsub"),
+    PartShape(IHave, ("topic", "ids"), "gossipsub-1.0", number=1),
+    PartShape(IWant, ("ids",), "gossipsub-1.0", number=2),
+    PartShape(Graft, ("topic",), "gossipsub-1.0", number=3),
+    PartShape(
+        Prune,
+        ("topic", "backoff", "peers", "records"),
+        "gossipsub-1.0",
+        number=4,
+        later={"backoff_s": "gossipsub-1.1", "peers": "gossipsub-1.1"},
+    ),
+    PartShape(IDontWant, ("ids",), "gossipsub-1.2-draft", number=5),
+    PartShape(Extensions, ("names", "late"), "gossipsub-1.3", number=6),
+    PartShape(TestExtension, (), "gossipsub-1.3"),
+    PartShape(Partial, ("topic", "group", "opaque", "opaque"), "partial-messages"),
+    PartShape(Tx, ("tx",)),
+    PartShape(HaveTx, ("tx",)),
+    PartShape(ResetRoute),
+    PartShape(SeenTx, ("tx",)),
+    PartShape(WantTx, ("tx",)),
+    PartShape(Stray, ("fault",)),
+    PartShape(Control, ("control", "words")),
+)
+"""Every kind of part, in the order in which they are listed to a reader. To add one: its class above, `Part`,
+and a row here."""
+
+SHAPE_OF: Mapping[type[Any], PartShape] = {shape.kind: shape for shape in PARTS}
+
+CONTROL_SHAPES: tuple[PartShape, ...] = tuple(sorted((s for s in PARTS if s.number), key=lambda s: s.number))
+"""The control messages of gossipsub, in the order of their field numbers, in which an RPC is read."""
+
+CONTROL: tuple[type[Any], ...] = (*(shape.kind for shape in CONTROL_SHAPES), Control)
 """The kinds of part that are control messages of gossipsub."""
+
+TAKEN = max(shape.number for shape in PARTS)
+"""Numbers of `ControlMessage` up to this one are those of the specifications."""
+
+_IDS: Mapping[type[Any], str] = {s.kind: name for s in PARTS for name, kind in s.fields if kind == "ids"}
+"""Kind of part -> its field of message ids."""
+
+
+def ids_named(part: Part) -> tuple[str, ...]:
+    """The messages that a control message names. A message itself names none."""
+    name = _IDS.get(type(part))
+    named: tuple[str, ...] = () if name is None else getattr(part, name)
+    return named
 
 
 def atoms(part: Part) -> tuple[Part, ...]:
@@ -256,12 +359,6 @@ def atoms(part: Part) -> tuple[Part, ...]:
 
     An IHAVE, IWANT or IDONTWANT without ids stays as it is: that it was sent at all is an observation.
     """
-    match part:
-        case IHave(topic, ids) if ids:
-            return tuple(IHave(topic, (i,)) for i in ids)
-        case IWant(ids) if ids:
-            return tuple(IWant((i,)) for i in ids)
-        case IDontWant(ids) if ids:
-            return tuple(IDontWant((i,)) for i in ids)
-        case _:
-            return (part,)
+    rest: Any = part
+    cut = tuple(attrs.evolve(rest, **{_IDS[type(part)]: (each,)}) for each in ids_named(part))
+    return cut or (part,)

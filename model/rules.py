@@ -13,11 +13,11 @@ from typing import Protocol as Shape
 
 from attrs import field, frozen
 
-from quidnunc.model.errors import SpecError, alike
+from quidnunc.model.errors import SpecError, similar_names
 from quidnunc.model.events import Output
 from quidnunc.model.permits import Step
 from quidnunc.model.rpc import ControlField
-from quidnunc.model.scores_interval import ZERO
+from quidnunc.model.score_interval import ZERO
 from quidnunc.model.values import evolve
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -35,14 +35,14 @@ class Witness(Shape):
 
 
 @frozen
-class Unnoticed:
+class SilentWitness:
     """A witness that keeps nothing: to look at a set is not to use it."""
 
     def fired(self, clause: str) -> None:
         return None
 
 
-UNNOTICED = Unnoticed()
+UNNOTICED = SilentWitness()
 
 
 @frozen(eq=False)
@@ -90,7 +90,7 @@ def _raised(each: Rule, error: Exception) -> None:
 
 
 @frozen(eq=False)
-class First:
+class FirstMatch:
     """The first rule that decides (returns a step) wins; where none does, nothing happens."""
 
     rules: tuple[Rule, ...]
@@ -164,7 +164,7 @@ class Targets:
 
 
 @frozen(eq=False)
-class Without:
+class Exclusion:
     """A set less its exclusions.
 
     The base is `apply(router, what) -> frozenset | Targets`; an exclusion is
@@ -204,11 +204,11 @@ class Without:
         return Targets(frozenset(must), frozenset(may - must))
 
 
-Combined: TypeAlias = First | Phases | Total | Without
+Combined: TypeAlias = FirstMatch | Phases | Total | Exclusion
 
 
-def first(*rules: Rule) -> First:
-    return First(rules)
+def first(*rules: Rule) -> FirstMatch:
+    return FirstMatch(rules)
 
 
 def phases(*rules: Rule) -> Phases:
@@ -219,8 +219,8 @@ def total(*rules: Rule) -> Total:
     return Total(rules)
 
 
-def without(base: Rule, *exclusions: Rule) -> Without:
-    return Without(base, exclusions)
+def without(base: Rule, *exclusions: Rule) -> Exclusion:
+    return Exclusion(base, exclusions)
 
 
 @frozen(eq=False)
@@ -244,7 +244,7 @@ class Protocol:
 
     def set_of(self, handler: str, r: object, what: object, choose: Witness) -> Targets:
         """The set that the `without` named `handler` describes now."""
-        return cast("Without", self.handlers[handler])(r, what, choose)
+        return cast("Exclusion", self.handlers[handler])(r, what, choose)
 
     def rules(self) -> Iterator[tuple[str, Rule]]:
         """Every (handler, rule), in order."""
@@ -274,12 +274,12 @@ class Protocol:
     def with_first(self, handler: str, other: Rule) -> Protocol:
         """This protocol with `other` asked before all rules of a `first`."""
         old = self.handlers[handler]
-        assert isinstance(old, First)
-        return evolve(self, handlers={**self.handlers, handler: First((other, *old.rules))})
+        assert isinstance(old, FirstMatch)
+        return evolve(self, handlers={**self.handlers, handler: FirstMatch((other, *old.rules))})
 
     def _edited(self, name: str, change: Callable[[Rule], tuple[Rule, ...]]) -> Protocol:
         if not any(each.name == name for _, each in self.rules()):
-            near = alike(name, (each.name for _, each in self.rules()))
+            near = similar_names(name, (each.name for _, each in self.rules()))
             hint = f"did you mean {', '.join(near)}?" if near else "`quidnunc clauses --json` lists them"
             raise SpecError(f"protocol {self.name} has no rule {name!r}; {hint}")
         return evolve(self, handlers={h: _edit(c, name, change) for h, c in self.handlers.items()})
@@ -294,12 +294,12 @@ def nobody(r: object, what: object) -> frozenset[int]:
 def _edit(combined: Combined, name: str, change: Callable[[Rule], tuple[Rule, ...]]) -> Combined:
     if not any(each.name == name for each in combined.rules):
         return combined
-    if isinstance(combined, Without):
+    if isinstance(combined, Exclusion):
         base = combined.base
         if base.name == name:
             changed = change(base)
-            return Without(changed[-1] if changed else nobody, combined.exclusions)
-        return Without(base, _flat(combined.exclusions, name, change))
+            return Exclusion(changed[-1] if changed else nobody, combined.exclusions)
+        return Exclusion(base, _flat(combined.exclusions, name, change))
     return type(combined)(_flat(combined.rules, name, change))
 
 

@@ -1,1 +1,1 @@
-"""Traces of networks: recorded, read, measured, and held against the claims."""
+"""Traces and simulated networks, of any size."""

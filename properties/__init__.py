@@ -1,1 +1,1 @@
-"""Claims about routers, and the engines that look for their failure."""
+"""Claims about routers and networks, and the engines that look for a failure of each."""

@@ -1,4 +1,4 @@
-"""What stands behind each clause: rules, claims, planted departures, cases of the suite, quirks."""
+"""What stands behind each clause: rules, claims, planted departures, cases of the suite, edits."""
 
 from __future__ import annotations
 
@@ -11,27 +11,29 @@ from typing import TypeVar
 from attrs import evolve, frozen
 
 from quidnunc.impl.routers import mutants_by_name
+from quidnunc.model.edit import Edit
+from quidnunc.model.edits.catalogue import edits_of
 from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import PROTOCOLS
-from quidnunc.model.quirks import quirks_of
 from quidnunc.model.rules import Protocol, Rule
-from quidnunc.properties.cases import Case
-from quidnunc.properties.claim_tables_held import HELD
-from quidnunc.properties.claims import claims_of
-from quidnunc.properties.clauses import Clause, load
-from quidnunc.properties.network_fired import Fired, fired
-from quidnunc.properties.suite import suite_of
+from quidnunc.properties.cases.case import Case
+from quidnunc.properties.claims.catalogue import claims_of
+from quidnunc.properties.claims.elsewhere import HELD
+from quidnunc.properties.documents.clauses import Clause, load
+from quidnunc.properties.proofs.fired import AppliedRules, applied_rules
+from quidnunc.properties.suite.files import suite_of
 
 T = TypeVar("T")
+NAMED_KINDS = ("reading", "replaced", "variant")
 
 
 @frozen
-class Place:
+class RuleLocation:
     """Where a rule is written."""
 
     rule: str
     file: str
-    """From the folder of the package on: `model/mesh.py`."""
+    """From the folder of the package on: `model/pubsub/mesh.py`."""
     line: int
 
     def __str__(self) -> str:
@@ -39,18 +41,18 @@ class Place:
 
 
 @frozen(kw_only=True)
-class Coverage:
+class ClauseCoverage:
     """One clause and all that names it, or that names the clause which carries it."""
 
     clause: Clause
-    rules: tuple[Place, ...] = ()
+    rules: tuple[RuleLocation, ...] = ()
     claims: tuple[str, ...] = ()
     mutants: tuple[str, ...] = ()
     cases: tuple[str, ...] = ()
     """As `PROTOCOL/RULE`."""
-    quirks: tuple[str, ...] = ()
-    """Readings and known departures; absences of single rules are not among them."""
-    networks: Fired = Fired()
+    edits: tuple[Edit, ...] = ()
+    """Readings, variants and known departures; edits of any single rule are not among them."""
+    networks: AppliedRules = AppliedRules()
     """The rules of networks that are a view of it, and were taken; a coverage of its own, beside `held`."""
 
     @property
@@ -63,19 +65,19 @@ class Coverage:
         """What a clause that is ruled should have and does not; of the others nothing is wanted."""
         if self.clause.status != "ruled":
             return ()
-        # What a text permits can not be broken, so no claim and no planted departure goes with it.
+        # What a text permits cannot be broken, so no claim and no planted departure goes with it.
         wanted = ("rules", "cases") if self.clause.level == "Y" else ("rules", "claims", "mutants", "cases")
         return tuple(name for name in wanted if not getattr(self, name))
 
 
-def place_of(rule: Rule) -> Place:
+def place_of(rule: Rule) -> RuleLocation:
     """Where the function of a rule starts."""
     function = inspect.unwrap(rule.apply)
     module = getattr(function, "__module__", "").removeprefix("quidnunc.").replace(".", "/")
     code = getattr(function, "__code__", None)
     if code is None:
-        return Place(rule.name, f"{module}.py", 0)
-    return Place(rule.name, str(PurePath(module).with_suffix(".py")), code.co_firstlineno)
+        return RuleLocation(rule.name, f"{module}.py", 0)
+    return RuleLocation(rule.name, str(PurePath(module).with_suffix(".py")), code.co_firstlineno)
 
 
 def suites(protocols: Iterable[str] = PROTOCOLS) -> Iterator[tuple[str, Case]]:
@@ -90,7 +92,7 @@ def suites(protocols: Iterable[str] = PROTOCOLS) -> Iterator[tuple[str, Case]]:
 
 
 @lru_cache
-def coverage(protocol: str | None = None) -> tuple[Coverage, ...]:
+def coverage(protocol: str | None = None) -> tuple[ClauseCoverage, ...]:
     """Of every clause, or of those that concern one protocol: the ones that it rules, and the ones of the
     same documents that no protocol rules."""
     table = load()
@@ -100,18 +102,18 @@ def coverage(protocol: str | None = None) -> tuple[Coverage, ...]:
     claims = _by_clause((c, claim.id) for p in chosen for claim in claims_of(p) for c in claim.clauses)
     mutants = _by_clause((m.clause, m.name) for m in mutants_by_name().values())
     cases = _by_clause((case.clause, name) for name, case in suites(names))
-    quirks = _by_clause((q.clause, q.name) for p in chosen for q in quirks_of(p) if q.kind != "dropped")
+    edits = _by_clause((e.clause, e) for p in chosen for e in edits_of(p) if e.kind in NAMED_KINDS)
     otherwise = _by_clause((c, each.id) for each in HELD.values() for c in each.clauses)
     found = []
     for clause in table.values():
         ids = (clause.id, clause.carried_by)
-        each = Coverage(
+        each = ClauseCoverage(
             clause=clause,
             rules=_of(ids, ruled),
             claims=_of(ids, claims),
             mutants=_of(ids, mutants),
             cases=_of(ids, cases),
-            quirks=_of(ids, quirks),
+            edits=_of(ids, edits),
             networks=_by_networks(ids),
         )
         if protocol is None or _concerns(each, PROTOCOLS[protocol]):
@@ -120,15 +122,15 @@ def coverage(protocol: str | None = None) -> tuple[Coverage, ...]:
     return tuple(found)
 
 
-def _by_networks(ids: Sequence[str]) -> Fired:
-    found = [fired()[clause] for clause in dict.fromkeys(ids) if clause in fired()]
-    return Fired(
+def _by_networks(ids: Sequence[str]) -> AppliedRules:
+    found = [applied_rules()[clause] for clause in dict.fromkeys(ids) if clause in applied_rules()]
+    return AppliedRules(
         tuple(rule for each in found for rule in each.explored),
         tuple(rule for each in found for rule in each.followed),
     )
 
 
-def _concerns(each: Coverage, protocol: Protocol) -> bool:
+def _concerns(each: ClauseCoverage, protocol: Protocol) -> bool:
     if each.rules or each.claims:
         return True
     table = load()

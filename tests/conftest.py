@@ -15,7 +15,7 @@ import hypothesis
 import pytest
 from attrs import frozen
 
-from quidnunc.pipeline.spark_session import spark_session, why_not
+from quidnunc.pipeline.lake.spark_session import spark_session, why_not
 
 # A machine that is busy is not a fault of what is tested.
 hypothesis.settings.register_profile(
@@ -58,7 +58,7 @@ def quidnunc(capsys: pytest.CaptureFixture[str]) -> Command:
         try:
             code = main([str(a) for a in arguments])
         except SystemExit as left:
-            # argparse leaves so, with 2 for what it can not read and 0 for --help.
+            # argparse leaves so, with 2 for what it cannot read and 0 for --help.
             code = int(left.code or 0)
         said = capsys.readouterr()
         return Ran(code, said.out, said.err)

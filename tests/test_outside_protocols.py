@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from quidnunc.properties.diff import changes_between
-from quidnunc.properties.sides import side_named
+from quidnunc.properties.regress.diff import changes_between
+from quidnunc.properties.regress.sides import side_named
 from tests.conftest import Command, Ran
 
 SOURCES = Path(__file__).parent / "outside" / "own"
@@ -74,7 +74,7 @@ def test_a_fork_in_ten_lines(kit: Callable[..., Ran], project: Path) -> None:
     # Without the parameter a declared change does not happen.
     edit(project / "my_fork.py", '{"prune_backoff_s": 10}', "{}")
     gone = kit("regress", BASE, FORK, *expect)
-    assert gone.code == 1 and "declared and did not happen: parameter/prune_backoff_s" in gone.out
+    assert gone.code == 1 and "declared, but does not occur: parameter/prune_backoff_s" in gone.out
 
 
 def test_a_control_message_more(kit: Callable[..., Ran], project: Path) -> None:

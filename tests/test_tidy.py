@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 SHIPPED = ("cli", "model", "properties", "impl", "pipeline")
-MODULES = (*SHIPPED, "bench", "tests")
+MODULES = (*SHIPPED, ".ci", "bench", "tests")
 TEXTS = (*MODULES, "adapters", "counterexamples", "docs")
 TEXT_SUFFIXES = frozenset({".py", ".pyi", ".md", ".toml", ".case", ".proto", ".json", ".js", ".mjs", ".txt"})
 
-MAX_MODULE_LINES = 450
 MAX_FUNCTION_LINES = 50
+MAX_LOOSE_LINES = 3 * MAX_FUNCTION_LINES
+"""Definitions that neither name the rest of their module nor are named by it may be as many lines."""
+MAX_FOLDER_MODULES = 25
+MAX_SHARED_PREFIX = 2
 MAX_LINES_WITHOUT_DOCSTRING = 15
 
 # Put together of halves, so that this file does not say what it forbids.
@@ -46,7 +51,18 @@ SUBCLASSED = frozenset(
 )
 """What a class of ours may be based on: errors, names, shapes, and what a framework demands."""
 
+EVENTS = frozenset({"Sent", "Delivered", "Offered", "Dialled", "Closed", "Crashed"})
+"""What happened, in the words that stand in cases and traces."""
+PARTICIPLE = re.compile(
+    r"_?([A-Z][a-z]*ed|Bound|Broken|Built|Chosen|Done|Drawn|Fallen|Found|Given|Gone|Hidden|Held|Heard|Kept|Known"
+    r"|Left|Lost|Made|Meant|Met|Put|Said|Seen|Sent|Shown|Sought|Taken|Told|Thrown|Won|Written)"
+)
+RIDDLES = ("rest", "ends", "told", "misc", "utils", "common")
+"""Last words of a module's name that say no subject: most were made to get below a limit of lines."""
+
 Check = Callable[[ast.Module, str], Iterator[str]]
+Tree = Mapping[str, str]
+"""Path below the root -> text, of modules."""
 
 
 def modules(*folders: str) -> list[Path]:
@@ -61,6 +77,10 @@ def texts() -> list[Path]:
     found += [p for p in ROOT.iterdir() if p.suffix in TEXT_SUFFIXES or p.name == "Makefile"]
     found += [ROOT / ".ci" / "run"]
     return sorted(p for p in found if p.is_file() and "node_modules" not in p.parts)
+
+
+parsed = lru_cache(maxsize=None)(ast.parse)
+"""Ten rules read the same modules."""
 
 
 def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -78,10 +98,7 @@ def lines_of(node: ast.stmt) -> int:
 
 
 def too_long(tree: ast.Module, text: str) -> Iterator[str]:
-    """Modules and functions of bounded length; what is defined inside a function counts for itself."""
-    lines = text.count("\n")
-    if lines > MAX_MODULE_LINES:
-        yield f"{lines} lines: does the subject split?"
+    """Functions of bounded length; what is defined inside a function counts for itself."""
     for function in functions(tree):
         inner = [n for n in ast.walk(function) if isinstance(n, ast.FunctionDef) and n is not function]
         own = lines_of(function) - sum(lines_of(n) for n in inner)
@@ -89,8 +106,49 @@ def too_long(tree: ast.Module, text: str) -> Iterator[str]:
             yield f"{function.name} has {own} lines"
 
 
+def two_subjects(tree: ast.Module, text: str) -> Iterator[str]:
+    """A module is one subject, as long as that is: a table or a state machine may be long.
+
+    Definitions belong together where one names the other. Two groups, both long, that never name each other
+    are two modules.
+    """
+    groups = groups_of([n for n in tree.body if not isinstance(n, ast.Import | ast.ImportFrom | ast.Expr)])
+    long = [g for g in groups if sum(map(lines_of, g)) > MAX_LOOSE_LINES]
+    if len(long) > 1:
+        firsts = ", ".join(" ".join(ast.unparse(g[0]).split()[:2]) for g in long)
+        yield f"{len(long)} subjects that have nothing to do with each other, from: {firsts}"
+
+
+def groups_of(nodes: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
+    """Definitions of a module, together where one names what another defines."""
+    groups: list[tuple[set[str], set[str], list[ast.stmt]]] = []
+    for node in nodes:
+        names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+        defined = {n.id for n in names if isinstance(n.ctx, ast.Store)}
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            defined = {node.name}
+        used = {n.id for n in names}
+        touching = [g for g in groups if g[0] & used or g[1] & defined]
+        groups = [g for g in groups if g not in touching]
+        groups.append(
+            (
+                defined.union(*(g[0] for g in touching)),
+                used.union(*(g[1] for g in touching)),
+                [*(n for g in touching for n in g[2]), node],
+            )
+        )
+    return [members for _, _, members in groups]
+
+
+def participles(tree: ast.Module, text: str) -> Iterator[str]:
+    """A class is named for a thing: `Verdict`, and not for what was done to it (`Judged`)."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and PARTICIPLE.fullmatch(node.name) and node.name not in EVENTS:
+            yield f"{node.name}: of what?"
+
+
 def without_docstring(tree: ast.Module, text: str) -> Iterator[str]:
-    """Every module says what it is, and every public function whose name can not say it all."""
+    """Every module says what it is, and every public function whose name cannot say it all."""
     if tree.body and not ast.get_docstring(tree):
         yield "the module has no docstring"
     for node in tree.body:
@@ -177,6 +235,12 @@ def _asserts(function: ast.FunctionDef | ast.AsyncFunctionDef, helpers: frozense
 
 RULES: dict[str, tuple[Check, tuple[str, ...], str]] = {
     "length": (too_long, MODULES, "def f():\n" + "    x = 1\n" * 60),
+    "cohesion": (
+        two_subjects,
+        MODULES,
+        "A = [\n" + "    1,\n" * 200 + "]\nB = [\n" + "    2,\n" * 200 + "]\n",
+    ),
+    "participle": (participles, MODULES, "class Told:\n    pass\n"),
     "docstring": (without_docstring, MODULES, "def f():\n" + "    x = 1\n" * 20),
     "subclass": (subclasses, SHIPPED, '"""A."""\nclass A(B):\n    pass\n'),
     "values": (other_values, SHIPPED, '"""A."""\nfrom dataclasses import dataclass\n'),
@@ -191,7 +255,7 @@ def test_modules_keep_the_rule(name: str) -> None:
     problems = []
     for path in modules(*folders):
         text = path.read_text(encoding="utf-8")
-        problems += [f"{path.relative_to(ROOT)}: {p}" for p in check(ast.parse(text), text)]
+        problems += [f"{path.relative_to(ROOT)}: {p}" for p in check(parsed(text), text)]
     assert not problems, "\n".join(problems)
 
 
@@ -199,6 +263,88 @@ def test_modules_keep_the_rule(name: str) -> None:
 def test_the_rule_notices_what_it_forbids(name: str) -> None:
     check, _, bad = RULES[name]
     assert list(check(ast.parse(bad), bad))
+
+
+# -- rules of a folder --------------------------------------------------------------------------------------
+
+
+def crowds(tree: Tree) -> Iterator[str]:
+    """A folder is taken in at a glance."""
+    for folder, stems in by_folder(tree).items():
+        if len(stems) > MAX_FOLDER_MODULES:
+            yield f"{folder} has {len(stems)} modules"
+
+
+def prefixes(tree: Tree) -> Iterator[str]:
+    """Three modules that share a prefix are a folder."""
+    for folder, stems in by_folder(tree).items():
+        for prefix, times in Counter(s.split("_")[0] for s in stems).items():
+            if times > MAX_SHARED_PREFIX:
+                yield f"{folder}/{prefix}_*.py are {times} modules: a folder {folder}/{prefix}"
+
+
+def riddles(tree: Tree) -> Iterator[str]:
+    """A module's name says its subject."""
+    for path in tree:
+        words = Path(path).stem.split("_")
+        if words[-1] in RIDDLES or (words[0] in RIDDLES and len(words) > 1):
+            yield f"{path}: the rest of what?"
+
+
+def halves(tree: Tree) -> Iterator[str]:
+    """A module that only its namesake beside it imports is a part of that one.
+
+    Not where the import is inside a function: what is loaded only when it is needed is a module of its own.
+    """
+    importers: dict[str, list[str]] = {}
+    for path, text in tree.items():
+        for node in parsed(text).body:
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for name in {node.module, *(f"{node.module}.{a.name}" for a in node.names)}:
+                    importers.setdefault(name, []).append(path)
+    everywhere = " ".join(tree.values())
+    for path in tree:
+        name = ".".join(("quidnunc", *Path(path).with_suffix("").parts)).replace("quidnunc.cli", "quidnunc")
+        by = {*importers.get(name, ())}
+        if len(by) == 1 and not re.search(rf"\n +(from {name} import|import {name})", everywhere):
+            (other,) = map(Path, by)
+            if (
+                other.parent == Path(path).parent
+                and other.stem.split("_")[0] == Path(path).stem.split("_")[0]
+            ):
+                yield f"{path} is a part of {other}, or both are a folder"
+
+
+def by_folder(tree: Tree) -> dict[str, list[str]]:
+    """Folder -> names of its modules."""
+    found: dict[str, list[str]] = {}
+    for path in map(Path, tree):
+        if path.stem != "__init__":
+            found.setdefault(path.parent.as_posix(), []).append(path.stem.removeprefix("test_"))
+    return found
+
+
+FOLDER_RULES: dict[str, tuple[Callable[[Tree], Iterator[str]], Tree]] = {
+    "crowd": (crowds, {f"model/{number}.py": "" for number in range(26)}),
+    "prefix": (prefixes, {f"model/mesh_{number}.py": "" for number in range(3)}),
+    "riddle": (riddles, {"model/readings_told.py": ""}),
+    "half": (halves, {"model/mesh_a.py": "", "model/mesh.py": "from quidnunc.model.mesh_a import one\n"}),
+}
+
+
+@pytest.mark.parametrize("name", FOLDER_RULES)
+def test_folders_keep_the_rule(name: str) -> None:
+    tree = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in modules(*SHIPPED)}
+    assert not [*FOLDER_RULES[name][0](tree)]
+
+
+@pytest.mark.parametrize("name", FOLDER_RULES)
+def test_the_rule_of_a_folder_notices_what_it_forbids(name: str) -> None:
+    check, bad = FOLDER_RULES[name]
+    assert [*check(bad)]
+
+
+# -- texts --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("what", FORBIDDEN_TEXT)
@@ -221,14 +367,77 @@ def test_forbidden_texts_are_noticed() -> None:
     assert not OF_A_MACHINE.search("model/home/x and $HOME/root.x")
 
 
+_DOTTED = re.compile(r"(?<![\w/'\"-])quidnunc((?:\.[a-zA-Z]\w*)+)")
+_FILE = re.compile(r"(?<![\w./<>{}*-])((?:[\w-]+/)+[\w-]+\.py)\b(?!`? \(new\))")
+NO_MODULES = frozenset({"egg", "zip"})
+"""What stands behind a dot in names of files."""
+
+
+def lost_names(text: str, files: Mapping[str, str]) -> Iterator[str]:
+    """Modules by their dotted names, and files by the ends of their paths, that are not among `files`."""
+    for found in _DOTTED.finditer(text):
+        parts = found[1].strip(".").split(".")
+        at = "" if parts[0] in SHIPPED else "cli/"
+        while parts and f"{at}{parts[0]}/__init__.py" in files:
+            at += f"{parts.pop(0)}/"
+        module = at + parts.pop(0) + ".py" if parts and f"{at}{parts[0]}.py" in files else f"{at}__init__.py"
+        if parts and parts[0] not in NO_MODULES and not re.search(rf"\b{parts[0]}\b", files[module]):
+            yield found[0]
+    for found in _FILE.finditer(text):
+        if not any(f"/{path}".endswith(f"/{found[1]}") for path in files):
+            yield found[1]
+
+
+def test_modules_that_are_named_exist() -> None:
+    """In code, comments and documents; a changelog and a decision tell of what was."""
+    paths = [path for folder in MODULES for path in (ROOT / folder).rglob("*.py")]
+    files = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+    spoken = {path: text for path, text in files.items() if not re.match(r"tests/|.*_pb2\.py", path)}
+    documents = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    for path in documents:
+        if path.name != "CHANGELOG.md" and path.parent.name != "decisions":
+            spoken[path.relative_to(ROOT).as_posix()] = path.read_text(encoding="utf-8")
+    assert not [f"{path}: {name}" for path, text in spoken.items() for name in lost_names(text, files)]
+
+
+_QUOTED = re.compile(r"`([a-z]\w*_\w+)`")
+
+
+def lost_words(texts: Mapping[str, str]) -> Iterator[str]:
+    """Names in backticks that are written nowhere without them: what they name is gone."""
+    plain = {word for text in texts.values() for word in re.findall(r"\w+", _QUOTED.sub("", text))}
+    for path, text in texts.items():
+        yield from (f"{path}: {name}" for name in _QUOTED.findall(text) if name not in plain)
+
+
+def test_what_is_named_in_backticks_exists() -> None:
+    kinds = {".py", ".toml", ".proto", ".qnt"}
+    paths = [p for folder in MODULES for p in (ROOT / folder).rglob("*") if p.suffix in kinds]
+    assert not [*lost_words({str(p.relative_to(ROOT)): p.read_text(encoding="utf-8") for p in paths})]
+
+
+def test_a_name_in_backticks_that_is_gone_is_noticed() -> None:
+    texts = {"a": '"""See `mesh_of` and `mesh_in`."""', "b": "def mesh_of(): ..."}
+    assert [*lost_words(texts)] == ["a: mesh_in"]
+
+
+def test_names_of_modules_that_are_gone_are_noticed() -> None:
+    files = {"model/__init__.py": "", "model/rpc.py": "class Graft: ...", "cli/__init__.py": ""}
+    text = "`quidnunc.model.rpc.Graft`, `model/rpc.py`, `model/choke.py` (new), build/quidnunc.zip"
+    assert not [*lost_names(text, files)]
+    gone = ("quidnunc.model.rpcs", "quidnunc.model.rpc.Choke", "quidnunc.network_fired", "model/rpcs.py")
+    assert [*lost_names(" ".join(gone), files)] == [*gone]
+
+
 def test_tests_mirror_sources() -> None:
-    """`tests/impl/test_dog_flood.py` is about `impl/dog*.py`: a test module's topic is a module's."""
+    """`tests/impl/mempool/test_dog_flood.py` is about `impl/mempool/dog`: a topic is a module or a folder."""
     problems = []
     for path in (ROOT / "tests").rglob("test_*.py"):
         folder = path.parent.relative_to(ROOT / "tests")
         if folder == Path("."):
             continue
-        topics = {p.stem.split("_")[0].rstrip("s") for p in (ROOT / folder).glob("*.py")}
+        inside = [p for p in (ROOT / folder).rglob("*") if p.suffix == ".py" or p.is_dir()]
+        topics = {p.stem.split("_")[0].rstrip("s") for p in (*inside, ROOT / folder)}
         topic = path.stem.removeprefix("test_").split("_")[0].rstrip("s")
         if topic not in topics | ACROSS:
             problems.append(f"{path.relative_to(ROOT)} is about no module of {folder}/")

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from quidnunc import pytest_plugin
-from quidnunc.impl.ours import open_ours
+from quidnunc.impl.ours.pubsub import open_ours
 from quidnunc.impl.seam import Config
-from quidnunc.properties import cases
-from quidnunc.properties.play import Wire
+from quidnunc.properties.judge.play import WireSubject
+from quidnunc.properties.replays import replay as cases
 
 pytest_plugins = ["pytester"]
 
@@ -45,12 +45,12 @@ advance 500ms
 """
 
 
-def opener_of(router: str) -> Callable[[Config], Wire]:
+def opener_of(router: str) -> Callable[[Config], WireSubject]:
     """Our routers alone, so that these tests hold wherever the kit is installed."""
     name, _, mutant = router.partition(":")
     if name != "ours":
         pytest.skip(f"{router}: pip install {router}")
-    return lambda config: Wire(open_ours(config, mutant or None), config)
+    return lambda config: WireSubject(open_ours(config, mutant or None), config)
 
 
 @pytest.fixture
@@ -81,7 +81,10 @@ def test_a_repair_turns_an_open_case_red(run: Run) -> None:
     result = run(against="ours")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["*cut.case: A mesh of D_high members is cut.", "*update its status to fixed*quidnunc replay*"]
+        [
+            "*cut.case: A mesh of D_high members is cut.",
+            "*No longer reproduces: set the status*quidnunc replay*",
+        ]
     )
     assert "Traceback" not in result.stdout.str()
 
@@ -90,7 +93,7 @@ def test_another_failure_turns_an_open_case_red(run: Run) -> None:
     result = run(against="ours:announce-to-topic")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["*recorded was: unexpected Prune*", "*Another failure than the recorded one*"]
+        ["*recorded: unexpected Prune*", "*A different failure from the recorded one*"]
     )
 
 
@@ -132,7 +135,7 @@ def test_a_case_that_tells_nothing_fails(run: Run) -> None:
     text = CASE.format(against="ours", status="suite").replace("advance 500ms\n", "g: graft t1\n")
     result = run(text=text)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*`g: graft t1` could not happen*", "The case told nothing*"])
+    result.stdout.fnmatch_lines(["*`g: graft t1` could not happen*", "The case was inconclusive*"])
 
 
 def test_a_bad_file_is_one_failure_with_its_line(run: Run, pytester: pytest.Pytester) -> None:
@@ -233,7 +236,7 @@ def test_an_undeclared_change_and_one_that_is_gone_fail(pytester: pytest.Pyteste
         [
             "undeclared: newly-forbidden: *(relay/who_said_idontwant)",
             "*- a: message m1 t1",
-            "declared, and it did not happen: relay/who_said_idontwant newly-obligatory",
+            "declared, but does not occur: relay/who_said_idontwant newly-obligatory",
         ]
     )
 

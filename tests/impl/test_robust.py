@@ -14,14 +14,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quidnunc.impl import gossipsub_cache, gossipsub_gossip, gossipsub_mesh, gossipsub_outbox, gossipsub_relay
-from quidnunc.impl import wire_pb2 as wire
-from quidnunc.impl.codec import MALFORMED
-from quidnunc.impl.framing import frame, varint
-from quidnunc.impl.gossipsub import Router
-from quidnunc.impl.gossipsub_core import MAX_TOPICS_PER_PEER
-from quidnunc.impl.ours import Ours
+from quidnunc.impl.gossipsub import (
+    cache as gossipsub_cache,
+)
+from quidnunc.impl.gossipsub import (
+    gossip as gossipsub_gossip,
+)
+from quidnunc.impl.gossipsub import (
+    mesh as gossipsub_mesh,
+)
+from quidnunc.impl.gossipsub import (
+    outbox as gossipsub_outbox,
+)
+from quidnunc.impl.gossipsub import (
+    relay as gossipsub_relay,
+)
+from quidnunc.impl.gossipsub.core import MAX_TOPICS_PER_PEER
+from quidnunc.impl.gossipsub.router import GossipsubRouter
+from quidnunc.impl.ours.pubsub import PubsubDriver
 from quidnunc.impl.seam import Reply
+from quidnunc.impl.wire import wire_pb2 as wire
+from quidnunc.impl.wire.framing import frame, varint
+from quidnunc.impl.wire.malformed import MALFORMED
 from quidnunc.model.rpc import (
     Graft,
     IDontWant,
@@ -34,7 +48,7 @@ from quidnunc.model.rpc import (
     Subscribe,
     Unsubscribe,
 )
-from tests.impl.neighbourhood import STREAMS, Hood
+from tests.helpers.neighbourhood import STREAMS, Hood
 
 FRAMES = int(os.environ.get("QUIDNUNC_FRAMES", "2000"))
 PEERS = 12
@@ -51,8 +65,8 @@ class Storm:
     def __init__(self, protocol: str, world: dict[str, Any], seed: int) -> None:
         self.die = Random(seed)
         self.hood = Hood(protocol=protocol, seed=seed, **world)
-        assert isinstance(self.hood.driver, Ours)
-        self.router: Router = self.hood.driver.router
+        assert isinstance(self.hood.driver, PubsubDriver)
+        self.router: GossipsubRouter = self.hood.driver.router
         self.messages = 0
         self.closed = 0
         for peer in range(1, PEERS + 1):
@@ -202,7 +216,7 @@ def test_any_bytes_in_any_portions(chunks: list[bytes]) -> None:
 def test_an_unfinished_frame_is_held_within_its_limit() -> None:
     hood = Hood()
     hood.connect(1)
-    assert isinstance(hood.driver, Ours)
+    assert isinstance(hood.driver, PubsubDriver)
     content = bytes((4 << 20) - 100)
     stream = frame(varint(99 << 3 | 2) + varint(len(content)) + content)
     for at in range(0, len(stream), 64 << 10):

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from quidnunc.impl import py_libp2p_release, routers
-from quidnunc.impl import wire_pb2 as wire
-from quidnunc.impl.mempool_driver import PROTOCOLS as MEMPOOL_PROTOCOLS
+from quidnunc.impl import routers
+from quidnunc.impl.drivers.py_libp2p import release as py_libp2p_release
+from quidnunc.impl.mempool.driver import PROTOCOLS as MEMPOOL_PROTOCOLS
 from quidnunc.impl.routers import WITHOUT_ADAPTER, available, mutants_by_name, open_router
 from quidnunc.impl.seam import AdapterError, Config, Delivery
-from quidnunc.impl.sidecar import close_parked
+from quidnunc.impl.seam.sidecar import close_parked
+from quidnunc.impl.wire import wire_pb2 as wire
 from quidnunc.model.events import FLOODSUB
 from quidnunc.model.parameters import DogParameters, Parameters
 
@@ -50,10 +51,10 @@ def test_py_libp2p_is_listed_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_ours_and_its_mutants_open() -> None:
     assert open_router("ours", PUBSUB).hello.name == "ours"
-    assert open_router("ours", Config(protocol="dog", dog=DogParameters())).hello.name == "ours"
+    assert open_router("ours", Config(protocol="dog", parameters=DogParameters())).hello.name == "ours"
     for name, mutant in mutants_by_name().items():
         config = (
-            Config(protocol=mutant.protocol, dog=DogParameters())
+            Config(protocol=mutant.protocol, parameters=DogParameters())
             if mutant.protocol in MEMPOOL_PROTOCOLS
             else (Config(protocol=mutant.protocol, parameters=Parameters()))
         )
@@ -66,7 +67,8 @@ def test_ours_and_its_mutants_open() -> None:
     ("spec", "error", "says"),
     [
         ("theirs", ValueError, "no router 'theirs': there are ours, ours:MUTANT, py-libp2p, js-libp2p"),
-        ("ours:no-such", ValueError, "no mutant 'no-such' of ours: there are "),
+        ("ours:no-such", ValueError, "no mutant 'no-such' of ours; .*routers --all` lists them"),
+        ("ours:cut-at-d-hihg", ValueError, "did you mean ours:cut-at-d-high"),
         ("ours:", ValueError, "no mutant '' of ours"),
         ("py-libp2p:x", ValueError, "no router 'py-libp2p:x'"),
         ("js-libp2p", AdapterError, "js-libp2p has no adapter yet; write one as docs/adapters.md says"),
@@ -137,9 +139,9 @@ def test_the_example_is_as_short_as_the_guide_says() -> None:
 
 def test_the_guide_names_what_there_is() -> None:
     text = GUIDE.read_text()
-    from quidnunc.impl.py_libp2p_release import EXTRAS
+    from quidnunc.impl.drivers.py_libp2p.release import EXTRAS
     from quidnunc.impl.seam import CAPABILITIES
-    from quidnunc.impl.sidecar_host import REQUESTS
+    from quidnunc.impl.seam.requests import REQUESTS
 
     assert all(f"`{request}`" in text for request in (*REQUESTS, "init"))
     assert all(f"`{capability}`" in text for capability in CAPABILITIES)

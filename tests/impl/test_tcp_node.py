@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from quidnunc.impl import tcp_link, tcp_main, tcp_node
-from quidnunc.impl.framing import FrameDecoder, FrameError, frame, varint
-from quidnunc.impl.gossipsub_outbox import MAX_QUEUED_RPCS
-from quidnunc.impl.ours import PROTOCOLS
+from quidnunc.impl import tcp_main, tcp_node
+from quidnunc.impl.gossipsub.outbox import MAX_QUEUED_RPCS
+from quidnunc.impl.ours.pubsub import PROTOCOLS
 from quidnunc.impl.seam import AdapterError, Config, PartialCall, PartialDecision
-from quidnunc.impl.tcp_link import MAX_HELLO_BYTES, TcpHello, read_hello
 from quidnunc.impl.tcp_node import TcpNode
+from quidnunc.impl.tcp_node import link as tcp_link
+from quidnunc.impl.tcp_node.link import MAX_HELLO_BYTES, TcpHello, read_hello
+from quidnunc.impl.wire.framing import FrameDecoder, FrameError, frame, varint
 from quidnunc.model.parameters import DogParameters, Parameters
 
 HOST = "127.0.0.1"
@@ -28,7 +29,7 @@ MEMPOOL = tuple(p for p in PROTOCOLS if p not in PUBSUB)
 def config(protocol: str = "gossipsub-1.2") -> Config:
     if protocol in MEMPOOL:
         on = protocol.startswith("dog")
-        return Config(protocol=protocol, dog=DogParameters(dog=on, adjust_interval_ms=100))
+        return Config(protocol=protocol, parameters=DogParameters(dog=on, adjust_interval_ms=100))
     return Config(protocol=protocol, parameters=Parameters(heartbeat_interval_ms=50, heartbeat_delay_ms=20))
 
 
@@ -314,7 +315,7 @@ async def _read_all(reader: asyncio.StreamReader, is_done: Callable[[], bool]) -
             assert await reader.read(1 << 20)
 
 
-def test_a_peer_that_can_not_be_told_to_wait_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_peer_that_cannot_be_told_to_wait_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tcp_link, "MAX_UNSENT_BYTES", 1 << 20)
 
     async def run() -> None:
@@ -338,7 +339,7 @@ def test_a_router_that_breaks_is_heard_of() -> None:
         node = TcpNode(config(), number=1)
         router = node.core.router  # type: ignore[attr-defined]
         router.beats.insert(0, lambda: 1 // 0)
-        with pytest.raises(tcp_node.NodeFailed, match="ZeroDivisionError"):
+        with pytest.raises(tcp_node.NodeFailure, match="ZeroDivisionError"):
             await asyncio.wait_for(node.failed, 5)
         await node.close()
 
@@ -364,7 +365,17 @@ def test_what_no_node_can_be_is_refused() -> None:
 
 
 def node_process(*options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-X", "dev", "-W", "error", "-m", "quidnunc.impl.tcp_main", "--json", *options]
+    command = [
+        sys.executable,
+        "-X",
+        "dev",
+        "-W",
+        "error",
+        "-m",
+        "quidnunc.impl.tcp_main",
+        "--json",
+        *options,
+    ]
     return subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from quidnunc.model.choices import (
     MAX_FORKS,
-    Angelic,
+    AngelicChoices,
     Choose,
     PartialSet,
-    Scripted,
-    Seeded,
+    ScriptedChoices,
+    SeededChoices,
     SuchThat,
     outcomes,
     subsets,
@@ -134,7 +134,7 @@ def allowed(constraint: Constraint) -> Concrete:
 class TestOracles:
     @given(constraints(), st.integers(0, 2**32))
     def test_a_seeded_answer_is_allowed(self, constraint: Constraint, seed: int) -> None:
-        drawn = ask(Seeded(random.Random(seed)), constraint)
+        drawn = ask(SeededChoices(random.Random(seed)), constraint)
         assume(drawn in allowed(constraint) or not _size_is_stuck(constraint, drawn))
         assert drawn in allowed(constraint)
 
@@ -152,7 +152,7 @@ class TestOracles:
         among, (least, _), such_that = constraint
         exact = (among, (least, least), such_that)
         assume(allowed(exact))
-        drawn = {ask(Seeded(random.Random(seed)), exact) for seed in range(400)}
+        drawn = {ask(SeededChoices(random.Random(seed)), exact) for seed in range(400)}
         found, _ = outcomes(lambda choose: ask(choose, exact))
         assert drawn == {result for result, _ in found}
 
@@ -160,7 +160,7 @@ class TestOracles:
     def test_the_angel_takes_what_is_allowed_and_nothing_else(
         self, constraint: Constraint, seen: frozenset[int]
     ) -> None:
-        angel = Angelic(shown(seen))
+        angel = AngelicChoices(shown(seen))
         taken = ask(angel, constraint)
         inside = seen & constraint[0].all
         if inside in allowed(constraint):
@@ -174,24 +174,24 @@ class TestOracles:
 
     @given(partial_sets(), st.integers(0, 2**32))
     def test_hidden_sets(self, known: PartialSet, seed: int) -> None:
-        drawn = Seeded(random.Random(seed)).hidden("h", known)
+        drawn = SeededChoices(random.Random(seed)).hidden("h", known)
         assert concrete(drawn) <= concrete(known)
         assert len(concrete(drawn)) == 1
         found, complete = outcomes(lambda choose: choose.hidden("h", known))
         assert complete
         assert {next(iter(concrete(result))) for result, _ in found} == concrete(known)
-        assert concrete(Angelic(frozenset()).hidden("h", known)) == concrete(known)
+        assert concrete(AngelicChoices(frozenset()).hidden("h", known)) == concrete(known)
 
     @pytest.mark.parametrize("default", [True, False])
     def test_whether(self, default: bool) -> None:
         def yes(choose: Choose) -> bool:
             return choose.whether("w", lambda o: o == reveals(1), default)
 
-        assert {yes(Seeded(random.Random(seed))) for seed in range(20)} == {True, False}
+        assert {yes(SeededChoices(random.Random(seed))) for seed in range(20)} == {True, False}
         found, complete = outcomes(yes)
         assert ([result for result, _ in found], complete) == ([default, not default], True)
-        assert yes(Angelic(shown([1])))
-        assert not yes(Angelic(shown([2])))
+        assert yes(AngelicChoices(shown([1])))
+        assert not yes(AngelicChoices(shown([2])))
 
 
 def _size_is_stuck(constraint: Constraint, drawn: frozenset[int]) -> bool:
@@ -203,7 +203,7 @@ class TestOutcomes:
     def test_choices_that_follow_from_choices(self) -> None:
         """The second choice is of what the first one left."""
 
-        def two(choose: Scripted) -> tuple[frozenset[int], frozenset[int]]:
+        def two(choose: ScriptedChoices) -> tuple[frozenset[int], frozenset[int]]:
             one = choose.some("a", "c", Targets(frozenset({1, 2})), (0, 1), reveals=reveals)
             rest = Targets(frozenset({1, 2, 3}) - one)
             return one, choose.some("b", "c", rest, (2, 2), reveals=reveals)
@@ -220,19 +220,19 @@ class TestOutcomes:
 
     def test_one_choice_is_cut_at_the_forks(self) -> None:
         wide = Targets(frozenset(range(20)))
-        oracle = Scripted()
+        oracle = ScriptedChoices()
         oracle.some("a", "c", wide, (3, 3), reveals=reveals)
         assert oracle.widths == [MAX_FORKS]
 
     def test_a_script_beyond_its_end_takes_the_first(self) -> None:
         both = Targets(frozenset({1, 2}))
-        assert Scripted().some("a", "c", both, (1, 1), reveals=reveals) == {1}
-        assert Scripted((1,)).some("a", "c", both, (1, 1), reveals=reveals) == {2}
+        assert ScriptedChoices().some("a", "c", both, (1, 1), reveals=reveals) == {1}
+        assert ScriptedChoices((1,)).some("a", "c", both, (1, 1), reveals=reveals) == {2}
 
 
 class TestAngelic:
     def test_one_output_answers_one_choice(self) -> None:
-        angel = Angelic(shown([1, 2, 3]))
+        angel = AngelicChoices(shown([1, 2, 3]))
         pool = Targets(frozenset({1, 2, 3}))
         first = angel.some("a", "c", pool, (2, 2), reveals=reveals)
         second = angel.some("b", "c", pool, (1, 1), reveals=reveals)
@@ -242,7 +242,7 @@ class TestAngelic:
         """Two choices that each have more than they can take: one digit of the split for each."""
 
         def splits(split: int) -> tuple[frozenset[int], ...]:
-            angel = Angelic(shown([1, 2, 3]) | {Sent(p, Prune("t")) for p in (1, 2, 3)}, split)
+            angel = AngelicChoices(shown([1, 2, 3]) | {Sent(p, Prune("t")) for p in (1, 2, 3)}, split)
             pool = Targets(frozenset({1, 2, 3}))
             one = angel.some("a", "c", pool, (2, 2), reveals=reveals)
             two = angel.some("b", "c", pool, (2, 2), reveals=lambda p: Sent(p, Prune("t")))
@@ -253,26 +253,26 @@ class TestAngelic:
 
     def test_what_is_wanted_comes_first(self) -> None:
         pool = Targets(frozenset(range(1, 8)))
-        angel = Angelic(shown(range(1, 8)), wanted=shown([5, 7]))
+        angel = AngelicChoices(shown(range(1, 8)), wanted=shown([5, 7]))
         assert angel.some("a", "c", pool, (3, 3), reveals=reveals) == {1, 5, 7}
-        more = Angelic(shown(range(1, 8)), wanted=shown([3, 5, 6, 7]))
+        more = AngelicChoices(shown(range(1, 8)), wanted=shown([3, 5, 6, 7]))
         assert len(more.some("a", "c", pool, (3, 3), reveals=reveals)) == 3
 
     def test_a_stalled_peer_blurs_the_choice(self) -> None:
         pool = Targets(frozenset({1, 2, 3}))
-        blurred = Angelic(shown([1]), blind=frozenset({3}))
+        blurred = AngelicChoices(shown([1]), blind=frozenset({3}))
         blurred.some("a", "c", pool, (2, 2), reveals=reveals)
         assert (blurred.blurred, blurred.problems) == (True, [])
-        clear = Angelic(shown([1, 2]), blind=frozenset({3}))
+        clear = AngelicChoices(shown([1, 2]), blind=frozenset({3}))
         clear.some("a", "c", pool, (2, 2), reveals=reveals)
         assert not clear.blurred
-        outside = Angelic(shown([1]), blind=frozenset({9}))
+        outside = AngelicChoices(shown([1]), blind=frozenset({9}))
         outside.some("a", "c", pool, (2, 2), reveals=reveals)
         assert (outside.blurred, len(outside.problems)) == (False, 1)
 
     def test_a_condition_chooses_the_split(self) -> None:
         pool = Targets(frozenset({1, 2, 3, 4}))
-        angel = Angelic(shown([1, 2, 3, 4]))
+        angel = AngelicChoices(shown([1, 2, 3, 4]))
         taken = angel.some("a", "c", pool, (2, 2), reveals=reveals, such_that=lambda s: {3, 4} <= s)
         assert (taken, angel.problems) == ({3, 4}, [])
 

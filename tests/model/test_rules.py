@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from quidnunc.model.choices import Scripted
+from quidnunc.model.choices import ScriptedChoices
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Join, Sent
-from quidnunc.model.machine import PROTOCOLS, machine_of, protocol_named
+from quidnunc.model.machine import PROTOCOLS, family_of, protocol_named
 from quidnunc.model.permits import Permit, Step
-from quidnunc.model.protocols import GOSSIPSUB_1_1, GOSSIPSUB_1_2
+from quidnunc.model.pubsub.protocols import GOSSIPSUB_1_1, GOSSIPSUB_1_2
 from quidnunc.model.rpc import Graft, Subscribe
 from quidnunc.model.rules import Protocol, Rule, Targets, first, nobody, phases, rule, total, without
-from tests.model.pubsub_run import T, after, grafted, peers
+from tests.helpers.pubsub_run import T, after, grafted, peers
 
 
 def deciding(name: str, *, when: bool = True) -> Rule:
@@ -29,7 +29,7 @@ def deciding(name: str, *, when: bool = True) -> Rule:
 
 
 def result(combined: Any) -> tuple[Step[Any] | None, list[str]]:
-    witness = Scripted()
+    witness = ScriptedChoices()
     return combined((), None, witness), witness.because
 
 
@@ -63,7 +63,7 @@ def test_a_total_is_the_sum_of_its_terms() -> None:
 
 class TestWithout:
     def of(self, base: object, *said: dict[int, bool | None]) -> tuple[Targets, list[str]]:
-        witness = Scripted()
+        witness = ScriptedChoices()
         exclusions = [
             Rule(f"x{k}", f"clause/x{k}", lambda r, what, member, table=table: table.get(member, False))
             for k, table in enumerate(said)
@@ -163,7 +163,7 @@ class TestEveryProtocol:
             assert each.name not in {r.name for _, r in dropped.rules()}
 
     def test_a_start_is_a_start(self, protocol: Protocol) -> None:
-        machine = machine_of(protocol)
+        machine = family_of(protocol)
         state = machine.start(protocol, machine.parameters())
         assert state == machine.start(protocol, machine.parameters())
         assert machine.until_tick_ms(state) > 0

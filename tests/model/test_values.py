@@ -5,14 +5,14 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from quidnunc.model.machine import machine_of, protocol_named
+from quidnunc.model.machine import family_of, protocol_named
 from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.rpc import Prune
-from quidnunc.model.scores_interval import ZERO
+from quidnunc.model.score_interval import ZERO
 from quidnunc.model.values import evolve
 
-PUBSUB = machine_of(protocol_named("gossipsub-1.2")).start(protocol_named("gossipsub-1.2"), Parameters())
-MEMPOOL = machine_of(protocol_named("dog")).start(protocol_named("dog"), DogParameters())
+PUBSUB = family_of(protocol_named("gossipsub-1.2")).start(protocol_named("gossipsub-1.2"), Parameters())
+MEMPOOL = family_of(protocol_named("dog")).start(protocol_named("dog"), DogParameters())
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def main():
                 "delivered": [[topic, b64encode(data).decode()] for topic, data in delivered],
             }
         else:
-            answer = {"error": f"a toy can not {op}"}
+            answer = {"error": f"a toy cannot {op}"}
         print(json.dumps(answer), flush=True)
 
 

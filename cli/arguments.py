@@ -1,0 +1,99 @@
+"""Protocols and routers by name. An unknown name is wrong usage."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Iterable
+
+from quidnunc.impl.routers import WITHOUT_ADAPTER
+from quidnunc.impl.seam import AdapterError, Hello
+from quidnunc.model.machine import PROTOCOLS
+from quidnunc.output import UsageError
+
+
+def fix_hash_seed() -> None:
+    """Start this process anew with the hash seed of every search, unless it has it.
+
+    A router in Python that keeps its peers in sets acts in the order of their hashes, so that a case could
+    not be replayed in a second process.
+    """
+    if sys.flags.hash_randomization and os.environ.get("PYTHONHASHSEED") != "0":
+        again = [sys.executable, *sys.orig_argv[1:]]
+        os.execve(sys.executable, again, {**os.environ, "PYTHONHASHSEED": "0"})
+
+
+def checked_protocol(name: str) -> str:
+    """`name`, where it is a protocol. Raises UsageError."""
+    if name not in PROTOCOLS:
+        raise UsageError(
+            f"unknown protocol {name!r}{suggestion(name, PROTOCOLS)}; choose from {', '.join(PROTOCOLS)}"
+        )
+    return name
+
+
+def hello_from(against: str, protocol: str) -> Hello:
+    """What a router says when it is opened for `protocol`.
+
+    Raises UsageError where there is no such router or it does not speak the protocol, AdapterError where it
+    cannot be opened.
+    """
+    from quidnunc.properties.search.worker import hello_of
+
+    if against in WITHOUT_ADAPTER:
+        raise UsageError(
+            f"{against} has no adapter yet; `quidnunc routers` lists the routers that can be tested"
+        )
+    try:
+        hello = hello_of(against, protocol)
+    except ValueError as error:
+        listed = (
+            ""
+            if "`quidnunc routers" in str(error)
+            else "; `quidnunc routers` lists the routers that can be tested"
+        )
+        raise UsageError(f"{error}{listed}") from None
+    if protocol not in hello.protocols:
+        raise UsageError(f"{against} does not speak {protocol}; it speaks {_list(hello)}")
+    return hello
+
+
+def protocols_spoken(against: str) -> list[str]:
+    """The protocols of the kit that a router says it speaks. Raises UsageError where there are none."""
+    from quidnunc.properties.search.worker import hello_of
+
+    spoken: set[str] = set()
+    errors = []
+    # A router may be one of pubsub and one of a mempool; each says its own.
+    for asked in ("gossipsub-1.2", "floodsub", "dog", "flood"):
+        try:
+            spoken |= set(hello_of(against, asked).protocols)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        except AdapterError as error:
+            errors.append(str(error))
+    if not spoken and errors:
+        raise AdapterError(errors[0])
+    # A draft is asked for by name: its revision speaks the same streams.
+    found = [name for name in PROTOCOLS if name in spoken and "draft" not in name]
+    if not found:
+        drafts = [name for name in PROTOCOLS if name in spoken]
+        if drafts:
+            raise UsageError(
+                f"{against} speaks only drafts, which auto leaves out; name one: {', '.join(drafts)}"
+            )
+        raise UsageError(
+            f"{against} speaks {', '.join(sorted(spoken)) or 'nothing'}; quidnunc knows none of these"
+        )
+    return found
+
+
+def suggestion(name: str, names: Iterable[str]) -> str:
+    """` (did you mean X?)`, or nothing."""
+    near = difflib.get_close_matches(name, list(names), 1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def _list(hello: Hello) -> str:
+    return ", ".join(hello.protocols) or "nothing"

@@ -1,0 +1,362 @@
+"""quidnunc check: test a router against the model, and report claim by claim."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+
+from attrs import evolve
+
+from quidnunc.arguments import checked_protocol, hello_from, protocols_spoken
+from quidnunc.model.errors import CaseError
+from quidnunc.model.machine import PROTOCOLS, protocol_named
+from quidnunc.model.profiles import PROFILES
+from quidnunc.output import UsageError, clear_progress, count, duration_s, print_json, progress_line
+from quidnunc.pipeline.trace.record import join_parts
+from quidnunc.properties.cases.case import command_of
+from quidnunc.properties.cases.file import load, render
+from quidnunc.properties.cases.router import replay_router
+from quidnunc.properties.claims.catalogue import claims_of
+from quidnunc.properties.search.campaign import Campaign, Recording, RootCause, is_crash, run_campaign
+from quidnunc.properties.search.verdicts import (
+    ExitStatus,
+    Expectation,
+    ExpectationComparison,
+    compare,
+    exit_of,
+    header_read,
+    load_expectations,
+    render_expectations,
+    verdicts_of,
+    without_case,
+)
+from quidnunc.properties.suite.dialect import DialectAnswer, dialect_of
+from quidnunc.reports.check import RootKey, as_json, caseless, print_compared, print_report
+from quidnunc.reports.dialect import dialect_json, print_dialect
+
+EXAMPLE = """\
+example:
+  quidnunc check gossipsub-1.2 --against py-libp2p --budget 60s --cases found/
+  quidnunc check auto --against exec:./my-router --suite
+
+exit status:
+  0 nothing fails; 1 something fails, or differs from --expect; 2 wrong usage;
+  3 nothing fails, but some MUST claim never applied (with --expect: nothing was played);
+  4 the driver or this tool broke; 130 interrupted: what was found so far is reported and written
+"""
+
+
+ACTS = 40
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "protocol", help=f"auto (all that the router speaks), or one of: {', '.join(PROTOCOLS)}"
+    )
+    parser.add_argument(
+        "--against", required=True, metavar="ROUTER", help="the router to test (see `quidnunc routers`)"
+    )
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
+        "--runs", type=int, metavar="N", help="search for N runs; the same seed gives the same result"
+    )
+    how.add_argument(
+        "--budget", metavar="TIME", help="search each protocol for this long: 60s, 10m (default: 60s)"
+    )
+    how.add_argument("--suite", action="store_true", help="run the fixed suite instead of searching")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the search (default: 0)")
+    parser.add_argument(
+        "--acts", type=int, default=ACTS, help="acts of the neighbours in each run (default: 40)"
+    )
+    parser.add_argument("--claims", default="*", metavar="GLOB", help="report only these claims or clauses")
+    parser.add_argument("--cases", type=Path, metavar="DIR", help="write each failure as a case file")
+    parser.add_argument(
+        "--expect", type=Path, metavar="FILE", help="file of expected failures; any difference from it fails"
+    )
+    parser.add_argument(
+        "--update-expect",
+        action="store_true",
+        help="add the result to the --expect file; an entry that this search did not meet stays, unless its "
+        "case no longer fails; give --cases too",
+    )
+    parser.add_argument("--strict", action="store_true", help="fail on a SHOULD that is not followed, too")
+    parser.add_argument(
+        "--dialect", action="store_true", help="report how the router reads what the texts leave open"
+    )
+    parser.add_argument(
+        "--profile",
+        choices=sorted(PROFILES),
+        help="with --dialect: compare with the documented readings of this router",
+    )
+    parser.add_argument(
+        "--private", type=Path, metavar="DIR", help="write the events that crash the router here"
+    )
+    parser.add_argument("--record", type=Path, metavar="TRACE", help="record every run in this trace file")
+    parser.add_argument(
+        "--extras", action="store_true", help="leave the router's own additions to the protocol on"
+    )
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="number of processes (default: one per core)"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    names = _validated(options)
+    expected = load_expectations(options.expect) if options.expect and options.expect.exists() else ()
+    campaigns, paths = [], {}
+    dialects = {}
+    for name in names:
+        campaign, cut_short = (_suite(name, options), False) if options.suite else _search(name, options)
+        campaigns.append(campaign)
+        folder = name if len(names) > 1 else ""
+        paths[name] = _write_cases(campaign, options, folder)
+        dialects[name] = _dialect(campaign, options) if options.dialect else None
+        if not options.json:
+            verdicts = verdicts_of(campaign, options.claims)
+            print_report(campaign, verdicts, paths[name], options)
+            if options.dialect:
+                print_dialect(dialects[name] or (), profile=options.profile)
+            print()
+        if cut_short:
+            # The result so far is written and reported.
+            raise KeyboardInterrupt
+    compared = _compared(campaigns, paths, expected, options)
+    ends = [exit_of(verdicts_of(c, options.claims), c, compared, options.strict) for c in campaigns]
+    if options.json:
+        reports = [
+            as_json(c, verdicts_of(c, options.claims), paths[c.protocol], compared)
+            | dialect_json(dialects[c.protocol], profile=options.profile)
+            for c in campaigns
+        ]
+        print_json(reports[0] if len(reports) == 1 else {"schema": 1, "reports": reports})
+    else:
+        _print_end(compared, ends, options)
+    codes = {e.code for e in ends}
+    return next((c for c in (1, 4, 3) if c in codes), 0)
+
+
+def _print_end(
+    compared: ExpectationComparison | None, ends: Sequence[ExitStatus], options: argparse.Namespace
+) -> None:
+    if compared is not None and not options.update_expect:
+        print_compared(compared)
+        print()
+    for each in dict.fromkeys(ends):
+        if each.code:
+            print(f"exit {each.code}: {each.why}")
+    print(f"again: {reproduce(options)}")
+
+
+def _validated(options: argparse.Namespace) -> list[str]:
+    """The protocols to test. Raises UsageError where the options do not fit together."""
+    if options.update_expect and not options.expect:
+        raise UsageError("--update-expect needs --expect FILE")
+    for name in ("runs", "acts", "workers"):
+        value = getattr(options, name)
+        if value is not None and value < 1:
+            raise UsageError(f"--{name} must be 1 or more, got {value}")
+    if options.expect and not options.update_expect and not options.expect.exists():
+        raise UsageError(f"{options.expect} does not exist; --update-expect writes it")
+    if options.profile and not options.dialect:
+        raise UsageError("--profile needs --dialect, whose result it is compared with")
+    _writable(options)
+    if options.record is not None and (options.suite or options.protocol == "auto"):
+        raise UsageError("--record needs a search of one protocol: name the protocol, and leave out --suite")
+    if options.budget is not None:
+        duration_s(options.budget)
+    if options.protocol == "auto":
+        names = protocols_spoken(options.against)
+    else:
+        names = [checked_protocol(options.protocol)]
+        hello_from(options.against, names[0])
+    claims = [c for name in names for c in claims_of(protocol_named(name))]
+    if options.claims != "*" and not any(
+        fnmatch(known, options.claims) for c in claims for known in (c.id, *c.clauses)
+    ):
+        raise UsageError(f"--claims {options.claims} selects nothing; `quidnunc clauses` lists them")
+    return names
+
+
+def _writable(options: argparse.Namespace) -> None:
+    """Raises UsageError for an output that cannot be written: after a search it would be lost."""
+    for name, is_folder in (("cases", True), ("private", True), ("record", False), ("expect", False)):
+        path: Path | None = getattr(options, name)
+        if path is None or (name == "expect" and not options.update_expect):
+            continue
+        if path.exists() and path.is_dir() != is_folder:
+            raise UsageError(f"--{name} {path} is {'not a folder' if is_folder else 'a folder, not a file'}")
+        there = next(p for p in (path, *path.absolute().parents) if p.exists())
+        if not (there.is_dir() or there == path) or not os.access(there, os.W_OK):
+            raise UsageError(f"--{name} {path}: no permission to write to {there}")
+
+
+def _search(name: str, options: argparse.Namespace) -> tuple[Campaign, bool]:
+    """What the search found, and whether it was interrupted before its end."""
+    show = progress_line()
+    seen: list[Campaign] = []
+
+    def progress(campaign: Campaign, what: str) -> None:
+        seen[:] = [campaign]
+        show(
+            f"{what} {name} against {options.against}: {count(campaign.runs, 'run')}, "
+            f"{count(campaign.steps, 'step')}, {count(len(campaign.roots), 'root cause')}, "
+            f"{campaign.seconds:.0f} s"
+        )
+
+    budget = None if options.runs is not None else duration_s(options.budget or "60s")
+    recording = _recording(options)
+    try:
+        campaign = run_campaign(
+            name,
+            options.against,
+            seed=options.seed,
+            runs=options.runs,
+            budget_s=budget,
+            acts=options.acts,
+            extras=options.extras,
+            workers=options.workers,
+            progress=progress,
+            recording=recording,
+        )
+    except KeyboardInterrupt:
+        if not seen:
+            raise
+        return seen[0], True
+    else:
+        return campaign, False
+    finally:
+        clear_progress()
+        if recording is not None:
+            join_parts([Path(part) for part in recording.parts], options.record)
+
+
+def _recording(options: argparse.Namespace) -> Recording | None:
+    if options.record is None:
+        return None
+    options.record.parent.mkdir(parents=True, exist_ok=True)
+    return Recording("quidnunc.pipeline.trace.record:open_recorder", str(options.record))
+
+
+def _suite(name: str, options: argparse.Namespace) -> Campaign:
+    from quidnunc.model.errors import SpecError
+    from quidnunc.properties.suite.files import suite_of
+    from quidnunc.properties.suite.run import run_suite
+
+    try:
+        suite_of(name)
+    except SpecError as error:
+        raise UsageError(str(error)) from None
+    return run_suite(name, options.against, extras=options.extras)
+
+
+def _dialect(campaign: Campaign, options: argparse.Namespace) -> tuple[DialectAnswer, ...]:
+    """The router's reading of each open place, with the quirks that the search found in force."""
+    from quidnunc.properties.search.worker import hello_of, opener_of
+
+    show = progress_line()
+    show(f"separating traces of {campaign.protocol} against {options.against}")
+    try:
+        opener = opener_of(options.against, extras=options.extras)
+        hello = hello_of(options.against, campaign.protocol, extras=options.extras)
+        return dialect_of(campaign.protocol, opener, hello, campaign.quirks)
+    finally:
+        clear_progress()
+
+
+def _write_cases(campaign: Campaign, options: argparse.Namespace, folder: str) -> dict[RootKey, str]:
+    """Case files of what was found, by root. The events of a crash go to --private alone."""
+    written = {}
+    found_by = command_of(campaign.protocol, options.against, *_how(options), extras=options.extras)
+    for key, root in campaign.roots.items():
+        into: Path | None = options.private if is_crash(root) else options.cases
+        if into is None:
+            continue
+        path = into / folder / f"{root.clause.replace('/', '.')}.{root.quirk.replace(':', '.')}.case"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(render(evolve(root.case, found_by=found_by)), encoding="utf-8")
+        written[key] = str(path)
+    return written
+
+
+def _compared(
+    campaigns: Sequence[Campaign],
+    paths: dict[str, dict[RootKey, str]],
+    expected: Sequence[Expectation],
+    options: argparse.Namespace,
+) -> ExpectationComparison | None:
+    """The result compared with --expect; after --update-expect nothing differs."""
+    if options.update_expect:
+        roots = [(r, paths[c.protocol].get(k, "")) for c in campaigns for k, r in c.roots.items()]
+        written = [(root, _seen_from(options.expect, path)) for root, path in roots]
+        replayed = _replay_known({key for c in campaigns for key in c.roots}, expected, options)
+        old = options.expect.read_text(encoding="utf-8") if options.expect.exists() else ""
+        text = render_expectations(campaigns[0], written, expected, replayed, header_read(old))
+        options.expect.parent.mkdir(parents=True, exist_ok=True)
+        options.expect.write_text(text, encoding="utf-8")
+        print(f"wrote {options.expect}", file=sys.stderr)
+        entries = load_expectations(options.expect)
+        if number := without_case(entries):
+            print(f"warning: {caseless(number)}; --cases DIR writes cases", file=sys.stderr)
+        return ExpectationComparison(entries, (), (), ())
+    if options.expect is None:
+        return None
+    roots_found: dict[RootKey, RootCause] = {k: r for c in campaigns for k, r in c.roots.items()}
+    replayed = _replay_known(set(roots_found), expected, options)
+    return compare(list(roots_found.values()), expected, replayed)
+
+
+def _seen_from(file: Path, path: str) -> str:
+    """The path of a case as the expectations file names it."""
+    return os.path.relpath(path, file.parent) if path else ""
+
+
+def _replay_known(
+    found: set[RootKey], expected: Sequence[Expectation], options: argparse.Namespace
+) -> dict[str, str]:
+    """Replay the cases of expectations that the search did not meet: case -> outcome.
+
+    An inconclusive replay is left out: its expectation counts as not met, not as gone.
+    """
+    from quidnunc.properties.search.worker import opener_of
+
+    outcomes: dict[str, str] = {}
+    for each in expected:
+        if (each.clause, each.cause) in found or not each.case:
+            continue
+        path = options.expect.parent / each.case
+        try:
+            outcome = replay_router(load(path), opener_of(options.against, extras=options.extras)).outcome
+        except CaseError as error:
+            raise UsageError(f"{options.expect}: {each.clause} {each.cause}: {error}") from None
+        if outcome != "inconclusive":
+            outcomes[each.case] = outcome
+    return outcomes
+
+
+def _how(options: argparse.Namespace) -> list[str]:
+    """The options that say how to search."""
+    if options.suite:
+        words = ["--suite"]
+    elif options.runs is not None:
+        words = ["--runs", str(options.runs), "--seed", str(options.seed)]
+    else:
+        words = ["--budget", options.budget or "60s", "--seed", str(options.seed)]
+    return words + (["--acts", str(options.acts)] if options.acts != ACTS else [])
+
+
+def reproduce(options: argparse.Namespace) -> str:
+    """The command that gives the same result again."""
+    words = ["quidnunc", "check", options.protocol, "--against", options.against, *_how(options)]
+    if options.claims != "*":
+        words += ["--claims", options.claims]
+    if options.expect:
+        words += ["--expect", str(options.expect)]
+    if options.profile:
+        words += ["--profile", options.profile]
+    words += [f"--{flag}" for flag in ("strict", "extras", "dialect") if getattr(options, flag)]
+    return shlex.join(words)

@@ -1,0 +1,195 @@
+"""quidnunc diff: compare two protocols as written: rules, clauses, parameters, wire."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from typing import Any
+
+from quidnunc.impl.wire.schemas import WireSchema, schema_changes
+from quidnunc.impl.wire.schemas_buf import BufOpinion, buf_program, opinion
+from quidnunc.model.errors import SpecError
+from quidnunc.output import UsageError, print_json, table
+from quidnunc.properties.documents.clauses import Clause
+from quidnunc.properties.regress.diff import ProtocolChange, changes_between
+from quidnunc.properties.regress.diff_clauses import (
+    LEVELS,
+    ClauseChanges,
+    ParameterChange,
+    clause_changes,
+    parameter_changes,
+)
+from quidnunc.properties.regress.sides import Side, side_named
+
+EXAMPLE = """\
+example:
+  quidnunc diff gossipsub-1.2-draft gossipsub-1.2
+  quidnunc diff gossipsub-1.2 gossipsub-1.2+without:graylisted+d=8 --json
+  quidnunc diff gossipsub-1.2 py-libp2p:as-built
+  quidnunc diff main@python:my_fork:FORK python:my_fork:FORK
+
+OLD and NEW are each one of
+  gossipsub-1.2                       a protocol
+  python:MODULE:NAME                  a protocol of your own; REVISION@ before it takes a git revision
+  py-libp2p:as-built                  the protocol with the known departures of a router
+and may be followed by edits: +READING, +QUIRK, +without:RULE, +PARAMETER=VALUE.
+
+To see what the differences do, use `quidnunc regress OLD NEW`.
+If buf is installed (pip install 'quidnunc[wire]'), its check of the wire format is added.
+Exit status: 0, whether or not the two differ.
+"""
+NOTHING_COMMON = "the two have no message in common"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "old", metavar="OLD", help="a protocol, python:MODULE:NAME or ROUTER:as-built, and +EDIT+EDIT"
+    )
+    parser.add_argument("new", metavar="NEW", help="the same")
+
+
+def sides_of(options: argparse.Namespace) -> tuple[Side, Side]:
+    """The two sides that were asked for. Raises UsageError for what is not known, or does not go together."""
+    try:
+        old, new = side_named(options.old), side_named(options.new)
+        changes_between(old, new)
+    except (SpecError, KeyError) as error:
+        raise UsageError(str(error)) from None
+    return old, new
+
+
+def on_the_wire(side: Side) -> WireSchema:
+    """What a side has on the wire."""
+    return WireSchema(side.base, side.protocol.messages, side.name)
+
+
+def run(options: argparse.Namespace) -> int:
+    old, new = sides_of(options)
+    changes = changes_between(old, new)
+    clauses = clause_changes(old, new)
+    parameters = parameter_changes(old, new)
+    by_buf = opinion(on_the_wire(old), on_the_wire(new))
+    if options.json:
+        print_json({**_as_json(old, new, changes, clauses, parameters), "buf": _opinion_json(by_buf)})
+        return 0
+    print(f"what differs from {old.name} to {new.name}\n")
+    _print_rules(changes)
+    _print_clauses(clauses, old, new)
+    rows = [(p.name, _value(p.old), _value(p.new)) for p in parameters]
+    _print("parameters that are read, with their defaults", ("parameter", old.name, new.name), rows)
+    wire = [
+        (c.message, c.number, c.old or "-", c.new or "-")
+        for c in schema_changes(on_the_wire(old), on_the_wire(new))
+    ]
+    _print("fields on the wire", ("message", "number", old.name, new.name), wire)
+    _print_opinion(by_buf, old, new)
+    print(f"again: {shlex.join(['quidnunc', 'diff', old.name, new.name])}")
+    return 0
+
+
+def _print(title: str, header: tuple[str, ...], rows: list[Any]) -> None:
+    print(f"{title}: {len(rows) or 'none'}")
+    if rows:
+        print(f"\n{table(header, rows)}")
+    print()
+
+
+def _print_opinion(by_buf: BufOpinion | None, old: Side, new: Side) -> None:
+    if by_buf is None:
+        missing = "it is not installed; pip install 'quidnunc[wire]'"
+        print(f"breaks bytes, by buf: not asked ({missing if buf_program() is None else NOTHING_COMMON})\n")
+        return
+    rows = [("forth", b.rule, b.says) for b in by_buf.to_new] + [
+        ("back", b.rule, b.says) for b in by_buf.to_old
+    ]
+    _print(f"breaks bytes, by buf (forth: {old.name} becomes {new.name})", ("way", "rule", "what"), rows)
+
+
+def _opinion_json(by_buf: BufOpinion | None) -> dict[str, Any] | None:
+    if by_buf is None:
+        return None
+    ways = (("to_new", by_buf.to_new), ("to_old", by_buf.to_old))
+    return {way: [{"rule": b.rule, "says": b.says} for b in found] for way, found in ways}
+
+
+def _print_rules(changes: tuple[ProtocolChange, ...]) -> None:
+    rows = [(c.handler or "-", c.kind, _what(c), c.clause or "-") for c in changes]
+    _print("rules, readings and what is set", ("handler", "change", "what", "clause"), rows)
+
+
+def _what(change: ProtocolChange) -> str:
+    if change.kind == "parameter":
+        return change.says
+    old, new = (r.name if r else "" for r in (change.old, change.new))
+    return f"{old} -> {new}" if old and new and old != new else change.name
+
+
+def _print_clauses(clauses: ClauseChanges, old: Side, new: Side) -> None:
+    rows = [("added", c.id, "-", LEVELS[c.level]) for c in clauses.added]
+    rows += [("removed", c.id, LEVELS[c.level], "-") for c in clauses.removed]
+    rows += [
+        (
+            "level",
+            was.id if was.id == now.id else f"{was.id} -> {now.id}",
+            LEVELS[was.level],
+            LEVELS[now.level],
+        )
+        for was, now in clauses.levels
+    ]
+    rows += [("no longer ruled", name, "-", "-") for name in clauses.no_longer_ruled]
+    _print("clauses", ("change", "clause", old.name, new.name), rows)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, frozenset):
+        return ",".join(map(str, sorted(value))) or "none"
+    return "-" if value is None else str(value)
+
+
+def clauses_json(clauses: ClauseChanges) -> dict[str, Any]:
+    """The clause changes, in the shape that scripts read."""
+
+    def row(clause: Clause) -> dict[str, str]:
+        return {"id": clause.id, "level": clause.level, "status": clause.status}
+
+    return {
+        "added": [row(c) for c in clauses.added],
+        "removed": [row(c) for c in clauses.removed],
+        "levels": [{"old": row(was), "new": row(now)} for was, now in clauses.levels],
+        "no_longer_ruled": list(clauses.no_longer_ruled),
+    }
+
+
+def _as_json(
+    old: Side,
+    new: Side,
+    changes: tuple[ProtocolChange, ...],
+    clauses: ClauseChanges,
+    parameters: tuple[ParameterChange, ...],
+) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "old": old.name,
+        "new": new.name,
+        "rules": [
+            {
+                "handler": c.handler,
+                "change": c.kind,
+                "name": c.name,
+                "old": c.old.name if c.old else None,
+                "new": c.new.name if c.new else None,
+                "clause": c.clause,
+            }
+            for c in changes
+        ],
+        "clauses": clauses_json(clauses),
+        "parameters": [{"name": p.name, "old": _plain(p.old), "new": _plain(p.new)} for p in parameters],
+        "wire": [
+            {"message": c.message, "number": c.number, "old": c.old or None, "new": c.new or None}
+            for c in schema_changes(on_the_wire(old), on_the_wire(new))
+        ],
+    }
+
+
+def _plain(value: object) -> object:
+    return sorted(value) if isinstance(value, frozenset) else value

@@ -1,0 +1,178 @@
+"""quidnunc doctor: what a driver can do, and which claims can be tested with it."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import evolve, frozen
+
+from quidnunc.arguments import checked_protocol, hello_from, protocols_spoken
+from quidnunc.impl.seam import CAPABILITIES, Hello
+from quidnunc.model.errors import SpecError
+from quidnunc.model.machine import protocol_named
+from quidnunc.output import UsageError, print_json, table
+from quidnunc.properties.cases.router import replay_router
+from quidnunc.properties.claims.catalogue import claims_of, level_of
+from quidnunc.properties.claims.claim import Claim
+from quidnunc.properties.suite.files import suite_of
+from quidnunc.properties.suite.run import fitted_parameters
+
+EXAMPLE = """\
+example:
+  quidnunc doctor py-libp2p
+  quidnunc doctor exec:./my-router --protocol gossipsub-1.1
+
+exit status:
+  0 every MUST claim has a control; 2 wrong usage; 3 some MUST claim has none; 4 the driver broke.
+  A control is a run in which the claim applies and holds. To test the router, use `quidnunc check`.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("router", metavar="ROUTER", help="the router (see `quidnunc routers`)")
+    parser.add_argument(
+        "--protocol", metavar="P", help="only this protocol (default: all that the router speaks)"
+    )
+
+
+@frozen
+class ClaimControl:
+    """One claim: a run in which it applies and holds, or why there is none."""
+
+    claim: Claim
+    level: str
+    state: str
+    """holds, fails (in every case where it applies something departs), unsupported, or none."""
+    cases: tuple[str, ...]
+    """Cases of the suite in which it applies and nothing departs."""
+    reason: str
+
+
+@frozen
+class DriverExamination:
+    """A router under one protocol."""
+
+    protocol: str
+    hello: Hello
+    replayed: int
+    controls: tuple[ClaimControl, ...]
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """The capabilities of a driver that this one does not announce."""
+        return tuple(sorted(CAPABILITIES - self.hello.capabilities))
+
+    @property
+    def without_control(self) -> tuple[ClaimControl, ...]:
+        return tuple(c for c in self.controls if c.state != "holds" and c.level == "M")
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.protocol:
+        names = [checked_protocol(options.protocol)]
+    else:
+        names = [name for name in protocols_spoken(options.router) if _has_suite(name)]
+    if not names:
+        raise UsageError(f"no protocol that {options.router} speaks has a suite; `make suite` writes one")
+    examined = [examine(options.router, name) for name in names]
+    if options.json:
+        print_json({"schema": 1, "router": options.router, "protocols": [as_json(e) for e in examined]})
+    else:
+        _print(examined, options)
+    return 3 if any(e.without_control for e in examined) else 0
+
+
+def _has_suite(name: str) -> bool:
+    try:
+        return bool(suite_of(name))
+    except SpecError:
+        return False
+
+
+def examine(router: str, protocol: str) -> DriverExamination:
+    """Run the controls of a protocol's claims, which are the cases of its suite."""
+    if not _has_suite(protocol):
+        raise UsageError(f"no suite for {protocol!r}; `make suite` writes it")
+    from quidnunc.properties.search.worker import opener_of
+
+    hello = hello_from(router, protocol)
+    opener = opener_of(router)
+    applied: dict[str, set[str]] = {}
+    departing: set[str] = set()
+    asked = 0
+    for rule, case in suite_of(protocol):
+        parameters, lacking = fitted_parameters(case, hello)
+        if lacking:
+            continue
+        asked += 1
+        replayed = replay_router(evolve(case, parameters=parameters), opener)
+        departing |= {rule} if replayed.departs else set()
+        for moment in replayed.moments:
+            for clause in (*moment.judged.because, *moment.judged.spent):
+                applied.setdefault(clause, set()).add(rule)
+    controls = tuple(
+        _control(claim, hello, set().union(*(applied.get(c, ()) for c in claim.clauses)), departing)
+        for claim in claims_of(protocol_named(protocol))
+    )
+    return DriverExamination(protocol, hello, asked, controls)
+
+
+def _control(claim: Claim, hello: Hello, applied: set[str], departing: set[str]) -> ClaimControl:
+    level = min((level_of(c) for c in claim.clauses), key="MSIY".find)
+    held = tuple(sorted(applied - departing))
+    lacking = sorted(claim.needs - hello.capabilities)
+    if held:
+        return ClaimControl(claim, level, "holds", held, "")
+    if lacking:
+        return ClaimControl(claim, level, "unsupported", (), f"the driver lacks: {', '.join(lacking)}")
+    if applied:
+        where = ", ".join(sorted(applied)[:3])
+        return ClaimControl(claim, level, "fails", (), f"fails wherever it applies: {where}")
+    return ClaimControl(claim, level, "none", (), "never applies in the suite; a search may reach it")
+
+
+def _print(examined: Sequence[DriverExamination], options: argparse.Namespace) -> None:
+    first = examined[0].hello
+    print(f"doctor of {options.router}: {first.name} {first.version}")
+    for each in examined:
+        hello = each.hello
+        print(
+            f"\n{each.protocol}: {each.replayed} of {len(suite_of(each.protocol))} cases of the suite played"
+        )
+        print(f"  can do: {', '.join(sorted(hello.capabilities)) or 'nothing beyond the common requests'}")
+        print(f"  lacks: {', '.join(each.lacking) or 'nothing'}")
+        for name, value in sorted(dict(hello.fixed).items()):
+            print(f"  sets {name} to {value:g}; other values are not checked")
+        rows = [(c.claim.id, c.level, c.state, len(c.cases), c.reason or "-") for c in each.controls]
+        print("\n" + table(("claim", "level", "control", "cases", "why not"), rows))
+        if each.without_control:
+            print(f"MUST claims without a control: {', '.join(c.claim.id for c in each.without_control)}")
+    words = ["quidnunc", "doctor", options.router]
+    words += ["--protocol", options.protocol] if options.protocol else []
+    print(f"\nagain: {shlex.join(words)}")
+
+
+def as_json(each: DriverExamination) -> dict[str, Any]:
+    """One protocol of a doctor's report."""
+    return {
+        "protocol": each.protocol,
+        "name": each.hello.name,
+        "version": each.hello.version,
+        "speaks": list(each.hello.protocols),
+        "capabilities": sorted(each.hello.capabilities),
+        "lacks": list(each.lacking),
+        "fixed": dict(each.hello.fixed),
+        "claims": [
+            {
+                "id": c.claim.id,
+                "level": c.level,
+                "control": c.state,
+                "cases": list(c.cases),
+                "reason": c.reason,
+            }
+            for c in each.controls
+        ],
+    }

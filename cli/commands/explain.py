@@ -1,0 +1,329 @@
+"""quidnunc explain: one clause, claim, case, edit, statement or mutant, and everything that belongs to it."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from quidnunc.arguments import suggestion
+from quidnunc.impl.routers import mutants_by_name
+from quidnunc.model.edit import Edit
+from quidnunc.model.edits import aliases
+from quidnunc.model.edits.catalogue import edits_of
+from quidnunc.model.machine import PROTOCOLS
+from quidnunc.output import UsageError, print_json, table
+from quidnunc.properties.cases.case import Case
+from quidnunc.properties.cases.file import load, render
+from quidnunc.properties.claims.catalogue import claims_of, level_of
+from quidnunc.properties.claims.claim import Claim
+from quidnunc.properties.claims.elsewhere import HELD, ConstructionClaim
+from quidnunc.properties.coverage import ClauseCoverage, coverage, suites
+from quidnunc.properties.decide.page import cell
+from quidnunc.properties.decide.record import read_decisions, recorded
+from quidnunc.properties.documents import named_sentences as clause_names
+from quidnunc.properties.documents.clauses import documents
+from quidnunc.properties.mutation.mutants import claim_expected, mutant_named, protocol_of_mutant
+from quidnunc.properties.params.citations import guarantees_on
+from quidnunc.properties.proofs.citations import lines_of, lines_on
+from quidnunc.properties.proofs.prove import provers
+from quidnunc.properties.statements import catalogue as statements
+from quidnunc.properties.statements.statement import Statement
+
+EXAMPLE = """\
+example:
+  quidnunc explain gs1.1/backoff.regraft
+  quidnunc explain backoff.regraft-refused
+  quidnunc explain gossipsub-1.2/while_backing_off
+  quidnunc explain found/gs1.1.backoff.regraft.case
+  quidnunc explain dog-controller.idle
+  quidnunc explain --renamed
+"""
+
+NETWORKS = Path("counterexamples") / "networks"
+LEVELS = {
+    "M": "MUST",
+    "S": "SHOULD",
+    "Y": "MAY",
+    "I": "implied",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "what",
+        nargs="?",
+        metavar="NAME",
+        help="a clause, a claim, a case file, a case of the suite, a rule, an edit (the root cause of a "
+        "finding), a statement about networks, a line of `quidnunc prove` or a mutant (ours:NAME)",
+    )
+    parser.add_argument(
+        "--renamed", action="store_true", help="list the renamed names; the old ones keep working"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    if not options.renamed and not options.what:
+        raise UsageError("name one thing to explain, or ask for --renamed")
+    if options.renamed:
+        return _run_renamed(options.what, options.json)
+    kind, found = _found(options.what)
+    if options.json:
+        print_json({"schema": 1, "kind": kind, **{k.replace(" ", "_"): v for k, v in found.items()}})
+        return 0
+    old = options.what in RENAMED.get(kind, {}) and found.get("id")
+    print(f"{kind} {found['id']} (once called {options.what})\n" if old else f"{kind} {options.what}\n")
+    for name, value in found.items():
+        _print_field(name, value)
+    print(f"\nagain: quidnunc explain {options.what}")
+    return 0
+
+
+RENAMED: Mapping[str, Mapping[str, str]] = {"edit": aliases.RENAMED, "statement": statements.ALIASES}
+"""What was renamed -> old name -> the name of today."""
+
+
+def _run_renamed(what: str | None, as_json: bool) -> int:
+    rows = [(kind, old, new) for kind, names in RENAMED.items() for old, new in names.items()]
+    if what is not None:
+        near = suggestion(what, (name for _, *names in rows for name in names))
+        rows = [row for row in rows if what in row[1:]]
+        if not rows:
+            raise UsageError(f"{what!r} was not renamed{near}; --renamed alone lists every name")
+    if as_json:
+        print_json({"schema": 1, "renamed": [{"kind": k, "old": old, "new": new} for k, old, new in rows]})
+    else:
+        print(table(("kind", "old", "new"), rows))
+    return 0
+
+
+def _found(what: str) -> tuple[str, dict[str, Any]]:
+    """(kind, fields) of whatever goes by the name. Raises UsageError with the nearest names."""
+    if what.endswith(".case") or Path(what).is_file():
+        if not Path(what).is_file():
+            raise UsageError(f"{what} does not exist; `quidnunc check ... --cases DIR` writes cases")
+        return "case", of_case(load(what))
+    clauses = {c.clause.id: c for c in coverage()}
+    claims = {claim.id: claim for p in PROTOCOLS.values() for claim in claims_of(p)}
+    cases = dict(suites())
+    edits = {e.name: e for p in PROTOCOLS.values() for e in edits_of(p)}
+    quirks = {name: edit for name, edit in edits.items() if edit.explains}
+    lines = {line: (name, cited) for name in provers() for line, cited in lines_of(name)}
+    rules = {r.name: r.clause for p in PROTOCOLS.values() for _, r in p.rules()}
+    kinds: tuple[tuple[str, Mapping[str, Any], Callable[[Any], dict[str, Any]]], ...] = (
+        ("clause", clauses, of_clause),
+        ("claim", claims, of_claim),
+        ("claim", HELD, of_held),
+        ("case", cases, of_case),
+        ("quirk", quirks, of_quirk),
+        ("edit", edits, of_quirk),
+        ("rule", rules, lambda clause: of_clause(clauses[clause])),
+        ("statement", {each.id: each for each in statements.STATEMENTS}, of_statement),
+        ("line of prove", lines, of_line),
+        ("network of prove", {name: name for name in provers()}, of_network),
+        ("protocol", {name: name for name in PROTOCOLS}, of_protocol),
+        ("mutant", {f"ours:{name}": name for name in mutants_by_name()}, of_mutant),
+    )
+    name = next((names[what] for names in RENAMED.values() if what in names), what)
+    for kind, known, describe in kinds:
+        if name in known:
+            return kind, describe(known[name])
+    # A clause without its prefix.
+    whole = [clause for clause in clauses if clause.partition("/")[2] == what]
+    names = [name for _, known, _ in kinds for name in known]
+    near = f" (did you mean {' or '.join(whole)}?)" if whole else suggestion(what, names)
+    raise UsageError(f"nothing is called {what!r}{near}; `quidnunc clauses` lists the clauses and claims")
+
+
+def of_clause(each: ClauseCoverage) -> dict[str, Any]:
+    """A clause, what its document says, and what stands behind it."""
+    clause = each.clause
+    cited = [c for c in (clause.id, clause.carried_by) if c]
+    document = documents()[clause.document]
+    level = LEVELS[clause.level] + (", as what the protocol does" if clause.implied else "")
+    return {
+        "id": clause.id,
+        "level": level,
+        "status": clause.status,
+        "document": f"{document.title}, {document.revision} ({document.source})",
+        "text": clause.text.strip(),
+        "quote": clause.quote.strip(),
+        "stands in": places_of(clause.id),
+        "violation": clause.violation.strip(),
+        "reason": clause.reason.strip(),
+        "disputed": clause.disputed.strip(),
+        "carried by": clause.carried_by,
+        "rules": [str(place) for place in each.rules],
+        "claims": list(each.claims),
+        "mutants": [f"ours:{name}" for name in each.mutants],
+        "suite": list(each.cases),
+        "network rules": list(each.networks.all),
+        "quirks": [e.name for e in each.edits if e.kind == "replaced"],
+        "readings": [e.name for e in each.edits if e.kind == "reading"],
+        "variants": [e.name for e in each.edits if e.kind == "variant"],
+        "prove": list(lines_on(cited, provers())),
+        "guarantees of params": list(guarantees_on(*cited)),
+        "statements": list(dict.fromkeys(s.id for c in cited for s in statements.statements_on(c))),
+    }
+
+
+def places_of(clause: str) -> list[str]:
+    """The specifications that have the clause, with the headings that its sentences stand under."""
+    found: dict[str, dict[str, None]] = {}
+    for text in clause_names.texts().values():
+        for each in text.prints:
+            if clause in each.names:
+                found.setdefault(f"{text.title}, {text.revision}", {})[each.heading or "under its title"] = (
+                    None
+                )
+    return [f"{text}: {', '.join(headings)}" for text, headings in found.items()]
+
+
+def of_claim(claim: Claim) -> dict[str, Any]:
+    """A claim, the protocols that it is asked of, and the clauses that it rests on."""
+    known = {c.clause.id: c for c in coverage()}
+    resting = [known[c] for c in claim.clauses]
+    return {
+        "id": claim.id,
+        "level": LEVELS[min((level_of(c) for c in claim.clauses), key="MSIY".find)],
+        "text": claim.sentence,
+        "protocols": [name for name, p in PROTOCOLS.items() if claim in claims_of(p)],
+        "needs of a driver": sorted(claim.needs),
+        "clauses": [f"{c.clause.id}: {' '.join(c.clause.text.split())}" for c in resting],
+        "rules": _all(str(place) for c in resting for place in c.rules),
+        "mutants": _all(f"ours:{name}" for c in resting for name in c.mutants),
+        "suite": _all(name for c in resting for name in c.cases),
+    }
+
+
+def of_held(claim: ConstructionClaim) -> dict[str, Any]:
+    """A claim that no search of one router decides, and what decides it."""
+    known = {c.clause.id: c for c in coverage()}
+    return {
+        "id": claim.id,
+        "level": LEVELS[min((level_of(c) for c in claim.clauses), key="MSIY".find)],
+        "text": claim.says,
+        "clauses": [f"{c}: {' '.join(known[c].clause.text.split())}" for c in claim.clauses],
+        "decided by": claim.by,
+    }
+
+
+def of_case(case: Case) -> dict[str, Any]:
+    """A case, and the clause that it is about."""
+    known = {c.clause.id: c for c in coverage()}
+    about = known.get(case.clause)
+    return {
+        "text": case.reason,
+        "claim": case.claim,
+        "clause": f"{case.clause}: {' '.join(about.clause.text.split())}" if about else case.clause,
+        "quote": about.clause.quote.strip() if about else "",
+        "root cause": _says(case.quirk),
+        "argument": case.argument,
+        "status": case.status,
+        "file": case.path,
+        "case": render(case),
+    }
+
+
+def of_quirk(quirk: Edit) -> dict[str, Any]:
+    """One edit of a protocol; where it can be a root cause, a quirk."""
+    return {
+        "id": quirk.name,
+        "made by": quirk.kind,
+        "text": quirk.says,
+        "clause": quirk.clause,
+        "protocols": [n for n, p in PROTOCOLS.items() if any(e.name == quirk.name for e in edits_of(p))],
+    }
+
+
+def of_mutant(name: str) -> dict[str, Any]:
+    """One planted bug of our routers, and what must notice it."""
+    mutant = mutant_named(name)
+    return {
+        "id": f"ours:{name}",
+        "text": mutant.summary,
+        "clause": mutant.clause,
+        "protocol": protocol_of_mutant(mutant),
+        "claim expected": claim_expected(mutant),
+        "file": f"counterexamples/mutants/{name}.case",
+    }
+
+
+def of_statement(statement: Statement) -> dict[str, Any]:
+    """A statement about networks, and what decides it."""
+    return {
+        "id": statement.id,
+        "old id": statement.old_id,
+        "text": statement.says,
+        "read as": statement.reading,
+        "assumes": statement.assumes,
+        "revisions": list(statement.revisions),
+        "clauses": list(statements.clauses_of(statement)),
+        "claims": list(statement.claims),
+        "decided by": "; ".join(statement.engines),
+        **_recorded(statement),
+    }
+
+
+def _recorded(statement: Statement) -> dict[str, Any]:
+    """What small networks came to, revision by revision, and where it is shown."""
+    catalogue = next(c for c in statements.CATALOGUES.values() if statement in c.statements)
+    decisions = [d for d in read_decisions(recorded(catalogue)) if d.statement == statement.id]
+    # Only a checkout of the repository has the cases.
+    return {
+        "recorded": [f"{d.revision}: {cell(d).replace('**', '')}" for d in decisions],
+        "page": f"docs/results/{catalogue.page}",
+        "cases": [
+            f"counterexamples/networks/{p.name}" for p in sorted(NETWORKS.glob(f"{statement.id}.*.case"))
+        ],
+    }
+
+
+def of_network(name: str) -> dict[str, Any]:
+    """A network that `quidnunc prove` has statements about."""
+    return {"id": name, "text": f"networks that `quidnunc prove {name}` decides statements about"}
+
+
+def of_protocol(name: str) -> dict[str, Any]:
+    """A protocol, by its name."""
+    return {
+        "id": name,
+        "text": f"a protocol; `quidnunc clauses {name}` lists its clauses and claims",
+    }
+
+
+def of_line(line: tuple[str, tuple[str, ...]]) -> dict[str, Any]:
+    """A line of `quidnunc prove`, and the clauses that it rests on."""
+    prover, cited = line
+    known = {c.clause.id: c for c in coverage()}
+    return {
+        "clauses": [f"{c}: {' '.join(known[c].clause.text.split())}" for c in cited],
+        "decided by": f"quidnunc prove {prover}",
+    }
+
+
+def _says(quirk: str) -> str:
+    known = {e.name: e for p in PROTOCOLS.values() for e in edits_of(p)}
+    quirk = aliases.current_name(quirk)
+    return f"{quirk}: {known[quirk].says}" if quirk in known else quirk
+
+
+def _all(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+def _print_field(name: str, value: Any) -> None:
+    if not value:
+        return
+    if name == "case":
+        print(f"\n{value.rstrip()}")
+        return
+    if isinstance(value, list):
+        print(f"{name}:")
+        for each in value:
+            print(textwrap.fill(each, 100, initial_indent="  ", subsequent_indent="    "))
+        return
+    text = " ".join(str(value).split())
+    print(textwrap.fill(f"{name}: {text}", 100, subsequent_indent="  "))

@@ -1,0 +1,135 @@
+"""quidnunc ingest: turn traces of any size into tables, metrics and violations, on Spark."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+from quidnunc.output import UsageError, clear_progress, print_json, progress_line
+
+EXAMPLE = """\
+example:
+  quidnunc ingest traces/ -o run/
+  quidnunc ingest trace.pb.gz other.jsonl -o run/ --clock one --set prune_backoff_s=60
+  quidnunc trace metrics run/ && quidnunc trace check run/
+
+SOURCE is a trace of go-libp2p-pubsub (lines of JSON, delimited protobuf, gzip batches), quidnunc or Hermes,
+a table of deliveries, or a directory of these. Files that RUN already holds are not read
+again, so you can call it on a growing directory, or again after an interruption.
+
+It needs pyspark and pyarrow (pip install 'quidnunc[spark]') and Java 17. It runs on this machine by default.
+--master or QUIDNUNC_SPARK_MASTER names a cluster, which must see SOURCE and RUN under the same paths.
+
+exit status: 0, or 2 if nothing can be read or something is not installed. Bad records are counted and put
+aside; for verdicts use `quidnunc trace check`.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "sources", nargs="+", type=Path, metavar="SOURCE", help="trace files, or directories of them"
+    )
+    parser.add_argument("-o", "--output", required=True, type=Path, metavar="RUN", help="folder to write")
+    parser.add_argument(
+        "--completeness",
+        choices=("full", "sampled", "filtered", "lossy"),
+        help="how complete the traces are (default: judged from their content)",
+    )
+    parser.add_argument(
+        "--clock",
+        choices=("one", "own"),
+        help="one clock for all peers, or one per peer (default: what the trace says)",
+    )
+    parser.add_argument(
+        "--buckets", type=int, metavar="N", help="number of files in the silver table (default: by size)"
+    )
+    add_settings(parser)
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """The options for Spark and for assumptions, of `ingest` and of `trace`."""
+    parser.add_argument("--master", metavar="URL", help="URL of a Spark cluster (default: this machine)")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="an assumption of the claims: prune_backoff_s, skew_ms, idontwant_window_ms, ...",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    from quidnunc.pipeline.lake.gold.claims import TraceSettings
+    from quidnunc.pipeline.lake.spark_session import SparkMissing, spark_session
+    from quidnunc.pipeline.trace.shapes import TraceError
+
+    if options.buckets is not None and not 1 <= options.buckets <= 10_000:
+        raise UsageError(f"--buckets must be from 1 to 10000, got {options.buckets}")
+    try:
+        # What is no setting is refused before Spark is started.
+        TraceSettings().changed(options.set)
+        session = spark_session(master=options.master, short=_bytes_in(options.sources) < SHORT_BYTES)
+        manifest, folder = _ingest(options, session)
+    except (TraceError, SparkMissing) as error:
+        raise UsageError(str(error)) from None
+    return _report(options, manifest, folder)
+
+
+SHORT_BYTES = 200 << 20
+"""Sources up to here take seconds, in which the JVM's last compiler would not pay."""
+
+
+def _bytes_in(sources: list[Path]) -> int:
+    files = [f for s in sources for f in (s.iterdir() if s.is_dir() else [s])]
+    return sum(f.stat().st_size for f in files if f.is_file())
+
+
+def _ingest(options: argparse.Namespace, session: Any) -> tuple[dict[str, Any], Path]:
+    from quidnunc.pipeline.lake.ingest import SourceOptions, ingest
+    from quidnunc.pipeline.lake.run_folder import RunFolder
+
+    asked = SourceOptions(
+        completeness=options.completeness,
+        clock=options.clock,
+        buckets=options.buckets,
+        changes=tuple(options.set),
+    )
+    say = progress_line()
+    try:
+        return ingest(options.sources, RunFolder(options.output), asked, session, say)
+    finally:
+        clear_progress()
+
+
+def _report(options: argparse.Namespace, manifest: dict[str, Any], folder: Path) -> int:
+    if options.json:
+        print_json({"run": str(options.output), "gold": str(folder), **manifest})
+        return 0
+    files = manifest["files"]
+    print(
+        f"{options.output}: {manifest['records']} events in {len(files)} files, {manifest['buckets']} buckets"
+    )
+    print(f"  completeness: {manifest['completeness']} ({manifest['completeness_because']})")
+    for what, names in (
+        ("the same as another file", manifest["duplicates"]),
+        ("unfinished", manifest["unfinished"]),
+    ):
+        for name in names:
+            print(f"  {name}: left out, {what}", file=sys.stderr)
+    if manifest["bad_records"]:
+        print(
+            f"  {manifest['bad_records']} bad records put aside, the first: {manifest['first_bad']}",
+            file=sys.stderr,
+        )
+    if manifest["clock_steps_back"]:
+        print(
+            f"  clocks step back {manifest['clock_steps_back']} times: are the files of each peer in order? "
+            "Files of a directory are read in the order of their names",
+            file=sys.stderr,
+        )
+    run = shlex.quote(str(options.output))
+    print(f"next: quidnunc trace metrics {run}; quidnunc trace check {run}")
+    return 0

@@ -1,0 +1,179 @@
+"""quidnunc prove: prove statements about networks of any size, or show a shortest counterexample."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from quidnunc.arguments import suggestion
+from quidnunc.commands.explore import trace_json
+from quidnunc.output import UsageError, clear_progress, duration_s, print_json, progress_line, table
+from quidnunc.properties.proofs.citations import lines_of
+from quidnunc.properties.proofs.prove import prove, provers
+from quidnunc.properties.solver.questions import SolverSession, has_cvc5
+from quidnunc.properties.solver.result import ProofResult
+from quidnunc.reports.prove import page, recheck_summary
+
+EXAMPLE = """\
+example:
+  quidnunc prove
+  quidnunc prove mesh-link mesh-link-backoff --smt2 questions --recheck
+  quidnunc prove --recheck 60s --markdown > prove.md
+
+Exit status: 0 if every statement was proved or refuted, 3 if one is undetermined or vacuously true.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="names or patterns of statements, or of rows (default: all)"
+    )
+    parser.add_argument(
+        "--smt2", type=Path, metavar="DIR", help="write every question to the solver here, as SMT-LIB"
+    )
+    parser.add_argument(
+        "--recheck",
+        nargs="?",
+        const="2m",
+        metavar="BUDGET",
+        help="ask cvc5 too, for this much CPU time in total (2m if no BUDGET is given)",
+    )
+    parser.add_argument(
+        "--markdown", action="store_true", help="print a page in Markdown, one row per statement"
+    )
+    parser.add_argument(
+        "--quiet", action="store_true", help="print only the table, without evidence and traces"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    if not all(map(importlib.util.find_spec, ("z3", "numpy", "yaml"))):
+        raise UsageError("z3, numba and PyYAML must be installed: pip install 'quidnunc[prove]'")
+    names = _names(options.names)
+    if options.recheck and not has_cvc5():
+        raise UsageError("--recheck asks cvc5, which is not installed: pip install 'quidnunc[prove]'")
+    if options.smt2 is not None:
+        try:
+            options.smt2.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"--smt2 {options.smt2}: {error.strerror}; name a directory") from None
+    budget_s = duration_s(options.recheck) if options.recheck else 0.0
+    questions = SolverSession(smt2=options.smt2, recheck=options.recheck is not None, recheck_s=0.0)
+    progress = progress_line()
+    results: list[ProofResult] = []
+    for name in names:
+        progress(f"{name}: {questions.asked} solver queries so far")
+        # What one name leaves is for the next.
+        questions.recheck_s += budget_s / len(names)
+        results += (r for r in prove(name, questions) if _asked(r.name, name, options.names))
+    clear_progress()
+    _demand_rows(options.names, results, names)
+    if options.json:
+        print_json(as_json(results, questions))
+    elif options.markdown:
+        print("\n".join(page(results, questions, options.recheck)))
+    else:
+        _print(options, results, questions)
+    open_ones = [r for r in results if r.vacuous or r.verdict == "undetermined"]
+    return 3 if open_ones else 0
+
+
+def _names(asked: Sequence[str]) -> list[str]:
+    """The provers of what was asked for, in the order of the table. Raises UsageError."""
+    known = list(provers())
+    wanted = set(known) if not asked else set()
+    for pattern in asked:
+        found = fnmatch.filter(known, pattern) or _provers_of_rows(pattern, known)
+        if not found:
+            near = suggestion(pattern, known)
+            raise UsageError(f"no statement matches {pattern!r}{near}; choose from {', '.join(known)}")
+        wanted |= set(found)
+    return [name for name in known if name in wanted]
+
+
+def _provers_of_rows(pattern: str, known: Sequence[str]) -> list[str]:
+    """The provers that may have a row of that name: `mesh-star.ceiling` is one of `mesh-star`."""
+    cited = [p for p in known if any(fnmatch.fnmatchcase(line, pattern) for line, _ in lines_of(p))]
+    if cited:
+        return cited
+    # Not every row is cited by itself. Its name begins with that of its prover.
+    parts = pattern.split(".")
+    heads = [".".join(parts[:n]) for n in range(1, len(parts))]
+    return [name for name in known if any(fnmatch.fnmatchcase(name, head) for head in heads if head != "*")]
+
+
+def _asked(row: str, prover: str, patterns: Sequence[str]) -> bool:
+    """Whether a row was asked for, by its own name or as one of its prover's."""
+    return not patterns or any(fnmatch.fnmatchcase(name, p) for p in patterns for name in (prover, row))
+
+
+def _demand_rows(patterns: Sequence[str], results: Sequence[ProofResult], names: Sequence[str]) -> None:
+    """Raises UsageError where a pattern is the name of no prover, and of no row that one of them gave."""
+    shown = [*names, *(result.name for result in results)]
+    for pattern in patterns:
+        if not fnmatch.filter(shown, pattern):
+            raise UsageError(
+                f"no row matches {pattern!r}: quidnunc prove {' '.join(names)} shows their names"
+            )
+
+
+def as_json(results: Sequence[ProofResult], questions: SolverSession) -> dict[str, Any]:
+    """The results as one object."""
+    rows = []
+    for result in results:
+        row: dict[str, Any] = {
+            "name": result.name,
+            "text": result.text,
+            "verdict": result.verdict,
+            "scope": result.scope,
+            "assumptions": list(result.assumptions),
+            "clauses": list(result.clauses),
+            "engine": result.engine,
+            "seconds": round(result.seconds, 3),
+            "vacuous": result.vacuous,
+            "evidence": list(result.evidence),
+        }
+        if result.trace is not None:
+            row["trace"] = trace_json(result.trace)
+        rows.append(row)
+    asked: dict[str, Any] = {
+        "asked": questions.asked,
+        "rechecked": questions.rechecked,
+        "unknown": list(questions.unknown),
+    }
+    if questions.recheck:
+        asked |= {"unanswered": questions.unanswered, "not_rechecked": questions.not_rechecked}
+    return {"schema": 1, "results": rows, "questions": asked}
+
+
+def _print(options: argparse.Namespace, results: Sequence[ProofResult], questions: SolverSession) -> None:
+    print(f"prove: {', '.join(options.names) or 'all'}\n")
+    rows = [
+        (r.name, r.verdict, "VACUOUS" if r.vacuous else "no", f"{r.seconds:.1f}", r.scope) for r in results
+    ]
+    print(table(("name", "verdict", "vacuous", "s", "scope"), rows))
+    if not options.quiet:
+        for result in results:
+            _print_one(result)
+    seconds = sum(result.seconds for result in results)
+    print(f"\n{questions.asked} questions to z3{recheck_summary(questions)}, {seconds:.0f} s of CPU", end="")
+    print(f"; undecided: {', '.join(questions.unknown) or 'none'}")
+    print("Not checked: what the assumptions exclude, and the parts of a protocol that the rules leave out.")
+    print(f"again: quidnunc prove {' '.join(options.names)}".rstrip())
+
+
+def _print_one(result: ProofResult) -> None:
+    print(f"\n{result.name}: {result.verdict.upper()}\n  {result.text}\n  engine: {result.engine}")
+    for assumption in result.assumptions:
+        print(f"  assumes: {assumption}")
+    for line in result.evidence:
+        print(f"  - {line}")
+    if result.trace is not None:
+        print()
+        print(
+            "\n".join(f"  {line}" for line in table(result.trace.header(), result.trace.rows()).splitlines())
+        )

@@ -1,0 +1,304 @@
+"""quidnunc regress: compare the behaviour of two protocols, and check that each change is declared."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from quidnunc.commands.diff import clauses_json, on_the_wire, sides_of
+from quidnunc.impl.wire.schemas import exchanges
+from quidnunc.output import UsageError, clear_progress, print_json, progress_line
+from quidnunc.properties.regress.as_built import routers_as_built
+from quidnunc.properties.regress.cases import CaseFolderOutcome, committed_outcomes
+from quidnunc.properties.regress.compare import WALKS, BehaviourComparison, behaviour
+from quidnunc.properties.regress.diff_clauses import clause_changes
+from quidnunc.properties.regress.expect import (
+    DeclarationComparison,
+    DeclaredChange,
+    compare,
+    declared_of,
+    known_by_change,
+    load_declared,
+    render,
+    trace_text,
+)
+from quidnunc.properties.regress.mixed.networks import DeliveryCount, MixedNetworks, run_mixed_networks
+from quidnunc.properties.regress.outcomes import against_refinement, newly_failing, outcomes_of_suite
+from quidnunc.properties.regress.search import UNDESCRIBED, BehaviourChange
+from quidnunc.properties.regress.sides import Side
+from quidnunc.reports.regress import RegressReport, as_markdown, print_report
+
+CASES = Path("counterexamples")
+
+EXAMPLE = """\
+example:
+  quidnunc regress gossipsub-1.2-draft gossipsub-1.2
+  quidnunc regress gossipsub-1.0 gossipsub-1.1 --markdown
+  quidnunc regress gossipsub-1.2 gossipsub-1.2+d=8 --expect changes.toml --update-expect
+  quidnunc regress main@python:my_fork:FORK python:my_fork:FORK --expect changes.toml
+  quidnunc regress flood dog --cases counterexamples/mutants
+
+OLD and NEW are written as for `quidnunc diff`.
+Exit status: 0 if every change found is declared in --expect FILE and every declared change occurs, else 1.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "old", metavar="OLD", help="a protocol, python:MODULE:NAME or ROUTER:as-built, and +EDIT+EDIT"
+    )
+    parser.add_argument("new", metavar="NEW", help="the same")
+    parser.add_argument(
+        "--walks", type=int, default=WALKS, metavar="N", help=f"random walks per change (default: {WALKS})"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the walks (default: 0)")
+    parser.add_argument(
+        "--as-one",
+        action="store_true",
+        help="treat all differences as one change: any trace that separates the two will do",
+    )
+    parser.add_argument(
+        "--shortest",
+        action="store_true",
+        help="also try every short trace, to find a shorter one for each change",
+    )
+    parser.add_argument(
+        "--cases",
+        type=Path,
+        metavar="DIR",
+        help=f"folder of cases to replay under both (default: {CASES}, if it exists)",
+    )
+    parser.add_argument(
+        "--expect", type=Path, metavar="FILE", help="file of declared changes; any difference from it fails"
+    )
+    parser.add_argument(
+        "--update-expect", action="store_true", help="rewrite the --expect file from the result"
+    )
+    parser.add_argument("--markdown", action="store_true", help="print a summary for a pull request")
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.update_expect and not options.expect:
+        raise UsageError("--update-expect needs --expect FILE")
+    if options.markdown and options.json:
+        raise UsageError("--markdown and --json exclude each other")
+    if options.cases and not options.cases.is_dir():
+        raise UsageError(f"{options.cases} is not a folder; `quidnunc check ... --cases DIR` writes cases")
+    if options.walks < 1:
+        raise UsageError(f"--walks must be 1 or more, got {options.walks}")
+    if options.expect and not options.update_expect and not options.expect.exists():
+        raise UsageError(f"{options.expect} does not exist; --update-expect writes it")
+    if options.update_expect:
+        _asked_to_write(options.expect)
+    old, new = sides_of(options)
+    path = str(options.expect or "")
+    declared = load_declared(options.expect) if options.expect and options.expect.exists() else ()
+    show = progress_line()
+    try:
+        found = behaviour(
+            old,
+            new,
+            walks=options.walks,
+            seed=options.seed,
+            as_one=options.as_one,
+            shortest=options.shortest,
+            declared=known_by_change(declared, new, path),
+            progress=show,
+        )
+        compared = compare(found.separations, declared, old, new, path)
+        if options.update_expect:
+            compared = _written(options.expect, found, compared)
+        report = _reported(found, compared, options, show)
+    finally:
+        clear_progress()
+    if options.json:
+        print_json(_as_json(report))
+    elif options.markdown:
+        print(as_markdown(report))
+    else:
+        print_report(report)
+    return 0 if compared.agrees else 1
+
+
+def _reported(
+    found: BehaviourComparison,
+    compared: DeclarationComparison,
+    options: argparse.Namespace,
+    show: Callable[[str], None],
+) -> RegressReport:
+    """What follows from the changes in behaviour, beside them."""
+    old, new = found.old, found.new
+    what = f"{old.name} -> {new.name}"
+    show(f"{what}: the cases of the suite")
+    outcomes = outcomes_of_suite(old, new)
+    committed = _committed(old, new, options.cases, show) if found.changes else None
+    show(f"{what}: routers as built")
+    newly = newly_failing(found.separations, old, new, routers_as_built(old.protocol))
+    return RegressReport(
+        found,
+        outcomes,
+        committed,
+        clause_changes(old, new),
+        exchanges(on_the_wire(old), on_the_wire(new)),
+        newly,
+        run_mixed_networks(old, new, show) if found.changes else None,
+        compared,
+        bool(options.expect),
+        reproduce(options),
+    )
+
+
+def _committed(
+    old: Side, new: Side, folder: Path | None, show: Callable[[str], None]
+) -> CaseFolderOutcome | None:
+    """What comes of the committed cases; None where there are none."""
+    from quidnunc.properties.search.worker import opener_of
+
+    folder = folder or CASES
+    return committed_outcomes(folder, old, new, opener_of, show) if folder.is_dir() else None
+
+
+def _asked_to_write(path: Path) -> None:
+    """Raises UsageError where a file cannot be written, which is told before the search."""
+    there = path.exists()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab"):
+            pass
+        if not there:
+            path.unlink()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}; name a file") from None
+
+
+def _written(
+    path: Path, found: BehaviourComparison, compared: DeclarationComparison
+) -> DeclarationComparison:
+    """The file for what was found; what was declared, met and not found by this search is kept."""
+    known = {d.key: d for d in (*compared.met, *(each.declared for each in compared.otherwise))}
+    entries: dict[tuple[str, str], DeclaredChange] = {
+        s.key: declared_of(s, known.get(s.key)) for s in found.separations
+    }
+    shown = [each.instead for each in compared.otherwise if each.instead is not None]
+    kept = [d for d in (*compared.met, *shown) if d.key not in entries]
+    try:
+        path.write_text(render(found.old, found.new, [*entries.values(), *kept]), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+    print(f"wrote {path}", file=sys.stderr)
+    return DeclarationComparison((*entries.values(), *kept), (), ())
+
+
+def reproduce(options: argparse.Namespace) -> str:
+    """The command that gives the same result again."""
+    words = ["quidnunc", "regress", options.old, options.new]
+    if options.walks != WALKS:
+        words += ["--walks", str(options.walks)]
+    words += [f for f, asked in (("--as-one", options.as_one), ("--shortest", options.shortest)) if asked]
+    if options.seed:
+        words += ["--seed", str(options.seed)]
+    if options.cases:
+        words += ["--cases", str(options.cases)]
+    if options.expect:
+        words += ["--expect", str(options.expect)]
+    return shlex.join(words)
+
+
+def _as_json(report: RegressReport) -> dict[str, Any]:
+    found, compared = report.found, report.compared
+    return {
+        "schema": 1,
+        "old": found.old.name,
+        "new": found.new.name,
+        "changes": [_change(s) for s in found.separations if s.verdict != UNDESCRIBED],
+        "undescribed": [_change(s) for s in found.separations if s.verdict == UNDESCRIBED],
+        "not_separated": [
+            {"rule": u.change.key, "clause": u.change.clause, "bound": str(u), "reason": u.reason}
+            for u in found.unseparated
+        ],
+        "claims": [{"id": name, "verdict": "fails"} for name in report.claims],
+        "cases": [{"rule": o.rule, "departs": o.departs, "of": o.dice} for o in report.outcomes],
+        "committed": _committed_json(report.committed),
+        "clauses": clauses_json(report.clauses),
+        "wire": [
+            {
+                "writer": e.writer,
+                "reader": e.reader,
+                "what": e.what,
+                "bytes": e.bytes.hex(),
+                "result": e.result,
+                "same": e.same,
+            }
+            for e in report.wire
+        ],
+        "newly_failing": [{"router": n.router, "rule": n.change} for n in report.newly],
+        "refines": _refines(found),
+        "networks": _networks(report.networks),
+        "declared": _keys(compared.met),
+        "undeclared": [{"cause": s.change.key, "verdict": s.verdict} for s in compared.undeclared],
+        "gone": _keys(compared.gone),
+        "otherwise": [
+            {"cause": each.declared.cause, "verdict": each.declared.verdict, "says": each.says}
+            for each in compared.otherwise
+        ],
+    }
+
+
+def _committed_json(found: CaseFolderOutcome | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    changed = [{"path": c.path, "router": c.router, "old": c.old, "new": c.new} for c in found.changed]
+    left_out = [{"path": each.path, "reason": each.reason} for each in found.left_out]
+    return {
+        "folder": found.folder,
+        "replayed": found.replayed,
+        "changed": changed,
+        "left_out": left_out,
+        "of_others": found.others,
+    }
+
+
+def _refines(found: BehaviourComparison) -> dict[str, Any] | None:
+    """Whether it is refuted that NEW allows nothing that OLD does not; None where nothing differs."""
+    against = against_refinement(found.separations)
+    if not found.changes:
+        return None
+    return {
+        "refuted": against is not None,
+        "by": against.separation.change.key if against is not None else None,
+    }
+
+
+def _networks(networks: MixedNetworks | None) -> dict[str, Any] | None:
+    if networks is None:
+        return None
+    sorts: tuple[tuple[str, DeliveryCount], ...] = (
+        ("old", networks.old),
+        ("new", networks.new),
+        ("mixed", networks.both),
+    )
+    told = {name: {"runs": d.runs, "delivered": d.delivered, "lost": d.lost} for name, d in sorts}
+    return {**told, "keep_delivering": networks.keeps_delivering}
+
+
+def _keys(entries: Sequence[DeclaredChange]) -> list[dict[str, str]]:
+    return [{"cause": d.cause, "verdict": d.verdict} for d in entries]
+
+
+def _change(found: BehaviourChange) -> dict[str, Any]:
+    return {
+        "rule": found.change.key,
+        "change": found.change.kind,
+        "says": found.change.says,
+        "clause": found.change.clause,
+        "direction": found.direction,
+        "act": found.found.parting.act,
+        "between": [side.name for side in found.between],
+        "alone": found.alone,
+        "events": len(found.found.trace[1]),
+        "trace": trace_text(found).splitlines(),
+    }

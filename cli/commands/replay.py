@@ -1,0 +1,271 @@
+"""quidnunc replay: replay case files on a router, and say whether each failure still occurs."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve, frozen
+
+from quidnunc.arguments import checked_protocol, suggestion
+from quidnunc.impl.seam import AdapterError
+from quidnunc.model.errors import CaseError, SpecError
+from quidnunc.model.machine import protocol_named
+from quidnunc.output import UsageError, clear_progress, count, print_json, progress_line
+from quidnunc.properties.cases.case import Case, RefusedRouterError, own_kind, router_of
+from quidnunc.properties.cases.file import load, render
+from quidnunc.properties.cases.outcome import CaseReplay
+from quidnunc.properties.documents.clauses import load as known_clauses
+from quidnunc.properties.replays.network import place_in_front
+from quidnunc.properties.replays.replay import replay
+
+EXAMPLE = """\
+example:
+  quidnunc replay found/gs1.1.backoff.regraft.case
+  quidnunc replay counterexamples/ --against py-libp2p
+  quidnunc replay counterexamples/proofs --against ours
+
+exit status:
+  0 no case fails; 1 a case fails; 2 wrong usage, or a file is no case (the others are replayed);
+  3 no case fails, and some were inconclusive; 4 the driver or this tool broke
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="case files, or folders of them")
+    parser.add_argument(
+        "--against", metavar="ROUTER", help="use this router instead of the one that each case names"
+    )
+    parser.add_argument("--protocol", metavar="P", help="judge by this protocol instead of the case's own")
+    parser.add_argument(
+        "--rewrite", action="store_true", help="write the outputs of this replay into the files"
+    )
+    parser.add_argument("--emit", choices=["json"], help="print each case, as replayed, in this format")
+    parser.add_argument(
+        "--allow-exec",
+        action="store_true",
+        help="start the command that a case of format 1 names as its router; read the case first",
+    )
+
+
+@frozen
+class ReplayAttempt:
+    """One case under one protocol, and what came of it: a replay, or why there was none."""
+
+    case: Case
+    protocol: str
+    router: str
+    replayed: CaseReplay | None = None
+    skipped: str = ""
+    broken: str = ""
+    rewritten: bool = False
+
+    @property
+    def outcome(self) -> str:
+        if self.replayed is not None:
+            return self.replayed.outcome
+        return "skipped" if self.skipped else "broken"
+
+    @property
+    def reason(self) -> str:
+        return self.replayed.reason if self.replayed is not None else self.skipped or self.broken
+
+
+def run(options: argparse.Namespace) -> int:
+    cases, errors = _cases(options)
+    progress_line()(f"replaying {count(len(cases), 'case')}")
+    tried: list[ReplayAttempt] = []
+    for case in cases:
+        try:
+            tried += _attempts(case, options)
+        except CaseError as error:
+            errors.append(str(error))
+    clear_progress()
+    if options.json or options.emit:
+        replays = [as_json(each, data=bool(options.emit)) for each in tried]
+        print_json({"schema": 1, "replays": replays} | ({"errors": errors} if errors else {}))
+    elif tried:
+        _print(tried, options)
+    for each in errors:
+        print(f"quidnunc replay: {each}", file=sys.stderr)
+    return 2 if errors else _exit_status(tried)
+
+
+def _exit_status(tried: Sequence[ReplayAttempt]) -> int:
+    if any(each.replayed is not None and each.replayed.departs for each in tried):
+        return 1
+    outcomes = {each.outcome for each in tried}
+    if "broken" in outcomes:
+        return 4
+    return 3 if outcomes & {"inconclusive", "skipped"} else 0
+
+
+def _cases(options: argparse.Namespace) -> tuple[list[Case], list[str]]:
+    """Every case that is asked for, and what is wrong with each file that is none. Raises UsageError where
+    there is no file, and where an option does not go with a case."""
+    paths: list[Path] = []
+    for path in options.paths:
+        if path.is_dir():
+            inside = sorted(path.rglob("*.case"))
+            if not inside:
+                raise UsageError(f"{path} contains no .case file")
+            paths += inside
+        elif path.exists():
+            paths.append(path)
+        else:
+            raise UsageError(f"{path} does not exist; `quidnunc check ... --cases DIR` writes cases")
+    if options.protocol:
+        checked_protocol(options.protocol)
+    cases: list[Case] = []
+    errors: list[str] = []
+    for path in paths:
+        try:
+            cases.append(load(path))
+        except CaseError as error:
+            errors.append(str(error))
+    for case in cases:
+        _check(case, options)
+    return cases, errors
+
+
+def _check(case: Case, options: argparse.Namespace) -> None:
+    """Raises UsageError where what was asked does not go with the case, or its clause is unknown."""
+    if case.is_network and case.clause not in known_clauses():
+        near = suggestion(case.clause, known_clauses())
+        raise UsageError(f"{place_in_front(case, 'clause')}: no clause {case.clause!r}{near}")
+    if options.protocol:
+        asked, own = protocol_named(options.protocol).family, protocol_named(case.protocol).family
+        if asked != own:
+            raise UsageError(
+                f"{case.path} is of a {own} protocol ({case.protocol}), {options.protocol} is not"
+            )
+    given = own_kind(options.against or "") or options.against
+    elsewhere = given and (case.is_network or given != _named(case, options).split()[0])
+    if options.rewrite and (options.protocol or elsewhere):
+        raise UsageError(
+            f"{case.path} is about {case.against} under {' '.join(case.protocols)}: --rewrite would write of "
+            "another; leave out --against and --protocol, or change its front matter"
+        )
+
+
+def _named(case: Case, options: argparse.Namespace) -> str:
+    """The router that the case names; of one that names none, its words."""
+    try:
+        return router_of(case, allow_exec=options.allow_exec)
+    except RefusedRouterError:
+        return case.against
+
+
+def _attempts(case: Case, options: argparse.Namespace) -> Sequence[ReplayAttempt]:
+    """The case under each protocol that is asked for. The first one's outputs are what a rewrite writes."""
+    tried = [
+        _try(case, name, options) for name in ([options.protocol] if options.protocol else case.protocols)
+    ]
+    first = tried[0].replayed
+    if options.rewrite and first is not None:
+        text = render(evolve(first.rewritten, protocols=case.protocols))
+        if _rewrite(case.path, text):
+            tried = [evolve(each, rewritten=True) for each in tried]
+    return tried
+
+
+def _try(case: Case, protocol: str, options: argparse.Namespace) -> ReplayAttempt:
+    from quidnunc.properties.search.worker import opener_of
+
+    router = options.against or _named(case, options)
+    try:
+        replayed = replay(
+            case,
+            opener_of,
+            against=options.against or "",
+            protocol=protocol,
+            allow_exec=options.allow_exec,
+        )
+    except RefusedRouterError as error:
+        return ReplayAttempt(case, protocol, router, skipped=str(error))
+    except AdapterError as error:
+        return ReplayAttempt(case, protocol, router, broken=str(error))
+    except CaseError:
+        raise
+    except SpecError as error:
+        return ReplayAttempt(case, protocol, router, broken=str(error))
+    except ValueError as error:
+        # No such router; what cannot be put into bytes is a CaseError. One that only a file names costs the
+        # other files nothing.
+        raise (UsageError if options.against else CaseError)(f"{case.path}: {error}") from None
+    return ReplayAttempt(case, protocol, router, replayed)
+
+
+def _rewrite(name: str, text: str) -> bool:
+    """Whether the file had to change."""
+    path = Path(name)
+    if path.read_text(encoding="utf-8") == text:
+        return False
+    path.write_text(text, encoding="utf-8")
+    print(f"rewrote {path}", file=sys.stderr)
+    return True
+
+
+def _print(tried: Sequence[ReplayAttempt], options: argparse.Namespace) -> None:
+    print(f"replay of {len(tried)} case{'s' if len(tried) != 1 else ''}")
+    for each in tried:
+        under = f" under {each.protocol}" if len(each.case.protocols) > 1 else ""
+        print(f"\n{each.case.path}{under} against {each.router}{_releases(each)}: {each.outcome}")
+        if each.replayed is not None:
+            print(f"  {each.case.reason}")
+        print(f"  {each.reason}")
+        for line in each.replayed.divergence.splitlines() if each.replayed is not None else ():
+            print(f"    {line}")
+    counts = Counter(each.outcome for each in tried)
+    print(f"\n{', '.join(f'{number} {outcome}' for outcome, number in sorted(counts.items()))}")
+    print(f"again: {_again(options)}")
+
+
+def _releases(tried: ReplayAttempt) -> str:
+    """Where the case was recorded on another release of its router, both."""
+    name, _, recorded = tried.case.against.partition(" ")
+    version = tried.replayed.version if tried.replayed is not None else ""
+    if not recorded or not version or (own_kind(tried.router) or tried.router) != name:
+        return ""
+    return f" (recorded on {recorded}, replayed on {version})" if recorded != version else ""
+
+
+def _again(options: argparse.Namespace) -> str:
+    words = ["quidnunc", "replay", *map(str, options.paths)]
+    words += ["--against", options.against] if options.against else []
+    words += ["--protocol", options.protocol] if options.protocol else []
+    words += ["--allow-exec"] if options.allow_exec else []
+    return shlex.join(words)
+
+
+def as_json(tried: ReplayAttempt, *, data: bool) -> dict[str, Any]:
+    """The outcome of one replay and, where `data` is asked for, the case as data."""
+    case, replayed = tried.case, tried.replayed
+    # By another protocol a case is still the case of its own.
+    protocol = tried.protocol if tried.protocol in case.protocols else case.protocol
+    found: dict[str, Any] = {
+        "path": case.path,
+        "against": tried.router,
+        "protocol": protocol,
+        "claim": case.claim,
+        "clause": case.clause,
+        "quirk": case.quirk,
+        "status": case.status,
+        "outcome": tried.outcome,
+        "as_expected": replayed is not None and replayed.as_expected,
+        "departs": replayed is not None and replayed.departs,
+        "reason": tried.reason,
+        "at": replayed.at if replayed else None,
+        "divergence": replayed.divergence if replayed else "",
+        "rewritten": tried.rewritten,
+    }
+    if data and replayed is not None:
+        from quidnunc.properties.cases.export import case_data
+
+        found["case"] = case_data(replayed.rewritten)
+    return found

@@ -1,0 +1,191 @@
+"""quidnunc simulate: simulate one network of real routers, and write its trace."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quidnunc.output import (
+    UsageError,
+    clear_progress,
+    given_options,
+    print_json,
+    progress_line,
+    repeat_command,
+)
+
+if TYPE_CHECKING:
+    from quidnunc.pipeline.simulation.run import SimulationResult
+    from quidnunc.pipeline.simulation.scenario.values import Scenario
+    from quidnunc.pipeline.trace.network_check import NodeKindReport
+
+EXAMPLE = """\
+example:
+  quidnunc simulate network.yaml -o run
+  quidnunc simulate network.yaml -o run --set nodes.0.count=50 --set links.loss=0.01 --seed 3 --check
+  quidnunc simulate params.json -o run
+
+params.json is a script of gossipsub-interop. A scenario of your own looks like this:
+  nodes: [{count: 90, protocol: gossipsub-1.2}, {count: 10, router: "ours:echo"}]
+  topology: {kind: random-regular, degree: 8}
+  links: {latency: {kind: uniform, low_ms: 5, high_ms: 100}, jitter_ms: 3}
+  traffic: [{count: 20, every_s: 1, size_bytes: 1024}]
+
+docs/simulate.md describes every field. `quidnunc trace check` and `quidnunc trace metrics` read the run.
+
+exit status: 0; 1 if a claim fails (with --check); 2 if the scenario cannot be run; 4 if a router or a driver
+broke.
+"""
+SHOWN = 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "scenario",
+        type=Path,
+        metavar="SCENARIO",
+        help="a scenario in YAML, or a params.json of gossipsub-interop",
+    )
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="RUN", help="directory to write")
+    parser.add_argument("--seed", type=int, help="use this seed instead of the scenario's")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="FIELD=VALUE",
+        help="change a value of the scenario: links.loss=0.1",
+    )
+    parser.add_argument("--check", action="store_true", help="check every node against the model")
+    parser.add_argument(
+        "--cases",
+        type=Path,
+        metavar="DIR",
+        help="with --check: write each failure as a case or a smaller scenario",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    from quidnunc.pipeline.simulation.run import write_run
+    from quidnunc.pipeline.simulation.scenario.values import ScenarioError
+
+    if options.cases is not None and not options.check:
+        raise UsageError("--cases needs --check")
+    try:
+        scenario = _scenario(options)
+        show = progress_line()
+        result = write_run(
+            scenario,
+            options.output,
+            lambda now_s, end_s, events: show(f"simulated {now_s:.0f} of {end_s:.0f} s, {events} events"),
+        )
+        clear_progress()
+        reports = _check(options) if options.check else {}
+    except ScenarioError as error:
+        raise UsageError(str(error)) from None
+    cases = _cases(options, result, reports) if options.cases is not None else []
+    fails = [v for report in reports.values() for v in report.verdicts() if v.verdict == "fails"]
+    if options.json:
+        print_json(_plain(options, result, reports, cases))
+    else:
+        _print(options, result, reports, cases)
+    return 1 if fails else 4 if result.outcome.failed else 0
+
+
+def _scenario(options: argparse.Namespace) -> Scenario:
+    from attrs import evolve
+
+    from quidnunc.pipeline.simulation.scenario.file import load_scenario
+
+    scenario = load_scenario(options.scenario, dict(map(_set, options.set)))
+    if not scenario.name:
+        scenario = evolve(scenario, name=options.scenario.stem)
+    return scenario if options.seed is None else evolve(scenario, seed=options.seed)
+
+
+def _set(text: str) -> tuple[str, Any]:
+    """`links.loss=0.1`; the value is JSON where it is any, and a text where it is not."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise UsageError(f"--set {text!r}: expected FIELD=VALUE, such as links.loss=0.1")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def _check(options: argparse.Namespace) -> dict[tuple[str, str], NodeKindReport]:
+    from quidnunc.pipeline.trace.files import read_trace
+    from quidnunc.pipeline.trace.network_check import check_network
+
+    reports = check_network(read_trace(options.output), progress_line())
+    clear_progress()
+    return reports
+
+
+def _cases(
+    options: argparse.Namespace, result: SimulationResult, reports: dict[tuple[str, str], NodeKindReport]
+) -> list[str]:
+    from quidnunc.pipeline.simulation.shrink import write_smaller
+
+    found = [
+        str(path)
+        for report in reports.values()
+        for path in write_smaller(result.scenario, report, options.cases, progress_line())
+    ]
+    clear_progress()
+    return found
+
+
+# -- output -------------------------------------------------------------------------------------------------
+
+
+def _plain(
+    options: argparse.Namespace,
+    result: SimulationResult,
+    reports: dict[tuple[str, str], NodeKindReport],
+    cases: list[str],
+) -> dict[str, Any]:
+    from quidnunc.reports.network import plain_report
+
+    plain = {**result.plain(), "run": str(options.output)}
+    if options.check:
+        plain |= {**plain_report(reports), "cases": cases}
+    return plain
+
+
+def _print(
+    options: argparse.Namespace,
+    result: SimulationResult,
+    reports: dict[tuple[str, str], NodeKindReport],
+    cases: list[str],
+) -> None:
+    from quidnunc.reports.network import print_metrics, print_report
+
+    scenario, outcome = result.scenario, result.outcome
+    kinds = ", ".join(f"{g.count} {g.protocol} ({g.router})" for g in scenario.nodes[:SHOWN])
+    more = f" and {len(scenario.nodes) - SHOWN} more kinds" if len(scenario.nodes) > SHOWN else ""
+    print(f"network {scenario.name}, seed {scenario.seed}: {kinds}{more}")
+    print(
+        f"  {outcome.connections} connections, {outcome.simulated_s:g} s simulated, "
+        f"{outcome.messages} messages, {outcome.events} events in {options.output}"
+    )
+    if outcome.unsent:
+        print(f"  {outcome.unsent} messages not sent: no node could send them, or the run was over")
+    if outcome.lost_rpcs:
+        print(f"  {outcome.lost_rpcs} RPCs were lost on the way")
+    for node, words in list(outcome.failed.items())[:SHOWN]:
+        print(f"  node {node} failed: {words}")
+    if outcome.complete_groups:
+        groups = sorted(outcome.complete_groups.values())
+        print(f"  groups of parts that nodes have whole: {groups[0]} to {groups[-1]}")
+    print_metrics(result.metrics)
+    if reports:
+        print_report(reports)
+    for case in cases:
+        print(f"  smaller: {case}")
+    if not options.check:
+        print("not checked: the nodes against the model (--check, or `quidnunc trace check`)")
+    named = given_options(options, "set", "seed", "check", "cases")
+    print(repeat_command("simulate", options.scenario, "-o", options.output, *named))

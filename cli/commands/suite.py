@@ -1,0 +1,114 @@
+"""quidnunc suite: list the fixed suite, or export it as data."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from textwrap import fill
+from typing import Any
+
+from quidnunc import __version__
+from quidnunc.arguments import checked_protocol
+from quidnunc.model.errors import SpecError
+from quidnunc.model.machine import PROTOCOLS, protocol_named
+from quidnunc.output import UsageError, count, print_json, table
+from quidnunc.properties.cases.case import Case, events_of
+from quidnunc.properties.documents.clauses import documents, load
+from quidnunc.properties.suite.files import suite_of
+from quidnunc.properties.suite.run import SUITE_VERSION
+from quidnunc.properties.suite.unnoticed import UnnoticedRule, unnoticed_of
+
+EXAMPLE = """\
+example:
+  quidnunc suite gossipsub-1.2
+  quidnunc suite gossipsub-1.2 --emit json > vectors.json
+
+To run the suite: quidnunc check PROTOCOL --against ROUTER --suite
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("protocol", nargs="?", help="only the suite of this protocol")
+    parser.add_argument(
+        "--emit",
+        choices=["json"],
+        help="export requests (bytes as base64) and the allowed answers, for use without Python",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    suites = _suites(options.protocol)
+    if options.emit:
+        print_json(exported_suites(suites))
+        return 0
+    if options.json:
+        rows = [_row(name, rule, case) for name, cases in suites.items() for rule, case in cases]
+        without = [_unnoticed_row(name, entry) for name in suites for entry in unnoticed_of(name).values()]
+        print_json({"schema": 1, "suite_version": SUITE_VERSION, "cases": rows, "unnoticed": without})
+        return 0
+    total = sum(map(len, suites.values()))
+    print(f"suite version {SUITE_VERSION}: {count(total, 'case')} for {count(len(suites), 'protocol')}")
+    for name, cases in suites.items():
+        rules = {r.name for _, r in protocol_named(name).rules()}
+        listed = unnoticed_of(name)
+        missing = sorted(rules - {rule for rule, _ in cases} - listed.keys())
+        print(f"\n{name}: {len(cases)} cases for {len(rules)} rules\n")
+        rows_shown = [(rule, case.clause, len(events_of(case))) for rule, case in cases]
+        print(table(("without the rule", "clause", "events"), rows_shown))
+        for rule, entry in sorted(listed.items()):
+            print(fill(f"no trace notices {rule}: {entry.reason}", 100, subsequent_indent="  "))
+        if missing:
+            print(f"no case yet: {', '.join(missing)}; `make suite` looks for one")
+    print(f"\nagain: quidnunc suite{f' {options.protocol}' if options.protocol else ''}")
+    return 0
+
+
+def _suites(protocol: str | None) -> dict[str, Sequence[tuple[str, Case]]]:
+    """The suites that there are. Raises UsageError where there is none."""
+    found: dict[str, Sequence[tuple[str, Case]]] = {}
+    for name in [checked_protocol(protocol)] if protocol else PROTOCOLS:
+        try:
+            found[name] = suite_of(name)
+        except SpecError as error:
+            if protocol:
+                raise UsageError(str(error)) from None
+    if not found:
+        raise UsageError("there is no suite; `make suite` writes one")
+    return found
+
+
+def _row(protocol: str, rule: str, case: Case) -> dict[str, Any]:
+    return {
+        "protocol": protocol,
+        "rule": rule,
+        "claim": case.claim,
+        "clause": case.clause,
+        "events": len(events_of(case)),
+        "reason": case.reason,
+    }
+
+
+def _unnoticed_row(protocol: str, entry: UnnoticedRule) -> dict[str, Any]:
+    return {
+        "protocol": protocol,
+        "rule": entry.rule,
+        "because": entry.because,
+        "reason": entry.reason,
+    }
+
+
+def exported_suites(suites: dict[str, Sequence[tuple[str, Case]]]) -> dict[str, Any]:
+    """The suites as data; what its values mean is said in `quidnunc.properties.cases.export`."""
+    from quidnunc.properties.cases.export import SCHEMA, vector
+
+    clauses = load()
+    vectors = [{"rule": rule, **vector(case)} for name, cases in suites.items() for rule, case in cases]
+    used = {clauses[v["clause"]].document for v in vectors if v["clause"] in clauses}
+    return {
+        "schema": SCHEMA,
+        "suite_version": SUITE_VERSION,
+        "tool_version": __version__,
+        "spec_revisions": {name: documents()[name].revision for name in sorted(used)},
+        "peers": "a peer's Ed25519 seed is its number, 32 bits little-endian, in 32 zero bytes",
+        "cases": vectors,
+    }

@@ -1,0 +1,172 @@
+"""quidnunc sweep: run many simulations or searches, on all cores or on Spark."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quidnunc.output import (
+    UsageError,
+    clear_progress,
+    given_options,
+    print_json,
+    progress_line,
+    repeat_command,
+    table,
+)
+
+if TYPE_CHECKING:
+    from quidnunc.pipeline.sweep.executors import SweepExecutor
+    from quidnunc.pipeline.sweep.run import SweepResult
+
+EXAMPLE = """\
+example:
+  quidnunc sweep sweep.yaml -o campaign
+  quidnunc sweep sweep.yaml -o campaign --executor spark --with last-week
+
+A sweep looks like this:
+  simulate:
+    - scenario: network.yaml
+      vary: {nodes.0.parameters.d: [4, 6, 8], links.loss: [0, 0.01]}
+      seeds: 10
+      check: true
+  check:
+    - {protocol: gossipsub-1.2, against: ours, runs: 10000}
+
+To continue a sweep that was stopped, run the same command again. docs/simulate.md says more.
+
+exit status: 0; 1 if a claim fails; 2 if the sweep cannot be run; 4 if a run broke or Spark cannot be started.
+"""
+SHOWN = (
+    "delivery_ratio",
+    "copies_per_node",
+    "latency_p50_ms",
+    "latency_p99_ms",
+    "bytes_per_message_and_node",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("sweep", type=Path, metavar="SWEEP", help="a sweep in YAML or JSON")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="DIR", help="directory of the results"
+    )
+    parser.add_argument("--executor", choices=("local", "spark"), default="local")
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="with local: number of processes (default: one per core)"
+    )
+    parser.add_argument(
+        "--master", metavar="URL", help="with spark: URL of a cluster (default: this machine)"
+    )
+    parser.add_argument(
+        "--with",
+        dest="earlier",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="add the coverage of an earlier sweep",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    from quidnunc.impl.seam import AdapterError
+    from quidnunc.pipeline.lake.spark_session import SparkMissing
+    from quidnunc.pipeline.simulation.scenario.values import ScenarioError
+    from quidnunc.pipeline.sweep.file import load_sweep
+    from quidnunc.pipeline.sweep.run import carry_out
+    from quidnunc.properties.sources import SIMULATED, digest_of_sources
+
+    try:
+        plan = load_sweep(options.sweep, digest_of_sources(SIMULATED))
+        carried = carry_out(
+            plan, options.output, _executor(options), earlier=options.earlier, progress=progress_line()
+        )
+    except ScenarioError as error:
+        raise UsageError(str(error)) from None
+    except SparkMissing as error:
+        raise AdapterError(str(error)) from None
+    finally:
+        clear_progress()
+    if options.json:
+        print_json(
+            {
+                **carried.summary,
+                "coverage": carried.coverage["protocols"],
+                "done": carried.done,
+                "had": carried.had,
+            }
+        )
+    else:
+        _print(options, carried)
+    return _status(carried)
+
+
+def _executor(options: argparse.Namespace) -> SweepExecutor:
+    from quidnunc.pipeline.sweep.executors import LocalExecutor, SparkExecutor
+
+    if options.workers is not None and options.workers < 1:
+        raise UsageError(f"--workers must be 1 or more, got {options.workers}")
+    if options.executor == "spark":
+        return SparkExecutor(options.master)
+    if options.master:
+        raise UsageError("--master needs --executor spark")
+    return LocalExecutor(options.workers)
+
+
+def _status(carried: SweepResult) -> int:
+    claims = [claim for each in carried.summary["check"] for claim in each["claims"]]
+    failed = any(claim["verdict"] == "fails" for claim in claims)
+    if failed or any(not _expected(each) for each in carried.summary["root_causes"]):
+        return 1
+    return 4 if carried.summary["broken"] else 0
+
+
+def _expected(cause: dict[str, Any]) -> bool:
+    """A mutant is there to be found."""
+    return str(cause["against"]).startswith("ours:")
+
+
+def _print(options: argparse.Namespace, carried: SweepResult) -> None:
+    summary = carried.summary
+    jobs = carried.done + carried.had
+    print(f"sweep {summary['name']}: {jobs} jobs, {carried.done} done now, in {options.output}")
+    if summary["simulate"]:
+        print()
+        print(table(("point", "runs", *SHOWN), [_row(point) for point in summary["simulate"]]))
+    for each in summary["check"]:
+        verdicts = sorted({claim["verdict"] for claim in each["claims"]})
+        counts = ", ".join(f"{sum(c['verdict'] == v for c in each['claims'])} {v}" for v in verdicts)
+        what = f"{each['protocol']} against {each['against']}"
+        print(f"\n{what}: {each['runs']} runs, {each['steps']} steps: {counts}")
+    for cause in summary["root_causes"]:
+        place = options.output / "cases" / cause["case"]
+        print(f"\n{cause['against']} ({cause['protocol']}) departs from {cause['clause']}: {cause['quirk']}")
+        print(f"  in {cause['runs']} runs: {place}")
+    for words in summary["broken"][:5]:
+        print(f"broken: {words}")
+    for protocol, found in carried.coverage["protocols"].items():
+        shares = ", ".join(
+            f"{found[k]['applied']} of {found[k]['all']} {k}" for k in ("clauses", "rules", "claims")
+        )
+        print(f"\ncoverage of {protocol}: {shares}")
+        if found["claims"]["never"]:
+            print(f"not checked, never applied: {', '.join(found['claims']['never'])}")
+    executor = [] if options.executor == "local" else ["--executor", options.executor]
+    earlier = [word for folder in options.earlier for word in ("--with", folder)]
+    named = [*executor, *given_options(options, "workers", "master"), *earlier]
+    print(repeat_command("sweep", options.sweep, "-o", options.output, *named))
+
+
+def _row(point: dict[str, Any]) -> tuple[object, ...]:
+    named = ", ".join(f"{name}={_short(value)}" for name, value in point["point"].items()) or "(as it is)"
+    return (named, point["runs"], *(_spread(point["figures"].get(name)) for name in SHOWN))
+
+
+def _short(value: object) -> str:
+    return str(value.get("kind", "...")) if isinstance(value, dict) else str(value)
+
+
+def _spread(figure: dict[str, float] | None) -> str:
+    return "-" if figure is None else f"{figure['mean']:.4g} ± {figure['ci95']:.2g}"

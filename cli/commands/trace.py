@@ -1,0 +1,248 @@
+"""quidnunc trace: check a recorded trace, or measure it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quidnunc import trace_run
+from quidnunc.commands.ingest import add_settings
+from quidnunc.output import (
+    UsageError,
+    clear_progress,
+    count,
+    print_json,
+    progress_line,
+    table,
+)
+
+if TYPE_CHECKING:
+    from quidnunc.pipeline.trace.check import TraceCheckResult
+    from quidnunc.pipeline.trace.files import TraceReader
+    from quidnunc.pipeline.trace.metrics import RunMetrics
+
+EXAMPLE = """\
+example:
+  quidnunc trace check found.jsonl
+  quidnunc trace metrics trace.pb.gz --json
+  quidnunc trace check run/ --claims 'idontwant.*' --set idontwant_window_ms=3000
+
+check reads
+  a trace of `quidnunc check --record`: the verdicts of that check, from the trace alone
+  a run of `quidnunc simulate`:         every node against the model
+  a folder of `quidnunc ingest`:        claims over the whole network; --set changes their assumptions
+metrics reads all of these, and the traces of go-libp2p-pubsub (JSON lines, delimited protobuf, gzip).
+
+exit status of check: 0; 1 a violation; 3 a MUST could not be decided. Of metrics: 0.
+A trace that cannot be read is wrong usage (2).
+"""
+SHOWN = 10
+"""Bad records and violations that are printed."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=("check", "metrics"))
+    parser.add_argument(
+        "traces",
+        nargs="+",
+        type=Path,
+        metavar="TRACE",
+        help="trace files, directories of them, or folders of `quidnunc ingest`",
+    )
+    parser.add_argument("--claims", default="*", metavar="GLOB", help="report only these claims or clauses")
+    parser.add_argument("--strict", action="store_true", help="fail on a SHOULD that is not followed, too")
+    parser.add_argument(
+        "--replay", action="store_true", help="check every peer of an ingested simulation against the model"
+    )
+    add_settings(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    from quidnunc.pipeline.lake.run_folder import is_run
+    from quidnunc.pipeline.trace.files import read_trace
+    from quidnunc.pipeline.trace.shapes import TraceError
+
+    runs = [is_run(path) for path in options.traces]
+    if any(runs):
+        if not all(runs):
+            raise UsageError("give either traces or folders of `quidnunc ingest`, not both")
+        if options.what == "metrics":
+            return trace_run.metrics(options)
+        return trace_run.replay(options) if options.replay else trace_run.check(options)
+    if options.set or options.master or options.replay:
+        raise UsageError("--set, --replay and --master need a folder of `quidnunc ingest`")
+    try:
+        reading = read_trace(*options.traces)
+        if options.what == "metrics":
+            return _metrics(options, reading)
+        return _check_network(options, reading) if _of_network(options) else _check(options, reading)
+    except TraceError as error:
+        raise UsageError(str(error)) from None
+
+
+# -- check --------------------------------------------------------------------------------------------------
+
+
+def _check(options: argparse.Namespace, reading: TraceReader) -> int:
+    from quidnunc.pipeline.trace.check import check_recorded
+    from quidnunc.pipeline.trace.record import runs_of
+    from quidnunc.properties.search.verdicts import exit_of, verdicts_of
+
+    checked = check_recorded(runs_of(reading))
+    verdicts = verdicts_of(checked.campaign, options.claims)
+    if not verdicts:
+        raise UsageError(f"--claims {options.claims} selects nothing; `quidnunc clauses` lists them")
+    end = exit_of(verdicts, checked.campaign, None, options.strict)
+    if options.json:
+        claims = [
+            {"id": v.claim.id, "verdict": v.verdict, "applied": v.applied, "reason": v.reason}
+            for v in verdicts
+        ]
+        print_json(
+            {
+                "protocol": checked.campaign.protocol,
+                "against": checked.campaign.against,
+                "runs": checked.campaign.runs,
+                "steps": checked.campaign.steps,
+                "claims": claims,
+                "violations": _violations(checked, options.claims),
+                "root_causes": [{"quirk": r.quirk, "clauses": [r.clause]} for r in _roots(checked)],
+                **_of_reading(reading),
+            }
+        )
+        return end.code
+    campaign = checked.campaign
+    what = f"{campaign.protocol} against {campaign.against}, from a trace"
+    print(f"{what}: {count(campaign.runs, 'run')}, {count(campaign.steps, 'step')}")
+    print()
+    print(table(("claim", "verdict", "applied"), [(v.claim.id, v.verdict, v.applied) for v in verdicts]))
+    for root in _roots(checked):
+        print(f"\n{root.clause} {root.quirk}: {root.says}")
+    found = _violations(checked, options.claims)
+    for each in found[:SHOWN]:
+        print(f"  run {each['run']}, event {each['sequence']}: {each['witness']}")
+    if len(found) > SHOWN:
+        print(f"  and {len(found) - SHOWN} more departures; --json lists all")
+    _print_reading(reading)
+    if end.code:
+        print(f"exit {end.code}: {end.why}")
+    print(trace_run.asked_again(options))
+    return end.code
+
+
+def _of_network(options: argparse.Namespace) -> bool:
+    from quidnunc.pipeline.trace.files import read_trace
+    from quidnunc.pipeline.trace.network import is_of_network
+
+    first = next(iter(read_trace(*options.traces)), None)
+    return first is not None and is_of_network(first.event)
+
+
+def _check_network(options: argparse.Namespace, reading: TraceReader) -> int:
+    """Check every node of a simulated network against the model."""
+    from quidnunc.pipeline.trace.network_check import check_network
+    from quidnunc.reports.network import plain_report, print_report
+
+    reports = check_network(reading, progress_line())
+    clear_progress()
+    verdicts = [v for report in reports.values() for v in report.verdicts()]
+    chosen = [v for v in verdicts if any(fnmatch(n, options.claims) for n in (v.claim.id, *v.claim.clauses))]
+    if not chosen:
+        raise UsageError(f"--claims {options.claims} selects nothing; `quidnunc clauses` lists them")
+    if options.json:
+        print_json({**plain_report(reports, options.claims), **_of_reading(reading)})
+    else:
+        nodes = sum(r.nodes for r in reports.values())
+        print(f"a simulated network: {nodes} nodes, each checked against the model")
+        print_report(reports, options.claims)
+        _print_reading(reading)
+        print(trace_run.asked_again(options))
+    bad = {"fails"} | ({"deviates"} if options.strict else set())
+    if any(v.verdict in bad for v in chosen):
+        return 1
+    return 3 if any(v.verdict == "inconclusive" and v.level == "M" for v in chosen) else 0
+
+
+def _roots(checked: TraceCheckResult) -> list[Any]:
+    return [checked.campaign.roots[key] for key in sorted(checked.campaign.roots)]
+
+
+def _violations(checked: TraceCheckResult, pattern: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "claim": v.claim,
+            "clause": v.clause,
+            "peer": checked.campaign.against,
+            "run": v.run,
+            "sequence": v.sequence,
+            "witness": v.witness,
+        }
+        for v in checked.violations
+        if any(fnmatch(name, pattern) for name in (v.claim, v.clause))
+    ]
+
+
+# -- metrics ------------------------------------------------------------------------------------------------
+
+
+def _metrics(options: argparse.Namespace, reading: TraceReader) -> int:
+    from quidnunc.pipeline.trace.metrics import metrics_of
+
+    runs = list(metrics_of(reading.events()))
+    reading.demand_some()
+    if options.json:
+        print_json({"runs": [r.plain() for r in runs], **_of_reading(reading)})
+        return 0
+    print(f"metrics of {len(runs)} runs, {sum(r.events for r in runs)} events")
+    for each in runs:
+        _print_run(each)
+    _print_reading(reading)
+    print(trace_run.asked_again(options))
+    return 0
+
+
+def _print_run(found: RunMetrics) -> None:
+    print(f"\nrun {found.run or '(the whole trace)'}: {found.events} events")
+    ratio = "unknown" if found.delivery_ratio is None else f"{found.delivery_ratio:.4f}"
+    copies = "unknown" if found.copies is None else f"{found.copies:.3f}"
+    print(f"  messages {found.messages}, deliveries {found.deliveries}, delivery ratio {ratio}")
+    print(f"  copies per delivery {copies} ({found.duplicates} duplicates), rejected {found.rejected}")
+    if found.latency_ms is not None:
+        shown = ", ".join(f"{name} {value:.3f} ms" for name, value in found.latency_ms.items())
+        print(f"  latency from the {found.latency_from}: {shown}")
+    for name, counts in (
+        ("deliveries by hop", found.hops),
+        ("items sent", found.sent),
+        ("bytes", found.bytes_sent),
+    ):
+        if counts:
+            print(f"  {name}: " + ", ".join(f"{k}: {n}" for k, n in sorted(counts.items())))
+    for line in found.lacking:
+        print(f"  not measured: {line}")
+
+
+def _of_reading(reading: TraceReader) -> dict[str, Any]:
+    return {
+        "records": reading.good_count,
+        "bad_records": reading.bad_count,
+        "bad": [str(b) for b in reading.bad[:SHOWN]],
+        "duplicate_files": [str(file) for file, _ in reading.duplicates],
+        "unknown_fields": dict(reading.unknown),
+        "clock_steps_back": sum(reading.steps_back.values()),
+    }
+
+
+def _print_reading(reading: TraceReader) -> None:
+    for bad in reading.bad[:SHOWN]:
+        print(f"  bad record: {bad}", file=sys.stderr)
+    if reading.bad_count > SHOWN:
+        print(f"  and {reading.bad_count - SHOWN} more bad records", file=sys.stderr)
+    for file, earlier in reading.duplicates:
+        print(f"  {file}: left out, same content as {earlier}", file=sys.stderr)
+    if reading.unknown:
+        print(f"  unknown fields: {', '.join(sorted(reading.unknown))}", file=sys.stderr)
+    if reading.steps_back:
+        print(f"  clocks step back {sum(reading.steps_back.values())} times", file=sys.stderr)

@@ -1,0 +1,208 @@
+"""The report of `quidnunc check`: as text, and as one JSON object."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from quidnunc import __version__
+from quidnunc.output import LEVEL_LEGEND, count, table
+from quidnunc.properties.cases.case import events_of, replay_command
+from quidnunc.properties.cases.file import render
+from quidnunc.properties.documents.clauses import documents, load
+from quidnunc.properties.search.campaign import Campaign, RootCause, is_crash
+from quidnunc.properties.search.verdicts import (
+    ClaimVerdict,
+    ExpectationComparison,
+    verdict_of_root,
+    without_case,
+)
+from quidnunc.properties.suite.run import SUITE_VERSION
+
+LIFTED = 2**31
+"""The value by which a driver says that it has no limit."""
+
+RootKey = tuple[str, str]
+
+
+def print_report(
+    campaign: Campaign,
+    verdicts: Sequence[ClaimVerdict],
+    paths: Mapping[RootKey, str],
+    options: argparse.Namespace,
+) -> None:
+    """The table of claims, the root causes, and what was not checked. `paths`: root -> its case file."""
+    what = "the suite, " if options.suite else ""
+    print(
+        f"{campaign.protocol} against {campaign.against} {campaign.version}: {what}"
+        f"{count(campaign.runs, 'run')}, {count(campaign.steps, 'step')} in {campaign.seconds:.0f} s"
+    )
+    rows = [
+        (v.claim.id, v.verdict, v.level, v.applied, ", ".join(r.quirk for r in v.roots) or "-")
+        for v in verdicts
+    ]
+    print("\n" + table(("claim", "verdict", "level", "applied", "root causes"), rows))
+    print(LEVEL_LEGEND)
+    if campaign.roots:
+        print("\nroot causes:\n" + _roots(campaign, paths))
+    # An expectations file counts every root cause, whatever --claims says.
+    if options.expect is None and (outside := roots_outside(campaign, verdicts)):
+        print(f"{count(outside, 'root cause')} outside --claims: not counted")
+    if options.dialect:
+        _print_dialect(campaign)
+    print("\nnot checked:")
+    for line in not_checked(campaign, verdicts):
+        print(f"  {line}")
+
+
+def roots_outside(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> int:
+    """How many root causes are of no claim in the table, because --claims leaves theirs out."""
+    shown = {(root.clause, root.quirk) for v in verdicts for root in v.roots}
+    return len(campaign.roots.keys() - shown)
+
+
+def _roots(campaign: Campaign, paths: Mapping[RootKey, str]) -> str:
+    rows = []
+    for key, root in sorted(campaign.roots.items()):
+        events = "-" if is_crash(root) else len(events_of(root.case))
+        again = replay_command(paths[key], campaign.against) if key in paths else "-"
+        rows.append((root.clause, root.quirk, verdict_of_root(root), events, again))
+    lines = [table(("clause", "root cause", "verdict", "events", "replay"), rows)]
+    without = [root for key, root in campaign.roots.items() if key not in paths]
+    if any(not is_crash(root) for root in without):
+        lines.append("--cases DIR writes each as a case file that can be replayed")
+    if any(is_crash(root) for root in without):
+        lines.append("--private DIR writes the events of the crash")
+    return "\n".join(lines)
+
+
+def _print_dialect(campaign: Campaign) -> None:
+    readings = [r for r in campaign.roots.values() if r.kind == "reading"]
+    print("\nreadings observed:" if readings else "\nreadings observed: only the kit's own")
+    for root in readings:
+        print(f"  {root.quirk} ({root.clause}): {root.says}")
+
+
+def print_compared(compared: ExpectationComparison) -> None:
+    """The differences between the result and the expectations."""
+    print(f"\nexpected and found: {len(compared.met)}")
+    for each in compared.not_met:
+        print(f"  not met in this search: {each.clause} {each.cause}")
+    if number := without_case((*compared.met, *compared.not_met)):
+        print(f"  {caseless(number)}")
+    for each in compared.gone:
+        print(f"  GONE: {each.clause} {each.cause} is expected, and no longer occurs")
+    for each, root in compared.otherwise:
+        print(
+            f"  DIFFERENT: {each.clause} {each.cause}: expected {each.verdict}, found {verdict_of_root(root)}"
+        )
+    for root in compared.unexpected:
+        print(f"  UNEXPECTED: {root.clause} {root.quirk}: {root.says}")
+
+
+def caseless(number: int) -> str:
+    """Entries without a case, in a sentence."""
+    if number == 1:
+        return "1 entry has no case: it is never reported gone"
+    return f"{number} entries have no case: they are never reported gone"
+
+
+def not_checked(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> list[str]:
+    """What this result does not cover, one line each."""
+    lines = [f"{v.claim.id}: {v.reason}" for v in verdicts if v.verdict in ("unsupported", "inconclusive")]
+    for name, value in sorted(dict(campaign.fixed).items()):
+        lines.append(_untested(name, value))
+    lines += campaign.left_out
+    if campaign.blurred:
+        lines.append(f"the rest of {count(campaign.blurred, 'run')}, after a choice that does not show")
+    if campaign.unrepeated:
+        lines.append(f"{count(campaign.unrepeated, 'departure')} that did not occur again when replayed")
+    if any(r.kind == "reading" for r in campaign.roots.values()):
+        lines.append("other readings than the observed ones, once they were observed")
+    lines += [f"a batch that broke: {each}" for each in campaign.broken]
+    lines.append("wall-clock time, networks of routers")
+    return lines
+
+
+def _untested(name: str, value: object) -> str:
+    """A parameter that the driver sets, and that the search therefore does not vary."""
+    if value == LIFTED:
+        return f"{name}: the driver {'lifts this limit' if name.startswith('max_') else 'switches it off'}"
+    return f"other values of {name}: the driver sets {value}"
+
+
+def as_json(
+    campaign: Campaign,
+    verdicts: Sequence[ClaimVerdict],
+    paths: Mapping[RootKey, str],
+    compared: ExpectationComparison | None,
+) -> dict[str, Any]:
+    """The object of one protocol. Scripts read its keys: never rename one."""
+    found = {
+        "schema": 1,
+        "protocols": [campaign.protocol],
+        "against": campaign.against,
+        "router_version": campaign.version,
+        "tool_version": __version__,
+        "suite_version": SUITE_VERSION,
+        "spec_revisions": _revisions(verdicts),
+        "profile": "spec",
+        "parameters": dict(campaign.fixed),
+        "seed": campaign.seed,
+        "runs": campaign.runs,
+        "steps": campaign.steps,
+        "claims": [_claim(campaign, v, paths) for v in verdicts],
+        "root_causes": [_root(r, paths.get(k)) for k, r in sorted(campaign.roots.items())],
+        "not_checked": not_checked(campaign, verdicts),
+    }
+    if compared is not None:
+        found["expected"] = {
+            "met": [_expectation(e) for e in compared.met],
+            "not_met": [_expectation(e) for e in compared.not_met],
+            "gone": [_expectation(e) for e in compared.gone],
+            "otherwise": [{**_expectation(e), "found": verdict_of_root(r)} for e, r in compared.otherwise],
+            "unexpected": [{"clause": r.clause, "cause": r.quirk} for r in compared.unexpected],
+        }
+    return found
+
+
+def _expectation(expected: Any) -> dict[str, str]:
+    return {"clause": expected.clause, "cause": expected.cause}
+
+
+def _revisions(verdicts: Sequence[ClaimVerdict]) -> dict[str, str]:
+    """Of the documents that the claims rest on."""
+    clauses = load()
+    names = {clauses[c].document for v in verdicts for c in v.claim.clauses if c in clauses}
+    return {name: documents()[name].revision for name in sorted(names)}
+
+
+def _claim(campaign: Campaign, v: ClaimVerdict, paths: Mapping[RootKey, str]) -> dict[str, Any]:
+    worst = max(v.roots, key=lambda r: verdict_of_root(r) == v.verdict) if v.roots else None
+    path = paths.get((worst.clause, worst.quirk)) if worst else None
+    return {
+        "id": v.claim.id,
+        "protocol": campaign.protocol,
+        "clause": worst.clause if worst else v.claim.clauses[0],
+        "level": v.level,
+        "verdict": v.verdict,
+        "reason": v.reason,
+        "applied": v.applied,
+        "case": path,
+        "events": len(events_of(worst.case)) if worst else None,
+        "replay": replay_command(path, campaign.against) if path else None,
+    }
+
+
+def _root(root: RootCause, path: str | None) -> dict[str, Any]:
+    return {
+        "quirk": root.quirk,
+        "kind": root.kind,
+        "clauses": [root.clause],
+        "verdict": verdict_of_root(root),
+        "says": root.says,
+        "case": path,
+        "also": list(root.also),
+        "text": None if is_crash(root) else render(root.case),
+    }

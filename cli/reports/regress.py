@@ -1,0 +1,211 @@
+"""The report of `quidnunc regress`, as text and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from quidnunc.impl.wire.schemas import CrossDecoding
+from quidnunc.output import count, table
+from quidnunc.properties.claims.catalogue import claim_on
+from quidnunc.properties.notation.parameters import parameters_text
+from quidnunc.properties.regress.cases import CaseFolderOutcome
+from quidnunc.properties.regress.compare import BehaviourComparison
+from quidnunc.properties.regress.diff_clauses import LEVELS, ClauseChanges
+from quidnunc.properties.regress.expect import DeclarationComparison, trace_text
+from quidnunc.properties.regress.mixed.networks import MixedNetworks
+from quidnunc.properties.regress.outcomes import RouterOutcome, SuiteOutcome, against_refinement
+from quidnunc.properties.regress.search import BehaviourChange
+
+NOT_CHECKED = (
+    "Not checked: behaviour that no walk or case reached, and networks larger than those named here."
+)
+
+
+MAX_LINES = 30
+"""Cases that are listed in the text."""
+STRICTER = ("newly-forbidden", "newly-obligatory")
+
+
+@frozen
+class RegressReport:
+    """The results of one comparison."""
+
+    found: BehaviourComparison
+    outcomes: tuple[SuiteOutcome, ...]
+    committed: CaseFolderOutcome | None
+    clauses: ClauseChanges
+    wire: tuple[CrossDecoding, ...]
+    newly: tuple[RouterOutcome, ...]
+    networks: MixedNetworks | None
+    compared: DeclarationComparison
+    with_file: bool
+    again: str
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """Claims of NEW that a router which behaves as OLD fails: those on the clauses of what is forbidden
+        or demanded now; those that came with a protocol of one's own first."""
+        new = self.found.new
+        strict = [s.change.clause for s in self.found.separations if s.verdict in STRICTER]
+        own = [c for clause in strict for c in new.claims if clause in c.clauses]
+        ours = [claim_on(clause, new.protocol) for clause in strict]
+        return tuple(dict.fromkeys(c.id for c in (*own, *ours) if c))
+
+    @property
+    def title(self) -> str:
+        return f"what changes in behaviour from {self.found.old.name} to {self.found.new.name}"
+
+
+def print_report(report: RegressReport) -> None:
+    """The result on stdout: the first line says what was asked, the last one reproduces it."""
+    found = report.found
+    changes = count(len(found.changes), "change")
+    print(f"{report.title}: {changes}, {count(len(found.separations), 'observable difference')}\n")
+    rows = [
+        (s.verdict, s.change.says, s.change.clause or "-", len(s.found.trace[1]), _act(s))
+        for s in found.separations
+    ]
+    if rows:
+        print(table(("direction", "change", "clause", "events", "act"), rows))
+    for each in found.separations:
+        print(f"\n{each.verdict}: {each.change.says}{_alone(each)}")
+        print("\n".join(f"    {line}".rstrip() for line in _trace_lines(each)))
+    for line in _unseparated(report):
+        print(f"\n{line}")
+    for title, lines in _parts(report):
+        print(f"\n{title}")
+        print("\n".join(f"  {line}" for line in lines))
+    print(f"\n{NOT_CHECKED}")
+    print(f"{_end(report)}\nagain: {report.again}")
+
+
+def as_markdown(report: RegressReport) -> str:
+    """A summary for a pull request."""
+    found = report.found
+    lines = [f"### {report.title[0].upper()}{report.title[1:]}", ""]
+    if found.separations:
+        lines += ["| direction | change | clause | events |", "|---|---|---|---|"]
+        lines += [
+            f"| {s.verdict} | `{s.change.says}` | `{s.change.clause or '-'}` | {len(s.found.trace[1])} |"
+            for s in found.separations
+        ]
+    for each in found.separations:
+        lines += ["", f"<details><summary>{each.verdict}: {each.change.says}{_alone(each)}</summary>", ""]
+        lines += ["```", *_trace_lines(each), "```", "", "</details>"]
+    for line in _unseparated(report):
+        lines += ["", line]
+    for title, rows in _parts(report):
+        lines += ["", f"**{title}**", "", *(f"- {row}" for row in rows)]
+    lines += ["", NOT_CHECKED, "", f"{_end(report)}", "", f"`{report.again}`"]
+    return "\n".join(lines)
+
+
+def _act(found: BehaviourChange) -> str:
+    return found.found.parting.act
+
+
+def _alone(found: BehaviourChange) -> str:
+    if not found.alone:
+        return ""
+    return ", made or taken back alone (the two part before by other changes)"
+
+
+def _trace_lines(found: BehaviourChange) -> list[str]:
+    parameters = parameters_text(found.found.trace[0])
+    return [*([f"parameters: {parameters}", ""] if parameters else []), *trace_text(found).splitlines()]
+
+
+def _unseparated(report: RegressReport) -> Sequence[str]:
+    found = report.found
+    if not found.changes:
+        return ["No rule, reading or parameter differs, so nothing was searched."]
+    return [f"{u.change.says}: {u}{f'. {u.reason}' if u.reason else ''}" for u in found.unseparated]
+
+
+def _parts(report: RegressReport) -> list[tuple[str, list[str]]]:
+    """Titles and lines of what is not a separating trace."""
+    clauses, old, new = report.clauses, report.found.old.name, report.found.new.name
+    parts = [
+        (
+            f"described by {old}, no longer by {new} (newly undescribed):",
+            [f"{c.id} ({LEVELS[c.level]}): {' '.join(c.text.split())}" for c in clauses.removed],
+        ),
+        (
+            "clauses whose level changes:",
+            [f"{was.id} {LEVELS[was.level]} -> {now.id} {LEVELS[now.level]}" for was, now in clauses.levels],
+        ),
+        (
+            f"cases of {old}'s suite that a router conforming to {old} fails under {new}:",
+            [f"{o.rule} (departs with {o.departs} of {o.dice} draws)" for o in report.outcomes],
+        ),
+        ("committed cases, replayed under both:", _committed(report)),
+        (f"claims of {new} that a router behaving as {old} fails:", list(report.claims)),
+        (
+            "on the wire, how each side reads the other's bytes:",
+            [
+                f"{e.writer} -> {e.reader}: {e.what}: {e.bytes.hex(' ')}: {e.result}"
+                for e in report.wire
+                if not e.same
+            ],
+        ),
+        (
+            f"routers as built to {old}, with their known departures, that newly fail {new}:",
+            [f"{n.router}: {n.change} (departs with {n.departs} of {n.dice} draws)" for n in report.newly],
+        ),
+        (f"does {new} refine {old} (allow nothing that {old} forbids):", _refines(report)),
+        ("mixed networks of four routers:", _networks(report)),
+    ]
+    return [(title, lines) for title, lines in parts if lines]
+
+
+def _committed(report: RegressReport) -> list[str]:
+    """Nothing where there are no cases of the two."""
+    found, old, new = report.committed, report.found.old.name, report.found.new.name
+    if found is None or not found.replayed + len(found.left_out):
+        return []
+    lines = [f"{found.replayed} in {found.folder}; {len(found.changed) or 'none'} have another outcome"]
+    lines += [f"{c.path} ({c.router}): {old}: {c.old}; {new}: {c.new}" for c in found.changed[:MAX_LINES]]
+    if len(found.changed) > MAX_LINES:
+        lines.append(f"and {len(found.changed) - MAX_LINES} more, --json lists all")
+    why: dict[str, int] = {}
+    for each in found.left_out:
+        why[each.reason] = why.get(each.reason, 0) + 1
+    lines += [f"left out, {count}: {reason}" for reason, count in [*why.items()][:MAX_LINES]]
+    return lines
+
+
+def _refines(report: RegressReport) -> list[str]:
+    if not report.found.changes:
+        return []
+    against = against_refinement(report.found.separations)
+    if against is None:
+        return ["not refuted: no trace was found on which it does"]
+    return [f"no: {against}"]
+
+
+def _networks(report: RegressReport) -> list[str]:
+    networks, old, new = report.networks, report.found.old.name, report.found.new.name
+    if networks is None:
+        return []
+    sorts = ((f"all {old}", networks.old), (f"all {new}", networks.new), ("mixed", networks.both))
+    lines = [
+        f"{sort}: every router got the message in {d.delivered} of {d.runs} runs"
+        + (f"; not in {d.lost}" if d.lost else "")
+        for sort, d in sorts
+    ]
+    if not networks.keeps_delivering:
+        lines.append("a mixture loses messages that neither of the two loses")
+    return lines
+
+
+def _end(report: RegressReport) -> str:
+    compared = report.compared
+    gone = "".join(f"; declared, but does not occur: {d.cause} {d.verdict}" for d in compared.gone)
+    gone += "".join(f"; declared differently: {each}" for each in compared.otherwise)
+    undeclared = len(compared.undeclared)
+    if compared.agrees:
+        return f"exit 0: {'every change is declared' if compared.met else 'no change in behaviour was found'}"
+    hint = "" if report.with_file else " (--expect FILE --update-expect declares them)"
+    return f"exit 1: {undeclared} undeclared{hint}{gone}"

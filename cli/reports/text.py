@@ -1,0 +1,195 @@
+"""The report of `quidnunc clauses --text`: one specification, or two revisions of one."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from quidnunc.arguments import suggestion
+from quidnunc.model.errors import SpecError
+from quidnunc.output import UsageError
+from quidnunc.properties.documents import named_sentences as clause_names
+from quidnunc.properties.documents.named_sentences import (
+    NamedSentence,
+    SpecificationText,
+    named_sentences,
+    recognised_text,
+)
+from quidnunc.properties.documents.revisions import SentenceChange, SpecificationReport, changes, report
+from quidnunc.properties.documents.sentences import Sentence, read_file
+
+NO_TEXT = SpecificationText(
+    name="", title="unknown", documents=(), revision="", source="", names=(), prose=(), prints=()
+)
+"""Stands for a text without clauses, of which revisions can still be compared."""
+
+
+def read(path: str, name: str | None) -> tuple[tuple[Sentence, ...], SpecificationText]:
+    """The sentences of a file and the text that it is a revision of. Raises UsageError."""
+    try:
+        sentences = read_file(path)
+        return sentences, _named(name) if name else recognised_text(sentences)
+    except SpecError as error:
+        message = str(error)
+        raise UsageError(message if path in message else f"{path}: {message}") from None
+
+
+def _named(name: str) -> SpecificationText:
+    known = clause_names.texts()
+    if name not in known:
+        raise UsageError(f"unknown text {name!r}{suggestion(name, known)}; choose from {', '.join(known)}")
+    return known[name]
+
+
+def check_text(path: str, name: str | None) -> SpecificationReport:
+    """A specification compared with the clauses of its documents. Raises UsageError."""
+    sentences, text = read(path, name)
+    return report(sentences, text)
+
+
+def compare_texts(
+    paths: Sequence[str], name: str | None
+) -> tuple[tuple[SpecificationText, SpecificationText], tuple[SentenceChange, ...]]:
+    """Two revisions, each read with the clauses of its own text. Raises UsageError."""
+    sides = []
+    for path in paths:
+        try:
+            sides.append(read(path, name))
+        except UsageError as error:
+            if "no text that the kit knows" not in str(error):
+                raise
+            sides.append((read_file(path), NO_TEXT))
+    (old, old_text), (new, new_text) = sides
+    return (old_text, new_text), changes(named_sentences(old, old_text), named_sentences(new, new_text))
+
+
+def prints(path: str, name: str | None) -> str:
+    """The prints of a specification, as `clauses/texts` keeps them. Raises UsageError."""
+    sentences, text = read(path, name)
+    return clause_names.write_prints(sentences, text)
+
+
+def fails(found: SpecificationReport) -> bool:
+    """Whether something in the text is not as the clauses have it, or is in none of them."""
+    quotes = found.of("changed") or found.of("gone")
+    return bool(quotes or found.unnamed or found.lost or found.altered)
+
+
+# -- one text -----------------------------------------------------------------------------------------------
+
+
+def print_report(found: SpecificationReport, path: str) -> None:
+    """What became of the quotes, and the demands that are in no clause."""
+    text = found.text
+    print(f"{path}: {text.title}, compared with its clauses of {text.revision}")
+    print(f"{len(found.sentences)} sentences, {100 * found.known:.0f} % of them unchanged\n")
+    fates = Counter(q.fate for q in found.quotes)
+    print("quotes: " + ", ".join(f"{fates[f]} {f}" for f in ("found", "moved", "changed", "gone")))
+    for quote in found.quotes:
+        if quote.fate == "found":
+            continue
+        where = f"line {quote.line}, under {quote.heading or 'no heading'}" if quote.line else "not there"
+        was = f"; was under {quote.was}" if quote.fate == "moved" else ""
+        print(f"  {quote.fate:8}{quote.clause}: {where}{was}")
+        _indented(quote.change)
+    normative = sum(n.sentence.normative for n in found.sentences)
+    print(
+        f"\ndemands: {normative} sentences may demand something, "
+        f"{len(found.unnamed)} of them belong to no clause"
+    )
+    for sentence in found.unnamed:
+        print(f"  line {sentence.line}, under {sentence.heading or 'no heading'}")
+        _indented(sentence.text)
+    print(f"\nsentences that clauses name: {len(found.altered)} changed, {len(found.lost)} removed")
+    for each in found.altered:
+        where = f"line {each.sentence.line}, under {each.sentence.heading or 'no heading'}"
+        print(f"  changed: {', '.join(each.names)}: {where}")
+        _indented(each.sentence.text)
+    for lost in found.lost:
+        print(f"  removed: {', '.join(lost.names)}: was under {lost.heading or 'no heading'}")
+
+
+def report_json(found: SpecificationReport, path: str) -> dict[str, Any]:
+    """The same, and every sentence with the clauses that name it, in the shape that scripts read."""
+    return {
+        "schema": 1,
+        "file": path,
+        "text": found.text.name,
+        "revision": found.text.revision,
+        "as_then": round(found.known, 4),
+        "quotes": [
+            {
+                "clause": q.clause,
+                "fate": q.fate,
+                "line": q.line,
+                "heading": q.heading,
+                "was": q.was,
+                "change": q.change,
+            }
+            for q in found.quotes
+        ],
+        "sentences": [_sentence(n) for n in found.sentences],
+        "unnamed": [_place(s) for s in found.unnamed],
+        "altered": [_sentence(n) for n in found.altered],
+        "lost": [{"heading": p.heading, "clauses": list(p.names)} for p in found.lost],
+    }
+
+
+def _sentence(each: NamedSentence) -> dict[str, Any]:
+    return {
+        **_place(each.sentence),
+        "normative": each.sentence.normative,
+        "clauses": list(each.names),
+        "no_rule": each.reason,
+    }
+
+
+def _place(sentence: Sentence) -> dict[str, Any]:
+    return {"line": sentence.line, "heading": sentence.heading, "text": sentence.text}
+
+
+# -- two revisions ------------------------------------------------------------------------------------------
+
+
+def print_changes(
+    sides: tuple[SpecificationText, SpecificationText], found: Sequence[SentenceChange], paths: Sequence[str]
+) -> None:
+    """Each changed sentence, in the order of the new revision, with its clauses."""
+    for word, path, text in zip(("from", "to  "), paths, sides, strict=True):
+        print(f"{word} {path}: {text.title}{', ' + text.revision if text.revision else ''}")
+    kinds = Counter(c.kind for c in found)
+    counted = ", ".join(f"{kinds[k]} {k}" for k in ("changed", "added", "removed", "moved"))
+    print(f"\nsentences: {counted}")
+    for change in found:
+        side = change.new or change.old
+        assert side is not None
+        print(f"  {change.kind}, line {side.sentence.line}: {', '.join(change.clauses) or 'in no clause'}")
+        _indented(change.text)
+
+
+def changes_json(
+    sides: tuple[SpecificationText, SpecificationText], found: Sequence[SentenceChange], paths: Sequence[str]
+) -> dict[str, Any]:
+    """What `print_changes` says, in the shape that scripts read."""
+    return {
+        "schema": 1,
+        "files": list(paths),
+        "texts": [text.name for text in sides],
+        "changes": [
+            {
+                "kind": c.kind,
+                "clauses": list(c.clauses),
+                "old": _place(c.old.sentence) if c.old else None,
+                "new": _place(c.new.sentence) if c.new else None,
+                "change": c.text,
+            }
+            for c in found
+        ],
+    }
+
+
+def _indented(text: str) -> None:
+    if text:
+        print(textwrap.fill(" ".join(text.split()), 100, initial_indent="    ", subsequent_indent="    "))

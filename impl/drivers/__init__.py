@@ -1,0 +1,1 @@
+"""Drivers of routers that others wrote."""

@@ -1,0 +1,1 @@
+"""py-libp2p behind the seam."""

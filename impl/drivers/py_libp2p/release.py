@@ -1,0 +1,389 @@
+"""What the installed release of py-libp2p is and takes: looked up by name and by signature, never by version.
+
+Also the table of its additions to the protocol, and how each is switched off.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.metadata
+import importlib.util
+import inspect
+import logging
+import os
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from attrs import field, frozen
+
+from quidnunc.impl.drivers.py_libp2p.host import FakeHost, HostLibrary
+from quidnunc.impl.drivers.py_libp2p.loop import substitute
+from quidnunc.impl.seam import AdapterError
+from quidnunc.impl.wire import keys
+from quidnunc.model.events import FLOODSUB, MESHSUB_1_0, MESHSUB_1_1, MESHSUB_1_2, MESHSUB_1_3
+from quidnunc.model.parameters import Parameters
+from quidnunc.model.rpc import Peer
+
+VALIDATION_TIMEOUT_S = 3600
+"""Of an asynchronous validator, where the release has one: verdicts are the harness's to time."""
+
+NEVER_TICKS = 1 << 31
+"""Heartbeats between two acts of what is switched off."""
+
+VALIDATORS_MAX = 100_000
+"""Messages that may wait for a verdict at a time; the default of ten would deadlock a harness."""
+
+_SPOKEN = (
+    # (protocol of the kit, protocol of the stream, the constant that a release which speaks it has)
+    ("gossipsub-1.0", MESHSUB_1_0, "PROTOCOL_ID"),
+    ("gossipsub-1.1", MESHSUB_1_1, "PROTOCOL_ID_V11"),
+    ("gossipsub-1.2-draft", MESHSUB_1_2, "PROTOCOL_ID_V12"),
+    ("gossipsub-1.2", MESHSUB_1_2, "PROTOCOL_ID_V12"),
+    ("gossipsub-1.3", MESHSUB_1_3, "PROTOCOL_ID_V13"),
+)
+
+
+@frozen(kw_only=True)
+class ProtocolAddition:
+    """One addition of the router to the protocol, and what switches it off."""
+
+    name: str
+    argument: str = ""
+    """A boolean argument of the constructor."""
+    methods: Mapping[str, object] = field(factory=dict)
+    """Methods of the router to replace, each by one that does nothing but answer this.
+
+    Synchronous or not as the original is; a method that the release lacks is left alone.
+    """
+    otherwise: Mapping[str, object] = field(factory=dict)
+    """Methods to replace instead, in releases that have none of `methods`."""
+
+
+EXTRAS = (
+    ProtocolAddition(name="adaptive gossip", argument="adaptive_gossip_enabled"),
+    ProtocolAddition(name="spam protection", argument="spam_protection_enabled"),
+    ProtocolAddition(name="eclipse protection", argument="eclipse_protection_enabled"),
+    # By (author, seqno), whatever the message id is; without an author all messages are one to it.
+    ProtocolAddition(name="equivocation check", methods={"_check_equivocation": True}),
+    # Each heartbeat, by a scorer that is not the specification's. Before 0.6 it is part of the mesh heartbeat
+    # itself and asks nobody but `supports_scoring`, which nothing else asks there.
+    ProtocolAddition(
+        name="opportunistic grafting at each heartbeat",
+        methods={"_perform_opportunistic_grafting": 0},
+        otherwise={"supports_scoring": False},
+    ),
+    ProtocolAddition(name="replacing mesh members by score", methods={"_maintain_mesh_quality": None}),
+    ProtocolAddition(
+        name="replay of the message cache to subscribers", methods={"send_recent_messages": None}
+    ),
+    ProtocolAddition(name="GRAFT upon a peer's subscription", methods={"on_peer_subscribed": None}),
+    # Messages are still queued (100 a peer, 30 s) and no more sent late: later subscribers are no recipients.
+    ProtocolAddition(
+        name="late sending to peers not yet subscribed", methods={"flush_pending_messages": None}
+    ),
+    # Ten IWANT a second, whatever they ask for, is its own rule; the specification bounds answers by message.
+    # Its ten IHAVE a second stay: they are how it bounds IHAVE.
+    ProtocolAddition(name="IWANT limit a second", methods={"_check_iwant_rate_limit": True}),
+    # It answers GRAFT within ten seconds of a PRUNE ahead of the backoff that the specification has.
+    ProtocolAddition(name="GRAFT flood check", methods={"_check_graft_flood_protection": True}),
+)
+
+
+@frozen(eq=False)
+class InstalledRelease:
+    """The installed py-libp2p."""
+
+    version: str
+    kit: HostLibrary
+    pubsub: Any
+    gossipsub: Any
+    floodsub: Any
+    service: Callable[[Any], Any]
+    """`background_trio_service`, from where this release keeps it."""
+
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """The protocols of the kit that this release says it speaks."""
+        spoken = tuple(name for name, _, constant in _SPOKEN if hasattr(self.gossipsub, constant))
+        return ("floodsub", *spoken)
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether an application-specific score can be given."""
+        return "app_specific_score_fn" in self._score_arguments()
+
+    def _score_arguments(self) -> frozenset[str]:
+        parameters = getattr(self.gossipsub, "ScoreParams", None)
+        return _arguments(parameters) if parameters else frozenset()
+
+    def fixed(self, protocol: str, parameters: Parameters, extras: bool) -> dict[str, float]:
+        """Parameters that the release sets itself: how many are gossiped to stands in its code, and own
+        messages go to the mesh or the fanout alone."""
+        if protocol == "floodsub":
+            return {}
+        # Its opportunistic grafting is none of the specification's, and where it is off there is no other.
+        fixed: dict[str, float] = {} if extras else {"opportunistic_graft_ticks": NEVER_TICKS}
+        if hasattr(self.gossipsub.GossipSub, "_check_ihave_rate_limit"):
+            fixed |= {"max_ihave_messages": 10, "max_ihave_length": NEVER_TICKS}
+        if hasattr(self.gossipsub.GossipSub, "_get_adaptive_gossip_peers_count"):
+            return fixed | {"d_lazy": 6, "gossip_factor": 0.25, "flood_publish": 0}
+        # Before 0.6: as many as the mesh should have, and no share of the rest.
+        return fixed | {"d_lazy": parameters.d, "gossip_factor": 0.0, "flood_publish": 0}
+
+    def streams(self, protocol: str) -> tuple[str, ...]:
+        """What a router of this protocol offers its peers, the best first. Raises AdapterError."""
+        if protocol not in self.protocols:
+            spoken = ", ".join(self.protocols)
+            raise AdapterError(
+                f"py-libp2p {self.version} does not speak {protocol!r}: choose one of {spoken}"
+            )
+        if protocol == "floodsub":
+            return (FLOODSUB,)
+        offered: list[str] = []
+        for name, stream, _ in _SPOKEN:
+            if stream not in offered:
+                offered.append(stream)
+            if name == protocol:
+                break
+        return (*reversed(offered), FLOODSUB)
+
+    def router(
+        self,
+        host: FakeHost,
+        protocol: str,
+        parameters: Parameters,
+        score: Callable[[Any], float],
+        extras: bool,
+    ) -> Any:
+        """A GossipSub or FloodSub of these parameters, with its extras as asked."""
+        streams = list(self.streams(protocol))
+        if protocol == "floodsub":
+            return self.floodsub.FloodSub(streams)
+        wanted = _router_arguments(host, parameters) | {"protocols": streams}
+        if not extras:
+            wanted |= {extra.argument: False for extra in EXTRAS if extra.argument}
+        if self.has_scores:
+            wanted["score_params"] = self._scores(parameters, score)
+        router = self.gossipsub.GossipSub(**_known(self.gossipsub.GossipSub, wanted))
+        if not extras:
+            for extra in EXTRAS:
+                _switch_off(router, extra)
+        return router
+
+    def _scores(self, parameters: Parameters, score: Callable[[Any], float]) -> Any:
+        # Of the components only the application's has a weight: the kit dictates the score, as P5 does.
+        wanted = {
+            "publish_threshold": float(parameters.publish_threshold),
+            "gossip_threshold": float(parameters.gossip_threshold),
+            "graylist_threshold": float(parameters.graylist_threshold),
+            "accept_px_threshold": 0.0,
+            "p6_appl_slack_weight": 1.0,
+            "app_specific_score_fn": score,
+        }
+        known = self._score_arguments()
+        return self.gossipsub.ScoreParams(**{k: v for k, v in wanted.items() if k in known})
+
+    def attached(self, host: FakeHost, router: Any, parameters: Parameters) -> Any:
+        """The Pubsub around `router`."""
+        _issue_record(host)
+        wanted = {
+            "seen_ttl": _whole(parameters.seen_ttl_ms),
+            "strict_signing": parameters.signature_policy == "StrictSign",
+            "msg_id_constructor": MESSAGE_IDS[parameters.message_id],
+            "max_concurrent_validator_count": VALIDATORS_MAX,
+            "validation_timeout": float(VALIDATION_TIMEOUT_S),
+        }
+        return self.pubsub.Pubsub(host, router, **_known(self.pubsub.Pubsub, wanted))
+
+
+def _origin_id(message: Any) -> bytes:
+    return bytes(message.from_id) + bytes(message.seqno)
+
+
+def _content_id(message: Any) -> bytes:
+    return hashlib.sha256(message.data).digest()
+
+
+def _hex_id(message: Any) -> bytes:
+    return _content_id(message).hex().encode()
+
+
+MESSAGE_IDS: Mapping[str, Callable[[Any], bytes]] = {
+    "origin": _origin_id,
+    "content": _content_id,
+    "hex": _hex_id,
+}
+
+
+def _router_arguments(host: FakeHost, parameters: Parameters) -> dict[str, object]:
+    """Arguments of GossipSub. It has none for D_score, D_out, and the limits on IHAVE and IWANT; `fixed` has
+    those that it sets itself."""
+    return {
+        "degree": parameters.d,
+        "degree_low": parameters.d_low,
+        "degree_high": parameters.d_high,
+        "direct_peers": [host.info_of(peer) for peer in sorted(parameters.explicit_peers)],
+        "time_to_live": _whole(parameters.fanout_ttl_ms),
+        "gossip_window": parameters.mcache_gossip,
+        "gossip_history": parameters.mcache_len,
+        "heartbeat_initial_delay": _whole(parameters.heartbeat_delay_ms),
+        "heartbeat_interval": _whole(parameters.heartbeat_interval_ms),
+        "prune_back_off": parameters.prune_backoff_s,
+        "unsubscribe_back_off": parameters.unsubscribe_backoff_s,
+        "max_idontwant_messages": parameters.max_idontwant_messages,
+    }
+
+
+def _whole(ms: int) -> float:
+    """In seconds; an int where it is one, since the router's own default is."""
+    return ms // 1000 if ms % 1000 == 0 else ms / 1000
+
+
+def _known(constructor: Any, wanted: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in wanted.items() if name in _arguments(constructor)}
+
+
+@lru_cache(maxsize=16)
+def _arguments(constructor: Any) -> frozenset[str]:
+    return frozenset(inspect.signature(constructor).parameters)
+
+
+def _switch_off(router: Any, extra: ProtocolAddition) -> None:
+    present = {name: answer for name, answer in extra.methods.items() if hasattr(router, name)}
+    for name, answer in (present or extra.otherwise).items():
+        original = getattr(router, name, None)
+        if original is not None:
+            setattr(router, name, _answering(answer, inspect.iscoroutinefunction(original)))
+
+
+def _answering(answer: object, is_async: bool) -> Callable[..., object]:
+    async def later(*_: object, **__: object) -> object:
+        return answer
+
+    def now(*_: object, **__: object) -> object:
+        return answer
+
+    return later if is_async else now
+
+
+def switched_off(router: Any) -> list[str]:
+    """Which extras of the table this router object has, and has off."""
+    names = []
+    for extra in EXTRAS:
+        replaced = any(name in vars(router) for name in (*extra.methods, *extra.otherwise))
+        if replaced or (extra.argument and getattr(router, extra.argument, None) is False):
+            names.append(extra.name)
+    return names
+
+
+def _issue_record(host: FakeHost) -> None:
+    """Let the router sign its peer record now, in releases that have one, and not when it first sends it.
+
+    The record is numbered by a counter of the whole process, which would make a run depend on others.
+    """
+    if importlib.util.find_spec("libp2p.peer.peer_record") is None:
+        return
+    record: Any = importlib.import_module("libp2p.peer.peer_record")
+    store: Any = importlib.import_module("libp2p.peer.peerstore")
+    if hasattr(record, "_last_timestamp") and hasattr(store, "env_to_send_in_RPC"):
+        record._last_timestamp = 0
+        store.env_to_send_in_RPC(host)
+
+
+def reason_unavailable() -> str:
+    """Why py-libp2p cannot be driven here, and what to do; empty where it can."""
+    if importlib.util.find_spec("libp2p") is None:
+        return "the package libp2p is not installed: pip install 'quidnunc[py-libp2p]'"
+    try:
+        installed_release()
+    except AdapterError as error:
+        return str(error)
+    return ""
+
+
+def installed_version() -> str:
+    try:
+        return importlib.metadata.version("libp2p")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+@lru_cache(maxsize=1)
+def installed_release() -> InstalledRelease:
+    """The release in this environment. Raises AdapterError where it is absent, broken or too old."""
+    version = installed_version() or "(unknown version)"
+    try:
+        release = _load(version)
+    except ImportError as error:
+        raise AdapterError(
+            f"py-libp2p {version} cannot be imported ({error}): install it with what it needs, "
+            "pip install 'quidnunc[py-libp2p]'"
+        ) from error
+    except AttributeError as error:
+        raise AdapterError(
+            f"py-libp2p {version} is too old for the driver ({error}): install 0.2.9 or later"
+        ) from error
+    substitute(("libp2p.pubsub", "libp2p.peer.", "libp2p.tools.timed_cache"))
+    if not os.environ.get("LIBP2P_DEBUG"):
+        # It warns of every malformed message it is sent, which is what it is here for.
+        for name in ("libp2p", "async_service"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    return release
+
+
+@frozen(eq=False)
+class _SigningKey:
+    """The router's Ed25519 key for releases whose own sign nothing that verifies (before 0.5)."""
+
+    peer: Peer
+    public_key: Any
+
+    def sign(self, data: bytes) -> bytes:
+        return keys.sign(self.peer, data)
+
+    def get_public_key(self) -> Any:
+        return self.public_key
+
+    def get_type(self) -> Any:
+        return self.public_key.get_type()
+
+
+@lru_cache(maxsize=4096)
+def _router_key(peer: Peer) -> Any:
+    """The key of a router that is `peer`: the release's own where that is what its seed stands for."""
+    ed25519 = importlib.import_module("libp2p.crypto.ed25519")
+    own = ed25519.create_new_key_pair(peer.to_bytes(4, "little") + bytes(28)).private_key
+    public = keys.public_key(peer)[-32:]
+    if own.get_public_key().to_bytes() == public:
+        return own
+    return _SigningKey(peer, ed25519.Ed25519PublicKey.from_bytes(public))
+
+
+def _load(version: str) -> InstalledRelease:
+    def of(module: str, name: str) -> Any:
+        return getattr(importlib.import_module(module), name)
+
+    service = "libp2p.tools.anyio_service"
+    if importlib.util.find_spec(service) is None:
+        service = "libp2p.tools.async_service"
+    kit = HostLibrary(
+        trio=importlib.import_module("trio"),
+        private_key=_router_key,
+        peer_id=of("libp2p.peer.id", "ID"),
+        peer_info=of("libp2p.peer.peerinfo", "PeerInfo"),
+        address=of("multiaddr", "Multiaddr"),
+        peer_store=of("libp2p.peer.peerstore", "PeerStore"),
+        end_of_stream=of("libp2p.network.stream.exceptions", "StreamEOF"),
+        stream_closed=of("libp2p.network.stream.exceptions", "StreamClosed"),
+        cannot_connect=of("libp2p.network.exceptions", "SwarmException"),
+    )
+    return InstalledRelease(
+        version=version,
+        kit=kit,
+        pubsub=importlib.import_module("libp2p.pubsub.pubsub"),
+        gossipsub=importlib.import_module("libp2p.pubsub.gossipsub"),
+        floodsub=importlib.import_module("libp2p.pubsub.floodsub"),
+        service=of(service, "background_trio_service"),
+    )

@@ -1,0 +1,194 @@
+"""A router of the user's in this process: `python:MODULE:FACTORY`.
+
+Nothing that it does may end this process, or pass for what the kit says: whatever it raises is an
+AdapterError that names the router, the request and the line, and what it prints goes to stderr.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from typing import Any, cast
+
+from quidnunc.impl.seam import AdapterError, Config, Delivery, Driver, Hello, PartialCall, Reply
+from quidnunc.impl.seam.conformance import DriverClock, checked_hello
+from quidnunc.impl.seam.requests import REQUESTS
+
+ERROR_CHARACTERS = 500
+"""Of what was raised, what is shown."""
+
+RAISED = (Exception, SystemExit)
+"""What a module may raise. Whoever interrupts is a person, and no fault of the module."""
+
+
+def open_python(rest: str, config: Config) -> Driver:
+    """`MODULE:FACTORY`: FACTORY(config) gives a Driver. The current folder is searched for MODULE too.
+
+    Raises ValueError for what is not written so, AdapterError where module or factory fail.
+    """
+    spec = f"python:{rest}"
+    module_name, colon, factory_name = rest.partition(":")
+    if not module_name or not colon or not factory_name:
+        raise ValueError(f"{spec}: write python:MODULE:FACTORY, for instance python:my_router:open_it")
+    with redirect_stdout(sys.stderr):
+        module = _imported(spec, module_name)
+        file = getattr(module, "__file__", None) or ""
+        factory = getattr(module, factory_name, None)
+        if not callable(factory):
+            raise AdapterError(f"{spec}: {module_name} has no callable {factory_name!r}")
+        try:
+            driver = factory(config)
+            hello = getattr(driver, "hello", None)
+        except AdapterError:
+            raise
+        except RAISED as error:
+            raise AdapterError(f"{spec}: {factory_name} raised {_fault(error, file)}") from error
+    if hello is None:
+        raise AdapterError(
+            f"{spec}: {factory_name} gave a {type(driver).__name__} without `hello`; "
+            "it has to return a Driver (quidnunc.impl.seam)"
+        )
+    try:
+        return cast("Driver", PythonDriver(spec, driver, checked_hello(_hello(hello), config), file))
+    except AdapterError as error:
+        raise AdapterError(f"{spec}: {error}") from None
+
+
+class PythonDriver:
+    """The requests of `quidnunc.impl.seam.Driver`, each guarded; the rest is the object's own."""
+
+    def __init__(self, spec: str, driver: Any, hello: Hello, file: str) -> None:
+        """`spec`: its name for messages; `file`: of its module."""
+        self.hello = hello
+        self._spec, self._driver, self._file = spec, driver, file
+        self._clock = DriverClock("clock" in hello.capabilities)
+        self._broke = False
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in REQUESTS:
+            return getattr(self._driver, name)
+
+        def request(*values: Any, **named: Any) -> Reply:
+            return self._ask(name, lambda: getattr(self._driver, name)(*values, **named))
+
+        # Kept, so that each is looked for once.
+        setattr(self, name, request)
+        return request
+
+    def advance(self, ms: int) -> Reply:
+        self._clock.now_ms += ms
+        return self._ask("advance", lambda: self._driver.advance(ms))
+
+    def close(self) -> None:
+        """What fails here after a request has failed is not worth telling."""
+        broke, self._broke = self._broke, True
+        try:
+            self._guarded("close", lambda: self._driver.close())
+        except AdapterError:
+            if not broke:
+                raise
+
+    def _ask(self, name: str, request: Callable[[], Any]) -> Reply:
+        reply = self._guarded(name, request)
+        try:
+            checked = _reply(reply)
+            self._clock.check(checked)
+        except AdapterError as error:
+            self._broke = True
+            raise AdapterError(f"{self._spec}: at request {name}: {error}") from None
+        return checked
+
+    def _guarded(self, name: str, request: Callable[[], Any]) -> Any:
+        try:
+            with redirect_stdout(sys.stderr):
+                return request()
+        except AdapterError:
+            # Its own words.
+            raise
+        except RAISED as error:
+            self._broke = True
+            raise AdapterError(f"{self._spec}: at request {name}: {_fault(error, self._file)}") from error
+
+
+def _imported(spec: str, name: str) -> object:
+    try:
+        return _module(name)
+    except ImportError as error:
+        raise AdapterError(
+            f"{spec}: cannot import {name!r} ({error}); run from its folder, or install it"
+        ) from error
+    except RAISED as error:
+        raise AdapterError(f"{spec}: at import of {name!r}: {_fault(error, '')}") from error
+
+
+def _module(name: str) -> object:
+    folder = os.getcwd()
+    if folder in sys.path or "" in sys.path:
+        return importlib.import_module(name)
+    # A console script does not look where it was called, and that is where the user's module most likely is.
+    sys.path.append(folder)
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(folder)
+
+
+def _fault(error: BaseException, file: str) -> str:
+    """`KeyError: 'x' (my_router.py:12)`: the last line on the way that is of `file`, or of any file."""
+    said = f"{type(error).__name__}: {error}"[:ERROR_CHARACTERS]
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith("<")]
+    theirs = [f for f in frames if f.filename not in (__file__, importlib.__file__)]
+    last = ([f for f in theirs if f.filename == file] or theirs)[-1:]
+    return said + "".join(f" ({os.path.basename(f.filename)}:{f.lineno})" for f in last)
+
+
+def _hello(hello: object) -> Hello:
+    """Raises AdapterError, naming the field, for what is no Hello."""
+    if not isinstance(hello, Hello):
+        raise AdapterError(f"its hello is a {type(hello).__name__}, need a Hello (quidnunc.impl.seam)")
+    for name, value in (("protocols", hello.protocols), ("capabilities", hello.capabilities)):
+        each: Any = value
+        if not isinstance(each, tuple | list | set | frozenset) or not all(isinstance(s, str) for s in each):
+            raise AdapterError(f"hello.{name}: need several str, got {value!r}"[:ERROR_CHARACTERS])
+    for name, said in (("name", hello.name), ("version", hello.version)):
+        _need(said, str, f"hello.{name}")
+    return hello
+
+
+def _reply(reply: object) -> Reply:
+    """Raises AdapterError, naming the field, for what is no Reply."""
+    if not isinstance(reply, Reply):
+        raise AdapterError(f"it gave {type(reply).__name__}, need a Reply (quidnunc.impl.seam)")
+    _need(reply.t_ms, int, "reply.t_ms")
+    for item in _several(reply.out, "reply.out"):
+        if not isinstance(item, tuple) or len(item) != 3:
+            raise AdapterError(f"reply.out: need (peer, channel, bytes), got {item!r}"[:ERROR_CHARACTERS])
+        _need(item[0], int, "reply.out peer")
+        _need(item[1], int, "reply.out channel")
+        _need(item[2], bytes, "reply.out bytes")
+    for each in _several(reply.delivered, "reply.delivered"):
+        _need(each, Delivery, "reply.delivered")
+        _need(each.topic, str, "reply.delivered topic")
+        _need(each.data, bytes, "reply.delivered bytes")
+    for name in ("dials", "closed"):
+        for peer in _several(getattr(reply, name), f"reply.{name}"):
+            _need(peer, int, f"reply.{name}")
+    for call in _several(reply.partial, "reply.partial"):
+        _need(call, PartialCall, "reply.partial")
+    _need(reply.crashed, str, "reply.crashed")
+    return reply
+
+
+def _several(values: object, where: str) -> Any:
+    if not isinstance(values, tuple | list):
+        raise AdapterError(f"{where}: need tuple, got {type(values).__name__}")
+    return values
+
+
+def _need(value: object, kind: type, where: str) -> None:
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise AdapterError(f"{where}: need {kind.__name__}, got {type(value).__name__}")

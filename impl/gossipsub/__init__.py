@@ -1,0 +1,1 @@
+"""Our pubsub router, written from the documents and independently of the model."""

@@ -1,0 +1,1 @@
+"""Our mempool nodes, written from the documents and independently of the model."""

@@ -1,0 +1,1 @@
+"""Our routers with one planted bug each. A claim is accepted with a mutant that it kills."""

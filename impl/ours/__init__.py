@@ -1,0 +1,1 @@
+"""Our routers as drivers behind the seam, and one of them on TCP."""

@@ -1,0 +1,1 @@
+"""Bytes: protobuf schemas, codecs, framing, keys and signatures."""

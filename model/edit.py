@@ -1,0 +1,211 @@
+"""An edit of a protocol: its name, its sentence, and what it changes. One value for every kind.
+
+A reading takes an open sentence otherwise. A replaced rule is what a router was seen to do in its place. Any
+rule can be dropped, made to demand nothing, or moved behind the next one. A variant turns one sentence of DOG
+or CAT. All that a router is known to do differently is an edit as well: the router as built.
+
+`quidnunc.model.edits.catalogue` lists the edits of a protocol and finds one by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Literal, TypeAlias
+
+from attrs import field, frozen
+
+from quidnunc.model.errors import SpecError
+from quidnunc.model.permits import Step
+from quidnunc.model.rules import Exclusion, FirstMatch, Phases, Protocol, Rule, Total
+from quidnunc.model.values import evolve
+
+EditKind: TypeAlias = Literal[
+    "reading", "replaced", "dropped", "softened", "reordered", "variant", "as-built"
+]
+Change: TypeAlias = Callable[[Protocol], Protocol]
+"""Raises SpecError or KeyError for a protocol that lacks what it changes."""
+
+
+@frozen
+class Edit:
+    """One edit of a protocol."""
+
+    name: str
+    kind: EditKind
+    clause: str
+    """The sentence that it changes; empty where it changes several."""
+    says: str
+    """What a router does that is so built, in words."""
+    change: Change = field(eq=False)
+    explains: bool = True
+    """Whether it is tried as the root cause of a departure."""
+
+    def applied_to(self, protocol: Protocol) -> Protocol | None:
+        """The edited protocol; None where the edit does not fit: an older version lacks some rules."""
+        try:
+            return self.change(protocol)
+        except (SpecError, KeyError):
+            return None
+
+
+def edited(protocol: Protocol, edits: Iterable[Edit]) -> Protocol:
+    """The protocol with all of `edits` in force, in order; one that no longer fits is left out."""
+    for each in edits:
+        protocol = each.applied_to(protocol) or protocol
+    return protocol
+
+
+# -- changes ------------------------------------------------------------------------------------------------
+
+
+@frozen
+class RuleWrapper:
+    """A change of a rule that goes on using the rule as it is, with other edits in it perhaps."""
+
+    clause: str
+    apply: Callable[..., object]
+
+    def of(self, old: Rule) -> Rule:
+        return Rule(old.name, self.clause, lambda *arguments: self.apply(old, *arguments), old.doc)
+
+
+def around(clause: str) -> Callable[[Callable[..., object]], RuleWrapper]:
+    """Make a change of a rule from `function(old, router, what, choose)`."""
+    return lambda function: RuleWrapper(clause, function)
+
+
+def in_turn(*changes: Change) -> Change:
+    """Several changes, each on the result of the one before."""
+
+    def change(protocol: Protocol) -> Protocol:
+        for each in changes:
+            protocol = each(protocol)
+        return protocol
+
+    return change
+
+
+def replacing(**rules: Rule) -> Change:
+    """Put rules in the place of those named."""
+    return in_turn(*(partial(Protocol.with_rule, name=name, other=other) for name, other in rules.items()))
+
+
+def replacing_present(**rules: Rule | RuleWrapper) -> Change:
+    """Put rules in the place of those named that are there: another edit may have dropped some."""
+
+    def change(protocol: Protocol) -> Protocol:
+        present = {each.name: each for _, each in protocol.rules()}
+        if not rules.keys() & present:
+            raise SpecError(f"{protocol.name} has none of the rules {list(rules)}")
+        for name, other in rules.items():
+            if name in present:
+                new = other.of(present[name]) if isinstance(other, RuleWrapper) else other
+                protocol = protocol.with_rule(name, new)
+        return protocol
+
+    return change
+
+
+def dropping(*names: str) -> Change:
+    """Drop the rules named."""
+    return in_turn(*(partial(Protocol.without_rule, name=name) for name in names))
+
+
+def asking_first(handler: str, rule: Rule) -> Change:
+    """Ask a rule before all others of a `first`."""
+    return lambda protocol: protocol.with_first(handler, rule)
+
+
+def reading_as(switch: str) -> Change:
+    """Flip a switch of reading."""
+    return lambda protocol: protocol.reading(switch)
+
+
+# -- edits of one rule, which fit any protocol --------------------------------------------------------------
+
+
+def softened(protocol: Protocol, name: str) -> Protocol:
+    """What the rule demands it only allows; whom it excludes may be excluded or not.
+
+    Raises SpecError where there is none of that name, or it is a term of a sum or the base of a set.
+    """
+    for combined in protocol.handlers.values():
+        rules = combined.exclusions if isinstance(combined, Exclusion) else combined.rules
+        found = next((each for each in rules if each.name == name), None)
+        if found is not None and not isinstance(combined, Total):
+            return protocol.with_rule(name, _soft(found))
+    raise SpecError(f"{protocol.name} has no rule {name!r} that demands or excludes")
+
+
+def _soft(rule: Rule) -> Rule:
+    def apply(r: object, *rest: object) -> object:
+        said = rule.apply(r, *rest)
+        if isinstance(said, Step):
+            return Step(said.router, tuple(evolve(p, must=False) for p in said.permits))
+        return None if said is True else said
+
+    return evolve(rule, apply=apply)
+
+
+def moved_later(protocol: Protocol, name: str) -> Protocol:
+    """The rule comes after the one that follows it. Raises SpecError where there is no such order."""
+    for handler, combined in protocol.handlers.items():
+        names = [each.name for each in combined.rules]
+        if name not in names[:-1] or not isinstance(combined, FirstMatch | Phases):
+            continue
+        at = names.index(name)
+        first, second = combined.rules[at : at + 2]
+        order = (*combined.rules[:at], second, first, *combined.rules[at + 2 :])
+        return evolve(protocol, handlers={**protocol.handlers, handler: type(combined)(order)})
+    raise SpecError(f"{protocol.name} has no rule {name!r} that another one follows in order")
+
+
+@frozen
+class RuleEditForm:
+    """A way to edit any rule."""
+
+    kind: EditKind
+    says: str
+    """With a place for the name of the rule."""
+    change: Callable[[Protocol, str], Protocol]
+
+    def of(self, rule: str) -> Change:
+        return lambda protocol: self.change(protocol, rule)
+
+
+FORMS: Mapping[str, RuleEditForm] = {
+    "without": RuleEditForm("dropped", "Lacks the rule `{}`.", Protocol.without_rule),
+    "may": RuleEditForm("softened", "Need not do what the rule `{}` demands.", softened),
+    "later": RuleEditForm("reordered", "Applies the rule `{}` after the next one.", moved_later),
+}
+"""What stands before the colon in the name of such an edit -> the form: `without:RULE`."""
+
+
+WITHOUT: Mapping[str, str] = {
+    "already_member": "Treats a GRAFT from a mesh member as a new one.",
+    "drop_negative": "Keeps mesh members whose score is negative.",
+    "explicit": "Grafts peers with which it has an explicit peering agreement.",
+    "fill_outbound": "Does not graft outbound peers to reach D_out.",
+    "from_explicit_peer": "Accepts a GRAFT from a peer with which it has an explicit peering agreement.",
+    "inbound_while_full": "Accepts a GRAFT from an inbound peer at D_high.",
+    "keeps_the_outbound_quota": "Cuts a mesh without keeping D_out outbound members.",
+    "negative_score": "Accepts a GRAFT from a peer whose score is negative.",
+    "pruner_backs_off": "Starts no backoff for a peer that it prunes.",
+    "scores_below_zero": "Grafts peers whose score is negative.",
+    "seen_before": "Delivers and relays a message that it has seen.",
+    "the_author": "Sends a message to its author.",
+    "the_forwarder": "Sends a message back to the peer it came from.",
+    "while_backing_off": "Accepts a GRAFT inside the backoff.",
+    "who_said_idontwant": "Relays a message to a peer that sent IDONTWANT for it.",
+}
+"""What a router does that lacks the rule: the headline of a report. Other rules are named."""
+
+
+def rule_edit(form: str, rule: str, clause: str, *, explains: bool = False) -> Edit:
+    """The edit of one rule that is named `FORM:RULE`."""
+    found = FORMS[form]
+    says = found.says.format(rule)
+    if form == "without":
+        says = WITHOUT.get(rule, says)
+    return Edit(f"{form}:{rule}", found.kind, clause, says, found.of(rule), explains)

@@ -1,0 +1,1 @@
+"""Edits of a protocol: other readings of an open sentence, and rules dropped or replaced."""

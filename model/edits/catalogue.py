@@ -1,0 +1,94 @@
+"""The edits of a protocol, and the one of a name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from quidnunc.model.edit import FORMS, Edit, rule_edit
+from quidnunc.model.edits.aliases import current_name
+from quidnunc.model.edits.quirks import QUIRKS
+from quidnunc.model.edits.readings import EXPLAINING, TRACED
+from quidnunc.model.errors import SpecError, similar_names
+from quidnunc.model.mempool.cat.variants import CAT_VARIANTS
+from quidnunc.model.mempool.dog.variants import SWITCHES
+from quidnunc.model.rules import Protocol
+
+NAMED: Mapping[str, Mapping[str, Edit]] = {
+    family: {each.name: each for each in edits}
+    for family, edits in (
+        ("pubsub", (*EXPLAINING, *QUIRKS, *TRACED)),
+        ("mempool", (*SWITCHES.values(), *CAT_VARIANTS)),
+    )
+}
+"""Family -> its edits that have a name of their own, the smallest first."""
+
+NO_CAUSE = frozenset(
+    {
+        *("read_subscriptions", "read_messages", "read_ihaves", "read_iwants", "read_grafts"),
+        *("read_prunes", "read_idontwants", "read_extensions", "read_partials"),
+        *("open_group", "open_unsaid", "send_decided", "decided_peer", "requesters"),
+        *("requesters_of_parts", "diverted_peers", "gossip_with_parts", "note_extension"),
+        *("note_flags", "hand_over", "hand_over_and_count"),
+        *("take", "enter_topic", "quit_topic", "remember_own", "send_own", "accept_message"),
+        *("application", "explicit_peers", "cache", "deliver", "forward", "learn_route"),
+    }
+)
+"""Rules without which a router does nothing of a whole kind: dropped, they would account for too much.
+`learn_route` is nothing that a router does: it narrows what we know of one."""
+
+TAKES_WITH_IT = {"serve_within_bound": "gs1.0/iwant.serve"}
+"""Rules that bear the clause of a bound and serve as well: dropped, it is the service that is not there."""
+
+
+@lru_cache(maxsize=64)
+def edits_of(protocol: Protocol) -> tuple[Edit, ...]:
+    """Every edit that fits the protocol: those with a name of their own, then those of one rule."""
+    named = (each for each in NAMED[protocol.family].values() if each.applied_to(protocol) is not None)
+    return (*named, *_of_rules(protocol))
+
+
+def _of_rules(protocol: Protocol) -> Iterator[Edit]:
+    rules = {each.name: each.clause for _, each in protocol.rules()}
+    for form in FORMS:
+        for name, clause in rules.items():
+            found = _of_rule(form, name, clause)
+            if found.applied_to(protocol) is not None:
+                yield found
+
+
+def _of_rule(form: str, name: str, clause: str) -> Edit:
+    if form == "without":
+        return rule_edit(form, name, TAKES_WITH_IT.get(name, clause), explains=name not in NO_CAUSE)
+    return rule_edit(form, name, clause)
+
+
+@lru_cache(maxsize=64)
+def explaining_edits(protocol: Protocol) -> tuple[Edit, ...]:
+    """The edits by which a departure from the protocol can be explained."""
+    return tuple(each for each in edits_of(protocol) if each.explains)
+
+
+def edit_named(name: str, protocol: Protocol) -> Edit:
+    """The edit of that name, new or old. Raises SpecError where there is none, which names those whose names
+    are near, or where it does not fit the protocol."""
+    name = current_name(name)
+    form, _, rule = name.partition(":")
+    if rule and form in FORMS:
+        clauses = {each.name: each.clause for _, each in protocol.rules()}
+        found = _of_rule(form, rule, clauses.get(rule, ""))
+    else:
+        found = _named(name, protocol)
+    try:
+        found.change(protocol)
+    except KeyError as error:
+        raise SpecError(f"{protocol.name} has no {error}, which {name} changes") from None
+    return found
+
+
+def _named(name: str, protocol: Protocol) -> Edit:
+    if name in NAMED[protocol.family]:
+        return NAMED[protocol.family][name]
+    near = similar_names(name, (each.name for each in edits_of(protocol)))
+    hint = f"; did you mean {', '.join(near)}?" if near else ", nor one of a similar name"
+    raise SpecError(f"{protocol.name} has no edit {name!r}{hint}")

@@ -1,0 +1,352 @@
+"""The rules as they were seen in the field: what quirks put in the place of those of the specification."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import cast
+
+from quidnunc.model.choices import Choose, PartialSet
+from quidnunc.model.edit import RuleWrapper, around
+from quidnunc.model.events import Output, Sent
+from quidnunc.model.permits import Permit, Step
+from quidnunc.model.pubsub import mesh, messages
+from quidnunc.model.pubsub.router import (
+    BACKOFF_SWEEP_HEARTBEATS,
+    HeartbeatCounts,
+    ReceivedPart,
+    Router,
+    TopicFanout,
+    WaitingMessage,
+)
+from quidnunc.model.pubsub.step import run
+from quidnunc.model.rpc import Graft, IHave, IWant, Message, Peer, Prune
+from quidnunc.model.rules import Rule, Targets, rule
+from quidnunc.model.values import evolve
+
+# -- replaced rules: mesh and backoff -----------------------------------------------------------------------
+
+
+@rule("gs1.1/backoff.regraft")
+def backing_off_in_whole_seconds(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+    """The end of the backoff is cut to whole seconds, so that up to a second of it is missing."""
+    inside = r.now_ms // 1000 < r.ends_backoff_ms(g.part.topic, g.peer) // 1000
+    return mesh.refuse_and_back_off(r, g, "gs1.1/backoff.regraft") if inside else None
+
+
+@rule("gs1.1/backoff.both-ends")
+def free_in_last_second(r: Router, topic: str, peer: Peer) -> bool | None:
+    ends = r.ends_backoff_ms(topic, peer)
+    if r.now_ms // 1000 < ends // 1000:
+        return True
+    swept = ends + BACKOFF_SWEEP_HEARTBEATS * r.parameters.heartbeat_interval_ms
+    return None if ends and r.now_ms < swept else False
+
+
+@rule("gs1.0/fanout.expire")
+def expire_in_whole_seconds(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """The age of a fanout is cut to whole seconds, so that it lives up to one longer."""
+    ttl_s = r.parameters.fanout_ttl_ms // 1000
+    kept = {t: f for t, f in r.fanout.items() if r.now_ms // 1000 - f.published_ms // 1000 <= ttl_s}
+    return Step(evolve(r, fanout=kept)) if len(kept) < len(r.fanout) else None
+
+
+@around("gs1.0/fanout.expire")
+def expire_where_announced(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """The heartbeat passes over a fanout whose topic nobody is in any more: it does not age."""
+    deserted = {t: f for t, f in r.fanout.items() if not r.members(t)}
+    rest = evolve(r, fanout={t: f for t, f in r.fanout.items() if t not in deserted})
+    step = cast("Step[Router] | None", old.step(rest, None, choose))
+    if step is None:
+        return None
+    return Step(evolve(step.router, fanout={**step.router.fanout, **deserted}), step.permits)
+
+
+@rule("gs1.1/backoff.regraft")
+def refused_without_extension(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+    """A GRAFT inside the backoff is pruned, and the backoff stays as it was."""
+    inside = r.now_ms < r.ends_backoff_ms(g.part.topic, g.peer)
+    return mesh.refuse(r, g, "gs1.1/backoff.regraft") if inside else None
+
+
+@around("gs1.1/backoff.announce")
+def cut_with_bare_prune(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """The PRUNEs of the heartbeat announce no backoff."""
+    return _bare(old.step(r, None, choose))
+
+
+def _bare(step: Step[object] | None) -> Step[Router] | None:
+    if step is None:
+        return None
+    permits = tuple(
+        evolve(p, output=Sent(p.output.peer, Prune(p.output.part.topic)))
+        if isinstance(p.output, Sent) and isinstance(p.output.part, Prune)
+        else p
+        for p in step.permits
+    )
+    return Step(cast("Router", step.router), permits)
+
+
+@rule("gs1.0/heartbeat.cut")
+def cut_at_d_high(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """The mesh is cut at D_high already, not above it."""
+
+    def cut(r: Router, topic: str) -> Step[Router] | None:
+        return mesh._cut(r, topic, choose) if len(r.mesh[topic]) >= r.parameters.d_high else None
+
+    return mesh.each_topic(r, cut)
+
+
+def without_leaks(heartbeat: bool, outputs: tuple[Output, ...]) -> tuple[Output, ...]:
+    """A heartbeat whose control lists are shared: each grafted peer is told all that those before it were.
+
+    Sorted by length, each peer's own part is what its list adds to the one before; where the lists do not
+    grow in that way, nothing is read into them.
+    """
+    control: dict[Peer, Counter[Output]] = {}
+    for o in outputs:
+        if isinstance(o, Sent) and isinstance(o.part, Graft | Prune | IHave):
+            control.setdefault(o.peer, Counter())[Sent(0, o.part)] += 1
+    grafted = {o.peer for o in outputs if isinstance(o, Sent) and isinstance(o.part, Graft)}
+    if not heartbeat:
+        return outputs
+    outputs = _without_stale_gossip(outputs, grafted)
+    chain = sorted(grafted, key=lambda p: (control[p].total(), p))
+    own: dict[Peer, Counter[Output]] = {}
+    before: Counter[Output] = Counter()
+    for peer in chain:
+        if before - control[peer]:
+            return outputs
+        own[peer] = control[peer] - before
+        before = control[peer]
+    kept = []
+    for o in outputs:
+        if isinstance(o, Sent) and o.peer in own and isinstance(o.part, Graft | Prune | IHave):
+            left = own[o.peer]
+            if not left[Sent(0, o.part)]:
+                continue
+            left[Sent(0, o.part)] -= 1
+        kept.append(o)
+    return tuple(kept)
+
+
+def _without_stale_gossip(outputs: tuple[Output, ...], grafted: set[Peer]) -> tuple[Output, ...]:
+    """Who is pruned is told the gossip of the peer before it, where there is none for itself. Which of them
+    it was cannot be told, so none of it is read."""
+    pruned = {o.peer for o in outputs if isinstance(o, Sent) and isinstance(o.part, Prune)} - grafted
+    return tuple(
+        o for o in outputs if not (isinstance(o, Sent) and o.peer in pruned and isinstance(o.part, IHave))
+    )
+
+
+@rule("gs1.1/threshold.graylist")
+def prune_graylisted(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+    """Of a graylisted peer only the GRAFT is refused; the rest of its RPCs is taken."""
+    low = r.score(g.peer) < r.parameters.graylist_threshold and not r.is_explicit(g.peer)
+    return mesh.refuse(r, g, "gs1.1/threshold.graylist") if low else None
+
+
+# -- replaced rules: messages -------------------------------------------------------------------------------
+
+
+@rule("gs1.0/relay.seen")
+def wait_unmarked(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
+    """A copy that comes while another one is validated is taken for a first copy too."""
+    waiting = r.waiting.get(m.part.id)
+    if waiting is None:
+        return None
+    also = evolve(waiting, also=(*waiting.also, m.peer))
+    told = run(evolve(r, waiting={**r.waiting, m.part.id: also}), "announce", m, choose)
+    return told
+
+
+@rule("gs1.1/validation.accept")
+def accept_each_copy(r: Router, v: tuple[WaitingMessage, str], choose: Choose) -> Step[Router] | None:
+    """Every copy that came meanwhile is delivered and forwarded."""
+    waiting, judgement = v
+    if judgement != "accept":
+        return None
+    found: Step[Router] = Step(r)
+    for forwarder in (waiting.forwarder, *waiting.also):
+        m = ReceivedPart(forwarder, waiting.message)
+        told = found.then(run(found.router, "announce", m, choose))
+        found = told.then(run(told.router, "accepted", m, choose))
+    return found
+
+
+@around("gs1.0/relay.seen")
+def request_while_validating(old: Rule, r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router]:
+    """What is being validated is requested again, and what was not accepted."""
+    unmarked = (i for i in dict.fromkeys(g.part.ids) if i in r.seen and i not in r.cached)
+    again = [i for i in unmarked if r.parameters.validation == "manual"]
+    step = cast("Step[Router]", old.step(r, g, choose))
+    return step.plus(*(Permit(Sent(g.peer, IWant((i,))), False, "gs1.0/relay.seen") for i in again))
+
+
+@around("gs1.0/publish.mesh")
+def publish_sparing_low(old: Rule, r: Router, m: Message, choose: Choose) -> Step[Router] | None:
+    """Graylisted members of the mesh get no own messages."""
+    step = cast("Step[Router] | None", old.step(r, m, choose))
+    if step is None:
+        return None
+    low = {p for p in r.mesh_of(m.topic) if r.score(p) < r.parameters.graylist_threshold}
+    spared = {p for p in low if not r.is_explicit(p)}
+    kept = tuple(p for p in step.permits if not (isinstance(p.output, Sent) and p.output.peer in spared))
+    return Step(step.router, kept)
+
+
+def graylisted_of(r: Router, peers: frozenset[Peer]) -> frozenset[Peer]:
+    """Those below the graylist threshold, but for explicit peers, who get messages all the same."""
+    low = (p for p in peers if r.score(p) < r.parameters.graylist_threshold)
+    return frozenset(p for p in low if not r.is_explicit(p))
+
+
+@around("gs1.0/publish.fanout")
+def fanout_sparing_low(old: Rule, r: Router, m: Message, choose: Choose) -> Step[Router]:
+    """And for the fanout, where they take a place all the same."""
+    pool = r.protocol.set_of("fanout_candidates", r, m.topic, choose).all | r.fanout_of(m.topic).all
+    low = graylisted_of(r, pool)
+    if low:
+        kept, d = r.fanout_of(m.topic), r.parameters.d
+        rest = pool - low
+        most = min(d, len(rest))
+        hidden = PartialSet(kept.must - low, rest - kept.must, max(0, min(d, len(pool)) - len(low)), most)
+        r = evolve(r, fanout={**r.fanout, m.topic: TopicFanout(hidden, r.now_ms)})
+        if not rest:
+            return Step(r)
+    return cast("Step[Router]", old.step(r, m, choose))
+
+
+@around("gs1.0/relay.mesh")
+def relay_where_announced(old: Rule, r: Router, m: ReceivedPart[Message]) -> Targets:
+    """Nothing is relayed in a topic that no peer has announced, to whoever is in its mesh."""
+    if not r.members(m.part.topic):
+        return Targets(frozenset(), messages.connected_explicit(r))
+    base = old.apply(r, m)
+    return base if isinstance(base, Targets) else Targets()
+
+
+@around("gs1.0/relay.mesh")
+def cut_where_announced(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """Nor is the mesh of such a topic cut."""
+    silent = {t: members for t, members in r.mesh.items() if not r.members(t)}
+    rest = evolve(r, mesh={t: members for t, members in r.mesh.items() if t not in silent})
+    step = cast("Step[Router] | None", old.step(rest, None, choose))
+    if step is None:
+        return None
+    return Step(evolve(step.router, mesh={**step.router.mesh, **silent}), step.permits)
+
+
+@around("gs1.0/publish.mesh")
+def publish_where_announced(old: Rule, r: Router, m: Message, choose: Choose) -> Step[Router] | None:
+    """The same for own messages, to the mesh and to a fanout that has kept who left the topic."""
+    if r.members(m.topic) or not (r.mesh_of(m.topic) | r.fanout_of(m.topic).all):
+        return cast("Step[Router] | None", old.step(r, m, choose))
+    return Step(r)
+
+
+@rule("gs1.1/score.application")
+def no_application_score(r: Router, peer: Peer) -> int:
+    """The application's score does not count at the publish and gossip thresholds."""
+    return 0
+
+
+@around("gs1.0/publish.fanout")
+def publish_to_topped_up_fanout(old: Rule, r: Router, m: Message, choose: Choose) -> Step[Router]:
+    """A fanout below D is filled at each publish, not by the heartbeat alone."""
+    kept = r.fanout_of(m.topic)
+    pool = r.protocol.set_of("fanout_candidates", r, m.topic, choose)
+    if kept.all and kept.least < r.parameters.d:
+        d = r.parameters.d
+        # Where graylisted peers are spared they take a place and show nothing.
+        spared = graylisted_of(r, pool.all) if r.reads("graylisted-spared") else frozenset()
+        wider = PartialSet(
+            kept.must,
+            (kept.may | pool.all) - kept.must - spared,
+            max(0, min(d, len(kept.must | pool.must)) - len(spared)),
+            max(kept.most, min(d, len((kept.all | pool.all) - spared))),
+        )
+        r = evolve(r, fanout={**r.fanout, m.topic: TopicFanout(wider, r.now_ms)})
+    found = old.step(r, m, choose)
+    return cast("Step[Router]", found)
+
+
+# -- replaced rules: gossip ---------------------------------------------------------------------------------
+
+
+@rule("gs1.1/gossip.adaptive")
+def spared_in_backoff(r: Router, topic: str, peer: Peer) -> bool | None:
+    """Peers in backoff get no gossip."""
+    return cast("bool | None", mesh.backing_off.apply(r, topic, peer))
+
+
+@around("pubsub/id.supplied")
+def gossip_by_origin_id(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """The message cache goes by author and seqno where another id function is configured."""
+    if r.parameters.message_id == "origin":
+        return cast("Step[Router] | None", old.step(r, None, choose))
+    renamed = evolve(
+        r,
+        cached={f"{i}@origin": m for i, m in r.cached.items()},
+        windows=tuple(tuple(f"{i}@origin" for i in window) for window in r.windows),
+    )
+    step = old.step(renamed, None, choose)
+    return Step(r, step.permits) if step is not None else None
+
+
+@rule("pubsub/id.supplied")
+def serve_by_origin_id(r: Router, g: ReceivedPart[IWant], choose: Choose) -> Step[Router] | None:
+    """An IWANT by the configured id finds nothing in the cache."""
+    if r.parameters.message_id == "origin":
+        return None
+    return Step(r)
+
+
+@around("gs1.0/rpc.control-fields")
+def request_by_decoded_id(old: Rule, r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router]:
+    """Ids that look like hexadecimal text are decoded, and so never recognised."""
+    if r.parameters.message_id != "hex":
+        return cast("Step[Router]", old.step(r, g, choose))
+    heard = r.heard.get(g.peer, HeartbeatCounts())
+    r = evolve(r, heard={**r.heard, g.peer: evolve(heard, ihaves=heard.ihaves + 1)})
+    asked = (Sent(g.peer, IWant((f"{i}@content",))) for i in dict.fromkeys(g.part.ids))
+    return Step(r, tuple(Permit(o, False, "gs1.0/rpc.control-fields", "now") for o in asked))
+
+
+@rule("gs1.0/rpc.control-fields")
+def serve_by_decoded_id(r: Router, g: ReceivedPart[IWant], choose: Choose) -> Step[Router] | None:
+    """An IWANT by such an id finds nothing."""
+    return Step(r) if r.parameters.message_id == "hex" else None
+
+
+def _spelled(message_id: str, r: Router, spelling: str) -> str:
+    """How an id of the message cache looks on the wire, where the cache goes by author and seqno."""
+    plain = message_id if r.parameters.message_id == "origin" else f"{message_id}@origin"
+    return f"{plain}@{spelling}"
+
+
+def gossip_spelled(spelling: str) -> RuleWrapper:
+    def gossip_respelled(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
+        renamed = evolve(
+            r,
+            cached={_spelled(i, r, spelling): m for i, m in r.cached.items()},
+            windows=tuple(tuple(_spelled(i, r, spelling) for i in window) for window in r.windows),
+        )
+        step = cast("Step[Router] | None", old.step(renamed, None, choose))
+        return Step(r, step.permits) if step is not None else None
+
+    return RuleWrapper("pubsub/id.supplied", gossip_respelled)
+
+
+@rule("pubsub/id.supplied")
+def request_in_hex(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router]:
+    """Unseen ids are requested in hexadecimal digits, which nobody else knows for ids."""
+    ids = [i for i in dict.fromkeys(g.part.ids) if i not in r.seen]
+    asked = (Sent(g.peer, IWant((f"{i}@hexed",))) for i in ids)
+    return Step(r, tuple(Permit(o, False, "pubsub/id.supplied", "now") for o in asked))
+
+
+@rule("pubsub/id.supplied")
+def request_all(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router]:
+    """No id is recognised as seen, because ids are kept as text; all are requested."""
+    asked = (Sent(g.peer, IWant((i,))) for i in dict.fromkeys(g.part.ids))
+    return Step(r, tuple(Permit(o, False, "pubsub/id.supplied", "now") for o in asked))

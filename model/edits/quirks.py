@@ -1,0 +1,206 @@
+"""Quirks: rules as routers in the field have them, by which the root cause of a failure is named.
+
+A departure is explained by the smallest edit of the protocol under which model and router agree again: a
+reading, a dropped rule, or one of these. A quirk turns nothing green; it keeps one failure from hiding the
+next, and makes a router, as built, a difference to the specification.
+"""
+
+from __future__ import annotations
+
+from quidnunc.model.edit import Edit, asking_first, dropping, in_turn, replacing, replacing_present
+from quidnunc.model.edits import quirk_rules as seen
+from quidnunc.model.errors import SpecError
+from quidnunc.model.pubsub import gossip, mesh
+from quidnunc.model.rules import Exclusion, Phases, Protocol, total
+from quidnunc.model.values import evolve
+
+
+def _payload_last(protocol: Protocol) -> Protocol:
+    rules = protocol["intake"].rules
+    payload = tuple(r for r in rules if r.name == "read_messages")
+    if not payload or payload == rules[-1:]:
+        raise SpecError(f"{protocol.name} has its payload last already")
+    order = (*(r for r in rules if r.name != "read_messages"), *payload)
+    return evolve(protocol, handlers={**protocol.handlers, "intake": Phases(order)})
+
+
+def _without_application_score(protocol: Protocol) -> Protocol:
+    handlers = {**protocol.handlers, "gate": total(seen.no_application_score)}
+    return evolve(protocol, handlers=handlers, features=protocol.features | {"graylisted-spared"})
+
+
+def _no_gossip_in_backoff(protocol: Protocol) -> Protocol:
+    old = protocol["gossip_candidates"]
+    assert isinstance(old, Exclusion)
+    changed = Exclusion(old.base, (*old.exclusions, seen.spared_in_backoff))
+    return evolve(protocol, handlers={**protocol.handlers, "gossip_candidates": changed})
+
+
+QUIRKS: tuple[Edit, ...] = (
+    Edit(
+        "unknown-topic-graft-pruned",
+        "replaced",
+        "gs1.1/graft.unknown-topic",
+        "A GRAFT for a topic that the router is not in is answered with PRUNE.",
+        replacing(unknown_topic=mesh.prune_unsubscribed),
+    ),
+    Edit(
+        "backoff-in-whole-seconds",
+        "replaced",
+        "gs1.1/backoff.regraft",
+        "The end of a backoff is cut to whole seconds.",
+        replacing_present(
+            while_backing_off=seen.backing_off_in_whole_seconds, backing_off=seen.free_in_last_second
+        ),
+    ),
+    Edit(
+        "fanout-ttl-in-whole-seconds",
+        "replaced",
+        "gs1.0/fanout.expire",
+        "The age of a fanout is cut to whole seconds, so that it lives up to a second longer.",
+        replacing(expire=seen.expire_in_whole_seconds),
+    ),
+    Edit(
+        "deserted-fanout-kept",
+        "replaced",
+        "gs1.0/fanout.expire",
+        "A fanout whose topic nobody is in any more does not expire.",
+        replacing_present(expire=seen.expire_where_announced),
+    ),
+    Edit(
+        "refusal-does-not-extend",
+        "replaced",
+        "gs1.1/backoff.regraft",
+        "A GRAFT inside the backoff is refused, and the backoff is not extended.",
+        replacing(while_backing_off=seen.refused_without_extension),
+    ),
+    Edit(
+        "heartbeat-prunes-bare",
+        "replaced",
+        "gs1.1/backoff.announce",
+        "The PRUNEs of the heartbeat announce no backoff.",
+        replacing_present(cut_to_d=seen.cut_with_bare_prune, drop_negative=seen.cut_with_bare_prune),
+    ),
+    Edit(
+        "cut-at-d-high",
+        "replaced",
+        "gs1.0/heartbeat.cut",
+        "The mesh is cut at D_high, not above it.",
+        replacing(cut_to_d=seen.cut_at_d_high),
+    ),
+    Edit(
+        "control-lists-shared",
+        "replaced",
+        "gs1.0/join.graft-each",
+        "The heartbeat's control lists are shared between peers: one is told what was meant for another.",
+        lambda p: evolve(p, lens=seen.without_leaks, features=p.features | {"gossip-count-hidden"}),
+    ),
+    Edit(
+        "seen-after-validation",
+        "replaced",
+        "gs1.0/relay.seen",
+        "A message is marked seen only when its validation is over, so that copies that come meanwhile are "
+        "delivered and forwarded again.",
+        in_turn(
+            asking_first("message", seen.wait_unmarked),
+            replacing_present(
+                accepted_by_validator=seen.accept_each_copy, request_unseen=seen.request_while_validating
+            ),
+        ),
+    ),
+    Edit(
+        "relay-needs-a-subscriber",
+        "replaced",
+        "gs1.0/relay.mesh",
+        "A mesh whose topic no peer has announced gets no messages, and is not cut.",
+        replacing_present(
+            mesh_floodsub_and_explicit=seen.relay_where_announced,
+            publish_to_mesh=seen.publish_where_announced,
+            publish_to_fanout=seen.publish_where_announced,
+            cut_to_d=seen.cut_where_announced,
+        ),
+    ),
+    Edit(
+        "gates-ignore-application-score",
+        "replaced",
+        "gs1.1/score.application",
+        "The publish and gossip thresholds are held against the topic scores alone.",
+        in_turn(
+            _without_application_score,
+            replacing_present(
+                publish_to_mesh=seen.publish_sparing_low, publish_to_fanout=seen.fanout_sparing_low
+            ),
+        ),
+    ),
+    Edit(
+        "graylist-refuses-grafts-only",
+        "replaced",
+        "gs1.1/threshold.graylist",
+        "RPCs of graylisted peers are taken; only their GRAFTs are refused.",
+        in_turn(dropping("ignore_graylisted"), asking_first("graft", seen.prune_graylisted)),
+    ),
+    # The texts leave room for it: when payload counts as processed, if validation takes time, is disputed.
+    Edit(
+        "control-before-payload",
+        "reading",
+        "gs1.0/rpc.payload-first",
+        "The control part of an RPC is processed before its payload.",
+        _payload_last,
+    ),
+    # That a fanout is filled by the heartbeat does not forbid to fill it earlier.
+    Edit(
+        "fanout-filled-at-publish",
+        "reading",
+        "gs1.0/publish.fanout",
+        "A fanout below D is filled at each publish.",
+        replacing_present(publish_to_fanout=seen.publish_to_topped_up_fanout),
+    ),
+    Edit(
+        "no-gossip-in-backoff",
+        "replaced",
+        "gs1.1/gossip.adaptive",
+        "Peers in backoff get no gossip.",
+        _no_gossip_in_backoff,
+    ),
+    Edit(
+        "iwant-unbounded",
+        "replaced",
+        "gs1.1/iwant.retransmission",
+        "IWANT for one message is answered without bound.",
+        replacing(serve_within_bound=gossip.serve),
+    ),
+    Edit(
+        "ids-sent-as-hex",
+        "replaced",
+        "pubsub/id.supplied",
+        "IHAVE and IWANT carry message ids in hexadecimal digits.",
+        replacing_present(gossip_adaptively=seen.gossip_spelled("hexed"), request_unseen=seen.request_in_hex),
+    ),
+    Edit(
+        "ids-sent-as-text",
+        "replaced",
+        "pubsub/id.supplied",
+        "IHAVE carries message ids as the text of a Python tuple, and no id in one is recognised as seen.",
+        replacing_present(gossip_adaptively=seen.gossip_spelled("text"), request_unseen=seen.request_all),
+    ),
+    Edit(
+        "hex-ids-decoded",
+        "replaced",
+        "gs1.0/rpc.control-fields",
+        "Message ids that look like hexadecimal text are decoded to other ids in IHAVE and IWANT.",
+        in_turn(
+            asking_first("iwant", seen.serve_by_decoded_id),
+            replacing_present(request_unseen=seen.request_by_decoded_id),
+        ),
+    ),
+    Edit(
+        "cache-by-origin-id",
+        "replaced",
+        "pubsub/id.supplied",
+        "The message cache goes by author and seqno where another id function is configured.",
+        in_turn(
+            asking_first("iwant", seen.serve_by_origin_id),
+            replacing_present(gossip_adaptively=seen.gossip_by_origin_id),
+        ),
+    ),
+)

@@ -1,0 +1,315 @@
+"""The rules of open sentences read otherwise, and how they come into a protocol; `readings.py` names them."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from quidnunc.model.choices import Choose, PartialSet
+from quidnunc.model.errors import SpecError
+from quidnunc.model.events import Dialled, Judgement, Sent
+from quidnunc.model.permits import Step, must_send
+from quidnunc.model.pubsub import gossip, idontwant, mesh, messages, peer_exchange
+from quidnunc.model.pubsub.router import HeartbeatCounts, ReceivedPart, Router, WaitingMessage, without_key
+from quidnunc.model.rpc import (
+    Graft,
+    IDontWant,
+    IHave,
+    IWant,
+    Message,
+    Peer,
+    Prune,
+    Subscribe,
+    Unsubscribe,
+)
+from quidnunc.model.rules import Phases, Protocol, Rule, Targets, rule
+from quidnunc.model.values import evolve
+
+# -- mesh and fanout ----------------------------------------------------------------------------------------
+
+
+def kept_in_fanout(r: Router, s: ReceivedPart[Unsubscribe], choose: Choose) -> Step[Router] | None:
+    """A peer that unsubscribes stays in the fanout until the heartbeat."""
+    return None
+
+
+@rule("gs1.0/fanout.members")
+def drop_unsubscribed(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """At the heartbeat, who is not in the topic any more leaves the fanout; a topic in which nobody is left
+    may be passed over."""
+    fanout = {}
+    for topic, entry in r.fanout.items():
+        gone = entry.peers.all - r.members(topic)
+        left = entry.peers.less(gone)
+        if gone and not left.all:
+            left = PartialSet(frozenset(), entry.peers.all, 0, entry.peers.most)
+        fanout[topic] = evolve(entry, peers=left)
+    return Step(evolve(r, fanout=fanout)) if fanout != r.fanout else None
+
+
+@rule("gs1.0/mesh.members")
+def with_kept_fanout(r: Router, topic: str) -> Targets:
+    """Join moves the fanout as it is, those who have left the topic included."""
+    return Targets(r.mesh_speakers(topic), r.fanout_of(topic).all)
+
+
+def late_fanout(protocol: Protocol) -> Protocol:
+    if "fanout_candidates" not in protocol.handlers:
+        raise SpecError(f"{protocol.name} has no fanout")
+    lazy = Rule("quit_fanout", "gs1.0/fanout.members", kept_in_fanout)
+    beats = (drop_unsubscribed, *protocol["heartbeat"].rules)
+    late = protocol.with_rule("quit_fanout", lazy).with_rule("mesh_speakers", with_kept_fanout)
+    return evolve(late, handlers={**late.handlers, "heartbeat": Phases(beats)})
+
+
+@rule("gs1.0/heartbeat.no-churn")
+def graft_new_subscriber(r: Router, s: ReceivedPart[Subscribe], choose: Choose) -> Step[Router] | None:
+    """A mesh below D takes a new subscriber at once, without waiting for the heartbeat."""
+    topic = s.part.topic
+    if topic not in r.topics or len(r.mesh_of(topic)) >= r.parameters.d:
+        return None
+    eligible = r.protocol.set_of("graft_candidates", r, topic, choose)
+    only = Targets(frozenset(), eligible.all & {s.peer})
+    clause = "gs1.0/heartbeat.no-churn"
+    return mesh.graft_some(r, topic, "mesh.on-subscribe", clause, only, (0, len(only.may)), None, choose)
+
+
+def grafting_subscribers(protocol: Protocol) -> Protocol:
+    if "graft_candidates" not in protocol.handlers:
+        raise SpecError(f"{protocol.name} has no mesh")
+    rules = (*protocol["subscribe"].rules, graft_new_subscriber)
+    return evolve(protocol, handlers={**protocol.handlers, "subscribe": Phases(rules)})
+
+
+@rule("gs1.0/graft.accept")
+def ignore_unannounced(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+    """A GRAFT of a peer that did not announce the topic is ignored."""
+    return Step(r) if g.part.topic not in r.peers[g.peer].topics else None
+
+
+@rule("gs1.0/graft.accept")
+def prune_unannounced(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+    """A GRAFT of a peer that did not announce the topic is answered with PRUNE."""
+    strange = g.part.topic in r.topics and g.part.topic not in r.peers[g.peer].topics
+    return mesh.refuse(r, g, "gs1.0/graft.accept") if strange else None
+
+
+def announcing_by_graft(protocol: Protocol) -> Protocol:
+    """A GRAFT puts its sender in the topic, and is then read as ever."""
+    plain = protocol["graft"]
+
+    @rule("gs1.0/graft.accept")
+    def announce_by_graft(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+        neighbour = r.peers[g.peer]
+        known = evolve(neighbour, topics=neighbour.topics | {g.part.topic})
+        r = evolve(r, peers={**r.peers, g.peer: known})
+        return cast("Step[Router] | None", plain(r, g, choose)) or Step(r)
+
+    return protocol.with_first("graft", announce_by_graft)
+
+
+@rule("gs1.1/outbound.inbound-refused")
+def anyone_while_full(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+    """At D_high nobody may graft itself, whoever dialled."""
+    full = len(r.mesh_of(g.part.topic)) >= r.parameters.d_high
+    return mesh.refuse_and_back_off(r, g, "gs1.1/outbound.inbound-refused") if full else None
+
+
+@rule("gs1.1/heartbeat.keep-best")
+def keeps_the_best_first(r: Router, topic: str, kept: frozenset[Peer]) -> bool:
+    """The D_score best stay, whatever the outbound quota lacks."""
+    p, members = r.parameters, r.mesh[topic]
+    ranked = sorted(members, key=lambda peer: (-r.score(peer), peer not in kept))
+    return frozenset(ranked[: min(p.d_score, p.d)]) <= kept
+
+
+@rule("gs1.1/outbound.cut-quota")
+def keeps_the_quota_after(r: Router, topic: str, kept: frozenset[Peer]) -> bool:
+    """D_out outbound members stay, as far as the best leave room."""
+    room = r.parameters.d - min(r.parameters.d_score, r.parameters.d)
+    wanted = min(r.parameters.d_out, len(r.outbound_of(r.mesh[topic])), room)
+    return len(r.outbound_of(kept)) >= wanted
+
+
+def best_first(protocol: Protocol) -> Protocol:
+    best = protocol.with_rule("keeps_the_best", keeps_the_best_first)
+    return best.with_rule("keeps_the_outbound_quota", keeps_the_quota_after)
+
+
+# -- PRUNE and peer exchange --------------------------------------------------------------------------------
+
+
+@rule("gs1.1/backoff.announced-period")
+def back_off_members_only(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router] | None:
+    """A PRUNE from a peer outside the mesh starts no backoff. Runs before the sender is removed."""
+    if p.peer not in r.mesh_of(p.part.topic):
+        return None
+    found = mesh.back_off_as_announced.step(r, p, choose)
+    return found  # type: ignore[return-value]
+
+
+def backing_off_members_only(protocol: Protocol) -> Protocol:
+    if "backs_off" not in protocol.handlers:
+        raise SpecError(f"{protocol.name} has no backoff")
+    # What comes before has nothing to do with it: whom the PRUNE names, say.
+    replaced = ("remove", "back_off_as_announced")
+    others = (each for each in protocol["prune"].rules if each.name not in replaced)
+    rules = (*others, back_off_members_only, mesh.remove)
+    return evolve(protocol, handlers={**protocol.handlers, "prune": Phases(rules)})
+
+
+@rule("gs1.1/px.accept-threshold")
+def dial_at_threshold_too(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router]:
+    """A score that equals AcceptPXThreshold is enough."""
+    plain = cast("Step[Router]", peer_exchange.dial_offered.step(r, p, choose))
+    sound = p.part.records == "signed" and p.peer in r.mesh_of(p.part.topic)
+    owed = {Dialled(peer) for peer in p.part.peers[: r.parameters.prune_peers] if sound}
+    return Step(plain.router, tuple(evolve(x, must=x.must or x.output in owed) for x in plain.permits))
+
+
+@rule("gs1.1/px.accept-threshold")
+def offered_at_threshold(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router] | None:
+    """What a peer offers whose score does not exceed AcceptPXThreshold is ignored."""
+    return Step(r) if r.score(p.peer) <= r.parameters.accept_px_threshold else None
+
+
+# -- messages -----------------------------------------------------------------------------------------------
+
+
+@rule("gs1.0/relay.own-not-forwarded")
+def own_from_outside(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
+    """A message that names the router as its author and comes from outside is marked seen and dropped."""
+    dropped = messages.from_itself.step(r, m, choose)
+    return Step(r.with_seen(m.part.id)) if dropped is not None else None
+
+
+@rule("gs1.1/validation.reject-ignore")
+def forget_ignored(r: Router, v: tuple[WaitingMessage, Judgement], choose: Choose) -> Step[Router]:
+    """A message that was ignored is not seen: a later copy is validated anew."""
+    waiting, judgement = v
+    return Step(evolve(r, seen=without_key(r.seen, waiting.message.id)) if judgement == "ignore" else r)
+
+
+def _seen(r: Router, m: ReceivedPart[Message], choose: Choose, *, refreshed: bool) -> Step[Router] | None:
+    """The rule of duplicates, with the end of an entry at its instant."""
+    first = r.seen.get(m.part.id)
+    over = first is None or r.now_ms - first >= r.parameters.seen_ttl_ms
+    if over and m.part.id not in r.waiting:
+        return None
+    found = cast("Step[Router]", messages.seen_before.step(r, m, choose))
+    return Step(found.router.with_seen(m.part.id)) if refreshed else found
+
+
+@rule("gs1.0/seen.ttl")
+def seen_from_first_copy(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
+    """An entry of seen ends seen_ttl after the first copy."""
+    return _seen(r, m, choose, refreshed=False)
+
+
+@rule("gs1.0/seen.ttl")
+def seen_from_last_copy(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
+    """Each copy renews the entry."""
+    return _seen(r, m, choose, refreshed=True)
+
+
+@rule("gs1.0/publish.mesh")
+def publish_past_empty_mesh(r: Router, m: Message, choose: Choose) -> Step[Router] | None:
+    """In a topic whose mesh is empty an own message goes to members of the topic, up to D or all of them."""
+    if m.topic not in r.topics or r.mesh_of(m.topic) or r.parameters.flood_publish:
+        return None
+    pool = {p for p in r.members(m.topic) if r.gate_score(p) >= r.parameters.publish_threshold}
+    clause = "gs1.0/publish.mesh"
+    chosen = choose.some(
+        "publish.instead",
+        clause,
+        Targets(frozenset(pool)),
+        (min(r.parameters.d, len(pool)), len(pool)),
+        reveals=lambda p: Sent(p, Message(m.id, m.topic)),
+    )
+    return Step(r, must_send(chosen, m, clause))
+
+
+# -- IHAVE and IWANT ----------------------------------------------------------------------------------------
+
+
+@rule("gs1.1/ihave.caps")
+def ihave_capped_otherwise(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router] | None:
+    """IHAVEs are counted by topic, or by the second: beyond half of the cap it is free whether one counts.
+
+    A second overlaps two heartbeats, each of which may have had its half.
+    """
+    heard = r.heard.get(g.peer, HeartbeatCounts())
+    if 2 * (heard.ihaves + 1) <= r.parameters.max_ihave_messages:
+        return None
+    plain = next(each for each in r.protocol["ihave"].rules if each.name == "request_unseen")
+    step = cast("Step[Router]", plain.step(r, g, choose))
+    return Step(step.router, tuple(evolve(p, must=False) for p in step.permits))
+
+
+@rule("gs1.1/iwant.retransmission")
+def count_answers_anew(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """The bound on answers is one per heartbeat."""
+    return Step(evolve(r, served={})) if r.served else None
+
+
+def counting_per_heartbeat(protocol: Protocol) -> Protocol:
+    beats = (*protocol["heartbeat"].rules, count_answers_anew)
+    # The bound is there from v1.1 on; without it there is nothing to count.
+    kept = protocol.with_rule("serve_within_bound", gossip.serve_within_bound)
+    return evolve(kept, handlers={**kept.handlers, "heartbeat": Phases(beats)})
+
+
+# -- IDONTWANT ----------------------------------------------------------------------------------------------
+
+
+@rule("gs1.2/idontwant.cap")
+def idontwant_evicts(r: Router, d: ReceivedPart[IDontWant], choose: Choose) -> Step[Router] | None:
+    """Beyond the cap new entries take the place of old ones, and nobody says of which."""
+    if (
+        r.heard.get(d.peer, HeartbeatCounts()).idontwants + len(d.part.ids)
+        <= r.parameters.max_idontwant_messages
+    ):
+        return None
+    entries = {**r.unwanted.get(d.peer, {}), **dict.fromkeys(d.part.ids, 0)}
+    return Step(evolve(r, unwanted={**r.unwanted, d.peer: dict.fromkeys(entries, -1)}))
+
+
+def _answer(r: Router, g: ReceivedPart[IWant], choose: Choose, *, owed: bool) -> Step[Router] | None:
+    """The answer to an IWANT, of which what its sender said it does not want is owed, or is not given."""
+    plain = cast("Step[Router] | None", gossip.serve_within_bound.step(r, g, choose))
+    if plain is None:
+        return None
+    permits = []
+    for each in plain.permits:
+        sent = cast("Message", cast("Sent", each.output).part)
+        if sent.id not in r.unwanted.get(g.peer, {}):
+            permits.append(each)
+        elif owed:
+            permits.append(evolve(each, must=each.must or not r.served.get((g.peer, sent.id))))
+    return Step(plain.router, tuple(permits))
+
+
+@rule("gs1.0/iwant.serve")
+def answer_all(r: Router, g: ReceivedPart[IWant], choose: Choose) -> Step[Router] | None:
+    """An IWANT outdoes an earlier IDONTWANT."""
+    return _answer(r, g, choose, owed=True)
+
+
+@rule("gs1.2/idontwant.relay-only")
+def answer_the_wanted(r: Router, g: ReceivedPart[IWant], choose: Choose) -> Step[Router] | None:
+    """What a peer said it does not want it is not given when it asks, either."""
+    return _answer(r, g, choose, owed=False)
+
+
+@rule("gs1.2/idontwant.skip")
+def skip_in_mesh_only(r: Router, m: ReceivedPart[Message], peer: Peer) -> bool | None:
+    """Explicit peers get every message, whatever they said."""
+    if r.is_explicit(peer):
+        return False
+    return cast("bool | None", idontwant.who_said_idontwant.apply(r, m, peer))
+
+
+@rule("gs1.2/idontwant.skip")
+def skip_explicit_too(r: Router, m: ReceivedPart[Message], peer: Peer) -> bool | None:
+    """Explicit peers are spared what they said they do not want, like the mesh."""
+    age = r.unwanted.get(peer, {}).get(m.part.id)
+    return None if age is None or age < 0 else True

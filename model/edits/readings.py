@@ -1,0 +1,195 @@
+"""Readings: where a text is silent or contradicts itself, what a router may be seen to make of it.
+
+A router that shows one is `observed` to have it; that is no failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from quidnunc.model.edit import Change, Edit, asking_first, dropping, reading_as, replacing
+from quidnunc.model.edits import reading_rules as read
+
+
+def _reading(name: str, clause: str, says: str, change: Change) -> Edit:
+    return Edit(name, "reading", clause, says, change)
+
+
+def _traced(name: str, clause: str, says: str, change: Change) -> Edit:
+    return Edit(name, "reading", clause, says, change, explains=False)
+
+
+EXPLAINING: tuple[Edit, ...] = (
+    _reading(
+        "unsubscribed-stays-in-mesh",
+        "gs1.0/mesh.members",
+        "A peer that unsubscribes stays in the mesh until it prunes or disconnects.",
+        reading_as("unsubscribed-stays-in-mesh"),
+    ),
+    _reading(
+        "unsubscribed-stays-in-fanout",
+        "gs1.0/fanout.members",
+        "A peer that unsubscribes stays in the fanout until the heartbeat.",
+        read.late_fanout,
+    ),
+    _reading(
+        "ihave-capped-otherwise",
+        "gs1.1/ihave.caps",
+        "IHAVEs are capped by topic or by the second, not by peer and heartbeat.",
+        replacing(ihave_beyond_caps=read.ihave_capped_otherwise),
+    ),
+    _reading(
+        "idontwant-evicts-oldest",
+        "gs1.2/idontwant.cap",
+        "Beyond the cap on IDONTWANT new entries take the place of old ones.",
+        replacing(beyond_the_cap=read.idontwant_evicts),
+    ),
+    _reading(
+        "graylisted-subscriptions-count",
+        "gs1.1/threshold.graylist",
+        "The subscriptions of a graylisted RPC are read.",
+        reading_as("graylisted-subscriptions-count"),
+    ),
+    _reading(
+        "prune-of-unknown-topic-backs-off",
+        "gs1.1/prune.unknown-topic",
+        "A PRUNE for a topic that the router is not in starts a backoff.",
+        reading_as("prune-of-unknown-topic-backs-off"),
+    ),
+    _reading(
+        "stranger-prune-ignored",
+        "gs1.1/backoff.announced-period",
+        "A PRUNE from a peer outside the mesh starts no backoff.",
+        read.backing_off_members_only,
+    ),
+    _reading(
+        "graft-on-subscribe",
+        "gs1.0/heartbeat.no-churn",
+        "A new subscriber is grafted at once where the mesh is below D.",
+        read.grafting_subscribers,
+    ),
+    _reading(
+        "own-from-outside-marked-seen",
+        "gs1.0/relay.own-not-forwarded",
+        "A message from outside that names the router as author is marked seen.",
+        replacing(from_itself=read.own_from_outside),
+    ),
+)
+"""Readings that are tried as the root cause of a departure."""
+
+TRACED: tuple[Edit, ...] = (
+    _traced(
+        "idontwant-not-honoured",
+        "gs1.2/idontwant.skip",
+        "Who said IDONTWANT is relayed to all the same.",
+        dropping("who_said_idontwant"),
+    ),
+    _traced(
+        "idontwant-stops-iwant-answers",
+        "gs1.2/idontwant.relay-only",
+        "What a peer said it does not want it is not given when it asks by IWANT.",
+        replacing(serve_within_bound=read.answer_the_wanted),
+    ),
+    _traced(
+        "idontwant-spares-explicit",
+        "gs1.2/idontwant.skip",
+        "Explicit peers are spared what they said they do not want.",
+        replacing(who_said_idontwant=read.skip_explicit_too),
+    ),
+    _traced(
+        "px-above-threshold-only",
+        "gs1.1/px.accept-threshold",
+        "Peers offered by one whose score equals AcceptPXThreshold are not dialled.",
+        replacing(offered_by_untrusted=read.offered_at_threshold),
+    ),
+    _traced(
+        "ignored-forgotten",
+        "gs1.1/validation.reject-ignore",
+        "A message that the application ignored is not seen: a later copy is validated anew.",
+        replacing(dropped_by_validator=read.forget_ignored),
+    ),
+    _traced(
+        "unannounced-graft-ignored",
+        "gs1.0/graft.accept",
+        "A GRAFT of a peer that did not announce the topic is ignored.",
+        asking_first("graft", read.ignore_unannounced),
+    ),
+    _traced(
+        "unannounced-graft-pruned",
+        "gs1.0/graft.accept",
+        "A GRAFT of a peer that did not announce the topic is answered with PRUNE.",
+        asking_first("graft", read.prune_unannounced),
+    ),
+    _traced(
+        "graft-announces",
+        "gs1.0/graft.accept",
+        "A GRAFT counts as the announcement of its topic.",
+        read.announcing_by_graft,
+    ),
+    _traced(
+        "empty-mesh-passed-over",
+        "gs1.0/publish.mesh",
+        "Where the mesh of a joined topic is empty an own message goes to other members of the topic.",
+        asking_first("publish_to", read.publish_past_empty_mesh),
+    ),
+    _traced(
+        "iwant-counted-per-heartbeat",
+        "gs1.1/iwant.retransmission",
+        "Answers to IWANT are bounded per heartbeat, not for as long as the message is cached.",
+        read.counting_per_heartbeat,
+    ),
+    _traced(
+        "outbound-refused-when-full",
+        "gs1.1/outbound.inbound-refused",
+        "At D_high a GRAFT is refused from outbound peers too.",
+        replacing(inbound_while_full=read.anyone_while_full),
+    ),
+    _traced(
+        "seen-refreshed",
+        "gs1.0/seen.ttl",
+        "Each copy of a message renews its entry among the seen ones.",
+        replacing(seen_before=read.seen_from_last_copy),
+    ),
+    _traced(
+        "best-kept-before-quota",
+        "gs1.1/heartbeat.keep-best",
+        "In the cut the outbound quota takes no place of one of the D_score best.",
+        read.best_first,
+    ),
+)
+"""Readings that a separating trace tells, and that explain no departure.
+
+Some narrow what the kit leaves free, so that both ends of the freedom have a name. Others read otherwise a
+sentence that the kit holds to be plain: a search is judged by the clause, and `--dialect` says which
+reading a router has.
+"""
+
+NARROWED: Mapping[str, Edit] = {
+    "idontwant-stops-iwant-answers": _traced(
+        "iwant-outdoes-idontwant",
+        "gs1.0/iwant.serve",
+        "IWANT is answered, whatever IDONTWANT said before.",
+        replacing(serve_within_bound=read.answer_all),
+    ),
+    "idontwant-spares-explicit": _traced(
+        "explicit-sent-anyway",
+        "gs1.2/idontwant.skip",
+        "Explicit peers are sent every message, whatever they said.",
+        replacing(who_said_idontwant=read.skip_in_mesh_only),
+    ),
+    "seen-refreshed": _traced(
+        "seen-from-first-copy",
+        "gs1.0/seen.ttl",
+        "The entry of a seen message ends seen_ttl after the first copy.",
+        replacing(seen_before=read.seen_from_first_copy),
+    ),
+    "px-above-threshold-only": _traced(
+        "px-at-threshold",
+        "gs1.1/px.accept-threshold",
+        "Peers offered by one whose score equals AcceptPXThreshold are dialled.",
+        replacing(dial_offered=read.dial_at_threshold_too),
+    ),
+}
+"""Reading -> the edit to the kit's own reading, where the rules of the kit leave both free."""
+
+READINGS: tuple[Edit, ...] = (*EXPLAINING, *TRACED)

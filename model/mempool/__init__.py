@@ -1,0 +1,1 @@
+"""The mempool protocols of CometBFT: Flood, DOG, CAT and the peer limit."""

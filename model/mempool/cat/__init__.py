@@ -1,0 +1,1 @@
+"""CAT: its rules, classic and current, and its accounts of requests."""

@@ -1,0 +1,52 @@
+"""What CAT's documents and its node disagree in, as edits of a protocol.
+
+Our reading is the text's, but for whom a user's transaction goes to: there the code has left the text behind.
+"""
+
+from __future__ import annotations
+
+from quidnunc.model.choices import Choose
+from quidnunc.model.edit import Edit, replacing
+from quidnunc.model.mempool.cat import rules as cat
+from quidnunc.model.mempool.node import Node
+from quidnunc.model.mempool.node_step import run
+from quidnunc.model.permits import Step
+from quidnunc.model.pubsub.router import ReceivedPart
+from quidnunc.model.rpc import ROUTER, Tx
+from quidnunc.model.rules import rule
+
+
+@rule("cat-classic/receive.announce-again")
+def announce_again(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
+    """The Go node: a copy of what is in the pool is announced as a new one is."""
+    if t.part.id in n.pool and t.peer != ROUTER:
+        return run(n, "announce", t.part.id, choose)
+    found = cat.take_new.step(n, t, choose)
+    return found  # type: ignore[return-value]
+
+
+@rule("cat/submit.push")
+def push_by_the_text(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
+    """The current text still says what the classic one does."""
+    found = cat.push_own.step(n, t, choose)
+    return found  # type: ignore[return-value]
+
+
+CAT_VARIANTS: tuple[Edit, ...] = (
+    Edit(
+        "announced-again",
+        "variant",
+        "cat-classic/receive.announce-again",
+        "A copy of a transaction in the pool is announced again.",
+        replacing(take_new=announce_again),
+        explains=False,
+    ),
+    Edit(
+        "own-pushed",
+        "variant",
+        "cat/submit.push",
+        "A user's transaction is pushed to all peers, and not announced.",
+        replacing(announce_own=push_by_the_text),
+        explains=False,
+    ),
+)

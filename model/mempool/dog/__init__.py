@@ -1,0 +1,1 @@
+"""DOG: its rules, its variants, and the switches between them."""

@@ -1,0 +1,104 @@
+"""The variants of DOG, and the rows in which its documents differ: each a switch, or a reason why not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from quidnunc.model.edit import Change, Edit, dropping, in_turn, reading_as, replacing
+from quidnunc.model.mempool.dog import variant_rules as read
+from quidnunc.model.mempool.protocols import DOG
+from quidnunc.model.rules import Protocol
+
+
+def _switch(name: str, clause: str, says: str, change: Change) -> Edit:
+    return Edit(name, "variant", clause, says, change, explains=False)
+
+
+_SWITCHES: tuple[Edit, ...] = (
+    _switch("resets-all", "dog/reset.one", "ResetRoute enables every route to its sender.",
+            replacing(enable_one=read.enable_all)),
+    _switch("one-inbox", "dog/reset.none",
+            "A ResetRoute that finds nothing to enable stays, and no message behind it is read.",
+            read.behind_one_inbox),
+    _switch("some-sender-cut", "dog/havetx.first-sender",
+            "HaveTx disables the route from any one of the senders.",
+            in_turn(dropping("first_sender_gone", "disabled_already"),
+                    replacing(disable_first=read.disable_some_sender))),
+    _switch("some-sender-filters", "dog/route.filter",
+            "What is withheld goes by the route from any one of the senders.",
+            replacing(cut_off=read.cut_by_some_sender, learn_route=read.learn_of_lone_sender)),
+    _switch("self-route-refused", "dog/havetx.self-route",
+            "HaveTx from the first sender itself disables nothing.", read.self_route_refused),
+    _switch("stale-routes", "dog/havetx.first-sender-gone",
+            "HaveTx disables the route from a first sender that is no longer connected.",
+            dropping("first_sender_gone")),
+    _switch("first-live-sender", "dog/havetx.first-sender-gone",
+            "In the place of a first sender that is gone stands the next one that is connected.",
+            in_turn(dropping("first_sender_gone", "disabled_already"),
+                    replacing(disable_first=read.disable_first_live, cut_off=read.cut_by_first_live,
+                              learn_route=read.learn_of_first_live))),
+    _switch("lost-may-be-asked", "dog/peer.reset-not-to-lost",
+            "The ResetRoute at a loss may go to the peer just lost.",
+            in_turn(dropping("the_lost"), replacing(too_little=read.ask_even_the_lost))),
+    _switch("reset-may-be-lost", "dog/peer.reset-not-to-lost",
+            "The ResetRoute at a loss may be meant for the peer just lost, and then reaches nobody.",
+            replacing(too_little=read.ask_perhaps_in_vain)),
+    _switch("strict-upper-bound", "dog/controller.unblock", "HaveTx is allowed above the upper bound only.",
+            replacing(too_much=read.too_much_strictly)),
+    _switch("integers", "dog/config.bounds", "Bounds and redundancy are integers, rounded down.",
+            replacing(too_little=read.too_little_in_integers, too_much=read.too_much_in_integers)),
+    _switch("exact-bounds", "dog/config.bounds", "Bounds and redundancy are compared without rounding.",
+            replacing(too_little=read.too_little_exactly, too_much=read.too_much_exactly)),
+    _switch("starts-blocked", "dog/havetx.initially-allowed",
+            "No HaveTx before the first adjustment that finds too much.",
+            reading_as("starts-blocked")),
+    _switch("low-blocks", "dog/controller.reset", "Too little redundancy blocks HaveTx again.",
+            replacing(too_little=read.too_little_blocks)),
+    _switch("in-band-blocks", "dog/controller.in-band",
+            "Redundancy between the bounds blocks HaveTx again.", replacing(in_band=read.in_band_blocks)),
+    _switch("user-duplicates-uncounted", "dog/count.user-duplicate",
+            "A duplicate that a user submits is not counted.", dropping("count_user_duplicate")),
+    _switch("own-never-filtered", "dog/route.filter",
+            "A user's transaction goes to all peers, though a peer has sent it too.",
+            replacing(pool_own=read.pool_own_for_good, cut_off=read.cut_off_but_own)),
+    _switch("committed-answered", "dog/havetx.for-committed",
+            "A duplicate of a committed transaction is answered as any other.",
+            dropping("of_committed", "while_perhaps_blocked")),
+    _switch("invalid-forgotten", "flood/receive.invalid-cached",
+            "An invalid transaction leaves the cache, so that each copy of it is a first one.",
+            replacing(know_refused=read.forget_refused)),
+    _switch("full-pool-first", "flood/receive.order-of-checks",
+            "While the pool is full no transaction is looked at, be it a duplicate.", read.full_pool_first),
+    _switch("joiner-gets-later", "flood/peer.whole-pool",
+            "A new peer is offered nothing of the present pool.", dropping("offer_pool")),
+    _switch("keep-alive", "dog/controller.idle",
+            "After some idle intervals one peer is asked for a route.",
+            replacing(nothing_came=read.nothing_came_for_long, count_anew=read.count_anew_and_awake)),
+)  # fmt: skip
+
+SWITCHES: Mapping[str, Edit] = {each.name: each for each in _SWITCHES}
+
+
+def variant(name: str, *switches: str) -> Protocol:
+    """DOG with those switches turned, in that order, under another name."""
+    return in_turn(*(SWITCHES[each].change for each in switches))(DOG).extended(name)
+
+
+TURNED: Mapping[str, tuple[str, ...]] = {
+    "dog-adr": (
+        "resets-all", "strict-upper-bound", "starts-blocked", "low-blocks", "in-band-blocks",
+        "own-never-filtered",
+    ),
+    "dog-quint": ("stale-routes", "lost-may-be-asked", "integers", "joiner-gets-later", "one-inbox"),
+    "dog-quint-run": ("stale-routes", "lost-may-be-asked", "integers", "joiner-gets-later"),
+    "dog-go": (
+        "some-sender-cut", "some-sender-filters", "reset-may-be-lost", "user-duplicates-uncounted",
+        "committed-answered", "invalid-forgotten", "full-pool-first",
+    ),
+    "dog-proposed": (
+        "first-live-sender", "self-route-refused", "low-blocks", "user-duplicates-uncounted", "keep-alive",
+    ),
+}  # fmt: skip
+"""What each text says in other words than our reading. The Go node's any sender may be a lost one too."""
+
+VARIANTS: Mapping[str, Protocol] = {name: variant(name, *switches) for name, switches in TURNED.items()}

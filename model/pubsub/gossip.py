@@ -1,0 +1,229 @@
+"""Lazy gossip: IHAVE, IWANT and the message cache.
+
+gossipsub v1.0, "Message Cache", "IHAVE", "IWANT" and "Gossip Emission"; v1.1, "Adaptive Gossip
+Dissemination" and "Spam Protection Measures".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from quidnunc.model.choices import Choose, Reveals, settled
+from quidnunc.model.events import Sent
+from quidnunc.model.permits import Permit, Step
+from quidnunc.model.pubsub.router import HeartbeatCounts, ReceivedPart, Router
+from quidnunc.model.pubsub.step import run
+from quidnunc.model.rpc import IHave, IWant, Peer
+from quidnunc.model.rules import Targets, rule
+from quidnunc.model.values import evolve
+
+IWANT_ALLOWANCE = 8
+"""The text bounds the answers to one (peer, id) and gives no number; implementations have 3. Up to this
+many are free, more are not."""
+
+# -- IHAVE received -----------------------------------------------------------------------------------------
+
+
+@rule("gs1.1/threshold.gossip-ignored")
+def ihave_from_low_score(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router] | None:
+    """Gossip of a peer below the gossip threshold is ignored."""
+    low = r.gate_below(g.peer, r.parameters.gossip_threshold)
+    return Step(r) if settled(low, "threshold.gossip", choose) else None
+
+
+@rule("gs1.1/ihave.caps")
+def ihave_beyond_caps(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router] | None:
+    """So many IHAVEs, and so many ids, per peer and heartbeat; surplus is ignored.
+
+    Whether a message is an RPC or an entry of one is not said: between the two counts it is free.
+    """
+    p, heard = r.parameters, r.heard.get(g.peer, HeartbeatCounts())
+    now = evolve(heard, ihaves=heard.ihaves + 1)
+    counted = evolve(r, heard={**r.heard, g.peer: now})
+    if now.ihave_rpcs > p.max_ihave_messages or heard.ihave_ids >= p.max_ihave_length:
+        return Step(counted)
+    # Which of too many ids are asked for is not said either, nor whether those count that we have seen.
+    if now.ihaves > p.max_ihave_messages or heard.ihave_named + len(g.part.ids) > p.max_ihave_length:
+        return _request(counted, g, choose, must=False)
+    return None
+
+
+@rule("gs1.0/ihave.request-unseen")
+def request_unseen(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router]:
+    """Ids that we have not seen are requested from the one who advertised them."""
+    heard = r.heard.get(g.peer, HeartbeatCounts())
+    r = evolve(r, heard={**r.heard, g.peer: evolve(heard, ihaves=heard.ihaves + 1)})
+    return _request(r, g, choose, must=g.part.topic in r.topics)
+
+
+def _request(r: Router, g: ReceivedPart[IHave], choose: Choose, *, must: bool) -> Step[Router]:
+    """Request what is unseen, within the cap on ids.
+
+    In a topic that we are not in, the request is free: no text says that gossip is only read in ours."""
+    clause = "gs1.0/ihave.request-unseen"
+    fresh, heard = _fresh(r, g), r.heard.get(g.peer, HeartbeatCounts())
+    named = heard.ihave_named + len(g.part.ids)
+    now = evolve(heard, ihave_ids=heard.ihave_ids + len(fresh), ihave_named=named)
+    r = evolve(r, heard={**r.heard, g.peer: now})
+    asked = ((i, must and r.seen.get(i) is None) for i in fresh)
+    permits = tuple(Permit(Sent(g.peer, IWant((i,))), owed, clause) for i, owed in asked)
+    if "announce" in r.protocol.handlers and fresh:
+        known = {i: r.asked.get(i, frozenset()) | {g.peer} for i in fresh}
+        r = evolve(r, asked={**r.asked, **known})
+    return Step(r, permits).then(
+        run(r, "requested", ReceivedPart(g.peer, IHave(g.part.topic, tuple(fresh))), choose)
+    )
+
+
+def _fresh(r: Router, g: ReceivedPart[IHave]) -> list[str]:
+    return [i for i in dict.fromkeys(g.part.ids) if _unseen(r, i)]
+
+
+def _unseen(r: Router, message_id: str) -> bool:
+    first = r.seen.get(message_id)
+    return first is None or r.now_ms - first >= r.parameters.seen_ttl_ms
+
+
+# -- IWANT received -----------------------------------------------------------------------------------------
+
+
+@rule("gs1.1/threshold.gossip-ignored")
+def iwant_from_low_score(r: Router, g: ReceivedPart[IWant], choose: Choose) -> Step[Router] | None:
+    low = r.gate_below(g.peer, r.parameters.gossip_threshold)
+    return Step(r) if settled(low, "threshold.gossip", choose) else None
+
+
+@rule("gs1.1/iwant.retransmission")
+def serve_within_bound(r: Router, g: ReceivedPart[IWant], choose: Choose) -> Step[Router] | None:
+    """Answers per peer and id are bounded. The first is owed; up to the allowance more are free."""
+    return _serve(r, g, owed=1, allowed=max(IWANT_ALLOWANCE, r.parameters.gossip_retransmission))
+
+
+@rule("gs1.0/iwant.serve")
+def serve(r: Router, g: ReceivedPart[IWant], choose: Choose) -> Step[Router]:
+    """v1.0: whatever is in the cache goes to the one who asked."""
+    return _serve(r, g, owed=None, allowed=None)
+
+
+def _serve(r: Router, g: ReceivedPart[IWant], *, owed: int | None, allowed: int | None) -> Step[Router]:
+    permits: list[Permit] = []
+    served = dict(r.served)
+    for message_id in g.part.ids:
+        message = r.cached.get(message_id)
+        if message is None:
+            continue
+        count = served[g.peer, message_id] = served.get((g.peer, message_id), 0) + 1
+        if allowed is not None and count > allowed:
+            continue
+        # An IDONTWANT for it is outside the letter here; implementations differ, so it is free.
+        unwanted = message_id in r.unwanted.get(g.peer, {})
+        must = (owed is None or count <= owed) and not unwanted
+        permits.append(Permit(Sent(g.peer, message), must, "gs1.0/iwant.serve"))
+    return Step(evolve(r, served=served), tuple(permits))
+
+
+# -- gossip emission ---------------------------------------------------------------------------------------
+
+
+@rule("gs1.0/gossip.targets")
+def topic_speakers(r: Router, topic: str) -> frozenset[Peer]:
+    return r.mesh_speakers(topic)
+
+
+@rule("gs1.0/gossip.outside-mesh")
+def in_mesh_or_fanout(r: Router, topic: str, peer: Peer) -> bool | None:
+    """Members of the mesh and the fanout get the messages themselves."""
+    if peer in r.mesh_of(topic):
+        return True
+    entry = r.fanout.get(topic)
+    return None if entry is not None and entry.tentative else r.fanout_of(topic).holds(peer)
+
+
+@rule("gs1.1/explicit.no-gossip")
+def explicit_has_it(r: Router, topic: str, peer: Peer) -> bool | None:
+    """Explicit peers get the messages themselves; that they get no gossip is practice, not text."""
+    return None if r.is_explicit(peer) else False
+
+
+@rule("gs1.1/threshold.gossip")
+def below_gossip(r: Router, topic: str, peer: Peer) -> bool | None:
+    return r.gate_below(peer, r.parameters.gossip_threshold)
+
+
+@rule("gs1.0/gossip.targets")
+def gossip_to_d_lazy(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """v1.0: to D_lazy members at most. Its pseudo-code picks first and then filters, so fewer is free."""
+    return _gossip(r, lambda eligible, _: (0, min(r.parameters.d_lazy, len(eligible.all))), choose)
+
+
+@rule("gs1.1/gossip.adaptive")
+def gossip_adaptively(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """v1.1: to max(D_lazy, factor * non-mesh peers) of them.
+
+    Whether the fraction is taken of those eligible or of all members outside the mesh, and how it is
+    rounded, is free.
+    """
+
+    return _gossip(r, lambda eligible, topic: adaptive_count(r, eligible, topic), choose)
+
+
+def adaptive_count(r: Router, eligible: Targets, topic: str) -> tuple[int, int]:
+    """(least, most) of the eligible peers that v1.1 gossips to."""
+    few = len(eligible.must)
+    outside = max(few, len(r.members(topic) - r.mesh_of(topic)))
+    factor, lazy = r.parameters.gossip_factor, r.parameters.d_lazy
+    most = max(lazy, math.ceil(factor * outside))
+    return (min(few, max(lazy, math.floor(factor * few))), min(len(eligible.all), most))
+
+
+def _gossip(
+    r: Router, count: Callable[[Targets, str], tuple[int, int]], choose: Choose
+) -> Step[Router] | None:
+    clause = "gs1.0/gossip.targets"
+    permits: list[Permit] = []
+    for topic in sorted({*r.mesh, *r.fanout}):
+        ids = r.gossip_ids(topic)
+        if not ids:
+            continue
+        eligible = r.protocol.set_of("gossip_candidates", r, topic, choose)
+        # From v1.1 on a message holds so many, because nobody looks at more: which ones is free.
+        whole = "score" not in r.protocol.handlers or len(ids) <= r.parameters.max_ihave_length
+        least, most = count(eligible, topic)
+        if not whole or (topic in r.fanout and r.fanout[topic].tentative) or r.reads("gossip-count-hidden"):
+            least = 0
+        if not most:
+            continue
+        shown_by = _any_of(topic, ids[:1] if whole else ids)
+        chosen = choose.some("gossip.targets", clause, eligible, (least, most), reveals=shown_by)
+        permits += [
+            Permit(Sent(p, IHave(topic, (i,))), whole, "gs1.0/gossip.ids")
+            for p in sorted(chosen)
+            for i in ids
+        ]
+    return Step(r, tuple(permits)) if permits else None
+
+
+def _any_of(topic: str, ids: Sequence[str]) -> Reveals:
+    """Whoever is sent one of the ids was chosen."""
+    return lambda peer: tuple(Sent(peer, IHave(topic, (i,))) for i in ids)
+
+
+# -- windows -----------------------------------------------------------------------------------------------
+
+
+@rule("gs1.0/mcache.shift")
+def shift(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """Once per heartbeat, after gossip; what falls out of mcache_len windows is gone."""
+    if not r.cached:
+        return None
+    windows = ((), *r.windows[: r.parameters.mcache_len - 1])
+    kept = {i for window in windows for i in window}
+    gone = r.cached.keys() - kept
+    r = evolve(r, windows=windows, cached={i: m for i, m in r.cached.items() if i in kept})
+    return Step(evolve(r, served={k: v for k, v in r.served.items() if k[1] not in gone}) if gone else r)
+
+
+@rule("gs1.1/ihave.caps")
+def start_counting_anew(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    return Step(evolve(r, heard={})) if r.heard else None

@@ -1,0 +1,98 @@
+"""IDONTWANT. gossipsub v1.2, the draft and r1: they differ in one word, "could" and "MUST"."""
+
+from __future__ import annotations
+
+from quidnunc.model.choices import Choose
+from quidnunc.model.permits import Step, may_send
+from quidnunc.model.pubsub.router import HeartbeatCounts, ReceivedPart, Router
+from quidnunc.model.rpc import IDontWant, IHave, Message, Peer
+from quidnunc.model.rules import rule
+from quidnunc.model.values import evolve
+
+
+@rule("gs1.2/idontwant.immediate")
+def tell_mesh(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
+    """At the first copy, at once, to the mesh peers that know of it. The sender MAY do without."""
+    mesh = frozenset(p for p in r.mesh_of(m.part.topic) if p in r.peers and r.peers[p].knows_idontwant)
+    told = may_send(mesh, IDontWant((m.part.id,)), "gs1.2/idontwant.immediate", "now")
+    return Step(r, told) if told else None
+
+
+@rule("gs1.2/iwant.cancel")
+def cancel_requests(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
+    """Who was asked for it by IWANT may be told that it came from another."""
+    others = r.asked.get(m.part.id, frozenset()) - {m.peer}
+    told = frozenset(p for p in others if p in r.peers and r.peers[p].knows_idontwant)
+    return Step(r, may_send(told, IDontWant((m.part.id,)), "gs1.2/iwant.cancel", "now")) if told else None
+
+
+@rule("gs1.2-draft/idontwant.on-ihave")
+def tell_before(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router] | None:
+    """What is asked for after an IHAVE the mesh may be told not to send."""
+    mesh = frozenset(p for p in r.mesh_of(g.part.topic) if p in r.peers and r.peers[p].knows_idontwant)
+    clause = "gs1.2-draft/idontwant.on-ihave"
+    told = tuple(p for i in g.part.ids for p in may_send(mesh, IDontWant((i,)), clause))
+    return Step(r, told) if told else None
+
+
+@rule("gs1.2-draft/ihave.instead-of-message")
+def offer_instead(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
+    """Mesh members that said IDONTWANT may be sent an IHAVE in the place of the message."""
+    spared = frozenset(p for p in r.mesh_of(m.part.topic) if m.part.id in r.unwanted.get(p, {}))
+    offered = IHave(m.part.topic, (m.part.id,))
+    clause = "gs1.2-draft/ihave.instead-of-message"
+    return Step(r, may_send(spared - {m.peer}, offered, clause)) if spared else None
+
+
+@rule("gs1.2/idontwant.cap")
+def beyond_the_cap(r: Router, d: ReceivedPart[IDontWant], choose: Choose) -> Step[Router] | None:
+    """So many per peer and heartbeat. Whether RPCs, entries or ids are counted is not said: with more RPCs
+    there are too many by any count, and what they say is not heeded."""
+    over = r.heard.get(d.peer, HeartbeatCounts()).idontwant_rpcs > r.parameters.max_idontwant_messages
+    return Step(r) if over else None
+
+
+@rule("gs1.2/idontwant.per-peer")
+def remember_unwanted(r: Router, d: ReceivedPart[IDontWant], choose: Choose) -> Step[Router] | None:
+    """The ids enter the peer's set; beyond the cap, if ids are counted, they are free to be ignored.
+
+    So they are from a peer whose stream is of a version without IDONTWANT.
+    """
+    if not d.part.ids:
+        return None
+    heard = r.heard.get(d.peer, HeartbeatCounts())
+    room = r.parameters.max_idontwant_messages - heard.idontwants if r.peers[d.peer].knows_idontwant else 0
+    kept = dict(r.unwanted.get(d.peer, {}))
+    for at, message_id in enumerate(dict.fromkeys(d.part.ids)):
+        if at < room:
+            kept[message_id] = 0
+        else:
+            kept.setdefault(message_id, -1)
+    counted = evolve(heard, idontwants=heard.idontwants + len(d.part.ids))
+    return Step(evolve(r, unwanted={**r.unwanted, d.peer: kept}, heard={**r.heard, d.peer: counted}))
+
+
+@rule("gs1.2/idontwant.skip")
+def who_said_idontwant(r: Router, m: ReceivedPart[Message], peer: Peer) -> bool | None:
+    """r1: they MUST be skipped, as long as the entry lives: to the next heartbeat at least.
+
+    The scope is relay to the mesh. Explicit and floodsub peers are outside the letter, hence free.
+    """
+    age = r.unwanted.get(peer, {}).get(m.part.id)
+    if age is None:
+        return False
+    return True if age == 0 and peer in r.mesh_of(m.part.topic) else None
+
+
+@rule("gs1.2-draft/idontwant.may-skip")
+def who_may_be_skipped(r: Router, m: ReceivedPart[Message], peer: Peer) -> bool | None:
+    """Draft: they "could" be skipped."""
+    return None if m.part.id in r.unwanted.get(peer, {}) else False
+
+
+@rule("gs1.2/idontwant.prune-old")
+def age(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """Old entries should go at the heartbeat, by whatever policy: from then on they are free."""
+    if not r.unwanted:
+        return None
+    return Step(evolve(r, unwanted={p: {i: -1 for i in ids} for p, ids in r.unwanted.items() if ids}))

@@ -1,0 +1,372 @@
+"""The topic mesh: GRAFT, PRUNE and backoff, Join and Leave, and its upkeep at the heartbeat.
+
+gossipsub v1.0, "Topic Membership", "Message Processing" and "Mesh Maintenance"; v1.1, "Prune Backoff and Peer
+Exchange", "Explicit Peering Agreements", "Outbound Mesh Quotas" and "Adaptive Gossip Dissemination".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from quidnunc.model.choices import Choose, settled
+from quidnunc.model.events import Sent
+from quidnunc.model.permits import Permit, Step, must_send
+from quidnunc.model.pubsub import peer_exchange
+from quidnunc.model.pubsub.router import BACKOFF_SWEEP_HEARTBEATS, ReceivedPart, Router, without_key
+from quidnunc.model.pubsub.scores import events as scores_events
+from quidnunc.model.pubsub.step import run
+from quidnunc.model.rpc import UNSAID, Graft, Peer, Prune
+from quidnunc.model.rules import Targets, rule
+from quidnunc.model.values import evolve
+
+# -- GRAFT ------------------------------------------------------------------------------------------------
+
+
+@rule("gs1.0/graft.unsubscribed")
+def prune_unsubscribed(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+    """v1.0 answers a GRAFT for a topic that we are not in with PRUNE."""
+    return refuse(r, g, "gs1.0/graft.unsubscribed") if g.part.topic not in r.topics else None
+
+
+@rule("gs1.1/graft.unknown-topic")
+def unknown_topic(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+    """v1.1 ignores it, as a protection against spam."""
+    return Step(r) if g.part.topic not in r.topics else None
+
+
+@rule("gs1.0/graft.idempotent")
+def already_member(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+    """Two GRAFTs that cross leave the link as it is."""
+    return Step(r) if g.peer in r.mesh_of(g.part.topic) else None
+
+
+@rule("gs1.1/explicit.graft-pruned")
+def from_explicit_peer(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+    return refuse(r, g, "gs1.1/explicit.graft-pruned") if r.is_explicit(g.peer) else None
+
+
+@rule("gs1.1/backoff.regraft")
+def while_backing_off(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+    """A GRAFT inside the backoff is pruned at once, and the backoff extended."""
+    # "Inside" excludes the instant of expiry.
+    inside = r.now_ms < r.ends_backoff_ms(g.part.topic, g.peer)
+    if not inside:
+        return None
+    refused = refuse_and_back_off(r, g, "gs1.1/backoff.regraft")
+    if r.parameters.scores is None:
+        return refused
+    return Step(scores_events.count(refused.router, "regraft", g.peer), refused.permits)
+
+
+@rule("gs1.1/threshold.negative-score")
+def negative_score(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+    """A peer with a negative score is not taken into the mesh."""
+    negative = settled(r.below(g.peer, 0), "threshold.zero", choose)
+    return refuse_and_back_off(r, g, "gs1.1/threshold.negative-score") if negative else None
+
+
+@rule("gs1.1/outbound.inbound-refused")
+def inbound_while_full(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+    """At D_high, only a peer that we dialled may still graft itself."""
+    full = len(r.mesh_of(g.part.topic)) >= r.parameters.d_high
+    refused = full and not r.peers[g.peer].outbound
+    return refuse_and_back_off(r, g, "gs1.1/outbound.inbound-refused") if refused else None
+
+
+@rule("gs1.0/graft.accept")
+def accept(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+    if g.part.topic not in r.topics:
+        return None
+    return Step(r.with_mesh(g.part.topic, r.mesh_of(g.part.topic) | {g.peer}))
+
+
+def refuse(r: Router, g: ReceivedPart[Graft], clause: str) -> Step[Router]:
+    return Step(r, (prune_to(r, g.peer, g.part.topic, r.parameters.prune_backoff_s, clause),))
+
+
+def refuse_and_back_off(r: Router, g: ReceivedPart[Graft], clause: str) -> Step[Router]:
+    refused = refuse(r, g, clause)
+    backed = r.with_backoff(g.part.topic, [g.peer], r.parameters.prune_backoff_s)
+    return Step(backed, refused.permits)
+
+
+def prune_to(r: Router, peer: Peer, topic: str, seconds: int, clause: str) -> Permit:
+    """A PRUNE with the backoff, to those who know the field; what v1.0 peers are told is not said."""
+    neighbour = r.peers.get(peer)
+    knows = neighbour is not None and neighbour.knows_backoff
+    told = seconds if knows else UNSAID
+    offered = peer_exchange.pool(r, topic, peer) if knows else ()
+    part = Prune(topic, told if "backs_off" in r.protocol.handlers else None)
+    part = evolve(part, peers=offered, records="any") if offered else part
+    return Permit(Sent(peer, part), True, clause)
+
+
+# -- PRUNE ------------------------------------------------------------------------------------------------
+
+
+@rule("gs1.0/prune.remove")
+def remove(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router] | None:
+    if p.peer not in r.mesh_of(p.part.topic):
+        return None
+    return Step(r.with_mesh(p.part.topic, r.mesh_of(p.part.topic) - {p.peer}))
+
+
+@rule("gs1.1/backoff.announced-period")
+def back_off_as_announced(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router] | None:
+    """The announced period, or our own default where none is announced."""
+    if p.part.topic not in r.topics and not r.reads("prune-of-unknown-topic-backs-off"):
+        return None
+    seconds = p.part.backoff_s if p.part.backoff_s else r.parameters.prune_backoff_s
+    return Step(r.with_backoff(p.part.topic, [p.peer], seconds))
+
+
+# -- Join and Leave ---------------------------------------------------------------------------------------
+
+
+@rule("gs1.0/join.fill")
+def build_mesh(r: Router, topic: str, choose: Choose) -> Step[Router]:
+    """Up to D peers: those of the fanout first, then other members. Each is told by GRAFT."""
+    eligible = r.protocol.set_of("graft_candidates", r, topic, choose)
+    kept = r.fanout_of(topic).must & eligible.must
+    full = r.parameters.d
+    most = max(min(full, len(eligible.all)), min(len(kept), full))
+    least = min(full, len(eligible.must))
+    r = evolve(r, fanout=without_key(r.fanout, topic)).with_mesh(topic, frozenset())
+
+    def moves_the_fanout(chosen: frozenset[Peer]) -> bool:
+        return kept <= chosen or (len(kept) > full and chosen <= kept)
+
+    clause = "gs1.0/join.fill"
+    return graft_some(r, topic, "mesh.join", clause, eligible, (least, most), moves_the_fanout, choose)
+
+
+@rule("gs1.0/leave.prune-each")
+def prune_members(r: Router, topic: str, choose: Choose) -> Step[Router]:
+    """PRUNE to each member of the mesh, which is then forgotten."""
+    members = r.mesh_of(topic)
+    seconds = r.parameters.unsubscribe_backoff_s
+    permits = tuple(prune_to(r, p, topic, seconds, "gs1.0/leave.prune-each") for p in sorted(members))
+    return Step(evolve(r, mesh=without_key(r.mesh, topic), poor_for=without_key(r.poor_for, topic)), permits)
+
+
+@rule("gs1.1/backoff.unsubscribe")
+def back_off_members(r: Router, topic: str, choose: Choose) -> Step[Router] | None:
+    """The one who unsubscribes keeps the (shorter) backoff too. Runs before the mesh is forgotten."""
+    members = r.mesh_of(topic)
+    return Step(r.with_backoff(topic, members, r.parameters.unsubscribe_backoff_s)) if members else None
+
+
+# -- Who may be grafted ------------------------------------------------------------------------------------
+
+
+@rule("gs1.0/mesh.members")
+def mesh_speakers(r: Router, topic: str) -> frozenset[Peer]:
+    """Candidates are gossipsub peers in the topic."""
+    return r.mesh_speakers(topic)
+
+
+@rule("gs1.0/heartbeat.fill")
+def already_in_mesh(r: Router, topic: str, peer: Peer) -> bool:
+    return peer in r.mesh_of(topic)
+
+
+@rule("gs1.1/explicit.no-mesh")
+def explicit(r: Router, topic: str, peer: Peer) -> bool:
+    """Explicit peers are outside the mesh."""
+    return r.is_explicit(peer)
+
+
+@rule("gs1.1/backoff.both-ends")
+def backing_off(r: Router, topic: str, peer: Peer) -> bool | None:
+    """Not before the end of the backoff; from then on free until it must have been cleared."""
+    ends = r.ends_backoff_ms(topic, peer)
+    if r.now_ms < ends:
+        return True
+    swept = ends + BACKOFF_SWEEP_HEARTBEATS * r.parameters.heartbeat_interval_ms
+    return None if ends and r.now_ms < swept else False
+
+
+@rule("gs1.1/threshold.negative-score")
+def scores_below_zero(r: Router, topic: str, peer: Peer) -> bool | None:
+    return r.below(peer, 0)
+
+
+# -- Heartbeat --------------------------------------------------------------------------------------------
+
+
+@rule("gs1.1/threshold.negative-pruned")
+def drop_negative(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """Members with a negative score are pruned."""
+    clause = "gs1.1/threshold.negative-pruned"
+
+    def drop(r: Router, topic: str) -> Step[Router] | None:
+        low = {p for p in sorted(r.mesh[topic]) if settled(r.below(p, 0), "threshold.zero", choose)}
+        return prune_these(r, topic, low, clause, choose)
+
+    return each_topic(r, drop)
+
+
+@rule("gs1.0/heartbeat.fill")
+def fill_to_d(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """Below D_low, as many as are missing to D."""
+    return each_topic(r, lambda r, t: _fill(r, t, choose) if len(r.mesh[t]) < r.parameters.d_low else None)
+
+
+def _fill(r: Router, topic: str, choose: Choose) -> Step[Router] | None:
+    missing = r.parameters.d - len(r.mesh[topic])
+    eligible = r.protocol.set_of("graft_candidates", r, topic, choose)
+    count = (min(missing, len(eligible.must)), min(missing, len(eligible.all)))
+    return graft_some(r, topic, "mesh.fill", "gs1.0/heartbeat.fill", eligible, count, None, choose)
+
+
+@rule("gs1.0/heartbeat.cut")
+def cut_to_d(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """Above D_high, down to D; which members go is what `kept_in_cut` leaves free."""
+    return each_topic(r, lambda r, t: _cut(r, t, choose) if len(r.mesh[t]) > r.parameters.d_high else None)
+
+
+def _cut(r: Router, topic: str, choose: Choose) -> Step[Router] | None:
+    members = r.mesh[topic]
+    kept = r.protocol["kept_in_cut"].rules if "kept_in_cut" in r.protocol.handlers else ()
+    for each in kept:
+        choose.fired(each.clause)
+    excess = len(members) - r.parameters.d
+
+    def keeps_whom_it_must(gone: frozenset[Peer]) -> bool:
+        return all(each.apply(r, topic, members - gone) for each in kept)
+
+    gone = choose.some(
+        "mesh.cut",
+        "gs1.0/heartbeat.cut",
+        Targets(members),
+        (excess, excess),
+        reveals=lambda p: Sent(p, Prune(topic)),
+        such_that=keeps_whom_it_must,
+    )
+    return prune_these(r, topic, gone, "gs1.0/heartbeat.cut", choose)
+
+
+@rule("gs1.1/heartbeat.keep-best")
+def keeps_the_best(r: Router, topic: str, kept: frozenset[Peer]) -> bool:
+    """The D_score members with the best scores stay, unless the outbound quota needs the room."""
+    p, members = r.parameters, r.mesh[topic]
+    outbound = r.outbound_of(members)
+    # Ties are free: of equal scores those pass for the best that stayed, the inbound ones first.
+    # Of what is free in a score, it is the higher end that a member stayed for, and the lower it went for.
+    ranked = sorted(
+        members,
+        key=lambda peer: (-r.end_of_score(peer, high=peer in kept), peer not in kept, peer in outbound),
+    )
+    best = frozenset(ranked[: min(p.d_score, p.d)])
+    displaced = min(p.d_out, len(outbound)) - (p.d - len(best)) - len(best & outbound)
+    return len(best - kept) <= max(0, displaced)
+
+
+@rule("gs1.1/outbound.cut-quota")
+def keeps_the_outbound_quota(r: Router, topic: str, kept: frozenset[Peer]) -> bool:
+    """D_out outbound members stay, if the mesh had as many."""
+    return len(r.outbound_of(kept)) >= min(r.parameters.d_out, len(r.outbound_of(r.mesh[topic])))
+
+
+@rule("gs1.1/outbound.fill")
+def fill_outbound(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """With D_low members or more, but fewer than D_out outbound ones, the missing outbound ones."""
+    return each_topic(
+        r, lambda r, t: _fill_outbound(r, t, choose) if len(r.mesh[t]) >= r.parameters.d_low else None
+    )
+
+
+def _fill_outbound(r: Router, topic: str, choose: Choose) -> Step[Router] | None:
+    missing = r.parameters.d_out - len(r.outbound_of(r.mesh[topic]))
+    if missing <= 0:
+        return None
+    eligible = r.protocol.set_of("graft_candidates", r, topic, choose)
+    outbound = Targets(r.outbound_of(eligible.must), r.outbound_of(eligible.may))
+    count = (min(missing, len(outbound.must)), min(missing, len(outbound.all)))
+    return graft_some(r, topic, "mesh.outbound", "gs1.1/outbound.fill", outbound, count, None, choose)
+
+
+@rule("gs1.1/opportunistic.graft")
+def graft_opportunistically(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """Now and then, where the median score is poor, at least two better peers are grafted.
+
+    When in the minute is free: it may happen at any heartbeat where the median is poor, and must happen
+    once that has lasted a whole period.
+    """
+    return each_topic(r, lambda r, t: _graft_opportunistically(r, t, choose))
+
+
+def _graft_opportunistically(r: Router, topic: str, choose: Choose) -> Step[Router] | None:
+    lowest = sorted(r.end_of_score(p, high=False) for p in r.mesh[topic])
+    highest = sorted(r.end_of_score(p, high=True) for p in r.mesh[topic])
+    # Of an even number of scores either middle one passes for the median.
+    lower, upper = (lowest[(len(lowest) - 1) // 2], highest[len(highest) // 2]) if lowest else (0, 0)
+    threshold = r.threshold_as_scores(r.parameters.opportunistic_graft_threshold)
+    if len(lowest) < 2 or lower >= threshold:
+        return Step(evolve(r, poor_for={**r.poor_for, topic: 0})) if r.poor_for.get(topic) else None
+    eligible = r.protocol.set_of("graft_candidates", r, topic, choose)
+    better = Targets(
+        frozenset(p for p in eligible.must if r.end_of_score(p, high=False) > upper),
+        frozenset(p for p in eligible.all if r.end_of_score(p, high=True) > lower),
+    )
+    wanted = r.parameters.opportunistic_graft_peers
+    surely = upper < threshold and len(better.must) >= wanted
+    lasted = r.poor_for.get(topic, 0) + 1 if surely else 0
+    least = wanted if lasted >= r.parameters.opportunistic_graft_ticks else 0
+    clause = "gs1.1/opportunistic.graft"
+    found = graft_some(r, topic, "mesh.opportunistic", clause, better, (least, len(better.all)), None, choose)
+    # What was grafted now is not due again before another period is over.
+    grafted = found.router.mesh_of(topic) != r.mesh_of(topic)
+    waited = {**r.poor_for, topic: 0 if grafted else lasted}
+    return Step(evolve(found.router, poor_for=waited), found.permits)
+
+
+# -- shared -----------------------------------------------------------------------------------------------
+
+
+def each_topic(r: Router, act: Callable[[Router, str], Step[Router] | None]) -> Step[Router] | None:
+    """`act` on each topic of the mesh in turn."""
+    found: Step[Router] | None = None
+    for topic in sorted(r.mesh):
+        one = act(r if found is None else found.router, topic)
+        if one is not None:
+            found = one if found is None else found.then(one)
+    return found
+
+
+def graft_some(
+    r: Router,
+    topic: str,
+    name: str,
+    clause: str,
+    eligible: Targets,
+    count: tuple[int, int],
+    such_that: Callable[[frozenset[Peer]], bool] | None,
+    choose: Choose,
+) -> Step[Router]:
+    """Take `count` of the eligible peers into the mesh, with a GRAFT to each (gs1.0/join.graft-each)."""
+    if count[1] <= 0:
+        return Step(r)
+    chosen = choose.some(
+        name, clause, eligible, count, reveals=lambda p: Sent(p, Graft(topic)), such_that=such_that
+    )
+    return Step(r.with_mesh(topic, r.mesh_of(topic) | chosen), must_send(chosen, Graft(topic), clause))
+
+
+def prune_these(
+    r: Router, topic: str, gone: set[Peer] | frozenset[Peer], clause: str, choose: Choose
+) -> Step[Router] | None:
+    """Out of the mesh, with a PRUNE to each; from v1.1 on they are backed off (handler `backs_off`)."""
+    if not gone:
+        return None
+    seconds = r.parameters.prune_backoff_s
+    permits = tuple(prune_to(r, p, topic, seconds, clause) for p in sorted(gone))
+    after = run(r.with_mesh(topic, r.mesh_of(topic) - gone), "backs_off", (topic, frozenset(gone)), choose)
+    return Step(after.router, permits)
+
+
+@rule("gs1.1/backoff.both-ends")
+def pruner_backs_off(r: Router, pruned: tuple[str, frozenset[Peer]], choose: Choose) -> Step[Router]:
+    """Who sends a PRUNE keeps to the backoff as well."""
+    topic, gone = pruned
+    return Step(r.with_backoff(topic, gone, r.parameters.prune_backoff_s))

@@ -1,0 +1,1 @@
+"""Partial messages: metadata, groups and their gossip."""

@@ -1,0 +1,1 @@
+"""The peer score of gossipsub v1.1: its terms, and the events that count."""

@@ -1,0 +1,167 @@
+"""From events to what counts: whose copy of a message is a first one, what is promised, when time has passed.
+
+Nothing here decides anything that a clause speaks of; the rules in `quidnunc.model.pubsub.scores.counting`
+do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+from quidnunc.model.events import Judgement
+from quidnunc.model.permits import Permit, Step
+from quidnunc.model.pubsub.router import ReceivedPart, Router, WaitingMessage
+from quidnunc.model.pubsub.scores.counting import QUIET, CountedDelivery, Kind, scored
+from quidnunc.model.pubsub.scores.ledger import IWantPromise, MessageCopies
+from quidnunc.model.rpc import ROUTER, IHave, IWant, Message, Part, Peer
+from quidnunc.model.values import evolve
+
+
+def count(r: Router, handler: str, what: object) -> Router:
+    """The router after the rules of one handler, none of which grants anything."""
+    combined = r.protocol.handlers.get(handler)
+    found = combined(r, what, QUIET) if combined is not None else None
+    return cast("Step[Router]", found).router if found is not None else r
+
+
+def connected(r: Router, peer: Peer, address: int) -> Router:
+    """A peer is here, at an address, and may be one that was here before."""
+    addresses = {p: a for p, a in r.ledger.addresses.items() if p != peer}
+    if address:
+        addresses[peer] = address
+    return count(evolve(r, ledger=evolve(r.ledger, addresses=addresses)), "recognised", peer)
+
+
+# -- time ---------------------------------------------------------------------------------------------------
+
+
+def pass_time(r: Router, ms: int) -> Router:
+    """`ms` later, with every decay on the way at its instant; one at the very end comes first there."""
+    end_ms = r.now_ms + ms
+    every_ms = scored(r).decay_interval_ms
+    for at_ms in range(r.now_ms + every_ms - r.now_ms % every_ms, end_ms + 1, every_ms):
+        r = count(evolve(r, now_ms=at_ms), "decay", None)
+    return evolve(r, now_ms=end_ms)
+
+
+# -- copies of messages -------------------------------------------------------------------------------------
+
+
+def arrived(before: Router, after: Router, m: ReceivedPart[Message]) -> Router:
+    """`after` with what the copy counts for; `before` is the router that had not read it."""
+    message, peer = m.part, m.peer
+    refused = bool(message.flaw) or message.size > before.parameters.max_message_bytes
+    if message.topic not in before.topics or refused:
+        r = _doubted(after, message.id)
+        return _deliver(r, peer, message, "maybe-invalid") if refused and message.topic in r.topics else r
+    if message.author == ROUTER:
+        # Whether its own name from outside is an invalid message to a router is not said.
+        return _deliver(after, peer, message, "maybe-invalid")
+    meshed = peer in before.mesh_of(message.topic)
+    if message.id in before.waiting:
+        return _another(after, message.id, peer, meshed)
+    if message.id in before.seen and before.seen[message.id] == after.seen.get(message.id):
+        return _late(after, peer, message, meshed)
+    r = _received(after, message.id)
+    copies = MessageCopies({peer: meshed}, peer, None if message.id in r.waiting else r.now_ms)
+    r = _with_copies(r, message.id, copies)
+    return r if message.id in r.waiting else _deliver(r, peer, message, "first", meshed)
+
+
+def judged(r: Router, waiting: WaitingMessage, judgement: Judgement) -> Router:
+    """A verdict: what the first copy counts for, and those that came during validation."""
+    message = waiting.message
+    copies = r.ledger.copies.get(message.id)
+    if copies is None:
+        return r
+    if judgement == "ignore":
+        return _with_copies(r, message.id, None)
+    accepted = judgement == "accept"
+    r = _with_copies(r, message.id, evolve(copies, judged_ms=r.now_ms, accepted=accepted))
+    for peer, meshed in copies.senders.items():
+        first = peer == copies.forwarder
+        kind: Kind = ("first" if first else "near") if accepted else ("invalid" if first else "maybe-invalid")
+        still = peer in r.mesh_of(message.topic)
+        r = _deliver(r, peer, message, kind, meshed if meshed == still else None)
+    return r
+
+
+def _late(r: Router, peer: Peer, message: Message, meshed: bool) -> Router:
+    """A copy after validation: near-first within the window, whose very end is free."""
+    copies, p = r.ledger.copies.get(message.id), scored(r).of(message.topic)
+    if p is None or (copies is not None and copies.judged_ms is None):
+        return r
+    if copies is None:
+        # Our own, or one that was ignored: whether another copy of it is near-first is not said.
+        recent = r.now_ms - r.seen[message.id] <= p.mesh_message_deliveries_window_ms
+        return _deliver(r, peer, message, "maybe-near", meshed) if recent else r
+    if not copies.accepted:
+        # Whether another copy of what was refused is one more invalid message is not said.
+        return _deliver(r, peer, message, "maybe-invalid")
+    late_ms = r.now_ms - (copies.judged_ms or 0)
+    if peer in copies.senders or late_ms > p.mesh_message_deliveries_window_ms:
+        return r
+    kind: Kind = "near" if late_ms < p.mesh_message_deliveries_window_ms else "maybe-near"
+    return _deliver(_another(r, message.id, peer, meshed), peer, message, kind, meshed)
+
+
+def _another(r: Router, message_id: str, peer: Peer, meshed: bool) -> Router:
+    copies = r.ledger.copies.get(message_id)
+    if copies is None or peer in copies.senders:
+        return r
+    return _with_copies(r, message_id, evolve(copies, senders={**copies.senders, peer: meshed}))
+
+
+def _deliver(r: Router, peer: Peer, message: Message, kind: Kind, meshed: bool | None = True) -> Router:
+    return count(r, "delivery", CountedDelivery(peer, message.topic, kind, meshed))
+
+
+def _with_copies(r: Router, message_id: str, copies: MessageCopies | None) -> Router:
+    kept = {i: c for i, c in r.ledger.copies.items() if i != message_id}
+    if copies is not None:
+        kept[message_id] = copies
+    return evolve(r, ledger=evolve(r.ledger, copies=kept))
+
+
+# -- promises -----------------------------------------------------------------------------------------------
+
+
+def promised(r: Router, peer: Peer, parts: Iterable[Part], granted: Iterable[Permit]) -> Router:
+    """What the IHAVEs of one RPC promise, by the IWANTs that they led to."""
+    adverts = sum(isinstance(p, IHave) for p in parts)
+    asked: set[str] = set()
+    sure = True
+    for permit in granted:
+        part = getattr(permit.output, "part", None)
+        if isinstance(part, IWant):
+            asked |= set(part.ids)
+            sure = sure and permit.must
+    if not asked:
+        return r
+    before = {i for p in r.ledger.promises if p.peer == peer for i in p.asked}
+    least = 1 if sure and not asked & before else 0
+    ends_ms = r.now_ms + scored(r).iwant_followup_ms
+    new = IWantPromise(peer, frozenset(asked), frozenset(asked), ends_ms, least, max(1, adverts))
+    return evolve(r, ledger=evolve(r.ledger, promises=(*r.ledger.promises, new)))
+
+
+def _received(r: Router, message_id: str) -> Router:
+    """A message came that may have been promised; one that comes late may still be in time for the router."""
+    if not any(message_id in p.missing for p in r.ledger.promises):
+        return r
+    found = tuple(
+        evolve(p, missing=p.missing - {message_id})
+        if r.now_ms < p.ends_ms
+        else evolve(p, least=0)
+        if message_id in p.missing
+        else p
+        for p in r.ledger.promises
+    )
+    return evolve(r, ledger=evolve(r.ledger, promises=found))
+
+
+def _doubted(r: Router, message_id: str) -> Router:
+    """A copy came that was dropped: whether that keeps a promise is not said."""
+    found = tuple(evolve(p, least=0) if message_id in p.missing else p for p in r.ledger.promises)
+    return evolve(r, ledger=evolve(r.ledger, promises=found)) if found != r.ledger.promises else r

@@ -1,0 +1,1 @@
+"""Traces of any size: landing, bronze, silver and gold, on Spark."""

@@ -1,0 +1,1 @@
+"""Bronze: every record as it came, bad ones aside."""

@@ -1,0 +1,1 @@
+"""Gold: claims and metrics, asked in SQL."""

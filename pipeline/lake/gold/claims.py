@@ -1,0 +1,290 @@
+"""The claims over traces: what each asks, what it needs of a trace, and how it is decided.
+
+They are claims of the kit, by its names, as far as a trace can decide them. A claim declares its needs;
+what a run's schema and manifest say grants or denies them, and what is denied is inconclusive, by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TypeAlias
+
+from attrs import frozen
+
+from quidnunc.model.parameters import DogParameters, Parameters
+from quidnunc.pipeline.lake.gold import violations as found
+from quidnunc.pipeline.lake.silver.schema import RowKind
+from quidnunc.pipeline.trace.shapes import TraceError
+
+Need: TypeAlias = Literal[
+    "complete", "deliveries", "rpcs", "times", "mesh", "both ends", "one clock", "backoff values", "routes"
+]
+Tier: TypeAlias = Literal["relational", "replay", "edge"]
+
+WHY: Mapping[Need, str] = {
+    "complete": "needs a complete trace, and this one is {completeness}",
+    "deliveries": "needs deliveries, and there are none",
+    "rpcs": "needs what is in RPCs, and there are none",
+    "times": "needs times, and no event has one",
+    "mesh": "needs GRAFT and PRUNE events, and there are none",
+    "both ends": "needs the traces of both ends of a link, and there is one peer",
+    "one clock": "needs one clock for all peers, or --set skew_ms=N: how far theirs may be apart",
+    "backoff values": "needs the backoffs of PRUNEs, or --set prune_backoff_s=N: that of the routers",
+    "routes": "needs events on the routes of DOG, and there are none",
+}
+
+
+ONE_CLOCK = frozenset({"one", "harness", "simulation"})
+"""What a manifest says of clocks, where all peers have the same."""
+
+
+@frozen(kw_only=True)
+class TraceSettings:
+    """What claims and metrics take for granted about the routers of a trace. Defaults are the
+    specifications', and where they give none, ours."""
+
+    seen_ttl_ms: int = Parameters().seen_ttl_ms
+    idontwant_window_ms: int = Parameters().heartbeat_interval_ms
+    """How long after an IDONTWANT it must be heeded, where heartbeats are not traced. go keeps it for
+    three."""
+    prune_backoff_s: float | None = None
+    """Of PRUNEs that do not say it."""
+    mesh_settle_ms: int = Parameters().heartbeat_interval_ms
+    """How long one end of a link may hold it alone."""
+    skew_ms: int | None = None
+    """How far clocks of different peers may be apart; added to what compares them."""
+    adjust_interval_ms: int = DogParameters().adjust_interval_ms
+    timer_slack_ms: int = 50
+    """How much too early a timer may be."""
+    target_redundancy: float = DogParameters().target_redundancy
+    delta_percent: float = DogParameters().delta_percent
+
+    def texts(self) -> dict[str, object]:
+        """For the braces of queries."""
+        band = self.target_redundancy * self.delta_percent / 100
+        return {
+            "seen_ttl_ns": self.seen_ttl_ms * 1_000_000,
+            "idontwant_window_ns": self.idontwant_window_ms * 1_000_000,
+            "prune_backoff_s": "CAST(NULL AS DOUBLE)"
+            if self.prune_backoff_s is None
+            else f"{self.prune_backoff_s}e0",
+            "mesh_settle_us": (self.mesh_settle_ms + (self.skew_ms or 0)) * 1000,
+            "adjust_interval_ns": max(0, self.adjust_interval_ms - self.timer_slack_ms) * 1_000_000,
+            "redundancy_low": f"{self.target_redundancy - band}e0",
+            "redundancy_high": f"{self.target_redundancy + band}e0",
+        }
+
+    def changed(self, said: Iterable[str]) -> TraceSettings:
+        """With `name=value` of each of `said`. Raises TraceError."""
+        import attrs
+
+        changes: dict[str, Any] = {}
+        names = {a.name: str(a.type) for a in attrs.fields(TraceSettings)}
+        for each in said:
+            name, _, value = each.partition("=")
+            if name not in names:
+                raise TraceError(f"--set {each}: no setting {name!r}; there are {', '.join(names)}")
+            try:
+                changes[name] = float(value) if "float" in names[name] else int(value)
+                if not 0 <= changes[name] < 10**9:
+                    raise ValueError
+            except ValueError:
+                raise TraceError(f"--set {each}: expected a number from 0 to a thousand million") from None
+        return attrs.evolve(self, **changes)
+
+
+@frozen(kw_only=True)
+class TraceClaim:
+    """One claim over traces."""
+
+    id: str
+    clause: str
+    says: str
+    tier: Tier
+    family: Literal["pubsub", "mempool"] = "pubsub"
+    needs: frozenset[Need]
+    violations: str
+    """A query with the columns of `gold/violations.py`."""
+    applied: str
+    """A query of how often it applied: run, applied."""
+    witness: str
+    """The violation in words, with its columns by name."""
+
+
+def _edges(what: str) -> str:
+    return f"SELECT run, CAST({what} AS BIGINT) AS applied FROM edges GROUP BY run"
+
+
+CLAIMS: tuple[TraceClaim, ...] = (
+    TraceClaim(
+        id="deliver.once",
+        clause="floodsub/deliver.once",
+        says="A message is delivered once.",
+        tier="relational",
+        needs=frozenset({"deliveries"}),
+        violations=found.DELIVER_ONCE,
+        applied="SELECT run, COUNT(*) AS applied FROM delivered WHERE rank = 1 GROUP BY run",
+        witness="delivered {message} again, which it had at {cause}",
+    ),
+    TraceClaim(
+        id="relay.not-back",
+        clause="floodsub/relay.not-back",
+        says="A message does not go back to the one who forwarded it.",
+        tier="relational",
+        needs=frozenset({"deliveries", "rpcs", "complete"}),
+        violations=found.NOT_BACK,
+        applied=_edges("COUNT(delivered)"),
+        witness="sent {message} to {remote}, of whom it had come at {cause}",
+    ),
+    TraceClaim(
+        id="relay.once",
+        clause="gs1.0/relay.seen",
+        says="A message is forwarded once to a peer.",
+        tier="relational",
+        needs=frozenset({"rpcs", "complete"}),
+        violations=found.RELAY_ONCE,
+        applied=_edges("COUNT(sent_first)"),
+        witness="sent {message} to {remote} again, after {cause}",
+    ),
+    TraceClaim(
+        id="idontwant.honoured",
+        clause="gs1.2/idontwant.skip",
+        says="Who said IDONTWANT is skipped in relay to the mesh.",
+        tier="relational",
+        needs=frozenset({"rpcs", "times", "complete"}),
+        violations=found.IDONTWANT,
+        applied=_edges("COUNT(idontwant_in)"),
+        witness="sent {message} to {remote}, who had said IDONTWANT at {cause}, {us} before",
+    ),
+    TraceClaim(
+        id="ihave.requested",
+        clause="gs1.0/ihave.request-unseen",
+        says="Only what a peer advertised is requested of it.",
+        tier="relational",
+        needs=frozenset({"rpcs", "complete"}),
+        violations=found.IHAVE_REQUESTED,
+        applied=_edges("COUNT(iwant_out)"),
+        witness="asked {remote} for {message}, which it had not advertised",
+    ),
+    TraceClaim(
+        id="backoff.no-graft",
+        clause="gs1.1/backoff.both-ends",
+        says="Neither end grafts inside a backoff.",
+        tier="relational",
+        needs=frozenset({"rpcs", "times", "backoff values"}),
+        violations=found.BACKOFF,
+        applied="SELECT run, COUNT(*) AS applied FROM grafts GROUP BY run",
+        witness="grafted {remote} in {topic}, {us} before the end of the backoff of {cause}",
+    ),
+    TraceClaim(
+        id="mesh.mutual",
+        clause="gs1.0/mesh.mutual",
+        says="A link of a mesh is held by both ends.",
+        tier="relational",
+        needs=frozenset({"mesh", "both ends", "one clock", "times", "complete"}),
+        violations=found.MUTUAL,
+        applied="SELECT run, COUNT(*) AS applied FROM mesh_spans GROUP BY run",
+        witness="held {remote} in its mesh of {topic} for {us} while {remote} did not hold it",
+    ),
+    TraceClaim(
+        id="send.once-to-others",
+        clause="flood/send.once",
+        says="A transaction is sent once to a peer.",
+        tier="relational",
+        family="mempool",
+        needs=frozenset({"rpcs", "complete"}),
+        violations=found.SEND_ONCE,
+        applied=f"SELECT run, CAST(SUM(with_message) AS BIGINT) AS applied FROM peer_counts "
+        f"WHERE type = 7 AND kind = {RowKind.TXS} GROUP BY run",
+        witness="sent transaction {message} to {remote} again, after {cause}",
+    ),
+    TraceClaim(
+        id="havetx.reply",
+        clause="dog/havetx.to-sender",
+        says="HaveTx answers a copy of the transaction, and goes to who sent that.",
+        tier="relational",
+        family="mempool",
+        needs=frozenset({"rpcs", "complete"}),
+        violations=found.HAVETX_REPLY,
+        applied=_edges("COUNT(have_tx_out)"),
+        witness="said HaveTx of {message} to {remote}, who had not sent it",
+    ),
+    TraceClaim(
+        id="controller.resets-when-low",
+        clause="dog/controller.reset",
+        says="At most one ResetRoute is sent in an interval of the controller.",
+        tier="relational",
+        family="mempool",
+        needs=frozenset({"rpcs", "times", "complete"}),
+        violations=found.RESET_TOO_MANY,
+        applied="SELECT run, COUNT(*) AS applied FROM resets GROUP BY run",
+        witness="sent ResetRoute to {remote} {us} after the one at {cause}, within one interval",
+    ),
+    TraceClaim(
+        id="reset.one",
+        clause="dog/reset.one",
+        says="A ResetRoute enables one route to its sender.",
+        tier="relational",
+        family="mempool",
+        needs=frozenset({"rpcs", "routes", "complete"}),
+        violations=found.RESET_ONE,
+        applied="SELECT run, COUNT(*) AS applied FROM routes_enabled GROUP BY run",
+        witness="enabled more routes to {remote} than it had asked for",
+    ),
+)
+
+
+def denial_reason(claim: TraceClaim, granted: frozenset[Need], completeness: str) -> str:
+    """Why a claim cannot be decided on a trace that grants so much; empty where it can."""
+    lacking = sorted(claim.needs - granted)
+    return "; ".join(WHY[need].format(completeness=completeness) for need in lacking)
+
+
+@frozen(kw_only=True)
+class RunFacts:
+    """What is known of one run before a claim is asked of it."""
+
+    completeness: str
+    clock: str
+    types: frozenset[int]
+    """The types of events in it."""
+    observers: int
+    times: bool
+    backoffs: bool
+
+
+MEMPOOL_TYPES = frozenset({105, 106, 107, 113})
+MEMPOOL_KINDS = frozenset(
+    {RowKind.HAVE_TX, RowKind.RESET_ROUTE, RowKind.TXS, RowKind.SEEN_TX, RowKind.WANT_TX}
+)
+PUBSUB_TYPES = frozenset({0, 1, 2, 3, 9, 10, 11, 12})
+PUBSUB_KINDS = frozenset(
+    {RowKind.MESSAGE, RowKind.IHAVE, RowKind.IWANT, RowKind.IDONTWANT, RowKind.GRAFT, RowKind.PRUNE}
+)
+
+
+def families(counts: Iterable[tuple[int, int]]) -> frozenset[str]:
+    """Which protocols a trace is of, by the types and kinds of its rows."""
+    found = set()
+    for type, kind in counts:
+        if type in MEMPOOL_TYPES or kind in MEMPOOL_KINDS:
+            found.add("mempool")
+        if type in PUBSUB_TYPES or kind in PUBSUB_KINDS:
+            found.add("pubsub")
+    return frozenset(found)
+
+
+def granted_needs(run: RunFacts, settings: TraceSettings) -> frozenset[Need]:
+    """What a run and the settings grant."""
+    told: dict[Need, bool] = {
+        "complete": run.completeness == "full",
+        "deliveries": 3 in run.types,
+        "rpcs": bool(run.types & {6, 7}),
+        "times": run.times,
+        "mesh": bool(run.types & {11, 12}),
+        "both ends": run.observers > 1,
+        "one clock": run.clock in ONE_CLOCK or settings.skew_ms is not None,
+        "backoff values": run.backoffs or settings.prune_backoff_s is not None,
+        "routes": bool(run.types & {105, 106}),
+    }
+    return frozenset(need for need, there in told.items() if there)

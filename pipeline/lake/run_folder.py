@@ -1,0 +1,131 @@
+"""The folder of a run: bronze, silver and gold, each piece there whole or not at all.
+
+    manifest.json             what was ingested, in which order, how complete it is, which silver is current
+    bronze/KEY/               one landing file: events-TYPE.parquet, bad.parquet, entry.json
+    silver/VERSION/           bucket-00000.parquet and so on, and the tables of ids
+    gold/VERSION/             tables, metrics.json, claims.json
+    work/                     what is being made; whatever is found here may be thrown away
+
+A piece is made under `work` and renamed to its place. Its name is a digest of what it is made from, so that
+to ask for it twice is to find it, and one that was cut off is made again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+
+from quidnunc.pipeline.trace.shapes import TraceError
+
+SCHEMA = 2
+MANIFEST = "manifest.json"
+
+
+@frozen
+class RunFolder:
+    """Where the parts of a run are."""
+
+    root: Path = field(converter=Path)
+
+    @property
+    def manifest(self) -> Path:
+        return self.root / MANIFEST
+
+    @property
+    def work(self) -> Path:
+        return self.root / "work"
+
+    def bronze(self, key: str) -> Path:
+        return self.root / "bronze" / key
+
+    def silver(self, version: str) -> Path:
+        return self.root / "silver" / version
+
+    def gold(self, version: str) -> Path:
+        return self.root / "gold" / version
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Nobody else writes to the folder within. Raises TraceError where somebody does.
+
+        The lock goes with its process, however that ends.
+        """
+        self.root.mkdir(parents=True, exist_ok=True)
+        if self.manifest.exists() is False and any(self.root.iterdir()) and not self._ours():
+            raise TraceError(f"{self.root} is not empty and no run of this kit: name another folder")
+        with (self.root / ".lock").open("w") as held:
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise TraceError(f"{self.root}: another process is ingesting into it") from None
+            yield
+
+    def _ours(self) -> bool:
+        return (self.root / ".lock").exists()
+
+    def read_manifest(self) -> dict[str, Any]:
+        """Raises TraceError where there is none, or one of another version."""
+        try:
+            read = json.loads(self.manifest.read_bytes())
+        except FileNotFoundError:
+            raise TraceError(
+                f"{self.root}: no run; `quidnunc ingest SOURCE -o {self.root}` makes one"
+            ) from None
+        except ValueError:
+            raise TraceError(f"{self.manifest}: not JSON") from None
+        if not isinstance(read, dict) or read.get("schema") != SCHEMA:
+            raise TraceError(
+                f"{self.manifest}: expected a manifest of schema {SCHEMA}; ingest the source again"
+            )
+        return read
+
+
+def is_run(path: Path) -> bool:
+    """Whether a path is the folder of a run, and not a trace or a folder of traces."""
+    return (path / MANIFEST).is_file()
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write a file that is there whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with part.open("w", encoding="utf-8") as into:
+        json.dump(value, into, indent=1, sort_keys=True)
+        into.write("\n")
+        into.flush()
+        os.fsync(into.fileno())
+    os.replace(part, path)
+
+
+@contextmanager
+def made_whole(target: Path, work: Path) -> Iterator[Path]:
+    """A folder to make a piece in; renamed to `target` at the end, and gone where that does not come.
+
+    Whoever was first wins: the piece is the same.
+    """
+    part = work / f"{target.parent.name}-{target.name}.{os.getpid()}.part"
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    yield part
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.rename(part, target)
+    except OSError:
+        if not target.is_dir():
+            raise
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def version_of(*what: object) -> str:
+    """A name for what is made from `what`."""
+    text = json.dumps(what, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

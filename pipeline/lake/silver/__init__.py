@@ -1,0 +1,1 @@
+"""Silver: one sorted table of small integers."""

@@ -1,0 +1,1 @@
+"""Simulated networks of real routers on one clock."""

@@ -1,0 +1,1 @@
+"""Scenarios: what a file says of a network."""

@@ -1,0 +1,1 @@
+"""Campaigns: many simulations or searches, here or on a cluster."""

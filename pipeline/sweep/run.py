@@ -1,0 +1,98 @@
+"""A campaign from its plan to its summary, over any executor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import field, mutable
+
+from quidnunc.pipeline.sweep.executors import SweepExecutor
+from quidnunc.pipeline.sweep.file import Job, SweepPlan, batches, with_quirks
+from quidnunc.pipeline.sweep.store import SweepStore, read_whole, write_whole
+from quidnunc.pipeline.sweep.summary import coverage_of, merged_coverage, summary_of
+from quidnunc.properties.search.campaign import Campaign, merge, settle
+
+SUMMARY = "summary.json"
+COVERAGE = "coverage.json"
+CASES = "cases"
+Progress = Callable[[str], None]
+
+
+@mutable
+class SweepResult:
+    """A campaign that is done."""
+
+    plan: SweepPlan
+    summary: dict[str, Any]
+    coverage: dict[str, Any]
+    cases: list[str] = field(factory=list)
+    done: int = 0
+    """Jobs that were done now; the others' results were there."""
+    had: int = 0
+
+
+def carry_out(
+    plan: SweepPlan,
+    folder: Path,
+    executor: SweepExecutor,
+    *,
+    earlier: Sequence[Path] = (),
+    progress: Progress = lambda text: None,
+) -> SweepResult:
+    """Do what is not done yet, and sum up everything. `earlier`: campaigns whose coverage is merged in.
+
+    Raises ScenarioError for a directory that is another's, and whatever the executor raises.
+    """
+    coverage = list(map(_coverage_in, earlier))
+    store = SweepStore(folder, plan)
+    store.open()
+    carried = SweepResult(plan, {}, {}, had=store.had)
+    _fill(store, plan.simulations, executor, carried, progress)
+    campaigns = []
+    for number, each in enumerate(plan.checks):
+        campaign = Campaign(each.protocol, each.against, each.seed)
+        for jobs in batches(each, number):
+            told = with_quirks(jobs, list(dict.fromkeys(q.name for q in campaign.quirks)))
+            _fill(store, told, executor, carried, progress)
+            for _, result in store.results(told):
+                merge(campaign, result["answer"])
+        settle(campaign)
+        campaigns.append(campaign)
+    runs = list(store.results(plan.simulations))
+    carried.summary, texts = summary_of(plan, runs, campaigns)
+    carried.cases = _file(folder / CASES, texts)
+    write_whole(folder / SUMMARY, carried.summary)
+    carried.coverage = merged_coverage([coverage_of(runs, campaigns), *coverage])
+    write_whole(folder / COVERAGE, carried.coverage)
+    return carried
+
+
+def _fill(
+    store: SweepStore, jobs: Sequence[Job], executor: SweepExecutor, carried: SweepResult, progress: Progress
+) -> None:
+    missing = store.missing(jobs)
+    if not missing:
+        return
+    for number, (name, result) in enumerate(executor.run(missing), 1):
+        store.keep(name, result)
+        carried.done += 1
+        progress(f"{number} of {len(missing)} jobs done ({missing[0][1]['kind']})")
+
+
+def _file(folder: Path, texts: dict[str, str]) -> list[str]:
+    """One file for each distinct root cause; what an earlier state of this campaign had filed goes."""
+    if not texts and not folder.exists():
+        return []
+    folder.mkdir(exist_ok=True)
+    for old in folder.iterdir():
+        if old.name not in texts:
+            old.unlink()
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return [str(folder / name) for name in sorted(texts)]
+
+
+def _coverage_in(folder: Path) -> dict[str, Any]:
+    return read_whole(folder / COVERAGE, "name the directory of a finished sweep with --with")

@@ -1,0 +1,1 @@
+"""Traces: schema, carriers, check and metrics of one."""

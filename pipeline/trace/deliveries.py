@@ -1,0 +1,80 @@
+"""Deliveries of gossipsub-testing (Whiteblock, 2019) as trace events: a CSV file, `.gz` or not.
+
+One row is one delivery: at `col1_peer`, of message `msg_uuid`, received from `col2_peer` (the peer itself, of
+its own message) at `t_recv_ns`. `t_sent_ns` is when a load generator queued it, long before, and is left
+out: the publisher's own delivery stands for the publication. There is one clock, that of the host.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from attrs import field, mutable
+
+from quidnunc.pipeline.trace.carriers import GZIP
+from quidnunc.pipeline.trace.events import DeliverMessage, PublishMessage, TraceEvent
+from quidnunc.pipeline.trace.files import MAX_BAD_KEPT, BadRecord
+from quidnunc.pipeline.trace.shapes import INT64, TraceError
+
+COLUMNS = ("col1_peer", "col2_peer", "msg_uuid", "t_recv_ns")
+MAX_LINE_CHARACTERS = 4096
+
+
+@mutable
+class Deliveries:
+    """Iterated over, it gives the events of `file`; bad rows are counted, and the first kept aside."""
+
+    file: Path
+    bad: list[BadRecord] = field(factory=list)
+    bad_count: int = 0
+    line: int = 0
+    """Where the last event stood."""
+
+    def __iter__(self) -> Iterator[TraceEvent]:
+        """Raises TraceError where the file is no table of deliveries, or its gzip stream is broken."""
+        with self.file.open("rb") as raw:
+            lines = _bounded(_opened(raw), self.file)
+            try:
+                rows = csv.DictReader(lines)
+                lacking = [c for c in COLUMNS if c not in (rows.fieldnames or ())]
+                if lacking:
+                    raise TraceError(f"{self.file}:1: no column {', '.join(lacking)}: no table of deliveries")
+                for row in rows:
+                    self.line = rows.line_num
+                    yield from self._row(row, rows.line_num)
+            except (EOFError, gzip.BadGzipFile, zlib.error, csv.Error) as error:
+                raise TraceError(f"{self.file}: cannot be read to its end: {error}") from None
+
+    def _row(self, row: dict[str, str | None], line: int) -> Iterator[TraceEvent]:
+        peer, sender, message, at = (row[c] for c in COLUMNS)
+        if not peer or not sender or not message or not at or not at.isdecimal() or int(at) >= INT64:
+            self.bad_count += 1
+            if len(self.bad) < MAX_BAD_KEPT:
+                self.bad.append(BadRecord(self.file, line, "a row without peer, sender, message or time"))
+            return
+        observer, name, at_ns = peer.encode(), message.encode(), int(at)
+        if peer == sender:
+            yield TraceEvent(PublishMessage(message_id=name), observer, at_ns)
+        yield TraceEvent(DeliverMessage(message_id=name, received_from=sender.encode()), observer, at_ns)
+
+
+def _opened(raw: BinaryIO) -> io.TextIOWrapper:
+    head = raw.read(2)
+    raw.seek(0)
+    plain = gzip.GzipFile(fileobj=raw, mode="rb") if head == GZIP else raw
+    return io.TextIOWrapper(plain, encoding="utf-8", errors="replace", newline="")
+
+
+def _bounded(stream: io.TextIOWrapper, file: Path) -> Iterator[str]:
+    number = 0
+    while line := stream.readline(MAX_LINE_CHARACTERS + 1):
+        number += 1
+        if len(line) > MAX_LINE_CHARACTERS:
+            raise TraceError(f"{file}:{number}: a line of more than {MAX_LINE_CHARACTERS} characters")
+        yield line

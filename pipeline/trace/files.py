@@ -1,0 +1,333 @@
+"""Traces as files: written whole or not at all, read with every bad record kept aside and counted.
+
+Beside a file of go's protobuf stands a side file for what go's schema cannot hold: each such event, with its
+place among the others, and whether the file has it too, reduced.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import BinaryIO
+
+from attrs import field, frozen, mutable
+
+from quidnunc.pipeline.trace.carriers import (
+    MAX_RECORD_BYTES,
+    Carrier,
+    CarrierRecord,
+    carrier_of,
+    found_in,
+    gzip_stream,
+    open_plain,
+    write_events,
+)
+from quidnunc.pipeline.trace.events import RunStart, TraceEvent
+from quidnunc.pipeline.trace.json_lines import Names, event_of, object_of
+from quidnunc.pipeline.trace.proto import go_form
+from quidnunc.pipeline.trace.shapes import TraceError, read_int
+
+SIDE = ".side.jsonl"
+UNFINISHED = (".part", ".tmp")
+BESIDE = frozenset({"scenario.yaml", "scenario.json", "summary.json"})
+"""Files that stand beside a simulated trace in its directory, and are none."""
+LIVE = "current"
+"""The file that go's `traced` is writing to."""
+MAX_FILES = 10_000
+MAX_BAD_KEPT = 1000
+"""Bad records that are kept with their places; the rest is counted."""
+MAX_UNKNOWN_KEPT = 100
+MAX_PEERS = 100_000
+
+
+@frozen
+class BadRecord:
+    """One record that could not be read: file, line (from 1) or byte (from 0), and why."""
+
+    file: Path
+    position: int
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.position}: {self.problem}"
+
+
+@frozen
+class TraceRecord:
+    """One event, and where it stood."""
+
+    event: TraceEvent
+    file: Path
+    position: int
+
+
+@mutable
+class TraceReader:
+    """Iterated over, it gives the records of `files` in their order; what was met on the way is counted."""
+
+    files: Sequence[Path]
+    bad: list[BadRecord] = field(factory=list)
+    bad_count: int = 0
+    good_count: int = 0
+    unknown: Counter[str] = field(factory=Counter)
+    """Fields that no schema here has, by their place."""
+    duplicates: list[tuple[Path, Path]] = field(factory=list)
+    """Files left out because an earlier one has the same bytes: (file, the earlier one)."""
+    skipped: list[Path] = field(factory=list)
+    """Files of a directory that are unfinished."""
+    steps_back: Counter[bytes] = field(factory=Counter)
+    """How often a peer's clock stood before that of its event before. Their order is that of the file."""
+    _last_ns: dict[bytes, int] = field(factory=dict)
+
+    def __iter__(self) -> Iterator[TraceRecord]:
+        seen: dict[bytes, Path] = {}
+        for file in self.files:
+            digest = digest_of(file)
+            if digest in seen:
+                self.duplicates.append((file, seen[digest]))
+                continue
+            seen[digest] = file
+            for found in found_with_side(file, self):
+                if found.event is None:
+                    self._reject(BadRecord(file, found.position, found.problem))
+                    continue
+                self.good_count += 1
+                self._note_clock(found.event)
+                yield TraceRecord(found.event, file, found.position)
+            while len(self.unknown) > MAX_UNKNOWN_KEPT:
+                self.unknown.popitem()
+
+    def events(self) -> Iterator[TraceEvent]:
+        """The events alone."""
+        for record in self:
+            yield record.event
+
+    def _reject(self, bad: BadRecord) -> None:
+        self.bad_count += 1
+        if len(self.bad) < MAX_BAD_KEPT:
+            self.bad.append(bad)
+
+    def _note_clock(self, event: TraceEvent) -> None:
+        if isinstance(event.body, RunStart):
+            # Each recorded run has a clock of its own, that begins at 0.
+            self._last_ns.clear()
+        if event.peer is None or event.at_ns is None:
+            return
+        last = self._last_ns.get(event.peer)
+        if last is not None and event.at_ns < last:
+            self.steps_back[event.peer] += 1
+        if last is not None or len(self._last_ns) < MAX_PEERS:
+            self._last_ns[event.peer] = event.at_ns
+
+    def demand_some(self) -> None:
+        """Raises TraceError, with the first bad record, where not one event could be read."""
+        if not self.good_count:
+            first = f"; the first of {self.bad_count} bad records: {self.bad[0]}" if self.bad else ""
+            names = ", ".join(map(str, self.files[:3]))
+            raise TraceError(f"{names}: contains no trace event{first}")
+
+
+def read_trace(*paths: Path) -> TraceReader:
+    """A reading of files and of the files in directories, each directory's `by_name`.
+
+    Raises TraceError for a path that is not there, and where there is no file.
+    """
+    files: list[Path] = []
+    skipped: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted((p for p in path.iterdir() if p.is_file() and not is_side_file(p)), key=by_name)
+            live = [p for p in inside if is_unfinished(p)]
+            skipped += live
+            files += [p for p in inside if p not in live]
+        elif path.is_file():
+            files.append(path)
+        else:
+            raise TraceError(f"{path}: no such file or directory")
+        if len(files) > MAX_FILES:
+            raise TraceError(f"{path}: more than {MAX_FILES} files; give them a directory at a time")
+    if not files:
+        said = f" ({len(skipped)} unfinished)" if skipped else ""
+        raise TraceError(f"{', '.join(map(str, paths))}: contains no trace{said}")
+    return TraceReader(files, skipped=skipped)
+
+
+def by_name(path: Path) -> tuple[list[str | int], str]:
+    """The order of files in a directory: by name, digits read as numbers, so that bob-10 is after bob-9."""
+    parts = re.split(r"([0-9]+)", path.name)
+    return [int(part) if at % 2 else part for at, part in enumerate(parts)], path.name
+
+
+def is_side_file(path: Path) -> bool:
+    """Whether it stands beside a trace and is none, by its name."""
+    return path.name.endswith(SIDE) or path.name in BESIDE
+
+
+def is_unfinished(path: Path) -> bool:
+    """Whether somebody is still writing it, by its name."""
+    return path.name == LIVE or path.name.startswith(".") or path.name.endswith(UNFINISHED)
+
+
+def digest_of(file: Path) -> bytes:
+    """SHA-256 of what is in it."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").digest()
+
+
+def _found(file: Path, reading: TraceReader) -> Iterator[CarrierRecord]:
+    with file.open("rb") as raw:
+        plain = open_plain(raw)
+        try:
+            head = plain.peek(64)[:64] if plain is not raw else raw.read(64)  # type: ignore[attr-defined]
+            raw.seek(0) if plain is raw else None
+        except (EOFError, OSError, ValueError, zlib.error) as error:
+            yield CarrierRecord(0, None, f"the gzip stream is corrupt: {error}")
+            return
+        if not head:
+            return
+        try:
+            carrier = carrier_of(head)
+        except TraceError as error:
+            yield CarrierRecord(0, None, str(error))
+            return
+        yield from found_in(plain, carrier, reading.unknown)
+
+
+# -- what go's schema cannot hold --------------------------------------------------------------------------
+
+
+@frozen
+class _SideEvent:
+    """One event of a side file."""
+
+    at: int
+    reduced: bool
+    event: TraceEvent
+    line: int
+
+
+def found_with_side(file: Path, reading: TraceReader) -> Iterator[CarrierRecord]:
+    """The records of a file, those of its side file put in their places; what is bad in the side file is
+    noted in `reading`."""
+    side = side_of(file)
+    asides = iter(_asides(side, reading) if side.is_file() else ())
+    with closing(_found(file, reading)) as main:  # type: ignore[type-var]
+        aside = next(asides, None)
+        at = 0
+        while True:
+            if aside is not None and aside.at == at and not aside.reduced:
+                yield CarrierRecord(aside.line, aside.event)
+                aside, at = next(asides, None), at + 1
+                continue
+            found = next(main, None)
+            if found is None:
+                break
+            if aside is not None and aside.at == at:
+                found = _restored(found, aside)
+                aside = next(asides, None)
+            yield found
+            at += 1
+    while aside is not None:
+        # The file has fewer records than its side file counts on: it was cut off.
+        if aside.reduced:
+            yield CarrierRecord(
+                aside.line, None, f"{side.name}:{aside.line}: belongs to a record that is not there"
+            )
+        else:
+            yield CarrierRecord(aside.line, aside.event)
+        aside = next(asides, None)
+
+
+def _restored(found: CarrierRecord, aside: _SideEvent) -> CarrierRecord:
+    if found.event is None or go_form(aside.event) == found.event:
+        return found if found.event is None else CarrierRecord(found.position, aside.event)
+    return CarrierRecord(found.position, None, f"another event than line {aside.line} of the side file says")
+
+
+def _asides(side: Path, reading: TraceReader) -> Iterator[_SideEvent]:
+    last = -1
+    with side.open("rb") as stream:
+        line = 0
+        while data := stream.readline(MAX_RECORD_BYTES + 1):
+            line += 1
+            try:
+                read = _aside(data, line, last)
+            except TraceError as error:
+                reading._reject(BadRecord(side, line, str(error)))
+                continue
+            last = read.at
+            yield read
+
+
+def _aside(data: bytes, line: int, last: int) -> _SideEvent:
+    try:
+        plain = json.loads(data)
+    except (ValueError, RecursionError):
+        raise TraceError("not JSON, or longer than what is read") from None
+    if not isinstance(plain, dict) or not isinstance(plain.get("reduced"), bool):
+        raise TraceError("expected an object with at, reduced and event")
+    at = read_int(plain.get("at"), "at")
+    if at <= last:
+        raise TraceError(f"place {at} comes after place {last}")
+    return _SideEvent(at, plain["reduced"], event_of(plain.get("event")), line)
+
+
+def side_of(file: Path) -> Path:
+    """Where the side file of a trace stands."""
+    return file.with_name(file.name + SIDE)
+
+
+# -- writing ------------------------------------------------------------------------------------------------
+
+
+def write_trace(
+    events: Iterable[TraceEvent], path: Path, carrier: Carrier = "json", names: Names = "new"
+) -> int:
+    """Write a trace, and its side file where it needs one; returns how many events. A name that ends in
+    `.gz` is compressed. Both files appear when they are whole; an older side file is removed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part, side_part = (
+        path.with_name(path.name + ".part"),
+        side_of(path).with_name(side_of(path).name + ".part"),
+    )
+    counts = [0, 0]
+    with part.open("wb") as raw, side_part.open("wb") as side:
+        wanted = _kept(events, side, counts) if carrier != "json" else _counted(events, counts)
+        if path.suffix == ".gz" and carrier != "batches":
+            with gzip_stream(raw) as stream:
+                write_events(wanted, stream, carrier, names)  # type: ignore[arg-type]
+        else:
+            write_events(wanted, raw, carrier, names)
+    if counts[1]:
+        os.replace(side_part, side_of(path))
+    else:
+        side_part.unlink()
+        side_of(path).unlink(missing_ok=True)
+    os.replace(part, path)
+    return counts[0]
+
+
+def _counted(events: Iterable[TraceEvent], counts: list[int]) -> Iterator[TraceEvent]:
+    for event in events:
+        counts[0] += 1
+        yield event
+
+
+def _kept(events: Iterable[TraceEvent], side: BinaryIO, counts: list[int]) -> Iterator[TraceEvent]:
+    """What the file holds of `events`; whatever it cannot hold whole goes to `side`."""
+    for event in events:
+        reduced = go_form(event)
+        if reduced != event:
+            entry = {"at": counts[0], "reduced": reduced is not None, "event": object_of(event)}
+            side.write(json.dumps(entry, separators=(",", ":"), ensure_ascii=False).encode() + b"\n")
+            counts[1] += 1
+        counts[0] += 1
+        if reduced is not None:
+            yield reduced

@@ -1,0 +1,1 @@
+"""Which clause an output breaks that nothing permits."""

@@ -1,0 +1,1 @@
+"""Cases as text: written, read and replayed."""

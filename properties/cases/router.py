@@ -1,0 +1,227 @@
+"""Replay of a case of one router.
+
+Replay judges by the model and not by the recorded outputs: those tell a reader what happened, and tell replay
+whether a departure is the one that was recorded or another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from attrs import evolve, field, mutable
+
+from quidnunc.impl.seam import Config
+from quidnunc.model.edit import Edit, edited
+from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.errors import CaseError, SpecError
+from quidnunc.model.events import Connect, Crashed, Disconnect, Event, Join, Leave, Sent, output_key
+from quidnunc.model.machine import protocol_named
+from quidnunc.model.rpc import Peer
+from quidnunc.model.rules import Protocol
+from quidnunc.properties.blame.outputs import forbidding_clause
+from quidnunc.properties.cases.case import Case, CaseBlock, Misfit, events_of
+from quidnunc.properties.cases.finding import accounts, shown_of, within_limit
+from quidnunc.properties.cases.outcome import MUST_HOLD, CaseReplay, Outcome
+from quidnunc.properties.explain.runs import blamed_beside, blamed_clauses
+from quidnunc.properties.judge.oracle import Departure, Oracle, differing_clause
+from quidnunc.properties.judge.play import Moment, Opener, Play, act_of, messages_in
+from quidnunc.properties.notation.lines import event_text
+
+
+def protocol_of(case: Case) -> Protocol:
+    """The protocol of a case, with the quirks that it has in force. Raises CaseError for an unknown one."""
+    spec = protocol_named(case.protocol)
+    return edited(spec, [_quirk(name, spec, case) for name in case.as_built])
+
+
+def config_of(case: Case) -> Config:
+    """What to open the router with."""
+    return Config(seed=case.seed, protocol=case.protocol, parameters=case.parameters, extras=case.extras)
+
+
+def _quirk(name: str, spec: Protocol, case: Case) -> Edit:
+    try:
+        return edit_named(name, spec)
+    except SpecError as error:
+        raise CaseError(f"{case.path}: {error}") from None
+
+
+@mutable
+class _Run:
+    """A replay that goes on: what each event came to."""
+
+    play: Play
+    played: list[tuple[Event, tuple[Moment, ...]]] = field(factory=list)
+    departures: tuple[Departure, ...] = ()
+
+    def do(self, event: Event) -> bool:
+        """Whether to go on."""
+        before = len(self.play.moments)
+        self.departures = self.play.do(event)
+        self.played.append((event, tuple(self.play.moments[before:])))
+        return not self.departures and not self.play.blurred
+
+
+def replay_router(case: Case, opener: Opener, protocol: Protocol | None = None) -> CaseReplay:
+    """Play the events of `case` to a router beside the model of `protocol`, to the first departure.
+
+    Raises CaseError, naming the event, for what cannot be put into bytes; AdapterError where the router's
+    driver broke.
+    """
+    rules = protocol_of(case) if protocol is None else protocol
+    if protocol is None and case.quirk:
+        # Under another protocol the edit may not fit; under its own it has to be there.
+        _quirk(case.quirk, protocol_named(case.protocol), case)
+    events = events_of(case)
+    subject = opener(config_of(case))
+    event: Event | None = None
+    try:
+        run = _Run(Play(subject, Oracle(rules, case.parameters)))
+        subject.declare(messages_in(events))
+        for event in events:
+            if not run.do(event):
+                break
+    except ValueError as error:
+        place = f"{case.path}: `{event_text(event, signed=case.signed)}`" if event else case.path
+        raise CaseError(f"{place}: {error}") from None
+    finally:
+        subject.close()
+    rewritten = within_limit(evolve(case, blocks=tuple(_rewritten(case, run.played))))
+    outcome, reason = _outcome(case, run, rules)
+    return CaseReplay(
+        case=case,
+        outcome=outcome,
+        reason=reason,
+        departures=run.departures,
+        at=len(run.played) - 1 if run.departures else None,
+        rewritten=rewritten,
+        moments=tuple(run.play.moments),
+        version=subject.hello.version,
+    )
+
+
+def _rewritten(case: Case, played: Sequence[tuple[Event, tuple[Moment, ...]]]) -> Iterator[CaseBlock]:
+    """The blocks of the case, cut after an event that turns out to have outputs."""
+    shown = iter([shown_of(moments) for _, moments in played])
+    for block in case.blocks:
+        silent: list[Event] = []
+        for event in block.events:
+            silent.append(event)
+            said = next(shown, ())
+            if said:
+                yield CaseBlock(tuple(silent), said)
+                silent = []
+        if silent:
+            yield CaseBlock(tuple(silent))
+
+
+def _outcome(case: Case, run: _Run, rules: Protocol) -> tuple[Outcome, str]:
+    must_hold = case.status in MUST_HOLD
+    if run.departures:
+        seen = f"departs at `{event_text(run.played[-1][0], signed=case.signed)}`: {said(run.departures)}"
+        if must_hold:
+            return "departs", seen
+        if _as_recorded(case, run, rules):
+            return "same", seen
+        return "different", f"{seen}; recorded: {said(recorded_departures(case)) or case.clause}"
+    if run.play.blurred:
+        return "inconclusive", "a choice may concern a stalled peer, where it does not show"
+    last = _departing(case)[-1]
+    idle = _of_nobody(event for event, _ in run.played)
+    if idle is None and not run.played[last][1]:
+        idle = run.played[last][0]
+    if idle is not None:
+        text = event_text(idle, signed=case.signed)
+        return "inconclusive", f"`{text}` could not happen to this router, so the case says nothing about it"
+    if must_hold:
+        return "holds", f"holds in all of {len(run.played)} events"
+    return "fixed", f"no longer reproduces (recorded: {said(recorded_departures(case)) or case.clause})"
+
+
+def _of_nobody(events: Iterable[Event]) -> Event | None:
+    """The first event that speaks of a peer which the case has not connected, or leaves a topic not joined.
+
+    That no router can take. Others a router may make impossible by what it does right: where it hands over no
+    forged message there is none to give a verdict on.
+    """
+    connected: set[Peer] = set()
+    joined: set[str] = set()
+    for event in events:
+        match event:
+            case Connect(peers):
+                connected |= {*peers}
+            case Join(topic):
+                joined.add(topic)
+            case Leave(topic) if topic not in joined:
+                return event
+            case _ if not {*getattr(event, "peers", ())} <= connected:
+                return event
+            case Disconnect(peers):
+                connected -= {*peers}
+            case Leave(topic):
+                joined.discard(topic)
+    return None
+
+
+def _departing(case: Case) -> range:
+    """Which events (from 0) the recorded departure belongs to; the last one where none is recorded."""
+    at = 0
+    for block in case.blocks:
+        if block.departs:
+            return range(at, at + len(block.events))
+        at += len(block.events)
+    return range(at - 1, at)
+
+
+def _as_recorded(case: Case, run: _Run, rules: Protocol) -> bool:
+    """Whether a departure is the recorded one: at that event, the same act, of the same root cause."""
+    before = {(d.kind, act_of(d)) for d in recorded_departures(case)}
+    same = [d for d in run.departures if not before or (d.kind, act_of(d)) in before]
+    if before and len(run.played) - 1 not in _departing(case):
+        return False
+    if not case.quirk:
+        told = blamed_clauses(run.play.moments, rules, case.parameters)
+        clauses = dict(zip(run.play.moments[-1].judged.departures, told, strict=True))
+        beside = blamed_beside(run.play.moments, rules, case.parameters)
+        return any(case.clause in (d.clause, clauses.get(d), *beside) for d in same)
+    try:
+        quirk = edit_named(case.quirk, rules)
+    except SpecError:
+        # Under an older protocol the edit may not fit; then the act has to do.
+        return bool(same)
+    return bool(same) and accounts(quirk, run.play.moments, rules, case.parameters)
+
+
+def recorded_departures(case: Case) -> tuple[Departure, ...]:
+    """The departures that the text of a case shows, with a clause only where their act tells it."""
+    shown = next((block.shown for block in case.blocks if block.departs), ())
+    due: list[Any] = [s.what for s in shown if s.side == "model" and not isinstance(s.what, Misfit)]
+    found = [
+        Departure("choice", case.clause, reason=f"{s.what.name}: {s.what.reason}")
+        for s in shown
+        if isinstance(s.what, Misfit)
+    ]
+    for each in shown:
+        if each.side != "router" or isinstance(each.what, Misfit):
+            continue
+        observed: Any = each.what
+        expected = next((o for o in due if output_key(o) == output_key(observed)), None)
+        if isinstance(observed, Crashed):
+            found.append(Departure("crash", case.clause, observed=observed))
+        elif expected is not None:
+            due.remove(expected)
+            found.append(Departure("differs", differing_clause(expected), expected, observed))
+        else:
+            found.append(Departure("unexpected", forbidding_clause(observed), observed=observed))
+    return (*found, *(Departure("missing", case.clause, expected=o) for o in due))
+
+
+def said(departures: Sequence[Departure]) -> str:
+    """Departures in a few words: `unexpected Prune (gs1.0/prune.not-answered)`."""
+    return ", ".join(dict.fromkeys(f"{d.kind} {_act(d)} ({d.clause})" for d in departures))
+
+
+def _act(departure: Departure) -> str:
+    output = departure.observed or departure.expected
+    return act_of(departure) if isinstance(output, Sent) or output is None else act_of(departure).lower()

@@ -1,0 +1,1 @@
+"""Decide the statements for every revision, and write their pages."""

@@ -1,0 +1,1 @@
+"""The specifications as data: clauses, the sentences that they rest on, and revisions compared."""

@@ -1,0 +1,258 @@
+"""A specification against what the clauses say of it, and two revisions of one against each other."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Literal, TypeAlias
+
+from attrs import frozen
+
+from quidnunc.properties.documents.clauses import Clause
+from quidnunc.properties.documents.named_sentences import (
+    NamedSentence,
+    SentenceDigest,
+    SpecificationText,
+    digest,
+    named_sentences,
+    quoted_at,
+)
+from quidnunc.properties.documents.sentences import Sentence, split, words_of
+
+Fate: TypeAlias = Literal["found", "moved", "changed", "gone"]
+
+ALIKE = 0.6
+"""The share of common words from which on two sentences are taken for revisions of one."""
+
+
+@frozen(kw_only=True)
+class Quote:
+    """What became of the quote of one clause in a revision of its document."""
+
+    clause: str
+    fate: Fate
+    line: int
+    """Where the quote, or what is left of it, stands; 0 where it is gone."""
+    heading: str
+    was: str
+    """The heading that it stood under at the revision of the clause."""
+    change: str
+    """What was taken out and put in, as `[-old-]` and `{+new+}`; empty unless it changed."""
+    instead: tuple[Sentence, ...] = ()
+    """The sentences that it changed into, which are in a clause by that."""
+
+
+@frozen(kw_only=True)
+class SpecificationReport:
+    """A specification, read against the clauses of its documents."""
+
+    text: SpecificationText
+    known: float
+    """The share of its sentences that are those of the revision that the clauses were taken from."""
+    quotes: tuple[Quote, ...]
+    sentences: tuple[NamedSentence, ...]
+    lost: tuple[SentenceDigest, ...]
+    """Sentences of that revision that clauses name, and that are not here as they were."""
+
+    @property
+    def altered(self) -> tuple[NamedSentence, ...]:
+        """Sentences that clauses name, and that were not so at that revision: a quote is often a part."""
+        then = self.text.digests
+        return tuple(n for n in self.sentences if n.names and digest(n.sentence.marks) not in then)
+
+    @property
+    def unnamed(self) -> tuple[Sentence, ...]:
+        """The sentences that may demand something and that no clause names."""
+        changed = {sentence for quote in self.quotes for sentence in quote.instead}
+        return tuple(n.sentence for n in self.sentences if n.unnamed and n.sentence not in changed)
+
+    def of(self, fate: Fate) -> tuple[Quote, ...]:
+        return tuple(q for q in self.quotes if q.fate == fate)
+
+
+def report(sentences: Sequence[Sentence], text: SpecificationText) -> SpecificationReport:
+    """Look for the quote of every clause that quotes `text`, and for sentences that no clause names."""
+    found = named_sentences(sentences, text)
+    digests = [digest(s.marks) for s in sentences]
+    known = sum(each in text.digests for each in digests) / len(sentences)
+    quotes = tuple(_quote(c, sentences, text.quoted[c.id]) for c in text.clauses() if c.id in text.quoted)
+    return SpecificationReport(
+        text=text, known=known, quotes=quotes, sentences=found, lost=text.lost(digests)
+    )
+
+
+def _quote(clause: Clause, sentences: Sequence[Sentence], was: str) -> Quote:
+    places = quoted_at(sentences, clause.quote)
+    if places:
+        at = sentences[places[0]]
+        # A text without headings cannot tell where a sentence moved.
+        moved = bool(at.heading and was) and words_of(at.heading) != words_of(was)
+        fate: Fate = "moved" if moved else "found"
+        return Quote(clause=clause.id, fate=fate, line=at.line, heading=at.heading, was=was, change="")
+    parts = split(clause.quote)
+    nearest = [_nearest(part, sentences) for part in parts]
+    kept = [(part, near) for part, near in zip(parts, nearest, strict=True) if near is not None]
+    if not kept:
+        return Quote(clause=clause.id, fate="gone", line=0, heading="", was=was, change="")
+    change = " ".join(word_diff(part, near.text) for part, near in kept)
+    instead = tuple(near for _, near in kept)
+    return Quote(
+        clause=clause.id,
+        fate="changed",
+        line=instead[0].line,
+        heading=instead[0].heading,
+        was=was,
+        change=change,
+        instead=instead,
+    )
+
+
+def _nearest(part: str, sentences: Iterable[Sentence]) -> Sentence | None:
+    """The sentence most like a quoted one, which may be a piece of it."""
+    best, score = None, ALIKE
+    words = words_of(part)
+    for sentence in sentences:
+        similar = likeness(words, sentence.words)
+        if similar > score:
+            best, score = sentence, similar
+    return best
+
+
+def likeness(quoted: Sequence[str], words: Sequence[str]) -> float:
+    """The share of words that a quote has in common, in order, with the part of a sentence it may be from."""
+    if not set(quoted) & set(words):
+        return 0.0
+    blocks = SequenceMatcher(None, quoted, words, autojunk=False).get_matching_blocks()
+    matched = [b for b in blocks if b.size]
+    if not matched:
+        return 0.0
+    # A quote may leave out how its sentence begins and ends; only what lies between is held against it.
+    span = matched[-1].b + matched[-1].size - matched[0].b
+    return 2 * sum(b.size for b in matched) / (len(quoted) + span)
+
+
+# -- two revisions ------------------------------------------------------------------------------------------
+
+Kind: TypeAlias = Literal["changed", "removed", "added", "moved"]
+
+
+@frozen(kw_only=True)
+class SentenceChange:
+    """One sentence that is not the same in both revisions, with the clauses that name either side."""
+
+    kind: Kind
+    old: NamedSentence | None
+    new: NamedSentence | None
+
+    @property
+    def clauses(self) -> tuple[str, ...]:
+        sides = [side for side in (self.old, self.new) if side is not None]
+        return tuple(dict.fromkeys(name for side in sides for name in side.names))
+
+    @property
+    def text(self) -> str:
+        """The sentence, with what was taken out as `[-old-]` and what was put in as `{+new+}`."""
+        if self.old is None:
+            return f"{{+{self.new.sentence.text if self.new else ''}+}}"
+        if self.new is None:
+            return f"[-{self.old.sentence.text}-]"
+        return word_diff(self.old.sentence.text, self.new.sentence.text)
+
+
+def changes(old: Sequence[NamedSentence], new: Sequence[NamedSentence]) -> tuple[SentenceChange, ...]:
+    """Every sentence of two revisions that changed, in the order of the new one; removed ones at their place.
+
+    A sentence that stands elsewhere is `moved`: under another heading, where both revisions have headings, or
+    in another order. Of those in another order the most stay where they are.
+    """
+    olds, news = [o.sentence.marks for o in old], [n.sentence.marks for n in new]
+    pairs = _pairs(olds, news)
+    taken = {o for o, _ in pairs.values()}
+    stay = _in_order({at: of for at, (of, _) in pairs.items()})
+    found: list[tuple[float, SentenceChange]] = []
+    for at, sentence in enumerate(new):
+        if at not in pairs:
+            found.append((at, SentenceChange(kind="added", old=None, new=sentence)))
+            continue
+        of, _ = pairs[at]
+        if olds[of] != news[at]:
+            found.append((at, SentenceChange(kind="changed", old=old[of], new=sentence)))
+        elif at not in stay or _other_heading(old[of].sentence, sentence.sentence):
+            found.append((at, SentenceChange(kind="moved", old=old[of], new=sentence)))
+    place = {of: at for at, (of, _) in pairs.items()}
+    last = -1.0
+    for of, sentence in enumerate(old):
+        last = place.get(of, last)
+        if of not in taken:
+            found.append((last + 0.5, SentenceChange(kind="removed", old=sentence, new=None)))
+    return tuple(change for _, change in sorted(found, key=lambda each: each[0]))
+
+
+def _in_order(pairs: Mapping[int, int]) -> frozenset[int]:
+    """Places in the new revision whose sentences come one after another in the old one, too: the most."""
+    ends: list[int] = []
+    """By length: the least old place that ends a run of it."""
+    last: list[int] = []
+    """By length: the new place of that."""
+    before: dict[int, int] = {}
+    for at, of in sorted(pairs.items()):
+        length = bisect_left(ends, of)
+        ends[length : length + 1] = [of]
+        last[length : length + 1] = [at]
+        before[at] = last[length - 1] if length else -1
+    stay, at = set(), last[-1] if last else -1
+    while at >= 0:
+        stay.add(at)
+        at = before[at]
+    return frozenset(stay)
+
+
+def _other_heading(old: Sentence, new: Sentence) -> bool:
+    return bool(old.heading and new.heading) and words_of(old.heading) != words_of(new.heading)
+
+
+def _pairs(olds: Sequence[tuple[str, ...]], news: Sequence[tuple[str, ...]]) -> dict[int, tuple[int, float]]:
+    """By place in the new revision: the place of the old sentence that it is, and how alike they are."""
+    pairs: dict[int, tuple[int, float]] = {}
+    matcher = SequenceMatcher(None, olds, news, autojunk=False)
+    for block in matcher.get_matching_blocks():
+        pairs.update({block.b + i: (block.a + i, 1.0) for i in range(block.size)})
+    taken = {of for of, _ in pairs.values()}
+    left = [of for of in range(len(olds)) if of not in taken]
+    open_ = [at for at in range(len(news)) if at not in pairs]
+    ranked = sorted(
+        ((_ratio(olds[of], news[at]), -of, -at) for of in left for at in open_),
+        reverse=True,
+    )
+    for ratio, of, at in ranked:
+        if ratio < ALIKE:
+            break
+        if -of not in taken and -at not in pairs:
+            pairs[-at] = (-of, ratio)
+            taken.add(-of)
+    return pairs
+
+
+def _ratio(old: Sequence[str], new: Sequence[str]) -> float:
+    """How alike two sentences are; their lengths and words are asked first, since most are not alike."""
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    if matcher.real_quick_ratio() < ALIKE or matcher.quick_ratio() < ALIKE:
+        return 0.0
+    return matcher.ratio()
+
+
+def word_diff(old: str, new: str) -> str:
+    """`new` with what it has not from `old` as `{+new+}`, and what is left out of it as `[-old-]`."""
+    a, b = old.split(), new.split()
+    # Case and marks of single words count, since a "may" that becomes a "MAY" is a change.
+    parts: list[str] = []
+    for tag, a1, a2, b1, b2 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        if tag == "equal":
+            parts.append(" ".join(b[b1:b2]))
+            continue
+        if a2 > a1:
+            parts.append(f"[-{' '.join(a[a1:a2])}-]")
+        if b2 > b1:
+            parts.append(f"{{+{' '.join(b[b1:b2])}+}}")
+    return " ".join(parts)

@@ -1,0 +1,1 @@
+"""From a departure to its root cause: a minimal run, and the smallest edit that accounts for it."""

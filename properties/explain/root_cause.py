@@ -1,0 +1,185 @@
+"""From a departure to its root cause: the shortest events, then the smallest edit that accounts for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from attrs import evolve, frozen
+
+from quidnunc.model.edit import Edit
+from quidnunc.model.edits.catalogue import explaining_edits
+from quidnunc.model.events import Advance, Event, Join, Receive
+from quidnunc.model.rules import Protocol
+from quidnunc.properties.explain.plain_scores import plainer_scores
+from quidnunc.properties.judge.oracle import Departure
+from quidnunc.properties.judge.play import Moment, Play, rejudge, same_act
+
+MAX_REPLAYS = 600
+"""How many replays the minimiser may spend on one departure."""
+
+
+@frozen
+class Finding:
+    """A departure with the shortest run that shows it."""
+
+    events: tuple[Event, ...]
+    moments: tuple[Moment, ...]
+    departure: Departure
+    quirks: tuple[Edit, ...]
+    """The edits that account for it, best first; empty where none does."""
+    blamed: tuple[str, ...] = ()
+    """A clause for each departure of the last moment, as the whole run tells it (`explain/runs.py`)."""
+
+    @property
+    def clause(self) -> str:
+        if self.quirks:
+            return self.quirks[0].clause
+        departures = self.moments[-1].judged.departures if self.moments else ()
+        told = dict(zip(departures, self.blamed, strict=False))
+        return told.get(self.departure, self.departure.clause)
+
+    @property
+    def cause(self) -> str:
+        """The name of the root cause, or what was seen where nothing accounts for it."""
+        if self.quirks:
+            return self.quirks[0].name
+        return f"unexplained:{self.departure.kind}"
+
+
+Replay = Callable[[Sequence[Event]], Play]
+
+
+def shrink(events: Sequence[Event], departures: Sequence[Departure], replay: Replay) -> tuple[Event, ...]:
+    """The events that still lead to the same act against the same clause, fewer and simpler.
+
+    The first departure must stay; that no others join it keeps two root causes from meeting in one step.
+
+    Deletion in halving chunks, then bursts, RPCs and waits made smaller, until nothing helps or the replays
+    are spent. Every step is checked against the live subject.
+    """
+    spent = 0
+
+    def fails(candidate: Sequence[Event]) -> bool:
+        nonlocal spent
+        spent += 1
+        found = last_departures(replay(candidate))
+        return any(same_act(d, departures[0]) for d in found) and all(
+            any(same_act(d, known) for known in departures) for d in found
+        )
+
+    best = list(events)
+    changed = True
+    while changed and spent < MAX_REPLAYS:
+        changed = False
+        size = max(1, len(best) // 2)
+        while size >= 1 and spent < MAX_REPLAYS:
+            at = 0
+            while at < len(best) and spent < MAX_REPLAYS:
+                candidate = best[:at] + best[at + size :]
+                if candidate and fails(candidate):
+                    best, changed = candidate, True
+                else:
+                    at += size
+            size //= 2
+        for at in range(len(best)):
+            for simpler in simplifications(best[at]):
+                if spent >= MAX_REPLAYS:
+                    break
+                candidate = [*best[:at], simpler, *best[at + 1 :]]
+                if fails(candidate):
+                    best, changed = candidate, True
+                    break
+    return tuple(best)
+
+
+def simplifications(event: Event) -> Iterable[Event]:
+    """Smaller versions of one event, the boldest first."""
+    if isinstance(event, Advance):
+        for ms in (100, 500, 1000, 1500, 2000, 3000):
+            if ms < event.ms:
+                yield Advance(ms)
+        return
+    if isinstance(event, Join) and (event.requests or event.supports):
+        yield Join(event.topic)
+        if event.requests:
+            yield Join(event.topic, False, True)
+        return
+    peers: tuple[int, ...] = getattr(event, "peers", ())
+    burst: Any = event
+    if len(peers) > 1:
+        for keep in (1, 2, len(peers) // 2, len(peers) - 1):
+            if 0 < keep < len(peers):
+                yield evolve(burst, peers=peers[:keep])
+        yield evolve(burst, peers=peers[1:])
+    if isinstance(event, Receive) and len(event.parts) > 1:
+        for at in range(len(event.parts)):
+            yield evolve(event, parts=event.parts[:at] + event.parts[at + 1 :])
+
+
+def plainer_parameters(parameters: Any, fails: Callable[[Any], bool], keep: Iterable[str] = ()) -> Any:
+    """`parameters` with every field at its default that may be without `fails` coming to an end.
+
+    All at once first, then one by one; a combination that the specification forbids is passed over.
+    """
+    fields = [a for a in type(parameters).__attrs_attrs__ if a.name not in set(keep)]
+    changed = [a for a in fields if getattr(parameters, a.name) != a.default]
+    for group in ([changed], [[a] for a in changed]):
+        for some in group:
+            try:
+                candidate = evolve(parameters, **{a.name: a.default for a in some})
+            except ValueError:
+                continue
+            if candidate != parameters and fails(candidate):
+                parameters = candidate
+                if some is changed:
+                    return parameters
+    if getattr(parameters, "scores", None) is not None:
+        parameters = plainer_scores(parameters, fails)
+    return parameters
+
+
+def last_departures(run: Play) -> tuple[Departure, ...]:
+    return run.moments[-1].judged.departures if run.moments and not run.blurred else ()
+
+
+def accounting_edits(
+    moments: Sequence[Moment],
+    protocol: Protocol,
+    parameters: Any,
+    spec: Protocol | None = None,
+    among: Iterable[Edit] | None = None,
+) -> list[Edit]:
+    """The one-edit changes under which every moment is in order, the departing one included.
+
+    Edits are those of `spec`, or `among` if given, made to `protocol`, which may have quirks in force.
+    """
+    found = []
+    for quirk in explaining_edits(spec or protocol) if among is None else among:
+        changed = quirk.applied_to(protocol)
+        if changed is None:
+            continue
+        agreed, departures = rejudge(moments, changed, parameters)
+        if agreed == len(moments) and not departures:
+            found.append(quirk)
+    return found
+
+
+def find_explanation(
+    events: Sequence[Event],
+    departures: Sequence[Departure],
+    replay: Replay,
+    protocol: Protocol,
+    parameters: Any,
+    spec: Protocol | None = None,
+) -> Finding | None:
+    """Minimise and explain; None where the departure does not repeat."""
+    short = shrink(events, departures, replay)
+    run = replay(short)
+    again = [d for d in last_departures(run) if same_act(d, departures[0])]
+    if not again:
+        return None
+    quirks = accounting_edits(run.moments, protocol, parameters, spec)
+    order = {"reading": 0, "replaced": 1, "dropped": 2}
+    quirks.sort(key=lambda q: order[q.kind])
+    return Finding(short, tuple(run.moments), again[0], tuple(quirks))

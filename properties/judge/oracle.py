@@ -1,0 +1,334 @@
+"""The model beside a router: after each event, was what the router did in the allowed set?
+
+The model's choices are read off the router's outputs (`AngelicChoices`); what is allowed and due are permits.
+Where the router departs, the departure is noted and the model goes on from what it was seen to do.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from attrs import field, frozen, mutable
+
+from quidnunc.model.choices import MAX_FORKS, AngelicChoices
+from quidnunc.model.events import (
+    ANY_STATE,
+    Advance,
+    Crashed,
+    Disconnect,
+    Event,
+    Leave,
+    Offered,
+    Output,
+    Resume,
+    Sent,
+    output_key,
+)
+from quidnunc.model.machine import Family, family_of
+from quidnunc.model.mempool.node import Node
+from quidnunc.model.permits import Permit, Step
+from quidnunc.model.rpc import ROUTER, UNSAID, Extensions, Message, Partial, Peer, Prune, Subscribe
+from quidnunc.model.rules import Protocol
+from quidnunc.model.values import evolve
+from quidnunc.properties.blame import partial as partial_blame
+from quidnunc.properties.blame.outputs import forbidding_clause
+from quidnunc.properties.blame.peer_exchange import offer_clause
+from quidnunc.properties.claims.catalogue import applied_clauses
+from quidnunc.properties.occasions.mempool import in_pool_order, txs_to
+from quidnunc.properties.occasions.occasion import ObservedStep
+
+Kind: TypeAlias = Literal["unexpected", "missing", "differs", "choice", "crash"]
+
+
+@frozen
+class Departure:
+    """One disagreement of a router and the model, at one event."""
+
+    kind: Kind
+    clause: str
+    """The clause of the unspent or differing permit, or of the choice; for what nothing permits, a guess
+    from its kind that an explanation replaces."""
+    expected: Output | None = None
+    observed: Output | None = None
+    reason: str = ""
+
+
+@frozen
+class EventJudgement:
+    """The result of one event."""
+
+    departures: tuple[Departure, ...]
+    because: tuple[str, ...]
+    spent: tuple[str, ...]
+    """Clauses of the obligations that were met in this step, and those that hold of every output, where the
+    step was an occasion to break them."""
+    permits: tuple[Permit, ...]
+    """All that was permitted at this step, older permits included."""
+    blurred: bool = False
+    """The router's choice could not be seen; the run cannot go on."""
+    unspent: tuple[Permit, ...] = ()
+    """What was permitted and did not come."""
+
+
+@mutable
+class Oracle:
+    """Follows one router through one run."""
+
+    protocol: Protocol
+    parameters: Any
+    state: Any = None
+    open: tuple[Permit, ...] = ()
+    tells: bool = True
+    """Whether it is asked which clauses applied, which takes a fifth of its time."""
+    _family: Family = field(init=False)
+    _out_of_order: Callable[[Any, Sequence[Output]], Sequence[Departure]] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._family = family_of(self.protocol)
+        self._out_of_order = _OUT_OF_ORDER[self.protocol.family]
+        if self.state is None:
+            self.state = self._family.start(self.protocol, self.parameters)
+
+    def applicable(self, event: Event) -> bool:
+        return bool(self._family.applicable(self.state, event))
+
+    def judge(self, event: Event, outputs: Sequence[Output]) -> EventJudgement:
+        """Take one step of the model along `outputs`. Keeps the split of a choice that agrees best."""
+        if self.protocol.lens is not None:
+            outputs = self.protocol.lens(isinstance(event, Advance), tuple(outputs))
+        seen = frozenset(output_key(o) for o in outputs)
+        best: tuple[int, Any, tuple[Permit, ...], EventJudgement] | None = None
+        split, splits, wanted = 0, 1, frozenset[Output]()
+        blind = _stalled(self.state) - _resumed(event)
+        for _ in range(MAX_FORKS):
+            angel = AngelicChoices(seen, split, blind, wanted=wanted)
+            after = self._family.step(self.state, event, angel)
+            judged, left = self._match(event, after, outputs, angel)
+            if best is None or len(judged.departures) < best[0]:
+                best = (len(judged.departures), after.router, left, judged)
+            # One answer may end the step before the next question, and then says less of how many there are.
+            splits = max(splits, angel.alternatives)
+            if not best[0] or splits == 1:
+                break
+            # What nothing accounts for belongs to a choice that had more than it could take.
+            left_over = frozenset(output_key(d.observed) for d in judged.departures if d.observed is not None)
+            if left_over <= wanted:
+                split += 1
+            if split >= splits:
+                break
+            wanted |= left_over
+        assert best is not None
+        departed, state, left, judged = best
+        if angel.forked and not departed:
+            rest = range(split + 1, min(splits, MAX_FORKS))
+            others = (
+                self._otherwise(event, outputs, AngelicChoices(seen, n, blind, wanted=wanted)) for n in rest
+            )
+            if any(other is not None and other != (state, left) for other in others):
+                judged = evolve(judged, blurred=True)
+        self.state, self.open = state, left
+        return judged
+
+    def _otherwise(
+        self, event: Event, outputs: Sequence[Output], angel: AngelicChoices
+    ) -> tuple[Any, tuple[Permit, ...]] | None:
+        """State and permits under another answer to what shows by nothing, where that agrees as well."""
+        after = self._family.step(self.state, event, angel)
+        judged, left = self._match(event, after, outputs, angel)
+        return None if judged.departures else (after.router, left)
+
+    def _match(
+        self,
+        event: Event,
+        after: Step[Any],
+        outputs: Sequence[Output],
+        angel: AngelicChoices,
+    ) -> tuple[EventJudgement, tuple[Permit, ...]]:
+        held = self._still_open(event)
+        ticked = isinstance(event, Advance) and self._family.until_tick_ms(self.state) == event.ms
+        granted, stalled = _once_each(after.permits), _stalled(after.router)
+        # What a heartbeat itself causes is due with it; what came before it was due by it.
+        due_now = [p.within == "now" or ticked for p in granted]
+        permits = [*held, *granted]
+        due = [ticked] * len(held) + due_now
+        used, departures = _spend(permits, outputs, event, self.state)
+        departures += self._out_of_order(after.router, outputs)
+        for problem in angel.problems:
+            departures.append(Departure("choice", problem.clause, reason=f"{problem.name}: {problem.reason}"))
+        left: list[Permit] = []
+        for at, permit in enumerate(permits):
+            if at in used:
+                continue
+            if isinstance(permit.output, Sent) and permit.output.peer in stalled:
+                left.append(evolve(permit, must=False, within="heartbeat"))
+            elif not due[at]:
+                left.append(permit)
+            elif permit.must:
+                departures.append(Departure("missing", permit.clause, expected=permit.output))
+        spent: tuple[str, ...] = ()
+        if self.tells:
+            met = tuple(permits[at].clause for at in used if permits[at].must)
+            step = ObservedStep(self.state, event, ticked, outputs, angel.because)
+            spent = met + applied_clauses(step)
+        judged = EventJudgement(
+            tuple(departures),
+            tuple(angel.because),
+            spent,
+            tuple(permits),
+            angel.blurred,
+            tuple(permit for at, permit in enumerate(permits) if at not in used),
+        )
+        return judged, tuple(left)
+
+    def _still_open(self, event: Event) -> list[Permit]:
+        """Older permits that this event does not make void."""
+        if isinstance(event, Disconnect):
+            gone = set(event.peers)
+            return [p for p in self.open if not (isinstance(p.output, Sent) and p.output.peer in gone)]
+        if isinstance(event, Leave):
+            return [evolve(p, must=False) if _topic(p.output) == event.topic else p for p in self.open]
+        return list(self.open)
+
+
+def _once_each(granted: tuple[Permit, ...]) -> tuple[Permit, ...]:
+    """What one step asks for twice is owed once: an RPC may repeat an id."""
+    owed: set[Output] = set()
+    result: list[Permit] = []
+    for permit in granted:
+        again = permit.must and permit.output in owed
+        result.append(evolve(permit, must=False) if again else permit)
+        if permit.must:
+            owed.add(permit.output)
+    return tuple(result)
+
+
+def _spend(
+    permits: Sequence[Permit], outputs: Sequence[Output], event: Event, before: Any
+) -> tuple[set[int], list[Departure]]:
+    """Which permits the outputs use up, obligations first, and what no permit covers."""
+    if not outputs:
+        return set(), []
+    by_key: dict[Output, list[int]] = defaultdict(list)
+    for at, permit in enumerate(permits):
+        by_key[output_key(permit.output)].append(at)
+    used: set[int] = set()
+    departures: list[Departure] = []
+    for output in outputs:
+        if isinstance(output, Crashed):
+            departures.append(Departure("crash", "pubsub/rpc.any-combination", observed=output))
+            continue
+        free = [at for at in by_key.get(output_key(output), ()) if at not in used]
+        exact = [at for at in free if _covers(permits[at].output, output)]
+        if exact:
+            used.add(max(exact, key=lambda at: permits[at].must))
+        elif free:
+            at = max(free, key=lambda at: permits[at].must)
+            used.add(at)
+            expected = permits[at].output
+            departures.append(
+                Departure("differs", differing_clause(expected, before, output), expected, output)
+            )
+        else:
+            clause = forbidding_clause(output, event, before)
+            departures.append(Departure("unexpected", clause, observed=output))
+    return used, departures
+
+
+def _out_of_pool_order(after: Node, outputs: Sequence[Output]) -> list[Departure]:
+    """Transactions that reached a peer in another order than that of the pool."""
+    if not in_pool_order(after.protocol):
+        return []
+    place = {tx: at for at, tx in enumerate(after.pool)}
+    found = []
+    for peer, txs in txs_to(outputs).items():
+        known = [tx for tx in txs if tx in place]
+        for first, second in zip(known, known[1:], strict=False):
+            if place[first] > place[second]:
+                reason = f"pool.order: {first} before {second} to {peer}"
+                found.append(Departure("choice", "flood/send.pool-order", reason=reason))
+    return found
+
+
+_OUT_OF_ORDER: Mapping[str, Callable[[Any, Sequence[Output]], Sequence[Departure]]] = {
+    "pubsub": lambda after, outputs: (),
+    "mempool": _out_of_pool_order,
+}
+"""By the name that `Protocol.family` has."""
+
+
+def _covers(permitted: Output, output: Output) -> bool:
+    """Whether the output is the permitted one, up to what the permit leaves open."""
+    if permitted == output:
+        return True
+    if isinstance(permitted, Offered):
+        return permitted.state == ANY_STATE
+    part = permitted.part if isinstance(permitted, Sent) else None
+    if not isinstance(part, Prune):
+        return False
+    return part.backoff_s == UNSAID or (isinstance(output, Sent) and _offers_within(part, output.part))
+
+
+def _offers_within(permitted: Prune, part: object) -> bool:
+    """Whether a PRUNE lists some of those that it may, each once, and their records, if any, are good."""
+    if permitted.records != "any" or not isinstance(part, Prune) or part.backoff_s != permitted.backoff_s:
+        return False
+    once = len(set(part.peers)) == len(part.peers)
+    return once and set(part.peers) <= set(permitted.peers) and part.records in ("", "signed")
+
+
+def differing_clause(expected: Output, before: Any = None, observed: Output | None = None) -> str:
+    """The clause that the content of an output keeps to, where the act itself was permitted."""
+    match expected:
+        case Sent(_, Prune(backoff_s=backoff_s)):
+            said = observed.part if isinstance(observed, Sent) else None
+            if (
+                observed is not None
+                and isinstance(said, Prune)
+                and said.peers
+                and said.backoff_s == backoff_s
+            ):
+                return offer_clause(expected, observed, before)
+            return "gs1.1/backoff.announce"
+        case Sent(_, Extensions()):
+            return "gs1.3/extensions.first-rpc"
+        case Sent(_, Subscribe()):
+            return "pm/subscription.flags"
+        case Sent(_, Partial(_, _, payload)):
+            return "pm/send.no-part-unrequested" if payload is None else "pm/rpc.opaque"
+        case Offered():
+            return partial_blame.of_state(before)
+        case Sent(_, Message(author=author)) if author == ROUTER:
+            return _own_clause(observed)
+        case _:
+            return "pubsub/relay.unchanged"
+
+
+def _own_clause(observed: Output | None) -> str:
+    """What a message of the router's own is not as it should be in."""
+    part = observed.part if isinstance(observed, Sent) else None
+    flaw = part.flaw if isinstance(part, Message) else ""
+    if flaw in ("no-seqno", "stale-seqno"):
+        return "pubsub/publish.seqno"
+    if flaw == "stamped":
+        return "pubsub/signing.no-sign"
+    return "pubsub/signing.sign" if flaw in UNSIGNED else "pubsub/relay.unchanged"
+
+
+UNSIGNED = ("no-author", "unsigned", "forged", "foreign-key")
+"""Flaws of a message that is not signed as the policy asks."""
+
+
+def _stalled(state: Any) -> frozenset[Peer]:
+    peers = getattr(state, "peers", {})
+    return frozenset(p for p, n in peers.items() if n.stalled) if peers else frozenset()
+
+
+def _resumed(event: Event) -> frozenset[Peer]:
+    return frozenset(event.peers) if isinstance(event, Resume) else frozenset()
+
+
+def _topic(output: Output) -> str | None:
+    part = output.part if isinstance(output, Sent) else getattr(output, "message", None)
+    return getattr(part, "topic", None)

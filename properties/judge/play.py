@@ -1,0 +1,354 @@
+"""A run: events go to a subject and to the model, outputs are judged, everything is written down.
+
+A subject is anything that takes events and gives outputs: a real router behind the seam (`WireSubject`), or
+the model itself as a router (`ModelSubject`), which needs no bytes.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeAlias, cast
+
+from attrs import evolve, field, frozen, mutable
+
+from quidnunc.impl.seam import AdapterError, AddressedDriver, Config, Driver, Hello, Reply
+from quidnunc.impl.wire.families import WIRES, WireFamily
+from quidnunc.model.choices import SeededChoices
+from quidnunc.model.events import (
+    ANY_STATE,
+    NOTHING_KEPT,
+    Adjust,
+    Advance,
+    Closed,
+    Commit,
+    Connect,
+    Crashed,
+    Delivered,
+    Dialled,
+    Disconnect,
+    Event,
+    Feedback,
+    Join,
+    Leave,
+    Offered,
+    Output,
+    Publish,
+    PublishPartial,
+    Raw,
+    Receive,
+    Resume,
+    Score,
+    Sent,
+    Stall,
+    Submit,
+    Verdict,
+    output_key,
+)
+from quidnunc.model.machine import Family, family_of, protocol_named
+from quidnunc.model.rpc import UNSAID, Extensions, Message, Part, Prune, atoms, ids_named
+from quidnunc.model.rules import Protocol as Rules
+from quidnunc.properties.judge import partial_requests as partial_wire
+from quidnunc.properties.judge.oracle import Departure, EventJudgement, Oracle
+
+Opener: TypeAlias = Callable[[Config], "Subject"]
+
+
+class Subject(Protocol):
+    """A router under test, at the level of events."""
+
+    hello: Hello
+
+    def do(self, event: Event) -> tuple[Output, ...]:
+        """Take one event that names one peer at most, and say what was seen until the router rested."""
+        ...
+
+    def declare(self, messages: Sequence[Message]) -> None:
+        """Messages that will be spoken of, so that their ids are known before they are sent."""
+        ...
+
+    def close(self) -> None: ...
+
+
+@mutable
+class WireSubject:
+    """A real router behind the seam. Translates events to bytes and back with the kit's only codec."""
+
+    driver: Driver
+    config: Config
+    hello: Hello = field(init=False)
+    _family: WireFamily = field(init=False)
+    _codec: Any = field(init=False)
+    _told: set[int] = field(factory=set)
+    """Peers that the router has written to since they connected."""
+
+    def __attrs_post_init__(self) -> None:
+        self.hello = self.driver.hello
+        protocol = protocol_named(self.config.protocol)
+        parameters = self.config.parameters or family_of(protocol).parameters()
+        self._family = WIRES[protocol.family]
+        self._codec = self._family.codec(protocol.name, parameters, "extension" in protocol.handlers)
+
+    def do(self, event: Event) -> tuple[Output, ...]:
+        return tuple(self._outputs(self._request(event)))
+
+    def _request(self, event: Event) -> Reply:
+        driver, codec = self.driver, self._codec
+        match event:
+            case Receive((peer,), parts):
+                return self._receive(peer, parts)
+            case Advance(ms):
+                return driver.advance(ms)
+            case Connect((peer,), protocol, outbound, address):
+                self._told.discard(peer)
+                if address:
+                    return cast("AddressedDriver", driver).connect(peer, protocol, outbound, address)
+                return driver.connect(peer, protocol, outbound)
+            case Disconnect((peer,)):
+                return driver.disconnect(peer)
+            case Stall((peer,)):
+                return driver.stall(peer)
+            case Resume((peer,)):
+                return driver.resume(peer)
+            case Raw((peer,), kind):
+                return driver.raw(peer, self._family.malformed[kind]())
+            case Join(topic, requests, supports):
+                if requests or supports:
+                    return partial_wire.join(driver, topic, requests, supports)
+                return driver.join(topic)
+            case PublishPartial() | Feedback():
+                return partial_wire.request(driver, event)
+            case Leave(topic):
+                return driver.leave(topic)
+            case Publish(message):
+                return driver.publish(message.topic, codec.data_of(message))
+            case Verdict(message_id, judgement):
+                return driver.verdict(codec.id_bytes(message_id), judgement)
+            case Score((peer,), value):
+                return driver.score(peer, value)
+            case Submit(tx):
+                return driver.submit(codec.tx_bytes(tx))
+            case Commit(tx):
+                return driver.commit(codec.tx_bytes(tx))
+            case Adjust():
+                return driver.adjust()
+        raise AdapterError(f"an event for one peer was expected, got {event!r}")
+
+    def _receive(self, peer: int, parts: tuple[Part, ...]) -> Reply:
+        messages = self._family.messages(self._codec, parts, peer)
+        # Who has one channel alone is not asked for another.
+        replies = [
+            self.driver.rpc(peer, data, channel) if channel else self.driver.rpc(peer, data)
+            for channel, data in messages
+        ]
+        if len(replies) == 1:
+            return replies[0]
+        return Reply(
+            t_ms=replies[-1].t_ms if replies else 0,
+            out=tuple(o for each in replies for o in each.out),
+            closed=tuple(c for each in replies for c in each.closed),
+            crashed=next((each.crashed for each in replies if each.crashed), ""),
+        )
+
+    def _outputs(self, reply: Reply) -> Iterator[Output]:
+        for peer, channel, data in reply.out:
+            parts = self._family.parts(self._codec, channel, data)
+            late = peer in self._told
+            self._told.add(peer)
+            for part in parts:
+                if late and isinstance(part, Extensions):
+                    part = evolve(part, late=True)
+                for atom in atoms(part):
+                    yield Sent(peer, atom)
+        yield from partial_wire.outputs(reply.partial)
+        for delivery in reply.delivered:
+            yield Delivered(self._codec.delivered(delivery.topic, delivery.data))
+        for peer in reply.dials:
+            yield Dialled(peer)
+        for peer in reply.closed:
+            yield Closed(peer)
+        if reply.crashed:
+            yield Crashed(reply.crashed)
+
+    def declare(self, messages: Sequence[Message]) -> None:
+        for message in messages:
+            self._family.declare(self._codec, message)
+
+    def id_of(self, symbol: str) -> bytes:
+        """The bytes by which routers name that message or transaction."""
+        return self._family.id_bytes(self._codec, symbol)
+
+    def close(self) -> None:
+        self.driver.close()
+
+
+@mutable
+class ModelSubject:
+    """The model as a router: does what it must, and of what it may, what its die says."""
+
+    protocol: Rules
+    parameters: Any
+    seed: int = 0
+    hello: Hello = field(init=False)
+    _state: Any = field(init=False)
+    _family: Family = field(init=False)
+    _die: random.Random = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._family = family_of(self.protocol)
+        self._state = self._family.start(self.protocol, self.parameters)
+        self._die = random.Random(self.seed)
+        self.hello = Hello(name="model", version=self.protocol.name, protocols=())
+
+    def do(self, event: Event) -> tuple[Output, ...]:
+        if not self._family.applicable(self._state, event):
+            # Another protocol than the judge's may be elsewhere by now.
+            return ()
+        after = self._family.step(self._state, event, SeededChoices(self._die))
+        self._state = after.router
+        said = [as_sent(p.output) for p in after.permits if p.must or self._die.random() < 0.5]
+        return tuple(dict.fromkeys(said))
+
+    def declare(self, messages: Sequence[Message]) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def as_sent(output: Output) -> Output:
+    """A permitted output as one that can be sent."""
+    if isinstance(output, Sent) and isinstance(output.part, Prune) and output.part.backoff_s == UNSAID:
+        return Sent(output.peer, Prune(output.part.topic))
+    if isinstance(output, Sent) and isinstance(output.part, Prune) and output.part.records == "any":
+        return Sent(output.peer, evolve(output.part, peers=output.part.peers[:2], records=""))
+    if isinstance(output, Offered) and output.state == ANY_STATE:
+        return evolve(output, state=NOTHING_KEPT)
+    return output
+
+
+@frozen
+class Moment:
+    """One event of a run, what the router did, and what was judged of it."""
+
+    event: Event
+    outputs: tuple[Output, ...]
+    judged: EventJudgement
+
+
+@mutable
+class Play:
+    """One run of a subject beside the model. `run` is over at the first departure."""
+
+    subject: Subject
+    oracle: Oracle
+    moments: list[Moment] = field(factory=list)
+    applied: Counter[str] = field(factory=Counter)
+    steps: int = 0
+    blurred: bool = False
+    own: set[str] = field(factory=set)
+    shown: set[str] = field(factory=set)
+    """Ids of own messages that some peer has been told; nobody can name another one before."""
+
+    def do(self, event: Event) -> tuple[Departure, ...]:
+        """`event`, one peer and one heartbeat at a time; what is not applicable is left out.
+
+        Returns the departures of the first step that has any; the rest of a burst is then not played.
+        """
+        if self.blurred:
+            return ()
+        for single in singles(event, self.oracle):
+            if not self.oracle.applicable(single) or self._names_what_nobody_knows(single):
+                continue
+            found = self._step(single)
+            if found or self.blurred:
+                return found
+        return ()
+
+    def _names_what_nobody_knows(self, event: Event) -> bool:
+        if not isinstance(event, Receive):
+            return False
+        named = [i for part in event.parts for i in ids_named(part)]
+        return any(i in self.own and i not in self.shown for i in named)
+
+    def _step(self, event: Event) -> tuple[Departure, ...]:
+        if isinstance(event, Publish):
+            self.own.add(event.message.id)
+        outputs = self.subject.do(event)
+        judged = self.oracle.judge(event, outputs)
+        self.moments.append(Moment(event, outputs, judged))
+        self.applied.update(set(judged.because) | set(judged.spent))
+        self.steps += 1
+        for output in outputs:
+            if isinstance(output, Sent) and isinstance(output.part, Message):
+                self.shown.add(output.part.id)
+        self.blurred = judged.blurred
+        return () if judged.blurred else judged.departures
+
+
+def singles(event: Event, oracle: Oracle) -> Iterator[Event]:
+    """`event`, one peer and one heartbeat at a time; the state of `oracle` says when the next one is."""
+    if isinstance(event, Advance):
+        left = event.ms
+        while left > 0:
+            slice_ms = min(left, family_of(oracle.protocol).until_tick_ms(oracle.state))
+            left -= slice_ms
+            yield Advance(slice_ms)
+    elif hasattr(event, "peers"):
+        burst: Any = event
+        for peer in burst.peers:
+            yield evolve(burst, peers=(peer,))
+    else:
+        yield event
+
+
+def play(events: Sequence[Event], subject: Subject, protocol: Rules, parameters: Any) -> Play:
+    """Play all of `events`, to the first departure. Closes the subject."""
+    run = Play(subject, Oracle(protocol, parameters))
+    try:
+        subject.declare(messages_in(events))
+        for event in events:
+            if run.do(event) or run.blurred:
+                break
+    finally:
+        subject.close()
+    return run
+
+
+def messages_in(events: Sequence[Event]) -> list[Message]:
+    """Every good message of the events, each once."""
+    parts = [p for e in events if isinstance(e, Receive) for p in e.parts]
+    found = [p for p in parts if isinstance(p, Message) and not p.flaw]
+    found += [e.message for e in events if isinstance(e, Publish)]
+    return list({m.id: m for m in found}.values())
+
+
+def rejudge(moments: Sequence[Moment], protocol: Rules, parameters: Any) -> tuple[int, tuple[Departure, ...]]:
+    """Judge recorded outputs by another protocol: (moments agreed with, departures of the next)."""
+    oracle = Oracle(protocol, parameters, tells=False)
+    for at, moment in enumerate(moments):
+        if not oracle.applicable(moment.event):
+            return at, (Departure("choice", "", reason="the event cannot happen under this protocol"),)
+        judged = oracle.judge(moment.event, moment.outputs)
+        if judged.blurred:
+            return at, ()
+        if judged.departures:
+            return at, judged.departures
+    return len(moments), ()
+
+
+def same_act(a: Departure, b: Departure) -> bool:
+    """Whether two departures are of one kind, clause and act (peers aside)."""
+    return (a.kind, a.clause, act_of(a)) == (b.kind, b.clause, act_of(b))
+
+
+def act_of(departure: Departure) -> str:
+    """What was done or left out, without whom it concerned: `Graft`, `Message`, `choice`."""
+    output = departure.observed or departure.expected
+    if output is None:
+        return departure.reason.split(":")[0]
+    output = output_key(output)
+    if isinstance(output, Sent):
+        return type(output.part).__name__
+    return type(output).__name__ if not isinstance(getattr(output, "message", None), Message) else "Delivered"

@@ -1,0 +1,1 @@
+"""What the neighbours of a router under test do next, drawn from what the model says of it."""

@@ -1,0 +1,154 @@
+"""The neighbours of one mempool node, by protocol; those of Flood and DOG are here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from attrs import evolve
+
+from quidnunc.model.events import Adjust, Advance, Event, Receive, Resume, Stall
+from quidnunc.model.mempool.dog.variants import VARIANTS
+from quidnunc.model.mempool.node import Node
+from quidnunc.model.parameters import DogParameters
+from quidnunc.model.rpc import HaveTx, ResetRoute, Tx
+from quidnunc.properties.neighbours import cat as cat_neighbours
+from quidnunc.properties.neighbours import peer_limit as peer_limit_neighbours
+from quidnunc.properties.neighbours.mempool_acts import (
+    Act,
+    MempoolNeighbours,
+    arrive,
+    commit,
+    depart,
+    duplicate,
+    first_time,
+    havetx,
+    invalid,
+    peer_of,
+    raw,
+    reconnect,
+    resetroute,
+    submit,
+)
+from quidnunc.properties.neighbours.seeded_draws import SeededDraws
+
+WEIGHTS: Mapping[str, int] = {
+    "arrive": 6,
+    "depart": 2,
+    "reconnect": 2,
+    "submit": 5,
+    "first_time": 10,
+    "duplicate": 12,
+    "havetx": 10,
+    "resetroute": 5,
+    "cut_then_send": 6,
+    "invalid": 2,
+    "commit": 3,
+    "adjust": 7,
+    "stalled_send": 2,
+    "raw": 1,
+    "wait": 1,
+}
+
+
+def cut_then_send(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:
+    """A route is cut, and its source sends again."""
+    source, target = peer_of(view, d), peer_of(view, d)
+    if source is None or target is None or source == target:
+        return []
+    one, two = n.new_tx(), n.new_tx()
+    events: list[Event] = [Receive((source,), (Tx(one),)), Receive((target,), (HaveTx(one),))]
+    if d.chance(30):
+        events.append(Receive((target,), (ResetRoute(),)))
+    return [*events, Receive((source,), (Tx(two),))]
+
+
+def adjust(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:
+    return [Adjust()] if speaks_dog(n.protocol) else []
+
+
+def stalled_send(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:
+    peer, sender = peer_of(view, d), peer_of(view, d)
+    if peer is None or sender is None or peer == sender:
+        return []
+    one = n.new_tx()
+    events: list[Event] = [Stall((peer,)), Receive((sender,), (Tx(one),))]
+    if d.chance(40):
+        events.append(Receive((peer,), (Tx(one),)))
+    return [*events, Resume((peer,))]
+
+
+def wait(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:
+    return [Advance(d.one_of((100, 1000, 5000)))]
+
+
+ACTS: Mapping[str, Act] = {
+    f.__name__: f
+    for f in (
+        arrive,
+        depart,
+        reconnect,
+        submit,
+        first_time,
+        duplicate,
+        havetx,
+        resetroute,
+        cut_then_send,
+        invalid,
+        commit,
+        adjust,
+        stalled_send,
+        raw,
+        wait,
+    )
+}
+
+
+TABLES: Mapping[str, tuple[Mapping[str, int], Mapping[str, Act]]] = {
+    "cat-classic": (cat_neighbours.WEIGHTS, cat_neighbours.ACTS),
+    "cat": (cat_neighbours.CURRENT_WEIGHTS, cat_neighbours.ACTS),
+    "peer-limit": (peer_limit_neighbours.WEIGHTS, peer_limit_neighbours.ACTS),
+}
+"""Weights and acts of the other protocols."""
+
+DRAWN: Mapping[str, Callable[[SeededDraws], DogParameters]] = {
+    "cat-classic": cat_neighbours.draw_cat_parameters,
+    "cat": cat_neighbours.draw_current_parameters,
+    "peer-limit": peer_limit_neighbours.draw_peer_limit_parameters,
+    "dog-go": lambda d: draw_go_parameters(d),
+    "dog-quint": lambda d: draw_quint_parameters(d),
+    "dog-quint-run": lambda d: draw_quint_parameters(d),
+}
+
+
+def speaks_dog(protocol: str) -> bool:
+    return protocol == "dog" or protocol in VARIANTS
+
+
+def draw_go_parameters(d: SeededDraws) -> DogParameters:
+    """A pool that is full makes a difference to the Go node alone."""
+    drawn = draw_mempool_parameters(d, "dog")
+    return evolve(drawn, pool_size=3) if d.chance(25) else drawn
+
+
+def draw_quint_parameters(d: SeededDraws) -> DogParameters:
+    """The Quint files know integers alone."""
+    drawn = draw_mempool_parameters(d, "dog")
+    return evolve(drawn, target_redundancy=max(1.0, drawn.target_redundancy))
+
+
+def draw_mempool_parameters(d: SeededDraws, protocol: str) -> DogParameters:
+    return DogParameters(
+        dog=speaks_dog(protocol),
+        target_redundancy=d.one_of((1.0, 1.0, 0.5, 0.1, 2.0)),
+        delta_percent=d.one_of((10.0, 10.0, 20.0)),
+    )
+
+
+def draw_mempool_neighbours(
+    d: SeededDraws, protocol: str, capabilities: frozenset[str], *, steered: bool = True
+) -> MempoolNeighbours:
+    """The parameters and the neighbours of one run, whichever mempool protocol it is."""
+    table, acts = TABLES.get(protocol, (WEIGHTS, ACTS))
+    weights = table if steered else dict.fromkeys(table, 1)
+    parameters = DRAWN[protocol](d) if protocol in DRAWN else draw_mempool_parameters(d, protocol)
+    return MempoolNeighbours(protocol, parameters, capabilities, weights, acts)

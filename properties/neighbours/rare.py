@@ -1,0 +1,150 @@
+"""Acts of several events, for what single ones seldom add up to: crowds, floods, old copies, better peers.
+
+Each leads up to one occasion at which some claim applies, and returns nothing where that cannot be had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from quidnunc.model.events import Advance, Connect, Event, Join, Publish, Receive, Score
+from quidnunc.model.rpc import ROUTER, Graft, IDontWant, IHave, IWant, Part, Peer, Subscribe, Unsubscribe
+from quidnunc.model.versions import STREAM_PROTOCOLS
+from quidnunc.properties.neighbours.neighbourhood import MAX_PEERS, Act, Neighbours
+from quidnunc.properties.neighbours.seeded_draws import SeededDraws
+
+LONGEST_FLOOD = 16
+"""Caps above this are not flooded: the run would be about nothing else."""
+IWANT_FLOOD = 10
+"""More answers than any router gives to one peer for one id."""
+
+
+def newcomers(n: Neighbours, count: int, beside: int = 0) -> tuple[Peer, ...]:
+    """Peers that have not been seen; none where there is no room for so many, `beside` others that come."""
+    if count <= 0 or len(n.view.peers) + beside + count > MAX_PEERS:
+        return ()
+    peers = tuple(range(n.last_peer + 1, n.last_peer + count + 1))
+    n.last_peer += count
+    return peers
+
+
+def crowd(n: Neighbours, d: SeededDraws) -> list[Event]:
+    """Inbound peers graft themselves up to D_high, outbound ones beyond it; then the mesh is cut."""
+    topic = n.topic(d)
+    inside = topic in n.view.topics
+    inbound = newcomers(n, n.parameters.d_high - len(n.view.mesh_of(topic)))
+    outbound = newcomers(n, d.one_of((1, 1, 2, 3)), beside=len(inbound))
+    if not outbound:
+        return []
+    stream = STREAM_PROTOCOLS[n.protocol][0]
+    enter = (Subscribe(topic), Graft(topic))
+    events: list[Event] = [] if inside else [Join(topic)]
+    if inbound:
+        events += [Connect(inbound, stream), Receive(inbound, enter)]
+    events += [Connect(outbound, stream, outbound=True), Receive(outbound, enter)]
+    if "score" in n.capabilities and d.chance(60):
+        everybody = [*inbound, *outbound]
+        start, count = d.below(len(everybody)), d.one_of((1, 2, 4))
+        events.append(Score(tuple((everybody[start:] + everybody[:start])[:count]), d.one_of((1, 3, 7))))
+    return [*events, n.to_heartbeat(n.view)] if d.chance(90) else events
+
+
+def better_outside(n: Neighbours, d: SeededDraws) -> list[Event]:
+    """Peers outside the mesh come to score better than those in it, for long enough to be grafted."""
+    p, topic = n.parameters, n.topic(d)
+    mesh = n.view.mesh_of(topic)
+    if "score" not in n.capabilities or len(mesh) < p.d_low or p.opportunistic_graft_ticks > 10:
+        return []
+    events: list[Event] = []
+    better = tuple(sorted(n.view.mesh_speakers(topic) - mesh))[: d.one_of((2, 3, 8))]
+    if len(better) < p.opportunistic_graft_peers or d.chance(50):
+        better = newcomers(n, d.one_of((2, 3)))
+        stream = STREAM_PROTOCOLS[n.protocol][0]
+        events = [Connect(better, stream), Receive(better, (Subscribe(topic),))] if better else []
+    if not better:
+        return []
+    wait_ms = p.heartbeat_interval_ms * (p.opportunistic_graft_ticks + d.below(2))
+    return [*events, Score(better, d.one_of((2, 4, 7))), Advance(wait_ms)]
+
+
+def flood(n: Neighbours, d: SeededDraws) -> list[Event]:
+    """One peer sends more control messages before the next heartbeat than are heeded."""
+    topic = d.one_of(sorted(n.view.topics)) if n.view.topics else None
+    peer = n.mesh_peer(d, topic) if topic else None
+    if topic is None or peer is None:
+        return []
+    p = n.parameters
+    kind = d.one_of(("ihave", "ids", "other", "iwant", "idontwant"))
+    if kind == "iwant":
+        return _iwants(n, d, topic, peer)
+    if kind == "idontwant":
+        return _idontwants(n, d, topic, peer)
+    if kind == "ids":
+        if p.max_ihave_length > LONGEST_FLOOD:
+            return []
+        many = tuple(n.planned_id(d, topic) for _ in range(p.max_ihave_length + d.below(2)))
+        return [_rpc(peer, IHave(topic, many)), _rpc(peer, IHave(topic, (n.planned_id(d, topic),)))]
+    if p.max_ihave_messages > LONGEST_FLOOD:
+        return []
+    other: list[Part] = [IWant((n.some_id(d),)), IDontWant((n.some_id(d),)), Graft("t9")]
+    filler = d.one_of(other)
+    events = []
+    for _ in range(p.max_ihave_messages):
+        events.append(_rpc(peer, filler if kind == "other" else IHave(topic, (n.planned_id(d, topic),))))
+    return [*events, _rpc(peer, IHave(topic, (n.planned_id(d, topic),)))]
+
+
+def _rpc(peer: Peer, part: Part) -> Event:
+    return Receive((peer,), (part,))
+
+
+def _iwants(n: Neighbours, d: SeededDraws, topic: str, peer: Peer) -> list[Event]:
+    fresh = n.new_message(d, topic, peer)
+    return [_rpc(peer, fresh), *(_rpc(peer, IWant((fresh.id,))) for _ in range(IWANT_FLOOD))]
+
+
+def _idontwants(n: Neighbours, d: SeededDraws, topic: str, peer: Peer) -> list[Event]:
+    """The last one is beyond the cap; then its message comes."""
+    cap = n.parameters.max_idontwant_messages
+    sender = n.mesh_peer(d, topic)
+    if cap > LONGEST_FLOOD or sender is None or sender == peer:
+        return []
+    soon = n.new_message(d, topic, sender)
+    before = [_rpc(peer, IDontWant((n.planned_id(d, topic),))) for _ in range(cap)]
+    return [*before, _rpc(peer, IDontWant((soon.id,))), _rpc(sender, soon)]
+
+
+def old_copy(n: Neighbours, d: SeededDraws) -> list[Event]:
+    """A message comes again within seen_ttl of its first copy, and again after it."""
+    p, topic = n.parameters, n.topic(d)
+    sender = n.mesh_peer(d, topic)
+    if sender is None or p.seen_ttl_ms > 10_000:
+        return []
+    fresh = n.new_message(d, topic, sender)
+    again = _rpc(n.peer(d) or sender, fresh)
+    half_ms = p.seen_ttl_ms // 2 + 500
+    return [_rpc(sender, fresh), Advance(half_ms), again, Advance(half_ms), again]
+
+
+def fanout_leaver(n: Neighbours, d: SeededDraws) -> list[Event]:
+    """A peer of a fanout leaves its topic, and more is published there."""
+    topics = sorted(t for t in n.view.fanout if n.view.fanout_of(t).all)
+    if not topics:
+        return []
+    topic = d.one_of(topics)
+    peer = d.one_of(sorted(n.view.fanout_of(topic).all))
+    return [_rpc(peer, Unsubscribe(topic)), Publish(n.new_message(d, topic, ROUTER))]
+
+
+def hated_friend(n: Neighbours, d: SeededDraws) -> list[Event]:
+    """An explicit peer has the worst of scores, and says something."""
+    friends = sorted(n.parameters.explicit_peers & n.view.peers.keys())
+    if not friends or "score" not in n.capabilities:
+        return []
+    peer, topic = d.one_of(friends), n.topic(d)
+    return [Score((peer,), -50), _rpc(peer, n.new_message(d, topic, peer))]
+
+
+RARE: Mapping[str, Act] = {
+    f.__name__: f for f in (crowd, better_outside, flood, old_copy, fanout_leaver, hated_friend)
+}

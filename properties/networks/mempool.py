@@ -1,0 +1,339 @@
+"""Small networks of mempool nodes.
+
+What the model decides at once and a network does later is taken apart: a transaction is offered to the peers
+by an act of its own, in the order of the pool. Which of the messages to a node moves next is the schedule's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import combinations
+from typing import TypeAlias
+
+from attrs import evolve
+
+from quidnunc.model.choices import subsets
+from quidnunc.model.events import MEMPOOL as MEMPOOL_STREAM
+from quidnunc.model.events import Adjust, Advance, Connect, Disconnect, Event, Receive, Sent, Submit
+from quidnunc.model.mempool import node_step
+from quidnunc.model.mempool.flood import FloodObservation
+from quidnunc.model.mempool.node import Node, started_node
+from quidnunc.model.parameters import DogParameters
+from quidnunc.model.permits import Step
+from quidnunc.model.rpc import Part, Peer, ResetRoute, Tx
+from quidnunc.model.rules import Protocol, first, phases
+from quidnunc.properties.networks.acts import Act, Kind, name_of
+from quidnunc.properties.networks.choices import Rpc
+from quidnunc.properties.networks.network import (
+    ActExecution,
+    Link,
+    Move,
+    Network,
+    NetworkFamily,
+    NodeSetup,
+    NodeStep,
+)
+from quidnunc.properties.networks.runs import ActError
+from quidnunc.properties.networks.world import World
+
+MAX_SAID = 3
+"""Messages that wait for a node, above which an attacker says no more to it."""
+
+MempoolNetwork: TypeAlias = Network[Node]
+MempoolMove: TypeAlias = Move[Node]
+
+
+def offers(protocol: Protocol) -> bool:
+    """Whether its nodes offer their pool (Flood and what is built on it), or announce it (CAT)."""
+    return "targets" in protocol.handlers
+
+
+def offering_late(protocol: Protocol) -> Protocol:
+    """Where nodes offer their pool: the offer is the network's own step, so that it can be late."""
+    if not offers(protocol):
+        return protocol
+    connecting = protocol.handlers.get("connect", phases()).rules
+    others = (each for each in connecting if each.name != "offer_pool")
+    return protocol.extended(protocol.name, forward=first(), connect=phases(*others))
+
+
+def _prepared(setups: Iterable[NodeSetup]) -> Iterator[NodeSetup]:
+    yield from (evolve(each, parameters=each.parameters or DogParameters()) for each in setups)
+
+
+def _start(setups: Iterable[NodeSetup]) -> Mapping[Peer, Node]:
+    return {each.name: started_node(offering_late(each.protocol), each.parameters) for each in setups}
+
+
+# -- steps --------------------------------------------------------------------------------------------------
+
+
+def _step(running: ActExecution, node: Peer, before: Node, event: Event | None) -> NodeStep[Node]:
+    """One event, or the offer of the next of the pool; what the node keeps to itself is known after it."""
+    after, chosen = (
+        _offer(running, node, before) if event is None else (node_step.step(before, event, running.told), ())
+    )
+    n = after.router
+    for target, known in n.routes.items():
+        if known.may:
+            n = n.with_disabled_to(target, running.told.hidden("routes.kept", known))
+    for name, known in n.slots.items():
+        if known.may:
+            n = n.with_slots(name, running.told.hidden("slots.kept", known))
+    owed = (p.output for p in after.permits if p.must and isinstance(p.output, Sent))
+    return NodeStep(node, before, event, n, (*((o.peer, o.part) for o in owed), *chosen))
+
+
+def _offer(running: ActExecution, node: Peer, n: Node) -> tuple[Step[Node], tuple[tuple[Peer, Part], ...]]:
+    tx = [*n.pool][running.offered[node]]
+    targets = n.protocol.set_of("targets", n, tx, running.told)
+    if not targets.may:
+        return Step(n), tuple((p, Tx(tx)) for p in sorted(targets.must))
+    chosen = running.told.some_of("offer.to", subsets(targets.may, (0, len(targets.may)), None))
+    shown = node_step.run(n, "shown", FloodObservation(tx, targets.may, chosen), running.told)
+    return shown, tuple((p, Tx(tx)) for p in sorted(targets.must | chosen))
+
+
+def _rpcs(node: Peer, sent: Iterable[tuple[Peer, Part]]) -> Iterator[tuple[Peer, Rpc]]:
+    yield from ((peer, (part,)) for peer, part in sent)
+
+
+def _reaches(running: ActExecution, node: Peer, peer: Peer) -> bool:
+    return running.transport.leaver_keeps or node in running.nodes[peer].peers
+
+
+def takes(network: MempoolNetwork, node: Peer, message: tuple[Peer, Rpc]) -> bool:
+    """The published text cannot take a ResetRoute that finds no disabled route."""
+    return _takes(network.nodes[node], message)
+
+
+def _takes(n: Node, message: tuple[Peer, Rpc]) -> bool:
+    sender, (part, *_) = message
+    stuck = n.reads("one-inbox") and isinstance(part, ResetRoute)
+    return not stuck or bool(n.disabled_to(sender).most)
+
+
+# -- acts ---------------------------------------------------------------------------------------------------
+
+
+def _present(running: ActExecution, act: Act) -> Node:
+    n = running.nodes.get(act.at)
+    if n is None or not n.peers:
+        raise ActError(f"{act}: {name_of(act.at)} has no peers")
+    found: Node = n
+    return found
+
+
+def _submit(running: ActExecution, act: Act) -> None:
+    _present(running, act)
+    running.step(act.node, Submit(act.id))
+
+
+def _offer_next(running: ActExecution, act: Act) -> None:
+    n, at = _present(running, act), running.offered[act.node]
+    if not offers(n.protocol) or at >= len(n.pool):
+        raise ActError(f"{act}: nothing is left to offer")
+    running.step(act.node, None)
+    running.offered[act.node] = at + 1
+
+
+def _deliver(running: ActExecution, act: Act) -> None:
+    n, sender = _present(running, act), act.node
+    rpc = running.take(sender, act.peer)
+    if not _takes(n, (sender, rpc)):
+        raise ActError(f"{act}: the message waits for a route to free")
+    read = running.transport.read
+    parts = read(sender, act.peer, rpc[0]) if read is not None else rpc
+    if parts is None:
+        _close(running, act.peer, sender)
+    else:
+        running.step(act.peer, Receive((sender,), parts))
+
+
+def _close(running: ActExecution, one: Peer, other: Peer) -> None:
+    """The connection of two is closed: both notice, and what is on it is lost."""
+    for node, peer in ((one, other), (other, one)):
+        running.lose(peer, node)
+        if peer in running.nodes[node].peers:
+            running.step(node, Disconnect((peer,)))
+
+
+def _say(running: ActExecution, act: Act) -> None:
+    if act.node not in _present(running, act).peers:
+        raise ActError(f"{act}: {name_of(act.node)} is no peer")
+    running.say(act.node, act.peer, act.parts)
+
+
+def _adjust(running: ActExecution, act: Act) -> None:
+    if "adjust" not in _present(running, act).protocol.handlers:
+        raise ActError(f"{act}: there is no controller")
+    running.step(act.node, Adjust())
+
+
+def _leave(running: ActExecution, act: Act) -> None:
+    n = _present(running, act)
+    if running.does is not None:
+        raise ActError(f"{act}: nobody leaves or joins a network of routers here")
+    if running.transport.leaver_keeps:
+        running.nodes[act.node] = evolve(n, peers={})
+    else:
+        running.nodes[act.node] = started_node(n.protocol, n.parameters)
+        running.inbox[act.node], running.offered[act.node] = (), 0
+
+
+def _notice(running: ActExecution, act: Act) -> None:
+    _present(running, act)
+    if act.peer not in running.network().gone_from(act.node):
+        raise ActError(f"{act}: {name_of(act.peer)} has not left")
+    if not running.transport.leaver_keeps:
+        running.lose(act.peer, act.node)
+    running.step(act.node, Disconnect((act.peer,)))
+
+
+def _join(running: ActExecution, act: Act) -> None:
+    nodes, node = dict(running.nodes), act.node
+    if nodes[node].peers or not act.peers:
+        raise ActError(f"{act}: {name_of(node)} is in the network, or would join nobody")
+    if not all(nodes[p].peers for p in act.peers):
+        raise ActError(f"{act}: who is joined must be in the network")
+    if not running.transport.leaver_keeps and any(node in nodes[p].peers for p in act.peers):
+        raise ActError(f"{act}: a peer has not noticed yet that {name_of(node)} had left")
+    for p in act.peers:
+        running.step(node, Connect((p,), MEMPOOL_STREAM))
+        if node not in nodes[p].peers:
+            running.step(p, Connect((node,), MEMPOOL_STREAM))
+
+
+def _connect(running: ActExecution, dials: Iterable[Link]) -> None:
+    pairs = [*dials]
+    for a, b in sorted((*pairs, *((b, a) for a, b in pairs))):
+        running.step(a, Connect((b,), MEMPOOL_STREAM))
+
+
+def _wait(running: ActExecution, act: Act) -> None:
+    n = running.nodes.get(act.node)
+    if n is None or "tick" not in n.protocol.handlers:
+        raise ActError(f"{act}: there is no clock")
+    running.step(act.node, Advance(act.value))
+
+
+_ACTS: Mapping[Kind, Callable[[ActExecution, Act], None]] = {
+    "submit": _submit,
+    "offer": _offer_next,
+    "deliver": _deliver,
+    "adjust": _adjust,
+    "leave": _leave,
+    "notice": _notice,
+    "join": _join,
+    "wait": _wait,
+    "say": _say,
+}
+_WEIGHTS: Mapping[Kind, int] = {
+    "submit": 2,
+    "offer": 6,
+    "deliver": 6,
+    "adjust": 1,
+    "leave": 1,
+    "notice": 3,
+    "join": 1,
+    "wait": 1,
+    "say": 2,
+}
+
+
+# -- what can happen ----------------------------------------------------------------------------------------
+
+
+def _possible(world: World, network: MempoolNetwork) -> Iterator[Act]:
+    kinds = world.kinds
+    for node in network.joined():
+        honest = node not in world.attackers
+        if "submit" in kinds and honest and (not world.origins or node in world.origins):
+            yield from _submits(world, network, node)
+        if "offer" in kinds and network.offered[node] < len(network.nodes[node].pool):
+            yield Act("offer", node)
+        senders = dict.fromkeys(sender for sender, _ in network.inbox[node])
+        if "deliver" in kinds:
+            yield from (Act("deliver", sender, node) for sender in senders)
+        if "adjust" in kinds and honest:
+            yield Act("adjust", node)
+        if "notice" in kinds:
+            yield from (Act("notice", node, peer) for peer in network.gone_from(node))
+        if "wait" in kinds and any(each.of is not None for each in network.nodes[node].wanted.values()):
+            yield Act("wait", node, value=world.wait_ms)
+    yield from _comings_and_goings(world, network)
+    for attacker in sorted(world.attackers):
+        for peer in network.nodes[attacker].peers:
+            if len(network.inbox[peer]) < MAX_SAID:
+                yield from (Act("say", attacker, peer, parts=rpc) for rpc in world.says)
+
+
+def _submits(world: World, network: MempoolNetwork, node: Peer) -> Iterator[Act]:
+    known = frozenset[str]().union(*(n.cache for n in network.nodes.values()))
+    new = [tx for tx in world.messages if tx not in known][:1]
+    for tx in (*new, *sorted(known)):
+        if tx in world.messages and (world.again or tx not in network.nodes[node].cache):
+            yield Act("submit", node, id=tx)
+
+
+def _comings_and_goings(world: World, network: MempoolNetwork) -> Iterator[Act]:
+    joined = network.joined()
+    away = [node for node in network.nodes if node not in joined]
+    if "leave" in world.kinds and len(joined) > 1 and len(away) < world.leaves:
+        yield from (Act("leave", node) for node in joined if node not in world.attackers)
+    if "join" in world.kinds:
+        for node in away:
+            sizes = range(1, len(joined) + 1)
+            yield from (
+                Act("join", node, peers=each) for size in sizes for each in combinations(joined, size)
+            )
+
+
+def next_act(network: MempoolNetwork, node: Peer) -> Act | None:
+    """What a node does next by itself: it takes its oldest message, or it offers the next of its pool."""
+    waiting = network.inbox[node]
+    if waiting and takes(network, node, waiting[0]):
+        return Act("deliver", waiting[0][0], node)
+    left = offers(network.nodes[node].protocol) and network.offered[node] < len(network.nodes[node].pool)
+    return Act("offer", node) if left else None
+
+
+# -- when two networks have the same future -----------------------------------------------------------------
+
+
+def _quiet(network: MempoolNetwork) -> bool:
+    return all(next_act(network, i) is None for i in network.joined())
+
+
+def _key(network: MempoolNetwork) -> object:
+    return tuple((i, _node_key(n), network.inbox[i], network.offered[i]) for i, n in network.nodes.items())
+
+
+def _node_key(n: Node) -> object:
+    routes = tuple((target, known.must) for target, known in sorted(n.routes.items()) if known.must)
+    wanted = tuple((tx, each.of, each.due_ms, tuple(each.asked.items())) for tx, each in n.wanted.items())
+    slots = tuple((name, known.must) for name, known in n.slots.items())
+    counters = (n.first_time, n.duplicates, n.blocked, n.now_ms, n.idle)
+    known = (tuple(n.pool.items()), n.own, tuple(n.holders.items()), wanted)
+    return (tuple(n.peers), routes, counters, slots, known)
+
+
+MEMPOOL = NetworkFamily(
+    acts=_ACTS,
+    prepared=_prepared,
+    attackers_are_nodes=True,
+    letter="t",
+    start=_start,
+    connect=_connect,
+    step=_step,
+    applicable=lambda n, event: True,
+    rpcs=_rpcs,
+    reaches=_reaches,
+    quiet=_quiet,
+    key=_key,
+    possible=_possible,
+    weights=_WEIGHTS,
+    by_itself=frozenset({"offer", "deliver"}),
+    even_ways=True,
+    usual=frozenset({"reset.waited", "connection.closed"}),
+)

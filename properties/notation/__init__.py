@@ -1,0 +1,1 @@
+"""Words and lines, to text and back: peers, parts of RPCs, events, outputs, parameters."""

@@ -1,0 +1,1 @@
+"""What others wrote, or wrote apart: vectors of leanSpec, runs of our Quint text of DOG."""

@@ -1,0 +1,1 @@
+"""Our Quint text of DOG: its runs, replayed on the model."""

@@ -1,0 +1,281 @@
+"""The four properties of the prior formal model, decided for given parameters: each cell apart.
+
+`no-shadowing`: a topic in which a peer scores below zero does not hide under a total above zero.
+`punished`: what is bad, if there is more of it, lowers the total. `good-is-good`: what is good, if there is
+more of it, does not lower the score of its topic. `fair`: equal counters have equal scores.
+
+A topic's score is bounded by its greatest one, and the total never falls when a topic's score rises. So where
+other topics can hide one, they hide it best at their greatest, and need no symbols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from itertools import product
+from typing import Any, Literal, TypeAlias
+
+from attrs import frozen
+
+from quidnunc.model.errors import SpecError
+from quidnunc.properties.params.score import (
+    Form,
+    PeerCounters,
+    TopicCounters,
+    counters_in,
+    deficit_of,
+    global_score,
+    possible,
+    rational,
+    symbols,
+    topic_expression,
+    topic_score,
+    total_score,
+)
+from quidnunc.properties.params.values import ZERO, NetworkParameters, TopicParameters
+from quidnunc.properties.solver.questions import Numbers, SolverSession
+from quidnunc.properties.solver.rules import Expression
+
+Property: TypeAlias = Literal["no-shadowing", "punished", "good-is-good", "fair"]
+Verdict: TypeAlias = Literal["proved", "refuted", "vacuous", "undetermined"]
+
+QUESTION_MS = 10_000
+"""How long z3 may take over one cell."""
+
+BAD_OF_TOPIC = {"P3": "meshed", "P3b": "failures", "P4": "invalid"}
+"""Term -> the counter that is worse; of P3 it is the one that is less."""
+BAD_OF_PEER = {"P6": "colocated", "P7": "behaviour"}
+GOOD = {"P1": "time_ms", "P2": "first", "P3": "meshed"}
+
+
+@frozen(kw_only=True)
+class PropertyCell:
+    """One property of one term of one topic, under hypotheses, and what became of it."""
+
+    property: Property
+    topic: str
+    """Empty where it is about no topic."""
+    term: str
+    """Empty for a property of the whole."""
+    whole: bool
+    """Whether counters are whole numbers, as if nothing decayed; otherwise they are real."""
+    application: bool
+    """Whether the application's score is free; otherwise it is 0."""
+    settled: bool
+    """Whether the activation is over; otherwise the time in the mesh is free."""
+    verdict: Verdict
+    before: TopicCounters | None = None
+    after: TopicCounters | None = None
+    """Of `punished` and `good-is-good`: the counters after what was done."""
+    totals: tuple[Fraction, ...] = ()
+    """What the counters come to, computed apart from the solver."""
+    others: Fraction = ZERO
+    """What the other topics add to it."""
+    held: PeerCounters | None = None
+
+
+@frozen
+class CellSolver:
+    """What all cells of a network share."""
+
+    network: NetworkParameters
+    form: Form
+    questions: SolverSession
+
+    def others(self, topic: TopicParameters) -> Fraction:
+        """The most that the topics but one of this kind add."""
+        return self.network.greatest - topic.greatest
+
+    def solve(self, label: str, *statements: Expression) -> tuple[str, Numbers]:
+        name = f"{self.network.name}, {self.form}: {label}"
+        return self.questions.solve(name, *statements, timeout_ms=QUESTION_MS)
+
+    def verdict(self, label: str, premise: Expression, broken: Expression) -> tuple[Verdict, Numbers]:
+        """Whether `broken` can be where the premise is; and whether the premise ever is."""
+        answer, values = self.solve(label, premise, broken)
+        if answer == "sat":
+            return "refuted", values
+        if answer == "unknown":
+            return "undetermined", {}
+        met, _ = self.solve(f"{label}: its premise", premise)
+        return ("proved" if met == "sat" else "vacuous" if met == "unsat" else "undetermined"), {}
+
+
+def cells(
+    network: NetworkParameters, questions: SolverSession, form: Form = "v1.1"
+) -> Iterator[PropertyCell]:
+    """Every cell of a network's parameters."""
+    asked = CellSolver(network, form, questions)
+    both = (False, True)
+    for topic in network.topics:
+        for whole, application in product(both, both):
+            yield no_shadowing(asked, topic, whole=whole, application=application)
+        for term, whole, settled in product(BAD_OF_TOPIC, both, both):
+            yield punished(asked, topic, term, whole=whole, settled=settled)
+        for term, settled in product(GOOD, both):
+            yield good_is_good(asked, topic, term, settled=settled)
+    for term in BAD_OF_PEER:
+        yield punished_besides(asked, term)
+    yield fair(asked)
+
+
+def _settled(topic: TopicParameters, of: Mapping[str, Expression]) -> Expression:
+    return of["time_ms"] > rational(topic.mesh_message_deliveries_activation_ms)
+
+
+def no_shadowing(
+    asked: CellSolver, topic: TopicParameters, *, whole: bool, application: bool
+) -> PropertyCell:
+    """Whether a topic's score below zero shows in the total."""
+    from z3 import And, If, Real
+
+    network = asked.network
+    of = symbols("", whole=whole)
+    score = topic_expression(topic, of, asked.form)
+    others = asked.others(topic)
+    sum_ = score + rational(others)
+    cap = rational(network.topic_score_cap)
+    total = If(sum_ < cap, sum_, cap) if network.topic_score_cap else sum_
+    said = Real("application")
+    if application:
+        total += rational(network.app_specific_weight) * said
+    premise = And(possible(topic, of), score < 0, said >= 0)
+    label = f"no-shadowing of {topic.name}, {_kind(whole)}, application {'free' if application else 'silent'}"
+    verdict, values = asked.verdict(label, premise, total > 0)
+    common: dict[str, Any] = {"property": "no-shadowing", "topic": topic.name, "term": ""}
+    common |= {"whole": whole, "application": application, "settled": False, "verdict": verdict}
+    if verdict != "refuted":
+        return PropertyCell(**common)
+    counters = counters_in(values)
+    held = PeerCounters(application=values.get("application", ZERO) if application else ZERO)
+    own = topic_score(topic, counters, asked.form)
+    whole_score = total_score(network, own + others, held, asked.form)
+    _again(own < 0 < whole_score, label)
+    return PropertyCell(**common, before=counters, totals=(own, whole_score), others=others, held=held)
+
+
+def punished(
+    asked: CellSolver, topic: TopicParameters, term: str, *, whole: bool, settled: bool
+) -> PropertyCell:
+    """Whether more of what is bad in a topic lowers the total, whatever the other topics add."""
+    from z3 import And, BoolVal, Or
+
+    network, counter = asked.network, BAD_OF_TOPIC[term]
+    of, then = symbols("", whole=whole), symbols("then_", whole=whole)
+    worse = then[counter] < of[counter] if term == "P3" else then[counter] > of[counter]
+    if term == "P3":
+        short, shorter = deficit_of(topic, of), deficit_of(topic, then)
+        # Before the activation the deficit is zero by definition; what is lacking is not.
+        threshold = rational(topic.mesh_message_deliveries_threshold)
+        worse = And(worse, shorter > short) if settled else And(worse, then["meshed"] < threshold)
+    same = And(*(of[name] == then[name] for name in of if name != counter))
+    premise = And(possible(topic, of), possible(topic, then), same, worse)
+    premise = And(premise, _settled(topic, of)) if settled else premise
+    score, after = (topic_expression(topic, each, asked.form) for each in (of, then))
+    others = asked.others(topic)
+    cap = rational(network.topic_score_cap - others)
+    hidden = after >= cap if network.topic_score_cap else BoolVal(False)
+    label = f"{term} of {topic.name} is punished, {_kind(whole)}, {_when(settled)}"
+    verdict, values = asked.verdict(label, premise, Or(after >= score, hidden))
+    common: dict[str, Any] = {"property": "punished", "topic": topic.name, "term": term}
+    common |= {"whole": whole, "application": True, "settled": settled, "verdict": verdict}
+    if verdict != "refuted":
+        return PropertyCell(**common)
+    before, later = counters_in(values), counters_in(values, "then_")
+    totals = tuple(
+        total_score(network, topic_score(topic, each, asked.form) + others, PeerCounters(), asked.form)
+        for each in (before, later)
+    )
+    _again(totals[1] >= totals[0], label)
+    return PropertyCell(**common, before=before, after=later, totals=totals, others=others)
+
+
+def punished_besides(asked: CellSolver, term: str) -> PropertyCell:
+    """Whether more peers on an address, or more misbehaviour, lowers the total."""
+    from z3 import And, If, Real
+
+    network = asked.network
+    now, then = Real("now"), Real("then")
+    weight = network.ip_colocation_factor_weight if term == "P6" else network.behaviour_penalty_weight
+    free = network.behaviour_penalty_threshold if term == "P7" and asked.form == "v1.1" else ZERO
+
+    def value(of: Expression) -> Expression:
+        if term == "P6" and asked.form == "published":
+            return rational(weight) * of
+        beyond = If(of > rational(free), of - rational(free), rational(ZERO))
+        return rational(weight) * beyond * beyond
+
+    premise = And(now >= 0, then > now)
+    label = f"{term} is punished"
+    verdict, values = asked.verdict(label, premise, value(then) >= value(now))
+    common: dict[str, Any] = {"property": "punished", "topic": "", "term": term}
+    common |= {"whole": False, "application": True, "settled": False, "verdict": verdict}
+    if verdict != "refuted":
+        return PropertyCell(**common)
+    counter = BAD_OF_PEER[term]
+    held = [PeerCounters(**{counter: values.get(name, ZERO)}) for name in ("now", "then")]
+    totals = tuple(global_score(network, each, asked.form) for each in held)
+    _again(totals[1] >= totals[0], label)
+    return PropertyCell(**common, totals=totals, held=held[1])
+
+
+def good_is_good(asked: CellSolver, topic: TopicParameters, term: str, *, settled: bool) -> PropertyCell:
+    """Whether more of what is good never lowers the score of its topic."""
+    from z3 import And
+
+    counter = GOOD[term]
+    of, then = symbols("", whole=False), symbols("then_", whole=False)
+    same = And(*(of[name] == then[name] for name in of if name != counter))
+    premise = And(possible(topic, of), possible(topic, then), same, then[counter] > of[counter])
+    premise = And(premise, _settled(topic, of)) if settled else premise
+    score, after = (topic_expression(topic, each, asked.form) for each in (of, then))
+    label = f"{term} of {topic.name} is good, {_when(settled)}"
+    verdict, values = asked.verdict(label, premise, after < score)
+    common: dict[str, Any] = {"property": "good-is-good", "topic": topic.name, "term": term}
+    common |= {"whole": False, "application": True, "settled": settled, "verdict": verdict}
+    if verdict != "refuted":
+        return PropertyCell(**common)
+    before, later = counters_in(values), counters_in(values, "then_")
+    totals = tuple(topic_score(topic, each, asked.form) for each in (before, later))
+    _again(totals[1] < totals[0], label)
+    return PropertyCell(**common, before=before, after=later, totals=totals)
+
+
+def fair(asked: CellSolver) -> PropertyCell:
+    """Whether equal counters have equal scores; and whether scores differ at all."""
+    from z3 import And, Or
+
+    equal, unequal, differ = [], [], []
+    for number, topic in enumerate(asked.network.topics):
+        of, then = (symbols(f"{p}{number}_", whole=False) for p in ("a", "b"))
+        premise = And(possible(topic, of), possible(topic, then))
+        score, other = (topic_expression(topic, each, asked.form) for each in (of, then))
+        equal.append(And(premise, *(of[name] == then[name] for name in of)))
+        unequal.append(score != other)
+        differ.append(And(premise, score > other))
+    answer, _ = asked.solve("fair", And(*equal), Or(*unequal))
+    vacuous = asked.solve("fair: some topic's scores differ", Or(*differ))[0] == "unsat"
+    shown: Verdict = "refuted" if answer == "sat" else "proved" if answer == "unsat" else "undetermined"
+    return PropertyCell(
+        property="fair",
+        topic="",
+        term="",
+        whole=False,
+        application=True,
+        settled=False,
+        verdict="vacuous" if shown == "proved" and vacuous else shown,
+    )
+
+
+def _kind(whole: bool) -> str:
+    return "whole counters" if whole else "real counters"
+
+
+def _when(settled: bool) -> str:
+    return "past the activation" if settled else "at any time"
+
+
+def _again(holds: bool, label: str) -> None:
+    """A witness that does not come to the same in fractions is no witness."""
+    if not holds:
+        raise SpecError(f"{label}: what z3 found does not come to the same in fractions")

@@ -1,0 +1,375 @@
+"""What parameters of a score guarantee: verdict, cheapest attack, assumptions, and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+from attrs import field, frozen
+
+from quidnunc.properties.params.advice import Advice, in_sight, longer_memory, no_starving, shed
+from quidnunc.properties.params.attack import Attack, simulate_attack, starving_attack
+from quidnunc.properties.params.citations import clauses_of_guarantee
+from quidnunc.properties.params.claims import PropertyCell, cells
+from quidnunc.properties.params.punish import (
+    MAX_DECAYS,
+    Penalty,
+    delivery_quota,
+    invalid_until_graylisted,
+    neighbours_until,
+    penalties,
+)
+from quidnunc.properties.params.values import ZERO, NetworkParameters, decimal
+from quidnunc.properties.solver.questions import SolverSession
+
+Verdict: TypeAlias = Literal["holds", "fails", "depends", "unknown"]
+"""`depends`: on what the file does not say; the line names it."""
+
+BOTH_ENDS = "the peer stays in the mesh; whoever prunes it for another reason cannot tell it from others"
+ONE_ROUTER = "one router judges; a score is never told to others"
+LONG_RUN = "counters are looked at right after a decay, where they are least"
+REAL = "counters are real numbers, as under decay"
+WHOLE = "counters are whole numbers, as before their first decay"
+IDLE = "the peer does nothing else that counts"
+
+
+@frozen(kw_only=True)
+class Guarantee:
+    """One guarantee."""
+
+    id: str
+    text: str
+    verdict: Verdict
+    found: tuple[str, ...] = ()
+    """What was found: the cheapest attack, or the figures."""
+    assumptions: tuple[str, ...] = ()
+    advice: tuple[Advice, ...] = field(default=())
+    clauses: tuple[str, ...] = field()
+    """The sentences of the specifications that it rests on."""
+
+    @clauses.default
+    def _clauses(self) -> tuple[str, ...]:
+        return clauses_of_guarantee(self.id)
+
+
+def guarantees(
+    network: NetworkParameters, questions: SolverSession, progress: Callable[[str], None]
+) -> Iterator[Guarantee]:
+    """Every line, in the order of the report."""
+    progress(f"{network.name}: attacks")
+    yield starving_line(network, questions)
+    progress(f"{network.name}: properties")
+    found = tuple(cells(network, questions))
+    yield shadow_line(network, found)
+    yield punished_line(network, found, questions)
+    yield good_line(network, found)
+    yield from _plain_lines(found)
+    progress(f"{network.name}: penalties")
+    held = tuple(penalties(network))
+    yield forgiven_line(network, held)
+    yield kept_line(network, held)
+    yield graylist_line(network)
+    yield quiet_line(network)
+    yield neighbours_line(network)
+
+
+# -- attacks ------------------------------------------------------------------------------------------------
+
+
+def starving_line(network: NetworkParameters, questions: SolverSession) -> Guarantee:
+    """Whether a peer can be silent in a topic for ever and keep a score above zero."""
+    copies, first = (starving_attack(network, questions, means) for means in ("copies", "first"))
+    text = "a mesh member that delivers nothing in a topic does not keep a score above zero for ever"
+    assumptions = (LONG_RUN, BOTH_ENDS, "the application's score is 0, no penalties besides")
+    if not (copies.confirmed and first.confirmed):
+        return Guarantee(id="no-starving", text=text, verdict="unknown", assumptions=assumptions)
+    found = list(_attack_lines(network, copies))
+    if first.starved > copies.starved:
+        found += _attack_lines(network, first)
+    fails = bool(first.starved)
+    return Guarantee(
+        id="no-starving",
+        text=text,
+        verdict="fails" if fails else "holds",
+        found=tuple(found) or ("starving one topic costs more than all others together can add",),
+        assumptions=assumptions,
+        advice=tuple(no_starving(network, questions)) if fails else (),
+    )
+
+
+def _attack_lines(network: NetworkParameters, attack: Attack) -> Iterator[str]:
+    if not attack.starved:
+        return
+    means = "passing on copies in time, never first" if attack.means == "copies" else "being first"
+    share = f"{attack.starved} of {attack.topics} topics starved for ever"
+    yield f"{share} at a score of {decimal(attack.score)}, {means}"
+    starved = [part for part in attack.parts if part.starved]
+    silent = [f"{p.starved} x {p.topic.name}" if p.starved > 1 else p.topic.name for p in starved]
+    yield f"starved: {', '.join(silent)}"
+    for part in attack.parts:
+        if part.kept and part.messages:
+            firsts = f", {decimal(part.first)} of them first" if part.first else ""
+            each = "each of the others" if part.topic.count > 1 else "it"
+            yield f"{part.topic.name}: {decimal(part.messages)} messages per decay interval in {each}{firsts}"
+    played = simulate_attack(network, attack)
+    if played.settled:
+        yield (
+            f"played: from {played.intervals} decays after the last starved message on nothing changes; "
+            f"the score was never below {decimal(played.least)}"
+        )
+
+
+def shadow_line(network: NetworkParameters, found: Sequence[PropertyCell]) -> Guarantee:
+    """No topic below zero under a total above zero."""
+    of_all = [c for c in found if c.property == "no-shadowing" and not c.application]
+    lines = [_shadow(cell) for cell in of_all if cell.verdict == "refuted"]
+    hidden_when_real = any(not c.whole for c in of_all if c.verdict == "refuted")
+    free = [c for c in found if c.property == "no-shadowing" and c.application and c.verdict == "refuted"]
+    only_free = {c.topic for c in free} - {c.topic for c in of_all if c.verdict == "refuted"}
+    if only_free:
+        lines.append(f"with an application score above zero also {', '.join(sorted(only_free))}")
+    elif free:
+        lines.append("an application score above zero hides more")
+    return Guarantee(
+        id="no-shadowing",
+        text="a topic in which a peer scores below zero does not hide under a total above zero",
+        verdict=_verdict(of_all),
+        found=tuple(lines),
+        assumptions=(REAL if hidden_when_real else WHOLE, "any counters under their caps, reachable or not"),
+    )
+
+
+def _shadow(cell: PropertyCell) -> str:
+    own, total = cell.totals
+    counters = "whole" if cell.whole else "real"
+    return (
+        f"{cell.topic} at {decimal(own)} hides under {decimal(total)} ({counters} counters: "
+        f"{_counters(cell)}; the other topics add {decimal(cell.others)})"
+    )
+
+
+def _counters(cell: PropertyCell) -> str:
+    """What is not zero of a witness."""
+    assert cell.before is not None
+    names = {
+        "time_ms": "ms in the mesh",
+        "first": "first deliveries",
+        "meshed": "mesh deliveries",
+        "failures": "mesh failures",
+        "invalid": "invalid messages",
+    }
+    parts = [
+        f"{decimal(getattr(cell.before, name))} {text}"
+        for name, text in names.items()
+        if getattr(cell.before, name)
+    ]
+    return ", ".join(parts) or "all zero"
+
+
+def punished_line(
+    network: NetworkParameters, found: Sequence[PropertyCell], questions: SolverSession
+) -> Guarantee:
+    """What is bad lowers the total."""
+    of_all = [c for c in found if c.property == "punished" and (c.settled or not c.topic)]
+    lines = []
+    for term in ("P3", "P3b", "P4", "P6", "P7"):
+        wrong = sorted({c.topic for c in of_all if c.term == term and c.verdict == "refuted"})
+        void = sorted({c.topic for c in of_all if c.term == term and c.verdict == "vacuous"})
+        if wrong:
+            lines.append(f"{term}: worse, and not punished{_in(wrong)}")
+        if void:
+            lines.append(f"{term}: cannot get worse at all{_in(void)}")
+    hidden = network.topic_score_cap and network.greatest > network.topic_score_cap
+    if hidden:
+        lines.append(
+            f"topics add up to {decimal(network.greatest)} and count for {decimal(network.topic_score_cap)}: "
+            f"the first {decimal(network.greatest - network.topic_score_cap)} of any penalty is hidden"
+        )
+    return Guarantee(
+        id="punished",
+        text="more of what is bad (P3, P3b, P4, P6, P7) lowers the total",
+        verdict=_verdict(of_all),
+        found=tuple(lines),
+        assumptions=("the activation is over", REAL, "the other topics may add as much as they can"),
+        advice=tuple(in_sight(network, questions)) if hidden else (),
+    )
+
+
+def _in(topics: Sequence[str]) -> str:
+    return f" in {', '.join(topics)}" if any(topics) else ""
+
+
+def good_line(network: NetworkParameters, found: Sequence[PropertyCell]) -> Guarantee:
+    """What is good never lowers a topic's score."""
+    of_all = [c for c in found if c.property == "good-is-good" and c.verdict != "vacuous"]
+    early = sorted({c.topic for c in of_all if c.verdict == "refuted" and not c.settled})
+    lines = [f"before the activation is over, more time in the mesh lowers the score in {', '.join(early)}"]
+    return Guarantee(
+        id="good-is-good",
+        text="more time in the mesh and more deliveries never lower the score of a topic",
+        verdict=_verdict([c for c in of_all if c.settled]),
+        found=tuple(lines) if early else (),
+        assumptions=("the activation is over", REAL),
+    )
+
+
+def _plain_lines(found: Sequence[PropertyCell]) -> Iterator[Guarantee]:
+    of_all = [c for c in found if c.property == "fair"]
+    text = "equal counters have equal scores"
+    yield Guarantee(id="fair", text=text, verdict=_verdict(of_all), assumptions=(REAL,))
+
+
+def _verdict(found: Sequence[PropertyCell]) -> Verdict:
+    """Of cells together: what holds for want of anything it speaks of does not fail."""
+    verdicts = {cell.verdict for cell in found}
+    if "refuted" in verdicts:
+        return "fails"
+    return "unknown" if "undetermined" in verdicts or "proved" not in verdicts else "holds"
+
+
+# -- penalties ----------------------------------------------------------------------------------------------
+
+
+def duration(network: NetworkParameters, decays: int | None) -> str:
+    """So many decays, and the time that they take."""
+    if decays is None:
+        return "for ever"
+    seconds = decays * network.decay_interval_ms / 1000
+    more = "more than " if decays >= MAX_DECAYS else ""
+    return f"{more}{decays} decay{'s' if decays != 1 else ''} ({decimal(seconds)} s)"
+
+
+def forgiven_line(network: NetworkParameters, held: Sequence[Penalty]) -> Guarantee:
+    """Every penalty ends."""
+    lines = [
+        f"{p.offence}{_at(p)}: {decimal(p.score)} at once, below zero {duration(network, p.zero)}"
+        + (f", graylisted {duration(network, p.graylist)}" if p.graylist != 0 else "")
+        for p in held
+    ]
+    for_ever = any(p.zero is None for p in held)
+    return Guarantee(
+        id="forgiven",
+        text="a peer that does no more harm is forgiven in the end",
+        verdict="fails" if for_ever else "holds",
+        found=tuple(lines),
+        assumptions=(IDLE, "it stays connected; P2 may lift it sooner"),
+    )
+
+
+def kept_line(network: NetworkParameters, held: Sequence[Penalty]) -> Guarantee:
+    """Nobody sheds a penalty by reconnecting."""
+    assumptions = (ONE_ROUTER, "the peer keeps its identity: a new one is always clean")
+    text = "reconnecting does not clear a penalty"
+    sooner = shed(network, held)
+    away_ms = network.retain_score_ms
+    found: tuple[str, ...]
+    if away_ms is None:
+        need = f"it must be {duration(network, max((p.zero or 0 for p in held), default=0))} or more"
+        need = "it would have to be for ever" if any(p.zero is None for p in held) else need
+        found = (f"the file has no RetainScore, which Go takes for 0; {need}",) if held else ()
+        verdict: Verdict = "depends" if held else "holds"
+    else:
+        found = tuple(
+            f"{p.offence}{_at(p)}: gone after {decimal(away_ms / 1000)} s away, "
+            f"and not {duration(network, p.zero)}"
+            for p in sooner
+        )
+        verdict = "fails" if sooner else "holds"
+    return Guarantee(
+        id="kept",
+        text=text,
+        verdict=verdict,
+        found=found,
+        assumptions=assumptions,
+        advice=tuple(longer_memory(network)) if sooner else (),
+    )
+
+
+def _at(penalty: Penalty) -> str:
+    return f" in {penalty.topic}" if penalty.topic else ""
+
+
+def graylist_line(network: NetworkParameters) -> Guarantee:
+    """How much it takes to be graylisted, from nothing and from the top."""
+    threshold = network.graylist_threshold
+    text = "invalid messages alone bring a peer below the graylist threshold"
+    if threshold is None:
+        missing = ("the file has no graylist threshold",)
+        return Guarantee(id="graylist", text=text, verdict="depends", found=missing)
+    lines, fails = [], False
+    for topic in network.topics:
+        from_nothing = invalid_until_graylisted(network, topic, ZERO)
+        # A cap cuts the sum of topics: what is above it must be lost first.
+        from_top = invalid_until_graylisted(network, topic, network.greatest)
+        fails |= from_nothing is None
+        lines.append(
+            f"{topic.name}: {from_nothing} invalid messages from a score of 0, {from_top} from the top"
+            if from_nothing is not None
+            else f"{topic.name}: invalid messages cost nothing"
+        )
+    return Guarantee(
+        id="graylist",
+        text=text,
+        verdict="fails" if fails else "holds",
+        found=tuple(lines),
+        assumptions=("they come between two decays", "the application's score is 0"),
+    )
+
+
+# -- who means well -----------------------------------------------------------------------------------------
+
+
+def quiet_line(network: NetworkParameters) -> Guarantee:
+    """Nothing is held against an honest member of a quiet topic."""
+    lines: list[str] = []
+    verdicts: list[Verdict] = []
+    for topic in network.topics:
+        found = delivery_quota(network, topic)
+        if found is None:
+            continue
+        if found.rate is None:
+            verdicts.append("fails")
+            lines.append(
+                f"{topic.name}: no rate is enough: right after a decay a full counter is below the "
+                f"threshold, which costs up to {decimal(found.cost)}"
+            )
+            continue
+        known = topic.messages_per_interval
+        need = max(found.rate, found.at_first or ZERO)
+        verdicts.append("depends" if known is None else "holds" if known >= need else "fails")
+        lines.append(
+            f"{topic.name}: each member must deliver {decimal(found.rate)} messages per decay interval, "
+            f"{decimal(found.at_first or ZERO)} until the activation is over"
+            + ("" if known is None else f" (there are {decimal(known)})")
+            + f"; a full counter lasts through {duration(network, found.silence)} of silence, "
+            f"which then costs {decimal(found.cost)}"
+        )
+    worst: Verdict = "fails" if "fails" in verdicts else "depends" if "depends" in verdicts else "holds"
+    return Guarantee(
+        id="quiet",
+        text="an honest member of a quiet topic is not punished for what nobody sent",
+        verdict=worst,
+        found=tuple(lines) or ("no topic punishes what is not delivered",),
+        assumptions=("every member gets every message, and hands it on within the window",),
+    )
+
+
+def neighbours_line(network: NetworkParameters) -> Guarantee:
+    """Honest peers that share an address."""
+    lines = []
+    places: list[tuple[str, Fraction | None]] = [
+        ("below zero", ZERO),
+        ("graylisted", network.graylist_threshold),
+    ]
+    for name, threshold in places:
+        number = None if threshold is None else neighbours_until(network, threshold, ZERO)
+        if number is not None:
+            lines.append(f"from {number} peers behind one address on all of them are {name}")
+    return Guarantee(
+        id="neighbours",
+        text="honest peers behind one address are not punished for each other",
+        verdict="depends" if lines else "holds",
+        found=tuple(lines) or ("addresses do not count",),
+        assumptions=("they have a score of 0 besides",),
+    )

@@ -1,0 +1,340 @@
+"""What a reconnect does to a score: for any parameters that v1.1 allows, and with exact witnesses.
+
+A peer that leaves is remembered for RetainScore. Its time in the mesh is over, and with it P1 and P3; what it
+lacked of deliveries is squared and added to P3b, as at any other end of a membership. Whether counters decay
+meanwhile is not said. After RetainScore nothing is known of it. go-libp2p-pubsub forgets a positive score at
+once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+
+from attrs import frozen
+
+from quidnunc.properties.params.score import PeerCounters, TopicCounters, topic_score, total_score
+from quidnunc.properties.params.values import ZERO, NetworkParameters, TopicParameters, decimal
+from quidnunc.properties.solver.questions import SolverSession
+from quidnunc.properties.solver.result import ProofResult, Verdict
+from quidnunc.properties.solver.rules import Expression
+
+NAME = "score-retention"
+AT_REST = "P5 and P6 are as before: the application thinks the same of it, and it has the same address"
+ONE_TOPIC = "one topic that counts, and the peer is a member of its mesh past the activation when it leaves"
+OUTSIDE = "one topic that counts, and the peer is outside its mesh"
+FROZEN = "nothing decays while it is away"
+DECAYS = "counters decay while it is away, by one step at least"
+
+WEIGHTS = ("topic_weight", "w2", "w3", "w3b", "w4", "w7")
+COUNTERS = ("quanta", "first", "meshed", "failures", "invalid", "behaviour")
+DECAYING = ("first", "failures", "invalid", "behaviour")
+
+
+@frozen(kw_only=True)
+class PeerScoreState:
+    """What counts of a peer in expressions; outside the mesh there is no time and no deficit."""
+
+    member: bool
+    first: Expression
+    meshed: Expression
+    failures: Expression
+    invalid: Expression
+    behaviour: Expression
+
+
+@frozen(kw_only=True)
+class RetentionStatement:
+    """One statement: the score of one state of a peer is not above that of another."""
+
+    name: str
+    text: str
+    before: PeerScoreState
+    after: PeerScoreState
+    premise: Expression
+    assumptions: tuple[str, ...]
+    besides: tuple[str, ...] = ()
+
+
+@frozen(kw_only=True)
+class _PeerSymbols:
+    """The symbols, and what is true of all of them."""
+
+    of: Mapping[str, Expression]
+    allowed: Expression
+
+    def deficit(self) -> Expression:
+        from z3 import If
+
+        lacks = self.of["threshold"] - self.of["meshed"]
+        return If(lacks > 0, lacks, 0)
+
+    def score(self, held: PeerScoreState) -> Expression:
+        """P1 to P4 of the topic under the cap, P5 and P7."""
+        from z3 import And, If
+
+        o = self.of
+        topic = o["w2"] * held.first + o["w3b"] * held.failures + o["w4"] * held.invalid * held.invalid
+        if held.member:
+            quanta = If(o["quanta"] < o["cap1"], o["quanta"], o["cap1"])
+            topic = topic + o["w1"] * quanta + o["w3"] * self.deficit() * self.deficit()
+        topics = o["topic_weight"] * topic
+        capped = If(And(o["cap"] > 0, topics > o["cap"]), o["cap"], topics)
+        return capped + o["application"] + o["w7"] * held.behaviour * held.behaviour
+
+    def held(self, *, member: bool, **changed: Expression) -> PeerScoreState:
+        names = ("first", "meshed", "failures", "invalid", "behaviour")
+        return PeerScoreState(member=member, **{name: changed.get(name, self.of[name]) for name in names})
+
+    def gone(self) -> PeerScoreState:
+        """A member after it has left the mesh, with its deficit."""
+        return self.held(member=False, failures=self.of["failures"] + self.deficit() * self.deficit())
+
+    def decayed(self, name: str) -> Expression:
+        from z3 import If
+
+        left = self.of[name] * self.of[f"decay_{name}"]
+        return If(left < self.of["to_zero"], 0, left)
+
+    def later(self) -> PeerScoreState:
+        """Outside the mesh, one decay later."""
+        return self.held(member=False, **{name: self.decayed(name) for name in DECAYING})
+
+
+def _peer() -> _PeerSymbols:
+    from z3 import And, Real
+
+    names = ("w1", "cap", "cap1", "cap2", "cap3", "threshold", "to_zero", "application")
+    decays = tuple(f"decay_{name}" for name in DECAYING)
+    o = {name: Real(name) for name in (*WEIGHTS, *COUNTERS, *names, *decays)}
+    allowed = And(
+        *(o[name] >= 0 for name in ("topic_weight", "w1", "w2", "cap", *COUNTERS)),
+        *(o[name] <= 0 for name in ("w3", "w3b", "w4", "w7")),
+        *(o[name] > 0 for name in ("cap1", "cap2", "threshold", "quanta")),
+        *(And(o[name] > 0, o[name] < 1) for name in (*decays, "to_zero")),
+        o["cap3"] >= o["threshold"],
+        o["first"] <= o["cap2"],
+        o["meshed"] <= o["cap3"],
+    )
+    return _PeerSymbols(of=o, allowed=allowed)
+
+
+# -- the statements -----------------------------------------------------------------------------------------
+
+
+def questions_of() -> Iterator[RetentionStatement]:
+    """What is asked."""
+    peer = _peer()
+    yield from _of_members(peer)
+    yield from _of_staying(peer)
+    yield from _of_forgetting(peer)
+
+
+def _of_members(peer: _PeerSymbols) -> Iterator[RetentionStatement]:
+    from z3 import And
+
+    before, after, o = peer.held(member=True), peer.gone(), peer.of
+    negative = And(peer.allowed, peer.score(before) < 0)
+    text = "a member that disconnects and is back at once does not have a negative score raised"
+    assumed = (ONE_TOPIC, AT_REST, FROZEN)
+    yield RetentionStatement(
+        name="member",
+        text=text,
+        before=before,
+        after=after,
+        premise=negative,
+        assumptions=assumed,
+        besides=("it sheds P3, and P3b does not make up for that",),
+    )
+    yield RetentionStatement(
+        name="member.failures-weigh",
+        text=f"{text}, if P3b weighs as much as P3 at least",
+        before=before,
+        after=after,
+        premise=And(negative, o["w3b"] <= o["w3"]),
+        assumptions=assumed,
+    )
+
+
+def _of_staying(peer: _PeerSymbols) -> Iterator[RetentionStatement]:
+    from z3 import And
+
+    stayed, away, o = peer.later(), peer.held(member=False), peer.of
+    text = "who was away for one decay has no better score than who stayed and was silent"
+    assumed = (OUTSIDE, AT_REST, FROZEN)
+    yield RetentionStatement(
+        name="silence",
+        text=text,
+        before=stayed,
+        after=away,
+        premise=peer.allowed,
+        assumptions=assumed,
+        besides=("its first deliveries are kept from decay",),
+    )
+    yield RetentionStatement(
+        name="silence.no-first-deliveries",
+        text=f"{text}, if it has no first deliveries",
+        before=stayed,
+        after=away,
+        premise=And(peer.allowed, o["first"] == 0),
+        assumptions=assumed,
+    )
+    yield RetentionStatement(
+        name="decays-away",
+        text="a negative score is not raised while the peer is away",
+        before=away,
+        after=stayed,
+        premise=And(peer.allowed, peer.score(away) < 0),
+        assumptions=(OUTSIDE, AT_REST, DECAYS),
+        besides=("nor is it kept by staying: the decay is the same",),
+    )
+
+
+def _of_forgetting(peer: _PeerSymbols) -> Iterator[RetentionStatement]:
+    from z3 import And, RealVal
+
+    o, held = peer.of, peer.held(member=False)
+    nothing = RealVal(0)
+    unknown = PeerScoreState(
+        member=False, first=nothing, meshed=nothing, failures=nothing, invalid=nothing, behaviour=nothing
+    )
+    text = "who is back after RetainScore does not have a negative score raised"
+    negative = And(peer.allowed, peer.score(held) < 0)
+    yield RetentionStatement(
+        name="forgotten",
+        text=text,
+        before=held,
+        after=unknown,
+        premise=negative,
+        assumptions=(OUTSIDE, AT_REST),
+    )
+    yield RetentionStatement(
+        name="forgotten.application-alone",
+        text=f"{text}, if the application alone holds something against it",
+        before=held,
+        after=unknown,
+        premise=And(negative, o["failures"] == 0, o["invalid"] == 0, o["behaviour"] == 0),
+        assumptions=(OUTSIDE, AT_REST),
+    )
+    yield RetentionStatement(
+        name="positive-forgotten",
+        text="where a positive score is forgotten at once, as in Go, who had one does not gain by leaving",
+        before=held,
+        after=unknown,
+        premise=And(peer.allowed, peer.score(held) > 0),
+        assumptions=(OUTSIDE, AT_REST),
+        besides=("what the application thinks well of hides what is forgotten",),
+    )
+
+
+def retention_results(questions: SolverSession) -> Iterator[ProofResult]:
+    """Every line, with whether its premise can be met."""
+    from z3 import Not
+
+    peer = _peer()
+    for each in questions_of():
+        label = f"{NAME}.{each.name}"
+        holds = peer.score(each.after) <= peer.score(each.before)
+        answer, values = questions.solve(label, each.premise, Not(holds))
+        verdict: Verdict = "proved" if answer == "unsat" else "undetermined"
+        evidence: tuple[str, ...] = ()
+        if answer == "sat":
+            values = _neat(label, peer, each, values, questions)
+            scores = [in_fractions(values, _valued(peer, held, values)) for held in (each.before, each.after)]
+            verdict = "refuted" if scores[1] > scores[0] else "undetermined"
+            evidence = (_shown(values, scores, member=each.before.member), *each.besides)
+        met, _ = questions.solve(f"{label}: its premise", each.premise, holds)
+        yield ProofResult(
+            name=label,
+            text=each.text,
+            verdict=verdict,
+            scope="every weight, cap, threshold and factor that v1.1 allows",
+            assumptions=each.assumptions,
+            engine="z3, real arithmetic; each witness computed again in fractions",
+            vacuous=met != "sat",
+            evidence=evidence,
+        )
+
+
+# -- witnesses ----------------------------------------------------------------------------------------------
+
+
+def _neat(
+    label: str,
+    peer: _PeerSymbols,
+    each: RetentionStatement,
+    values: Mapping[str, Fraction],
+    questions: SolverSession,
+) -> Mapping[str, Fraction]:
+    """A witness of small numbers, where there is one."""
+    from z3 import Not, Q
+
+    o = peer.of
+    plain = [o["topic_weight"] == 1, o["cap"] == 0, o["to_zero"] == Q(1, 100), o["threshold"] == 2]
+    plain += [o[name] == Q(1, 2) for name in o if name.startswith("decay_")]
+    plain += [o["quanta"] == 1, *(o[name] <= 4 for name in COUNTERS), o["application"] <= 100]
+    holds = peer.score(each.after) <= peer.score(each.before)
+    answer, found = questions.solve(f"{label}, in small numbers", each.premise, Not(holds), *plain)
+    return found if answer == "sat" else values
+
+
+def _valued(
+    peer: _PeerSymbols, held: PeerScoreState, values: Mapping[str, Fraction]
+) -> Mapping[str, Fraction]:
+    """What is held in numbers: each expression at the witness."""
+    from z3 import Q, simplify, substitute
+
+    swaps = []
+    for name, symbol in peer.of.items():
+        value = values.get(name, ZERO)
+        swaps.append((symbol, Q(value.numerator, value.denominator)))
+    found = {"member": Fraction(held.member)}
+    for name in ("first", "meshed", "failures", "invalid", "behaviour"):
+        value = simplify(substitute(getattr(held, name), *swaps))
+        found[name] = Fraction(value.numerator_as_long(), value.denominator_as_long())
+    return found
+
+
+def in_fractions(values: Mapping[str, Fraction], held: Mapping[str, Fraction]) -> Fraction:
+    """The score by `params/score.py`, which shares nothing with the expressions here."""
+
+    def of(name: str) -> Fraction:
+        return values.get(name, ZERO)
+
+    topic = TopicParameters(
+        name="t",
+        topic_weight=of("topic_weight"),
+        time_in_mesh_weight=of("w1"),
+        time_in_mesh_cap=of("cap1"),
+        first_message_deliveries_weight=of("w2"),
+        first_message_deliveries_cap=of("cap2"),
+        mesh_message_deliveries_weight=of("w3"),
+        mesh_message_deliveries_cap=of("cap3"),
+        mesh_message_deliveries_threshold=of("threshold"),
+        mesh_failure_penalty_weight=of("w3b"),
+        invalid_message_deliveries_weight=of("w4"),
+    )
+    network = NetworkParameters(
+        name="any",
+        topics=(topic,),
+        topic_score_cap=of("cap"),
+        app_specific_weight=Fraction(1),
+        behaviour_penalty_weight=of("w7"),
+    )
+    counters = TopicCounters(
+        time_ms=of("quanta") if held["member"] else ZERO,
+        first=held["first"],
+        meshed=held["meshed"],
+        failures=held["failures"],
+        invalid=held["invalid"],
+    )
+    besides = PeerCounters(application=of("application"), behaviour=held["behaviour"])
+    return total_score(network, topic_score(topic, counters), besides)
+
+
+def _shown(values: Mapping[str, Fraction], scores: list[Fraction], *, member: bool) -> str:
+    weights = [f"{name} {values[name]}" for name in ("w1", *WEIGHTS[1:]) if values.get(name)]
+    names = (*COUNTERS, "application") if member else (*COUNTERS[1:], "application")
+    counters = [f"{name} {values[name]}" for name in names if values.get(name)]
+    totals = " and then ".join(decimal(score) for score in scores)
+    return f"weights {', '.join(weights) or 'of zero'}; {', '.join(counters) or 'all zero'}: {totals}"

@@ -1,0 +1,1 @@
+"""The networks that are explored and proved, and what is decided of each."""

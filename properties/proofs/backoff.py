@@ -1,0 +1,143 @@
+"""The arithmetic of an announced backoff, for every value of its 64 bits.
+
+PRUNE carries the backoff as an unsigned 64-bit number of seconds. A router turns it into a time in some unit
+and some width; where that wraps, a long backoff becomes a short one, or none. Each way is decided for all
+values: up to which the result is what was announced, and what becomes of the first value beyond.
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from quidnunc.properties.solver.questions import SolverSession
+from quidnunc.properties.solver.rules import Expression
+
+BITS = 64
+HOUR_S = 3600
+
+
+@frozen(kw_only=True)
+class BackoffArithmetic:
+    """One way to compute the length of a backoff from the seconds announced."""
+
+    name: str
+    text: str
+    unit: int
+    """How many to the second."""
+    signed: bool
+    cap_s: int | None
+    """The greatest length that is taken, applied before the multiplication."""
+
+    @property
+    def greatest_exact(self) -> int:
+        """The greatest number of seconds whose length this width can hold; all, with a cap that it can."""
+        most: int = (2 ** (BITS - self.signed) - 1) // self.unit
+        if self.cap_s is not None and self.cap_s <= most:
+            most = 2**BITS - 1
+        return most
+
+
+WAYS = (
+    BackoffArithmetic(
+        name="signed-nanoseconds",
+        text="a backoff in signed nanoseconds, as go-libp2p-pubsub is read to have it, is its own length",
+        unit=10**9,
+        signed=True,
+        cap_s=None,
+    ),
+    BackoffArithmetic(
+        name="signed-milliseconds",
+        text="a backoff in signed milliseconds is its own length",
+        unit=10**3,
+        signed=True,
+        cap_s=None,
+    ),
+    BackoffArithmetic(
+        name="unsigned-milliseconds",
+        text="a backoff in unsigned milliseconds is its own length",
+        unit=10**3,
+        signed=False,
+        cap_s=None,
+    ),
+    BackoffArithmetic(
+        name="capped-at-an-hour",
+        text="a backoff cut to an hour, as in rust-libp2p since its advisories, is its own length or an hour",
+        unit=10**9,
+        signed=True,
+        cap_s=HOUR_S,
+    ),
+)
+
+
+@frozen(kw_only=True)
+class ExactRange:
+    """What z3 says of one way."""
+
+    exact_up_to: int | None
+    """Every value up to this one gives its own length (or the cap); None where that could not be shown."""
+    first_wrong: int | None
+    """The value after it, where that gives another."""
+    becomes: int | None
+    """What `first_wrong` gives, in units; negative means a backoff that is over before it begins."""
+
+
+def length(way: BackoffArithmetic, seconds: Expression) -> Expression:
+    """The length as the way computes it, in `BITS` bits."""
+    from z3 import ULT, BitVecVal, If
+
+    taken = seconds
+    if way.cap_s is not None:
+        cap = BitVecVal(way.cap_s, BITS)
+        taken = If(ULT(cap, seconds), cap, seconds)
+    return taken * BitVecVal(way.unit, BITS)
+
+
+def intended(way: BackoffArithmetic, seconds: Expression) -> Expression:
+    """The length as it should be, in twice as many bits, where nothing wraps."""
+    from z3 import ULT, BitVecVal, If, ZeroExt
+
+    wide = ZeroExt(BITS, seconds)
+    if way.cap_s is not None:
+        cap = BitVecVal(way.cap_s, 2 * BITS)
+        wide = If(ULT(cap, wide), cap, wide)
+    return wide * BitVecVal(way.unit, 2 * BITS)
+
+
+def right(way: BackoffArithmetic, seconds: Expression) -> Expression:
+    """That the way's length, read as a number of its sign, is the intended one."""
+    from z3 import SignExt, ZeroExt
+
+    extend = SignExt if way.signed else ZeroExt
+    return extend(BITS, length(way, seconds)) == intended(way, seconds)
+
+
+def exact_for_a_minute(questions: SolverSession, way: BackoffArithmetic) -> bool:
+    """Whether the recommended minute is among the values that are taken for what they are."""
+    from z3 import BitVec
+
+    seconds = BitVec("seconds", BITS)
+    minute = length(way, seconds) == 60 * way.unit
+    return questions.possible(f"backoff, {way.name}, a minute", seconds == 60, right(way, seconds), minute)
+
+
+def exact_range(questions: SolverSession, way: BackoffArithmetic) -> ExactRange:
+    """Ask whether every value up to the greatest is right, and whether the next one is wrong."""
+    from z3 import ULE, BitVec, BitVecVal, Implies, simplify
+
+    seconds = BitVec("seconds", BITS)
+    most = way.greatest_exact
+    fine = questions.valid(
+        f"backoff, {way.name}, up to {most}",
+        Implies(ULE(seconds, BitVecVal(most, BITS)), right(way, seconds)),
+    )
+    if most == 2**BITS - 1:
+        return ExactRange(exact_up_to=most if fine else None, first_wrong=None, becomes=None)
+    beyond = BitVecVal(most + 1, BITS)
+    wrong = not questions.valid(f"backoff, {way.name}, {most + 1}", right(way, beyond))
+    result = simplify(length(way, beyond))
+    becomes = result.as_signed_long() if way.signed else result.as_long()
+    return ExactRange(
+        exact_up_to=most if fine else None,
+        first_wrong=most + 1 if wrong else None,
+        becomes=becomes if wrong else None,
+    )

@@ -1,0 +1,274 @@
+"""How many members a mesh has after a heartbeat, for any parameters and any number of peers.
+
+A heartbeat is followed by its counts alone: members, those of them that were dialled (outbound), candidates
+of both kinds. Each of its phases, in the order of `gs1.0/heartbeat.order`, adds or takes some. Which peers
+these are does not matter; how many of those that a phase is free to choose are outbound is left open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from attrs import field, frozen
+
+from quidnunc.properties.solver.questions import SolverSession
+from quidnunc.properties.solver.result import ProofResult
+from quidnunc.properties.solver.rules import Expression
+
+ALONE = "nothing but the heartbeat changes the mesh meanwhile; its phases run one after the other"
+BACKED_OFF = (
+    "who was dropped or cut is no candidate of the same heartbeat: it is backed off, or was just told"
+)
+
+
+@frozen(eq=False)
+class MemberCounts:
+    """Members and candidates, and how many of each are outbound."""
+
+    members: Expression
+    outbound: Expression
+    candidates: Expression
+    outbound_candidates: Expression
+
+    def plus(self, some: Expression, outbound: Expression) -> MemberCounts:
+        """Candidates become members."""
+        return MemberCounts(
+            self.members + some,
+            self.outbound + outbound,
+            self.candidates - some,
+            self.outbound_candidates - outbound,
+        )
+
+    def minus(self, some: Expression, outbound: Expression) -> MemberCounts:
+        """Members go, and are no candidates."""
+        return MemberCounts(
+            self.members - some, self.outbound - outbound, self.candidates, self.outbound_candidates
+        )
+
+
+@frozen(kw_only=True)
+class HeartbeatRevision:
+    """Which phases there are."""
+
+    quotas: bool = True
+    """From v1.1 on: negative scores, D_out, opportunistic grafting."""
+    cuts_at_d_high: bool = False
+    fills: bool = True
+    """False for a planted error, as are the next two."""
+    cuts_to_d: bool = True
+    keeps_quota: bool = True
+
+
+@frozen(eq=False)
+class HeartbeatSymbols:
+    """The symbols of one heartbeat, and what ties them together."""
+
+    revision: HeartbeatRevision
+    d: Expression
+    d_low: Expression
+    d_high: Expression
+    d_out: Expression
+    before: MemberCounts
+    dropped: Expression
+    opportunistic: Expression
+    after: MemberCounts
+    related: tuple[Expression, ...] = field(repr=False)
+
+    @property
+    def allowed(self) -> Expression:
+        """Parameters as the texts have them; v1.1: D_out below D_low, and no more than half of D."""
+        from z3 import And
+
+        plain = And(self.d_low > 0, self.d_low <= self.d, self.d <= self.d_high)
+        return And(plain, self.d_out >= 0, self.d_out < self.d_low, 2 * self.d_out <= self.d)
+
+
+def _least(a: Expression, b: Expression) -> Expression:
+    from z3 import If
+
+    return If(a < b, a, b)
+
+
+def heartbeat(revision: HeartbeatRevision) -> HeartbeatSymbols:
+    """One heartbeat of any counts."""
+    from z3 import And, If, Int, IntVal
+
+    d, d_low, d_high = Int("D"), Int("D_low"), Int("D_high")
+    d_out = Int("D_out") if revision.quotas else IntVal(0)
+    names = ("members", "outbound", "candidates", "outbound_candidates")
+    before = MemberCounts(*map(Int, names))
+    related = [
+        And(0 <= before.outbound, before.outbound <= before.members),
+        And(0 <= before.outbound_candidates, before.outbound_candidates <= before.candidates),
+    ]
+    now, dropped, opportunistic = before, IntVal(0), IntVal(0)
+    if revision.quotas:
+        dropped, of_them = Int("dropped"), Int("dropped_outbound")
+        related += _some(dropped, of_them, now.members, now.outbound)
+        now = now.minus(dropped, of_them)
+    target = d if revision.fills else d_low - 1
+    missing = If(now.members < d_low, _least(target - now.members, now.candidates), 0)
+    missing = missing if revision.fills else If(missing > 0, missing, 0)
+    of_them = Int("filled_outbound")
+    related += _some(missing, of_them, now.candidates, now.outbound_candidates)
+    now = now.plus(missing, of_them)
+    many = now.members >= d_high if revision.cuts_at_d_high else now.members > d_high
+    excess = If(many, now.members - (d if revision.cuts_to_d else d_high + 1), 0)
+    of_them = Int("cut_outbound")
+    related += _some(excess, of_them, now.members, now.outbound)
+    if revision.quotas and revision.keeps_quota:
+        related.append(now.outbound - of_them >= _least(d_out, now.outbound))
+    now = now.minus(excess, of_them)
+    if revision.quotas:
+        short = And(now.members >= d_low, now.outbound < d_out)
+        more = If(short, _least(d_out - now.outbound, now.outbound_candidates), 0)
+        now = now.plus(more, more)
+        opportunistic, of_them = Int("opportunistic"), Int("opportunistic_outbound")
+        related += _some(opportunistic, of_them, now.candidates, now.outbound_candidates)
+        now = now.plus(opportunistic, of_them)
+    return HeartbeatSymbols(
+        revision, d, d_low, d_high, d_out, before, dropped, opportunistic, now, tuple(related)
+    )
+
+
+def _some(
+    some: Expression, outbound: Expression, of: Expression, of_outbound: Expression
+) -> list[Expression]:
+    """`some` out of `of`, of which `outbound` are of `of_outbound`."""
+    return [
+        some >= 0,
+        some <= of,
+        outbound >= 0,
+        outbound <= some,
+        outbound <= of_outbound,
+        some - outbound <= of - of_outbound,
+    ]
+
+
+@frozen(kw_only=True)
+class DegreeBound:
+    """One statement about what a heartbeat leaves."""
+
+    name: str
+    clause: str
+    text: str
+    premise: Expression
+    conclusion: Expression
+    met: Expression
+    """What must be possible besides, so that the statement is not empty."""
+
+
+def of_1_0(beat: HeartbeatSymbols) -> Iterator[DegreeBound]:
+    """What v1.0 and v1.1 have in common."""
+    from z3 import And, Or
+
+    start, end = beat.before, beat.after
+    yield DegreeBound(
+        name="ceiling",
+        clause="gs1.0/heartbeat.cut",
+        text="after a heartbeat a mesh has at most D_high members"
+        + (", opportunistic grafts aside" if beat.revision.quotas else ""),
+        premise=And(beat.allowed, beat.opportunistic == 0),
+        conclusion=end.members <= beat.d_high,
+        met=start.members > beat.d_high,
+    )
+    yield DegreeBound(
+        name="floor",
+        clause="gs1.0/heartbeat.fill",
+        text="after a heartbeat a mesh has D_low members, or there is no candidate left",
+        premise=beat.allowed,
+        conclusion=Or(end.members >= beat.d_low, end.candidates == 0),
+        met=And(start.members < beat.d_low, end.candidates > 0),
+    )
+    between = And(start.members >= beat.d_low, start.members <= beat.d_high)
+    if beat.revision.cuts_at_d_high:
+        between = And(between, start.members < beat.d_high)
+    calm = And(between, start.outbound >= beat.d_out, beat.dropped == 0, beat.opportunistic == 0)
+    yield DegreeBound(
+        name="no-churn",
+        clause="gs1.0/heartbeat.no-churn",
+        text="a heartbeat leaves a mesh as it is that has D_low to D_high members, and what v1.1 asks for",
+        premise=And(beat.allowed, calm),
+        conclusion=And(end.members == start.members, end.outbound == start.outbound),
+        met=And(calm, start.candidates > 0),
+    )
+
+
+def of_1_1(beat: HeartbeatSymbols) -> Iterator[DegreeBound]:
+    """What outbound quotas add."""
+    from z3 import And, If, Or
+
+    start, end = beat.before, beat.after
+    most = beat.d_high
+    if beat.revision.cuts_at_d_high:
+        most = If(beat.d > beat.d_high - 1, beat.d, beat.d_high - 1)
+    yield DegreeBound(
+        name="ceiling-with-quota",
+        clause="gs1.1/outbound.fill",
+        text="after a heartbeat a mesh has at most "
+        + ("the greater of D and D_high - 1" if beat.revision.cuts_at_d_high else "D_high")
+        + ", D_out and the opportunistic grafts together",
+        premise=beat.allowed,
+        conclusion=end.members <= most + beat.d_out + beat.opportunistic,
+        # The bound is met, and not for want of quotas.
+        met=And(
+            end.members == most + beat.d_out + beat.opportunistic, beat.d_out > 0, beat.opportunistic > 1
+        ),
+    )
+    yield DegreeBound(
+        name="quota",
+        clause="gs1.1/outbound.fill",
+        text="after a heartbeat a mesh has D_out outbound members, or there is no outbound candidate left",
+        premise=beat.allowed,
+        conclusion=Or(end.outbound >= beat.d_out, end.outbound_candidates == 0),
+        met=And(start.outbound < beat.d_out, end.outbound_candidates > 0),
+    )
+    quiet = And(beat.dropped == 0, beat.opportunistic == 0)
+    yield DegreeBound(
+        name="quota-passes",
+        clause="gs1.1/outbound.cut-quota",
+        text="a mesh that its quota took above D_high has D members after the next heartbeat",
+        premise=And(beat.allowed, start.members > beat.d_high, start.outbound >= beat.d_out, quiet),
+        conclusion=end.members == beat.d,
+        met=And(beat.d_out > 0, start.outbound > beat.d_out),
+    )
+
+
+REVISIONS = {
+    "1.0": HeartbeatRevision(quotas=False),
+    "1.1": HeartbeatRevision(),
+    "1.1-go": HeartbeatRevision(cuts_at_d_high=True),
+}
+
+
+def bounds(beat: HeartbeatSymbols) -> Sequence[DegreeBound]:
+    """Every statement about this revision."""
+    return [*of_1_0(beat), *(of_1_1(beat) if beat.revision.quotas else ())]
+
+
+def bound_results(questions: SolverSession) -> Iterator[ProofResult]:
+    """Every bound of every revision."""
+    for name, revision in REVISIONS.items():
+        beat = heartbeat(revision)
+        for each in bounds(beat):
+            yield of_bound(questions, name, beat, each)
+
+
+def of_bound(questions: SolverSession, name: str, beat: HeartbeatSymbols, bound: DegreeBound) -> ProofResult:
+    """One bound: whether it always holds, and if not, the least mesh for which it does not."""
+    from z3 import Not
+
+    label = f"mesh-degree.{name}.{bound.name}"
+    answer, values = questions.solve(label, *beat.related, bound.premise, Not(bound.conclusion))
+    met, _ = questions.solve(f"{label}: its premise", *beat.related, bound.premise, bound.met)
+    said = [f"{key} {values[key]}" for key in sorted(values) if values[key]]
+    return ProofResult(
+        name=label,
+        text=bound.text,
+        verdict="proved" if answer == "unsat" else "refuted" if answer == "sat" else "undetermined",
+        scope=f"v{name.replace('-', ', ')}: every D, D_low, D_high and D_out that is allowed; any peers",
+        assumptions=(ALONE, BACKED_OFF),
+        engine="z3, whole numbers",
+        vacuous=met != "sat",
+        evidence=(f"with {', '.join(said)}",) if answer == "sat" else (),
+    )

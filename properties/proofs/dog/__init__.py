@@ -1,0 +1,1 @@
+"""The routes of DOG, its controller, and whom it cuts off."""

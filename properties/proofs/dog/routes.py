@@ -1,0 +1,426 @@
+"""The routes of DOG towards one node, with HaveTx and ResetRoute in flight: who is cut off, and is it mended?
+
+One node, the target, and its neighbours. Each neighbour holds, for each source that a transaction may have
+come from first, whether its route from there to the target is disabled. HaveTx and ResetRoute of the target
+touch no route with another target (`dog/havetx.target`, `dog/reset.own-target`), so that every node of a
+network is such a target by itself, as far as its routes go. Transactions are a free choice: a duplicate may
+come over any enabled route, and the target's controller may find too little, too much, or neither.
+
+In a queue to a neighbour are HaveTx of a transaction that came first from some source there, from the target
+itself, or from the neighbour's own user; and ResetRoute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import TypeAlias
+
+from attrs import evolve, frozen
+
+from quidnunc.model.errors import SpecError
+from quidnunc.properties.solver.rules import (
+    PEER_LETTERS,
+    Expression,
+    MessageChannel,
+    NetworkClaim,
+    NetworkField,
+    NetworkModel,
+    NetworkRule,
+    channel_width,
+    content_of,
+    name_of,
+    new_field,
+)
+
+PROGRESS = "dog-routes.progress"
+ONE_IN_FLIGHT = "dog-routes.one-havetx-in-flight"
+NOT_CUT_OFF = "dog-routes.not-cut-off"
+MENDED = "dog-routes.cut"
+CAPACITY = 2
+TARGET = "N"
+"""The target's letter; neighbours have the others."""
+
+Source: TypeAlias = int
+"""A neighbour, or the holder of the route, which then stands for the target itself."""
+
+
+@frozen(kw_only=True)
+class RouteRevision:
+    """What the texts say otherwise (`quidnunc.model.mempool.dog.variants`), as far as routes go."""
+
+    summary: str
+    resets_all: bool = False
+    """ResetRoute enables every route to its sender."""
+    stuck: bool = False
+    """ResetRoute that finds nothing to enable stays, and as a node has one inbox, so does all behind it:
+    another node's ResetRoute may jam a neighbour at any time."""
+    any_sender: bool = False
+    """HaveTx disables the route from any of the senders."""
+    starts_blocked: bool = False
+    low_blocks: bool = False
+    """Too little redundancy takes the permission for HaveTx back."""
+    band_blocks: bool = False
+    self_route: bool = True
+    """HaveTx of a transaction that came first from the target itself disables a route."""
+    keep_alive: bool = False
+    """After idle intervals a neighbour is asked as well."""
+
+
+REVISIONS: Mapping[str, RouteRevision] = {
+    "dog-routes": RouteRevision(summary="the specification with the repairs without which it deadlocks"),
+    "dog-routes-adr": RouteRevision(
+        summary="ADR-119", resets_all=True, starts_blocked=True, low_blocks=True, band_blocks=True
+    ),
+    "dog-routes-quint": RouteRevision(summary="the published Quint text", stuck=True),
+    "dog-routes-go": RouteRevision(summary="the Go node, v2.0.0-rc1", any_sender=True),
+    "dog-routes-proposed": RouteRevision(
+        summary="the repairs that the kit proposes", self_route=False, low_blocks=True, keep_alive=True
+    ),
+}
+
+LOW_RULES = frozenset({"low", "idle-ask"})
+"""The controller asks one neighbour for a route."""
+TAKING = frozenset({"cuts", "nothing-to-cut", "resets", "resets-all", "nothing-to-reset"})
+"""A neighbour takes the oldest message."""
+
+PHRASES = {
+    "duplicate": f"{TARGET} has a duplicate from {{0}}, first there from {{1}}: HaveTx",
+    "duplicate-echo": f"{TARGET} has back from {{0}} what it sent there itself: HaveTx",
+    "duplicate-own": f"{TARGET} has a duplicate from {{0}}, of its own user: HaveTx",
+    "low": f"{TARGET} finds too little, and asks {{0}}",
+    "idle-ask": f"{TARGET} was idle for long, and asks {{0}}",
+    "high": f"{TARGET} finds too much: HaveTx is allowed",
+    "in-band": f"{TARGET} finds neither: HaveTx is not allowed",
+    "cuts": "{0} takes a HaveTx, and cuts what comes from {1}",
+    "cuts-echo": f"{{0}} takes a HaveTx, and cuts what comes from {TARGET}",
+    "nothing-to-cut": "{0} takes a HaveTx, and has nothing to cut",
+    "resets": "{0} takes a ResetRoute, and mends what comes from {1}",
+    "resets-echo": f"{{0}} takes a ResetRoute, and mends what comes from {TARGET}",
+    "resets-all": "{0} takes a ResetRoute, and mends everything",
+    "nothing-to-reset": "{0} takes a ResetRoute, and has nothing to mend",
+    "jam": "{0} has a ResetRoute of somebody else for which it has nothing to mend, and is stuck",
+}
+
+
+@frozen(eq=False)
+class RouteFields:
+    """The fields of a network, and what is said over them."""
+
+    revision: RouteRevision
+    neighbours: int
+    fields: tuple[NetworkField, ...]
+    capacity: int
+
+    def symbol(self, kind: str, *about: int) -> Expression:
+        name = name_of(kind, about)
+        return next(f.symbol for f in self.fields if f.name == name)
+
+    def cut(self, p: int, s: Source) -> Expression:
+        """The route at p from s to the target is disabled."""
+        return self.symbol("cut", p, s)
+
+    def sources(self, p: int) -> list[Source]:
+        """Where p's routes come from; p itself stands for the target."""
+        return [s for s in range(self.neighbours) if s != p or self.revision.self_route]
+
+    def cuts(self) -> list[tuple[int, Source]]:
+        return [(p, s) for p in range(self.neighbours) for s in self.sources(p)]
+
+    @property
+    def own(self) -> int:
+        """The message HaveTx of a transaction of the neighbour's own user."""
+        return self.neighbours + 1
+
+    @property
+    def reset(self) -> int:
+        return self.neighbours + 2
+
+    def have(self, s: Source) -> int:
+        """The message HaveTx of a transaction that came first from s; the holder itself: the target."""
+        return s + 1
+
+    def channel(self, p: int) -> MessageChannel:
+        return MessageChannel(self.symbol("channel", p), self.reset, self.capacity)
+
+    def blocked(self) -> Expression:
+        """HaveTx is not allowed. Fields start false: one that starts blocked counts the other way."""
+        from z3 import Not
+
+        if self.revision.starts_blocked:
+            return Not(self.symbol("allowed"))
+        return self.symbol("blocked")
+
+    def blocking(self, value: bool) -> dict[str, Expression]:
+        """The update that blocks HaveTx, or allows it."""
+        from z3 import BoolVal
+
+        if self.revision.starts_blocked:
+            return {"allowed": BoolVal(not value)}
+        return {"blocked": BoolVal(value)}
+
+    def name(self, p: int) -> str:
+        return name_of("channel", (p,))
+
+
+def dog_routes(name: str, *, peers: int, capacity: int = CAPACITY) -> NetworkModel:
+    """One of `REVISIONS`, of a target and `peers` - 1 neighbours. Raises SpecError where that is too many."""
+    revision, neighbours = REVISIONS[name], peers - 1
+    if not 2 <= neighbours <= 4:
+        raise SpecError(f"{name} needs 3 to 5 peers, got {peers}")
+    kinds = neighbours + 2
+    fields = [new_field("allowed" if revision.starts_blocked else "blocked", (), 1)]
+    for p in range(neighbours):
+        fields += [new_field("cut", (p, s), 1) for s in range(neighbours) if s != p or revision.self_route]
+        fields.append(new_field("channel", (p,), channel_width(kinds, capacity)))
+        fields += [new_field("jam", (p,), 1)] if revision.stuck else []
+    at = RouteFields(revision, neighbours, tuple(fields), capacity)
+    return NetworkModel(
+        name=name,
+        peers=peers,
+        parameters={"peers": peers, "capacity": capacity},
+        fields=at.fields,
+        rules=tuple(rules_of(at)),
+        claims=tuple(claims_of(at)),
+        shown=partial(_shown, at),
+        phrases=PHRASES,
+    )
+
+
+def routes_of(network: NetworkModel) -> RouteFields:
+    """The fields of a network that `dog_routes` made."""
+    return RouteFields(
+        REVISIONS[network.name], network.peers - 1, network.fields, int(network.parameters["capacity"])
+    )
+
+
+# -- rules --------------------------------------------------------------------------------------------------
+
+
+def rules_of(at: RouteFields) -> Iterator[NetworkRule]:
+    """What the target does, and what each neighbour makes of it."""
+    from z3 import BoolVal, Not
+
+    yield NetworkRule(
+        kind="high", about=(), clause="dog/controller.unblock", guard=at.blocked(), updates=at.blocking(False)
+    )
+    if at.revision.band_blocks:
+        yield NetworkRule(
+            kind="in-band",
+            about=(),
+            clause="dog/controller.in-band",
+            guard=BoolVal(True),
+            updates=at.blocking(True),
+        )
+    for p in range(at.neighbours):
+        yield from _of_target(at, p)
+        yield from _of_neighbour(at, p)
+        if at.revision.stuck:
+            yield NetworkRule(
+                kind="jam",
+                about=(p,),
+                clause="dog/reset.none",
+                guard=Not(at.symbol("jam", p)),
+                updates={name_of("jam", (p,)): BoolVal(True)},
+            )
+
+
+def _sent(at: RouteFields, p: int, message: int) -> dict[str, Expression]:
+    return {at.name(p): at.channel(p).with_appended(message)}
+
+
+def _of_target(at: RouteFields, p: int) -> Iterator[NetworkRule]:
+    from z3 import And, Not
+
+    free = And(Not(at.blocked()), at.channel(p).room())
+    for s in range(at.neighbours):
+        echo = s == p
+        route = at.cut(p, s) if not echo or at.revision.self_route else None
+        yield NetworkRule(
+            kind="duplicate-echo" if echo else "duplicate",
+            about=(p,) if echo else (p, s),
+            clause="dog/havetx.reply",
+            guard=free if route is None else And(free, Not(route)),
+            updates=_sent(at, p, at.have(s)) | at.blocking(True),
+        )
+    yield NetworkRule(
+        kind="duplicate-own",
+        about=(p,),
+        clause="dog/havetx.reply",
+        guard=free,
+        updates=_sent(at, p, at.own) | at.blocking(True),
+    )
+    blocks = at.blocking(True) if at.revision.low_blocks else {}
+    yield NetworkRule(
+        kind="low",
+        about=(p,),
+        clause="dog/controller.reset",
+        guard=at.channel(p).room(),
+        updates=_sent(at, p, at.reset) | blocks,
+    )
+    if at.revision.keep_alive:
+        yield NetworkRule(
+            kind="idle-ask",
+            about=(p,),
+            clause="dog/controller.idle",
+            guard=at.channel(p).room(),
+            updates=_sent(at, p, at.reset),
+        )
+
+
+def _of_neighbour(at: RouteFields, p: int) -> Iterator[NetworkRule]:
+    """What p does with the oldest message to it, unless it is jammed."""
+    from z3 import And, Not
+
+    for rule in _taken(at, p):
+        jammed = at.symbol("jam", p) if at.revision.stuck else None
+        yield rule if jammed is None else evolve(rule, guard=And(rule.guard, Not(jammed)))
+
+
+def _taken(at: RouteFields, p: int) -> Iterator[NetworkRule]:
+    from z3 import BoolVal, Or
+
+    channel = at.channel(p)
+    taken = {at.name(p): channel.without_head()}
+    for s in range(at.neighbours):
+        if s not in at.sources(p):
+            continue
+        named = [channel.head_is(at.have(s))]
+        if at.revision.any_sender:
+            # Whoever else sent it too may be taken for the first.
+            named = [channel.head_is(at.have(other)) for other in at.sources(p)]
+        yield NetworkRule(
+            kind="cuts-echo" if s == p else "cuts",
+            about=(p,) if s == p else (p, s),
+            clause="dog/havetx.first-sender",
+            guard=Or(*named),
+            updates=taken | {name_of("cut", (p, s)): BoolVal(True)},
+        )
+    empty = [channel.head_is(at.own)]
+    if not at.revision.self_route:
+        empty.append(channel.head_is(at.have(p)))
+    yield NetworkRule(
+        kind="nothing-to-cut", about=(p,), clause="dog/havetx.no-sender", guard=Or(*empty), updates=taken
+    )
+    yield from _reset_taken(at, p, taken)
+
+
+def _reset_taken(at: RouteFields, p: int, taken: dict[str, Expression]) -> Iterator[NetworkRule]:
+    from z3 import And, BoolVal, Not
+
+    reset = at.channel(p).head_is(at.reset)
+    if at.revision.resets_all:
+        yield NetworkRule(
+            kind="resets-all",
+            about=(p,),
+            clause="dog/reset.one",
+            guard=reset,
+            updates=taken | {name_of("cut", (p, s)): BoolVal(False) for s in at.sources(p)},
+        )
+        return
+    for s in at.sources(p):
+        yield NetworkRule(
+            kind="resets-echo" if s == p else "resets",
+            about=(p,) if s == p else (p, s),
+            clause="dog/reset.one",
+            guard=And(reset, at.cut(p, s)),
+            updates=taken | {name_of("cut", (p, s)): BoolVal(False)},
+        )
+    if not at.revision.stuck:
+        yield NetworkRule(
+            kind="nothing-to-reset",
+            about=(p,),
+            clause="dog/reset.none",
+            guard=And(reset, *(Not(at.cut(p, s)) for s in at.sources(p))),
+            updates=taken,
+        )
+
+
+# -- claims -------------------------------------------------------------------------------------------------
+
+
+def claims_of(at: RouteFields) -> Iterator[NetworkClaim]:
+    """What is asked of every state; that routes are mended is a matter of runs (`dog/routes_prove.py`)."""
+    from z3 import And, Implies, Not, Or
+
+    everybody = range(at.neighbours)
+    yield NetworkClaim(
+        id=PROGRESS,
+        clause="dog/reset.none",
+        kind="always",
+        text="the oldest message to a neighbour can be taken",
+        holds=And(*(Implies(Not(at.channel(p).empty()), takes(at, p)) for p in everybody)),
+    )
+    haves = [m for m in range(1, at.reset)]
+    yield NetworkClaim(
+        id=ONE_IN_FLIGHT,
+        clause="dog/havetx.then-blocked",
+        kind="always",
+        text="at most one HaveTx of the target is in flight",
+        holds=_at_most_one(at, haves),
+    )
+    relayed = [And(*(at.cut(p, s) for s in everybody if s != p)) for p in everybody]
+    yield NetworkClaim(
+        id=NOT_CUT_OFF,
+        clause="dog/controller.reset",
+        kind="always",
+        text="some neighbour hands on what it has from some other neighbour",
+        holds=Not(And(*relayed)),
+    )
+    yield NetworkClaim(
+        id=MENDED,
+        clause="dog/havetx.one-route",
+        kind="sometimes",
+        text="a route is disabled, and nothing is in flight",
+        holds=And(Or(*(at.cut(p, s) for p, s in at.cuts())), *(at.channel(p).empty() for p in everybody)),
+    )
+
+
+def takes(at: RouteFields, p: int) -> Expression:
+    """Whether p can take its oldest message."""
+    from z3 import Or
+
+    return Or(*(rule.guard for rule in _of_neighbour(at, p)))
+
+
+def weight(at: RouteFields, p: int, messages: frozenset[int], width: int = 6) -> Expression:
+    """How many of `messages` are in the queue to p."""
+    from z3 import BitVecVal, If
+
+    channel = at.channel(p)
+    result = BitVecVal(0, width)
+    for code in range(channel._least(channel.capacity + 1)):
+        count = sum(m in messages for m in content_of(code, channel.kinds))
+        if count:
+            result = If(channel.symbol == channel._value(code), BitVecVal(count, width), result)
+    return result
+
+
+def _at_most_one(at: RouteFields, messages: list[int]) -> Expression:
+    from z3 import ULE, BitVecVal
+
+    total = BitVecVal(0, 6)
+    for p in range(at.neighbours):
+        total = total + weight(at, p, frozenset(messages))
+    return ULE(total, BitVecVal(1, 6))
+
+
+def _shown(at: RouteFields, values: Mapping[str, int]) -> list[tuple[str, str]]:
+    allowed = values["allowed"] if at.revision.starts_blocked else not values["blocked"]
+    found = [(TARGET, "HaveTx allowed" if allowed else "blocked")]
+    for p in range(at.neighbours):
+        cut = [TARGET if s == p else PEER_LETTERS[s] for s in at.sources(p) if values[name_of("cut", (p, s))]]
+        said = f"cuts {' '.join(cut)}" if cut else "cuts nothing"
+        said += ", stuck" if values.get(name_of("jam", (p,))) else ""
+        found.append((PEER_LETTERS[p], said))
+        words = [_word(at, p, m) for m in content_of(values[at.name(p)], at.reset)]
+        found.append((f"{TARGET}>{PEER_LETTERS[p]}", " ".join(words) or "-"))
+    return found
+
+
+def _word(at: RouteFields, p: int, message: int) -> str:
+    if message == at.reset:
+        return "ResetRoute"
+    if message == at.own:
+        return "HaveTx(own)"
+    return f"HaveTx({TARGET if message - 1 == p else PEER_LETTERS[message - 1]})"

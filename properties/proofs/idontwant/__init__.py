@@ -1,0 +1,1 @@
+"""IDONTWANT and a forged copy, as rules and on the wire."""

@@ -1,0 +1,1 @@
+"""The mesh link of two peers."""

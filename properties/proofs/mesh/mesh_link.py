@@ -1,0 +1,313 @@
+"""Mesh links with messages in flight: GRAFT and PRUNE between fully connected peers of one topic.
+
+The rules of every variant (`mesh/links.py`), and what is claimed of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from attrs import evolve
+
+from quidnunc.properties.proofs.mesh.links import (
+    GRAFT,
+    PRUNE,
+    SUB,
+    UNSUB,
+    VARIANTS,
+    LinkFields,
+    LinkVariant,
+    Pair,
+    kinds_of,
+    links,
+)
+from quidnunc.properties.solver.rules import (
+    PEER_LETTERS,
+    Expression,
+    NetworkClaim,
+    NetworkModel,
+    NetworkRule,
+    content_of,
+    name_of,
+    ordered_pairs,
+)
+
+MESSAGES = {GRAFT: "GRAFT", PRUNE: "PRUNE", UNSUB: "UNSUB", SUB: "SUB"}
+
+PHRASES = {
+    "join": "{0} joins",
+    "leave": "{0} leaves",
+    "graft": "{0} grafts {1}",
+    "prune": "{0} prunes {1}",
+    "expire": "{0}'s backoff from {1} expires",
+    "accept": "{0} accepts the GRAFT of {1}",
+    "refuse": "{0} refuses the GRAFT of {1}",
+    "ignore": "{0} ignores the GRAFT of {1}",
+    "pruned": "{0} takes the PRUNE of {1}",
+    "unsubscribed": "{0} hears that {1} left",
+    "subscribed": "{0} hears that {1} joined",
+}
+
+BIDIRECTIONAL = "mesh-link.bidirectional"
+CEILING = "mesh-link.ceiling"
+LINKED = "mesh-link.linked"
+
+
+def mesh_link(name: str, *, peers: int, d_high: int | None, capacity: int = 2) -> NetworkModel:
+    """One of `VARIANTS` among `peers`, with at most `d_high` members in a mesh.
+
+    With None the degree test is a free choice each time, which allows whatever some D_high allows.
+    """
+    return mesh_link_of(name, VARIANTS[name], peers=peers, d_high=d_high, capacity=capacity)
+
+
+def mesh_link_of(
+    name: str, variant: LinkVariant, *, peers: int, d_high: int | None, capacity: int = 2
+) -> NetworkModel:
+    """The same of any variant."""
+    at = links(variant, peers=peers, d_high=d_high, capacity=capacity)
+    ceiling = "free" if d_high is None else d_high
+    return NetworkModel(
+        name=name,
+        peers=peers,
+        parameters={"peers": peers, "d_high": ceiling, "capacity": capacity},
+        fields=at.fields,
+        rules=tuple(_chosen(at, rule) if d_high is None else rule for rule in rules_of(at)),
+        claims=tuple(claims_of(at)),
+        shown=partial(shown_state, at),
+        phrases=PHRASES,
+    )
+
+
+def shown_state(at: LinkFields, values: Mapping[str, int]) -> list[tuple[str, str]]:
+    """A state in columns: each peer, then each channel."""
+    found = []
+    for i in range(at.peers):
+        parts = ["in" if values[name_of("sub", (i,))] else "out"]
+        for kind, verb in (("mesh", "holds"), ("backoff", "backs off from"), ("knows", "knows")):
+            held = [PEER_LETTERS[j] for j in at.others(i) if values.get(name_of(kind, (i, j)))]
+            parts += [f"{verb} {' '.join(held)}"] if held else []
+        found.append((PEER_LETTERS[i], ", ".join(parts)))
+    for pair in ordered_pairs(at.peers):
+        content = content_of(values[name_of("channel", pair)], kinds_of(at.variant))
+        found.append((">".join(PEER_LETTERS[p] for p in pair), " ".join(MESSAGES[m] for m in content) or "-"))
+    return found
+
+
+# -- rules --------------------------------------------------------------------------------------------------
+
+
+def rules_of(at: LinkFields) -> Iterator[NetworkRule]:
+    """Every rule of every peer and pair."""
+    for i in range(at.peers):
+        yield from _own_rules(at, i)
+        for j in at.others(i):
+            yield from _link_rules(at, (i, j))
+            yield from _received_graft(at, (i, j))
+            yield from _received_rest(at, (i, j))
+
+
+def _chosen(at: LinkFields, rule: NetworkRule) -> NetworkRule:
+    """The rule, enabled where it is for some outcome of the degree tests; no update depends on them."""
+    from z3 import BoolVal, Or, substitute
+
+    guards = [rule.guard]
+    for i in range(at.peers):
+        test = at.below_ceiling(i)
+        guards = [substitute(g, (test, BoolVal(way))) for g in guards for way in (True, False)]
+        # A guard without the test is doubled; once is enough.
+        guards = guards[:1] if all(g.eq(guards[0]) for g in guards) else guards
+    return evolve(rule, guard=guards[0] if len(guards) == 1 else Or(*guards))
+
+
+def _own_rules(at: LinkFields, i: int) -> Iterator[NetworkRule]:
+    from z3 import And, BoolVal, If, Not
+
+    me = name_of("sub", (i,))
+    joining: dict[str, Expression] = {me: BoolVal(True)}
+    allowed = [Not(at.sub(i))]
+    for j in at.others(i):
+        if at.variant.announced:
+            joining |= at.sent((i, j), SUB)
+            allowed.append(at.channel((i, j)).room())
+        if at.variant.waits:
+            allowed.append(Not(at.backoff((i, j))))
+    clause = "gs1.1/backoff.resubscribe" if at.variant.waits else "gs1.0/join.fill"
+    yield NetworkRule(kind="join", about=(i,), clause=clause, guard=And(*allowed), updates=joining)
+    rooms: list[Expression] = []
+    updates: dict[str, Expression] = {me: BoolVal(False)}
+    for j in at.others(i):
+        pair = (i, j)
+        channel, member = at.channel(pair), at.mesh(pair)
+        if at.variant.unsub:
+            pruned = If(member, channel.with_appended(PRUNE), channel.symbol)
+            updates[name_of("channel", pair)] = channel.with_appended(UNSUB, pruned)
+            rooms.append(If(member, channel.room(2), channel.room()))
+        else:
+            updates[name_of("channel", pair)] = If(member, channel.with_appended(PRUNE), channel.symbol)
+            rooms.append(If(member, channel.room(), BoolVal(True)))
+        updates |= at.linked(pair, False) | at.started(pair, None if at.variant.waits else member)
+    yield NetworkRule(
+        kind="leave",
+        about=(i,),
+        clause="gs1.0/leave.prune-each",
+        guard=And(at.sub(i), *rooms),
+        updates=updates,
+    )
+
+
+def _link_rules(at: LinkFields, pair: Pair) -> Iterator[NetworkRule]:
+    from z3 import And, BoolVal, Not
+
+    i, j = pair
+    room = at.channel(pair).room()
+    allowed = And(at.sub(i), Not(at.mesh(pair)), at.below_ceiling(i), room, Not(at.backoff(pair)))
+    if at.variant.announced:
+        allowed = And(allowed, at.at[name_of("knows", pair)])
+    yield NetworkRule(
+        kind="graft",
+        about=pair,
+        clause="gs1.0/heartbeat.fill",
+        guard=allowed,
+        updates=at.linked(pair, True) | at.sent(pair, GRAFT),
+    )
+    yield NetworkRule(
+        kind="prune",
+        about=pair,
+        clause="gs1.0/heartbeat.cut",
+        guard=And(at.mesh(pair), room),
+        updates=at.linked(pair, False) | at.sent(pair, PRUNE) | at.started(pair),
+    )
+    if at.variant.backoff:
+        drained = And(at.channel(pair).empty(), at.channel((j, i)).empty())
+        when = BoolVal(True) if at.variant.expires_in_flight else drained
+        yield NetworkRule(
+            kind="expire",
+            about=pair,
+            clause="gs1.1/backoff.announced-period",
+            guard=And(at.backoff(pair), when),
+            updates={name_of("backoff", pair): BoolVal(False)},
+        )
+
+
+def _received_graft(at: LinkFields, pair: Pair) -> Iterator[NetworkRule]:
+    """What i does with a GRAFT that is the oldest message from j."""
+    from z3 import And, Not, Or
+
+    i, j = pair
+    channel = at.channel((j, i))
+    graft = channel.head_is(GRAFT)
+    member = Or(at.mesh(pair), And(at.below_ceiling(i), Not(at.backoff(pair))))
+    accepted = And(at.sub(i), member)
+    yield NetworkRule(
+        kind="accept",
+        about=pair,
+        clause="gs1.0/graft.accept",
+        guard=And(graft, accepted),
+        updates=at.linked(pair, True) | at.taken(pair),
+    )
+    refused = And(at.sub(i), Not(member)) if at.variant.silent else Not(accepted)
+    yield NetworkRule(
+        kind="refuse",
+        about=pair,
+        clause="gs1.1/backoff.regraft" if at.variant.backoff else "gs1.0/graft.unsubscribed",
+        guard=And(graft, refused, at.channel(pair).room()),
+        updates=at.taken(pair) | at.sent(pair, PRUNE),
+    )
+    if at.variant.silent:
+        yield NetworkRule(
+            kind="ignore",
+            about=pair,
+            clause="gs1.1/graft.unknown-topic",
+            guard=And(graft, Not(at.sub(i))),
+            updates=at.taken(pair),
+        )
+
+
+def _received_rest(at: LinkFields, pair: Pair) -> Iterator[NetworkRule]:
+    """What i does with another message from j."""
+    channel = at.channel((pair[1], pair[0]))
+    yield NetworkRule(
+        kind="pruned",
+        about=pair,
+        clause="gs1.1/backoff.both-ends" if at.variant.backoff else "gs1.0/prune.remove",
+        guard=channel.head_is(PRUNE),
+        updates=at.linked(pair, False) | at.taken(pair) | at.started(pair),
+    )
+    if at.variant.unsub:
+        yield NetworkRule(
+            kind="unsubscribed",
+            about=pair,
+            clause="pubsub/subscription.table",
+            guard=channel.head_is(UNSUB),
+            updates=at.linked(pair, False) | at.known(pair, False) | at.taken(pair),
+        )
+    if at.variant.announced:
+        yield NetworkRule(
+            kind="subscribed",
+            about=pair,
+            clause="pubsub/subscription.table",
+            guard=channel.head_is(SUB),
+            updates=at.known(pair, True) | at.taken(pair),
+        )
+
+
+# -- claims -------------------------------------------------------------------------------------------------
+
+
+def claims_of(at: LinkFields) -> Iterator[NetworkClaim]:
+    """What is asked of the links."""
+    from z3 import And, Or
+
+    pairs = [pair for pair in ordered_pairs(at.peers) if pair[0] < pair[1]]
+    yield NetworkClaim(
+        id=BIDIRECTIONAL,
+        clause="gs1.0/mesh.mutual",
+        kind="always",
+        text=f"when no {_loud(at)} is in flight between A and B, A holds B exactly if B holds A",
+        holds=And(*(bidirectional(at, pair) for pair in pairs)),
+    )
+    if at.d_high is not None and at.d_high < at.peers - 1:
+        yield NetworkClaim(
+            id=CEILING,
+            clause="gs1.0/heartbeat.cut",
+            kind="always",
+            text="nobody has more than D_high members in its mesh",
+            holds=And(*(_at_most(at, i) for i in range(at.peers))),
+        )
+    yield NetworkClaim(
+        id=LINKED,
+        clause="gs1.0/graft.accept",
+        kind="sometimes",
+        text="two peers hold each other and nothing is in flight between them",
+        holds=Or(*(And(quiet(at, p), at.mesh(p), at.mesh((p[1], p[0]))) for p in pairs)),
+    )
+
+
+def quiet(at: LinkFields, pair: Pair) -> Expression:
+    """No GRAFT or PRUNE is in flight between the two; with announcements, nothing at all."""
+    from z3 import And, Not
+
+    both = (at.channel(pair), at.channel((pair[1], pair[0])))
+    if at.variant.announced:
+        # An UNSUB in flight stands for a PRUNE: it takes a link away.
+        return And(*(channel.empty() for channel in both))
+    return And(*(Not(channel.holds((GRAFT, PRUNE))) for channel in both))
+
+
+def _loud(at: LinkFields) -> str:
+    return "message" if at.variant.announced else "GRAFT or PRUNE"
+
+
+def bidirectional(at: LinkFields, pair: Pair) -> Expression:
+    from z3 import Implies
+
+    return Implies(quiet(at, pair), at.mesh(pair) == at.mesh((pair[1], pair[0])))
+
+
+def _at_most(at: LinkFields, i: int) -> Expression:
+    from z3 import ULE, BitVecVal, If, Sum
+
+    members = [If(at.mesh((i, j)), BitVecVal(1, 4), BitVecVal(0, 4)) for j in at.others(i)]
+    return ULE(Sum(members), BitVecVal(at.d_high, 4))

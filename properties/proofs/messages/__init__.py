@@ -1,0 +1,1 @@
+"""One message over a mesh, and the star."""

@@ -1,0 +1,333 @@
+"""One message over a small mesh: does every peer get it, by eager push alone, and with gossip?
+
+All peers are connected with each other and subscribed. The mesh is any that is left when links have been
+taken out of the full one, so that one search is about all meshes. Then A publishes: it pushes the message to
+its mesh, and everybody who gets it for the first time pushes it on, but not back. With gossip a heartbeat of
+who has the message tells those outside its mesh, who ask for what they have not, and are served.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from attrs import frozen
+
+from quidnunc.model.errors import SpecError
+from quidnunc.properties.solver.rules import (
+    PEER_LETTERS,
+    Expression,
+    NetworkClaim,
+    NetworkField,
+    NetworkModel,
+    NetworkRule,
+    name_of,
+    new_field,
+    ordered_pairs,
+)
+
+DELIVERED = "mesh-flow.delivered"
+RELAYED = "mesh-flow.relayed"
+MOST_PEERS = 5
+
+Pair = tuple[int, int]
+
+
+@frozen(kw_only=True)
+class FlowVariant:
+    """What may happen to the mesh, and whether there is gossip."""
+
+    summary: str
+    connected: bool = True
+    """The mesh is connected throughout: nothing is taken out of it that would part it."""
+    one_sided: bool = False
+    """Before the message is published a peer may cease to hold one that still holds it."""
+    prunes: bool = False
+    """Links are taken away at any time."""
+    grafts: bool = False
+    """Links are made at any time."""
+    gossip: bool = False
+    tells_one: bool = False
+    """A heartbeat tells one of those outside the mesh (D_lazy of 1), and not all of them."""
+
+
+FLOWS: Mapping[str, FlowVariant] = {
+    "mesh-flow": FlowVariant(summary="a fixed mesh that is connected, eager push alone"),
+    "mesh-flow-one-sided": FlowVariant(
+        summary="a fixed mesh with links that one end alone holds, eager push alone", one_sided=True
+    ),
+    "mesh-flow-churn": FlowVariant(
+        summary="a mesh that is connected throughout and changes, eager push alone", prunes=True, grafts=True
+    ),
+    "mesh-flow-gossip": FlowVariant(
+        summary="any mesh, which loses links at any time, and gossip",
+        connected=False,
+        one_sided=True,
+        prunes=True,
+        gossip=True,
+    ),
+    "mesh-flow-gossip-grafts": FlowVariant(
+        summary="any mesh, which loses and gains links at any time, and gossip",
+        connected=False,
+        one_sided=True,
+        prunes=True,
+        grafts=True,
+        gossip=True,
+    ),
+    "mesh-flow-gossip-one": FlowVariant(
+        summary="any fixed mesh, and gossip to one at a time",
+        connected=False,
+        gossip=True,
+        tells_one=True,
+    ),
+}
+
+PHRASES = {
+    "drop": "{0} and {1} are not in each other's mesh",
+    "lapse": "{0} does not hold {1}, which holds it",
+    "publish": "{0} publishes, and pushes to its mesh",
+    "take": "{1} takes the copy of {0}",
+    "prune": "{0} and {1} leave each other's mesh",
+    "graft": "{0} and {1} come into each other's mesh",
+    "heartbeat": "{0} has a heartbeat, and tells those outside its mesh",
+    "heartbeat-to": "{0} has a heartbeat, and tells {1}",
+    "hear": "{1} takes the IHAVE of {0}, and asks for what it lacks",
+}
+
+
+@frozen(eq=False)
+class FlowFields:
+    """The fields, and what is said over them."""
+
+    flow: FlowVariant
+    count: int
+    fields: tuple[NetworkField, ...]
+
+    def at(self, kind: str, *about: int) -> Expression:
+        name = name_of(kind, about)
+        return next(f.symbol for f in self.fields if f.name == name)
+
+    def each(self) -> range:
+        return range(self.count)
+
+    def others(self, i: int) -> Iterator[int]:
+        return (j for j in self.each() if j != i)
+
+    def pairs(self) -> list[Pair]:
+        return list(ordered_pairs(self.count))
+
+    def holds(self, i: int, j: int) -> Expression:
+        """j is in the mesh of i."""
+        from z3 import Not
+
+        return Not(self.at("apart", i, j))
+
+    def connected(self, less: Pair | None = None) -> Expression:
+        """Every peer is reached from the first over links that an end holds, without that of the pair."""
+        from z3 import And, BoolVal, Or
+
+        def linked(i: int, j: int) -> Expression:
+            if less is not None and {i, j} == set(less):
+                return BoolVal(False)
+            return Or(self.holds(i, j), self.holds(j, i))
+
+        reached = [BoolVal(i == 0) for i in self.each()]
+        for _ in range(self.count - 1):
+            reached = [
+                Or(reached[j], *(And(reached[i], linked(i, j)) for i in self.others(j))) for j in self.each()
+            ]
+        return And(*reached)
+
+    def resting(self) -> Expression:
+        """It was published, nothing is in flight, and with gossip all who have it have had a heartbeat."""
+        from z3 import And, Implies, Not
+
+        quiet = [Not(self.at("copy", i, j)) for i, j in self.pairs()]
+        if self.flow.gossip:
+            quiet += [Not(self.at("notice", i, j)) for i, j in self.pairs()]
+            quiet += [Implies(self.at("has", i), self.at("beat", i)) for i in self.each()]
+        return And(self.at("started"), *quiet)
+
+
+def mesh_flow(name: str, *, peers: int) -> NetworkModel:
+    """One of `FLOWS`. Raises SpecError where there are too few peers, or too many."""
+    flow = FLOWS[name]
+    if not 2 <= peers <= MOST_PEERS:
+        raise SpecError(f"{name} needs 2 to {MOST_PEERS} peers, got {peers}")
+    fields = [new_field("started", (), 1)]
+    fields += [new_field("has", (i,), 1) for i in range(peers)]
+    for i, j in ordered_pairs(peers):
+        fields += [new_field(kind, (i, j), 1) for kind in ("apart", "copy")]
+    if flow.gossip:
+        fields += [new_field("beat", (i,), 1) for i in range(peers)]
+        fields += [new_field("notice", pair, 1) for pair in ordered_pairs(peers)]
+    at = FlowFields(flow, peers, tuple(fields))
+    return NetworkModel(
+        name=name,
+        peers=peers,
+        parameters={"peers": peers},
+        fields=at.fields,
+        rules=tuple(rules_of(at)),
+        claims=tuple(claims_of(at)),
+        shown=partial(_shown, at),
+        phrases=PHRASES,
+    )
+
+
+def peers_of(network: NetworkModel) -> FlowFields:
+    """The fields of a network that `mesh_flow` made."""
+    return FlowFields(FLOWS[network.name], network.peers, network.fields)
+
+
+# -- rules --------------------------------------------------------------------------------------------------
+
+
+def rules_of(at: FlowFields) -> Iterator[NetworkRule]:
+    """What becomes of the mesh, and of the message."""
+    from z3 import And, Not
+
+    started = at.at("started")
+    for i, j in at.pairs():
+        if i < j:
+            yield from _of_link(at, i, j)
+        if at.flow.one_sided:
+            both = And(Not(started), at.holds(i, j), at.holds(j, i))
+            yield _rule("lapse", (i, j), "gs1.0/prune.remove", both, _apart((i, j), True))
+    yield _rule("publish", (0,), "gs1.0/relay.mesh", Not(started), _published(at))
+    for i, j in at.pairs():
+        yield _rule("take", (i, j), "gs1.0/relay.mesh", at.at("copy", i, j), _taken(at, i, j))
+    if at.flow.gossip:
+        yield from _of_gossip(at)
+
+
+def _rule(kind: str, about: tuple[int, ...], clause: str, guard: Expression, *updates: object) -> NetworkRule:
+    joined: dict[str, Expression] = {}
+    for each in updates:
+        assert isinstance(each, dict)
+        joined |= each
+    return NetworkRule(kind=kind, about=about, clause=clause, guard=guard, updates=joined)
+
+
+def _apart(pair: Pair, value: bool) -> dict[str, Expression]:
+    from z3 import BoolVal
+
+    return {name_of("apart", pair): BoolVal(value)}
+
+
+def _of_link(at: FlowFields, i: int, j: int) -> Iterator[NetworkRule]:
+    from z3 import And, BoolVal, Not
+
+    started, whole = at.at("started"), at.connected(less=(i, j)) if at.flow.connected else BoolVal(True)
+    linked, gone = And(at.holds(i, j), at.holds(j, i), whole), (_apart((i, j), True), _apart((j, i), True))
+    yield _rule("drop", (i, j), "gs1.0/prune.remove", And(Not(started), linked), *gone)
+    if at.flow.prunes:
+        yield _rule("prune", (i, j), "gs1.0/prune.remove", And(started, linked), *gone)
+    if at.flow.grafts:
+        apart = And(started, Not(at.holds(i, j)), Not(at.holds(j, i)))
+        yield _rule(
+            "graft", (i, j), "gs1.0/graft.accept", apart, _apart((i, j), False), _apart((j, i), False)
+        )
+
+
+def _published(at: FlowFields) -> dict[str, Expression]:
+    from z3 import BoolVal
+
+    pushed = {name_of("copy", (0, j)): at.holds(0, j) for j in at.others(0)}
+    return {"started": BoolVal(True), name_of("has", (0,)): BoolVal(True)} | pushed
+
+
+def _taken(at: FlowFields, i: int, j: int) -> dict[str, Expression]:
+    """j takes the copy of i; the first one it pushes on, but not back."""
+    from z3 import And, BoolVal, Not, Or
+
+    found = {name_of("copy", (i, j)): BoolVal(False), name_of("has", (j,)): BoolVal(True)}
+    for k in at.others(j):
+        if k != i:
+            pushed = And(Not(at.at("has", j)), at.holds(j, k))
+            found[name_of("copy", (j, k))] = Or(at.at("copy", j, k), pushed)
+    return found
+
+
+def _of_gossip(at: FlowFields) -> Iterator[NetworkRule]:
+    from z3 import And, BoolVal, Not, Or
+
+    for i in at.each():
+        due = And(at.at("has", i), Not(at.at("beat", i)))
+        over = {name_of("beat", (i,)): BoolVal(True)}
+        if at.flow.tells_one:
+            for j in at.others(i):
+                guard, told = And(due, Not(at.holds(i, j))), {name_of("notice", (i, j)): BoolVal(True)}
+                yield _rule("heartbeat-to", (i, j), "gs1.0/gossip.at-most-d-lazy", guard, over, told)
+            due = And(due, *(at.holds(i, j) for j in at.others(i)))
+        all_told = {
+            name_of("notice", (i, j)): Or(at.at("notice", i, j), Not(at.holds(i, j))) for j in at.others(i)
+        }
+        yield _rule("heartbeat", (i,), "gs1.0/gossip.outside-mesh", due, over, all_told)
+    for i, j in at.pairs():
+        served = Or(at.at("copy", i, j), Not(at.at("has", j)))
+        heard = {name_of("notice", (i, j)): BoolVal(False), name_of("copy", (i, j)): served}
+        yield _rule("hear", (i, j), "gs1.0/ihave.request-unseen", at.at("notice", i, j), heard)
+
+
+# -- claims -------------------------------------------------------------------------------------------------
+
+
+def claims_of(at: FlowFields) -> Iterator[NetworkClaim]:
+    """What is asked of the end."""
+    from z3 import And, Implies, Not, Or
+
+    after = ", and all who have it have had a heartbeat" if at.flow.gossip else ""
+    yield NetworkClaim(
+        id=DELIVERED,
+        clause="gs1.0/relay.mesh",
+        kind="always",
+        text=f"when nothing is in flight{after}, every peer has the message",
+        holds=Implies(at.resting(), And(*(at.at("has", i) for i in at.each()))),
+    )
+    yield NetworkClaim(
+        id=RELAYED,
+        clause="gs1.0/relay.mesh",
+        kind="sometimes",
+        text="every peer has the message, though not every one has it from the publisher's push",
+        holds=And(*(at.at("has", i) for i in at.each()), Or(*(Not(at.holds(0, j)) for j in at.others(0)))),
+    )
+
+
+def invariant(at: FlowFields) -> Expression:
+    """Why all get it where they do: whoever has it has seen to those that it is for."""
+    from z3 import And, Implies, Not, Or
+
+    started, parts = at.at("started"), [Implies(at.at("started"), at.at("has", 0))]
+    for i, j in at.pairs():
+        has, reached = at.at("has", i), Or(at.at("has", j), at.at("copy", i, j))
+        parts.append(Implies(at.at("copy", i, j), has))
+        parts.append(Implies(has, started))
+        if not at.flow.gossip:
+            parts += [Implies(And(has, at.holds(i, j)), reached), at.holds(i, j) == at.holds(j, i)]
+            continue
+        told, beat = at.at("notice", i, j), at.at("beat", i)
+        parts += [Implies(told, has), Implies(beat, has)]
+        parts.append(Implies(And(has, Not(beat), at.holds(i, j)), reached))
+        parts.append(Implies(beat, Or(reached, told)))
+    return And(*parts, *([at.connected()] if at.flow.connected else []))
+
+
+INVARIANT = "who has it has pushed a copy to each of its mesh, which is in flight or has come"
+INVARIANT_GOSSIP = "and after its heartbeat has told each of the others, or they have it"
+
+
+# -- words --------------------------------------------------------------------------------------------------
+
+
+def _shown(at: FlowFields, values: Mapping[str, int]) -> list[tuple[str, str]]:
+    found = []
+    for i in at.each():
+        held = [PEER_LETTERS[j] for j in at.others(i) if not values[name_of("apart", (i, j))]]
+        said = [f"holds {' '.join(held)}" if held else "holds nobody"]
+        said += ["has it"] if values[name_of("has", (i,))] else []
+        flying = {"copy": "copy to", "notice": "IHAVE to"}
+        for kind, text in flying.items():
+            to = [PEER_LETTERS[j] for j in at.others(i) if values.get(name_of(kind, (i, j)))]
+            said += [f"{text} {' '.join(to)}"] if to else []
+        found.append((PEER_LETTERS[i], ", ".join(said)))
+    return found

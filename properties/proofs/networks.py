@@ -1,0 +1,39 @@
+"""The networks that `quidnunc explore` and `quidnunc prove` know by name."""
+
+from __future__ import annotations
+
+from quidnunc.model.errors import SpecError
+from quidnunc.properties.proofs.dog.cut_off import dog_cut_off
+from quidnunc.properties.proofs.dog.relays import TEXTS
+from quidnunc.properties.proofs.dog.routes import REVISIONS, dog_routes
+from quidnunc.properties.proofs.idontwant.rules import REVISIONS as ORDERS
+from quidnunc.properties.proofs.idontwant.rules import idontwant_forged
+from quidnunc.properties.proofs.mesh.links import VARIANTS
+from quidnunc.properties.proofs.mesh.mesh_link import mesh_link
+from quidnunc.properties.proofs.messages.flow import FLOWS, mesh_flow
+from quidnunc.properties.proofs.messages.star import STARS, mesh_star
+from quidnunc.properties.solver.rules import NetworkModel
+
+NETWORKS = (*VARIANTS, *STARS, *FLOWS, *REVISIONS, *TEXTS, *ORDERS)
+MAX_PEERS = 8
+
+
+def network_named(name: str, *, peers: int, d_high: int) -> NetworkModel:
+    """The network of that name. Raises SpecError where it does not fit or its parameters make no sense."""
+    if name not in NETWORKS:
+        raise SpecError(f"no network {name!r}; there are {', '.join(NETWORKS)}")
+    if not 2 <= peers <= MAX_PEERS:
+        raise SpecError(f"{name} needs 2 to {MAX_PEERS} peers, got {peers}")
+    if d_high < 1:
+        raise SpecError(f"{name} needs a D_high of at least 1, got {d_high}")
+    if name in REVISIONS:
+        return dog_routes(name, peers=peers)
+    if name in TEXTS:
+        return dog_cut_off(name, peers=peers)
+    if name in FLOWS:
+        return mesh_flow(name, peers=peers)
+    if name in STARS:
+        return mesh_star(name, peers=peers, d_high=d_high)
+    if name in ORDERS:
+        return idontwant_forged(name, peers=peers)
+    return mesh_link(name, peers=peers, d_high=d_high)

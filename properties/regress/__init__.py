@@ -1,0 +1,1 @@
+"""Two protocols compared: what they are, and what changes in behaviour."""

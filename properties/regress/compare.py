@@ -1,0 +1,367 @@
+"""What changes in behaviour between two protocols: per change the shortest trace found that separates them.
+
+Four stages, each over all changes and two processes. First the cases of both suites for the rules that
+changed, and traces that are declared. Then random walks, of one model alone, which all changes that are left
+share (`quidnunc.properties.regress.pool`). Then the two side by side on those walks in which a change was at
+work. Last, for what is left, every short trace (`quidnunc.properties.regress.small`). Everything is drawn
+from the seed, so that it is the same on every machine.
+
+"Shortest" is what this search shows and no proof: what was found is minimised by deletion. Where nothing is
+found, that is said with the walks that were made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import nullcontext
+from typing import Any, TypeAlias
+
+from attrs import evolve, frozen
+
+from quidnunc.properties.regress.diff import ProtocolChange, all_of, changes_between
+from quidnunc.properties.regress.pair import DIRECTIONS, Direction, partings_of
+from quidnunc.properties.regress.pool import TraceWalk, differs_at, walk_of, watched
+from quidnunc.properties.regress.search import (
+    BehaviourChange,
+    ChangeSearch,
+    known_traces,
+    pairs,
+    suite_traces,
+)
+from quidnunc.properties.regress.sides import Side, levelled_sides, side_named
+from quidnunc.properties.regress.small import STEPS, ShortTraceResult, searched_small
+from quidnunc.properties.suite.traces import Trace, size_of
+from quidnunc.properties.suite.unnoticed import unnoticed_of
+
+WALKS = 12
+"""Walks per change that no known trace shows."""
+CANDIDATES = 24
+"""Walks of all in which a change was at work, the earliest first, on which the two are compared."""
+PROCESSES = 2
+CHUNK = 20
+"""Walks that one process makes at a time."""
+FEW = 8
+"""So many changes are searched for in this process, and more in two."""
+
+
+@frozen
+class SearchBound:
+    """How far was searched without a difference."""
+
+    walks: int
+    events: int
+    peers: int
+    seed: int
+    at_work: int
+    """Walks in which the change was at work."""
+
+    def __str__(self) -> str:
+        return (
+            f"no difference in {self.walks} walks of up to {self.events} events over up to {self.peers} "
+            f"peers, seed {self.seed}; it was at work in {self.at_work or 'none'} of them"
+        )
+
+
+@frozen
+class UnseparatedChange:
+    """A change for which no trace was found."""
+
+    change: ProtocolChange
+    bound: SearchBound
+    small: ShortTraceResult
+    """Every trace of so many events, of a small world."""
+    reason: str = ""
+    """Why none is expected, where the suite says so."""
+
+    def __str__(self) -> str:
+        return f"{self.bound}, {self.small}"
+
+
+@frozen
+class BehaviourComparison:
+    """What was found of two sides."""
+
+    old: Side
+    new: Side
+    changes: tuple[ProtocolChange, ...]
+    separations: tuple[BehaviourChange, ...]
+    unseparated: tuple[UnseparatedChange, ...]
+
+
+@frozen
+class ChangeTask:
+    """One change and the traces to try, in words that another process understands."""
+
+    old: str
+    new: str
+    at: tuple[int, ...]
+    """Which of the changes; of several, all together."""
+    declared: tuple[Trace, ...] = ()
+    drawn: tuple[Trace, ...] | None = None
+    """Walks to compare the two on; None where only what is known is tried."""
+    steps: int = STEPS
+
+
+@frozen
+class WalkTask:
+    """Some of the walks that the changes `wanted` share."""
+
+    old: str
+    new: str
+    wanted: tuple[int, ...]
+    numbers: tuple[int, ...]
+
+
+Shown: TypeAlias = list[tuple[Direction, int, Trace, int]]
+"""Direction, which of `pairs`, trace and die of each finding."""
+
+
+def behaviour(
+    old: Side,
+    new: Side,
+    *,
+    walks: int = WALKS,
+    seed: int = 0,
+    declared: Mapping[str, Sequence[Trace]] | None = None,
+    only: str = "",
+    as_one: bool = False,
+    steps: int = STEPS,
+    shortest: bool = False,
+    progress: Callable[[str], None] = lambda text: None,
+) -> BehaviourComparison:
+    """Search for the effect of every change from OLD to NEW, or of the one whose key is `only`.
+
+    `as_one`: all of them are taken as one change, so that what is found is whatever tells the two apart.
+    `steps`: as of `searched_small`, for each change that neither cases nor walks show; and with `shortest`
+    for each one that is shown, to find a shorter trace.
+    `declared`: key of a change -> traces that are said to show it, which are tried first. Raises SpecError
+    where the two are of different families.
+    """
+    changes = changes_between(old, new)
+    old, new = levelled_sides(old, new)
+    told = {key: tuple(traces) for key, traces in (declared or {}).items()}
+    asked: list[tuple[int, ...]] = [(at,) for at, change in enumerate(changes) if only in ("", change.key)]
+    if as_one and changes:
+        asked = [tuple(range(len(changes)))]
+
+    def say(text: str) -> None:
+        progress(f"{old.name} -> {new.name}: {text}")
+
+    shown: dict[tuple[int, ...], Shown] = {}
+    with ProcessPoolExecutor(PROCESSES) if len(asked) > FEW else nullcontext() as pool:
+        tasks = [ChangeTask(old.name, new.name, at, told.get(_change(changes, at).key, ())) for at in asked]
+        shown |= _shown(pool, changes, tasks, say, "known traces")
+        left = [task for task in tasks if not shown[task.at]]
+        made = _walked(pool, left, len(left) * walks, seed, say)
+        drawn = [evolve(task, drawn=_best(made, _change(changes, task.at))) for task in left]
+        shown |= _shown(pool, changes, drawn, say, "walks")
+        still = [evolve(task, steps=steps) for task in drawn if not shown[task.at]]
+        small = dict(zip((t.at for t in still), _mapped(pool, searched_in_small, still), strict=True))
+        shown |= {at: [(d, 0, f.trace, f.die) for d, f in each.found.items()] for at, each in small.items()}
+        say(f"{len(still)} changes in the small")
+        shown |= _together(changes, [task for task in still if not shown[task.at]], told, made, say)
+        if shortest:
+            again = [evolve(task, steps=steps) for task in tasks if shown[task.at]]
+            for task, found in zip(again, _mapped(pool, searched_in_small, again), strict=True):
+                shown[task.at] = _shorter(shown[task.at], found)
+                say(f"shorter traces, last {_change(changes, task.at).says}")
+    return _told(old, new, changes, shown, made, seed, small)
+
+
+def _told(
+    old: Side,
+    new: Side,
+    changes: tuple[ProtocolChange, ...],
+    shown: Mapping[tuple[int, ...], Shown],
+    made: Sequence[TraceWalk],
+    seed: int,
+    small: Mapping[tuple[int, ...], ShortTraceResult],
+) -> BehaviourComparison:
+    """What was found, in this process's own words."""
+    separations: list[BehaviourChange] = []
+    for which, found in sorted(shown.items()):
+        separations += _separations(_change(changes, which), old, new, found)
+    among = {each.key for s in separations for each in s.change.members}
+    unseparated = [
+        UnseparatedChange(change, _bound(made, change, seed), small[which], _why(change, old, new))
+        for which, found in sorted(shown.items())
+        if not found and (change := _change(changes, which)).key not in among
+    ]
+    return BehaviourComparison(old, new, changes, tuple(separations), tuple(unseparated))
+
+
+def _change(changes: Sequence[ProtocolChange], at: tuple[int, ...]) -> ProtocolChange:
+    found = [changes[each] for each in at]
+    if len(found) == len(changes):
+        return all_of(changes)
+    return found[0] if len(found) == 1 else ProtocolChange.together(found)
+
+
+def _together(
+    changes: Sequence[ProtocolChange],
+    left: Sequence[ChangeTask],
+    told: Mapping[str, tuple[Trace, ...]],
+    made: Sequence[TraceWalk],
+    say: Callable[[str], None],
+) -> dict[tuple[int, ...], Shown]:
+    """What changes show of which none shows alone; at least two, and no more than it takes."""
+    if len(left) < 2:
+        return {}
+    at = tuple(each for task in left for each in task.at)
+    all_of_them = _change(changes, at)
+    declared = [t for key, traces in told.items() if key.startswith("together/") for t in traces]
+    task = evolve(left[0], at=at, declared=tuple(declared), drawn=_best(made, all_of_them))
+    say(f"{len(at)} changes together")
+    shown = do_task(task)
+    if not shown:
+        return {}
+    old, new = levelled_sides(side_named(task.old), side_named(task.new))
+    for each in at:
+        fewer = tuple(other for other in at if other != each)
+        if len(fewer) > 1 and _all_show(_change(changes, fewer), old, new, shown):
+            at = fewer
+    return {at: shown}
+
+
+def _all_show(change: ProtocolChange, old: Side, new: Side, shown: Shown) -> bool:
+    """Whether these changes together show the same on the same traces."""
+    tried = list(pairs(change, old, new))
+    return all(
+        pair < len(tried) and direction in partings_of(change, *tried[pair], trace, die)
+        for direction, pair, trace, die in shown
+    )
+
+
+def _shown(
+    pool: Executor | None,
+    changes: Sequence[ProtocolChange],
+    tasks: Sequence[ChangeTask],
+    say: Callable[[str], None],
+    what: str,
+) -> dict[tuple[int, ...], Shown]:
+    found: dict[tuple[int, ...], Shown] = {}
+    for task, shown in zip(tasks, _mapped(pool, do_task, tasks), strict=True):
+        found[task.at] = shown
+        say(f"{what}: {len(found)} of {len(tasks)} changes, last {_change(changes, task.at).says}")
+    return found
+
+
+def _shorter(shown: Shown, small: ShortTraceResult) -> Shown:
+    """What was shown, with traces of the small search in the place of longer ones."""
+    best = {each[0]: each for each in shown}
+    for direction, found in small.found.items():
+        if direction not in best or size_of(found.trace) < size_of(best[direction][2]):
+            best[direction] = direction, 0, found.trace, found.die
+    return [best[direction] for direction in DIRECTIONS if direction in best]
+
+
+def _walked(
+    pool: Executor | None, left: Sequence[ChangeTask], count: int, seed: int, say: Callable[[str], None]
+) -> list[TraceWalk]:
+    """Walks for the changes that no known trace shows, which they share."""
+    numbers = [seed + number for number in range(count)]
+    wanted = tuple(each for task in left for each in task.at)
+    chunks = [
+        WalkTask(left[0].old, left[0].new, wanted, tuple(numbers[at : at + CHUNK]))
+        for at in range(0, count, CHUNK)
+    ]
+    made: list[TraceWalk] = []
+    for at, some in enumerate(_mapped(pool, walks_made, chunks), 1):
+        made += some
+        say(f"{at * CHUNK} of {count} walks")
+    return made
+
+
+def _mapped(pool: Executor | None, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+    return iter(map(function, tasks) if pool is None else pool.map(function, tasks))
+
+
+def _sides(old: str, new: str) -> tuple[Side, Side, tuple[ProtocolChange, ...]]:
+    sides = levelled_sides(side_named(old), side_named(new))
+    return (*sides, changes_between(*sides))
+
+
+def do_task(task: ChangeTask) -> Shown:
+    """Do one task."""
+    old, new, changes = _sides(task.old, task.new)
+    change = _change(changes, task.at)
+    search = ChangeSearch(change, old, new)
+    known = known_traces(change, old, new)
+    if task.drawn is None:
+        found = search.among_known(known, task.declared)
+    else:
+        found = search.among([*task.declared, *known], [*_of_suite(change, old, new), *task.drawn])
+    return [(s.direction, search.pairs.index(s.between), s.found.trace, s.found.die) for s in found]
+
+
+def searched_in_small(task: ChangeTask) -> ShortTraceResult:
+    """Do one task over every short trace."""
+    old, new, changes = _sides(task.old, task.new)
+    return searched_small(_change(changes, task.at), old, new, task.steps)
+
+
+def walks_made(task: WalkTask) -> list[TraceWalk]:
+    """Do some walks; those of them in which one of the changes is at work, and the others for their size."""
+    old, new, changes = _sides(task.old, task.new)
+    wanted = [changes[at] for at in task.wanted]
+    sides = {True: watched(new, wanted, new=True), False: watched(old, wanted, new=False)}
+    made = []
+    for number in task.numbers:
+        change, turn = wanted[number % len(wanted)], number // len(wanted)
+        # What OLD alone has shows in OLD; and so may what it has otherwise.
+        of = sides[change.old is None or (change.new is not None and turn % 2 == 0)]
+        walked = walk_of(of, change, number)
+        if walked is not None:
+            made.append(_with_unruled(walked, [c for c in wanted if not c.rule], old, new))
+    return made
+
+
+def _of_suite(change: ProtocolChange, old: Side, new: Side) -> list[Trace]:
+    """For a change of no rule: the cases of the suite in which it makes a difference."""
+    if change.rule:
+        return []
+    undone = change.undone(old, new)
+    differ = [t for t in suite_traces(old, new) if differs_at(undone, new, t) is not None]
+    return differ[:CANDIDATES]
+
+
+def _with_unruled(walked: TraceWalk, unruled: Sequence[ProtocolChange], old: Side, new: Side) -> TraceWalk:
+    """With the changes that no rule tells of: a parameter, a reading, an order."""
+    found = [(c.key, differs_at(c.undone(old, new), new, walked.trace)) for c in unruled]
+    return evolve(walked, at=(*walked.at, *((key, at) for key, at in found if at is not None)))
+
+
+def _best(made: Sequence[TraceWalk], change: ProtocolChange) -> tuple[Trace, ...]:
+    """The walks in which the change, or one of its members, was at work the earliest."""
+    keys = {each.key for each in change.members or (change,)}
+    at_work = [
+        (min(at), number) for number, w in enumerate(made) if (at := [n for k, n in w.at if k in keys])
+    ]
+    return tuple(made[number].trace for _, number in sorted(at_work)[:CANDIDATES])
+
+
+def _bound(made: Sequence[TraceWalk], change: ProtocolChange, seed: int) -> SearchBound:
+    return SearchBound(
+        walks=len(made),
+        events=max((len(w.trace[1]) for w in made), default=0),
+        peers=max((w.peers for w in made), default=0),
+        seed=seed,
+        at_work=sum(change.key in dict(w.at) for w in made),
+    )
+
+
+def _separations(change: ProtocolChange, old: Side, new: Side, shown: Shown) -> Iterator[BehaviourChange]:
+    tried = list(pairs(change, old, new))
+    for direction, pair, trace, die in shown:
+        found = partings_of(change, *tried[pair], trace, die)[direction]
+        yield BehaviourChange(change, direction, found, tried[pair], pair > 0)
+
+
+def _why(change: ProtocolChange, old: Side, new: Side) -> str:
+    """What the suite says of a rule whose absence no trace shows."""
+    for side in (new, old):
+        entry = unnoticed_of(side.base).get(change.rule)
+        if entry is not None:
+            return entry.reason
+    return ""

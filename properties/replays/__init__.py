@@ -1,0 +1,1 @@
+"""Replay of any case: of one router, or of a network of model nodes or real routers."""

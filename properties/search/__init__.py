@@ -1,0 +1,1 @@
+"""The Hypothesis search: one state machine, campaigns of batches, verdicts."""

@@ -1,0 +1,452 @@
+"""The Hypothesis state machine: it plays all neighbours of one router beside the model.
+
+A run that departs is over, and the machine goes on with the next one: the finding is minimised and explained
+at once, and its quirk is in force from then on. Hypothesis only generates; minimising its choices shrinks an
+event list worse and slower than minimising the list does (docs/decisions/0002-generate-only.md).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+import hypothesis
+from attrs import evolve, field, frozen, mutable
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+
+from quidnunc.impl.seam import AdapterError, Config, Hello
+from quidnunc.model.edit import Edit, edited
+from quidnunc.model.events import Event
+from quidnunc.model.machine import protocol_named
+from quidnunc.model.rules import Protocol
+from quidnunc.properties.explain.root_cause import (
+    Finding,
+    accounting_edits,
+    find_explanation,
+    last_departures,
+    plainer_parameters,
+)
+from quidnunc.properties.explain.runs import blamed_clauses
+from quidnunc.properties.judge.oracle import Departure, Oracle
+from quidnunc.properties.judge.play import Moment, Opener, Play, act_of, messages_in, play, rejudge, same_act
+from quidnunc.properties.neighbours.draw import DrawnNeighbours, draw_neighbours
+from quidnunc.properties.neighbours.seeded_draws import SeededDraws
+
+ACTS_PER_RUN = 40
+WITNESSES = 24
+LOOKS = 24
+"""Runs before a search, for its explanations to be held against."""
+SEED_STEP = 1_000_003
+RUN_SHIFT = 20
+"""Bits of a run's number that are left to its events."""
+EVIDENCE = 8
+UNEXPLAINED_TRIES = 2
+"""How many departures of one look are minimised before one that nothing explains is only counted."""
+
+
+Records: TypeAlias = Callable[[str, Sequence[Moment], Any, int], None]
+"""Writes down a run: its kind (`look`, `run`, `shrunk`, `plain`), its moments, its parameters, its seed."""
+
+
+@frozen
+class ReplayableFinding:
+    """A finding, with what is needed to replay it."""
+
+    finding: Finding
+    parameters: Any
+    seed: int
+    in_force: tuple[str, ...] = ()
+    """Quirks that were in force when it was found."""
+    repeats: int = 1
+    also: tuple[tuple[Sequence[Moment], Any], ...] = ()
+    """Other minimal runs, with their parameters, that its root cause accounts for: the first `EVIDENCE`."""
+
+    def accounted_by(self, protocol: Protocol) -> bool:
+        """Whether everything that is filed here is in order under `protocol`."""
+        runs = ((self.finding.moments, self.parameters), *self.also)
+        return all(in_order(moments, protocol, parameters) for moments, parameters in runs)
+
+    def with_another(self, finding: Finding, parameters: Any) -> ReplayableFinding:
+        """With one more run that the root cause accounts for."""
+        also = (*self.also, (finding.moments, parameters))[:EVIDENCE]
+        return evolve(self, repeats=self.repeats + 1, also=also)
+
+
+@frozen
+class AgreeingRun:
+    """A run in which model and router agreed: an explanation must agree with it too."""
+
+    moments: Sequence[Moment]
+    parameters: Any
+    under: tuple[str, ...]
+    """The edits that were in force."""
+
+
+@mutable
+class FindingSearch:
+    """What a sequence of runs has found so far, and the protocol as built that it goes on with."""
+
+    protocol_name: str
+    opener: Opener
+    hello: Hello
+    steered: bool = True
+    quirks: list[Edit] = field(factory=list)
+    found: dict[tuple[str, str], ReplayableFinding] = field(factory=dict)
+    applied: Counter[str] = field(factory=Counter)
+    runs: int = 0
+    steps: int = 0
+    blurred: int = 0
+    unrepeated: int = 0
+    witnesses: deque[AgreeingRun] = field(factory=lambda: deque(maxlen=WITNESSES))
+    """The last runs."""
+    first_witnesses: list[AgreeingRun] = field(factory=list)
+    """Runs apart from the search, so that its first finding is held against something as well."""
+    counting: bool = False
+    """Departures are counted and not minimised: how soon one comes is all that is asked."""
+    departed: int = 0
+    signatures: Counter[tuple[str, str, str]] = field(factory=Counter)
+    out_of_time: Callable[[], bool] = lambda: False
+    stop_when: Callable[[FindingSearch], bool] = lambda _: False
+    record: Records = lambda kind, moments, parameters, seed: None
+    broken: AdapterError | None = None
+    """What its driver broke with first."""
+
+    @property
+    def spec(self) -> Protocol:
+        return protocol_named(self.protocol_name)
+
+    @property
+    def protocol(self) -> Protocol:
+        return edited(self.spec, self.quirks)
+
+    @property
+    def in_force(self) -> tuple[str, ...]:
+        """The names of the edits that account for what was found."""
+        return tuple(q.name for q in self.quirks)
+
+    def config(self, parameters: Any, seed: int) -> Config:
+        return Config(seed=seed, protocol=self.protocol_name, parameters=parameters)
+
+    def file(
+        self, events: Sequence[Event], departures: Sequence[Departure], parameters: Any, seed: int
+    ) -> None:
+        """Minimise, explain and keep one departure; its first explanation comes into force."""
+        if not self.worth_explaining(departures[0]):
+            return
+        if not self.first_witnesses:
+            look_around(self)
+        protocol, signature = self.protocol, signature_of(departures[0])
+
+        def replay_with(candidate: Sequence[Event], given: Any) -> Play:
+            return play(candidate, self.opener(self.config(given, seed)), protocol, given)
+
+        def replay(candidate: Sequence[Event]) -> Play:
+            return replay_with(candidate, parameters)
+
+        finding = find_explanation(events, departures, replay, protocol, parameters, self.spec)
+        if finding is None:
+            self.unrepeated += 1
+            return
+        self.record("shrunk", finding.moments, parameters, seed)
+        finding, parameters = self._plainer(finding, replay_with, parameters)
+        self.record("plain", finding.moments, parameters, seed)
+        self.keep(finding, parameters, seed, signature)
+
+    def worth_explaining(self, departure: Departure) -> bool:
+        """Count a departure; whether it is looked into."""
+        self.departed += 1
+        return not self.counting and self.signatures[signature_of(departure)] < UNEXPLAINED_TRIES
+
+    def keep(self, finding: Finding, parameters: Any, seed: int, signature: tuple[str, str, str]) -> None:
+        """Keep one finding, with those of its explanations that agree with other runs."""
+        protocol = self.protocol
+        agreeing = [q for q in finding.quirks if self._agrees(q)]
+        told = blamed_clauses(finding.moments, protocol, parameters)
+        finding = evolve(finding, quirks=tuple(agreeing), blamed=told)
+        if self._revise(finding, parameters):
+            return
+        if not finding.quirks:
+            self.signatures[signature] += 1
+        key = (finding.clause, finding.cause)
+        if key in self.found:
+            self.found[key] = self.found[key].with_another(finding, parameters)
+            return
+        self.found[key] = ReplayableFinding(finding, parameters, seed, self.in_force)
+        if finding.quirks:
+            self.quirks.append(finding.quirks[0])
+            self._settle()
+
+    def _settle(self) -> None:
+        """Let go of what nothing explained and several quirks together now do."""
+        built = self.protocol
+        for key, found in list(self.found.items()):
+            if not found.finding.quirks and in_order(found.finding.moments, built, found.parameters):
+                del self.found[key]
+
+    def _plainer(
+        self, finding: Finding, replay_with: Callable[[Sequence[Event], Any], Play], parameters: Any
+    ) -> tuple[Finding, Any]:
+        """The finding with parameters nearer to the defaults, where it stays what it is."""
+        causes = {q.name for q in finding.quirks}
+        known = finding.moments[-1].judged.departures
+
+        def stays(given: Any) -> Finding | None:
+            try:
+                run = replay_with(finding.events, given)
+            except ValueError:
+                # The events have no bytes under these: a stamped message, say, where every one is signed.
+                return None
+            found = last_departures(run)
+            same = [d for d in found if same_act(d, finding.departure)]
+            if not same or not all(any(same_act(d, k) for k in known) for d in found):
+                return None
+            quirks = accounting_edits(run.moments, self.protocol, given, among=finding.quirks)
+            if not {q.name for q in quirks} >= causes:
+                return None
+            kept = tuple(q for q in quirks if q.name in causes)
+            return evolve(finding, moments=tuple(run.moments), departure=same[0], quirks=kept)
+
+        given = plainer_parameters(parameters, lambda p: stays(p) is not None, keep=self.hello.fixed)
+        better = stays(given) if given is not parameters else None
+        return (better, given) if better is not None else (finding, parameters)
+
+    def _revise(self, finding: Finding, parameters: Any) -> bool:
+        """Whether another explanation of an earlier finding accounts for this one too; it then takes over.
+
+        It has to account for all that the one in force did: else both are at work, and this one is filed.
+        """
+        for key, earlier in self.found.items():
+            for at, other in enumerate(earlier.finding.quirks[1:], 1):
+                if other in self.quirks or (finding.quirks and other not in finding.quirks):
+                    continue
+                first = earlier.finding.quirks[0]
+                names = [other if q.name == first.name else q for q in self.quirks]
+                if other not in names:
+                    continue
+                built = edited(self.spec, names)
+                if not in_order(finding.moments, built, parameters) or not earlier.accounted_by(built):
+                    continue
+                order = (other, *(q for i, q in enumerate(earlier.finding.quirks) if i != at))
+                revised = evolve(earlier, finding=evolve(earlier.finding, quirks=order))
+                del self.found[key]
+                self.found[revised.finding.clause, revised.finding.cause] = revised.with_another(
+                    finding, parameters
+                )
+                self.quirks[:] = names
+                return True
+        return False
+
+    def _agrees(self, quirk: Edit) -> bool:
+        """Whether the edit accounts for no less than we do now of what the router did in other runs."""
+        now, in_force = self.protocol, self.in_force
+        edited = quirk.change(now)
+
+        def by_now(run: AgreeingRun) -> int:
+            # All of it, where we played it so.
+            same = run.under == in_force
+            return len(run.moments) if same else rejudge(run.moments, now, run.parameters)[0]
+
+        runs = (*self.first_witnesses, *self.witnesses)
+        return all(rejudge(run.moments, edited, run.parameters)[0] >= by_now(run) for run in runs)
+
+
+def in_order(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> bool:
+    """Whether every moment of a run is, the last one included."""
+    return rejudge(moments, protocol, parameters)[0] == len(moments)
+
+
+def signature_of(departure: Departure) -> tuple[str, str, str]:
+    """What tells departures apart before they are explained."""
+    return (departure.kind, departure.clause, act_of(departure))
+
+
+@mutable(eq=False)
+class SearchRun:
+    """One run beside the model, act by act, into `hunt`."""
+
+    hunt: FindingSearch
+    seed: int
+    """Of the search. Which of its runs it is, the hunt counts."""
+    run: Play | None = None
+    over: bool = False
+    drawn: int = 0
+    events: list[Event] = field(factory=list)
+    departures: Sequence[Departure] = ()
+    neighbours: Any = None
+    parameters: Any = None
+    under: tuple[str, ...] = ()
+    run_seed: int = 0
+
+    def start(self) -> None:
+        """Draw the neighbours and the parameters, and open the router."""
+        hunt, digits = self.hunt, self._digits()
+        self.run_seed = digits.below(2**31)
+        drawn = draw_neighbours(digits, hunt.protocol_name, hunt.hello.capabilities, steered=hunt.steered)
+        drawn.parameters = fixed_by(hunt.hello, drawn.parameters)
+        self.neighbours, self.parameters = drawn, drawn.parameters
+        subject = hunt.opener(hunt.config(self.parameters, self.run_seed))
+        self.under = hunt.in_force
+        self.run = Play(subject, Oracle(hunt.protocol, self.parameters))
+
+    def act(self) -> None:
+        """What a neighbour or the user does next; nothing once the run is over."""
+        if self.over or self.run is None:
+            return
+        events = self.neighbours.act(self.run.oracle.state, self._digits())
+        self.run.subject.declare([*self.neighbours.take_undeclared(), *messages_in(events)])
+        for event in events:
+            self.events.append(event)
+            self.departures = self.run.do(event)
+            if self.departures or self.run.blurred:
+                self.over = True
+                return
+
+    def end(self) -> None:
+        """Close the router, count the run, and file what departed."""
+        if self.run is None:
+            return
+        hunt = self.hunt
+        self.run.subject.close()
+        hunt.runs += 1
+        hunt.steps += self.run.steps
+        hunt.applied.update(self.run.applied)
+        hunt.blurred += self.run.blurred
+        hunt.record("run", self.run.moments, self.parameters, self.run_seed)
+        clean = self.run.moments[:-1] if self.over else self.run.moments
+        if self.departures:
+            hunt.file(self.events, self.departures, self.parameters, self.run_seed)
+        if clean:
+            hunt.witnesses.append(AgreeingRun(clean, self.parameters, self.under))
+
+    def _digits(self) -> SeededDraws:
+        # Nothing is taken of the numbers that Hypothesis draws: it begins with the same ones and repeats
+        # whole examples (of 400 runs 66 began differently), and it draws constants of the source files
+        # that it finds, which are others where the kit is installed in another way.
+        self.drawn += 1
+        return SeededDraws(((self.seed * SEED_STEP + self.hunt.runs) << RUN_SHIFT) + self.drawn)
+
+
+@contextmanager
+def noted(hunt: FindingSearch) -> Iterator[None]:
+    """Note the first error of the driver. Hypothesis goes on after it, and ends with errors of its own."""
+    try:
+        yield
+    except AdapterError as error:
+        hunt.broken = hunt.broken or error
+        raise
+
+
+def machine_for(into: Sequence[FindingSearch], seed: int, runs: int) -> type[RuleBasedStateMachine]:
+    """A state machine class, `runs` runs of which go into the one hunt that `into` holds.
+
+    Hypothesis keeps every such class for good; who empties `into` lets go of the hunt.
+    """
+    enough = into[0].runs + runs
+
+    class Beside(RuleBasedStateMachine):
+        def __init__(self) -> None:
+            super().__init__()
+            self.one = SearchRun(into[0], seed)
+
+        @initialize(number=st.integers(0, 2**63 - 1))
+        def start(self, number: int) -> None:
+            hunt = self.one.hunt
+            # Hypothesis cannot be stopped but by failing, and makes a few more runs than it is asked for; an
+            # empty one costs next to nothing.
+            if hunt.runs < enough and not hunt.out_of_time() and not hunt.stop_when(hunt):
+                with noted(hunt):
+                    self.one.start()
+
+        @rule(number=st.integers(0, 2**63 - 1))
+        def act(self, number: int) -> None:
+            with noted(self.one.hunt):
+                self.one.act()
+
+        def teardown(self) -> None:
+            with noted(self.one.hunt):
+                self.one.end()
+
+    return Beside
+
+
+def fixed_by(hello: Hello, parameters: Any) -> Any:
+    """Parameters with those that the router sets itself. Raises AdapterError where they clash."""
+    try:
+        return evolve(parameters, **dict(hello.fixed)) if hello.fixed else parameters
+    except ValueError as error:
+        raise AdapterError(f"hello.fixed: {dict(hello.fixed)} with what is given: {error}") from error
+
+
+def look_around(hunt: FindingSearch) -> None:
+    """Play some runs, each to its first departure, of which nothing is filed: they are witnesses.
+
+    They take as long as a batch of the search, and only a departure needs them.
+    """
+    for number in range(LOOKS):
+        digits = SeededDraws(number)
+        neighbours = draw_neighbours(digits, hunt.protocol_name, hunt.hello.capabilities)
+        parameters = neighbours.parameters = fixed_by(hunt.hello, neighbours.parameters)
+        oracle = Oracle(hunt.protocol, parameters, tells=False)
+        run = Play(hunt.opener(hunt.config(parameters, number)), oracle)
+        try:
+            departed = _play_acts(run, neighbours, digits)
+        finally:
+            run.subject.close()
+        hunt.record("look", run.moments, parameters, number)
+        clean = run.moments[:-1] if departed else run.moments
+        if clean:
+            hunt.first_witnesses.append(AgreeingRun(clean, parameters, hunt.in_force))
+
+
+def _play_acts(run: Play, neighbours: DrawnNeighbours, digits: SeededDraws) -> bool:
+    """Acts of the neighbours to the first departure; whether there was one, or the run blurred."""
+    for _ in range(ACTS_PER_RUN):
+        events = neighbours.act(run.oracle.state, digits)
+        run.subject.declare([*neighbours.take_undeclared(), *messages_in(events)])
+        for event in events:
+            if run.do(event) or run.blurred:
+                return True
+    return False
+
+
+def next_run(hunt: FindingSearch, *, seed: int) -> None:
+    """The one run that comes next in a search from `seed`, without the engine around it, which takes longer
+    than the run. (It ends one run in 65,536 acts early; nothing else in a run is its choice.)"""
+    one = SearchRun(hunt, seed)
+    one.start()
+    # To the engine the start is a step as well.
+    for _ in range(ACTS_PER_RUN - 1):
+        one.act()
+    one.end()
+
+
+def search(hunt: FindingSearch, *, runs: int, seed: int, acts: int = ACTS_PER_RUN) -> FindingSearch:
+    """`runs` runs of the machine into `hunt`, the same ones for the same seed.
+
+    Raises AdapterError where the driver breaks.
+    """
+    into = [hunt]
+    machine = hypothesis.seed(seed)(machine_for(into, seed, runs))
+    try:
+        run_state_machine_as_test(
+            machine,
+            settings=hypothesis.settings(
+                max_examples=runs,
+                stateful_step_count=acts,
+                deadline=None,
+                database=None,
+                phases=[hypothesis.Phase.generate],
+                suppress_health_check=list(hypothesis.HealthCheck),
+                report_multiple_bugs=False,
+            ),
+        )
+    except Exception:
+        if hunt.broken is None:
+            raise
+        raise hunt.broken from None
+    finally:
+        into.clear()
+    return hunt

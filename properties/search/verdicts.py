@@ -1,0 +1,260 @@
+"""From a campaign to verdicts: one per claim, and whether they are as expected."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+
+from attrs import evolve, field, fields, frozen
+
+from quidnunc.model.edits.aliases import current_name
+from quidnunc.model.errors import CaseError
+from quidnunc.model.machine import protocol_named
+from quidnunc.properties.claims.catalogue import VerdictName, claims_of, level_of
+from quidnunc.properties.claims.claim import Claim
+from quidnunc.properties.notation.words import one_line
+from quidnunc.properties.search.campaign import Campaign, RootCause
+
+SEVERITY: dict[VerdictName, int] = {
+    "not-refuted": 0,
+    "unsupported": 1,
+    "inconclusive": 2,
+    "observed": 3,
+    "deviates": 4,
+    "fails": 5,
+    "broken": 6,
+}
+HEADER = "# What is known of "
+MAX_EXPECTATIONS_BYTES = 1 << 20
+
+
+@frozen
+class ClaimVerdict:
+    """Of one claim: what was found of it, and how often it applied."""
+
+    claim: Claim
+    verdict: VerdictName
+    applied: int
+    reason: str = ""
+    roots: tuple[RootCause, ...] = ()
+
+    @property
+    def level(self) -> str:
+        return min((level_of(c) for c in self.claim.clauses), key="MSIY".find)
+
+
+def verdict_of_root(root: RootCause) -> VerdictName:
+    """What one root cause means for its claim."""
+    if root.holds_on_ours is False:
+        return "broken"
+    if root.kind == "reading":
+        return "observed"
+    by_level: dict[str, VerdictName] = {"S": "deviates", "Y": "deviates"}
+    return by_level.get(level_of(root.clause), "fails")
+
+
+def verdicts_of(campaign: Campaign, pattern: str = "*") -> tuple[ClaimVerdict, ...]:
+    """One verdict per claim of the protocol whose id, or one of whose clauses, matches `pattern`."""
+    known = claims_of(protocol_named(campaign.protocol))
+    resting = {c for claim in known for c in claim.clauses}
+    # A root cause against a clause that no claim rests on is a finding all the same, under the clause's name.
+    alone = dict.fromkeys(r.clause for r in campaign.roots.values() if r.clause not in resting)
+    claims = (*known, *(Claim(c, "No claim rests on this clause.", (c,)) for c in alone))
+    chosen = [c for c in claims if any(fnmatch(name, pattern) for name in (c.id, *c.clauses))]
+    return tuple(_judge(claim, campaign) for claim in chosen)
+
+
+def _judge(claim: Claim, campaign: Campaign) -> ClaimVerdict:
+    applied = sum(campaign.applied.get(c, 0) for c in claim.clauses)
+    roots = tuple(r for r in campaign.roots.values() if r.clause in claim.clauses)
+    lacking = claim.needs - campaign.capabilities
+    if roots:
+        worst = max((verdict_of_root(r) for r in roots), key=SEVERITY.__getitem__)
+        return ClaimVerdict(claim, worst, applied, "; ".join(r.says for r in roots), roots)
+    if lacking:
+        return ClaimVerdict(claim, "unsupported", 0, f"the driver lacks: {', '.join(sorted(lacking))}")
+    if not applied:
+        return ClaimVerdict(claim, "inconclusive", 0, f"never applied in {campaign.runs} runs")
+    return ClaimVerdict(claim, "not-refuted", applied, f"no counterexample in {campaign.runs} runs")
+
+
+@frozen
+class Expectation:
+    """One line of an expectations file: a root cause that is known, and what is made of it."""
+
+    clause: str
+    cause: str
+    verdict: str
+    reason: str
+    link: str = ""
+    case: str = ""
+    """Path of the case that shows it, relative to the file."""
+
+
+@frozen
+class ExpectationComparison:
+    """A campaign against an expectations file."""
+
+    met: tuple[Expectation, ...]
+    gone: tuple[Expectation, ...]
+    not_met: tuple[Expectation, ...]
+    unexpected: tuple[RootCause, ...]
+    otherwise: tuple[tuple[Expectation, RootCause], ...] = ()
+    """Expected with one verdict, found with another."""
+
+    @property
+    def agrees(self) -> bool:
+        return not self.gone and not self.unexpected and not self.otherwise
+
+
+_FIELDS = {a.name for a in fields(Expectation)}
+
+
+def load_expectations(path: Path) -> tuple[Expectation, ...]:
+    """Read a file. Raises CaseError naming the file, the entry and what was expected."""
+    try:
+        if path.stat().st_size > MAX_EXPECTATIONS_BYTES:
+            raise CaseError(f"{path}: longer than {MAX_EXPECTATIONS_BYTES} bytes")
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CaseError(f"{path}: {error.strerror or error}; expected a file of expectations") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CaseError(f"{path}: not TOML: {error}; `--update-expect` on another name writes one") from None
+    entries = table.get("expect", [])
+    if set(table) - {"expect"} or not isinstance(entries, list):
+        others = sorted(set(table) - {"expect"}) or ["expect"]
+        raise CaseError(f"{path}: expected tables [[expect]] and nothing else, got {', '.join(others)}")
+    found = []
+    for at, entry in enumerate(entries, 1):
+        if not isinstance(entry, dict):
+            raise CaseError(f"{path}: expect {at}: expected a table, got {entry!r}")
+        unknown = set(entry) - _FIELDS
+        missing = {"clause", "cause", "verdict", "reason"} - set(entry)
+        if unknown or missing:
+            raise CaseError(f"{path}: expect {at}: unknown {sorted(unknown)}, missing {sorted(missing)}")
+        each = Expectation(**{k: str(v) for k, v in entry.items()})
+        found.append(evolve(each, cause=current_name(each.cause)))
+    return tuple(found)
+
+
+def render_expectations(
+    campaign: Campaign,
+    roots: Iterable[tuple[RootCause, str]],
+    old: Sequence[Expectation],
+    replayed: Mapping[str, str],
+    header: str = "",
+) -> str:
+    """The file for what was found, with case paths, under the first line of the old file where it had one.
+
+    Reasons and links of the old file are kept, and so is an old expectation that this search did not meet,
+    unless its case, replayed, says that it is no longer so (`replayed`: case path -> outcome).
+    """
+    known = {(e.clause, e.cause): e for e in old}
+    entries: dict[tuple[str, str], Expectation] = {
+        key: each for key, each in known.items() if replayed.get(each.case, "same") == "same"
+    }
+    for root, case in roots:
+        before = known.get((root.clause, root.quirk))
+        entries[root.clause, root.quirk] = Expectation(
+            clause=root.clause,
+            cause=root.quirk,
+            verdict=verdict_of_root(root),
+            reason=before.reason if before else root.says,
+            link=before.link if before else "",
+            case=case or (before.case if before else ""),
+        )
+    lines = [
+        header_of(campaign, header),
+        "# `quidnunc check ... --expect THIS` fails on anything else, and on what is no longer so.",
+        "",
+    ]
+    for _, entry in sorted(entries.items()):
+        lines.append("[[expect]]")
+        lines += [f"{f.name} = {_quoted(v)}" for f in fields(Expectation) if (v := getattr(entry, f.name))]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def header_of(campaign: Campaign, old: str) -> str:
+    """The router and protocol that expectations are about, as the first line of their file.
+
+    The `old` one stays if it names another router or protocol: old entries are kept, and are about that one.
+    """
+    about = one_line(f"{campaign.against} {campaign.version} against {campaign.protocol}")
+    router, protocol = one_line(campaign.against), campaign.protocol
+    alike = old.startswith(f"{HEADER}{router} ") and old.endswith(f" against {protocol}.")
+    return old if old and not alike else f"{HEADER}{about}."
+
+
+def header_read(text: str) -> str:
+    """The first line of a file that says what it is about; empty where it does not."""
+    first = text.partition("\n")[0]
+    return first if first.startswith(HEADER) else ""
+
+
+def without_case(expected: Sequence[Expectation]) -> int:
+    """How many entries have no case. Nothing can show that such a failure is gone."""
+    return sum(not each.case for each in expected)
+
+
+def _quoted(text: str) -> str:
+    plain = "".join(c if c.isprintable() else " " for c in text)
+    return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def compare(
+    roots: Sequence[RootCause], expected: Sequence[Expectation], replayed: dict[str, str]
+) -> ExpectationComparison:
+    """What was found against what was expected.
+
+    `replayed`: case path -> outcome (same, different, fixed) for expectations that the search did not meet.
+    """
+    by_key = {(r.clause, r.quirk): r for r in roots}
+    met, gone, not_met, otherwise = [], [], [], []
+    for each in expected:
+        outcome, found = replayed.get(each.case, ""), by_key.get((each.clause, each.cause))
+        if found is not None and verdict_of_root(found) != each.verdict:
+            otherwise.append((each, found))
+        elif found is not None or outcome == "same":
+            met.append(each)
+        elif outcome:
+            gone.append(each)
+        else:
+            not_met.append(each)
+    known = {(e.clause, e.cause) for e in expected}
+    unexpected = [r for r in roots if (r.clause, r.quirk) not in known]
+    return ExpectationComparison(tuple(met), tuple(gone), tuple(not_met), tuple(unexpected), tuple(otherwise))
+
+
+@frozen
+class ExitStatus:
+    """An exit code and why (design section 8)."""
+
+    code: int
+    why: str = field(default="")
+
+
+def exit_of(
+    verdicts: Sequence[ClaimVerdict], campaign: Campaign, compared: ExpectationComparison | None, strict: bool
+) -> ExitStatus:
+    """2 before 1 before 4 before 3; usage (2) is decided before anything runs."""
+    bad = {"fails"} | ({"deviates"} if strict else set())
+    if compared is not None:
+        if not compared.agrees:
+            counts = {
+                "unexpected": compared.unexpected,
+                "gone": compared.gone,
+                "with another verdict": compared.otherwise,
+            }
+            return ExitStatus(1, ", ".join(f"{len(which)} {what}" for what, which in counts.items()))
+    elif any(v.verdict in bad for v in verdicts):
+        return ExitStatus(1, "claims fail")
+    if campaign.broken or any(v.verdict == "broken" for v in verdicts):
+        return ExitStatus(4, "; ".join(campaign.broken) or "the control of a finding fails on our own router")
+    never = [v.claim.id for v in verdicts if v.verdict == "inconclusive" and v.level == "M"]
+    # What is known of a router may well keep a claim from applying; a search that plays nothing is no search.
+    if never and (compared is None or not campaign.steps):
+        return ExitStatus(3, f"MUST claims never applied: {', '.join(never)}")
+    return ExitStatus(0)

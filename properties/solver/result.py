@@ -1,0 +1,37 @@
+"""One line of `quidnunc prove`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal, TypeAlias
+
+from attrs import frozen
+
+from quidnunc.properties.solver.questions import SolverSession
+from quidnunc.properties.solver.trace import NetworkTrace
+
+Verdict: TypeAlias = Literal["proved", "refuted", "undetermined"]
+
+
+@frozen(kw_only=True)
+class ProofResult:
+    """What was decided, of what, under which assumptions, and how."""
+
+    name: str
+    text: str
+    verdict: Verdict
+    scope: str
+    assumptions: tuple[str, ...]
+    engine: str
+    seconds: float = 0.0
+    """Of CPU."""
+    vacuous: bool
+    """Whether the statement holds for want of anything that it speaks of; a proof that is vacuous is none."""
+    evidence: tuple[str, ...] = ()
+    """What was shown on the way, and the reasons that a person can read."""
+    trace: NetworkTrace | None = None
+    clauses: tuple[str, ...] = ()
+    """The sentences of the specifications that the statement rests on."""
+
+
+Prover: TypeAlias = Callable[[SolverSession], Iterator[ProofResult]]

@@ -1,0 +1,1 @@
+"""Statements that the documents make or rely on, with what decides each."""

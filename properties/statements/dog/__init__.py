@@ -1,0 +1,1 @@
+"""Statements about Flood, DOG, CAT and the peer limit."""

@@ -1,0 +1,177 @@
+"""CAT: announcements, requests, and who gets what is announced."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from quidnunc.model.rpc import Peer, SeenTx, Tx, WantTx
+from quidnunc.properties.networks.acts import name_of
+from quidnunc.properties.networks.mempool import MempoolMove
+from quidnunc.properties.networks.runs import BrokenClaim, Memory
+from quidnunc.properties.statements.dog.moves import (
+    announces,
+    kept,
+    packed,
+    taken_message,
+    wants,
+)
+from quidnunc.properties.statements.dog.places import CATS, ONE_IS_TOLD, WAITING
+from quidnunc.properties.statements.dog.revisions import CAT
+from quidnunc.properties.statements.statement import Statement
+
+Said = frozenset[tuple[Peer, Peer, str]]
+"""(by whom, to whom, of what)"""
+
+
+def announced_once(memory: Memory, move: MempoolMove) -> Memory:
+    """One peer is told once of a transaction, while both are connected."""
+    said = cast("Said", memory or frozenset())
+    for by, part, to in move.sent:
+        if isinstance(part, SeenTx):
+            if (by, to, part.id) in said:
+                return BrokenClaim(f"{name_of(by)} announces {part.id} to {name_of(to)} a second time")
+            said |= {(by, to, part.id)}
+    return said
+
+
+def one_request(memory: Memory, move: MempoolMove) -> Memory:
+    """While one peer is waited for no other is asked."""
+    for by, part, to in move.sent:
+        if isinstance(part, WantTx):
+            was, now = move.before.nodes[by].wanted.get(part.id), move.after.nodes[by].now_ms
+            lost = move.act.kind == "notice" and was is not None and was.of == move.act.peer
+            if was is not None and was.of is not None and was.due_ms > now and not lost:
+                return BrokenClaim(f"{name_of(by)} asks {name_of(to)} for {part.id} and waits for another")
+    return None
+
+
+def obtained(memory: Memory, move: MempoolMove) -> Memory:
+    """When nothing is on its way and nobody is waited for, who heard of a transaction has it."""
+    after = move.after
+    if not after.quiet() or any(w.of is not None for n in after.nodes.values() for w in n.wanted.values()):
+        return None
+    for i in after.joined():
+        n = after.nodes[i]
+        for tx, holders in n.holders.items():
+            alive = [p for p in sorted(holders) if p in n.peers and tx in after.nodes[p].pool]
+            if alive and tx not in n.cache and _announced(after.nodes[i].wanted, tx):
+                return BrokenClaim(f"{name_of(i)} never gets {tx}, which {name_of(*alive)} announced")
+    return None
+
+
+def _announced(wanted: object, tx: str) -> bool:
+    return tx in cast("dict[str, object]", wanted)
+
+
+def asked_who_announced(memory: Memory, move: MempoolMove) -> Memory:
+    """WantTx goes to one whose SeenTx has come, and SeenTx is said of what is stored."""
+    heard = cast("Said", memory or frozenset())
+    part = taken_message(move)
+    if isinstance(part, SeenTx):
+        heard |= {(move.act.node, move.act.peer, part.id)}
+    for by, said, to in move.sent:
+        if isinstance(said, WantTx) and (to, by, said.id) not in heard:
+            return BrokenClaim(f"{name_of(by)} asks {name_of(to)}, which has not announced {said.id}")
+        if isinstance(said, SeenTx) and said.id not in move.after.nodes[by].pool:
+            return BrokenClaim(f"{name_of(by)} announces {said.id} and does not have it")
+    return heard
+
+
+def received_once(memory: Memory, move: MempoolMove) -> Memory:
+    """Without timeouts one copy comes, and those that are pushed by a peer at which a user submitted it."""
+    left = kept(memory)
+    if move.act.kind == "submit":
+        for _, pushed, to in move.sent:
+            if isinstance(pushed, Tx):
+                left[to, pushed.id] = cast("int", left.get((to, pushed.id), 1)) + 1
+    part = taken_message(move)
+    if isinstance(part, Tx):
+        key = (move.act.peer, part.id)
+        left[key] = cast("int", left.get(key, 1)) - 1
+        if left[key] == -1:
+            return BrokenClaim(
+                f"{name_of(move.act.peer)} gets one copy of {part.id} more than are pushed and one"
+            )
+    return packed(left)
+
+
+def everyone_learns(memory: Memory, move: MempoolMove) -> Memory:
+    """When nothing moves and nobody is waited for, every node has heard of every transaction."""
+    after = move.after
+    if not after.quiet() or any(w.of is not None for n in after.nodes.values() for w in n.wanted.values()):
+        return None
+    known = {tx for i in after.joined() for tx in after.nodes[i].cache}
+    for i in after.joined():
+        n = after.nodes[i]
+        for tx in sorted(known):
+            if tx not in n.cache and not n.holders_of(tx):
+                return BrokenClaim(f"{name_of(i)} never hears of {tx}")
+    return None
+
+
+STATEMENTS: tuple[Statement, ...] = (
+    Statement(
+        id="cat.announced-once-per-connection",
+        old_id="P-36",
+        says="CAT: one SeenTx(t) for each peer's connection at most.",
+        revisions=CAT,
+        clauses=("cat-classic/receive.announce", "cat-classic/state.per-connection"),
+        look=announced_once,
+        places=(*CATS, *WAITING),
+        occasion=announces,
+    ),
+    Statement(
+        id="cat.one-request-outstanding",
+        old_id="P-37",
+        says="CAT: one WantTx of a transaction is outstanding at most.",
+        revisions=CAT,
+        clauses=("cat-classic/want.one-outstanding", "cat/want.per-transaction"),
+        look=one_request,
+        places=(*CATS, *WAITING),
+        occasion=wants,
+    ),
+    Statement(
+        id="cat.announced-is-obtained",
+        old_id="P-38",
+        says="CAT: what a live peer announces is obtained in the end.",
+        revisions=CAT,
+        clauses=("cat-classic/seen.request", "cat-classic/want.answered", "cat-classic/want.timeout"),
+        look=obtained,
+        places=(*CATS, *WAITING),
+        occasion=wants,
+    ),
+    Statement(
+        id="cat.wanted-after-announced",
+        old_id="P-39",
+        says="CAT: WantTx after SeenTx of that peer only; SeenTx after storage only.",
+        revisions=CAT,
+        clauses=(
+            "cat-classic/want.after-seen",
+            "cat-classic/receive.announce-after",
+            "cat/want.after-seen",
+            "cat/announce.after-storage",
+        ),
+        look=asked_who_announced,
+        places=(*CATS, *WAITING),
+        occasion=wants,
+    ),
+    Statement(
+        id="cat.one-copy-without-timeouts",
+        old_id="P-40",
+        says="CAT: without timeouts one copy comes, and those that are pushed.",
+        revisions=CAT,
+        clauses=("cat-classic/want.one-outstanding", "cat-classic/submit.push"),
+        look=received_once,
+        places=CATS,
+        occasion=wants,
+    ),
+    Statement(
+        id="cat.everyone-learns",
+        old_id="P-41",
+        says="CAT: every peer learns of t.",
+        revisions=CAT,
+        clauses=("cat/submit.push", "cat-classic/receive.announce"),
+        look=everyone_learns,
+        places=(*CATS, ONE_IS_TOLD),
+    ),
+)

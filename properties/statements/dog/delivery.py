@@ -1,0 +1,397 @@
+"""DOG: who gets a transaction, how often, how fast, and what one peer can do to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from attrs import evolve
+
+from quidnunc.model.mempool.node import Node
+from quidnunc.model.rpc import HaveTx, Peer, Tx
+from quidnunc.properties.networks.acts import Act, name_of
+from quidnunc.properties.networks.mempool import MempoolMove, MempoolNetwork, takes
+from quidnunc.properties.networks.network import network_after
+from quidnunc.properties.networks.runs import BrokenClaim, Memory
+from quidnunc.properties.networks.world import Look
+from quidnunc.properties.statements.dog.flood import everyone_has_it
+from quidnunc.properties.statements.dog.moves import (
+    ADJUSTING,
+    asks,
+    bounds,
+    connected,
+    cuts,
+    has_left,
+    is_in_band,
+    kept,
+    packed,
+    ratio,
+    sent_of,
+)
+from quidnunc.properties.statements.dog.places import (
+    BOTH,
+    CUT,
+    FORGED,
+    KITE,
+    LINE,
+    ONE_LEAVES,
+    PAIR,
+    REPEATING,
+    RING,
+    UNADJUSTED,
+)
+from quidnunc.properties.statements.dog.revisions import DOG, FLOODING
+from quidnunc.properties.statements.dog.rounds import Rounds, at_each, everywhere, in_rounds
+from quidnunc.properties.statements.dog.tried import (
+    IN_BOUNDS,
+    IN_BOUNDS_ONE_QUEUE,
+    LEAVES_EARLY,
+    ONE_ROUTE_EACH,
+    ONE_ROUTE_EACH_ONE_LEAVES,
+    ONE_ROUTE_EACH_ONE_QUEUE,
+    REPEATING_PEER,
+    TWO_USERS,
+)
+from quidnunc.properties.statements.statement import Statement
+
+
+def own_goes_to_all(memory: Memory, move: MempoolMove) -> Memory:
+    """What a user submitted first at a node goes to all its peers but those who have sent it."""
+    own = frozenset(cast("frozenset[tuple[Peer, str]]", memory or ()))
+    act = move.act
+    if act.kind == "submit" and act.id not in move.before.nodes[act.node].cache:
+        own |= {(act.node, act.id)}
+    if act.kind == "offer":
+        n = move.before.nodes[act.node]
+        tx = [*n.pool][move.before.offered[act.node]]
+        missing = n.peers.keys() - set(n.senders(tx)) - {to for _, to in sent_of(move, Tx)}
+        if (act.node, tx) in own and missing:
+            return BrokenClaim(f"{name_of(act.node)} withholds its own {tx} from {name_of(*sorted(missing))}")
+    return own
+
+
+def uncounted(by_whom: Callable[[MempoolMove], bool], what: str) -> Look:
+    """What `by_whom` says came in does not change what a controller does: with it left out of the counters,
+    the adjustment does the same."""
+
+    def look(memory: Memory, move: MempoolMove) -> Memory:
+        came = kept(memory)
+        node = move.act.at
+        was, now = move.before.nodes[node], move.after.nodes[node]
+        if move.act.kind in ADJUSTING:
+            first, again = cast("tuple[int, int]", came.pop(node, (0, 0)))
+            less = evolve(was, first_time=was.first_time - first, duplicates=was.duplicates - again)
+            if move.act.kind == "adjust" and (first or again) and _decides(less) != _decides(was):
+                return BrokenClaim(f"{name_of(node)} {_decides(was)}; without {what} it {_decides(less)}")
+        elif by_whom(move):
+            first, again = cast("tuple[int, int]", came.get(node, (0, 0)))
+            came[node] = (first + now.first_time - was.first_time, again + now.duplicates - was.duplicates)
+        return packed(came)
+
+    return look
+
+
+def _decides(n: Node) -> str:
+    if not n.first_time + n.duplicates:
+        return "does nothing"
+    low, high = bounds(n)
+    return "asks for more" if ratio(n) < low else "allows HaveTx" if ratio(n) >= high else "does nothing"
+
+
+def everyone_has_it_after_loss(memory: Memory, move: MempoolMove) -> Memory:
+    """The same, after somebody has left."""
+    away = any(not n.peers for n in move.after.nodes.values())
+    return everyone_has_it(None, move) if away else None
+
+
+def everyone_has_it_after(most_have_tx: int) -> Look:
+    """The same, of runs in which each node says HaveTx at most so often."""
+
+    def look(memory: Memory, move: MempoolMove) -> Memory:
+        said = dict(cast("tuple[tuple[Peer, int], ...]", memory or ()))
+        for by, _ in sent_of(move, HaveTx):
+            said[by] = said.get(by, 0) + 1
+        if any(count > most_have_tx for count in said.values()):
+            return tuple(sorted(said.items()))
+        wrong = everyone_has_it(None, move)
+        return wrong if wrong is not None else tuple(sorted(said.items()))
+
+    return look
+
+
+def everyone_has_it_in_band(memory: Memory, move: MempoolMove) -> Memory:
+    """The same, where in this window every node's redundancy is within its bounds."""
+    for i in move.after.joined():
+        n = move.after.nodes[i]
+        low, high = bounds(n)
+        if not n.first_time or not low <= ratio(n) < high:
+            return None
+    return everyone_has_it(None, move)
+
+
+def withheld_has_it(memory: Memory, move: MempoolMove) -> Memory:
+    """What was withheld on a disabled route has come by another way when nothing moves any more."""
+    withheld = frozenset(cast("frozenset[tuple[Peer, str]]", memory or ()))
+    if move.act.kind == "offer":
+        n = move.before.nodes[move.act.node]
+        tx = [*n.pool][move.before.offered[move.act.node]]
+        left_out = n.peers.keys() - {to for _, to in sent_of(move, Tx)} - set(n.senders(tx))
+        withheld |= {(p, tx) for p in left_out}
+    if move.after.quiet():
+        for p, tx in sorted(withheld):
+            if tx not in move.after.nodes[p].cache:
+                return BrokenClaim(f"{tx} was withheld from {name_of(p)}, which never gets it")
+        return None
+    return withheld
+
+
+def honest_have_it(memory: Memory, move: MempoolMove) -> Memory:
+    """D is not honest. When nothing moves, an honest node that lacks something asks for more."""
+    after = move.after
+    if not after.quiet():
+        return None
+    for i in (1, 2, 3):
+        n = after.nodes[i]
+        missing = [tx for j in (1, 2, 3) for tx in after.nodes[j].cache - n.cache if j != i]
+        if missing and n.first_time and ratio(n) >= bounds(n)[0]:
+            return BrokenClaim(f"{name_of(i)} never gets {missing[0]}, and its redundancy is {ratio(n):.2g}")
+    return None
+
+
+def goes_without(network: MempoolNetwork, rounds: Rounds) -> str:
+    """Somebody never gets what is submitted, in all rounds to come."""
+    for tx in (m.act.id for m in rounds.moves if m.act.kind == "submit"):
+        for i in network.joined():
+            if tx not in rounds.network.nodes[i].cache:
+                return f"{name_of(i)} never gets what is submitted, for ever"
+    return ""
+
+
+def out_of_band(network: MempoolNetwork, rounds: Rounds) -> str:
+    """Some node is out of its bounds at each adjustment for ever."""
+    for i in network.joined():
+        mine = [m.before.nodes[i] for m in rounds.moves if m.act.kind == "adjust" and m.act.node == i]
+        heard = [n for n in mine if n.first_time + n.duplicates]
+        if heard and not any(bounds(n)[0] <= ratio(n) < bounds(n)[1] for n in heard):
+            return f"the redundancy of {name_of(i)} is {ratio(heard[0]):.2g} for ever"
+    return ""
+
+
+def silence(network: MempoolNetwork, rounds: Rounds) -> str:
+    """Somebody is sent nothing by anyone, for ever."""
+    told = {to for m in rounds.moves for _, part, to in m.sent if isinstance(part, Tx)}
+    for i in network.joined():
+        if i not in told:
+            return f"nothing is ever sent to {name_of(i)}"
+    return ""
+
+
+def as_near_as_flood(memory: Memory, move: MempoolMove) -> Memory:
+    """When nothing moves, the next transaction needs as few hops to all as by the shortest paths."""
+    after = move.after
+    if not after.quiet() or not connected(after):
+        return None
+    for i in after.joined():
+        took, least = _hops(after, i), _far(after, i)
+        if took != least:
+            return BrokenClaim(f"from {name_of(i)} to all: {took or 'no number of'} hops, {least} by Flood")
+    return None
+
+
+def _hops(network: MempoolNetwork, origin: Peer) -> int | None:
+    network = network_after(network, Act("submit", origin, id="next")).after
+    for hop in range(len(network.nodes) + 1):
+        if all("next" in n.cache for n in network.nodes.values() if n.peers):
+            return hop
+        for i in network.joined():
+            while network.offered[i] < len(network.nodes[i].pool):
+                network = network_after(network, Act("offer", i)).after
+        for i in network.joined():
+            while network.inbox[i] and takes(network, i, network.inbox[i][0]):
+                network = network_after(network, Act("deliver", network.inbox[i][0][0], i)).after
+    return None
+
+
+def _far(network: MempoolNetwork, origin: Peer) -> int:
+    distance, left = {origin: 0}, [origin]
+    for i in left:
+        for p in network.nodes[i].peers:
+            if p not in distance:
+                distance[p] = distance[i] + 1
+                left.append(p)
+    return max(distance.values())
+
+
+STATEMENTS: tuple[Statement, ...] = (
+    Statement(
+        id="dissemination.own-goes-to-all",
+        old_id="P-19",
+        says="What a user submits is offered to all peers.",
+        revisions=FLOODING,
+        clauses=("dog/send.own-unfiltered",),
+        look=own_goes_to_all,
+        places=BOTH,
+        reading="But for those who have sent it.",
+    ),
+    Statement(
+        id="dog.reaches-all-after-a-disconnect",
+        old_id="P-24",
+        says="DOG, one node leaves, T = 1: all connected nodes get every transaction.",
+        revisions=DOG,
+        clauses=("dog/peer.forget-routes",),
+        look=everyone_has_it_after_loss,
+        places=ONE_LEAVES,
+        occasion=has_left,
+        tried=(LEAVES_EARLY, ONE_ROUTE_EACH_ONE_LEAVES),
+    ),
+    Statement(
+        id="dog.reaches-all-with-one-havetx-each",
+        old_id="P-25",
+        says="DOG, nobody leaves, one HaveTx of each node: every transaction reaches all.",
+        revisions=DOG,
+        clauses=("dog/havetx.first-sender",),
+        look=everyone_has_it_after(1),
+        places=CUT,
+        occasion=cuts,
+        tried=(TWO_USERS, ONE_ROUTE_EACH, ONE_ROUTE_EACH_ONE_QUEUE),
+    ),
+    Statement(
+        id="dog.controller-repairs-isolation",
+        old_id="P-26",
+        says="Where a transaction has not reached all, the controller mends the routes for later ones.",
+        revisions=DOG,
+        clauses=("dog/controller.reset",),
+        look=in_rounds(at_each, goes_without),
+        places=CUT,
+        occasion=cuts,
+        rounds=True,
+        reading="From any quiet state, one user submitting for ever.",
+        tried=(TWO_USERS, ONE_ROUTE_EACH, ONE_ROUTE_EACH_ONE_QUEUE),
+    ),
+    Statement(
+        id="dog.long-interval-prevents-isolation",
+        old_id="P-27",
+        says="An interval not below the longest round trip excludes isolation.",
+        revisions=DOG,
+        clauses=("dog/config.interval",),
+        look=everyone_has_it_after(1),
+        places=UNADJUSTED,
+        occasion=cuts,
+        reading="A run without adjustment fits into one interval of any length.",
+        tried=(TWO_USERS, ONE_ROUTE_EACH, ONE_ROUTE_EACH_ONE_QUEUE),
+    ),
+    Statement(
+        id="dog.no-redundancy-still-reaches-all",
+        old_id="P-28",
+        says="T = 0 with HaveTx alone: a static honest network still delivers.",
+        revisions=DOG,
+        clauses=("dog/config.target",),
+        look=everyone_has_it_after(1),
+        places=UNADJUSTED,
+        occasion=cuts,
+        reading="A run without adjustment is one for every T.",
+        tried=(TWO_USERS, ONE_ROUTE_EACH, ONE_ROUTE_EACH_ONE_QUEUE),
+    ),
+    Statement(
+        id="redundancy.in-bounds-means-delivery",
+        old_id="P-30",
+        says="With every node's redundancy within bounds all transactions are delivered.",
+        revisions=DOG,
+        clauses=("dog/config.bounds",),
+        look=everyone_has_it_in_band,
+        places=(RING, *REPEATING),
+        occasion=is_in_band,
+        tried=(IN_BOUNDS, IN_BOUNDS_ONE_QUEUE),
+    ),
+    Statement(
+        id="redundancy.in-bounds-means-delivery-at-scale",
+        old_id="P-31",
+        says="With every redundancy within bounds, the delivered fraction of a large network tends to 1.",
+        revisions=DOG,
+        clauses=("dog/config.bounds",),
+        needs=(
+            "a simulation of hundreds of nodes: a limit is no property of a small network; "
+            "`redundancy.in-bounds-means-delivery` is refuted"
+        ),
+    ),
+    Statement(
+        id="redundancy.settles-in-bounds",
+        old_id="P-32",
+        says="Redundancy stays within bounds in the end.",
+        revisions=DOG,
+        clauses=("dog/controller.in-band",),
+        look=in_rounds(everywhere, out_of_band),
+        places=BOTH,
+        rounds=True,
+    ),
+    Statement(
+        id="attack.positive-target-withstands-one-peer",
+        old_id="P-33",
+        says="T > 0 protects against one Byzantine peer.",
+        revisions=DOG,
+        clauses=("dog/havetx.first-sender",),
+        look=honest_have_it,
+        places=FORGED,
+        occasion=cuts,
+        reading="An honest node that lacks something of another has a redundancy that asks for more.",
+        tried=(REPEATING_PEER,),
+    ),
+    Statement(
+        id="attack.one-peer-does-not-change-traffic",
+        old_id="P-34",
+        says="No peer can force the traffic of Flood.",
+        revisions=DOG,
+        clauses=("dog/count.duplicate",),
+        look=uncounted(lambda m: m.act.kind == "deliver" and m.act.node == 4, "what D sent"),
+        places=FORGED,
+        occasion=asks,
+        reading="What one peer sends does not make another node ask for more, or for less.",
+    ),
+    Statement(
+        id="redundancy.unaffected-by-own-submissions",
+        old_id="P-35",
+        says="A node's own RPC load does not affect its routing.",
+        revisions=DOG,
+        clauses=("dog/count.user-duplicate",),
+        look=uncounted(lambda m: m.act.kind == "submit", "its own"),
+        places=(PAIR,),
+    ),
+    Statement(
+        id="dog.as-fast-as-flood",
+        old_id="P-46",
+        says="DOG is not slower than Flood.",
+        revisions=DOG,
+        clauses=("dog/route.filter",),
+        look=as_near_as_flood,
+        places=(LINE, RING, KITE),
+        occasion=cuts,
+        reading="In hops, when nothing else moves.",
+        tried=(TWO_USERS, ONE_ROUTE_EACH, ONE_ROUTE_EACH_ONE_QUEUE),
+    ),
+    Statement(
+        id="dissemination.withheld-arrives-elsewhere",
+        old_id="P-47",
+        says="What is withheld on a disabled route has come by another way.",
+        revisions=DOG,
+        clauses=("dog/route.filter",),
+        look=withheld_has_it,
+        places=CUT,
+        occasion=cuts,
+        tried=(TWO_USERS, ONE_ROUTE_EACH, ONE_ROUTE_EACH_ONE_QUEUE),
+    ),
+    Statement(id="metrics.count-disabled-routes", old_id="P-49",
+              says="The metric of disabled routes equals their number after each event.", revisions=DOG,
+              clauses=("dog/config.metrics",),
+              needs="a node with metrics: a test holds those of ours (`config.metrics`), none those of Go"),
+    Statement(
+        id="dissemination.no-permanent-silence",
+        old_id="P-50",
+        says="Permanent silence is impossible if every node submits in each window.",
+        revisions=DOG,
+        clauses=("dog/controller.reset",),
+        look=in_rounds(everywhere, silence),
+        places=BOTH,
+        occasion=asks,
+        rounds=True,
+    ),
+)  # fmt: skip

@@ -1,0 +1,148 @@
+"""What a move of a network of mempool nodes was, and how a node reckons; statements are made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import cast
+
+from quidnunc.model.mempool.dog import rules as dog
+from quidnunc.model.mempool.dog.variant_rules import too_much_in_integers
+from quidnunc.model.mempool.node import Node
+from quidnunc.model.rpc import HaveTx, Peer, ResetRoute, SeenTx, Tx, WantTx
+from quidnunc.model.rules import Protocol
+from quidnunc.properties.networks.acts import Kind, name_of
+from quidnunc.properties.networks.mempool import MempoolMove, MempoolNetwork
+from quidnunc.properties.networks.runs import BrokenClaim, Memory
+from quidnunc.properties.networks.world import Look
+
+Says = Callable[[MempoolMove], str]
+"""What is wrong after a move, or nothing."""
+
+
+def always(says: Says) -> Look:
+    """A statement that remembers nothing."""
+
+    def look(memory: Memory, move: MempoolMove) -> Memory:
+        wrong = says(move)
+        return BrokenClaim(wrong) if wrong else None
+
+    return look
+
+
+ADJUSTING: tuple[Kind, ...] = ("adjust", "notice")
+"""When a controller looks at its counters."""
+
+
+def kept(memory: Memory) -> dict[object, object]:
+    """A memory of pairs, to be changed and then `packed`."""
+    return dict(cast("tuple[tuple[object, object], ...]", memory or ()))
+
+
+def packed(found: Mapping[object, object]) -> Memory:
+    """The hashable form of what a statement remembers by node."""
+    return tuple(sorted(found.items(), key=repr))
+
+
+def routes_of(n: Node) -> frozenset[tuple[Peer, Peer]]:
+    """Disabled routes of a node, as (source, target)."""
+    return frozenset((source, target) for target, known in n.routes.items() for source in known.must)
+
+
+def route_name(route: tuple[Peer, Peer]) -> str:
+    return f"{name_of(route[0])}->{name_of(route[1])}"
+
+
+def nodes(move: MempoolMove) -> Iterator[tuple[str, Peer, Node]]:
+    for i, n in move.after.nodes.items():
+        yield name_of(i), i, n
+
+
+def taken_message(move: MempoolMove) -> object:
+    """The message that a move took, if it took one."""
+    if move.act.kind != "deliver":
+        return None
+    sender, node = move.act.node, move.act.peer
+    return next(part for by, part in move.before.waiting(node) if by == sender)
+
+
+def sent_of(move: MempoolMove, kind: type[HaveTx | ResetRoute | Tx]) -> list[tuple[Peer, Peer]]:
+    """(by whom, to whom) of what a move sent of a kind."""
+    return [(by, to) for by, part, to in move.sent if isinstance(part, kind)]
+
+
+def adjusts(move: MempoolMove) -> bool:
+    """Whether a controller ran, and something had come."""
+    n = move.before.nodes[move.act.at]
+    return move.act.kind in ADJUSTING and n.first_time + n.duplicates > 0
+
+
+@lru_cache(maxsize=64)
+def in_integers(protocol: Protocol) -> bool:
+    """Whether its controller reckons in integers."""
+    return any(each.apply is too_much_in_integers.apply for _, each in protocol.rules())
+
+
+def bounds(n: Node) -> tuple[float, float]:
+    """The accepted redundancy, as the node reckons."""
+    if not in_integers(n.protocol):
+        return dog.bounds(n)
+    target = int(n.parameters.target_redundancy)
+    width = target * int(n.parameters.delta_percent) // 100
+    return target - width, target + width
+
+
+def ratio(n: Node) -> float:
+    """The redundancy of a window in which something came, as the node reckons."""
+    if not n.first_time:
+        return bounds(n)[1]
+    return n.duplicates // n.first_time if in_integers(n.protocol) else n.duplicates / n.first_time
+
+
+def cuts(move: MempoolMove) -> bool:
+    """Whether a route was disabled."""
+    return any(routes_of(n) - routes_of(move.before.nodes[i]) for i, n in move.after.nodes.items())
+
+
+def says_have_tx(move: MempoolMove) -> bool:
+    return bool(sent_of(move, HaveTx))
+
+
+def asks(move: MempoolMove) -> bool:
+    return bool(sent_of(move, ResetRoute))
+
+
+def has_left(move: MempoolMove) -> bool:
+    return move.act.kind == "notice" and move.after.quiet()
+
+
+def gets_a_sender(move: MempoolMove) -> bool:
+    return isinstance(taken_message(move), Tx)
+
+
+def announces(move: MempoolMove) -> bool:
+    return any(isinstance(part, SeenTx) for _, part, _ in move.sent)
+
+
+def wants(move: MempoolMove) -> bool:
+    return any(isinstance(part, WantTx) for _, part, _ in move.sent)
+
+
+def is_in_band(move: MempoolMove) -> bool:
+    """Whether nothing moves and every node's redundancy is within its bounds."""
+    nodes_now = [move.after.nodes[i] for i in move.after.joined()]
+    return move.after.quiet() and all(
+        n.first_time and bounds(n)[0] <= ratio(n) < bounds(n)[1] for n in nodes_now
+    )
+
+
+def connected(network: MempoolNetwork) -> bool:
+    """Whether those who have peers are one component."""
+    joined = network.joined()
+    reached, left = set(joined[:1]), list(joined[:1])
+    while left:
+        for p in network.nodes[left.pop()].peers:
+            if p not in reached:
+                reached.add(p)
+                left.append(p)
+    return bool(joined) and reached >= set(joined)

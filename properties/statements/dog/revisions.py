@@ -1,0 +1,49 @@
+"""The revisions of Flood, DOG, CAT and the peer limit that there is a model of."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from attrs import evolve
+
+from quidnunc.model.choices import Choose
+from quidnunc.model.machine import protocol_named
+from quidnunc.model.mempool.node import Node
+from quidnunc.model.mempool.node_step import run
+from quidnunc.model.permits import Step
+from quidnunc.model.pubsub.router import ReceivedPart
+from quidnunc.model.rpc import Tx
+from quidnunc.model.rules import Protocol, rule
+from quidnunc.properties.networks.places import Revision
+from quidnunc.properties.oracles.quint.replay import quint_revision
+
+AS_BUILT = "cat-classic-go"
+"""Classic CAT as the Go node has it, by its code."""
+FLOOD = ("flood",)
+DOG = ("dog", "dog-adr", "dog-quint", "dog-quint-run", "dog-go", "dog-proposed")
+CAT = ("cat-classic", AS_BUILT, "cat")
+PEER_LIMIT = ("peer-limit",)
+FLOODING = (*FLOOD, *DOG)
+NAMES = (*FLOODING, *CAT, *PEER_LIMIT)
+"""In the order of the table."""
+
+
+@cache
+def revision(name: str) -> Revision:
+    """The revision of that name."""
+    protocol = _as_built() if name == AS_BUILT else protocol_named(name)
+    if "quint" in name:
+        return quint_revision(protocol)
+    return Revision(name, protocol)
+
+
+@rule("cat-classic/receive.new-only")
+def announce_known(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
+    """What is in the pool already is announced as well."""
+    if t.part.id in n.pool:
+        return run(n, "announce", t.part.id, choose)
+    return run(n, "new", t, choose) if not n.knows(t.part.id) else None
+
+
+def _as_built() -> Protocol:
+    return evolve(protocol_named("cat-classic").with_rule("take_new", announce_known), name=AS_BUILT)

@@ -1,0 +1,1 @@
+"""Statements about gossipsub and its kin."""

@@ -1,0 +1,377 @@
+"""Messages: whom they go to, what validation does, and who gets them in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias, cast
+
+from quidnunc.model.events import Publish, Verdict
+from quidnunc.model.rpc import IHave, Message, Peer
+from quidnunc.properties.networks.acts import name_of
+from quidnunc.properties.networks.pubsub import TOPIC, PubsubMove, PubsubNetwork, RouterStep
+from quidnunc.properties.networks.runs import BrokenClaim, Memory
+from quidnunc.properties.networks.world import Look
+from quidnunc.properties.statements.gossipsub import places
+from quidnunc.properties.statements.gossipsub.revisions import since
+from quidnunc.properties.statements.gossipsub.steps import (
+    AT_REST,
+    FAIR,
+    ROUNDS,
+    Facts,
+    always,
+    connected,
+    holds,
+    is_heartbeat,
+    joined,
+    played,
+    published,
+    publishes,
+    received_parts,
+    relayed_parts,
+    remembering,
+    sender,
+    sent_parts,
+)
+from quidnunc.properties.statements.statement import Statement
+
+
+def delivered_once(facts: set[tuple[object, ...]], seen: RouterStep) -> str:
+    """An id reaches an application once."""
+    for each in seen.delivered:
+        if (seen.node, each) in facts:
+            return f"{name_of(seen.node)} delivers {each} again"
+        facts.add((seen.node, each))
+    return ""
+
+
+def forwarded_once(facts: set[tuple[object, ...]], seen: RouterStep) -> str:
+    """An id is sent to a peer once, but for what it asks for."""
+    sends = relayed_parts(seen) or (sent_parts(seen, Message) if isinstance(seen.event, Publish) else [])
+    for peer, m in sends:
+        if (seen.node, peer, m.id) in facts:
+            return f"{name_of(seen.node)} sends {m.id} to {name_of(peer)} again"
+        facts.add((seen.node, peer, m.id))
+    return ""
+
+
+def not_sent_back(facts: set[tuple[object, ...]], seen: RouterStep) -> str:
+    """No message goes to whom it came from first, or to its author."""
+    for m in received_parts(seen, Message):
+        if not any(fact[:2] == (seen.node, m.id) for fact in facts):
+            facts.add((seen.node, m.id, sender(seen)))
+    for peer, m in relayed_parts(seen):
+        if (seen.node, m.id, peer) in facts or peer == m.author:
+            return f"{name_of(seen.node)} sends {m.id} back to {name_of(peer)}"
+    return ""
+
+
+def relayed_after_accept(facts: Facts, seen: RouterStep) -> str:
+    """Where messages wait for a verdict, nothing is passed on before it is to accept."""
+    if isinstance(seen.event, Verdict) and seen.event.judgement == "accept":
+        facts.add((seen.node, seen.event.id))
+    for _, m in relayed_parts(seen):
+        if (seen.node, m.id) not in facts:
+            return f"{name_of(seen.node)} relays {m.id}, which it has not accepted"
+    return ""
+
+
+def rejected_is_buried(facts: Facts, seen: RouterStep) -> str:
+    """What was rejected or ignored is neither delivered, sent nor advertised."""
+    if isinstance(seen.event, Verdict) and seen.event.judgement != "accept":
+        facts.add((seen.node, seen.event.id))
+    sent = {m.id for _, m in sent_parts(seen, Message)} | {
+        i for _, have in sent_parts(seen, IHave) for i in have.ids
+    }
+    for each in sorted({*sent, *seen.delivered}):
+        if (seen.node, each) in facts:
+            return f"{name_of(seen.node)} has dropped {each}, and passes it on"
+    return ""
+
+
+def dropped_outside_the_topic(seen: RouterStep) -> str:
+    """A message in a topic that a router is not in has no effect there."""
+    foreign = [m for m in received_parts(seen, Message) if m.topic not in seen.before.topics]
+    for m in foreign:
+        if m.id in seen.delivered or any(n.id == m.id for _, n in sent_parts(seen, Message)):
+            return f"{name_of(seen.node)} is not in {m.topic}, and takes {m.id}"
+        if m.id in seen.after.seen and m.id not in seen.before.seen:
+            return f"{name_of(seen.node)} is not in {m.topic}, and counts {m.id} as seen"
+    return ""
+
+
+def duplicates(move: PubsubMove) -> bool:
+    """Somebody gets a message that it has seen."""
+    return any(m.id in seen.before.seen for seen in move.steps for m in received_parts(seen, Message))
+
+
+def passes_on(move: PubsubMove) -> bool:
+    """A message is relayed."""
+    return any(map(relayed_parts, move.steps))
+
+
+def drops(move: PubsubMove) -> bool:
+    """A message is rejected or ignored."""
+    verdicts = [seen.event for seen in move.steps if isinstance(seen.event, Verdict)]
+    return any(each.judgement != "accept" for each in verdicts)
+
+
+def comes_foreign(move: PubsubMove) -> bool:
+    """A message comes to a router that has left its topic."""
+    return any(m.topic not in s.before.topics for s in move.steps for m in received_parts(s, Message))
+
+
+def over_the_mesh(memory: Memory, move: PubsubMove) -> Memory:
+    """Where the mesh was one component, of mutual links, when a message was published, and has not changed
+    since, all who are in it have the message when nothing moves."""
+    ids = set(cast("frozenset[str]", memory or frozenset()))
+    if _meshes(move.before) != _meshes(move.after):
+        ids.clear()
+    if published(move) and _mesh_connects(move.before):
+        ids |= {i for _, i in published(move)}
+    if not move.after.quiet():
+        return frozenset(ids)
+    wrong = _lacking(move.after, ids)
+    return BrokenClaim(wrong) if wrong else None
+
+
+def _meshes(network: PubsubNetwork) -> object:
+    routers = [r for _, r in sorted(network.nodes.items())]
+    return [(r.mesh_of(TOPIC), r.members(TOPIC)) for r in routers]
+
+
+def _mesh_connects(network: PubsubNetwork) -> bool:
+    """Of those in the topic; of routers without a mesh, who knows whom to be in it is as good."""
+    here = joined(network)
+
+    def linked(a: Peer, b: Peer) -> bool:
+        r = network.nodes[a]
+        return holds(network, a, b) if "graft" in r.protocol.handlers else b in r.members(TOPIC)
+
+    return len(here) > 1 and connected(here, lambda a, b: linked(a, b) and linked(b, a))
+
+
+def _lacking(network: PubsubNetwork, ids: Iterable[str]) -> str:
+    for each in sorted(ids):
+        for i in joined(network):
+            if each not in network.got[i]:
+                return f"{name_of(i)} never gets {each}"
+    return ""
+
+
+def over_the_topic(rounds: int) -> Look:
+    """Who was in the topic when a message was published, and is known to be, in a network where those in the
+    topic are connected, has the message after so many rounds."""
+
+    def look(memory: Memory, move: PubsubMove) -> Memory:
+        owed = set(cast("frozenset[tuple[Peer, str]]", memory or frozenset()))
+        here = joined(move.before)
+        if published(move) and connected(here, lambda a, b: _know_each_other(move.before, a, b)):
+            ((by, message_id),) = published(move)
+            owed |= {(i, message_id) for i in here if by in here}
+        owed = {(i, m) for i, m in owed if i in joined(move.after) and m not in move.after.got[i]}
+        if not owed or not move.after.quiet():
+            return frozenset(owed)
+        end = played(move.after, rounds)[-1]
+        for i, m in sorted(owed):
+            if m not in end.got[i]:
+                return BrokenClaim(
+                    f"{name_of(i)} has not got {m} after {rounds} rounds, and nobody offers it"
+                )
+        return frozenset()
+
+    return look
+
+
+def _know_each_other(network: PubsubNetwork, a: Peer, b: Peer) -> bool:
+    return b in network.nodes[a].members(TOPIC) and a in network.nodes[b].members(TOPIC)
+
+
+Owed: TypeAlias = tuple[Peer, Peer, str]
+"""By whom, to whom, which message."""
+
+
+def repaired_by_gossip(memory: Memory, move: PubsubMove) -> Memory:
+    """Who lacks a message that a neighbour has is offered it by the mcache_gossip next heartbeats of that
+    neighbour, as long as each draw falls on who can be drawn, and then has it when nothing moves."""
+    facts = dict(cast("frozenset[tuple[Owed, int]]", memory or frozenset()))
+    for seen in move.steps:
+        me, r = seen.node, seen.after
+        known = r.members(TOPIC)
+        facts = {k: v for k, v in facts.items() if k[0] != me or k[1] in known}
+        for key in [k for k in facts if k[0] == me and is_heartbeat(seen)]:
+            offered = any(p == key[1] and key[2] in part.ids for p, part in sent_parts(seen, IHave))
+            if offered or key[1] in r.mesh_of(TOPIC):
+                facts[key] += 1
+            else:
+                # The draw has passed it over.
+                del facts[key]
+        new = [i for i in r.cached if i not in seen.before.cached]
+        sent = {(p, m.id) for p, m in sent_parts(seen, Message)}
+        outside = known - r.mesh_of(TOPIC)
+        facts |= {(me, p, i): 0 for i in new for p in outside if (p, i) not in sent}
+    return _offered_in_vain(facts, move)
+
+
+def _offered_in_vain(facts: Mapping[Owed, int], move: PubsubMove) -> Memory:
+    network = move.after
+    left = {}
+    for (by, to, i), heartbeats in sorted(facts.items()):
+        other = network.nodes.get(to)
+        if other is None or TOPIC not in other.topics or i in network.got[to]:
+            continue
+        windows = network.nodes[by].parameters.mcache_gossip
+        if heartbeats >= windows and network.quiet():
+            return BrokenClaim(
+                f"{name_of(to)} has not got {i} after {heartbeats} heartbeats of {name_of(by)}"
+            )
+        left[by, to, i] = min(heartbeats, windows)
+    return frozenset(left.items())
+
+
+STATEMENTS: tuple[Statement, ...] = (
+    Statement(
+        id="messages.delivered-once",
+        old_id="P36",
+        says="An id reaches an application once within seen_ttl.",
+        revisions=since("floodsub"),
+        claims=("deliver.once",),
+        look=remembering(delivered_once),
+        places=(places.OUTSIDE, places.STATIC[1]),
+        occasion=duplicates,
+    ),
+    Statement(
+        id="messages.sent-once-to-a-peer",
+        old_id="P37",
+        says="An id is sent to a peer once within seen_ttl, but for what it asks for.",
+        revisions=since("floodsub"),
+        claims=("relay.once",),
+        look=remembering(forwarded_once),
+        places=(places.OUTSIDE, places.STATIC[1]),
+        occasion=duplicates,
+    ),
+    Statement(
+        id="messages.not-sent-back",
+        old_id="P38",
+        says="A message goes neither to whom it came from first nor to its author.",
+        revisions=since("floodsub"),
+        claims=("relay.not-back",),
+        look=remembering(not_sent_back),
+        places=(places.STATIC[0], places.STATIC[1]),
+        occasion=passes_on,
+    ),
+    Statement(
+        id="messages.exact-relay-targets",
+        old_id="P41",
+        says=(
+            "A message is relayed to exactly the mesh, floodsub members and explicit peers of its topic, "
+            "less forwarder, author and who did not want it."
+        ),
+        revisions=since("floodsub"),
+        claims=("relay.targets", "relay.not-back", "idontwant.honoured"),
+    ),
+    Statement(id="messages.exact-publish-targets", old_id="P42",
+              says="An own message goes to exactly whom the publish rules name.", revisions=since("floodsub"),
+              claims=("publish.targets", "publish.flood")),
+    Statement(
+        id="messages.outside-joined-topics-ignored",
+        old_id="P45",
+        says="A message in a topic that the router is not in has no effect.",
+        revisions=since("floodsub"),
+        claims=("relay.joined-only",),
+        look=always(dropped_outside_the_topic),
+        places=(places.SPREADING,),
+        occasion=comes_foreign,
+    ),
+    Statement(id="messages.relayed-unchanged", old_id="P46",
+              says="What is relayed equals what came, unknown fields included.", revisions=since("floodsub"),
+              claims=("message.unchanged",)),
+    Statement(id="messages.identified-by-id", old_id="P47",
+              says="Messages of one id are one, those of two ids two.", revisions=since("floodsub"),
+              claims=("id.same-everywhere", "relay.once")),
+    Statement(id="messages.taken-again-after-seen-ttl", old_id="P52",
+              says="An id is taken again after seen_ttl, and not before.", revisions=since("floodsub"),
+              claims=("relay.once", "deliver.once")),
+    Statement(
+        id="validation.precedes-relay",
+        old_id="P39",
+        says="Nothing is passed on before its validators accept it.",
+        revisions=since("floodsub"),
+        claims=("validation.verdicts",),
+        look=remembering(relayed_after_accept),
+        places=(places.JUDGED,),
+        occasion=passes_on,
+    ),
+    Statement(
+        id="validation.dropped-stays-dropped",
+        old_id="P40",
+        says="What was rejected or ignored is neither delivered, sent nor advertised.",
+        revisions=since("floodsub"),
+        claims=("validation.verdicts",),
+        look=remembering(rejected_is_buried),
+        places=(places.JUDGED,),
+        occasion=drops,
+    ),
+    Statement(id="validation.signature-policy", old_id="P53",
+              says="What keeps to the signature policy is accepted, what does not is not.",
+              revisions=since("floodsub"), claims=("signing.enforced",)),
+    Statement(
+        id="delivery.over-a-connected-mesh",
+        old_id="P48",
+        says="Every subscriber gets what is published, over a mesh that is connected.",
+        revisions=since("floodsub"),
+        claims=("relay.targets", "deliver.once"),
+        look=over_the_mesh,
+        places=places.STATIC,
+        occasion=publishes,
+        assumes=f"{AT_REST} {FAIR} The mesh is one component of mutual links and does not change meanwhile.",
+    ),
+    Statement(
+        id="delivery.in-a-connected-topic",
+        old_id="P48b",
+        says="Every subscriber gets what is published, in a topic that is connected.",
+        revisions=since("floodsub"),
+        clauses=("gs1.0/gossip.outside-mesh",),
+        look=over_the_topic(6),
+        places=(places.UNMESHED,),
+        occasion=publishes,
+        rounds=True,
+        assumes=f"{ROUNDS} Six of them, twice what gossip has. When it was published all were known.",
+    ),
+    Statement(
+        id="delivery.in-a-connected-topic-by-flooding",
+        old_id="P48c",
+        says="The same with flood publishing.",
+        revisions=since("gossipsub-1.1"),
+        clauses=("gs1.0/gossip.outside-mesh",),
+        look=over_the_topic(6),
+        places=(places.UNMESHED_LINE,),
+        occasion=publishes,
+        rounds=True,
+        assumes=f"{ROUNDS} Six of them, twice what gossip has. When it was published all were known.",
+    ),
+    Statement(
+        id="delivery.repaired-by-gossip",
+        old_id="P49",
+        says="Who lacks a message that a neighbour has is offered it within mcache_gossip heartbeats.",
+        revisions=since("gossipsub-1.0"),
+        clauses=("gs1.0/gossip.outside-mesh",),
+        look=repaired_by_gossip,
+        places=(places.UNMESHED, places.LATE),
+        occasion=publishes,
+        assumes=f"{AT_REST} {FAIR} Each draw of gossip falls on who can be drawn.",
+    ),
+    Statement(id="fanout.at-most-d-peers", old_id="P43",
+              says="A fanout has D peers at most, of the topic and above the publish threshold.",
+              revisions=since("gossipsub-1.0"), claims=("fanout.kept",)),
+    Statement(id="fanout.expires-at-its-ttl", old_id="P44",
+              says="A fanout goes at the first heartbeat after fanout_ttl, and not before.",
+              revisions=since("gossipsub-1.0"), claims=("fanout.kept",)),
+    Statement(id="transport.frames-carry-everything", old_id="P50",
+              says="Frames keep to the size limit, and those that an RPC is split into carry all of it.",
+              revisions=since("floodsub"), claims=("rpc.total",),
+              needs="a real router: the model has no frames"),
+    Statement(id="transport.dropped-control-is-repeated", old_id="P51",
+              says="A GRAFT or PRUNE that a full queue drops is said again, until it has no point.",
+              revisions=since("gossipsub-1.0"), assumes="Heartbeats go on.",
+              needs="a real router: queues of the model lose nothing"),
+)  # fmt: skip

@@ -1,0 +1,105 @@
+"""What one statement about a protocol is: what it says, of which revisions, and what decides it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from attrs import evolve, frozen
+
+from quidnunc.model.rules import Protocol
+from quidnunc.properties.networks.network import Move
+from quidnunc.properties.networks.places import Place, Revision
+from quidnunc.properties.networks.runs import WorldSearchResult
+from quidnunc.properties.networks.world import Look, World
+
+Run: TypeAlias = tuple[str, ...]
+"""Acts, as they are written."""
+
+
+@frozen(kw_only=True)
+class Statement:
+    """One statement, or one way to read it."""
+
+    id: str
+    """A subject and what is said of it, in words."""
+    old_id: str
+    """By number, as it was known before: still understood in cases."""
+    says: str
+    revisions: tuple[str, ...]
+    """Those that it is about."""
+    claims: tuple[str, ...] = ()
+    """Our claims on one router that carry it (`quidnunc check`), or claims that a test holds."""
+    clauses: tuple[str, ...] = ()
+    """The sentences that it rests on; the first is the one that a case of it is filed under."""
+    look: Look | None = None
+    """What a small network is looked at for."""
+    places: tuple[Place, ...] = ()
+    occasion: Callable[[Move[Any]], bool] | None = None
+    """What must have happened for it to be put to the test; nothing more than a run, where that is enough."""
+    rounds: bool = False
+    """It plays rounds from every quiet state, so that fewer states are looked at."""
+    edit: Callable[[Protocol], Protocol] | None = None
+    """Looked at in a protocol edited so."""
+    assumes: str = ""
+    """Fairness and quiescence, and what else it takes for granted."""
+    reading: str = ""
+    """How it is read, where that is not plain."""
+    tried: tuple[tuple[Place, Run], ...] = ()
+    """Runs that were thought of and not drawn; each is judged, and minimised, as the drawn ones are."""
+    needs: str = ""
+    """The engine that decides it where neither one router nor a small network does, and why."""
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """What decides it, in words."""
+        found = ["small network"] if self.look is not None else []
+        found += ["one router"] if self.claims else []
+        return (*found, self.needs) if self.needs else tuple(found)
+
+    def world(self, place: Place, revision: Revision) -> World:
+        """Where it is looked at, in one revision."""
+        if self.edit is not None:
+            revision = evolve(revision, protocol=self.edit(revision.protocol))
+        return place.world(revision)
+
+    def place_named(self, name: str) -> Place:
+        """A place that it is looked at in. Raises ValueError where it is not, any more."""
+        places = {place.name: place for place in (*self.places, *(place for place, _ in self.tried))}
+        if name not in places:
+            raise ValueError(f"{self.id} is no longer decided in {name!r}: use --search")
+        return places[name]
+
+
+@frozen
+class Effort:
+    """How much is searched in each place."""
+
+    states: int
+    runs: int
+    length: int
+    """Of a drawn run, in acts."""
+
+
+Search: TypeAlias = Callable[..., WorldSearchResult[Any]]
+"""(world, look, runs, length): draws runs. `quidnunc.properties.networks.runs` has two."""
+
+
+@frozen(kw_only=True)
+class Catalogue:
+    """Statements about one family of protocols, and how they are decided and shown."""
+
+    name: str
+    statements: tuple[Statement, ...]
+    columns: Mapping[str, str]
+    """Revision -> its name in the table, in the order of the table."""
+    revision: Callable[[str], Revision]
+    search: Search
+    effort: Effort
+    effort_of_rounds: Effort
+    page: str
+    """The file of the page, in the documents."""
+    shown_in: str = ""
+    """The revision whose runs are made cases of; none for every run that differs."""
+    head: str
+    """What the page begins with, with `{figures}` where what was run is told."""

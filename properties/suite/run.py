@@ -1,0 +1,161 @@
+"""The fixed suite: per rule of a protocol a short trace in which dropping it changes what is allowed.
+
+A case is one file, whatever number of protocols it is of (`quidnunc.properties.suite.files`). The suite is
+found by `quidnunc.properties.suite.rule_search` and is the same on every machine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve, fields
+
+from quidnunc.impl.seam import Hello
+from quidnunc.model.events import Event, Feedback, Join, PublishPartial, Raw, Resume, Score, Stall, Verdict
+from quidnunc.model.machine import protocol_named
+from quidnunc.model.rules import Protocol
+from quidnunc.properties.cases.case import Case, against_text, command_of, events_of, parameters_of
+from quidnunc.properties.cases.finding import from_finding
+from quidnunc.properties.claims.catalogue import claim_on
+from quidnunc.properties.explain.root_cause import Finding, accounting_edits, last_departures
+from quidnunc.properties.judge.play import ModelSubject, play, rejudge
+from quidnunc.properties.search.campaign import Campaign, RootCause
+from quidnunc.properties.suite.files import suite_of
+from quidnunc.properties.suite.traces import DICE
+
+SUITE_VERSION = 1
+
+
+def departs(events: Sequence[Event], parameters: Any, subject: Protocol, oracle: Protocol, die: int) -> bool:
+    """Whether `subject`, played with this die, does what `oracle` does not allow.
+
+    What `subject` itself would not have allowed (the oracle's search of splits is bounded) does not count.
+    """
+    run = play(events, ModelSubject(subject, parameters, die), oracle, parameters)
+    if not last_departures(run):
+        return False
+    agreed, found = rejudge(run.moments, subject, parameters)
+    return agreed == len(run.moments) and not found
+
+
+def notices(case: Case, protocol: Protocol, dropped: Protocol, *, dice: Sequence[int] = DICE) -> bool:
+    """Whether the case tells `dropped` from `protocol`: one of them does, with some die, what the other one
+    does not allow."""
+    parameters, events = parameters_of(case), events_of(case)
+    pairs = (dropped, protocol), (protocol, dropped)
+    return any(departs(events, parameters, *pair, die) for die in dice for pair in pairs)
+
+
+def unnoticed(name: str) -> Iterator[str]:
+    """Rules of a protocol whose absence their case in the suite does not notice."""
+    protocol, by_rule = protocol_named(name), dict(suite_of(name))
+    for rule in {r.name: r for _, r in protocol.rules()}:
+        case = by_rule.get(rule)
+        if case is None or not notices(case, protocol, protocol.without_rule(rule)):
+            yield rule
+
+
+def run_suite(
+    name: str, against: str, opener: Callable[[Any], Any] | None = None, *, extras: bool = False
+) -> Campaign:
+    """Every case of the suite against a router; what departs is explained as in a search.
+
+    Cases that need what the driver lacks are left out and named.
+    """
+    from quidnunc.properties.search.worker import hello_of, opener_of
+
+    protocol = protocol_named(name)
+    opener = opener or opener_of(against, extras=extras)
+    hello = hello_of(against, name, extras=extras)
+    started = time.monotonic()
+    campaign = Campaign(name, against, 0, hello.version, hello.capabilities, hello.fixed, applied=Counter())
+    for rule, case in suite_of(name):
+        parameters, lacking = fitted_parameters(case, hello)
+        if lacking:
+            campaign.left_out.append(f"the suite's case {name}/{rule}, which needs: {', '.join(lacking)}")
+            continue
+        subject = opener(_config(name, parameters, case.seed))
+        run = play(events_of(case), subject, protocol, parameters)
+        campaign.runs += 1
+        campaign.steps += run.steps
+        campaign.applied.update(run.applied)
+        departures = last_departures(run)
+        if departures:
+            quirks = accounting_edits(run.moments, protocol, parameters)
+            finding = Finding(events_of(case), tuple(run.moments), departures[0], tuple(quirks))
+            _file(campaign, finding, parameters, rule, evolve(case, extras=extras))
+    campaign.seconds = time.monotonic() - started
+    return campaign
+
+
+NEEDS: Mapping[type[Any], str] = {
+    Verdict: "verdict",
+    Score: "score",
+    Stall: "stall",
+    Resume: "stall",
+    Raw: "raw",
+    PublishPartial: "partial",
+    Feedback: "feedback",
+}
+"""What an event asks of a driver."""
+NEEDED_BY: Mapping[str, str] = {
+    "test_extension": "test-extension",
+    "validation": "verdict",
+    "explicit_peers": "explicit",
+    "scores": "score-parameters",
+    "prune_peers": "peer-exchange",
+    "max_message_bytes": "message-limit",
+    "signature_policy": "strict-no-sign",
+}
+"""What a parameter asks of a driver that is not the default."""
+
+
+def fitted_parameters(case: Case, hello: Hello) -> tuple[Any, tuple[str, ...]]:
+    """The parameters of a case, the router's own ones in force, and what it needs that the driver lacks."""
+    needs = {NEEDS[type(event)] for event in events_of(case) if type(event) in NEEDS}
+    flagged = any(isinstance(e, Join) and (e.requests or e.supports) for e in events_of(case))
+    needs |= {"partial"} if flagged else set()
+    parameters: Any = parameters_of(case)
+    changed = {a.name for a in fields(type(parameters)) if getattr(parameters, a.name) != a.default}
+    needs |= {need for name, need in NEEDED_BY.items() if name in changed}
+    if "flood-publish" not in hello.capabilities and getattr(parameters, "flood_publish", False):
+        parameters = evolve(parameters, flood_publish=False)
+    try:
+        parameters = evolve(parameters, **dict(hello.fixed))
+    except ValueError as error:
+        # What the router sets itself and what the case wants of the rest do not go together.
+        return parameters, (str(error),)
+    return parameters, tuple(sorted(needs - hello.capabilities))
+
+
+def _config(name: str, parameters: Any, seed: int) -> Any:
+    from quidnunc.impl.seam import Config
+
+    return Config(seed=seed, protocol=name, parameters=parameters)
+
+
+def _file(campaign: Campaign, finding: Finding, parameters: Any, rule: str, case: Case) -> None:
+    protocol = protocol_named(campaign.protocol)
+    quirk = finding.quirks[0] if finding.quirks else None
+    key = (finding.clause, finding.cause)
+    if key in campaign.roots:
+        return
+    claim = claim_on(finding.clause, protocol)
+    says = quirk.says if quirk else f"Departs in the suite's case for the rule {rule}."
+    shown = from_finding(
+        finding,
+        reason=says,
+        claim=claim.id if claim else finding.clause,
+        protocol=campaign.protocol,
+        against=against_text(campaign.against, campaign.version),
+        parameters=parameters,
+        seed=case.seed,
+        found_by=command_of(campaign.protocol, campaign.against, "--suite", extras=case.extras),
+        extras=case.extras,
+    )
+    kind = quirk.kind if quirk else "unexplained"
+    also = tuple(q.name for q in finding.quirks[1:6])
+    campaign.roots[key] = RootCause(finding.clause, finding.cause, kind, says, shown, also, None)

@@ -1,0 +1,154 @@
+"""quidnunc simulate, and trace check and metrics of what it writes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from quidnunc.__main__ import main
+
+NETWORK = """
+nodes: [{count: 7}, {count: 1, router: "ours:echo"}]
+topology: {degree: 5}
+traffic: [{count: 3}]
+"""
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Path:
+    path = tmp_path / "net.yaml"
+    path.write_text(NETWORK)
+    return path
+
+
+def test_a_network_is_run_measured_and_checked(
+    network: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    honest = ["--set", 'nodes.1.router="ours"']
+    assert main(["simulate", str(network), "-o", str(run), *honest]) == 0
+    said = capsys.readouterr().out
+    assert "7 gossipsub-1.2 (ours)" in said and "delivery ratio 1.0000" in said
+    assert "not checked" in said and said.splitlines()[-1].startswith("again: quidnunc simulate")
+    assert main(["trace", "metrics", str(run), "--json"]) == 0
+    (measured,) = json.loads(capsys.readouterr().out)["runs"]
+    assert measured["delivery_ratio"] == 1 and measured["messages"] == 3
+    # Some claims that a MUST rests on never apply in so quiet a network.
+    assert main(["trace", "check", str(run)]) == 3
+    assert "8 nodes, each checked against the model" in capsys.readouterr().out
+    assert main(["trace", "check", str(run), "--claims", "relay.once"]) == 0
+
+
+def test_a_failure_is_found_and_made_small(
+    network: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, cases = tmp_path / "run", tmp_path / "cases"
+    arguments = ["simulate", str(network), "-o", str(run), "--check", "--cases", str(cases), "--json"]
+    assert main(arguments) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["outcome"]["nodes"] == 8 and told["metrics"]["delivery_ratio"] == 1
+    (violation,) = told["violations"]
+    assert violation["clause"] == "floodsub/relay.not-back" and violation["witness"].startswith("after `")
+    assert [c["verdict"] for c in told["claims"] if c["id"] == "relay.not-back"] == ["not-refuted", "fails"]
+    (case,) = told["cases"]
+    assert main(["replay", case]) == 1
+    capsys.readouterr()
+    # The same run again takes the place of the old one.
+    assert main(["trace", "check", str(run)]) == 1
+    assert "departs from floodsub/relay.not-back" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--set", "links.los=1"], "links.los: no such field (did you mean loss?)"),
+        (["--set", "links.loss"], "expected FIELD=VALUE"),
+        (["--cases", "c"], "--cases needs --check"),
+    ],
+)
+def test_wrong_usage(
+    more: list[str], says: str, network: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["simulate", str(network), "-o", str(tmp_path / "run"), *more]) == 2
+    assert says in capsys.readouterr().err and not (tmp_path / "run").exists()
+
+
+def test_what_is_no_run_is_left_alone(
+    network: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    for name in ("summary.json", "trace.jsonl.gz", "notes.txt"):
+        # A campaign of `sweep` has a summary too, and what nobody here wrote is not ours to remove.
+        (mine / name).write_text("{}", encoding="utf-8")
+        if name != "trace.jsonl.gz":
+            assert main(["simulate", str(network), "-o", str(mine)]) == 2
+            assert "is no simulated run; name another place" in capsys.readouterr().err
+    assert {each.name for each in mine.iterdir()} == {"summary.json", "trace.jsonl.gz", "notes.txt"}
+    (mine / "notes.txt").unlink()
+    assert main(["simulate", str(network), "-o", str(mine)]) == 0
+    assert (mine / "scenario.yaml").is_file()
+
+
+def test_a_run_is_made_again_from_inside_its_directory(
+    network: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["simulate", str(network), "-o", str(tmp_path / "run")]) == 0
+    monkeypatch.chdir(tmp_path / "run")
+    assert main(["simulate", str(network), "-o", ".", "--seed", "5"]) == 0
+    assert json.loads((tmp_path / "run" / "summary.json").read_bytes())["seed"] == 5
+
+
+def test_messages_that_were_not_sent_are_counted(
+    network: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "a run"
+    short = ["--set", "duration_s=6.5"]
+    assert main(["simulate", str(network), "-o", str(run), *short]) == 0
+    said = capsys.readouterr().out
+    assert "1 messages not sent: no node could send them, or the run was over" in said
+    # What is printed to do it again does it again: spaces are quoted, and nothing is left out.
+    words = shlex.split(said.splitlines()[-1])
+    assert words == ["again:", "quidnunc", "simulate", str(network), "-o", str(run), *short]
+    assert main(["simulate", str(network), "-o", str(run), "--set", 'topics=[{"subscribers":0}]']) == 0
+    assert "3 messages not sent" in capsys.readouterr().out
+    assert json.loads((run / "summary.json").read_bytes())["outcome"]["unsent"] == 3
+    assert main(["trace", "check", str(run), "--claims", "relay*", "--strict"]) == 3
+    words = shlex.split(capsys.readouterr().out.splitlines()[-1])
+    assert words == [*("again:", "quidnunc", "trace", "check", str(run), "--claims", "relay*", "--strict")]
+
+
+def test_a_refused_run_leaves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small = tmp_path / "small.yaml"
+    small.write_text("{nodes: [{count: 4}], traffic: [{count: 1}]}\n")
+    assert main(["simulate", str(small), "-o", str(tmp_path / "run")]) == 2
+    hint = "topology.degree is 8, and 4 nodes allow at most 3: --set topology.degree=3"
+    assert hint in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["small.yaml"]
+    again = ["simulate", str(small), "-o", str(tmp_path / "run"), "--set", "topology.degree=3"]
+    assert main(again) == 0
+    capsys.readouterr()
+    assert main(["trace", "metrics", str(tmp_path / "run")]) == 0
+    counts = re.findall(r"(\d+) events", capsys.readouterr().out)
+    assert len(counts) == 2 and len(set(counts)) == 1
+
+
+def test_a_topology_of_a_file_needs_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "net.yaml"
+    path.write_text("nodes: [{count: 4}]\ntopology: {kind: file}\n")
+    assert main(["simulate", str(path), "-o", str(tmp_path / "run")]) == 2
+    assert "topology.kind file needs topology.path" in capsys.readouterr().err
+
+
+def test_a_sweep_looks_at_its_places_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = tmp_path / "sweep.yaml", tmp_path / "out"
+    path.write_text("{check: [{protocol: gossipsub-1.2, against: ours, runs: 10}]}\n")
+    assert main(["sweep", str(path), "-o", str(out), "--with", str(tmp_path / "none")]) == 2
+    assert "none" in capsys.readouterr().err and not out.exists()
+    out.write_text("")
+    assert main(["sweep", str(path), "-o", str(out)]) == 2
+    assert "is not a directory; name another with -o" in capsys.readouterr().err

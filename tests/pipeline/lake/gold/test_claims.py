@@ -1,0 +1,157 @@
+"""Claims over traces, by DuckDB: planted faults are found, each where it is; clean data has none."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from quidnunc.pipeline.lake.gold.build import GoldRequest, GoldResults, gold_of
+from quidnunc.pipeline.lake.gold.claims import CLAIMS, TraceSettings
+from quidnunc.pipeline.lake.gold.metrics import metrics_of_rows
+from quidnunc.pipeline.trace.files import read_trace
+from quidnunc.pipeline.trace.metrics import metrics_of
+from quidnunc.pipeline.trace.shapes import TraceError
+from quidnunc.properties.claims.catalogue import ALL, level_of
+
+pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
+from quidnunc.pipeline.lake.gold.witness import VIOLATIONS_JSON, write_witnesses
+from tests.helpers.duck import Duck
+from tests.helpers.networks import SETTINGS, Landing, land, silver_of
+
+
+def wanted(silver: Path, **said: Any) -> GoldRequest:
+    given = {"completeness": "full", "clock": "one", "settings": SETTINGS, **said}
+    return GoldRequest(silver=silver.name, **given)
+
+
+@pytest.fixture(scope="module")
+def landing(tmp_path_factory: pytest.TempPathFactory) -> Landing:
+    return land(tmp_path_factory.mktemp("land"), faulty=True)
+
+
+@pytest.fixture(scope="module")
+def silver(landing: Landing, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return silver_of(landing.folder, tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture(scope="module")
+def gold(silver: Path) -> GoldResults:
+    return gold_of(Duck(silver), wanted(silver))
+
+
+def verdicts(gold: GoldResults) -> dict[str, str]:
+    return {claim["id"]: claim["verdict"] for claim in gold.claims}
+
+
+def test_every_fault_is_found_where_it_is_and_none_is_invented(
+    gold: GoldResults, silver: Path, landing: Landing, tmp_path: Path
+) -> None:
+    write_witnesses(gold.violations, gold.runs, silver, tmp_path)
+    found = json.loads((tmp_path / VIOLATIONS_JSON).read_bytes())
+    assert sorted((each["claim"], each["peer"]) for each in found) == landing.faults
+    counts = Counter(claim for claim, _ in landing.faults)
+    assert {c["id"]: c["violations"] for c in gold.claims if c["violations"]} == counts
+    assert len(counts) == 6
+    (one,) = (each for each in found if each["claim"] == "controller.resets-when-low")
+    assert "100 ms after" in one["witness"]
+
+
+def test_clean_data_has_no_violation(tmp_path: Path) -> None:
+    clean = silver_of(land(tmp_path / "land", faulty=False).folder, tmp_path / "run")
+    gold = gold_of(Duck(clean), wanted(clean))
+    assert gold.violations == []
+    assert {c["id"] for c in gold.claims if c["verdict"] == "not-refuted" and c["applied"] > 0} == {
+        claim.id for claim in CLAIMS
+    }
+
+
+def test_metrics_are_those_of_plain_python(gold: GoldResults, landing: Landing) -> None:
+    # Plain Python takes events as they come, so who joined when is told in the order of time.
+    events = sorted(read_trace(landing.folder).events(), key=lambda event: event.at_ns or 0)
+    (plain,) = (run.plain() for run in metrics_of(events))
+    (ours,) = gold.metrics
+    latency = plain.pop("latency_ms")
+    assert ours["latency_ms"] == pytest.approx(latency, abs=0.001)
+    assert {name: ours[name] for name in plain} == plain
+    assert ours["idontwant"]["sent"] == plain["sent"]["idontwant"]
+    assert ours["mesh"]["one_sided_too_long"] == sum(claim == "mesh.mutual" for claim, _ in landing.faults)
+    assert ours["dog"]["peers_stable"] == 4 and ours["dog"]["stable_after_ms"] > 9000
+
+
+@pytest.mark.parametrize(
+    ("said", "claim", "reason"),
+    [
+        ({"completeness": "sampled"}, "relay.not-back", "needs a complete trace, and this one is sampled"),
+        ({"completeness": "lossy"}, "idontwant.honoured", "is lossy"),
+        ({"clock": "own"}, "mesh.mutual", "needs one clock for all peers"),
+        (
+            {"settings": TraceSettings()},
+            "backoff.no-graft",
+            "needs the backoffs of PRUNEs, or --set prune_backoff_s=N",
+        ),
+    ],
+)
+def test_what_a_trace_cannot_decide_is_inconclusive_by_name(
+    silver: Path, said: dict[str, Any], claim: str, reason: str
+) -> None:
+    gold = gold_of(Duck(silver), wanted(silver, **said))
+    (found,) = (c for c in gold.claims if c["id"] == claim)
+    assert found["verdict"] == "inconclusive" and reason in found["reason"]
+    assert claim not in {violation["claim"] for violation in gold.violations}
+    assert verdicts(gold)["deliver.once"] == "fails", "two deliveries are two in any trace"
+
+
+def test_a_known_skew_stands_for_one_clock(silver: Path) -> None:
+    settings = attrs.evolve(SETTINGS, skew_ms=100)
+    gold = gold_of(Duck(silver), wanted(silver, clock="own", settings=settings))
+    assert verdicts(gold)["mesh.mutual"] == "deviates"
+    wide = attrs.evolve(SETTINGS, skew_ms=10_000)
+    assert (
+        verdicts(gold_of(Duck(silver), wanted(silver, clock="own", settings=wide)))["mesh.mutual"]
+        == "not-refuted"
+    )
+
+
+def test_claims_are_the_kits_by_name_and_clause() -> None:
+    known = {claim.id: claim for claim in ALL}
+    for claim in CLAIMS:
+        if claim.id != "mesh.mutual":
+            assert claim.clause in known[claim.id].clauses
+        assert level_of(claim.clause) in "MSYI"
+        assert "{remote}" in claim.witness or claim.id == "deliver.once"
+    # Of networks, and not of one router: `quidnunc explore mesh-link` is about it.
+    assert {c.id for c in CLAIMS} - set(known) == {"mesh.mutual"}
+
+
+def test_settings_are_read_and_refused() -> None:
+    read = TraceSettings().changed(["skew_ms=5", "prune_backoff_s=1.5"])
+    assert (read.skew_ms, read.prune_backoff_s) == (5, 1.5)
+    for bad in ("skew=5", "skew_ms=x", "skew_ms=-1", "skew_ms"):
+        with pytest.raises(TraceError, match="--set"):
+            TraceSettings().changed([bad])
+
+
+def test_a_run_without_events_has_no_metrics() -> None:
+    runs = [{"id": 0, "name": "", "completeness": "full", "clock": "own"}]
+    assert metrics_of_rows({"run_spans": []}, runs) == []
+
+
+def test_a_watch_of_single_peers_sees_what_the_queries_find(gold: GoldResults, silver: Path) -> None:
+    from bench import monitor
+
+    watched = [monitor.watch_bucket(path, SETTINGS) for path in sorted(silver.glob("bucket-*.parquet"))]
+    seen = sorted((v.claim, v.peer, v.seq, v.remote) for each in watched for v in each.violations)
+    found = [v for v in gold.violations if v["claim"] in monitor.CLAIMS]
+    assert seen == sorted((v["claim"], v["peer"], v["seq"], v["remote"]) for v in found)
+    assert {claim for claim, *_ in seen} == {c.id for c in CLAIMS if c.id in dict(counts_of(gold))} - {
+        "mesh.mutual"
+    }
+
+
+def counts_of(gold: GoldResults) -> list[tuple[str, int]]:
+    return [(claim["id"], claim["violations"]) for claim in gold.claims if claim["violations"]]

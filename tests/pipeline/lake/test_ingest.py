@@ -1,0 +1,264 @@
+"""From landing to silver under bad luck: hostile files, the same file twice, and a kill in every stage."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quidnunc.pipeline.lake.gold.build import make_gold
+from quidnunc.pipeline.lake.ingest import SourceOptions, find, gold_wanted, manifest_of, to_silver
+from quidnunc.pipeline.lake.run_folder import RunFolder, is_run
+from quidnunc.pipeline.lake.tasks import run_here
+from quidnunc.pipeline.trace.events import HeartbeatEvent, JoinEvent, OpenedStream, TraceEvent
+from quidnunc.pipeline.trace.files import write_trace
+from quidnunc.pipeline.trace.shapes import TraceError
+
+parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[spark]'")
+from tests.helpers.duck import Duck
+from tests.helpers.networks import ASKED, Landing, land, silver_of
+
+BEAT = TraceEvent(HeartbeatEvent(), b"a", 5)
+
+
+@pytest.fixture(scope="module")
+def landing(tmp_path_factory: pytest.TempPathFactory) -> Landing:
+    return land(tmp_path_factory.mktemp("land"), faulty=True, files=2)
+
+
+def rows_in(silver: Path) -> list[tuple[Any, ...]]:
+    """Everything in a silver but its numbering."""
+    tables = [parquet.read_table(file) for file in sorted(silver.glob("bucket-*.parquet"))]
+    return [tuple(row.values()) for table in tables for row in table.to_pylist()]
+
+
+# -- hostile files ------------------------------------------------------------------------------------------
+
+
+def test_bad_files_beside_good_ones_are_counted_and_said(landing: Landing, tmp_path: Path) -> None:
+    folder = tmp_path / "land"
+    shutil.copytree(landing.folder, folder)
+    good = sorted(folder.iterdir())[0]
+    data = good.read_bytes()
+    (folder / "cut.pb").write_bytes(data[: len(data) // 2 + 7])
+    (folder / "corrupt.pb.gz").write_bytes(gzip.compress(data)[:-20] + b"\x00" * 20)
+    (folder / "schema.parquet").write_bytes(b"PAR1" + bytes(50))
+    (folder / "empty").write_bytes(b"")
+    (folder / "twin.pb").write_bytes(data)
+    (folder / "current").write_bytes(data[:50])
+    silver = silver_of(folder, tmp_path / "run")
+    manifest = manifest_of(RunFolder(tmp_path / "run"))
+    entries = {e["name"]: e for e in manifest["files"]}
+    records = entries[good.name]["records"]
+    assert 0 < entries["cut.pb"]["records"] < records and entries["cut.pb"]["bad"] == 1
+    assert entries["corrupt.pb.gz"]["records"] < records and entries["corrupt.pb.gz"]["bad"] == 1
+    assert (entries["schema.parquet"]["records"], entries["schema.parquet"]["bad"]) == (0, 1)
+    assert (entries["empty"]["records"], entries["empty"]["bad"]) == (0, 0)
+    assert manifest["duplicates"] == {"twin.pb": good.name}
+    assert manifest["unfinished"] == ["current"]
+    assert manifest["records"] == sum(e["records"] for e in entries.values())
+    assert manifest["completeness"] == "lossy" and "3 records" in manifest["completeness_because"]
+    assert len({row[2] for row in rows_in(silver)}) == manifest["records"]
+
+
+def test_old_and_new_names_are_one(tmp_path: Path) -> None:
+    events = [BEAT, TraceEvent(OpenedStream(peer=b"b", protocol="/x"), b"a", 6)]
+    write_trace(events, tmp_path / "new" / "trace.jsonl", names="new")
+    write_trace(events, tmp_path / "old" / "trace.jsonl", names="old")
+    assert "addPeer" in (tmp_path / "old" / "trace.jsonl").read_text(encoding="utf-8")
+    new, old = (
+        rows_in(silver_of(tmp_path / n, tmp_path / f"run-{n}", SourceOptions(buckets=1)))
+        for n in ("new", "old")
+    )
+    assert new == old != []
+
+
+def test_a_clock_that_steps_back_does_not_change_the_order(tmp_path: Path) -> None:
+    times = [50, 40, None, 60, 10]
+    write_trace(
+        [TraceEvent(JoinEvent(topic="t"), b"a", at) for at in times], tmp_path / "land" / "trace.jsonl"
+    )
+    rows = rows_in(silver_of(tmp_path / "land", tmp_path / "run", SourceOptions(buckets=1)))
+    assert [row[4] for row in rows] == times
+    assert manifest_of(RunFolder(tmp_path / "run"))["clock_steps_back"] == 2
+
+
+def test_errors_say_what_and_where(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(TraceError, match="contains no trace"):
+        silver_of(empty, tmp_path / "run")
+    (empty / "only").write_bytes(b"\x00\x01\x02")
+    with pytest.raises(TraceError, match=r"no trace event could be read.*only:0: starts with 00 01 02"):
+        silver_of(empty, tmp_path / "run")
+    with pytest.raises(TraceError, match="no such file"):
+        silver_of(tmp_path / "nowhere", tmp_path / "run")
+    write_trace([BEAT], tmp_path / "land" / "a.jsonl")
+    with pytest.raises(TraceError, match="is not empty and no run of this kit"):
+        silver_of(tmp_path / "land", tmp_path / "land")
+    silver_of(tmp_path / "land", tmp_path / "good")
+    assert is_run(tmp_path / "good") and not is_run(tmp_path / "land")
+    write_trace([BEAT, BEAT], tmp_path / "land" / "a.jsonl")
+    with pytest.raises(TraceError, match=r"a\.jsonl: ingested before with other bytes"):
+        silver_of(tmp_path / "land", tmp_path / "good")
+    (tmp_path / "good" / "manifest.json").write_text('{"schema": 99}', encoding="utf-8")
+    with pytest.raises(TraceError, match="expected a manifest of schema"):
+        silver_of(tmp_path / "land", tmp_path / "good")
+
+
+def test_two_processes_do_not_write_to_one_run(tmp_path: Path) -> None:
+    with RunFolder(tmp_path).locked(), pytest.raises(TraceError, match="another process is ingesting"):
+        with RunFolder(tmp_path).locked():
+            pytest.fail("both had the lock")
+
+
+def test_asked_again_nothing_is_made_again(landing: Landing, tmp_path: Path) -> None:
+    first = silver_of(landing.folder, tmp_path / "run")
+    before = {
+        p: p.stat().st_mtime_ns for p in (tmp_path / "run").rglob("*") if p.is_file() and p.name != ".lock"
+    }
+    assert silver_of(landing.folder, tmp_path / "run") == first
+    after = {
+        p: p.stat().st_mtime_ns for p in (tmp_path / "run").rglob("*") if p.is_file() and p.name != ".lock"
+    }
+    assert after == before
+
+
+# -- kill -9 ------------------------------------------------------------------------------------------------
+
+STAGES = {
+    "bronze, a file half written": ("quidnunc.pipeline.lake.bronze.build._Writer.close", 2),
+    "bronze, between files": ("quidnunc.pipeline.lake.bronze.build.read_entry", 2),
+    "pieces, half written": ("quidnunc.pipeline.lake.silver.pieces._write_ids", 2),
+    "ids merged": ("quidnunc.pipeline.lake.silver.build._merge_ids", 1),
+    "silver, between buckets": ("quidnunc.pipeline.lake.silver.build.bucket_file", 3),
+    "silver, before its place": ("quidnunc.pipeline.lake.silver.build._finish", 1),
+    "manifest": ("quidnunc.pipeline.lake.ingest.write_json", 1),
+    "sweep": ("quidnunc.pipeline.lake.ingest._sweep", 1),
+    "gold, in the middle": ("tests.helpers.duck.Duck.hops", 1),
+    "gold, before its place": ("quidnunc.pipeline.lake.gold.build.write_json", 2),
+}
+"""What is called where the process dies, and at which call."""
+
+
+def killed_at(place: str, call: int, folder: Path, root: Path) -> None:
+    """Ingest, in a process of its own, and die by SIGKILL at a call."""
+    patch = pytest.MonkeyPatch()
+    module, _, name = place.rpartition(".")
+    real: Callable[..., Any] = _named(place)
+    calls = [0]
+
+    def deadly(*arguments: Any, **named: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == call:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*arguments, **named)
+
+    patch.setattr(place, deadly)
+    everything(folder, root)
+
+
+def _named(place: str) -> Any:
+    parts = place.split(".")
+    found: Any = importlib.import_module(".".join(parts[:3]))
+    for name in parts[3:]:
+        found = getattr(found, name)
+    return found
+
+
+def everything(folder: Path, root: Path) -> tuple[list[Any], Any, Any]:
+    """Ingest all of it, gold by DuckDB: rows of silver, the manifest, what gold says."""
+    rows = rows_in(silver_of(folder, root))
+    run = RunFolder(root)
+    gold = make_gold(run, gold_wanted(run), lambda silver, tables: Duck(silver))
+    said = {path.name: path.read_bytes() for path in gold.iterdir() if path.suffix == ".json"}
+    return rows, json.loads((root / "manifest.json").read_bytes()), said
+
+
+@pytest.fixture(scope="module")
+def whole(landing: Landing, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Any], Any, Any]:
+    """What an ingest gives that nobody killed."""
+    return everything(landing.folder, tmp_path_factory.mktemp("whole") / "run")
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_killed_and_taken_up_nothing_is_lost_or_counted_twice(
+    landing: Landing, tmp_path: Path, stage: str, whole: tuple[list[Any], Any, Any]
+) -> None:
+    root = tmp_path / "run"
+    fork = multiprocessing.get_context("fork")
+    process = fork.Process(target=killed_at, args=(*STAGES[stage], landing.folder, root))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL, "the stage was not met"
+    assert everything(landing.folder, root) == whole
+
+
+def test_found_and_made_are_told_apart(landing: Landing, tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "run")
+    fresh, left_out = find([landing.folder], run)
+    assert len(fresh) == 3 and left_out == {"duplicates": {}, "unfinished": []}
+    to_silver(run, fresh, left_out, ASKED, run_here())
+    assert find([landing.folder], run)[0] == []
+
+
+# -- what a file is called, and what was said of it before --------------------------------------------------
+
+
+def test_peers_may_call_their_files_alike(tmp_path: Path) -> None:
+    """A directory for each peer, and in each a trace.jsonl; one more peer comes later."""
+    run = RunFolder(tmp_path / "run")
+    sources = []
+    for at, peer in enumerate(("alice", "bob", "carol")):
+        sources.append(tmp_path / peer / "trace.jsonl")
+        write_trace([TraceEvent(HeartbeatEvent(), peer.encode(), n) for n in range(at + 1)], sources[-1])
+    for some, names in (
+        (sources[:2], ["trace.jsonl", "bob/trace.jsonl"]),
+        (sources[:2], ["trace.jsonl", "bob/trace.jsonl"]),
+        ([sources[2]], ["trace.jsonl", "bob/trace.jsonl", "carol/trace.jsonl"]),
+    ):
+        fresh, left_out = find(some, run)
+        assert left_out["duplicates"] == {}
+        to_silver(run, fresh, left_out, SourceOptions(buckets=1), run_here())
+        assert [e["name"] for e in manifest_of(run)["files"]] == names
+    assert manifest_of(run)["records"] == 6
+    # One that changed is refused all the same, and the same bytes elsewhere are the same.
+    write_trace([BEAT], sources[1])
+    with pytest.raises(TraceError, match=r"bob/trace\.jsonl: ingested before with other bytes"):
+        find([sources[1]], run)
+    again = tmp_path / "dave" / "trace.jsonl"
+    again.parent.mkdir()
+    shutil.copy(sources[0], again)
+    assert find([again], run) == ([], {"duplicates": {"dave/trace.jsonl": "trace.jsonl"}, "unfinished": []})
+
+
+def test_rotated_files_are_taken_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    for number in (9, 10, 100):
+        joined = TraceEvent(JoinEvent(topic="t"), b"bob", number)
+        write_trace([joined], tmp_path / "land" / f"bob-{number}.jsonl")
+    rows = rows_in(silver_of(tmp_path / "land", tmp_path / "run", SourceOptions(buckets=1)))
+    assert [row[4] for row in rows] == [9, 10, 100]
+    assert manifest_of(RunFolder(tmp_path / "run"))["clock_steps_back"] == 0
+    # What comes later is put behind; that it was earlier is said.
+    write_trace([TraceEvent(JoinEvent(topic="t"), b"bob", 50)], tmp_path / "land" / "bob-50.jsonl")
+    rows = rows_in(silver_of(tmp_path / "land", tmp_path / "run", SourceOptions(buckets=1)))
+    assert [row[4] for row in rows] == [9, 10, 100, 50]
+    assert manifest_of(RunFolder(tmp_path / "run"))["clock_steps_back"] == 1
+
+
+def test_what_was_set_stays_set_when_the_folder_grows(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "run")
+    for number, changes in enumerate((("skew_ms=5", "prune_backoff_s=60"), (), ("skew_ms=7",))):
+        write_trace([TraceEvent(HeartbeatEvent(), b"a", number)], tmp_path / "land" / f"{number}.jsonl")
+        silver_of(tmp_path / "land", run.root, SourceOptions(buckets=1, changes=changes))
+    settings = gold_wanted(run).settings
+    assert (settings.skew_ms, settings.prune_backoff_s) == (7, 60.0)

@@ -1,0 +1,69 @@
+"""Tables of deliveries: a small one by hand, and the real one where it is at hand."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+
+from quidnunc.pipeline.trace.deliveries import Deliveries
+from quidnunc.pipeline.trace.events import DeliverMessage, PublishMessage
+from quidnunc.pipeline.trace.metrics import metrics_of
+from quidnunc.pipeline.trace.shapes import TraceError
+
+HEAD = "node,node_peer_id,col1_peer,col2_peer,msg_uuid,t_sent_ns,t_recv_ns,seq\n"
+ROWS = "n0,A,A,A,m,1,1000000,1\nn1,B,B,A,m,1,3000000,1\nn2,C,C,B,m,1,8000000,1\n"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_table_is_measured(tmp_path: Path, packed: bool) -> None:
+    path = tmp_path / "deliveries.csv"
+    data = (HEAD + ROWS).encode()
+    path.write_bytes(gzip.compress(data) if packed else data)
+    events = list(Deliveries(path))
+    assert [type(e.body) for e in events] == [PublishMessage, *[DeliverMessage] * 3]
+    (found,) = metrics_of(events)
+    assert (found.messages, found.deliveries, found.hops) == (1, 2, {1: 1, 2: 1})
+    assert found.latency_ms == {"p50": 2.0, "p95": 7.0, "p99": 7.0, "max": 7.0}
+
+
+def test_bad_rows_are_kept_aside(tmp_path: Path) -> None:
+    path = tmp_path / "deliveries.csv"
+    path.write_text(HEAD + "n0,A,A,A,m,1,soon,1\n" + ROWS + "n0,A,A\n")
+    reading = Deliveries(path)
+    assert len(list(reading)) == 4
+    assert [b.position for b in reading.bad] == [2, 6]
+
+
+def test_what_is_no_such_table_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "deliveries.csv"
+    packed = gzip.compress((HEAD + ROWS).encode())
+    for data, said in (
+        (b"", "no column col1_peer"),
+        (b"a,b\n1,2\n", "no column col1_peer"),
+        (HEAD.encode() + b"x" * 5000, "more than 4096 characters"),
+        (packed[:-9], "cannot be read to its end"),
+        (packed[:20] + b"\xff" * 20 + packed[40:], "cannot be read to its end"),
+    ):
+        path.write_bytes(data)
+        with pytest.raises(TraceError, match=said):
+            list(Deliveries(path))
+
+
+DATA = Path(os.environ.get("QUIDNUNC_DATA", Path(__file__).parents[4] / "shared" / "data"))
+REAL = DATA / "whiteblock" / "ba_series_9a.1_deliveries.csv.gz"
+
+
+@pytest.mark.skipif(
+    not REAL.exists(), reason="set QUIDNUNC_DATA to a directory with the whiteblock deliveries"
+)
+def test_the_real_deliveries_reach_everybody() -> None:
+    reading = Deliveries(REAL)
+    (found,) = metrics_of(reading)
+    assert reading.bad_count == 0
+    assert (found.messages, found.deliveries) == (3600, 3600 * 19)
+    assert found.latency_ms is not None
+    assert 0 < found.latency_ms["p50"] < found.latency_ms["p99"]
+    assert sum(found.hops.values()) == 3600 * 19

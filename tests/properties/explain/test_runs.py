@@ -1,0 +1,398 @@
+"""What a minimal run tells of the clause: events that show one mutant each, and the clause they speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from quidnunc.impl.seam import Config
+from quidnunc.model.events import (
+    MESHSUB_1_3,
+    Adjust,
+    Advance,
+    Connect,
+    Decision,
+    Disconnect,
+    Event,
+    Join,
+    Leave,
+    Publish,
+    PublishPartial,
+    Raw,
+    Receive,
+    Score,
+    Submit,
+)
+from quidnunc.model.machine import protocol_named
+from quidnunc.model.parameters import DogParameters, Parameters
+from quidnunc.model.rpc import (
+    ROUTER,
+    Extensions,
+    Graft,
+    HaveTx,
+    IDontWant,
+    Message,
+    Prune,
+    ResetRoute,
+    SeenTx,
+    Subscribe,
+    Tx,
+)
+from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
+from quidnunc.properties.explain.root_cause import Finding
+from quidnunc.properties.explain.runs import blamed_beside, blamed_clauses
+from quidnunc.properties.judge.play import Play, play
+from quidnunc.properties.mutation.mutants import opener_of
+
+MESH = "/meshsub/1.2.0"
+T = "t1"
+BEAT, NEXT = Advance(500), Advance(1000)
+FULL = Parameters(d=4, d_low=4, d_high=5, d_score=2, d_out=1)
+WAITING = Parameters(d=4, d_low=4, opportunistic_graft_threshold=3, opportunistic_graft_ticks=3)
+
+
+def meet(*peers: int, outbound: bool = False) -> Connect:
+    return Connect(peers, MESH, outbound)
+
+
+def speaks_1_3(*peers: int) -> Connect:
+    return Connect(peers, MESHSUB_1_3, True)
+
+
+def hear(peer: int, *parts: Any) -> Receive:
+    return Receive((peer,), parts)
+
+
+def link(*peers: int) -> Connect:
+    return Connect(peers, "mempool", False)
+
+
+def a_message(id: str = "m1", *, flaw: Any = "") -> Message:
+    return Message(id, T, 9, 0, flaw)
+
+
+def own(id: str) -> Message:
+    return Message(id, T, ROUTER)
+
+
+PUBSUB: tuple[tuple[str, str, Parameters, tuple[Event, ...]], ...] = (
+    (
+        "bad-copy-is-seen",
+        "pubsub/signing.reject",
+        Parameters(),
+        (meet(1, 2), Join(T), hear(1, a_message(flaw="unsigned")), hear(2, a_message()), BEAT),
+    ),
+    (
+        "explicit-graylisted",
+        "gs1.1/threshold.graylist",
+        Parameters(explicit_peers=frozenset({3})),
+        (Join(T), meet(3), Score((3,), -50), hear(3, a_message()), BEAT),
+    ),
+    (
+        "cache-shifted-twice",
+        "gs1.0/mcache.shift",
+        Parameters(),
+        (meet(2), hear(2, Subscribe(T)), Join(T), Score((2,), -1), Publish(own("m1")), BEAT, NEXT, NEXT),
+    ),
+    (
+        "idontwant-for-all",
+        "gs1.2/idontwant.per-peer",
+        Parameters(),
+        (Join(T), meet(1, 2, 3), hear(1, Graft(T)), hear(2, IDontWant(("m1",))), hear(3, a_message()), BEAT),
+    ),
+    (
+        "idontwant-mutes",
+        "gs1.2/idontwant.skip",
+        Parameters(flood_publish=False),
+        (Join(T), meet(1), hear(1, Graft(T)), hear(1, IDontWant(("m2",))), Publish(own("m1")), BEAT),
+    ),
+    (
+        "leave-long-backoff",
+        "gs1.1/backoff.unsubscribe",
+        Parameters(),
+        (Join(T), meet(1), hear(1, Graft(T)), Leave(T)),
+    ),
+    (
+        "backoff-overflow",
+        "gs1.1/backoff.regraft",
+        Parameters(),
+        (meet(1), Join(T), hear(1, Prune(T, 1 << 63)), hear(1, Graft(T)), Leave(T)),
+    ),
+    (
+        "full-refuses-outbound",
+        "gs1.1/outbound.inbound-refused",
+        FULL,
+        (
+            Join(T),
+            meet(1, 2, 3, 4, 5),
+            *(hear(p, Graft(T)) for p in range(1, 6)),
+            meet(6, outbound=True),
+            hear(6, Graft(T)),
+        ),
+    ),
+    (
+        "backoff-not-heard",
+        "gs1.1/backoff.announced-period",
+        Parameters(),
+        (meet(1), Join(T), hear(1, Prune(T, 1)), BEAT, *[NEXT] * 2, hear(1, Graft(T)), NEXT),
+    ),
+    (
+        "opportunistic-equals",
+        "gs1.1/opportunistic.graft",
+        WAITING,
+        (BEAT, NEXT, Join(T), meet(1, 2, 3, 4, 5), Receive((1, 2, 3, 4, 5), (Subscribe(T),)), NEXT),
+    ),
+    (
+        "prune-unknown-aborts",
+        "gs1.0/prune.remove",
+        Parameters(),
+        (
+            meet(1, 2),
+            hear(1, Subscribe(T)),
+            Join(T),
+            hear(1, Prune("t2", 1), Prune(T, 1)),
+            hear(2, a_message()),
+        ),
+    ),
+    (
+        "join-fanout-untold",
+        "gs1.0/join.graft-each",
+        Parameters(flood_publish=False),
+        (
+            meet(1, 2),
+            hear(1, Subscribe(T)),
+            Publish(own("m1")),
+            Score((1,), -5),
+            Join(T),
+            hear(2, a_message("m2")),
+        ),
+    ),
+)
+
+DOG: tuple[tuple[str, str, tuple[Event, ...]], ...] = (
+    (
+        "own-is-filtered",
+        "dog/route.filter",
+        (link(1), hear(1, Tx("x1")), hear(1, HaveTx("x1")), Submit("x2")),
+    ),
+    (
+        "last-sender",
+        "dog/havetx.first-sender",
+        (link(1, 2), hear(1, Tx("x1")), hear(2, Tx("x1")), hear(1, HaveTx("x1")), hear(2, Tx("x2"))),
+    ),
+    (
+        "last-sender",
+        "dog/havetx.first-sender",
+        (link(1, 2), hear(1, Tx("x1")), hear(2, Tx("x1")), hear(2, HaveTx("x1")), hear(1, Tx("x2"))),
+    ),
+    (
+        "reset-is-ignored",
+        "dog/reset.one",
+        (link(1, 2), hear(1, Tx("x1")), hear(2, HaveTx("x1")), hear(2, ResetRoute()), hear(1, Tx("x2"))),
+    ),
+    (
+        "stale-target",
+        "dog/peer.forget-routes",
+        (link(1, 3), hear(1, Tx("x1")), hear(3, HaveTx("x1")), Disconnect((3,)), link(3)),
+    ),
+    (
+        "stale-source",
+        "dog/peer.forget-routes",
+        (
+            link(1, 3),
+            hear(1, Tx("x1")),
+            hear(3, HaveTx("x1")),
+            Raw((1,), "have-tx-33-bytes"),
+            link(1),
+            hear(1, Tx("x2")),
+        ),
+    ),
+    (
+        "permission-withdrawn",
+        "dog/controller.reset",
+        (Submit("x1"), Adjust(), link(1), Submit("x2"), hear(1, Tx("x2"))),
+    ),
+    (
+        "strict-upper",
+        "dog/controller.unblock",
+        (Submit("x1"), Adjust(), link(1), hear(1, Tx("x1")), Adjust(), hear(1, Tx("x1"))),
+    ),
+)
+
+
+HELLO = Extensions(("partial", "test"))
+
+
+def deciding(**what: Any) -> PublishPartial:
+    return PublishPartial(T, "g1", (Decision(3, **what),))
+
+
+PARTS: tuple[tuple[str, str, str, tuple[Event, ...]], ...] = (
+    (
+        "flags-of-the-first",
+        "partial-messages",
+        "pm/subscription.latest",
+        (
+            speaks_1_3(3),
+            hear(3, HELLO, Subscribe(T, True, True)),
+            hear(3, Subscribe(T)),
+            deciding(payload="p1", metadata="w1", next="s1"),
+        ),
+    ),
+    (
+        "flags-of-the-first",
+        "partial-messages",
+        "pm/subscription.latest",
+        (
+            speaks_1_3(3),
+            hear(3, HELLO, Subscribe(T, True)),
+            hear(3, Subscribe(T, False, True)),
+            deciding(payload="p1", metadata="w1", next="s1"),
+        ),
+    ),
+    (
+        "requesters-starved",
+        "partial-messages",
+        "pm/send.full-unsupported",
+        (speaks_1_3(3), hear(3, HELLO, Subscribe(T, True)), Publish(own("m1")), BEAT),
+    ),
+    (
+        "failed-decision-kept",
+        "partial-messages-jvm",
+        "pm-jvm/api.state-atomic",
+        (speaks_1_3(3), deciding(next="s5", error=True), PublishPartial(T, "g1", ())),
+    ),
+    (
+        "failed-decision-dropped",
+        "partial-messages-go",
+        "pm-go/api.state-in-place",
+        (speaks_1_3(3), deciding(next="s5", error=True), PublishPartial(T, "g1", ())),
+    ),
+)
+
+
+def ids_of(rows: Sequence[tuple[Any, ...]]) -> list[str]:
+    """Names of rows, of which several may be of one mutant."""
+    return [f"{row[0]}-{at}" for at, row in enumerate(rows)]
+
+
+def played(name: str | None, protocol: str, parameters: Any, events: tuple[Event, ...]) -> Play:
+    subject = opener_of(name)(Config(protocol=protocol, parameters=parameters))
+    return play(events, subject, protocol_named(protocol), parameters)
+
+
+@pytest.mark.parametrize(("name", "clause", "parameters", "events"), PUBSUB, ids=[row[0] for row in PUBSUB])
+def test_a_pubsub_run_tells_the_clause(
+    name: str, clause: str, parameters: Parameters, events: tuple[Event, ...]
+) -> None:
+    run = played(name, "gossipsub-1.2", parameters, events)
+    assert clause in blamed_clauses(run.moments, protocol_named("gossipsub-1.2"), parameters)
+    assert clause not in [d.clause for d in run.moments[-1].judged.departures]
+    assert not played(None, "gossipsub-1.2", parameters, events).moments[-1].judged.departures
+
+
+@pytest.mark.parametrize(
+    ("name", "clause", "events"), DOG, ids=[f"{row[0]}-{at}" for at, row in enumerate(DOG)]
+)
+def test_a_mempool_run_tells_the_clause(name: str, clause: str, events: tuple[Event, ...]) -> None:
+    run = played(name, "dog", DogParameters(), events)
+    assert clause in blamed_clauses(run.moments, protocol_named("dog"), DogParameters())
+    assert not played(None, "dog", DogParameters(), events).moments[-1].judged.departures
+
+
+def test_who_is_asked_for_the_second_time_is_asked_after_the_timeout() -> None:
+    spec, events = protocol_named("cat-classic"), (link(1), hear(1, SeenTx("x1")), Advance(200))
+    run = played("cat-waits-too-long", "cat-classic", DogParameters(), (*events, hear(1, SeenTx("x1"))))
+    assert blamed_clauses(run.moments, spec, DogParameters()) == ("cat-classic/want.timeout",)
+    quiet = played("cat-never-asks", "cat-classic", DogParameters(), events[:2])
+    assert blamed_clauses(quiet.moments, spec, DogParameters()) == ("cat-classic/seen.request",)
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol", "clause", "events"), PARTS, ids=[f"{row[0]}-{at}" for at, row in enumerate(PARTS)]
+)
+def test_a_run_with_parts_tells_the_clause(
+    name: str, protocol: str, clause: str, events: tuple[Event, ...]
+) -> None:
+    run = played(name, protocol, Parameters(), events)
+    assert clause in blamed_clauses(run.moments, protocol_named(protocol), Parameters())
+    assert not played(None, protocol, Parameters(), events).moments[-1].judged.departures
+
+
+def test_a_score_that_led_up_to_it_is_not_what_parts_are_about() -> None:
+    """Who is pruned for its deficit is gossiped to; that gossip is asked for twice is another matter."""
+    terms = TopicScoreParameters(topic=T, mesh_message_deliveries_weight=-0.5)
+    parameters = Parameters(scores=ScoreParameters(topics=(terms,)))
+    events = (Advance(100), speaks_1_3(3), hear(3, Subscribe(T, True, True)), Join(T, False, True))
+    events += (PublishPartial(T, "g5"), Advance(400), NEXT, NEXT)
+    run = played("gossip-asked-again", "partial-messages-go", parameters, events)
+    spec = protocol_named("partial-messages-go")
+    assert blamed_clauses(run.moments, spec, parameters) == ("pm-go/gossip.once",)
+    assert "gs1.1/score.mesh-deliveries" in blamed_beside(run.moments, spec, parameters)
+
+
+def test_a_state_that_is_gone_after_heartbeats_went_with_its_group() -> None:
+    parameters = Parameters(group_ttl_heartbeats=3)
+    events = (Join(T, False, True), speaks_1_3(4), hear(4, HELLO, Subscribe(T, True, True)))
+    events += (PublishPartial(T, "g5", (Decision(4, "p1", "w1", "s1"),)), BEAT, NEXT, NEXT)
+    events += (PublishPartial(T, "g5"),)
+    run = played("group-lives-less", "partial-messages-go", parameters, events)
+    told = blamed_clauses(run.moments, protocol_named("partial-messages-go"), parameters)
+    assert told == ("pm-go/group.one-heartbeat-more",)
+
+
+def test_who_is_told_as_persistent_is_told_as_that_at_a_submission_too() -> None:
+    parameters = DogParameters(max_announced_peers=2, persistent_peers=frozenset(range(1, 8)))
+    run = played("cat-all-persistent-told", "cat", parameters, (link(*range(1, 8)), Submit("x5t")))
+    assert "cat/announce.persistent" in blamed_clauses(run.moments, protocol_named("cat"), parameters)
+
+
+def test_gossip_to_too_few_is_no_matter_of_windows() -> None:
+    """Somebody is told of what was published before the last heartbeat, so that it is not forgotten."""
+    parameters = Parameters(d=1, d_low=1, d_high=1, d_score=1, d_out=0, d_lazy=1)
+    everybody = tuple(range(1, 13))
+    events = (Connect(everybody, MESH, False), Join(T), Receive(everybody, (Subscribe(T),)))
+    events += (BEAT, hear(12, a_message()), NEXT, NEXT)
+    run = played("gossip-not-adaptive", "gossipsub-1.2", parameters, events)
+    assert set(blamed_clauses(run.moments, protocol_named("gossipsub-1.2"), parameters)) == {
+        "gs1.0/gossip.targets"
+    }
+
+
+def test_every_term_that_a_run_needs_is_told() -> None:
+    """Time in the mesh doubled, shown by a deficit of deliveries: the run speaks of both terms."""
+    terms = TopicScoreParameters(
+        topic=T,
+        time_in_mesh_weight=1.0,
+        mesh_message_deliveries_weight=-0.5,
+        mesh_message_deliveries_threshold=1.5,
+    )
+    parameters = Parameters(scores=ScoreParameters(topics=(terms,), decay_interval_ms=2000))
+    events = (Join(T), meet(1), hear(1, Subscribe(T)), BEAT, NEXT, NEXT)
+    run = played("time-in-mesh-doubled", "gossipsub-1.2", parameters, events)
+    spec = protocol_named("gossipsub-1.2")
+    assert run.moments[-1].judged.departures
+    beside = blamed_beside(run.moments, spec, parameters)
+    assert set(beside) == {"gs1.1/score.mesh-deliveries", "gs1.1/score.time-in-mesh"}
+    assert blamed_clauses(run.moments, spec, parameters) == beside[:1]
+    assert not blamed_beside(run.moments, spec, Parameters())
+
+
+def test_where_the_run_tells_no_more_the_clause_stays() -> None:
+    events = (meet(1, 2), Join(T), hear(1, Graft(T)), hear(2, a_message()), BEAT)
+    run = played("graft-not-taken", "gossipsub-1.2", Parameters(), events)
+    departures = run.moments[-1].judged.departures
+    told = blamed_clauses(run.moments, protocol_named("gossipsub-1.2"), Parameters())
+    assert departures and told == tuple(d.clause for d in departures)
+
+
+def test_a_finding_without_edits_goes_by_what_the_run_tells() -> None:
+    _, clause, parameters, events = PUBSUB[0]
+    run = played("bad-copy-is-seen", "gossipsub-1.2", parameters, events)
+    departure = run.moments[-1].judged.departures[0]
+    plain = Finding(events, tuple(run.moments), departure, ())
+    told = blamed_clauses(run.moments, protocol_named("gossipsub-1.2"), parameters)
+    assert plain.clause == departure.clause != clause
+    assert Finding(events, tuple(run.moments), departure, (), told).clause == clause

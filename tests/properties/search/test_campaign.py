@@ -1,0 +1,263 @@
+"""A campaign: batches in processes of their own, merged into one table that the seed determines."""
+
+from __future__ import annotations
+
+import gc
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import asdict
+
+from quidnunc.model.machine import protocol_named
+from quidnunc.properties.cases.file import parse, render
+from quidnunc.properties.cases.router import replay_router
+from quidnunc.properties.claims.catalogue import claims_of
+from quidnunc.properties.search import campaign as campaigns
+from quidnunc.properties.search.campaign import (
+    BATCH,
+    MIN_BATCH,
+    WIDTH,
+    BatchRequest,
+    Campaign,
+    merge,
+    run_batch,
+    run_campaign,
+)
+from quidnunc.properties.search.worker import hello_of, main, opener_of, run
+
+TABLE = """
+import json, sys
+from quidnunc.properties.search.campaign import run_campaign
+from quidnunc.properties.cases.file import render
+c = run_campaign(sys.argv[1], sys.argv[2], runs=20, seed=5)
+roots = [[*key, r.kind, r.also, r.holds_on_ours, render(r.case)] for key, r in sorted(c.roots.items())]
+json.dump([c.runs, c.steps, c.blurred, c.unrepeated, sorted(c.applied.items()), roots, c.broken], sys.stdout)
+"""
+
+
+def table_of(protocol: str, against: str, hash_seed: int) -> list[Any]:
+    """What a campaign comes to, in a process of its own."""
+    environment = {**os.environ, "PYTHONHASHSEED": str(hash_seed)}
+    done = subprocess.run(
+        [sys.executable, "-c", TABLE, protocol, against],
+        capture_output=True,
+        env=environment,
+        timeout=300,
+        check=True,
+    )
+    found: list[Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("protocol", "against", "cause"),
+    [
+        ("gossipsub-1.1", "ours:leave-no-backoff", "without:back_off_members"),
+        ("dog", "ours:never-blocked", ""),
+    ],
+)
+def test_the_same_seed_gives_the_same_table_in_a_second_process(
+    protocol: str, against: str, cause: str
+) -> None:
+    first, second = (table_of(protocol, against, hash_seed) for hash_seed in (1, 2))
+    assert first == second
+    runs, _, _, _, _, roots, broken = first
+    assert (runs, broken) == (20, [])
+    assert roots
+    assert cause in {root[1] for root in roots} | {""}
+
+
+class TestOneBatch:
+    ASKED = BatchRequest(protocol="gossipsub-1.1", against="ours:graft-unknown-pruned", seed=7, runs=12)
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def answer(cls) -> Iterator[dict[str, Any]]:
+        yield json.loads(json.dumps(run(asdict(cls.ASKED))))
+
+    def test_it_says_who_was_asked_and_how_much_was_done(self, answer: dict[str, Any]) -> None:
+        hello = hello_of("ours:graft-unknown-pruned", "gossipsub-1.1")
+        assert (answer["name"], answer["version"]) == (hello.name, hello.version)
+        assert answer["capabilities"] == sorted(hello.capabilities)
+        assert answer["runs"] == 12
+        assert answer["steps"] > 100
+
+    def test_a_finding_comes_as_a_case(self, answer: dict[str, Any]) -> None:
+        found = {(r["clause"], r["quirk"]): r for r in answer["roots"]}
+        root = found["gs1.1/graft.unknown-topic", "unknown-topic-graft-pruned"]
+        case = parse(root["case"])
+        assert case.clause == "gs1.1/graft.unknown-topic"
+        assert case.claim in {c.id for c in claims_of(protocol_named("gossipsub-1.1"))}
+        assert case.against.startswith("ours:graft-unknown-pruned")
+        assert root["holds_on_ours"] is True
+        # The form survives another reading and writing, and the departure another playing.
+        assert render(parse(render(case))) == root["case"]
+        assert replay_router(case, opener_of("ours:graft-unknown-pruned")).outcome == "same"
+        assert replay_router(case, opener_of("ours")).outcome == "fixed"
+
+    def test_it_merges_into_a_campaign(self, answer: dict[str, Any]) -> None:
+        campaign = Campaign("gossipsub-1.1", "ours:graft-unknown-pruned", 7)
+        for _ in range(2):
+            merge(campaign, answer)
+        assert campaign.runs == 2 * answer["runs"]
+        assert campaign.applied["floodsub/deliver.once"] == 2 * answer["applied"]["floodsub/deliver.once"]
+        assert len(campaign.roots) == len(answer["roots"])
+        assert {q.name for q in campaign.quirks} == {
+            r["quirk"] for r in answer["roots"] if r["kind"] != "unexplained"
+        }
+
+    def test_a_quirk_that_is_in_force_is_not_found_again(self) -> None:
+        asked = {**asdict(self.ASKED), "quirks": ("unknown-topic-graft-pruned",)}
+        assert "unknown-topic-graft-pruned" not in {r["quirk"] for r in run(asked)["roots"]}
+
+    def test_no_time_left(self) -> None:
+        assert run({**asdict(self.ASKED), "seconds": -1.0})["runs"] == 0
+
+
+class TestShorterCasesWin:
+    def answer(self, case: str) -> dict[str, Any]:
+        root = {
+            "clause": "gs1.1/graft.unknown-topic",
+            "quirk": "unknown-topic-graft-pruned",
+            "kind": "replaced",
+            "says": "It is answered.",
+            "case": case,
+            "also": [],
+            "holds_on_ours": True,
+        }
+        zero = dict.fromkeys(("runs", "steps", "blurred", "unrepeated"), 0)
+        return {**zero, "version": "1", "capabilities": [], "fixed": {}, "applied": {}, "roots": [root]}
+
+    TEXT = (
+        "It is answered.\n\nformat: 1\nclaim: graft.unknown-topic\nclause: gs1.1/graft.unknown-topic\n"
+        "protocol: gossipsub-1.1\nagainst: ours\nstatus: open\n\n{before}connect a /meshsub/1.1.0\n----\n"
+    )
+
+    def test_of_two_cases_of_one_root_the_shorter_one_is_kept(self) -> None:
+        long, short = self.TEXT.format(before="join t9\n"), self.TEXT.format(before="")
+        for order in ((long, short), (short, long)):
+            campaign = Campaign("gossipsub-1.1", "ours", 0)
+            for text in order:
+                merge(campaign, self.answer(text))
+            (root,) = campaign.roots.values()
+            assert render(root.case) == render(parse(short))
+
+
+def _written(path: Path, text: str) -> None:
+    path.write_text(text)
+
+
+class TestWhatBreaks:
+    REQUEST = BatchRequest(protocol="floodsub", against="python:breaks:it", seed=1, runs=1)
+
+    @pytest.fixture
+    def broken_by(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+        """Makes the router of the request: ours, and a line that breaks it."""
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.delitem(sys.modules, "breaks", raising=False)
+        source = "import os\nfrom quidnunc.impl.ours.pubsub import open_ours\n\n\ndef it(config):\n"
+        made = "    made = open_ours(config)\n    {}\n    return made\n"
+        return lambda line: _written(tmp_path / "breaks.py", source + made.replace("{}", line))
+
+    @pytest.fixture
+    def worked(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> Callable[[], dict[str, Any]]:
+        """The answer to the request, of a worker in this process."""
+
+        def answer() -> dict[str, Any]:
+            monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(asdict(self.REQUEST))))
+            with monkeypatch.context() as kept:
+                kept.setattr(sys, "stdout", sys.stdout)
+                kept.setattr(gc, "set_threshold", lambda *numbers: None)
+                assert main() == 0
+            found: dict[str, Any] = json.loads(capsys.readouterr().out)
+            return found
+
+        return answer
+
+    def test_a_worker_that_dies_is_said_to_have(self, broken_by: Callable[[str], None]) -> None:
+        broken_by("os._exit(7)")
+        assert "the worker ended with status 7" in run_batch(self.REQUEST)["broken"]
+
+    def test_a_worker_whose_answer_is_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        done = subprocess.CompletedProcess((), 0, stdout=b"joined\n{}", stderr=b"")
+        monkeypatch.setattr(subprocess, "run", lambda *given, **more: done)
+        assert "the worker's answer is not JSON: 'joined" in run_batch(self.REQUEST)["broken"]
+
+    def test_what_a_driver_raises_is_told_as_it_is(
+        self, broken_by: Callable[[str], None], worked: Callable[[], dict[str, Any]]
+    ) -> None:
+        broken_by("made.advance = lambda ms: {}['oops']")
+        said = "python:breaks:it: at request advance: KeyError: 'oops' (breaks.py:7)"
+        assert worked() == {"broken": said}
+
+    def test_what_a_router_prints_is_no_part_of_the_answer(
+        self, broken_by: Callable[[str], None], worked: Callable[[], dict[str, Any]]
+    ) -> None:
+        broken_by("print('{}')")
+        assert worked()["runs"] == 1
+
+    def test_fixed_parameters_that_do_not_go_with_the_others(
+        self, broken_by: Callable[[str], None], worked: Callable[[], dict[str, Any]]
+    ) -> None:
+        broken_by("from attrs import evolve; made.hello = evolve(made.hello, fixed={'d_low': 99})")
+        assert "hello.fixed: {'d_low': 99} with what is given: need 0 <= D_low" in worked()["broken"]
+
+    def test_a_worker_that_hangs(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(campaigns, "WORKER_TIMEOUT_S", 0.05)
+        answer = run_batch(BatchRequest(protocol="floodsub", against="ours", seed=1, runs=1))
+        assert "did not end within 0.05 s" in answer["broken"]
+
+    def test_a_broken_batch_ends_the_campaign(self) -> None:
+        campaign = run_campaign("floodsub", "python:no_such_module:factory", runs=1)
+        assert campaign.broken
+        assert campaign.runs == 0
+
+    def test_either_runs_or_a_budget(self) -> None:
+        for given in ({}, {"runs": 1, "budget_s": 1.0}):
+            with pytest.raises(ValueError, match="either runs or budget_s"):
+                run_campaign("floodsub", "ours", **given)  # type: ignore[arg-type]
+
+
+class TestRounds:
+    def asked(self, monkeypatch: pytest.MonkeyPatch, **given: Any) -> list[BatchRequest]:
+        seen: list[BatchRequest] = []
+
+        def noting(request: BatchRequest) -> dict[str, Any]:
+            seen.append(request)
+            zero = dict.fromkeys(("steps", "blurred", "unrepeated"), 0)
+            told = {"version": "1", "capabilities": [], "fixed": {}, "applied": {}, "roots": []}
+            return {**zero, **told, "runs": request.runs}
+
+        monkeypatch.setattr(campaigns, "run_batch", noting)
+        run_campaign("floodsub", "ours", **given)
+        return sorted(seen, key=lambda r: r.seed)
+
+    def test_batches_add_up_and_have_seeds_of_their_own(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for runs in (1, 19, 20, 333, 3000):
+            asked = self.asked(monkeypatch, runs=runs, seed=2)
+            assert sum(r.runs for r in asked) == runs
+            assert max(r.runs for r in asked) <= BATCH
+            assert len({r.seed for r in asked}) == len(asked)
+        assert len(self.asked(monkeypatch, runs=MIN_BATCH)) == 1
+
+    def test_neither_cores_nor_time_change_what_is_asked(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        one, many = (self.asked(monkeypatch, runs=1000, workers=w) for w in (1, 8))
+        assert one == many
+
+    def test_it_stops_after_a_round(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        asked = self.asked(monkeypatch, runs=5000, stop=lambda c: c.runs > 0)
+        assert len(asked) == WIDTH
+
+    def test_a_budget_is_told_to_the_batches(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        asked = self.asked(monkeypatch, budget_s=0.05)
+        assert asked
+        assert all(r.seconds is not None and r.seconds <= 1.0 for r in asked)

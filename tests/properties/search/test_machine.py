@@ -1,0 +1,236 @@
+"""The search: what it finds, that it is the same for the same seed, and that one finding hides no other."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from quidnunc.impl.seam import Config
+from quidnunc.model.edit import edited
+from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.events import Event, Output, Receive
+from quidnunc.model.machine import protocol_named
+from quidnunc.model.parameters import Parameters
+from quidnunc.model.rpc import IDontWant, IHave, IWant, Message
+from quidnunc.properties.judge.play import Subject
+from quidnunc.properties.search.machine import FindingSearch, fixed_by, next_run, search
+from quidnunc.properties.search.worker import hello_of, opener_of
+from tests.helpers.puppet import EVERYTHING, MODEL, hunt
+
+SPEC = protocol_named("gossipsub-1.2")
+FIVE = (
+    "without:the_author",
+    "without:back_off_members",
+    "unknown-topic-graft-pruned",
+    "cut-at-d-high",
+    "without:drop_negative",
+)
+
+
+def test_several_planted_edits_are_all_found_in_one_search() -> None:
+    """One after the other: each comes into force when it is found, so that none hides the next."""
+    built = edited(SPEC, [edit_named(name, SPEC) for name in FIVE])
+    found = search(hunt("gossipsub-1.2", built, stop=lambda h: len(h.found) >= len(FIVE)), runs=150, seed=3)
+    assert {cause for _, cause in found.found} == set(FIVE)
+    assert {q.name for q in found.quirks} == set(FIVE)
+    assert found.unrepeated == 0
+
+
+def test_an_edit_takes_over_only_where_it_accounts_for_all() -> None:
+    """What either of the two accounts for is filed under one; the other is filed by a run that needs it."""
+    both = ("stranger-prune-ignored", "refusal-does-not-extend")
+    built = edited(SPEC, [edit_named(name, SPEC) for name in both])
+    found = search(hunt("gossipsub-1.2", built), runs=60, seed=3)
+    assert {cause for _, cause in found.found} == set(both)
+    assert all(len(f.also) < f.repeats for f in found.found.values())
+
+
+def test_after_it_is_found_a_quirk_is_not_found_again() -> None:
+    built = edit_named("without:the_author", SPEC).change(SPEC)
+    found = search(hunt("gossipsub-1.2", built), runs=40, seed=3)
+    assert [key for key in found.found] == [("floodsub/relay.not-to-author", "without:the_author")]
+    assert found.departed == 1
+
+
+def table(found: FindingSearch) -> tuple[object, ...]:
+    """All that a campaign keeps of a search."""
+    findings = {k: (f.finding.events, f.finding.departure, f.in_force) for k, f in found.found.items()}
+    return found.runs, found.steps, dict(found.applied), findings
+
+
+@pytest.mark.parametrize(("name", "against"), [("gossipsub-1.1", "ours"), ("dog", "ours")])
+def test_the_same_seed_gives_the_same_runs(name: str, against: str) -> None:
+    def run(seed: int) -> tuple[object, ...]:
+        return table(
+            search(FindingSearch(name, opener_of(against), hello_of(against, name)), runs=15, seed=seed)
+        )
+
+    assert run(4) == run(4)
+    assert run(4) != run(5)
+
+
+def test_the_same_findings_too() -> None:
+    built = edited(SPEC, [edit_named(name, SPEC) for name in FIVE[:2]])
+    one, other = (search(hunt("gossipsub-1.2", built), runs=12, seed=6) for _ in range(2))
+    assert one.found
+    assert table(one) == table(other)
+
+
+def test_counting_minimises_nothing() -> None:
+    built = edit_named("without:the_forwarder", SPEC).change(SPEC)
+    counting = hunt("gossipsub-1.2", built)
+    counting.counting = True
+    search(counting, runs=15, seed=1)
+    assert counting.departed > 3
+    assert not counting.found
+
+
+def test_it_stops_when_it_is_told_to() -> None:
+    stopped = search(
+        hunt("floodsub", protocol_named("floodsub"), stop=lambda h: h.runs >= 7), runs=60, seed=1
+    )
+    assert stopped.runs == 7
+    late = hunt("floodsub", protocol_named("floodsub"))
+    late.out_of_time = lambda: True
+    assert search(late, runs=30, seed=1).runs == 0
+
+
+def test_every_run_closes_its_router() -> None:
+    opened: list[Subject] = []
+    closed: list[Subject] = []
+    inner = opener_of("ours")
+
+    def opener(config: Config) -> Subject:
+        subject = inner(config)
+        opened.append(subject)
+        close = subject.driver.close  # type: ignore[attr-defined]
+
+        def noting() -> None:
+            closed.append(subject)
+            close()
+
+        subject.driver.close = noting  # type: ignore[attr-defined]
+        return subject
+
+    search(FindingSearch("floodsub", opener, hello_of("ours", "floodsub")), runs=10, seed=1)
+    assert len(opened) >= 10
+    assert len(opened) == len(closed)
+
+
+def test_parameters_that_a_router_sets_itself_are_not_asked_of_it() -> None:
+    fixed = evolve(MODEL, fixed={"prune_backoff_s": 7, "heartbeat_delay_ms": 300})
+    assert fixed_by(fixed, Parameters()) == Parameters(prune_backoff_s=7, heartbeat_delay_ms=300)
+    seen: list[Parameters] = []
+    made = hunt("gossipsub-1.2", SPEC)
+    inner = made.opener
+
+    def opener(config: Config) -> Subject:
+        assert config.parameters is not None
+        seen.append(config.parameters)
+        return inner(config)
+
+    search(FindingSearch("gossipsub-1.2", opener, fixed), runs=12, seed=1)
+    assert {(p.prune_backoff_s, p.heartbeat_delay_ms) for p in seen} == {(7, 300)}
+
+
+def test_what_the_driver_lacks_does_not_happen() -> None:
+    able = hunt("gossipsub-1.2", SPEC)
+    unable = FindingSearch("gossipsub-1.2", able.opener, evolve(MODEL, capabilities=frozenset()))
+    search(able, runs=60, seed=2)
+    search(unable, runs=60, seed=2)
+    for clause in ("gs1.1/threshold.negative-pruned", "gs1.1/explicit.no-mesh", "gs1.1/publish.flood"):
+        assert able.applied[clause], clause
+        assert not unable.applied[clause], clause
+    assert EVERYTHING == MODEL.capabilities
+
+
+SEARCHES = """
+import json, sys
+from quidnunc.properties.search.machine import FindingSearch, search
+from quidnunc.properties.search.worker import hello_of, opener_of
+CONSTANTS = {constants}
+asked = FindingSearch("gossipsub-1.2", opener_of("ours"), hello_of("ours", "gossipsub-1.2"))
+found = search(asked, runs=12, seed=9)
+json.dump([found.runs, found.steps, sorted(found.applied.items())], sys.stdout)
+"""
+
+
+def test_nothing_of_the_installation_goes_into_a_run(tmp_path: Path) -> None:
+    """Hypothesis draws constants of whatever sources are not installed; a run takes nothing of them."""
+    tables = []
+    for constants in ("()", "(770077, 990099, 1234567890123, 42424242, 3133731337)"):
+        script = tmp_path / "script.py"
+        script.write_text(SEARCHES.format(constants=constants), encoding="utf-8")
+        environment = {**os.environ, "PYTHONHASHSEED": str(len(constants))}
+        done = subprocess.run(
+            [sys.executable, str(script)], capture_output=True, env=environment, timeout=120, check=True
+        )
+        tables.append(json.loads(done.stdout))
+    assert tables[0] == tables[1]
+    assert tables[0][0] == 12
+
+
+def test_an_id_that_is_named_before_its_message_is_the_same_id() -> None:
+    """A subject is told of every message when it is named, be it by an IDONTWANT long before it is sent."""
+    declared: set[str] = set()
+    named: set[str] = set()
+    inner = opener_of("ours")
+
+    def opener(config: Config) -> Subject:
+        subject = inner(config)
+        declare, do = subject.declare, subject.do
+
+        class Noting:
+            hello = subject.hello
+
+            def declare(self, messages: Sequence[Message]) -> None:
+                declared.update(m.id for m in messages)
+                declare(messages)
+
+            def do(self, event: Event) -> tuple[Output, ...]:
+                if isinstance(event, Receive):
+                    kinds = (IHave, IWant, IDontWant)
+                    ids = {i for p in event.parts if isinstance(p, kinds) for i in p.ids}
+                    assert ids <= declared
+                    named.update(ids)
+                return do(event)
+
+            def close(self) -> None:
+                subject.close()
+
+        return Noting()
+
+    search(FindingSearch("gossipsub-1.2", opener, hello_of("ours", "gossipsub-1.2")), runs=40, seed=3)
+    assert len(named) > 20
+
+
+def test_nothing_of_a_search_outlives_it() -> None:
+    """The engine keeps the class of every machine for as long as the process lives."""
+    hunt = FindingSearch("dog", opener_of("ours"), hello_of("ours", "dog"))
+    search(hunt, runs=2, seed=1)
+    next_run(hunt, seed=1)
+    gone = weakref.ref(hunt)
+    del hunt
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_run_without_the_engine_is_the_one_within_it() -> None:
+    hello = hello_of("ours", "dog")
+    within, without = (FindingSearch("dog", opener_of("ours"), hello) for _ in range(2))
+    search(within, runs=5, seed=7)
+    for _ in range(5):
+        next_run(without, seed=7)
+    assert [m.event for run in within.witnesses for m in run.moments] == [
+        m.event for run in without.witnesses for m in run.moments
+    ]
+    assert within.applied == without.applied

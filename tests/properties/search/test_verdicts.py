@@ -1,0 +1,207 @@
+"""From what a campaign found to verdicts, expectations and an exit status."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from quidnunc.model.errors import CaseError
+from quidnunc.model.machine import protocol_named
+from quidnunc.properties.cases.case import Case, CaseBlock
+from quidnunc.properties.claims.catalogue import claims_of
+from quidnunc.properties.search.campaign import Campaign, RootCause
+from quidnunc.properties.search.verdicts import (
+    Expectation,
+    ExpectationComparison,
+    compare,
+    exit_of,
+    header_of,
+    header_read,
+    load_expectations,
+    render_expectations,
+    verdict_of_root,
+    verdicts_of,
+    without_case,
+)
+
+MUST, SHOULD, MAY = "gs1.1/backoff.regraft", "gs1.1/backoff.announce", "gs1.2/idontwant.sender-optional"
+
+
+def root(clause: str = MUST, quirk: str = "refusal-does-not-extend", kind: str = "replaced") -> RootCause:
+    case = Case(
+        reason="R.",
+        claim="c",
+        clause=clause,
+        protocols="gossipsub-1.2",
+        against="ours",
+        blocks=(CaseBlock(()),),
+    )
+    return RootCause(clause, quirk, kind, "It says.", case)
+
+
+def campaign(*roots: RootCause, everything: bool = True) -> Campaign:
+    """Of gossipsub-1.2, in which every claim applied once unless said otherwise."""
+    made = Campaign("gossipsub-1.2", "ours", 0, version="1", runs=3)
+    made.roots = {(r.clause, r.quirk): r for r in roots}
+    if everything:
+        claims = claims_of(protocol_named("gossipsub-1.2"))
+        made.applied = Counter({clause: 1 for claim in claims for clause in claim.clauses})
+        made.capabilities = frozenset().union(*(claim.needs for claim in claims))
+    return made
+
+
+def ended(made: Campaign, compared: ExpectationComparison | None = None, strict: bool = False) -> int:
+    return exit_of(verdicts_of(made), made, compared, strict).code
+
+
+def expectation(of: RootCause, case: str = "") -> Expectation:
+    return Expectation(of.clause, of.quirk, "fails", "Known.", case=case)
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        (root(), "fails"),
+        (root(SHOULD), "deviates"),
+        (root(MAY), "deviates"),
+        (root(kind="reading"), "observed"),
+        (evolve(root(), holds_on_ours=False), "broken"),
+    ],
+)
+def test_the_verdict_follows_the_clause(found: RootCause, verdict: str) -> None:
+    assert verdict_of_root(found) == verdict
+
+
+def test_a_claim_that_never_applied_is_not_green() -> None:
+    verdicts = verdicts_of(campaign(everything=False))
+    assert {v.verdict for v in verdicts} == {"inconclusive", "unsupported"}
+    assert {v.verdict for v in verdicts_of(campaign())} == {"not-refuted"}
+
+
+def test_a_finding_that_no_claim_rests_on_is_a_finding() -> None:
+    (alone,) = (v for v in verdicts_of(campaign(root("dog/reset.one"))) if v.roots)
+    assert (alone.claim.id, alone.verdict) == ("dog/reset.one", "fails")
+    assert ended(campaign(root("dog/reset.one"))) == 1
+
+
+def test_exit_statuses() -> None:
+    assert ended(campaign()) == 0
+    assert ended(campaign(root())) == 1
+    assert ended(campaign(root(SHOULD))) == 0
+    assert ended(campaign(root(SHOULD)), strict=True) == 1
+    assert ended(campaign(everything=False)) == 3
+
+
+def test_what_played_nothing_is_not_green_though_nothing_else_was_expected() -> None:
+    as_expected = compare([], [], {})
+    nothing = campaign(everything=False)
+    assert ended(nothing, as_expected) == 3
+    nothing.steps = 10
+    assert ended(nothing, as_expected) == 0
+
+
+def test_the_worse_status_comes_first() -> None:
+    broken = campaign(root(), everything=False)
+    broken.broken.append("a batch broke")
+    assert ended(broken) == 1
+    broken.roots.clear()
+    assert ended(broken) == 4
+
+
+def test_what_is_expected_does_not_fail_and_what_is_not_does() -> None:
+    known, other = root(), root(quirk="regraft")
+    as_expected = compare([known], [expectation(known)], {})
+    assert as_expected.agrees and ended(campaign(known), as_expected) == 0
+    surprise = compare([known, other], [expectation(known)], {})
+    assert surprise.unexpected == (other,) and ended(campaign(known, other), surprise) == 1
+
+
+def test_another_verdict_than_the_expected_one_is_a_difference() -> None:
+    known = root()
+    compared = compare([known], [evolve(expectation(known), verdict="observed")], {})
+    assert not compared.agrees and not compared.met and not compared.unexpected
+    assert [(e.verdict, r) for e, r in compared.otherwise] == [("observed", known)]
+    assert ended(campaign(known), compared) == 1
+
+
+@pytest.mark.parametrize(("outcome", "agrees"), [("same", True), ("fixed", False), ("different", False)])
+def test_what_the_search_did_not_meet_is_replayed(outcome: str, agrees: bool) -> None:
+    compared = compare([], [expectation(root(), case="a.case")], {"a.case": outcome})
+    assert compared.agrees is agrees
+    assert bool(compared.gone) is not agrees
+
+
+def test_what_was_not_met_and_has_no_case_is_said_to_be_so() -> None:
+    compared = compare([], [expectation(root())], {})
+    assert compared.agrees and len(compared.not_met) == 1
+
+
+def test_expectations_are_read_as_they_are_written(tmp_path: Path) -> None:
+    file = tmp_path / "expect.toml"
+    old = Expectation(MUST, root().quirk, "fails", 'They call it "fine", in \\ words.', link="issue 7")
+    file.write_text(render_expectations(campaign(root()), [(root(), "a.case")], [old], {}), encoding="utf-8")
+    assert load_expectations(file) == (evolve(old, case="a.case"),)
+
+
+def test_an_update_without_cases_keeps_those_that_were_there() -> None:
+    """Only with its case can an expectation be found gone."""
+    old = expectation(root(), case="a.case")
+    assert 'case = "a.case"' in render_expectations(campaign(root()), [(root(), "")], [old], {})
+    assert 'case = "b.case"' in render_expectations(campaign(root()), [(root(), "b.case")], [old], {})
+
+
+def test_an_update_by_another_router_does_not_relabel_the_file() -> None:
+    made = campaign(root())
+    old = "# What is known of elsewhere 1.0 against gossipsub-1.1."
+    text = render_expectations(made, [(root(), "")], [expectation(root())], {}, header_read(f"{old}\n\n"))
+    assert text.splitlines()[0] == old
+    made.version = "2.0"
+    again = render_expectations(made, [], [], {}, header_of(made, "").replace("2.0", "1.0"))
+    assert again.splitlines()[0] == header_of(made, "") and "2.0" in again
+    assert header_read("[[expect]]\n") == ""
+
+
+def test_entries_without_a_case_are_counted() -> None:
+    assert without_case([expectation(root()), expectation(root(), case="a.case")]) == 1
+
+
+def test_an_update_is_read_again_whatever_the_router_says_of_itself(tmp_path: Path) -> None:
+    made = campaign(root())
+    made.version = "v1.2-3-gabc\n"
+    old = Expectation(MUST, root().quirk, "fails", "A bell \x07 and a\nline.")
+    file = tmp_path / "expect.toml"
+    file.write_text(render_expectations(made, [(root(), "")], [old], {}), encoding="utf-8")
+    assert [e.reason for e in load_expectations(file)] == ["A bell   and a line."]
+
+
+def test_a_folder_is_no_file_of_expectations(tmp_path: Path) -> None:
+    with pytest.raises(CaseError, match="Is a directory"):
+        load_expectations(tmp_path)
+
+
+def test_an_update_drops_what_is_gone_and_keeps_what_was_not_met() -> None:
+    gone, kept = Expectation(MUST, "x", "fails", "R.", case="x.case"), Expectation(MUST, "y", "fails", "R.")
+    text = render_expectations(campaign(), [], [gone, kept], {"x.case": "fixed"})
+    assert 'cause = "y"' in text and 'cause = "x"' not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[expect]]\nclause = 1", "missing ['cause', 'reason', 'verdict']"),
+        ("[[expect]]\nclaus = 'x'", "unknown ['claus']"),
+        ("expect = ", "not TOML"),
+        ("expect = 5", "expected tables [[expect]]"),
+        ("expect = [5]", "expect 1: expected a table, got 5"),
+        ("[[expects]]\nclause = 'x'", "nothing else, got expects"),
+    ],
+)
+def test_a_bad_file_is_named(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "expect.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(CaseError) as caught:
+        load_expectations(file)
+    assert str(file) in str(caught.value) and said in str(caught.value)

@@ -1,0 +1,45 @@
+"""The files of the suite: one for each distinct case, as they are written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from attrs import evolve
+
+from quidnunc.model.machine import PROTOCOLS
+from quidnunc.properties.cases.file import load, render
+from quidnunc.properties.suite.files import SUFFIX, read_rule, rule_of, rules_in, suite_of, write_rule
+
+FOLDER = Path(__file__).parents[3] / "properties" / "suite" / "cases"
+PATHS = sorted(FOLDER.glob(f"*{SUFFIX}"))
+
+
+def test_files_are_as_they_are_written() -> None:
+    for path in PATHS:
+        case = load(path)
+        assert render(case, strict=True) == path.read_text("utf-8"), path
+        assert list(case.protocols) == [name for name in PROTOCOLS if name in case.protocols], path
+
+
+def test_a_distinct_case_is_one_file_and_a_protocol_has_one_of_a_rule() -> None:
+    distinct = {(rule_of(path.name), evolve(load(path), protocols="every")) for path in PATHS}
+    assert len(distinct) == len(PATHS)
+    named = [(rule_of(path.name), protocol) for path in PATHS for protocol in load(path).protocols]
+    assert len(set(named)) == len(named) == sum(len(suite_of(name)) for name in PROTOCOLS)
+
+
+def test_what_is_the_same_is_one_file_of_several_protocols(tmp_path: Path) -> None:
+    case = dict(suite_of("gossipsub-1.1"))["colocation"]
+    other = evolve(case, reason="Another.")
+    given = {"gossipsub-1.3": case, "gossipsub-1.1": case, "gossipsub-1.2": other}
+    cases = {name: evolve(each, protocols=name) for name, each in given.items()}
+    write_rule(tmp_path, "colocation", cases)
+    assert [p.name for p in sorted(tmp_path.iterdir())] == [
+        "colocation.case",
+        "colocation.gossipsub-1.2.case",
+    ]
+    assert load(tmp_path / "colocation.case").protocols == ("gossipsub-1.1", "gossipsub-1.3")
+    assert read_rule(tmp_path, "colocation") == cases and rules_in(tmp_path) == ["colocation"]
+    del cases["gossipsub-1.2"]
+    write_rule(tmp_path, "colocation", cases)
+    assert [p.name for p in tmp_path.iterdir()] == ["colocation.case"]

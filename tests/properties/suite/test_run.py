@@ -1,0 +1,198 @@
+"""The fixed suite: every case holds, and every rule that is dropped is noticed or listed with its reason."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from quidnunc.impl.seam import Hello
+from quidnunc.model.events import Connect, Receive
+from quidnunc.model.machine import protocol_named
+from quidnunc.model.mempool.dog.variants import VARIANTS
+from quidnunc.model.parameters import Parameters
+from quidnunc.model.rpc import IHave, Prune, Subscribe
+from quidnunc.properties.cases.case import events_of, parameters_of
+from quidnunc.properties.cases.file import render
+from quidnunc.properties.explain.root_cause import last_departures
+from quidnunc.properties.judge.play import ModelSubject, play
+from quidnunc.properties.suite.files import read_rule, suite_of, write_rule
+from quidnunc.properties.suite.rule_search import RuleSearch, carried_trace, find_rule
+from quidnunc.properties.suite.run import fitted_parameters, notices, run_suite, unnoticed
+from quidnunc.properties.suite.scores import is_switched_on, switchable
+from quidnunc.properties.suite.simpler_traces import renamed_trace
+from quidnunc.properties.suite.traces import size_of
+from quidnunc.properties.suite.unnoticed import UnnoticedRule, compare, unnoticed_of
+from quidnunc.properties.suite.unnoticed import unnoticed_rules as listed
+
+NAMES = (
+    *("floodsub", "gossipsub-1.0", "gossipsub-1.1", "gossipsub-1.2-draft", "gossipsub-1.2"),
+    *("gossipsub-1.3", "partial-messages", "partial-messages-jvm", "partial-messages-go", "flood", "dog"),
+    *VARIANTS,
+    *("cat-classic", "cat", "peer-limit"),
+)
+CPU_SECONDS = 10.0
+LISTED = [pytest.param(name, e, id=f"{name}-{e.rule}") for e in listed() for name in e.protocols]
+
+
+def rules_of(name: str) -> set[str]:
+    return {rule.name for _, rule in protocol_named(name).rules()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_dropped_rule_is_noticed_by_its_case_or_listed(name: str) -> None:
+    assert set(unnoticed(name)) == set(unnoticed_of(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_case_is_of_a_rule_and_none_of_a_listed_one(name: str) -> None:
+    assert {rule for rule, _ in suite_of(name)} == rules_of(name) - unnoticed_of(name).keys()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_case_does_not_notice_what_is_the_same(name: str) -> None:
+    protocol = protocol_named(name)
+    assert not any(notices(case, protocol, protocol.reading(), dice=(0, 5)) for _, case in suite_of(name))
+
+
+def test_every_case_holds_on_ours_and_on_the_model_in_time() -> None:
+    started = time.process_time()
+    for name in NAMES:
+        campaign = run_suite(name, "ours")
+        assert not campaign.roots and not campaign.left_out, (name, campaign.roots, campaign.left_out)
+        assert campaign.runs == len(suite_of(name))
+        for rule, case in suite_of(name):
+            model = ModelSubject(protocol_named(name), parameters_of(case), case.seed)
+            run = play(events_of(case), model, protocol_named(name), parameters_of(case))
+            assert run.steps and not run.blurred and not last_departures(run), (name, rule)
+    spent_s = time.process_time() - started
+    assert spent_s < CPU_SECONDS, f"the suite took {spent_s:.1f} s of CPU"
+
+
+def test_cases_rest_on_no_backoff_of_zero() -> None:
+    """Which the text does not explain, and which is read as one that is absent."""
+    said = [
+        part.backoff_s
+        for name in NAMES
+        for _, case in suite_of(name)
+        for event in events_of(case)
+        if isinstance(event, Receive)
+        for part in event.parts
+        if isinstance(part, Prune)
+    ]
+    assert said and 0 not in said
+
+
+# -- what no trace shows ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "entry"), LISTED)
+def test_without_a_listed_rule_the_same_is_allowed(name: str, entry: UnnoticedRule) -> None:
+    """In random runs in which the rule decides, but for those that nobody asks or that have no occasion."""
+    found = compare(name, entry.rule, runs=20 if protocol_named(name).family == "mempool" else 10)
+    assert not found.difference and found.steps > 100, found.difference
+    assert (found.asked > 0) is (entry.because != "never-asked")
+    assert (found.decided > 0) is (entry.because not in ("never-asked", "never-decides"))
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if "weighted_score" in protocol_named(n).handlers])
+def test_only_cases_of_scores_and_peer_exchange_switch_either_on(name: str) -> None:
+    """Every other case is played by a router that has neither."""
+    protocol = protocol_named(name)
+    on = {rule for rule, case in suite_of(name) if is_switched_on(parameters_of(case))}
+    assert all(switchable(protocol, rule) for rule in on)
+    # The score that the application gives is weighed without score parameters too.
+    assert {rule for rule, _ in suite_of(name) if switchable(protocol, rule)} - on == {"application"}
+
+
+def test_no_other_rule_is_looked_for_under_score_parameters() -> None:
+    assert switchable(protocol_named("gossipsub-1.2"), "colocation")
+    assert not switchable(protocol_named("gossipsub-1.2"), "the_forwarder")
+    assert not switchable(protocol_named("dog"), "pool_own")
+    assert not switchable(protocol_named("gossipsub-1.0"), "colocation")
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [("gossipsub-1.2", "the_forwarder"), ("gossipsub-1.1", "already_member"), ("dog", "pool_own")],
+)
+def test_a_rule_that_matters_is_not_taken_for_a_listed_one(name: str, rule: str) -> None:
+    assert compare(name, rule, runs=100).difference
+
+
+def test_an_entry_needs_a_known_reason() -> None:
+    with pytest.raises(ValueError, match="because"):
+        UnnoticedRule("accept", ["dog"], "luck", "It is not separated because of bad luck.")
+
+
+# -- the search ---------------------------------------------------------------------------------------------
+
+
+def test_the_search_gives_the_same_again(tmp_path: Path) -> None:
+    texts = []
+    for at in range(2):
+        find_rule(tmp_path / str(at), "who_sent_it", ["flood", "dog"], walks=50, anew=True)
+        texts.append([p.read_text("utf-8") for p in sorted((tmp_path / str(at)).glob("*.case"))])
+    assert texts[0] == texts[1] and read_rule(tmp_path / "0", "who_sent_it").keys() == {"flood", "dog"}
+
+
+def test_the_search_keeps_what_is_good_and_replaces_what_is_not(tmp_path: Path) -> None:
+    good = tmp_path / "who_sent_it.case"
+    find_rule(tmp_path, "who_sent_it", ["flood"], walks=50, anew=False)
+    found = good.read_text("utf-8")
+    good.write_text(found.replace("found by: make suite", "found by: hand"), encoding="utf-8")
+    find_rule(tmp_path, "who_sent_it", ["flood"], walks=50, anew=False)
+    assert "found by: hand" in good.read_text("utf-8")
+    good.write_text(render(dict(suite_of("flood"))["leave_pool"]), encoding="utf-8")
+    find_rule(tmp_path, "who_sent_it", ["flood"], walks=50, anew=False)
+    assert good.read_text("utf-8") == found
+
+
+def test_a_case_of_a_sibling_is_taken_as_it_is_but_not_anew(tmp_path: Path) -> None:
+    colocation = dict(suite_of("gossipsub-1.3"))["colocation"]
+    for anew in (True, False):
+        write_rule(tmp_path, "colocation", {"gossipsub-1.3": colocation})
+        find_rule(tmp_path, "colocation", ["partial-messages"], walks=0, anew=anew)
+        cases = read_rule(tmp_path, "colocation")
+        assert ("partial-messages" in cases) is not anew
+    assert events_of(cases["partial-messages"]) == events_of(colocation)
+    assert cases["partial-messages"].protocols == ("partial-messages",)
+
+
+def test_a_case_of_a_sibling_that_shows_nothing_is_not_taken() -> None:
+    protocol = protocol_named("partial-messages")
+    case = dict(suite_of("gossipsub-1.3"))["say_hello"]
+    assert carried_trace(protocol, "colocation", [(parameters_of(case), events_of(case))]) is None
+
+
+def test_what_is_found_is_made_as_short_as_can_be() -> None:
+    """A trace that is known is minimised: padding it does not make the case longer."""
+    protocol = protocol_named("gossipsub-1.2")
+    case = dict(suite_of("gossipsub-1.2"))["already_member"]
+    padding = events_of(dict(suite_of("gossipsub-1.2"))["say_hello"])
+    padded = (parameters_of(case), (*events_of(case), *padding))
+    found = RuleSearch(protocol, "already_member").run([padded], walks=0)
+    assert found is not None and found.surely
+    assert size_of(found.trace) <= size_of((parameters_of(case), events_of(case)))
+
+
+def test_names_are_given_in_the_order_of_mention() -> None:
+    events = (Connect((7, 3)), Receive((3,), (Subscribe("t9"), IHave("t9", ("m8", "m5")))))
+    told = renamed_trace((Parameters(explicit_peers=frozenset({4, 7})), events))
+    plain = (Connect((1, 2)), Receive((2,), (Subscribe("t1"), IHave("t1", ("m1", "m2")))))
+    assert told == (Parameters(explicit_peers=frozenset({1, 3})), plain)
+
+
+def test_what_a_driver_does_not_say_is_not_asked_of_it() -> None:
+    """Of a connection with an address, parameters of scores and peer exchange."""
+    bare = Hello(name="x", version="1", protocols=())
+    lacked = set()
+    for rule, case in suite_of("gossipsub-1.1"):
+        parameters, lacking = fitted_parameters(case, bare)
+        lacked |= set(lacking)
+        if lacking:
+            continue
+        assert not any(isinstance(e, Connect) and e.address for e in events_of(case)), rule
+        assert parameters.scores is None and not parameters.prune_peers, rule
+    assert {"score-parameters", "peer-exchange", "score"} <= lacked
