@@ -345,8 +345,7 @@ def check() -> int:
     for name in stale:
         print(f"{name}: what it rests on changed; `make regenerate PARTS={name}` makes it")
     print(
-        f"{checked} of {len(PARTS)} parts were made and compared; "
-        f"{len(stale)} of the others are not current"
+        f"{checked} of {len(PARTS)} parts were made and compared; {len(stale)} of the others are not current"
     )
     return 1 if wrong else 0
 

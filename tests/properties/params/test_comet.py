@@ -288,6 +288,20 @@ def test_nodes_of_cometbft_beside_each_other() -> None:
     assert both["mixed"].verdict == "holds" and both["pace"].verdict == "depends"
 
 
+def test_of_two_nodes_one_that_takes_nothing_takes_nothing_of_the_other() -> None:
+    on, nop = CometConfig(name="on"), CometConfig(name="nop", kind="nop")
+    verdicts = {line.id: line.verdict for line in comet_pair_lines(on, nop)}
+    assert verdicts["sizes (nop of on)"] == "fails"
+    assert verdicts["sizes (on of nop)"] == "depends", "it is offered nothing"
+
+
+def test_a_node_that_sends_nobody_a_transaction_leaves_its_neighbour_undecided() -> None:
+    on, silent = CometConfig(name="on"), CometConfig(name="silent", broadcast=False)
+    verdicts = {line.id: line.verdict for line in comet_pair_lines(on, silent)}
+    assert verdicts["sizes (on of silent)"] == "depends"
+    assert verdicts["sizes (silent of on)"] == "holds"
+
+
 # -- the command --------------------------------------------------------------------------------------------
 
 
