@@ -140,9 +140,9 @@ def _outcome(case: Case, run: _Run, rules: Protocol) -> tuple[Outcome, str]:
 
 
 def _of_nobody(events: Iterable[Event]) -> Event | None:
-    """The first event that speaks of a peer which the case has not connected, or leaves a topic not joined.
+    """The first event all of whose peers the case has not connected, or that leaves a topic not joined.
 
-    That no router can take. Others a router may make impossible by what it does right: where it hands over no
+    That no router can take; of a burst, those who are not there are left out. Others a router may make impossible by what it does right: where it hands over no
     forged message there is none to give a verdict on.
     """
     connected: set[Peer] = set()
@@ -155,7 +155,7 @@ def _of_nobody(events: Iterable[Event]) -> Event | None:
                 joined.add(topic)
             case Leave(topic) if topic not in joined:
                 return event
-            case _ if not {*getattr(event, "peers", ())} <= connected:
+            case _ if (peers := {*getattr(event, "peers", ())}) and not peers & connected:
                 return event
             case Disconnect(peers):
                 connected -= {*peers}
