@@ -67,7 +67,9 @@ class RuleWrapper:
     apply: Callable[..., object]
 
     def of(self, old: Rule) -> Rule:
-        return Rule(old.name, self.clause, lambda *arguments: self.apply(old, *arguments), old.doc)
+        return Rule(
+            old.name, self.clause, lambda *arguments: self.apply(old, *arguments), old.doc, old.lacking
+        )
 
 
 def around(clause: str) -> Callable[[Callable[..., object]], RuleWrapper]:
@@ -166,46 +168,32 @@ class RuleEditForm:
     """A way to edit any rule."""
 
     kind: EditKind
-    says: str
-    """With a place for the name of the rule."""
+    says: Callable[[str, str], str]
+    """The sentence, from the clause of the rule and from what a router does that lacks the rule."""
     change: Callable[[Protocol, str], Protocol]
 
     def of(self, rule: str) -> Change:
         return lambda protocol: self.change(protocol, rule)
 
 
+def _sometimes(clause: str, lacking: str) -> str:
+    return f"Sometimes {lacking[0].lower()}{lacking[1:]}"
+
+
+def _too_late(clause: str, lacking: str) -> str:
+    return f"Applies {clause} after the rule that should come next."
+
+
 FORMS: Mapping[str, RuleEditForm] = {
-    "without": RuleEditForm("dropped", "Lacks the rule `{}`.", Protocol.without_rule),
-    "may": RuleEditForm("softened", "Need not do what the rule `{}` demands.", softened),
-    "later": RuleEditForm("reordered", "Applies the rule `{}` after the next one.", moved_later),
+    "without": RuleEditForm("dropped", lambda clause, lacking: lacking, Protocol.without_rule),
+    "may": RuleEditForm("softened", _sometimes, softened),
+    "later": RuleEditForm("reordered", _too_late, moved_later),
 }
 """What stands before the colon in the name of such an edit -> the form: `without:RULE`."""
 
 
-WITHOUT: Mapping[str, str] = {
-    "already_member": "Treats a GRAFT from a mesh member as a new one.",
-    "drop_negative": "Keeps mesh members whose score is negative.",
-    "explicit": "Grafts peers with which it has an explicit peering agreement.",
-    "fill_outbound": "Does not graft outbound peers to reach D_out.",
-    "from_explicit_peer": "Accepts a GRAFT from a peer with which it has an explicit peering agreement.",
-    "inbound_while_full": "Accepts a GRAFT from an inbound peer at D_high.",
-    "keeps_the_outbound_quota": "Cuts a mesh without keeping D_out outbound members.",
-    "negative_score": "Accepts a GRAFT from a peer whose score is negative.",
-    "pruner_backs_off": "Starts no backoff for a peer that it prunes.",
-    "scores_below_zero": "Grafts peers whose score is negative.",
-    "seen_before": "Delivers and relays a message that it has seen.",
-    "the_author": "Sends a message to its author.",
-    "the_forwarder": "Sends a message back to the peer it came from.",
-    "while_backing_off": "Accepts a GRAFT inside the backoff.",
-    "who_said_idontwant": "Relays a message to a peer that sent IDONTWANT for it.",
-}
-"""What a router does that lacks the rule: the headline of a report. Other rules are named."""
-
-
-def rule_edit(form: str, rule: str, clause: str, *, explains: bool = False) -> Edit:
-    """The edit of one rule that is named `FORM:RULE`."""
+def rule_edit(form: str, rule: str, clause: str, lacking: str = "", *, explains: bool = False) -> Edit:
+    """The edit of one rule that is named `FORM:RULE`; `lacking` is the rule's own sentence."""
     found = FORMS[form]
-    says = found.says.format(rule)
-    if form == "without":
-        says = WITHOUT.get(rule, says)
+    says = found.says(clause, lacking or f"Does not follow {clause}.")
     return Edit(f"{form}:{rule}", found.kind, clause, says, found.of(rule), explains)

@@ -53,6 +53,8 @@ class Rule:
     clause: str
     apply: RuleFunction
     doc: str = ""
+    lacking: str = ""
+    """What a router does that lacks the rule: a sentence without its subject. Empty: nobody has said it."""
 
     def step(self, r: object, what: object, choose: Witness) -> Step[object] | None:
         """Apply a rule of a `first` or a `phases`."""
@@ -60,12 +62,15 @@ class Rule:
         return found
 
 
-def rule(clause: str) -> Callable[[F], Rule]:
-    """Make a rule of a function; `clause` is the sentence that it formalises."""
+def rule(clause: str, *, lacking: str = "") -> Callable[[F], Rule]:
+    """Make a rule of a function.
+
+    `clause` is the sentence that it formalises; `lacking` says what a router does that lacks the rule.
+    """
 
     def make(function: F) -> Rule:
-        name = getattr(function, "__name__", "rule")
-        return Rule(name=name, clause=clause, apply=function, doc=(function.__doc__ or "").strip())
+        name, doc = getattr(function, "__name__", "rule"), (function.__doc__ or "").strip()
+        return Rule(name=name, clause=clause, apply=function, doc=doc, lacking=lacking)
 
     return make
 
@@ -269,7 +274,9 @@ class Protocol:
 
     def with_rule(self, name: str, other: Rule) -> Protocol:
         """This protocol with the rule `name` replaced by `other`, which takes over its name."""
-        return self._edited(name, lambda each: (evolve(other, name=name),))
+        return self._edited(
+            name, lambda each: (evolve(other, name=name, lacking=other.lacking or each.lacking),)
+        )
 
     def with_first(self, handler: str, other: Rule) -> Protocol:
         """This protocol with `other` asked before all rules of a `first`."""

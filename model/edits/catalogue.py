@@ -12,7 +12,7 @@ from quidnunc.model.edits.readings import EXPLAINING, TRACED
 from quidnunc.model.errors import SpecError, similar_names
 from quidnunc.model.mempool.cat.variants import CAT_VARIANTS
 from quidnunc.model.mempool.dog.variants import SWITCHES
-from quidnunc.model.rules import Protocol
+from quidnunc.model.rules import Protocol, Rule
 
 NAMED: Mapping[str, Mapping[str, Edit]] = {
     family: {each.name: each for each in edits}
@@ -49,18 +49,18 @@ def edits_of(protocol: Protocol) -> tuple[Edit, ...]:
 
 
 def _of_rules(protocol: Protocol) -> Iterator[Edit]:
-    rules = {each.name: each.clause for _, each in protocol.rules()}
+    rules = {each.name: each for _, each in protocol.rules()}
     for form in FORMS:
-        for name, clause in rules.items():
-            found = _of_rule(form, name, clause)
+        for each in rules.values():
+            found = _of_rule(form, each)
             if found.applied_to(protocol) is not None:
                 yield found
 
 
-def _of_rule(form: str, name: str, clause: str) -> Edit:
-    if form == "without":
-        return rule_edit(form, name, TAKES_WITH_IT.get(name, clause), explains=name not in NO_CAUSE)
-    return rule_edit(form, name, clause)
+def _of_rule(form: str, rule: Rule) -> Edit:
+    dropped = form == "without"
+    clause = TAKES_WITH_IT.get(rule.name, rule.clause) if dropped else rule.clause
+    return rule_edit(form, rule.name, clause, rule.lacking, explains=dropped and rule.name not in NO_CAUSE)
 
 
 @lru_cache(maxsize=64)
@@ -75,8 +75,8 @@ def edit_named(name: str, protocol: Protocol) -> Edit:
     name = current_name(name)
     form, _, rule = name.partition(":")
     if rule and form in FORMS:
-        clauses = {each.name: each.clause for _, each in protocol.rules()}
-        found = _of_rule(form, rule, clauses.get(rule, ""))
+        rules = {each.name: each for _, each in protocol.rules()}
+        found = _of_rule(form, rules[rule]) if rule in rules else rule_edit(form, rule, "")
     else:
         found = _named(name, protocol)
     try:
