@@ -142,8 +142,8 @@ def _outcome(case: Case, run: _Run, rules: Protocol) -> tuple[Outcome, str]:
 def _of_nobody(events: Iterable[Event]) -> Event | None:
     """The first event all of whose peers the case has not connected, or that leaves a topic not joined.
 
-    That no router can take; of a burst, those who are not there are left out. Others a router may make impossible by what it does right: where it hands over no
-    forged message there is none to give a verdict on.
+    That no router can take; of a burst, those who are not there are left out. Others a router may make
+    impossible by what it does right: where it hands over no forged message there is none to judge.
     """
     connected: set[Peer] = set()
     joined: set[str] = set()
