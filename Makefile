@@ -3,7 +3,7 @@
 #
 #   make check      the main job: our own routers and py-libp2p, each beside the model
 #   make test       the tests
-#   make lint       ruff, and mypy on what ships
+#   make lint       ruff, and mypy on what ships and on the tools
 #   make nightly    the long search of our own routers; goes on where it was stopped
 #   make regenerate make each generated file that is not current: tables, statements, suite, mutants' cases, figures;
 #                   CHECK=1 proves of the cheap ones that nothing changes, PARTS="suite line-cases" makes just these
@@ -122,20 +122,20 @@ main:
 test: $(TESTS)
 	@$(PYTHON) -m pytest --numprocesses auto --dist worksteal $(PYTEST_ARGS)
 
-# mypy does not see an editable install, so what would ship is laid out for it.
+# mypy does not see an editable install, so what would ship is laid out for it, and the tools are found from here.
 lint: $(LINTERS)
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
 	@rm -rf build $(VENV)/shipped
 	@$(PIP) install --no-deps --target $(VENV)/shipped .
 	@rm -rf build
-	@cd $(VENV)/shipped && MYPYPATH=. $(abspath $(PYTHON)) -m mypy --config-file $(CURDIR)/pyproject.toml -p quidnunc
+	@cd $(VENV)/shipped && MYPYPATH=.:$(CURDIR) $(abspath $(PYTHON)) -m mypy --config-file $(CURDIR)/pyproject.toml -p quidnunc -p tools
 
 # -- long campaigns -----------------------------------------------------------------------------------------
 
 # What the journal has of this state of the code is not searched again.
 nightly: $(KIT)
-	@$(PYTHON) -m quidnunc.properties.search.nightly --runs $(NIGHTLY_RUNS) --seed $(SEED)
+	@$(PYTHON) -m tools.nightly --runs $(NIGHTLY_RUNS) --seed $(SEED)
 
 regenerate: $(KIT)
 	@$(PYTHON) .ci/regenerate.py $(if $(CHECK),--check) $(PARTS)

@@ -58,8 +58,8 @@ class Part:
     """How long it takes on one core, for those who wait."""
 
 
-def module(name: str, *arguments: str) -> tuple[str, ...]:
-    return ("-m", f"quidnunc.{name}", *arguments)
+def tool(name: str, *arguments: str) -> tuple[str, ...]:
+    return ("-m", f"tools.{name}", *arguments)
 
 
 def baseline(path: Path) -> tuple[str, ...]:
@@ -90,9 +90,9 @@ PARTS = (
     ),
     Part(
         "quint-traces",
-        makes=("properties/oracles/quint/traces/*.json",),
-        data=("properties/oracles/quint/*.qnt",),
-        commands=(module("properties.oracles.quint", "--regenerate"),),
+        makes=("tools/quint/traces/*.json",),
+        data=("tools/quint/*.qnt",),
+        commands=(tool("quint", "--regenerate"),),
         needs=QUINT,
         takes="a minute",
     ),
@@ -100,25 +100,25 @@ PARTS = (
         "suite",
         makes=("properties/suite/cases/*.case",),
         data=("properties/suite/cases/*.toml",),
-        commands=(module("properties.suite.rule_search", "properties/suite/cases"),),
+        commands=(tool("rule_search", "properties/suite/cases"),),
         takes="hours, where rules changed; cases that still separate are kept",
     ),
     Part(
         "mutant-cases",
         makes=("counterexamples/mutants/*.case",),
-        commands=(module("properties.mutation", "--write", "counterexamples/mutants"),),
+        commands=(tool("mutation", "--write", "counterexamples/mutants"),),
         takes="half an hour",
     ),
     Part(
         "mutant-table",
         makes=("docs/mutants.md",),
-        commands=(module("properties.mutation", "--seeds", "20", "--table", "docs/mutants.md"),),
+        commands=(tool("mutation", "--seeds", "20", "--table", "docs/mutants.md"),),
         takes="hours; goes on where it was stopped",
     ),
     Part(
         "single-edits",
         makes=("docs/single-edits.md",),
-        commands=(module("properties.regress.single_edits", "--table", "docs/single-edits.md"),),
+        commands=(tool("single_edits", "--table", "docs/single-edits.md"),),
         takes="half an hour",
     ),
     Part(
@@ -139,15 +139,13 @@ PARTS = (
     Part(
         "statement-runs-dog",
         makes=(f"{DOG}/statements.toml",),
-        commands=(module("properties.decide", "dog", "--search", "--record", f"{DOG}/statements.toml"),),
+        commands=(tool("decide", "dog", "--search", "--record", f"{DOG}/statements.toml"),),
         takes="an hour",
     ),
     Part(
         "statement-runs-gossipsub",
         makes=(f"{PUBSUB}/statements.toml",),
-        commands=(
-            module("properties.decide", "gossipsub", "--search", "--record", f"{PUBSUB}/statements.toml"),
-        ),
+        commands=(tool("decide", "gossipsub", "--search", "--record", f"{PUBSUB}/statements.toml"),),
         takes="an hour",
     ),
     Part(
@@ -156,11 +154,11 @@ PARTS = (
         data=(f"{DOG}/*.toml", f"{PUBSUB}/*.toml"),
         commands=(
             (
-                *module("properties.decide", "dog", "--record", f"{DOG}/statements.toml"),
+                *tool("decide", "dog", "--record", f"{DOG}/statements.toml"),
                 *("--table", PAGES[0], "--cases", "counterexamples/networks"),
             ),
             (
-                *module("properties.decide", "gossipsub", "--record", f"{PUBSUB}/statements.toml"),
+                *tool("decide", "gossipsub", "--record", f"{PUBSUB}/statements.toml"),
                 *("--runs-record", f"{PUBSUB}/runs.toml"),
                 *("--table", PAGES[1], "--cases", "counterexamples/networks"),
             ),
@@ -170,27 +168,27 @@ PARTS = (
     Part(
         "network-rules",
         makes=("properties/proofs/network-rules.toml",),
-        commands=(module("properties.proofs.fired", "--write"),),
+        commands=(tool("network_rules", "--write"),),
         takes="a minute",
     ),
     Part(
         "line-cases",
         makes=("counterexamples/proofs/*.case",),
-        commands=(module("properties.replays.line_cases", "counterexamples"),),
+        commands=(tool("line_cases", "counterexamples"),),
         cheap=True,
     ),
     Part(
         "first-networks-campaign",
         makes=("docs/results/first-networks.json",),
         data=("docs/results/first-networks.yaml",),
-        commands=(module("pipeline.sweep.results", "docs/results"),),
+        commands=(tool("first_networks", "docs/results"),),
         takes="hours; goes on where it was stopped",
     ),
     Part(
         "first-networks",
         makes=("docs/results/first-networks.md", "docs/results/first-networks-*.svg"),
         data=("docs/results/first-networks.json", "docs/results/first-networks.yaml"),
-        commands=(module("pipeline.sweep.results", "docs/results", "--only-page"),),
+        commands=(tool("first_networks", "docs/results", "--only-page"),),
         cheap=True,
     ),
     Part(
@@ -211,8 +209,8 @@ PARTS = (
 def path_of(name: str) -> Path | None:
     """Where a module of the kit is; None for what is none."""
     top, *parts = name.split(".")
-    if top == "tests":
-        place = ROOT.joinpath("tests", *parts)
+    if top in ("tests", "tools"):
+        place = ROOT.joinpath(top, *parts)
     elif top != "quidnunc":
         return None
     else:

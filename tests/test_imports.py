@@ -58,17 +58,15 @@ properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/m
   neighbours    :
   search        : documents sources claims judge explain notation cases neighbours
   suite         : claims judge explain cases neighbours search
-  mutation      : documents sources claims judge explain cases search
-  oracles       : judge search networks
-  statements    : claims networks oracles
+  statements    : claims networks
   replays       : judge cases networks statements
-  decide        : claims search networks statements cases replays
   solver        :
   params        : judge solver
   proofs        : networks solver params
   regress       : documents claims judge explain notation cases neighbours suite networks \
                   replays
   coverage      : documents claims cases suite proofs  = coverage
+  mutants       : documents claims        = mutants
 
 pipeline      : attrs google cattrs networkx numpy ptars pyarrow pyspark yaml model \
                 impl/seam impl/wire impl/routers \
@@ -129,10 +127,12 @@ PUBLIC = {
 
 
 STARTED = {
+    "quidnunc.__main__": "the command",
     "quidnunc.pytest_plugin": "pytest loads it, by its entry point",
+    "quidnunc.properties.search.worker": "a search starts it in a process of its own",
     "quidnunc.properties.solver.kernel": "compiled searches are made of its source",
 }
-"""Module that nothing imports -> who starts it."""
+"""Module that nothing need import -> who starts it. The modules of commands are found by their names."""
 
 
 @frozen
@@ -299,6 +299,7 @@ def test_imports_keep_to_the_table() -> None:
         ("properties.judge.play", "quidnunc.properties.search.machine"),
         ("properties.judge.play", "quidnunc.output"),
         ("properties.judge.play", "libp2p"),
+        ("properties.judge.play", "tools.nightly"),
         ("pipeline.trace.check", "quidnunc.impl.ours.pubsub"),
         ("pipeline.trace.check", "quidnunc.properties.regress.compare"),
         ("pipeline.trace.check", "quidnunc.pipeline.lake.ingest"),
@@ -322,18 +323,37 @@ def test_no_modules_import_each_other() -> None:
     assert not cycles(graph)
 
 
-def test_nothing_ships_for_tests_alone() -> None:
-    """What ships is a command, a program, a public module, or used by one."""
-    used = {module for _, module in arrows()}
-    idle = [
-        name
-        for name, path in MODULES.items()
-        if name not in {*used, *PUBLIC, *STARTED}
-        and not name.startswith("quidnunc.commands.")
-        and path.stem != "__init__"
-        and "__main__" not in path.stem + path.read_text(encoding="utf-8")
-    ]
-    assert not idle
+def reached(graph: Mapping[str, Iterable[str]], roots: Iterable[str]) -> set[str]:
+    """The modules that are loaded when all of `roots` are: with each module the packages that it is in."""
+    seen: set[str] = set()
+    todo = [*roots]
+    while todo:
+        module = todo.pop()
+        if module not in seen:
+            seen.add(module)
+            todo += [*graph.get(module, ()), *filter(None, [module.rpartition(".")[0]])]
+    return seen
+
+
+NAMED = re.compile(r"[\"'](quidnunc(?:\.\w+)+)\b")
+"""A module that a text names in place of importing it."""
+
+
+def test_nothing_ships_for_tests_or_tools_alone() -> None:
+    """What ships is a command, a public module, started by somebody, or used by one of these."""
+    graph: dict[str, set[str]] = {name: set() for name in MODULES}
+    for name, module in arrows():
+        graph[name].add(module)
+    for name, path in MODULES.items():
+        graph[name].update(NAMED.findall(path.read_text(encoding="utf-8")))
+    commands = (name for name in MODULES if name.startswith("quidnunc.commands."))
+    assert MODULES.keys() - reached(graph, [*PUBLIC, *STARTED, *commands]) == set()
+
+
+def test_a_module_that_only_a_tool_uses_is_noticed() -> None:
+    graph = {"quidnunc.commands.check": ["quidnunc.a.b"], "quidnunc.a.b": [], "quidnunc.c": ["quidnunc.a.b"]}
+    assert graph.keys() - reached(graph, ["quidnunc.commands.check"]) == {"quidnunc.c"}
+    assert "quidnunc.a" in reached(graph, ["quidnunc.commands.check"])
 
 
 def test_a_cycle_is_noticed() -> None:
@@ -382,7 +402,7 @@ def test_nothing_goes_by_the_name_of_its_folder() -> None:
     folders = {*PACKAGES}
     problems = [
         f"{path.relative_to(ROOT)} imports {module}"
-        for folder in (*sorted(folders), "tests", "bench")
+        for folder in (*sorted(folders), "tests", "bench", "tools")
         for path in modules_of(folder)
         for module in imports_in(path.read_text(encoding="utf-8"))
         if top(module) in folders

@@ -13,7 +13,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SHIPPED = ("cli", "model", "properties", "impl", "pipeline")
-MODULES = (*SHIPPED, ".ci", "bench", "tests")
+OURS = (*SHIPPED, "tools")
+MODULES = (*OURS, ".ci", "bench", "tests")
 TEXTS = (*MODULES, "adapters", "counterexamples", "docs")
 TEXT_SUFFIXES = frozenset({".py", ".pyi", ".md", ".toml", ".case", ".proto", ".json", ".js", ".mjs", ".txt"})
 
@@ -242,8 +243,8 @@ RULES: dict[str, tuple[Check, tuple[str, ...], str]] = {
     ),
     "participle": (participles, MODULES, "class Told:\n    pass\n"),
     "docstring": (without_docstring, MODULES, "def f():\n" + "    x = 1\n" * 20),
-    "subclass": (subclasses, SHIPPED, '"""A."""\nclass A(B):\n    pass\n'),
-    "values": (other_values, SHIPPED, '"""A."""\nfrom dataclasses import dataclass\n'),
+    "subclass": (subclasses, OURS, '"""A."""\nclass A(B):\n    pass\n'),
+    "values": (other_values, OURS, '"""A."""\nfrom dataclasses import dataclass\n'),
     "vague": (vague_tests, ("tests",), "import pytest\n@pytest.mark.skip\ndef test_a():\n    assert x\n"),
     "nothing": (asserting_nothing, ("tests",), "def test_a():\n    f()\n"),
 }
@@ -334,7 +335,7 @@ FOLDER_RULES: dict[str, tuple[Callable[[Tree], Iterator[str]], Tree]] = {
 
 @pytest.mark.parametrize("name", FOLDER_RULES)
 def test_folders_keep_the_rule(name: str) -> None:
-    tree = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in modules(*SHIPPED)}
+    tree = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in modules(*OURS)}
     assert not [*FOLDER_RULES[name][0](tree)]
 
 
@@ -368,6 +369,7 @@ def test_forbidden_texts_are_noticed() -> None:
 
 
 _DOTTED = re.compile(r"(?<![\w/'\"-])quidnunc((?:\.[a-zA-Z]\w*)+)")
+_TOOL = re.compile(r"python -m (tools(?:\.\w+)+)")
 _FILE = re.compile(r"(?<![\w./<>{}*-])((?:[\w-]+/)+[\w-]+\.py)\b(?!`? \(new\))")
 NO_MODULES = frozenset({"egg", "zip"})
 """What stands behind a dot in names of files."""
@@ -383,6 +385,10 @@ def lost_names(text: str, files: Mapping[str, str]) -> Iterator[str]:
         module = at + parts.pop(0) + ".py" if parts and f"{at}{parts[0]}.py" in files else f"{at}__init__.py"
         if parts and parts[0] not in NO_MODULES and not re.search(rf"\b{parts[0]}\b", files[module]):
             yield found[0]
+    for found in _TOOL.finditer(text):
+        place = found[1].replace(".", "/")
+        if not {f"{place}.py", f"{place}/__main__.py"} & files.keys():
+            yield found[1]
     for found in _FILE.finditer(text):
         if not any(f"/{path}".endswith(f"/{found[1]}") for path in files):
             yield found[1]
@@ -422,11 +428,18 @@ def test_a_name_in_backticks_that_is_gone_is_noticed() -> None:
 
 
 def test_names_of_modules_that_are_gone_are_noticed() -> None:
-    files = {"model/__init__.py": "", "model/rpc.py": "class Graft: ...", "cli/__init__.py": ""}
+    files = {
+        "model/__init__.py": "",
+        "model/rpc.py": "class Graft: ...",
+        "cli/__init__.py": "",
+        "tools/a.py": "",
+    }
     text = "`quidnunc.model.rpc.Graft`, `model/rpc.py`, `model/choke.py` (new), build/quidnunc.zip"
+    text += ", python -m tools.a"
     assert not [*lost_names(text, files)]
     gone = ("quidnunc.model.rpcs", "quidnunc.model.rpc.Choke", "quidnunc.network_fired", "model/rpcs.py")
     assert [*lost_names(" ".join(gone), files)] == [*gone]
+    assert [*lost_names("python -m tools.b", files)] == ["tools.b"]
 
 
 def test_tests_mirror_sources() -> None:

@@ -21,15 +21,14 @@ from quidnunc.properties.claims.catalogue import claims_of, level_of
 from quidnunc.properties.claims.claim import Claim
 from quidnunc.properties.claims.elsewhere import HELD, ConstructionClaim
 from quidnunc.properties.coverage import ClauseCoverage, coverage, suites
-from quidnunc.properties.decide.page import cell
-from quidnunc.properties.decide.record import read_decisions, recorded
 from quidnunc.properties.documents import named_sentences as clause_names
 from quidnunc.properties.documents.clauses import documents
-from quidnunc.properties.mutation.mutants import claim_expected, mutant_named, protocol_of_mutant
+from quidnunc.properties.mutants import claim_expected, mutant_named, protocol_of_mutant
 from quidnunc.properties.params.citations import guarantees_on
 from quidnunc.properties.proofs.citations import lines_of, lines_on
 from quidnunc.properties.proofs.prove import provers
 from quidnunc.properties.statements import catalogue as statements
+from quidnunc.properties.statements.decisions import cell, read_decisions, recorded
 from quidnunc.properties.statements.statement import Statement
 
 EXAMPLE = """\

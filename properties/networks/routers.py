@@ -4,7 +4,7 @@ A router is behind the seam, in process or not, and takes and gives bytes; what 
 carried as values (`quidnunc.properties.judge.play.WireSubject`), so that each is peer 0 to itself, as in a
 run alone. The model beside it follows its choices, and claims about a network are asked of these models
 (`quidnunc.properties.replays.network`); what a router itself says of its state is kept apart, for the
-rules of links (`quidnunc.properties.proofs.refine`). Time is virtual.
+rules of links (`tools.network_rules.refine`). Time is virtual.
 
 A mempool node offers what is new to it at once; the network holds that back until the act that offers it, so
 that an offer can be late as in a network of the model. Nobody leaves or joins such a network.

@@ -3,7 +3,7 @@
 A line is of rules that leave most of a router out; a case shows it of whole routers, by the name of the line
 as its claim. A line that says what happens for ever is shown by a state that comes back, after a heartbeat of
 each router, with what should have ended in between. The cases are in
-`quidnunc.properties.replays.line_cases`.
+`tools.line_cases`.
 """
 
 from __future__ import annotations

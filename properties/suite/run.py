@@ -1,7 +1,7 @@
 """The fixed suite: per rule of a protocol a short trace in which dropping it changes what is allowed.
 
 A case is one file, whatever number of protocols it is of (`quidnunc.properties.suite.files`). The suite is
-found by `quidnunc.properties.suite.rule_search` and is the same on every machine.
+found by `tools.rule_search` and is the same on every machine.
 """
 
 from __future__ import annotations

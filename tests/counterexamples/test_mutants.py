@@ -12,13 +12,8 @@ from quidnunc.impl.routers import mutants_by_name
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.file import load, render
 from quidnunc.properties.cases.router import replay_router
-from quidnunc.properties.mutation.mutants import (
-    is_expected,
-    mutant_named,
-    opener_of,
-    problem_with,
-    protocol_of_mutant,
-)
+from quidnunc.properties.mutants import mutant_named, protocol_of_mutant
+from tools.mutation.mutants import is_expected, opener_of, problem_with
 
 MOST_WITHOUT = 0
 FOLDER = Path(__file__).parents[2] / "counterexamples" / "mutants"
@@ -33,7 +28,7 @@ def advice(name: str, problem: str) -> str:
 
 
 def again(name: str) -> str:
-    return f"python -m quidnunc.properties.mutation --write counterexamples/mutants {name}"
+    return f"python -m tools.mutation --write counterexamples/mutants {name}"
 
 
 def complaint(case: Case, name: str) -> str:

@@ -14,7 +14,7 @@ HEAD = """\
 Fifty statements that the documents make or rely on, each decided for each revision that there is a model
 of, by a search of small networks of model nodes with messages in flight. This page is written by
 
-    python -m quidnunc.properties.decide dog
+    python -m tools.decide dog
 
 which judges the recorded runs again; with `--search` it searches anew.
 

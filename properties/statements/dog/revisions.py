@@ -10,12 +10,13 @@ from quidnunc.model.choices import Choose
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.mempool.node import Node
 from quidnunc.model.mempool.node_step import run
+from quidnunc.model.parameters import DogParameters
 from quidnunc.model.permits import Step
 from quidnunc.model.pubsub.router import ReceivedPart
 from quidnunc.model.rpc import Tx
 from quidnunc.model.rules import Protocol, rule
+from quidnunc.properties.networks.network import Transport
 from quidnunc.properties.networks.places import Revision
-from quidnunc.properties.oracles.quint.replay import quint_revision
 
 AS_BUILT = "cat-classic-go"
 """Classic CAT as the Go node has it, by its code."""
@@ -35,6 +36,19 @@ def revision(name: str) -> Revision:
     if "quint" in name:
         return quint_revision(protocol)
     return Revision(name, protocol)
+
+
+def quint_protocol() -> Protocol:
+    """The protocol that our Quint text is a text of: the published semantics with what makes it run."""
+    return protocol_named("dog-quint-run")
+
+
+def quint_revision(protocol: Protocol | None = None) -> Revision:
+    """A network as dog.md has it, with the numbers that the traces are taken with."""
+    # The constants of networks.qnt. In integers both bounds of a target of 1 are 1.
+    parameters = DogParameters(target_redundancy=1.0, delta_percent=10.0)
+    protocol = protocol or quint_protocol()
+    return Revision(protocol.name, protocol, parameters, Transport(one_queue=True, leaver_keeps=True))
 
 
 @rule("cat-classic/receive.new-only")

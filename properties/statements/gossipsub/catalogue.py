@@ -23,7 +23,7 @@ HEAD = """\
 A hundred and twenty statements, some read in two ways, each decided for each revision that it is about, by
 the engine that can. This page is written by
 
-    python -m quidnunc.properties.decide gossipsub
+    python -m tools.decide gossipsub
 
 which judges the recorded runs of networks again; with `--search` it searches small networks anew, and with
 `--routers 300` it checks our router anew.

@@ -44,7 +44,7 @@ from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameter
 from quidnunc.properties.explain.root_cause import Finding
 from quidnunc.properties.explain.runs import blamed_beside, blamed_clauses
 from quidnunc.properties.judge.play import Play, play
-from quidnunc.properties.mutation.mutants import opener_of
+from tools.mutation.mutants import opener_of
 
 MESH = "/meshsub/1.2.0"
 T = "t1"

@@ -17,9 +17,9 @@ from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.file import parse
 from quidnunc.properties.networks.places import Revision
 from quidnunc.properties.networks.routers import RouterLinks, held_by_model, held_by_router
-from quidnunc.properties.proofs.followed import FollowingTally, drawn_run, follow_runs, main, places, tally_of
-from quidnunc.properties.proofs.refine import RefinementResult, follow, pairs_of, rules_for
 from quidnunc.properties.replays.network import claims_on
+from tools.network_rules.followed import FollowingTally, drawn_run, follow_runs, main, places, tally_of
+from tools.network_rules.refine import RefinementResult, follow, pairs_of, rules_for
 
 FOLDER = Path(__file__).parents[3] / "counterexamples"
 PATHS = sorted(path for name in ("networks", "proofs") for path in (FOLDER / name).glob("*.case"))
