@@ -16,6 +16,7 @@ from attrs import evolve, frozen
 
 from quidnunc.properties.params.score import PeerCounters, TopicCounters, rational, topic_score, total_score
 from quidnunc.properties.params.values import ZERO, NetworkParameters, TopicParameters
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.questions import SolverSession
 
 Means: TypeAlias = Literal["copies", "first"]
@@ -145,16 +146,17 @@ def starving_attack(network: NetworkParameters, questions: SolverSession, means:
 
 def _possible(network: NetworkParameters, questions: SolverSession, means: Means, count: int) -> bool:
     """Whether `count` topics can be starved with a sum above zero."""
-    from z3 import And, Int, Sum, ToReal
-
-    taken = [Int(f"starved_{n}") for n in range(len(network.topics))]
-    limits = [And(k >= 0, k <= topic.count) for k, topic in zip(taken, network.topics, strict=True)]
+    taken = [z3.Int(f"starved_{n}") for n in range(len(network.topics))]
+    limits = [z3.And(k >= 0, k <= topic.count) for k, topic in zip(taken, network.topics, strict=True)]
     terms = []
     for k, topic in zip(taken, network.topics, strict=True):
         kept, lost = kept_score(network, topic, means), starved_score(topic)
-        terms.append(rational(kept) * (topic.count - ToReal(k)) + rational(lost) * ToReal(k))
+        terms.append(rational(kept) * (topic.count - z3.ToReal(k)) + rational(lost) * z3.ToReal(k))
     answer, _ = questions.solve(
-        f"{network.name}: {count} topics starved, by {means}", *limits, Sum(taken) >= count, Sum(terms) > 0
+        f"{network.name}: {count} topics starved, by {means}",
+        *limits,
+        z3.Sum(taken) >= count,
+        z3.Sum(terms) > 0,
     )
     return answer == "sat"
 

@@ -33,6 +33,7 @@ from quidnunc.properties.params.score import (
     total_score,
 )
 from quidnunc.properties.params.values import ZERO, NetworkParameters, TopicParameters
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.questions import Numbers, SolverSession
 from quidnunc.properties.solver.rules import Expression
 
@@ -127,19 +128,17 @@ def no_shadowing(
     asked: CellSolver, topic: TopicParameters, *, whole: bool, application: bool
 ) -> PropertyCell:
     """Whether a topic's score below zero shows in the total."""
-    from z3 import And, If, Real
-
     network = asked.network
     of = symbols("", whole=whole)
     score = topic_expression(topic, of, asked.form)
     others = asked.others(topic)
     sum_ = score + rational(others)
     cap = rational(network.topic_score_cap)
-    total = If(sum_ < cap, sum_, cap) if network.topic_score_cap else sum_
-    said = Real("application")
+    total = z3.If(sum_ < cap, sum_, cap) if network.topic_score_cap else sum_
+    said = z3.Real("application")
     if application:
         total += rational(network.app_specific_weight) * said
-    premise = And(possible(topic, of), score < 0, said >= 0)
+    premise = z3.And(possible(topic, of), score < 0, said >= 0)
     label = f"no-shadowing of {topic.name}, {_kind(whole)}, application {'free' if application else 'silent'}"
     verdict, values = asked.verdict(label, premise, total > 0)
     common: dict[str, Any] = {"property": "no-shadowing", "topic": topic.name, "term": ""}
@@ -158,8 +157,6 @@ def punished(
     asked: CellSolver, topic: TopicParameters, term: str, *, whole: bool, settled: bool
 ) -> PropertyCell:
     """Whether more of what is bad in a topic lowers the total, whatever the other topics add."""
-    from z3 import And, BoolVal, Or
-
     network, counter = asked.network, BAD_OF_TOPIC[term]
     of, then = symbols("", whole=whole), symbols("then_", whole=whole)
     worse = then[counter] < of[counter] if term == "P3" else then[counter] > of[counter]
@@ -167,16 +164,16 @@ def punished(
         short, shorter = deficit_of(topic, of), deficit_of(topic, then)
         # Before the activation the deficit is zero by definition; what is lacking is not.
         threshold = rational(topic.mesh_message_deliveries_threshold)
-        worse = And(worse, shorter > short) if settled else And(worse, then["meshed"] < threshold)
-    same = And(*(of[name] == then[name] for name in of if name != counter))
-    premise = And(possible(topic, of), possible(topic, then), same, worse)
-    premise = And(premise, _settled(topic, of)) if settled else premise
+        worse = z3.And(worse, shorter > short) if settled else z3.And(worse, then["meshed"] < threshold)
+    same = z3.And(*(of[name] == then[name] for name in of if name != counter))
+    premise = z3.And(possible(topic, of), possible(topic, then), same, worse)
+    premise = z3.And(premise, _settled(topic, of)) if settled else premise
     score, after = (topic_expression(topic, each, asked.form) for each in (of, then))
     others = asked.others(topic)
     cap = rational(network.topic_score_cap - others)
-    hidden = after >= cap if network.topic_score_cap else BoolVal(False)
+    hidden = after >= cap if network.topic_score_cap else z3.BoolVal(False)
     label = f"{term} of {topic.name} is punished, {_kind(whole)}, {_when(settled)}"
-    verdict, values = asked.verdict(label, premise, Or(after >= score, hidden))
+    verdict, values = asked.verdict(label, premise, z3.Or(after >= score, hidden))
     common: dict[str, Any] = {"property": "punished", "topic": topic.name, "term": term}
     common |= {"whole": whole, "application": True, "settled": settled, "verdict": verdict}
     if verdict != "refuted":
@@ -192,20 +189,18 @@ def punished(
 
 def punished_besides(asked: CellSolver, term: str) -> PropertyCell:
     """Whether more peers on an address, or more misbehaviour, lowers the total."""
-    from z3 import And, If, Real
-
     network = asked.network
-    now, then = Real("now"), Real("then")
+    now, then = z3.Real("now"), z3.Real("then")
     weight = network.ip_colocation_factor_weight if term == "P6" else network.behaviour_penalty_weight
     free = network.behaviour_penalty_threshold if term == "P7" and asked.form == "v1.1" else ZERO
 
     def value(of: Expression) -> Expression:
         if term == "P6" and asked.form == "published":
             return rational(weight) * of
-        beyond = If(of > rational(free), of - rational(free), rational(ZERO))
+        beyond = z3.If(of > rational(free), of - rational(free), rational(ZERO))
         return rational(weight) * beyond * beyond
 
-    premise = And(now >= 0, then > now)
+    premise = z3.And(now >= 0, then > now)
     label = f"{term} is punished"
     verdict, values = asked.verdict(label, premise, value(then) >= value(now))
     common: dict[str, Any] = {"property": "punished", "topic": "", "term": term}
@@ -221,13 +216,11 @@ def punished_besides(asked: CellSolver, term: str) -> PropertyCell:
 
 def good_is_good(asked: CellSolver, topic: TopicParameters, term: str, *, settled: bool) -> PropertyCell:
     """Whether more of what is good never lowers the score of its topic."""
-    from z3 import And
-
     counter = GOOD[term]
     of, then = symbols("", whole=False), symbols("then_", whole=False)
-    same = And(*(of[name] == then[name] for name in of if name != counter))
-    premise = And(possible(topic, of), possible(topic, then), same, then[counter] > of[counter])
-    premise = And(premise, _settled(topic, of)) if settled else premise
+    same = z3.And(*(of[name] == then[name] for name in of if name != counter))
+    premise = z3.And(possible(topic, of), possible(topic, then), same, then[counter] > of[counter])
+    premise = z3.And(premise, _settled(topic, of)) if settled else premise
     score, after = (topic_expression(topic, each, asked.form) for each in (of, then))
     label = f"{term} of {topic.name} is good, {_when(settled)}"
     verdict, values = asked.verdict(label, premise, after < score)
@@ -243,18 +236,16 @@ def good_is_good(asked: CellSolver, topic: TopicParameters, term: str, *, settle
 
 def fair(asked: CellSolver) -> PropertyCell:
     """Whether equal counters have equal scores; and whether scores differ at all."""
-    from z3 import And, Or
-
     equal, unequal, differ = [], [], []
     for number, topic in enumerate(asked.network.topics):
         of, then = (symbols(f"{p}{number}_", whole=False) for p in ("a", "b"))
-        premise = And(possible(topic, of), possible(topic, then))
+        premise = z3.And(possible(topic, of), possible(topic, then))
         score, other = (topic_expression(topic, each, asked.form) for each in (of, then))
-        equal.append(And(premise, *(of[name] == then[name] for name in of)))
+        equal.append(z3.And(premise, *(of[name] == then[name] for name in of)))
         unequal.append(score != other)
-        differ.append(And(premise, score > other))
-    answer, _ = asked.solve("fair", And(*equal), Or(*unequal))
-    vacuous = asked.solve("fair: some topic's scores differ", Or(*differ))[0] == "unsat"
+        differ.append(z3.And(premise, score > other))
+    answer, _ = asked.solve("fair", z3.And(*equal), z3.Or(*unequal))
+    vacuous = asked.solve("fair: some topic's scores differ", z3.Or(*differ))[0] == "unsat"
     shown: Verdict = "refuted" if answer == "sat" else "proved" if answer == "unsat" else "undetermined"
     return PropertyCell(
         property="fair",

@@ -14,6 +14,7 @@ from quidnunc.properties.params.read import network_of
 from quidnunc.properties.params.score import FORMS, Form
 from quidnunc.properties.params.shipped import shipped_files
 from quidnunc.properties.params.values import NetworkParameters, decimal
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.result import ProofResult
 from quidnunc.properties.solver.rules import Expression
@@ -119,34 +120,28 @@ class _LemmaSymbols:
 
     def score(self, q: Expression, f: Expression, m: Expression, b: Expression, i: Expression) -> Expression:
         """A topic's score past the activation."""
-        from z3 import If
-
         o = self.of
-        short = If(m < o["threshold"], o["threshold"] - m, 0)
-        good = o["w1"] * If(q < o["cap1"], q, o["cap1"]) + o["w2"] * f
+        short = z3.If(m < o["threshold"], o["threshold"] - m, 0)
+        good = o["w1"] * z3.If(q < o["cap1"], q, o["cap1"]) + o["w2"] * f
         return o["topic_weight"] * (good + o["w3"] * short * short + o["w3b"] * b + o["w4"] * i * i)
 
     def decayed(self, counter: Expression) -> Expression:
-        from z3 import If
-
         left = counter * self.of["decay"]
-        return If(left < self.of["to_zero"], 0, left)
+        return z3.If(left < self.of["to_zero"], 0, left)
 
 
 def _parts() -> _LemmaSymbols:
-    from z3 import And, Real
-
     names = "topic_weight w1 w2 w3 w3b w4 cap1 cap2 cap3 threshold decay to_zero "
     names += "quanta first meshed failures invalid more"
-    o = {name: Real(name) for name in names.split()}
-    allowed = And(
+    o = {name: z3.Real(name) for name in names.split()}
+    allowed = z3.And(
         *(o[name] >= 0 for name in ("topic_weight", "w1", "w2")),
         *(o[name] <= 0 for name in ("w3", "w3b", "w4")),
         *(o[name] > 0 for name in ("cap1", "cap2", "threshold")),
-        *(And(0 < o[name], o[name] < 1) for name in ("decay", "to_zero")),
+        *(z3.And(0 < o[name], o[name] < 1) for name in ("decay", "to_zero")),
         o["cap3"] >= o["threshold"],
     )
-    counted = And(
+    counted = z3.And(
         *(o[name] >= 0 for name in ("quanta", "first", "meshed", "failures", "invalid", "more")),
         o["first"] <= o["cap2"],
         o["meshed"] <= o["cap3"],
@@ -162,9 +157,7 @@ def lemmas() -> Iterator[ScoreLemma]:
 
 
 def _of_scores(parts: _LemmaSymbols) -> Iterator[ScoreLemma]:
-    from z3 import And
-
-    o, any_counters = parts.of, And(parts.allowed, parts.counted)
+    o, any_counters = parts.of, z3.And(parts.allowed, parts.counted)
     quanta, first, meshed, failures, invalid, more = (
         o[name] for name in ("quanta", "first", "meshed", "failures", "invalid", "more")
     )
@@ -184,31 +177,29 @@ def _of_scores(parts: _LemmaSymbols) -> Iterator[ScoreLemma]:
     yield ScoreLemma(
         name="delivery-never-hurts",
         text="a first delivery, counted for the mesh too, never lowers the score of its topic",
-        premise=And(any_counters, first + more <= o["cap2"], meshed + more <= o["cap3"]),
+        premise=z3.And(any_counters, first + more <= o["cap2"], meshed + more <= o["cap3"]),
         conclusion=parts.score(quanta, first + more, meshed + more, failures, invalid) >= now,
     )
     yield ScoreLemma(
         name="clean-is-not-negative",
         text="who delivers enough, nothing invalid, and has no failures has no score below zero in the topic",
-        premise=And(any_counters, meshed >= o["threshold"], failures == 0, invalid == 0),
+        premise=z3.And(any_counters, meshed >= o["threshold"], failures == 0, invalid == 0),
         conclusion=now >= 0,
     )
 
 
 def _of_decay(parts: _LemmaSymbols) -> Iterator[ScoreLemma]:
-    from z3 import And, If
-
-    o, any_counters = parts.of, And(parts.allowed, parts.counted)
+    o, any_counters = parts.of, z3.And(parts.allowed, parts.counted)
     quanta, first, meshed, failures, invalid = (
         o[name] for name in ("quanta", "first", "meshed", "failures", "invalid")
     )
     raised = first + o["more"]
-    then = parts.decayed(If(raised < o["cap2"], raised, o["cap2"]))
+    then = parts.decayed(z3.If(raised < o["cap2"], raised, o["cap2"]))
     yield ScoreLemma(
         name="counter-stays-in-bounds",
         text="a counter that is raised under its cap and decays stays between zero and its cap",
         premise=any_counters,
-        conclusion=And(then >= 0, then <= o["cap2"]),
+        conclusion=z3.And(then >= 0, then <= o["cap2"]),
     )
     outside = parts.score(0, 0, o["threshold"], failures, invalid)
     later = parts.score(0, 0, o["threshold"], parts.decayed(failures), parts.decayed(invalid))
@@ -231,9 +222,7 @@ def _of_decay(parts: _LemmaSymbols) -> Iterator[ScoreLemma]:
 def algebra(questions: SolverSession) -> Iterator[ProofResult]:
     """Every lemma, with whether its premise can be met."""
     for lemma in lemmas():
-        from z3 import Not
-
-        answer, _ = questions.solve(f"score-algebra: {lemma.name}", lemma.premise, Not(lemma.conclusion))
+        answer, _ = questions.solve(f"score-algebra: {lemma.name}", lemma.premise, z3.Not(lemma.conclusion))
         met, _ = questions.solve(f"score-algebra: {lemma.name}: its premise", lemma.premise, lemma.conclusion)
         yield ProofResult(
             name=f"score-algebra.{lemma.name}",

@@ -15,6 +15,7 @@ from attrs import frozen
 
 from quidnunc.properties.params.score import PeerCounters, TopicCounters, topic_score, total_score
 from quidnunc.properties.params.values import ZERO, NetworkParameters, TopicParameters, decimal
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.result import ProofResult, Verdict
 from quidnunc.properties.solver.rules import Expression
@@ -64,22 +65,18 @@ class _PeerSymbols:
     allowed: Expression
 
     def deficit(self) -> Expression:
-        from z3 import If
-
         lacks = self.of["threshold"] - self.of["meshed"]
-        return If(lacks > 0, lacks, 0)
+        return z3.If(lacks > 0, lacks, 0)
 
     def score(self, held: PeerScoreState) -> Expression:
         """P1 to P4 of the topic under the cap, P5 and P7."""
-        from z3 import And, If
-
         o = self.of
         topic = o["w2"] * held.first + o["w3b"] * held.failures + o["w4"] * held.invalid * held.invalid
         if held.member:
-            quanta = If(o["quanta"] < o["cap1"], o["quanta"], o["cap1"])
+            quanta = z3.If(o["quanta"] < o["cap1"], o["quanta"], o["cap1"])
             topic = topic + o["w1"] * quanta + o["w3"] * self.deficit() * self.deficit()
         topics = o["topic_weight"] * topic
-        capped = If(And(o["cap"] > 0, topics > o["cap"]), o["cap"], topics)
+        capped = z3.If(z3.And(o["cap"] > 0, topics > o["cap"]), o["cap"], topics)
         return capped + o["application"] + o["w7"] * held.behaviour * held.behaviour
 
     def held(self, *, member: bool, **changed: Expression) -> PeerScoreState:
@@ -91,10 +88,8 @@ class _PeerSymbols:
         return self.held(member=False, failures=self.of["failures"] + self.deficit() * self.deficit())
 
     def decayed(self, name: str) -> Expression:
-        from z3 import If
-
         left = self.of[name] * self.of[f"decay_{name}"]
-        return If(left < self.of["to_zero"], 0, left)
+        return z3.If(left < self.of["to_zero"], 0, left)
 
     def later(self) -> PeerScoreState:
         """Outside the mesh, one decay later."""
@@ -102,16 +97,14 @@ class _PeerSymbols:
 
 
 def _peer() -> _PeerSymbols:
-    from z3 import And, Real
-
     names = ("w1", "cap", "cap1", "cap2", "cap3", "threshold", "to_zero", "application")
     decays = tuple(f"decay_{name}" for name in DECAYING)
-    o = {name: Real(name) for name in (*WEIGHTS, *COUNTERS, *names, *decays)}
-    allowed = And(
+    o = {name: z3.Real(name) for name in (*WEIGHTS, *COUNTERS, *names, *decays)}
+    allowed = z3.And(
         *(o[name] >= 0 for name in ("topic_weight", "w1", "w2", "cap", *COUNTERS)),
         *(o[name] <= 0 for name in ("w3", "w3b", "w4", "w7")),
         *(o[name] > 0 for name in ("cap1", "cap2", "threshold", "quanta")),
-        *(And(o[name] > 0, o[name] < 1) for name in (*decays, "to_zero")),
+        *(z3.And(o[name] > 0, o[name] < 1) for name in (*decays, "to_zero")),
         o["cap3"] >= o["threshold"],
         o["first"] <= o["cap2"],
         o["meshed"] <= o["cap3"],
@@ -131,10 +124,8 @@ def questions_of() -> Iterator[RetentionStatement]:
 
 
 def _of_members(peer: _PeerSymbols) -> Iterator[RetentionStatement]:
-    from z3 import And
-
     before, after, o = peer.held(member=True), peer.gone(), peer.of
-    negative = And(peer.allowed, peer.score(before) < 0)
+    negative = z3.And(peer.allowed, peer.score(before) < 0)
     text = "a member that disconnects and is back at once does not have a negative score raised"
     assumed = (ONE_TOPIC, AT_REST, FROZEN)
     yield RetentionStatement(
@@ -151,14 +142,12 @@ def _of_members(peer: _PeerSymbols) -> Iterator[RetentionStatement]:
         text=f"{text}, if P3b weighs as much as P3 at least",
         before=before,
         after=after,
-        premise=And(negative, o["w3b"] <= o["w3"]),
+        premise=z3.And(negative, o["w3b"] <= o["w3"]),
         assumptions=assumed,
     )
 
 
 def _of_staying(peer: _PeerSymbols) -> Iterator[RetentionStatement]:
-    from z3 import And
-
     stayed, away, o = peer.later(), peer.held(member=False), peer.of
     text = "who was away for one decay has no better score than who stayed and was silent"
     assumed = (OUTSIDE, AT_REST, FROZEN)
@@ -176,7 +165,7 @@ def _of_staying(peer: _PeerSymbols) -> Iterator[RetentionStatement]:
         text=f"{text}, if it has no first deliveries",
         before=stayed,
         after=away,
-        premise=And(peer.allowed, o["first"] == 0),
+        premise=z3.And(peer.allowed, o["first"] == 0),
         assumptions=assumed,
     )
     yield RetentionStatement(
@@ -184,22 +173,20 @@ def _of_staying(peer: _PeerSymbols) -> Iterator[RetentionStatement]:
         text="a negative score is not raised while the peer is away",
         before=away,
         after=stayed,
-        premise=And(peer.allowed, peer.score(away) < 0),
+        premise=z3.And(peer.allowed, peer.score(away) < 0),
         assumptions=(OUTSIDE, AT_REST, DECAYS),
         besides=("nor is it kept by staying: the decay is the same",),
     )
 
 
 def _of_forgetting(peer: _PeerSymbols) -> Iterator[RetentionStatement]:
-    from z3 import And, RealVal
-
     o, held = peer.of, peer.held(member=False)
-    nothing = RealVal(0)
+    nothing = z3.RealVal(0)
     unknown = PeerScoreState(
         member=False, first=nothing, meshed=nothing, failures=nothing, invalid=nothing, behaviour=nothing
     )
     text = "who is back after RetainScore does not have a negative score raised"
-    negative = And(peer.allowed, peer.score(held) < 0)
+    negative = z3.And(peer.allowed, peer.score(held) < 0)
     yield RetentionStatement(
         name="forgotten",
         text=text,
@@ -213,7 +200,7 @@ def _of_forgetting(peer: _PeerSymbols) -> Iterator[RetentionStatement]:
         text=f"{text}, if the application alone holds something against it",
         before=held,
         after=unknown,
-        premise=And(negative, o["failures"] == 0, o["invalid"] == 0, o["behaviour"] == 0),
+        premise=z3.And(negative, o["failures"] == 0, o["invalid"] == 0, o["behaviour"] == 0),
         assumptions=(OUTSIDE, AT_REST),
     )
     yield RetentionStatement(
@@ -221,7 +208,7 @@ def _of_forgetting(peer: _PeerSymbols) -> Iterator[RetentionStatement]:
         text="where a positive score is forgotten at once, as in Go, who had one does not gain by leaving",
         before=held,
         after=unknown,
-        premise=And(peer.allowed, peer.score(held) > 0),
+        premise=z3.And(peer.allowed, peer.score(held) > 0),
         assumptions=(OUTSIDE, AT_REST),
         besides=("what the application thinks well of hides what is forgotten",),
     )
@@ -229,13 +216,11 @@ def _of_forgetting(peer: _PeerSymbols) -> Iterator[RetentionStatement]:
 
 def retention_results(questions: SolverSession) -> Iterator[ProofResult]:
     """Every line, with whether its premise can be met."""
-    from z3 import Not
-
     peer = _peer()
     for each in questions_of():
         label = f"{NAME}.{each.name}"
         holds = peer.score(each.after) <= peer.score(each.before)
-        answer, values = questions.solve(label, each.premise, Not(holds))
+        answer, values = questions.solve(label, each.premise, z3.Not(holds))
         verdict: Verdict = "proved" if answer == "unsat" else "undetermined"
         evidence: tuple[str, ...] = ()
         if answer == "sat":
@@ -267,14 +252,12 @@ def _neat(
     questions: SolverSession,
 ) -> Mapping[str, Fraction]:
     """A witness of small numbers, where there is one."""
-    from z3 import Not, Q
-
     o = peer.of
-    plain = [o["topic_weight"] == 1, o["cap"] == 0, o["to_zero"] == Q(1, 100), o["threshold"] == 2]
-    plain += [o[name] == Q(1, 2) for name in o if name.startswith("decay_")]
+    plain = [o["topic_weight"] == 1, o["cap"] == 0, o["to_zero"] == z3.Q(1, 100), o["threshold"] == 2]
+    plain += [o[name] == z3.Q(1, 2) for name in o if name.startswith("decay_")]
     plain += [o["quanta"] == 1, *(o[name] <= 4 for name in COUNTERS), o["application"] <= 100]
     holds = peer.score(each.after) <= peer.score(each.before)
-    answer, found = questions.solve(f"{label}, in small numbers", each.premise, Not(holds), *plain)
+    answer, found = questions.solve(f"{label}, in small numbers", each.premise, z3.Not(holds), *plain)
     return found if answer == "sat" else values
 
 
@@ -282,15 +265,13 @@ def _valued(
     peer: _PeerSymbols, held: PeerScoreState, values: Mapping[str, Fraction]
 ) -> Mapping[str, Fraction]:
     """What is held in numbers: each expression at the witness."""
-    from z3 import Q, simplify, substitute
-
     swaps = []
     for name, symbol in peer.of.items():
         value = values.get(name, ZERO)
-        swaps.append((symbol, Q(value.numerator, value.denominator)))
+        swaps.append((symbol, z3.Q(value.numerator, value.denominator)))
     found = {"member": Fraction(held.member)}
     for name in ("first", "meshed", "failures", "invalid", "behaviour"):
-        value = simplify(substitute(getattr(held, name), *swaps))
+        value = z3.simplify(z3.substitute(getattr(held, name), *swaps))
         found[name] = Fraction(value.numerator_as_long(), value.denominator_as_long())
     return found
 

@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 from attrs import fields, frozen
 
 from quidnunc.properties.params.values import ZERO, NetworkParameters, TopicParameters
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.rules import Expression
 
 Form: TypeAlias = Literal["v1.1", "published"]
@@ -94,23 +95,17 @@ def total_score(
 
 def symbols(prefix: str, *, whole: bool) -> Mapping[str, Expression]:
     """A symbol for each counter; `whole` ones are integers, but for the time."""
-    from z3 import Int, Real
-
-    return {name: (Int if whole and name != "time_ms" else Real)(f"{prefix}{name}") for name in NAMES}
+    return {name: (z3.Int if whole and name != "time_ms" else z3.Real)(f"{prefix}{name}") for name in NAMES}
 
 
 def rational(value: Fraction) -> Expression:
     """A constant of z3."""
-    from z3 import Q
-
-    return Q(value.numerator, value.denominator)
+    return z3.Q(value.numerator, value.denominator)
 
 
 def possible(topic: TopicParameters, of: Mapping[str, Expression]) -> Expression:
     """That the counters are such as there may be: not negative, and no more than their caps."""
-    from z3 import And
-
-    return And(
+    return z3.And(
         *(of[name] >= 0 for name in NAMES),
         of["first"] <= rational(topic.first_message_deliveries_cap),
         of["meshed"] <= rational(topic.mesh_message_deliveries_cap),
@@ -119,24 +114,20 @@ def possible(topic: TopicParameters, of: Mapping[str, Expression]) -> Expression
 
 def deficit_of(topic: TopicParameters, of: Mapping[str, Expression]) -> Expression:
     """What a mesh member lacks, not squared; zero up to the activation."""
-    from z3 import And, If, RealVal, ToReal, is_int
-
-    meshed = ToReal(of["meshed"]) if is_int(of["meshed"]) else of["meshed"]
+    meshed = z3.ToReal(of["meshed"]) if z3.is_int(of["meshed"]) else of["meshed"]
     threshold = rational(topic.mesh_message_deliveries_threshold)
-    counts = And(of["time_ms"] > rational(topic.mesh_message_deliveries_activation_ms), meshed < threshold)
-    return If(counts, threshold - meshed, RealVal(0))
+    counts = z3.And(of["time_ms"] > rational(topic.mesh_message_deliveries_activation_ms), meshed < threshold)
+    return z3.If(counts, threshold - meshed, z3.RealVal(0))
 
 
 def topic_expression(topic: TopicParameters, of: Mapping[str, Expression], form: Form) -> Expression:
     """The weighted score of one topic over `symbols`."""
-    from z3 import If, ToReal, is_int
-
-    real = {name: ToReal(value) if is_int(value) else value for name, value in of.items()}
+    real = {name: z3.ToReal(value) if z3.is_int(value) else value for name, value in of.items()}
     score = rational(ZERO)
     if topic.time_in_mesh_weight:
         end_ms = rational(topic.time_in_mesh_cap * topic.time_in_mesh_quantum_ms)
         rate = rational(topic.time_in_mesh_weight / topic.time_in_mesh_quantum_ms)
-        score += rate * If(real["time_ms"] < end_ms, real["time_ms"], end_ms)
+        score += rate * z3.If(real["time_ms"] < end_ms, real["time_ms"], end_ms)
     score += rational(topic.first_message_deliveries_weight) * real["first"]
     short = deficit_of(topic, of)
     weight = topic.mesh_message_deliveries_weight

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.rules import Expression
 
@@ -83,58 +84,48 @@ class ExactRange:
 
 def length(way: BackoffArithmetic, seconds: Expression) -> Expression:
     """The length as the way computes it, in `BITS` bits."""
-    from z3 import ULT, BitVecVal, If
-
     taken = seconds
     if way.cap_s is not None:
-        cap = BitVecVal(way.cap_s, BITS)
-        taken = If(ULT(cap, seconds), cap, seconds)
-    return taken * BitVecVal(way.unit, BITS)
+        cap = z3.BitVecVal(way.cap_s, BITS)
+        taken = z3.If(z3.ULT(cap, seconds), cap, seconds)
+    return taken * z3.BitVecVal(way.unit, BITS)
 
 
 def intended(way: BackoffArithmetic, seconds: Expression) -> Expression:
     """The length as it should be, in twice as many bits, where nothing wraps."""
-    from z3 import ULT, BitVecVal, If, ZeroExt
-
-    wide = ZeroExt(BITS, seconds)
+    wide = z3.ZeroExt(BITS, seconds)
     if way.cap_s is not None:
-        cap = BitVecVal(way.cap_s, 2 * BITS)
-        wide = If(ULT(cap, wide), cap, wide)
-    return wide * BitVecVal(way.unit, 2 * BITS)
+        cap = z3.BitVecVal(way.cap_s, 2 * BITS)
+        wide = z3.If(z3.ULT(cap, wide), cap, wide)
+    return wide * z3.BitVecVal(way.unit, 2 * BITS)
 
 
 def right(way: BackoffArithmetic, seconds: Expression) -> Expression:
     """That the way's length, read as a number of its sign, is the intended one."""
-    from z3 import SignExt, ZeroExt
-
-    extend = SignExt if way.signed else ZeroExt
+    extend = z3.SignExt if way.signed else z3.ZeroExt
     return extend(BITS, length(way, seconds)) == intended(way, seconds)
 
 
 def exact_for_a_minute(questions: SolverSession, way: BackoffArithmetic) -> bool:
     """Whether the recommended minute is among the values that are taken for what they are."""
-    from z3 import BitVec
-
-    seconds = BitVec("seconds", BITS)
+    seconds = z3.BitVec("seconds", BITS)
     minute = length(way, seconds) == 60 * way.unit
     return questions.possible(f"backoff, {way.name}, a minute", seconds == 60, right(way, seconds), minute)
 
 
 def exact_range(questions: SolverSession, way: BackoffArithmetic) -> ExactRange:
     """Ask whether every value up to the greatest is right, and whether the next one is wrong."""
-    from z3 import ULE, BitVec, BitVecVal, Implies, simplify
-
-    seconds = BitVec("seconds", BITS)
+    seconds = z3.BitVec("seconds", BITS)
     most = way.greatest_exact
     fine = questions.valid(
         f"backoff, {way.name}, up to {most}",
-        Implies(ULE(seconds, BitVecVal(most, BITS)), right(way, seconds)),
+        z3.Implies(z3.ULE(seconds, z3.BitVecVal(most, BITS)), right(way, seconds)),
     )
     if most == 2**BITS - 1:
         return ExactRange(exact_up_to=most if fine else None, first_wrong=None, becomes=None)
-    beyond = BitVecVal(most + 1, BITS)
+    beyond = z3.BitVecVal(most + 1, BITS)
     wrong = not questions.valid(f"backoff, {way.name}, {most + 1}", right(way, beyond))
-    result = simplify(length(way, beyond))
+    result = z3.simplify(length(way, beyond))
     becomes = result.as_signed_long() if way.signed else result.as_long()
     return ExactRange(
         exact_up_to=most if fine else None,

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from attrs import field, frozen
 
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.result import ProofResult
 from quidnunc.properties.solver.rules import Expression
@@ -77,53 +78,47 @@ class HeartbeatSymbols:
     @property
     def allowed(self) -> Expression:
         """Parameters as the texts have them; v1.1: D_out below D_low, and no more than half of D."""
-        from z3 import And
-
-        plain = And(self.d_low > 0, self.d_low <= self.d, self.d <= self.d_high)
-        return And(plain, self.d_out >= 0, self.d_out < self.d_low, 2 * self.d_out <= self.d)
+        plain = z3.And(self.d_low > 0, self.d_low <= self.d, self.d <= self.d_high)
+        return z3.And(plain, self.d_out >= 0, self.d_out < self.d_low, 2 * self.d_out <= self.d)
 
 
 def _least(a: Expression, b: Expression) -> Expression:
-    from z3 import If
-
-    return If(a < b, a, b)
+    return z3.If(a < b, a, b)
 
 
 def heartbeat(revision: HeartbeatRevision) -> HeartbeatSymbols:
     """One heartbeat of any counts."""
-    from z3 import And, If, Int, IntVal
-
-    d, d_low, d_high = Int("D"), Int("D_low"), Int("D_high")
-    d_out = Int("D_out") if revision.quotas else IntVal(0)
+    d, d_low, d_high = z3.Int("D"), z3.Int("D_low"), z3.Int("D_high")
+    d_out = z3.Int("D_out") if revision.quotas else z3.IntVal(0)
     names = ("members", "outbound", "candidates", "outbound_candidates")
-    before = MemberCounts(*map(Int, names))
+    before = MemberCounts(*map(z3.Int, names))
     related = [
-        And(0 <= before.outbound, before.outbound <= before.members),
-        And(0 <= before.outbound_candidates, before.outbound_candidates <= before.candidates),
+        z3.And(0 <= before.outbound, before.outbound <= before.members),
+        z3.And(0 <= before.outbound_candidates, before.outbound_candidates <= before.candidates),
     ]
-    now, dropped, opportunistic = before, IntVal(0), IntVal(0)
+    now, dropped, opportunistic = before, z3.IntVal(0), z3.IntVal(0)
     if revision.quotas:
-        dropped, of_them = Int("dropped"), Int("dropped_outbound")
+        dropped, of_them = z3.Int("dropped"), z3.Int("dropped_outbound")
         related += _some(dropped, of_them, now.members, now.outbound)
         now = now.minus(dropped, of_them)
     target = d if revision.fills else d_low - 1
-    missing = If(now.members < d_low, _least(target - now.members, now.candidates), 0)
-    missing = missing if revision.fills else If(missing > 0, missing, 0)
-    of_them = Int("filled_outbound")
+    missing = z3.If(now.members < d_low, _least(target - now.members, now.candidates), 0)
+    missing = missing if revision.fills else z3.If(missing > 0, missing, 0)
+    of_them = z3.Int("filled_outbound")
     related += _some(missing, of_them, now.candidates, now.outbound_candidates)
     now = now.plus(missing, of_them)
     many = now.members >= d_high if revision.cuts_at_d_high else now.members > d_high
-    excess = If(many, now.members - (d if revision.cuts_to_d else d_high + 1), 0)
-    of_them = Int("cut_outbound")
+    excess = z3.If(many, now.members - (d if revision.cuts_to_d else d_high + 1), 0)
+    of_them = z3.Int("cut_outbound")
     related += _some(excess, of_them, now.members, now.outbound)
     if revision.quotas and revision.keeps_quota:
         related.append(now.outbound - of_them >= _least(d_out, now.outbound))
     now = now.minus(excess, of_them)
     if revision.quotas:
-        short = And(now.members >= d_low, now.outbound < d_out)
-        more = If(short, _least(d_out - now.outbound, now.outbound_candidates), 0)
+        short = z3.And(now.members >= d_low, now.outbound < d_out)
+        more = z3.If(short, _least(d_out - now.outbound, now.outbound_candidates), 0)
         now = now.plus(more, more)
-        opportunistic, of_them = Int("opportunistic"), Int("opportunistic_outbound")
+        opportunistic, of_them = z3.Int("opportunistic"), z3.Int("opportunistic_outbound")
         related += _some(opportunistic, of_them, now.candidates, now.outbound_candidates)
         now = now.plus(opportunistic, of_them)
     return HeartbeatSymbols(
@@ -160,15 +155,13 @@ class DegreeBound:
 
 def of_1_0(beat: HeartbeatSymbols) -> Iterator[DegreeBound]:
     """What v1.0 and v1.1 have in common."""
-    from z3 import And, Or
-
     start, end = beat.before, beat.after
     yield DegreeBound(
         name="ceiling",
         clause="gs1.0/heartbeat.cut",
         text="after a heartbeat a mesh has at most D_high members"
         + (", opportunistic grafts aside" if beat.revision.quotas else ""),
-        premise=And(beat.allowed, beat.opportunistic == 0),
+        premise=z3.And(beat.allowed, beat.opportunistic == 0),
         conclusion=end.members <= beat.d_high,
         met=start.members > beat.d_high,
     )
@@ -177,31 +170,29 @@ def of_1_0(beat: HeartbeatSymbols) -> Iterator[DegreeBound]:
         clause="gs1.0/heartbeat.fill",
         text="after a heartbeat a mesh has D_low members, or there is no candidate left",
         premise=beat.allowed,
-        conclusion=Or(end.members >= beat.d_low, end.candidates == 0),
-        met=And(start.members < beat.d_low, end.candidates > 0),
+        conclusion=z3.Or(end.members >= beat.d_low, end.candidates == 0),
+        met=z3.And(start.members < beat.d_low, end.candidates > 0),
     )
-    between = And(start.members >= beat.d_low, start.members <= beat.d_high)
+    between = z3.And(start.members >= beat.d_low, start.members <= beat.d_high)
     if beat.revision.cuts_at_d_high:
-        between = And(between, start.members < beat.d_high)
-    calm = And(between, start.outbound >= beat.d_out, beat.dropped == 0, beat.opportunistic == 0)
+        between = z3.And(between, start.members < beat.d_high)
+    calm = z3.And(between, start.outbound >= beat.d_out, beat.dropped == 0, beat.opportunistic == 0)
     yield DegreeBound(
         name="no-churn",
         clause="gs1.0/heartbeat.no-churn",
         text="a heartbeat leaves a mesh as it is that has D_low to D_high members, and what v1.1 asks for",
-        premise=And(beat.allowed, calm),
-        conclusion=And(end.members == start.members, end.outbound == start.outbound),
-        met=And(calm, start.candidates > 0),
+        premise=z3.And(beat.allowed, calm),
+        conclusion=z3.And(end.members == start.members, end.outbound == start.outbound),
+        met=z3.And(calm, start.candidates > 0),
     )
 
 
 def of_1_1(beat: HeartbeatSymbols) -> Iterator[DegreeBound]:
     """What outbound quotas add."""
-    from z3 import And, If, Or
-
     start, end = beat.before, beat.after
     most = beat.d_high
     if beat.revision.cuts_at_d_high:
-        most = If(beat.d > beat.d_high - 1, beat.d, beat.d_high - 1)
+        most = z3.If(beat.d > beat.d_high - 1, beat.d, beat.d_high - 1)
     yield DegreeBound(
         name="ceiling-with-quota",
         clause="gs1.1/outbound.fill",
@@ -211,7 +202,7 @@ def of_1_1(beat: HeartbeatSymbols) -> Iterator[DegreeBound]:
         premise=beat.allowed,
         conclusion=end.members <= most + beat.d_out + beat.opportunistic,
         # The bound is met, and not for want of quotas.
-        met=And(
+        met=z3.And(
             end.members == most + beat.d_out + beat.opportunistic, beat.d_out > 0, beat.opportunistic > 1
         ),
     )
@@ -220,17 +211,17 @@ def of_1_1(beat: HeartbeatSymbols) -> Iterator[DegreeBound]:
         clause="gs1.1/outbound.fill",
         text="after a heartbeat a mesh has D_out outbound members, or there is no outbound candidate left",
         premise=beat.allowed,
-        conclusion=Or(end.outbound >= beat.d_out, end.outbound_candidates == 0),
-        met=And(start.outbound < beat.d_out, end.outbound_candidates > 0),
+        conclusion=z3.Or(end.outbound >= beat.d_out, end.outbound_candidates == 0),
+        met=z3.And(start.outbound < beat.d_out, end.outbound_candidates > 0),
     )
-    quiet = And(beat.dropped == 0, beat.opportunistic == 0)
+    quiet = z3.And(beat.dropped == 0, beat.opportunistic == 0)
     yield DegreeBound(
         name="quota-passes",
         clause="gs1.1/outbound.cut-quota",
         text="a mesh that its quota took above D_high has D members after the next heartbeat",
-        premise=And(beat.allowed, start.members > beat.d_high, start.outbound >= beat.d_out, quiet),
+        premise=z3.And(beat.allowed, start.members > beat.d_high, start.outbound >= beat.d_out, quiet),
         conclusion=end.members == beat.d,
-        met=And(beat.d_out > 0, start.outbound > beat.d_out),
+        met=z3.And(beat.d_out > 0, start.outbound > beat.d_out),
     )
 
 
@@ -256,10 +247,8 @@ def bound_results(questions: SolverSession) -> Iterator[ProofResult]:
 
 def of_bound(questions: SolverSession, name: str, beat: HeartbeatSymbols, bound: DegreeBound) -> ProofResult:
     """One bound: whether it always holds, and if not, the least mesh for which it does not."""
-    from z3 import Not
-
     label = f"mesh-degree.{name}.{bound.name}"
-    answer, values = questions.solve(label, *beat.related, bound.premise, Not(bound.conclusion))
+    answer, values = questions.solve(label, *beat.related, bound.premise, z3.Not(bound.conclusion))
     met, _ = questions.solve(f"{label}: its premise", *beat.related, bound.premise, bound.met)
     said = [f"{key} {values[key]}" for key in sorted(values) if values[key]]
     return ProofResult(

@@ -42,6 +42,7 @@ from quidnunc.properties.proofs.messages import (
 from quidnunc.properties.proofs.messages.flow import FLOWS
 from quidnunc.properties.proofs.messages.star import STARS
 from quidnunc.properties.solver.induction import InductionCheck, check_induction, refuting_trace
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.result import ProofResult, Prover, Verdict
 from quidnunc.properties.solver.rules import Expression, NetworkModel
@@ -230,9 +231,7 @@ def _met(questions: SolverSession, network: NetworkModel, table: PairTable) -> b
 
 
 def _all_pairs(network: NetworkModel, table: PairTable) -> Expression:
-    from z3 import And
-
-    return And(*(table.says(network, pair) for pair in combinations(range(network.peers), 2)))
+    return z3.And(*(table.says(network, pair) for pair in combinations(range(network.peers), 2)))
 
 
 def _inductive(
@@ -241,9 +240,7 @@ def _inductive(
     says: Callable[[NetworkModel, tuple[int, int]], Expression],
     label: str,
 ) -> InductionCheck:
-    from z3 import And
-
-    invariant = And(
+    invariant = z3.And(
         *(says(network, pair) for pair in permutations(range(network.peers), 2) if pair[0] < pair[1])
     )
     goal = network.claim(BIDIRECTIONAL).holds
@@ -252,14 +249,12 @@ def _inductive(
 
 def _readable(name: str, capacity: int, questions: SolverSession) -> ProofResult:
     """The same from a few clauses that a person can read."""
-    from z3 import And
-
     table = table_of(name, capacity=capacity)
     clauses = inferred_clauses(table) if table is not None else None
 
     def says(network: NetworkModel, pair: tuple[int, int]) -> Expression:
         both = (pair, (pair[1], pair[0]))
-        return And(*(expression_of(network, clause, one) for clause in clauses or () for one in both))
+        return z3.And(*(expression_of(network, clause, one) for clause in clauses or () for one in both))
 
     proved, idle = bool(clauses), False
     for peers in PROVED_SIZES:

@@ -20,6 +20,7 @@ from types import ModuleType
 from attrs import field, frozen
 
 from quidnunc.model.errors import SpecError
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.rules import MAX_STATE_BITS, Expression, NetworkModel
 from quidnunc.properties.solver.symmetry import bit_maps
 
@@ -64,8 +65,6 @@ class Emitter:
         return self.seen[key]
 
     def _text(self, expression: Expression) -> str:
-        import z3
-
         kind = expression.decl().kind()
         if kind == z3.Z3_OP_UNINTERPRETED:
             at, width = self.offsets[expression.decl().name()]
@@ -83,8 +82,6 @@ class Emitter:
 
 
 def _applied(kind: int, parts: Sequence[str], mask: int) -> str | None:
-    import z3
-
     if kind == z3.Z3_OP_AND:
         return " & ".join(parts)
     if kind == z3.Z3_OP_OR:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from attrs import frozen
 
 from quidnunc.properties.solver.interpret import interpreter
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.rules import Expression, NetworkClaim, NetworkModel, NetworkRule
 from quidnunc.properties.solver.trace import NetworkTrace
@@ -30,36 +31,30 @@ class InductionCheck:
 
 def start_of(network: NetworkModel) -> Expression:
     """The first state: every field is false or zero."""
-    from z3 import And, Not
-
-    return And(*(Not(f.symbol) if f.width == 1 else f.symbol == 0 for f in network.fields))
+    return z3.And(*(z3.Not(f.symbol) if f.width == 1 else f.symbol == 0 for f in network.fields))
 
 
 def expression_after(network: NetworkModel, rule: NetworkRule, expression: Expression) -> Expression:
     """`expression` of the state that `rule` leads to, in terms of the state before."""
-    from z3 import substitute
-
     symbols = {f.name: f.symbol for f in network.fields}
-    return substitute(expression, *((symbols[name], value) for name, value in rule.updates.items()))
+    return z3.substitute(expression, *((symbols[name], value) for name, value in rule.updates.items()))
 
 
 def check_induction(
     questions: SolverSession, network: NetworkModel, invariant: Expression, goal: Expression, *, label: str
 ) -> InductionCheck:
     """Ask whether `invariant` holds at the start, is kept by every rule, and implies `goal`."""
-    from z3 import And, Implies
-
     broken, idle = [], []
     for rule in network.rules:
-        kept = Implies(And(invariant, rule.guard), expression_after(network, rule, invariant))
+        kept = z3.Implies(z3.And(invariant, rule.guard), expression_after(network, rule, invariant))
         if not questions.valid(f"{label} is kept by {rule.name}", kept):
             broken.append(rule.name)
         if not questions.possible(f"{label} meets {rule.name}", invariant, rule.guard):
             idle.append(rule.name)
     return InductionCheck(
-        starts=questions.valid(f"{label} at the start", Implies(start_of(network), invariant)),
+        starts=questions.valid(f"{label} at the start", z3.Implies(start_of(network), invariant)),
         broken_by=tuple(broken),
-        implies=questions.valid(f"{label} implies the claim", Implies(invariant, goal)),
+        implies=questions.valid(f"{label} implies the claim", z3.Implies(invariant, goal)),
         idle=tuple(idle),
     )
 
@@ -69,8 +64,6 @@ def check_induction(
 
 def _at(network: NetworkModel, step: int) -> Mapping[str, Expression]:
     """The symbols of the fields at one step of an unrolled run."""
-    import z3
-
     return {
         f.name: z3.Bool(f"{f.name}@{step}") if f.width == 1 else z3.BitVec(f"{f.name}@{step}", f.width)
         for f in network.fields
@@ -78,16 +71,12 @@ def _at(network: NetworkModel, step: int) -> Mapping[str, Expression]:
 
 
 def _in(network: NetworkModel, expression: Expression, at: Mapping[str, Expression]) -> Expression:
-    from z3 import substitute
-
-    return substitute(expression, *((f.symbol, at[f.name]) for f in network.fields))
+    return z3.substitute(expression, *((f.symbol, at[f.name]) for f in network.fields))
 
 
 def _step(
     network: NetworkModel, before: Mapping[str, Expression], later: Mapping[str, Expression]
 ) -> Expression:
-    from z3 import And, Or
-
     ways = []
     for rule in network.rules:
         same = [
@@ -95,8 +84,8 @@ def _step(
             == (_in(network, rule.updates[f.name], before) if f.name in rule.updates else before[f.name])
             for f in network.fields
         ]
-        ways.append(And(_in(network, rule.guard, before), *same))
-    return Or(*ways)
+        ways.append(z3.And(_in(network, rule.guard, before), *same))
+    return z3.Or(*ways)
 
 
 def refuting_trace(

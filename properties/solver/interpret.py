@@ -13,6 +13,7 @@ from typing import TypeAlias
 from attrs import frozen
 
 from quidnunc.model.errors import SpecError
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.rules import Expression, NetworkModel
 
 State: TypeAlias = tuple[int, ...]
@@ -26,8 +27,6 @@ def compiled_expression(expression: Expression, places: dict[str, int]) -> Value
 
     `places` says which field is where in a state. Raises SpecError for an operator that rules do not use.
     """
-    import z3
-
     kind = expression.decl().kind()
     parts = [compiled_expression(child, places) for child in expression.children()]
     if kind == z3.Z3_OP_UNINTERPRETED:
@@ -46,8 +45,6 @@ def compiled_expression(expression: Expression, places: dict[str, int]) -> Value
 
 
 def _operator(kind: int, parts: Sequence[Value], mask: int) -> Value | None:
-    import z3
-
     if kind == z3.Z3_OP_AND:
         return lambda s: int(all(p(s) for p in parts))
     if kind == z3.Z3_OP_OR:

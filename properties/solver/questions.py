@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 from attrs import define, field
 
 from quidnunc.model.errors import SpecError
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.rules import Expression
 
 Answer: TypeAlias = Literal["sat", "unsat", "unknown"]
@@ -67,8 +68,6 @@ class SolverSession:
     def _ask(
         self, name: str, statements: tuple[Expression, ...], logic: str, timeout_ms: int
     ) -> tuple[Answer, Expression]:
-        import z3
-
         solver = z3.Solver()
         solver.set("timeout", timeout_ms)
         solver.add(*statements)
@@ -82,9 +81,7 @@ class SolverSession:
 
     def valid(self, name: str, statement: Expression) -> bool:
         """Whether `statement` holds under every assignment."""
-        from z3 import Not
-
-        return self.ask(name, Not(statement))[0] == "unsat"
+        return self.ask(name, z3.Not(statement))[0] == "unsat"
 
     def possible(self, name: str, *statements: Expression) -> bool:
         return self.ask(name, *statements)[0] == "sat"
@@ -135,8 +132,6 @@ def answer_of_cvc5(text: str, timeout_ms: int = TIMEOUT_MS) -> Answer:
 
 
 def _values(model: Expression) -> Values:
-    import z3
-
     found = {}
     for symbol in model.decls():
         value = model[symbol]
@@ -145,8 +140,6 @@ def _values(model: Expression) -> Values:
 
 
 def _numbers(model: Expression) -> Numbers:
-    import z3
-
     found = {}
     for symbol in model.decls():
         value = model[symbol]

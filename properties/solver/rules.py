@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 from attrs import field, frozen
 
 from quidnunc.model.errors import SpecError
+from quidnunc.properties.solver.lazy_z3 import z3
 
 MAX_FIELD_BITS = 12
 """A queue of five messages of four kinds has 1365 contents."""
@@ -80,9 +81,7 @@ class NetworkClaim:
 
     def noted(self) -> Expression:
         """True of the states worth a note: those that break an `always`, those that meet a `sometimes`."""
-        from z3 import Not
-
-        return Not(self.holds) if self.kind == "always" else self.holds
+        return z3.Not(self.holds) if self.kind == "always" else self.holds
 
 
 @frozen(kw_only=True, eq=False)
@@ -152,8 +151,6 @@ class NetworkModel:
 
 def new_field(kind: str, about: Peers, width: int) -> NetworkField:
     """A field with a z3 symbol of its own."""
-    import z3
-
     name = name_of(kind, about)
     symbol = z3.Bool(name) if width == 1 else z3.BitVec(name, width)
     return NetworkField(kind=kind, about=about, width=width, symbol=symbol)
@@ -181,9 +178,7 @@ class MessageChannel:
     capacity: int
 
     def _value(self, number: int) -> Expression:
-        from z3 import BitVecVal
-
-        return BitVecVal(number, self.symbol.size())
+        return z3.BitVecVal(number, self.symbol.size())
 
     def _least(self, length: int) -> int:
         """The least code of a queue of `length` messages."""
@@ -194,9 +189,7 @@ class MessageChannel:
 
     def room(self, messages: int = 1) -> Expression:
         """Whether `messages` more fit."""
-        from z3 import ULT
-
-        return ULT(self.symbol, self._value(self._least(self.capacity - messages + 1)))
+        return z3.ULT(self.symbol, self._value(self._least(self.capacity - messages + 1)))
 
     def with_appended(self, message: int, code: Expression | None = None) -> Expression:
         """The queue after `message` (1 to `kinds`) was sent, where there is room; or so the queue `code`."""
@@ -212,37 +205,33 @@ class MessageChannel:
                 yield head, least, least + size - 1
 
     def head_is(self, message: int) -> Expression:
-        from z3 import UGE, ULE, And, Or
-
         ways = []
         for head, least, greatest in self._blocks():
             if head == message and least == greatest:
                 ways.append(self.symbol == self._value(least))
             elif head == message:
                 ways.append(
-                    And(UGE(self.symbol, self._value(least)), ULE(self.symbol, self._value(greatest)))
+                    z3.And(
+                        z3.UGE(self.symbol, self._value(least)), z3.ULE(self.symbol, self._value(greatest))
+                    )
                 )
-        return Or(*ways)
+        return z3.Or(*ways)
 
     def without_head(self) -> Expression:
         """The queue after its oldest message was taken."""
-        from z3 import ULE, If
-
         result = self._value(0)
         for head, least, greatest in reversed(list(self._blocks())):
             # The head is the first digit; without it the code is less by what that digit stands for.
             size = greatest - least + 1
             shorter = self.symbol - self._value(head * size)
-            result = If(ULE(self.symbol, self._value(greatest)), shorter, result)
+            result = z3.If(z3.ULE(self.symbol, self._value(greatest)), shorter, result)
         return result
 
     def holds(self, messages: Sequence[int]) -> Expression:
         """Whether one of `messages` is somewhere in the queue."""
-        from z3 import BoolVal, Or
-
         contents = {c: content_of(c, self.kinds) for c in range(self._least(self.capacity + 1))}
         codes = [code for code, content in contents.items() if set(content) & set(messages)]
-        return Or(*(self.symbol == self._value(c) for c in codes)) if codes else BoolVal(False)
+        return z3.Or(*(self.symbol == self._value(c) for c in codes)) if codes else z3.BoolVal(False)
 
 
 def content_of(code: int, kinds: int) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from itertools import permutations
 
 from attrs import frozen
 
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.rules import Expression, NetworkModel, Peers, name_of
 
 
@@ -74,15 +75,13 @@ def certificate(network: NetworkModel) -> SymmetryCertificate:
 
 def _obligations(network: NetworkModel, permutation: Peers) -> Iterator[tuple[str, Expression]]:
     """(what, the equality to be shown) of every rule and claim under one permutation."""
-    from z3 import And, BoolVal
-
     exchanged = _substitution(network, permutation)
     rules = {rule.name: rule for rule in network.rules}
     fields = {f.name: f for f in network.fields}
     for rule in network.rules:
         other = rules.get(name_of(rule.kind, renamed(rule.about, permutation)))
         if other is None:
-            yield rule.name, BoolVal(False)
+            yield rule.name, z3.BoolVal(False)
             continue
         moved = {
             name_of(fields[name].kind, renamed(fields[name].about, permutation)): exchanged(value)
@@ -93,7 +92,7 @@ def _obligations(network: NetworkModel, permutation: Peers) -> Iterator[tuple[st
         for name in names:
             kept = fields[name].symbol
             same.append(moved.get(name, kept) == other.updates.get(name, kept))
-        yield rule.name, And(*same)
+        yield rule.name, z3.And(*same)
     for claim in network.claims:
         yield claim.id, exchanged(claim.holds) == claim.holds
 
@@ -105,9 +104,7 @@ class _Substitution:
         self._pairs = pairs
 
     def __call__(self, expression: Expression) -> Expression:
-        from z3 import substitute
-
-        return substitute(expression, *self._pairs)
+        return z3.substitute(expression, *self._pairs)
 
 
 def _substitution(network: NetworkModel, permutation: Peers) -> _Substitution:
@@ -118,8 +115,6 @@ def _substitution(network: NetworkModel, permutation: Peers) -> _Substitution:
 
 
 def _valid(statement: Expression) -> bool:
-    from z3 import Not, Solver, unsat
-
-    solver = Solver()
-    solver.add(Not(statement))
-    return bool(solver.check() == unsat)
+    solver = z3.Solver()
+    solver.add(z3.Not(statement))
+    return bool(solver.check() == z3.unsat)

@@ -19,6 +19,7 @@ from quidnunc.properties.proofs.dog.controller import (
     found,
 )
 from quidnunc.properties.proofs.dog.floats import in_floats
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.questions import Numbers, SolverSession
 from quidnunc.properties.solver.result import ProofResult, Verdict
 from quidnunc.properties.solver.rules import Expression
@@ -76,28 +77,22 @@ class ControllerSymbols:
 
     def asks(self) -> Expression:
         """A route is asked for."""
-        from z3 import And, Not, Or
-
-        low = And(self.first > 0, Not(self.above(self.lower, strict=False)))
+        low = z3.And(self.first > 0, z3.Not(self.above(self.lower, strict=False)))
         if not self.by.keep_alive:
             return low
-        return Or(low, And(self.first == 0, self.again == 0, self.idle >= KEEP_ALIVE_INTERVALS))
+        return z3.Or(low, z3.And(self.first == 0, self.again == 0, self.idle >= KEEP_ALIVE_INTERVALS))
 
     def allows(self) -> Expression:
         """HaveTx is allowed."""
-        from z3 import And, Or
-
-        high = And(self.first > 0, self.above(self.upper, strict=self.by.strict))
-        return Or(high, And(self.first == 0, self.again > 0))
+        high = z3.And(self.first > 0, self.above(self.upper, strict=self.by.strict))
+        return z3.Or(high, z3.And(self.first == 0, self.again > 0))
 
 
 def symbols(by: ControllerRevision) -> ControllerSymbols:
     """The symbols of one controller, with what may be configured."""
-    from z3 import And, Implies, Int, Real
-
-    number = Int if by.whole else Real
+    number = z3.Int if by.whole else z3.Real
     target, delta, width = number("target"), number("delta"), number("width")
-    first, again, quotient, idle = Int("first"), Int("again"), Int("quotient"), Int("idle")
+    first, again, quotient, idle = z3.Int("first"), z3.Int("again"), z3.Int("quotient"), z3.Int("idle")
     given = [first >= 0, again >= 0, idle >= 0, target >= 0 if by.zero_target else target > 0]
     if by.fixed_delta:
         given.append(delta == FIXED_DELTA)
@@ -105,7 +100,9 @@ def symbols(by: ControllerRevision) -> ControllerSymbols:
     if by.whole:
         given += [100 * width <= target * delta, target * delta < 100 * width + 100]
         given.append(
-            Implies(first > 0, And(quotient * first <= again, again < (quotient + 1) * first, quotient >= 0))
+            z3.Implies(
+                first > 0, z3.And(quotient * first <= again, again < (quotient + 1) * first, quotient >= 0)
+            )
         )
     else:
         given.append(100 * width == target * delta)
@@ -118,7 +115,7 @@ def symbols(by: ControllerRevision) -> ControllerSymbols:
         first=first,
         again=again,
         idle=idle,
-        given=And(*given),
+        given=z3.And(*given),
     )
 
 
@@ -135,8 +132,6 @@ def lines(by: ControllerRevision) -> Iterator[ControllerStatement]:
 
 
 def _of_bounds(at: ControllerSymbols) -> Iterator[ControllerStatement]:
-    from z3 import And
-
     def empty(by: ControllerRevision, target: Fraction, delta: Fraction, first: int, again: int) -> bool:
         lower, upper = bounds(by, target, delta)
         return not lower < upper
@@ -160,7 +155,7 @@ def _of_bounds(at: ControllerSymbols) -> Iterator[ControllerStatement]:
         yield ControllerStatement(
             name="bounds.some-delta",
             text="the lower bound is below the upper one, if the delta is not 0",
-            premise=And(at.given, at.delta > 0),
+            premise=z3.And(at.given, at.delta > 0),
             conclusion=at.lower < at.upper,
             fails=empty,
         )
@@ -174,16 +169,14 @@ def _both(by: ControllerRevision, target: Fraction, delta: Fraction, first: int,
 
 
 def _of_decisions(at: ControllerSymbols) -> Iterator[ControllerStatement]:
-    from z3 import And, Not
-
     yield ControllerStatement(
         name="one-thing",
         text="no adjustment both asks for a route and allows a HaveTx",
-        premise=And(at.given, at.first + at.again > 0),
-        conclusion=Not(And(at.asks(), at.allows())),
+        premise=z3.And(at.given, at.first + at.again > 0),
+        conclusion=z3.Not(z3.And(at.asks(), at.allows())),
         fails=_both,
     )
-    nothing_again = And(at.given, at.first > 0, at.again == 0)
+    nothing_again = z3.And(at.given, at.first > 0, at.again == 0)
     text = "who hears something new, and nothing again, asks for a route"
     yield ControllerStatement(
         name="asks",
@@ -196,21 +189,21 @@ def _of_decisions(at: ControllerSymbols) -> Iterator[ControllerStatement]:
         yield ControllerStatement(
             name="asks.some-target",
             text=f"{text}, if the target is not 0",
-            premise=And(nothing_again, at.target > 0),
+            premise=z3.And(nothing_again, at.target > 0),
             conclusion=at.asks(),
             fails=lambda by, t, d, f, a: found(by, t, d, f, a) != "low",
         )
     yield ControllerStatement(
         name="upper-bound",
         text="at the upper bound HaveTx is allowed",
-        premise=And(at.given, at.first > 0, at.above(at.upper, strict=False)),
+        premise=z3.And(at.given, at.first > 0, at.above(at.upper, strict=False)),
         conclusion=at.allows(),
         fails=lambda by, t, d, f, a: found(by, t, d, f, a) != "high",
     )
     yield ControllerStatement(
         name="above-target",
         text="HaveTx that is blocked does not stay so for ever while the redundancy is above the target",
-        premise=And(at.given, at.first > 0, at.again > at.target * at.first),
+        premise=z3.And(at.given, at.first > 0, at.again > at.target * at.first),
         conclusion=at.allows(),
         fails=lambda by, t, d, f, a: found(by, t, d, f, a) != "high",
         besides=("the same counters in every interval leave it blocked in every interval",),
@@ -219,29 +212,25 @@ def _of_decisions(at: ControllerSymbols) -> Iterator[ControllerStatement]:
 
 def _of_no_band(at: ControllerSymbols) -> Iterator[ControllerStatement]:
     """Where rounding leaves no band there is nothing between too little and too much."""
-    from z3 import And, Or
-
     if at.by.whole:
         yield ControllerStatement(
             name="above-target.no-band",
             text="where target times delta is below 100, each adjustment asks for a route or allows a HaveTx",
-            premise=And(at.given, at.first > 0, at.target * at.delta < 100),
-            conclusion=Or(at.asks(), at.allows()),
+            premise=z3.And(at.given, at.first > 0, at.target * at.delta < 100),
+            conclusion=z3.Or(at.asks(), at.allows()),
             fails=lambda by, t, d, f, a: found(by, t, d, f, a) == "in-band",
         )
 
 
 def _of_counters(at: ControllerSymbols) -> Iterator[ControllerStatement]:
-    from z3 import And, Not
-
     undefined = at.by.undefined_at_zero
-    idle = And(at.given, at.first == 0, at.again == 0)
+    idle = z3.And(at.given, at.first == 0, at.again == 0)
     yield ControllerStatement(
         name="duplicates-alone",
         text="duplicates alone, with nothing new, allow a HaveTx",
-        premise=And(at.given, at.first == 0, at.again > 0),
+        premise=z3.And(at.given, at.first == 0, at.again > 0),
         # The text divides by the number of what is new, and there is no such ratio.
-        conclusion=And(at.allows(), at.first > 0) if undefined else at.allows(),
+        conclusion=z3.And(at.allows(), at.first > 0) if undefined else at.allows(),
         fails=lambda by, t, d, f, a: by.undefined_at_zero or found(by, t, d, f, a) != "high",
         besides=(
             "a division by zero as written; read as beyond every bound, as the kit does, HaveTx is allowed; "
@@ -254,7 +243,7 @@ def _of_counters(at: ControllerSymbols) -> Iterator[ControllerStatement]:
         name="idle",
         text="an adjustment without any transaction asks nobody and allows nothing",
         premise=idle,
-        conclusion=And(Not(at.asks()), Not(at.allows())),
+        conclusion=z3.And(z3.Not(at.asks()), z3.Not(at.allows())),
         fails=lambda by, t, d, f, a: by.keep_alive,
         assumptions=(READ_AS_IDLE,) if undefined else (),
         besides=(f"after {KEEP_ALIVE_INTERVALS} idle intervals it asks, as is meant",)
@@ -280,10 +269,8 @@ def _result(
     line: ControllerStatement,
     questions: SolverSession,
 ) -> ProofResult:
-    from z3 import Not
-
     label = f"{name}.{line.name}"
-    answer, values = questions.solve(label, line.premise, Not(line.conclusion))
+    answer, values = questions.solve(label, line.premise, z3.Not(line.conclusion))
     verdict: Verdict = "proved" if answer == "unsat" else "undetermined"
     evidence: tuple[str, ...] = ()
     if answer == "sat":
@@ -309,12 +296,10 @@ def _neat(
     at: ControllerSymbols, line: ControllerStatement, values: Numbers, questions: SolverSession
 ) -> tuple[Fraction, Fraction, int, int]:
     """A witness with a target and a delta that people use, where there is one."""
-    from z3 import Not
-
     for target, delta in NEAT:
         neat = [at.target == target, at.delta == delta, at.first <= 20, at.again <= 120]
         answer, other = questions.solve(
-            f"{line.name}, with {target} and {delta}", line.premise, Not(line.conclusion), *neat
+            f"{line.name}, with {target} and {delta}", line.premise, z3.Not(line.conclusion), *neat
         )
         if answer == "sat":
             values = other

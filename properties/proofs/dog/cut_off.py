@@ -28,6 +28,7 @@ from quidnunc.properties.proofs.dog.relays import (
     fields_of,
     shown,
 )
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.rules import Expression, NetworkClaim, NetworkModel, NetworkRule, name_of
 
 AT_REST = "dog-cut-off.at-rest"
@@ -125,9 +126,7 @@ def _rule(
 
 
 def _raised(at: RelayFields, counter: str) -> dict[str, Expression]:
-    from z3 import BitVecVal
-
-    return {counter: at.at(counter) + BitVecVal(1, COUNTER_BITS)}
+    return {counter: at.at(counter) + z3.BitVecVal(1, COUNTER_BITS)}
 
 
 def _fewer(at: RelayFields, counter: str) -> Expression:
@@ -136,103 +135,93 @@ def _fewer(at: RelayFields, counter: str) -> Expression:
 
 
 def _anew() -> dict[str, Expression]:
-    from z3 import BitVecVal
-
-    return {counter: BitVecVal(0, COUNTER_BITS) for counter in ("first", "again")}
+    return {counter: z3.BitVecVal(0, COUNTER_BITS) for counter in ("first", "again")}
 
 
 def _of_traffic(at: RelayFields) -> Iterator[NetworkRule]:
-    from z3 import And, BoolVal, Not
-
-    none = And(*(Not(at.at("copy", p)) for p in at.each()))
-    copies = {name_of("copy", (p,)): Not(at.closed(p)) for p in at.each()}
+    none = z3.And(*(z3.Not(at.at("copy", p)) for p in at.each()))
+    copies = {name_of("copy", (p,)): z3.Not(at.closed(p)) for p in at.each()}
     yield _rule("submit", (), "dog/route.filter", none, copies)
     yield _rule("own", (), "dog/count.first", _fewer(at, "first"), _raised(at, "first"))
     for p in at.each():
         copy, known = at.at("copy", p), at.at("known")
         landed = {
-            name_of("copy", (p,)): BoolVal(False),
+            name_of("copy", (p,)): z3.BoolVal(False),
             "known": any_of(*(at.at("copy", q) for q in at.each() if q != p)),
         }
-        first = And(copy, Not(known), _fewer(at, "first"))
+        first = z3.And(copy, z3.Not(known), _fewer(at, "first"))
         yield _rule("first", (p,), "dog/count.first", first, landed, _raised(at, "first"))
-        known_too = And(copy, known, _fewer(at, "again"))
-        blocked = And(known_too, at.blocked())
+        known_too = z3.And(copy, known, _fewer(at, "again"))
+        blocked = z3.And(known_too, at.blocked())
         yield _rule("again", (p,), "dog/havetx.while-blocked", blocked, landed, _raised(at, "again"))
-        free = And(known_too, Not(at.blocked()), at.channel(p).room())
+        free = z3.And(known_too, z3.Not(at.blocked()), at.channel(p).room())
         told = [at.sent(p, HAVE), at.blocking(True)]
         yield _rule("answered", (p,), "dog/havetx.reply", free, landed, _raised(at, "again"), *told)
 
 
 def _of_controller(at: RelayFields) -> Iterator[NetworkRule]:
-    from z3 import And, Not
-
     blocks = at.blocking(True)
     yield _rule("high", (), "dog/controller.unblock", at.finds("high"), _anew(), at.blocking(False))
     band = blocks if at.text.routes.band_blocks else {}
     yield _rule("in-band", (), "dog/controller.in-band", at.finds("in-band"), _anew(), band)
     for p in at.each():
-        there = And(Not(at.perhaps("gone", p)), at.channel(p).room())
+        there = z3.And(z3.Not(at.perhaps("gone", p)), at.channel(p).room())
         asked = at.sent(p, RESET)
-        low = And(at.finds("low"), there)
+        low = z3.And(at.finds("low"), there)
         taken_back = blocks if at.text.routes.low_blocks else {}
         yield _rule("low", (p,), "dog/controller.reset", low, _anew(), asked, taken_back)
         if at.text.routes.keep_alive:
-            idle = And(at.finds("idle"), there)
+            idle = z3.And(at.finds("idle"), there)
             yield _rule("idle-ask", (p,), "dog/controller.idle", idle, asked)
 
 
 def _of_relay(at: RelayFields, p: int) -> Iterator[NetworkRule]:
     """What p does with the oldest message to it."""
-    from z3 import And, BoolVal, Not
-
     head, taken = at.channel(p).head_is, at.taken(p)
-    cut = {name_of("cut", (p,)): BoolVal(True)}
-    open_again = {name_of("cut", (p,)): BoolVal(False)}
+    cut = {name_of("cut", (p,)): z3.BoolVal(True)}
+    open_again = {name_of("cut", (p,)): z3.BoolVal(False)}
     disabled, echo = at.at("cut", p), at.perhaps("self", p)
     have, reset = head(HAVE), head(RESET)
     # Since the last HaveTx that it took S has not come back.
-    seen = {name_of("back", (p,)): BoolVal(False)} if at.has("back", p) else {}
+    seen = {name_of("back", (p,)): z3.BoolVal(False)} if at.has("back", p) else {}
     if at.setting.source_lost and not at.text.stale:
-        gone = And(have, at.at("lost", p))
+        gone = z3.And(have, at.at("lost", p))
         yield _rule("cuts-nothing", (p,), "dog/havetx.first-sender-gone", gone, taken, seen)
-        have = And(have, Not(at.at("lost", p)))
+        have = z3.And(have, z3.Not(at.at("lost", p)))
     yield _rule("cuts", (p,), "dog/havetx.first-sender", have, taken, cut, seen)
     if at.text.routes.resets_all:
-        both = open_again | ({name_of("self", (p,)): BoolVal(False)} if at.has("self", p) else {})
-        yield _rule("resets", (p,), "dog/reset.one", And(reset, any_of(disabled, echo)), taken, both)
+        both = open_again | ({name_of("self", (p,)): z3.BoolVal(False)} if at.has("self", p) else {})
+        yield _rule("resets", (p,), "dog/reset.one", z3.And(reset, any_of(disabled, echo)), taken, both)
     else:
-        yield _rule("resets", (p,), "dog/reset.one", And(reset, disabled), taken, open_again)
+        yield _rule("resets", (p,), "dog/reset.one", z3.And(reset, disabled), taken, open_again)
     if not at.text.routes.stuck:
-        nothing = And(reset, Not(disabled), Not(echo))
+        nothing = z3.And(reset, z3.Not(disabled), z3.Not(echo))
         yield _rule("nothing-to-reset", (p,), "dog/reset.none", nothing, taken)
 
 
 def _leaving(at: RelayFields, p: int) -> Iterator[NetworkRule]:
     """p leaves the target, and what is on the link is lost; the controller runs at once."""
-    from z3 import And, BitVecVal, BoolVal, Not
-
-    no, yes = BoolVal(False), BoolVal(True)
-    guard = And(*(Not(at.at("gone", q)) for q in at.each()))
+    no, yes = z3.BoolVal(False), z3.BoolVal(True)
+    guard = z3.And(*(z3.Not(at.at("gone", q)) for q in at.each()))
     others = [q for q in at.each() if q != p]
     lost = {
         name_of("gone", (p,)): yes,
         name_of("cut", (p,)): no,
         name_of("copy", (p,)): no,
-        name_of("channel", (p,)): BitVecVal(0, at.at("channel", p).size()),
-        "known": And(at.at("known"), any_of(*(at.at("copy", q) for q in others))),
+        name_of("channel", (p,)): z3.BitVecVal(0, at.at("channel", p).size()),
+        "known": z3.And(at.at("known"), any_of(*(at.at("copy", q) for q in others))),
     }
     blocks = at.blocking(True)
     band = blocks if at.text.routes.band_blocks else {}
     taken_back = blocks if at.text.routes.low_blocks else {}
     clause = "dog/peer.adjust-at-loss"
-    yield _rule("leaves", (p,), "dog/controller.idle", And(guard, at.finds("idle")), lost)
-    high = And(guard, at.finds("high"))
+    yield _rule("leaves", (p,), "dog/controller.idle", z3.And(guard, at.finds("idle")), lost)
+    high = z3.And(guard, at.finds("high"))
     yield _rule("leaves-high", (p,), clause, high, lost, _anew(), at.blocking(False))
-    yield _rule("leaves-in-band", (p,), clause, And(guard, at.finds("in-band")), lost, _anew(), band)
-    low = And(guard, at.finds("low"))
+    yield _rule("leaves-in-band", (p,), clause, z3.And(guard, at.finds("in-band")), lost, _anew(), band)
+    low = z3.And(guard, at.finds("low"))
     for q in others:
-        asked = And(low, at.channel(q).room())
+        asked = z3.And(low, at.channel(q).room())
         yield _rule("leaves-asks", (p, q), clause, asked, lost, _anew(), at.sent(q, RESET), taken_back)
     if at.text.asks_lost:
         vain = {"vain": yes}
@@ -241,48 +230,42 @@ def _leaving(at: RelayFields, p: int) -> Iterator[NetworkRule]:
 
 def _losing_source(at: RelayFields, p: int) -> Iterator[NetworkRule]:
     """p loses the source, and forgets the routes from there; later the source is back."""
-    from z3 import BoolVal, Not
-
-    no, yes, lost = BoolVal(False), BoolVal(True), at.at("lost", p)
+    no, yes, lost = z3.BoolVal(False), z3.BoolVal(True), at.at("lost", p)
     forgets = {name_of("lost", (p,)): yes, name_of("cut", (p,)): no, name_of("back", (p,)): no}
-    yield _rule("loses", (p,), "dog/peer.forget-routes", Not(lost), forgets)
+    yield _rule("loses", (p,), "dog/peer.forget-routes", z3.Not(lost), forgets)
     here = {name_of("lost", (p,)): no, name_of("back", (p,)): yes}
     yield _rule("returns", (p,), "dog/peer.new-unrestricted", lost, here)
 
 
 def _crossing(at: RelayFields, p: int) -> Iterator[NetworkRule]:
     """The same transaction is submitted at the target and at p, and each has it from the other."""
-    from z3 import And, BoolVal, Not
-
-    free = And(Not(at.blocked()), at.channel(p).room(), _fewer(at, "again"))
+    free = z3.And(z3.Not(at.blocked()), at.channel(p).room(), _fewer(at, "again"))
     told = [_raised(at, "again"), at.sent(p, ECHO), at.blocking(True)]
     yield _rule("echo", (p,), "dog/havetx.reply", free, *told)
     head, taken = at.channel(p).head_is, at.taken(p)
     if not at.text.routes.self_route:
         yield _rule("echo-nothing", (p,), "dog/havetx.self-route", head(ECHO), taken)
         return
-    cut = {name_of("self", (p,)): BoolVal(True)}
+    cut = {name_of("self", (p,)): z3.BoolVal(True)}
     yield _rule("cuts-echo", (p,), "dog/havetx.self-route", head(ECHO), taken, cut)
     if at.text.routes.resets_all:
         return
-    freed = {name_of("self", (p,)): BoolVal(False), "wasted": any_of(at.at("wasted"), at.at("cut", p))}
-    yield _rule("resets-echo", (p,), "dog/reset.one", And(head(RESET), at.at("self", p)), taken, freed)
+    freed = {name_of("self", (p,)): z3.BoolVal(False), "wasted": any_of(at.at("wasted"), at.at("cut", p))}
+    yield _rule("resets-echo", (p,), "dog/reset.one", z3.And(head(RESET), at.at("self", p)), taken, freed)
 
 
 def _of_user(at: RelayFields, p: int) -> Iterator[NetworkRule]:
     """A user of p submits what S has too; p has it from S as well before it has offered its own."""
-    from z3 import And, BoolVal, Not
-
-    user, both, no = at.at("user", p), at.at("both", p), BoolVal(False)
-    yield _rule("user", (p,), "dog/count.first", Not(user), {name_of("user", (p,)): BoolVal(True)})
-    came = And(user, Not(both), Not(at.stuck(p)))
-    yield _rule("both", (p,), "dog/count.duplicate", came, {name_of("both", (p,)): BoolVal(True)})
+    user, both, no = at.at("user", p), at.at("both", p), z3.BoolVal(False)
+    yield _rule("user", (p,), "dog/count.first", z3.Not(user), {name_of("user", (p,)): z3.BoolVal(True)})
+    came = z3.And(user, z3.Not(both), z3.Not(at.stuck(p)))
+    yield _rule("both", (p,), "dog/count.duplicate", came, {name_of("both", (p,)): z3.BoolVal(True)})
     over = {name_of("user", (p,)): no, name_of("both", (p,)): no}
-    withheld = And(user, both, at.at("cut", p)) if at.text.own_filtered else no
-    offered = And(user, Not(withheld), _fewer(at, "first"))
+    withheld = z3.And(user, both, at.at("cut", p)) if at.text.own_filtered else no
+    offered = z3.And(user, z3.Not(withheld), _fewer(at, "first"))
     yield _rule("offers", (p,), "dog/send.own-unfiltered", offered, over, _raised(at, "first"))
     if at.text.own_filtered:
-        yield _rule("withholds", (p,), "dog/route.filter", withheld, over, {"kept": BoolVal(True)})
+        yield _rule("withholds", (p,), "dog/route.filter", withheld, over, {"kept": z3.BoolVal(True)})
 
 
 # -- claims -------------------------------------------------------------------------------------------------
@@ -290,43 +273,42 @@ def _of_user(at: RelayFields, p: int) -> Iterator[NetworkRule]:
 
 def claims_of(at: RelayFields) -> Iterator[NetworkClaim]:
     """The claims about every state. Whether a target stays cut off for ever is asked of runs instead."""
-    from z3 import And, Implies, Not
 
     def always(identity: str, clause: str, text: str, holds: Expression) -> NetworkClaim:
         return NetworkClaim(id=identity, clause=clause, kind="always", text=text, holds=holds)
 
-    closed = And(at.resting(), at.cut_off())
+    closed = z3.And(at.resting(), at.cut_off())
     yield always(
         AT_REST,
         "dog/controller.reset",
         "when nothing is in flight, what the source has comes to the target through some relay",
-        Not(closed),
+        z3.Not(closed),
     )
     if at.setting.leaves:
         left = any_of(*(at.at("gone", p) for p in at.each()))
         yield always(
             LEFT, "dog/peer.adjust-at-loss",
             "after a relay has left, when nothing is in flight, what the source has comes through another",
-            Implies(left, Not(closed)),
+            z3.Implies(left, z3.Not(closed)),
         )  # fmt: skip
         yield always(
             ASKS, "dog/peer.reset-not-to-lost",
-            "who asks for a route because a neighbour left asks one that is there", Not(at.at("vain")),
+            "who asks for a route because a neighbour left asks one that is there", z3.Not(at.at("vain")),
         )  # fmt: skip
     if at.setting.source_lost:
-        shut = [And(at.at("back", p), at.at("cut", p)) for p in at.each()]
+        shut = [z3.And(at.at("back", p), at.at("cut", p)) for p in at.each()]
         yield always(
             BACK, "dog/peer.new-unrestricted",
             "what a first sender that was gone and is back sends is handed on until the next HaveTx",
-            Not(any_of(*shut)),
+            z3.Not(any_of(*shut)),
         )  # fmt: skip
     if at.setting.echo:
         yield always(
             OPENS, "dog/havetx.self-route",
-            "a ResetRoute to a relay that withholds what the source has mends that", Not(at.at("wasted")),
+            "a ResetRoute to a relay that withholds what the source has mends that", z3.Not(at.at("wasted")),
         )  # fmt: skip
     if at.setting.users:
         yield always(
             OFFERED, "dog/send.own-unfiltered",
-            "what a user submits at a neighbour is offered to the target", Not(at.at("kept")),
+            "what a user submits at a neighbour is offered to the target", z3.Not(at.at("kept")),
         )  # fmt: skip

@@ -23,6 +23,7 @@ from quidnunc.properties.proofs.dog.cut_off import (
 )
 from quidnunc.properties.proofs.dog.relays import PLAIN, SOURCE, TARGET, TEXTS, RelaySetting, any_of
 from quidnunc.properties.solver.interpret import interpreter
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.liveness import (
     FairnessCondition,
     Lasso,
@@ -204,11 +205,9 @@ def allowed(graph: StateGraph, user: bool) -> frozenset[int]:
 
 def cut_off(graph: StateGraph, setting: RelaySetting) -> Expression:
     """States in which nothing of the source comes to the target; after a relay has left, where one may."""
-    from z3 import And
-
     at = relays_of(graph.network, setting)
     if setting.leaves:
-        return And(at.cut_off(), any_of(*(at.at("gone", p) for p in at.each())))
+        return z3.And(at.cut_off(), any_of(*(at.at("gone", p) for p in at.each())))
     return at.cut_off()
 
 

@@ -22,6 +22,7 @@ from quidnunc.properties.proofs.dog.controller import (
     found,
 )
 from quidnunc.properties.proofs.dog.routes import REVISIONS, RouteRevision
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.rules import (
     PEER_LETTERS,
     Expression,
@@ -118,9 +119,7 @@ class RelayFields:
 
     def perhaps(self, kind: str, *about: int) -> Expression:
         """The field, or false where the setting has none."""
-        from z3 import BoolVal
-
-        return self.at(kind, *about) if self.has(kind, *about) else BoolVal(False)
+        return self.at(kind, *about) if self.has(kind, *about) else z3.BoolVal(False)
 
     def each(self) -> range:
         return range(self.count)
@@ -141,41 +140,31 @@ class RelayFields:
 
     def blocked(self) -> Expression:
         """HaveTx is not allowed. Fields start false: one that starts blocked counts the other way."""
-        from z3 import Not
-
-        return Not(self.at("allowed")) if self.text.routes.starts_blocked else self.at("blocked")
+        return z3.Not(self.at("allowed")) if self.text.routes.starts_blocked else self.at("blocked")
 
     def blocking(self, value: bool) -> dict[str, Expression]:
-        from z3 import BoolVal
-
         if self.text.routes.starts_blocked:
-            return {"allowed": BoolVal(not value)}
-        return {"blocked": BoolVal(value)}
+            return {"allowed": z3.BoolVal(not value)}
+        return {"blocked": z3.BoolVal(value)}
 
     def stuck(self, p: int) -> Expression:
         """The oldest message to p is a ResetRoute that it never takes, and p reads nothing any more."""
-        from z3 import And, BoolVal, Not
-
         if not self.text.routes.stuck:
-            return BoolVal(False)
-        nothing = Not(any_of(self.at("cut", p), self.perhaps("self", p)))
-        return And(self.channel(p).head_is(RESET), nothing)
+            return z3.BoolVal(False)
+        nothing = z3.Not(any_of(self.at("cut", p), self.perhaps("self", p)))
+        return z3.And(self.channel(p).head_is(RESET), nothing)
 
     def closed(self, p: int) -> Expression:
         """Nothing of the source comes to the target through p."""
         return any_of(self.at("cut", p), self.stuck(p), self.perhaps("gone", p), self.perhaps("lost", p))
 
     def cut_off(self) -> Expression:
-        from z3 import And
-
-        return And(*(self.closed(p) for p in self.each()))
+        return z3.And(*(self.closed(p) for p in self.each()))
 
     def resting(self) -> Expression:
         """Nothing is in flight that could still be taken."""
-        from z3 import And, Not
-
         quiet = [any_of(self.channel(p).empty(), self.stuck(p)) for p in self.each()]
-        return And(*quiet, *(Not(self.at("copy", p)) for p in self.each()))
+        return z3.And(*quiet, *(z3.Not(self.at("copy", p)) for p in self.each()))
 
     def finds(self, what: Found) -> Expression:
         """That the counters are such as an adjustment finds `what` of."""
@@ -183,16 +172,12 @@ class RelayFields:
         return any_of(*(self.counted(*pair) for pair in pairs))
 
     def counted(self, first: int, again: int) -> Expression:
-        from z3 import And
-
-        return And(self.at("first") == first, self.at("again") == again)
+        return z3.And(self.at("first") == first, self.at("again") == again)
 
 
 def any_of(*statements: Expression) -> Expression:
     """z3's Or, of none too."""
-    from z3 import BoolVal, Or
-
-    return Or(*statements) if statements else BoolVal(False)
+    return z3.Or(*statements) if statements else z3.BoolVal(False)
 
 
 @lru_cache(maxsize=32)

@@ -19,6 +19,7 @@ from typing import TypeAlias
 from attrs import evolve, frozen
 
 from quidnunc.model.errors import SpecError
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.rules import (
     PEER_LETTERS,
     Expression,
@@ -145,19 +146,15 @@ class RouteFields:
 
     def blocked(self) -> Expression:
         """HaveTx is not allowed. Fields start false: one that starts blocked counts the other way."""
-        from z3 import Not
-
         if self.revision.starts_blocked:
-            return Not(self.symbol("allowed"))
+            return z3.Not(self.symbol("allowed"))
         return self.symbol("blocked")
 
     def blocking(self, value: bool) -> dict[str, Expression]:
         """The update that blocks HaveTx, or allows it."""
-        from z3 import BoolVal
-
         if self.revision.starts_blocked:
-            return {"allowed": BoolVal(not value)}
-        return {"blocked": BoolVal(value)}
+            return {"allowed": z3.BoolVal(not value)}
+        return {"blocked": z3.BoolVal(value)}
 
     def name(self, p: int) -> str:
         return name_of("channel", (p,))
@@ -199,8 +196,6 @@ def routes_of(network: NetworkModel) -> RouteFields:
 
 def rules_of(at: RouteFields) -> Iterator[NetworkRule]:
     """What the target does, and what each neighbour makes of it."""
-    from z3 import BoolVal, Not
-
     yield NetworkRule(
         kind="high", about=(), clause="dog/controller.unblock", guard=at.blocked(), updates=at.blocking(False)
     )
@@ -209,7 +204,7 @@ def rules_of(at: RouteFields) -> Iterator[NetworkRule]:
             kind="in-band",
             about=(),
             clause="dog/controller.in-band",
-            guard=BoolVal(True),
+            guard=z3.BoolVal(True),
             updates=at.blocking(True),
         )
     for p in range(at.neighbours):
@@ -220,8 +215,8 @@ def rules_of(at: RouteFields) -> Iterator[NetworkRule]:
                 kind="jam",
                 about=(p,),
                 clause="dog/reset.none",
-                guard=Not(at.symbol("jam", p)),
-                updates={name_of("jam", (p,)): BoolVal(True)},
+                guard=z3.Not(at.symbol("jam", p)),
+                updates={name_of("jam", (p,)): z3.BoolVal(True)},
             )
 
 
@@ -230,9 +225,7 @@ def _sent(at: RouteFields, p: int, message: int) -> dict[str, Expression]:
 
 
 def _of_target(at: RouteFields, p: int) -> Iterator[NetworkRule]:
-    from z3 import And, Not
-
-    free = And(Not(at.blocked()), at.channel(p).room())
+    free = z3.And(z3.Not(at.blocked()), at.channel(p).room())
     for s in range(at.neighbours):
         echo = s == p
         route = at.cut(p, s) if not echo or at.revision.self_route else None
@@ -240,7 +233,7 @@ def _of_target(at: RouteFields, p: int) -> Iterator[NetworkRule]:
             kind="duplicate-echo" if echo else "duplicate",
             about=(p,) if echo else (p, s),
             clause="dog/havetx.reply",
-            guard=free if route is None else And(free, Not(route)),
+            guard=free if route is None else z3.And(free, z3.Not(route)),
             updates=_sent(at, p, at.have(s)) | at.blocking(True),
         )
     yield NetworkRule(
@@ -270,16 +263,12 @@ def _of_target(at: RouteFields, p: int) -> Iterator[NetworkRule]:
 
 def _of_neighbour(at: RouteFields, p: int) -> Iterator[NetworkRule]:
     """What p does with the oldest message to it, unless it is jammed."""
-    from z3 import And, Not
-
     for rule in _taken(at, p):
         jammed = at.symbol("jam", p) if at.revision.stuck else None
-        yield rule if jammed is None else evolve(rule, guard=And(rule.guard, Not(jammed)))
+        yield rule if jammed is None else evolve(rule, guard=z3.And(rule.guard, z3.Not(jammed)))
 
 
 def _taken(at: RouteFields, p: int) -> Iterator[NetworkRule]:
-    from z3 import BoolVal, Or
-
     channel = at.channel(p)
     taken = {at.name(p): channel.without_head()}
     for s in range(at.neighbours):
@@ -293,21 +282,19 @@ def _taken(at: RouteFields, p: int) -> Iterator[NetworkRule]:
             kind="cuts-echo" if s == p else "cuts",
             about=(p,) if s == p else (p, s),
             clause="dog/havetx.first-sender",
-            guard=Or(*named),
-            updates=taken | {name_of("cut", (p, s)): BoolVal(True)},
+            guard=z3.Or(*named),
+            updates=taken | {name_of("cut", (p, s)): z3.BoolVal(True)},
         )
     empty = [channel.head_is(at.own)]
     if not at.revision.self_route:
         empty.append(channel.head_is(at.have(p)))
     yield NetworkRule(
-        kind="nothing-to-cut", about=(p,), clause="dog/havetx.no-sender", guard=Or(*empty), updates=taken
+        kind="nothing-to-cut", about=(p,), clause="dog/havetx.no-sender", guard=z3.Or(*empty), updates=taken
     )
     yield from _reset_taken(at, p, taken)
 
 
 def _reset_taken(at: RouteFields, p: int, taken: dict[str, Expression]) -> Iterator[NetworkRule]:
-    from z3 import And, BoolVal, Not
-
     reset = at.channel(p).head_is(at.reset)
     if at.revision.resets_all:
         yield NetworkRule(
@@ -315,7 +302,7 @@ def _reset_taken(at: RouteFields, p: int, taken: dict[str, Expression]) -> Itera
             about=(p,),
             clause="dog/reset.one",
             guard=reset,
-            updates=taken | {name_of("cut", (p, s)): BoolVal(False) for s in at.sources(p)},
+            updates=taken | {name_of("cut", (p, s)): z3.BoolVal(False) for s in at.sources(p)},
         )
         return
     for s in at.sources(p):
@@ -323,15 +310,15 @@ def _reset_taken(at: RouteFields, p: int, taken: dict[str, Expression]) -> Itera
             kind="resets-echo" if s == p else "resets",
             about=(p,) if s == p else (p, s),
             clause="dog/reset.one",
-            guard=And(reset, at.cut(p, s)),
-            updates=taken | {name_of("cut", (p, s)): BoolVal(False)},
+            guard=z3.And(reset, at.cut(p, s)),
+            updates=taken | {name_of("cut", (p, s)): z3.BoolVal(False)},
         )
     if not at.revision.stuck:
         yield NetworkRule(
             kind="nothing-to-reset",
             about=(p,),
             clause="dog/reset.none",
-            guard=And(reset, *(Not(at.cut(p, s)) for s in at.sources(p))),
+            guard=z3.And(reset, *(z3.Not(at.cut(p, s)) for s in at.sources(p))),
             updates=taken,
         )
 
@@ -341,15 +328,13 @@ def _reset_taken(at: RouteFields, p: int, taken: dict[str, Expression]) -> Itera
 
 def claims_of(at: RouteFields) -> Iterator[NetworkClaim]:
     """What is asked of every state; that routes are mended is a matter of runs (`dog/routes_prove.py`)."""
-    from z3 import And, Implies, Not, Or
-
     everybody = range(at.neighbours)
     yield NetworkClaim(
         id=PROGRESS,
         clause="dog/reset.none",
         kind="always",
         text="the oldest message to a neighbour can be taken",
-        holds=And(*(Implies(Not(at.channel(p).empty()), takes(at, p)) for p in everybody)),
+        holds=z3.And(*(z3.Implies(z3.Not(at.channel(p).empty()), takes(at, p)) for p in everybody)),
     )
     haves = [m for m in range(1, at.reset)]
     yield NetworkClaim(
@@ -359,50 +344,46 @@ def claims_of(at: RouteFields) -> Iterator[NetworkClaim]:
         text="at most one HaveTx of the target is in flight",
         holds=_at_most_one(at, haves),
     )
-    relayed = [And(*(at.cut(p, s) for s in everybody if s != p)) for p in everybody]
+    relayed = [z3.And(*(at.cut(p, s) for s in everybody if s != p)) for p in everybody]
     yield NetworkClaim(
         id=NOT_CUT_OFF,
         clause="dog/controller.reset",
         kind="always",
         text="some neighbour hands on what it has from some other neighbour",
-        holds=Not(And(*relayed)),
+        holds=z3.Not(z3.And(*relayed)),
     )
     yield NetworkClaim(
         id=MENDED,
         clause="dog/havetx.one-route",
         kind="sometimes",
         text="a route is disabled, and nothing is in flight",
-        holds=And(Or(*(at.cut(p, s) for p, s in at.cuts())), *(at.channel(p).empty() for p in everybody)),
+        holds=z3.And(
+            z3.Or(*(at.cut(p, s) for p, s in at.cuts())), *(at.channel(p).empty() for p in everybody)
+        ),
     )
 
 
 def takes(at: RouteFields, p: int) -> Expression:
     """Whether p can take its oldest message."""
-    from z3 import Or
-
-    return Or(*(rule.guard for rule in _of_neighbour(at, p)))
+    return z3.Or(*(rule.guard for rule in _of_neighbour(at, p)))
 
 
 def weight(at: RouteFields, p: int, messages: frozenset[int], width: int = 6) -> Expression:
     """How many of `messages` are in the queue to p."""
-    from z3 import BitVecVal, If
-
     channel = at.channel(p)
-    result = BitVecVal(0, width)
+    result = z3.BitVecVal(0, width)
     for code in range(channel._least(channel.capacity + 1)):
         count = sum(m in messages for m in content_of(code, channel.kinds))
         if count:
-            result = If(channel.symbol == channel._value(code), BitVecVal(count, width), result)
+            result = z3.If(channel.symbol == channel._value(code), z3.BitVecVal(count, width), result)
     return result
 
 
 def _at_most_one(at: RouteFields, messages: list[int]) -> Expression:
-    from z3 import ULE, BitVecVal
-
-    total = BitVecVal(0, 6)
+    total = z3.BitVecVal(0, 6)
     for p in range(at.neighbours):
         total = total + weight(at, p, frozenset(messages))
-    return ULE(total, BitVecVal(1, 6))
+    return z3.ULE(total, z3.BitVecVal(1, 6))
 
 
 def _shown(at: RouteFields, values: Mapping[str, int]) -> list[tuple[str, str]]:

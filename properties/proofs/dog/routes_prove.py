@@ -28,6 +28,7 @@ from quidnunc.properties.proofs.dog.routes import (
 )
 from quidnunc.properties.solver.explore import explore
 from quidnunc.properties.solver.induction import expression_after
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.liveness import (
     FairnessCondition,
     Lasso,
@@ -95,13 +96,11 @@ def _of_states(name: str) -> Iterator[ProofResult]:
 
 def rank(at: RouteFields) -> Expression:
     """Disabled routes, HaveTx in flight, and one while HaveTx is allowed."""
-    from z3 import BitVecVal, If
-
     assert greatest_rank(at) < 1 << RANK_BITS, "a rank would overflow"
-    one, none = BitVecVal(1, RANK_BITS), BitVecVal(0, RANK_BITS)
-    total = If(at.blocked(), none, one)
+    one, none = z3.BitVecVal(1, RANK_BITS), z3.BitVecVal(0, RANK_BITS)
+    total = z3.If(at.blocked(), none, one)
     for p, s in at.cuts():
-        total = total + If(at.cut(p, s), one, none)
+        total = total + z3.If(at.cut(p, s), one, none)
     haves = frozenset(range(1, at.reset))
     for p in range(at.neighbours):
         total = total + weight(at, p, haves, RANK_BITS)
@@ -115,10 +114,8 @@ def greatest_rank(at: RouteFields) -> int:
 
 def _well_formed(at: RouteFields) -> Expression:
     """Each queue holds a code that stands for some content; not every value of its bits does."""
-    from z3 import ULE, And
-
     channels = [at.channel(p) for p in range(at.neighbours)]
-    return And(*(ULE(c.symbol, c._value(c._least(c.capacity + 1) - 1)) for c in channels))
+    return z3.And(*(z3.ULE(c.symbol, c._value(c._least(c.capacity + 1) - 1)) for c in channels))
 
 
 @frozen(kw_only=True)
@@ -157,21 +154,19 @@ def _kept(
     *,
     strict: bool,
 ) -> ProofObligation:
-    from z3 import UGE, UGT, And, Implies, Not, Or
-
     broken, before = [], questions.asked
     for rule in rules:
         now, then = rank(at), expression_after(network, rule, rank(at))
-        met = And(_well_formed(at), rule.guard)
+        met = z3.And(_well_formed(at), rule.guard)
         if rule.kind == "resets-all":
             p = rule.about[0]
-            met = And(met, Or(*(at.cut(p, s) for s in at.sources(p))))
-        less = UGT(now, then) if strict else UGE(now, then)
-        if not questions.valid(f"{network.name}, {network.peers}: {rule.name} {text}", Implies(met, less)):
+            met = z3.And(met, z3.Or(*(at.cut(p, s) for s in at.sources(p))))
+        less = z3.UGT(now, then) if strict else z3.UGE(now, then)
+        if not questions.valid(f"{network.name}, {network.peers}: {rule.name} {text}", z3.Implies(met, less)):
             broken.append(rule.name)
         # A rule that is enabled nowhere proves nothing.
         elif not questions.possible(
-            f"{network.name}, {network.peers}: {rule.name} is enabled", met, Not(False)
+            f"{network.name}, {network.peers}: {rule.name} is enabled", met, z3.Not(False)
         ):
             broken.append(f"{rule.name}, which is never enabled")
     return ProofObligation(
@@ -184,8 +179,6 @@ def _kept(
 
 def _only_resets_mend(network: NetworkModel, at: RouteFields, questions: SolverSession) -> ProofObligation:
     """A disabled route stays disabled until its holder takes a ResetRoute."""
-    from z3 import And, Implies
-
     broken, before = [], questions.asked
     for p, s in at.cuts():
         for rule in network.rules:
@@ -193,7 +186,7 @@ def _only_resets_mend(network: NetworkModel, at: RouteFields, questions: SolverS
             if name_of("cut", (p, s)) not in rule.updates or _mends(rule, p):
                 continue
             cut = at.cut(p, s)
-            kept = Implies(And(_well_formed(at), rule.guard, cut), expression_after(network, rule, cut))
+            kept = z3.Implies(z3.And(_well_formed(at), rule.guard, cut), expression_after(network, rule, cut))
             if not questions.valid(f"{network.name}: {rule.name} keeps the route at {p} from {s} cut", kept):
                 broken.append(rule.name)
     return ProofObligation(
@@ -210,16 +203,14 @@ def _mends(rule: NetworkRule, p: int) -> bool:
 
 def _always_taken(network: NetworkModel, at: RouteFields, questions: SolverSession) -> ProofObligation:
     """Whoever has a message can take it; where a route is cut, a ResetRoute mends one."""
-    from z3 import And, Implies, Not, Or
-
     broken, before = [], questions.asked
     for p in range(at.neighbours):
-        waiting = And(_well_formed(at), Not(at.channel(p).empty()))
-        if not questions.valid(f"{network.name}: {p} can take what waits", Implies(waiting, takes(at, p))):
+        waiting = z3.And(_well_formed(at), z3.Not(at.channel(p).empty()))
+        if not questions.valid(f"{network.name}: {p} can take what waits", z3.Implies(waiting, takes(at, p))):
             broken.append(f"a message to {PEER_LETTERS[p]}")
         mends = [r.guard for r in network.rules if r.kind.startswith("resets") and r.about[0] == p]
-        due = And(at.channel(p).head_is(at.reset), Or(*(at.cut(p, s) for s in at.sources(p))))
-        if not questions.valid(f"{network.name}: {p} mends one", Implies(due, Or(*mends))):
+        due = z3.And(at.channel(p).head_is(at.reset), z3.Or(*(at.cut(p, s) for s in at.sources(p))))
+        if not questions.valid(f"{network.name}: {p} mends one", z3.Implies(due, z3.Or(*mends))):
             broken.append(f"a ResetRoute to {PEER_LETTERS[p]}")
     return ProofObligation(
         text="the oldest message can be taken, and a ResetRoute does not leave every disabled route as it is",
@@ -231,8 +222,6 @@ def _always_taken(network: NetworkModel, at: RouteFields, questions: SolverSessi
 
 def _order_is_kept(network: NetworkModel, at: RouteFields, questions: SolverSession) -> ProofObligation:
     """What waits comes nearer to the head with every message taken, and nothing passes it."""
-    from z3 import And, Implies, Not
-
     broken, before = [], questions.asked
     for p in range(at.neighbours):
         channel = at.channel(p)
@@ -241,11 +230,13 @@ def _order_is_kept(network: NetworkModel, at: RouteFields, questions: SolverSess
                 continue
             for message in range(1, at.reset + 1):
                 head = channel.head_is(message)
-                kept = Implies(And(_well_formed(at), rule.guard, head), expression_after(network, rule, head))
+                kept = z3.Implies(
+                    z3.And(_well_formed(at), rule.guard, head), expression_after(network, rule, head)
+                )
                 if not questions.valid(f"{network.name}: {rule.name} leaves the head of {p}", kept):
                     broken.append(rule.name)
         asking = [r for r in network.rules if r.kind in LOW_RULES and r.about == (p,)]
-        room = Implies(And(_well_formed(at), Not(channel.room())), Not(channel.empty()))
+        room = z3.Implies(z3.And(_well_formed(at), z3.Not(channel.room())), z3.Not(channel.empty()))
         if not asking or not questions.valid(f"{network.name}: {p} without room has a message", room):
             broken.append(f"asking {PEER_LETTERS[p]}")
     return ProofObligation(
@@ -345,10 +336,8 @@ def loop_against(graph: StateGraph, asked: Hypotheses) -> Lasso | None:
 
 
 def _cut_somewhere(graph: StateGraph) -> frozenset[int]:
-    from z3 import Or
-
     at = routes_of(graph.network)
-    return graph.where(Or(*(at.cut(p, s) for p, s in at.cuts())))
+    return graph.where(z3.Or(*(at.cut(p, s) for p, s in at.cuts())))
 
 
 def _of_runs(name: str, graph: StateGraph) -> Iterator[ProofResult]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from attrs import frozen
 
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.result import ProofResult
 from quidnunc.properties.solver.rules import Expression
@@ -31,9 +32,7 @@ class EncodedEntry:
     count: Expression
 
     def says(self, value: Expression) -> Expression:
-        from z3 import UGT, And, Or
-
-        return Or(*(And(UGT(self.count, n), each == value) for n, each in enumerate(self.ids)))
+        return z3.Or(*(z3.And(z3.UGT(self.count, n), each == value) for n, each in enumerate(self.ids)))
 
     def has(self, count: int) -> Expression:
         return self.count == count
@@ -53,72 +52,59 @@ Decoder = Callable[[EncodedEntry], DecodedEntry]
 
 def by_draft(entry: EncodedEntry) -> DecodedEntry:
     """The last id; an entry without one is refused."""
-    from z3 import And, Or
 
     def reads(value: Expression) -> Expression:
-        return Or(*(And(entry.has(n), entry.ids[n - 1] == value) for n in range(1, IDS + 1)))
+        return z3.Or(*(z3.And(entry.has(n), entry.ids[n - 1] == value) for n in range(1, IDS + 1)))
 
     return DecodedEntry(entry.has(0), reads)
 
 
 def by_r1(entry: EncodedEntry) -> DecodedEntry:
     """All of them."""
-    from z3 import BoolVal
-
-    return DecodedEntry(BoolVal(False), entry.says)
+    return DecodedEntry(z3.BoolVal(False), entry.says)
 
 
 def entries() -> list[EncodedEntry]:
     """Entries of any ids."""
-    from z3 import BitVec
-
     return [
-        EncodedEntry([BitVec(f"id_{e}_{n}", ID_BITS) for n in range(IDS)], BitVec(f"count_{e}", 3))
+        EncodedEntry([z3.BitVec(f"id_{e}_{n}", ID_BITS) for n in range(IDS)], z3.BitVec(f"count_{e}", 3))
         for e in range(ENTRIES)
     ]
 
 
 def sent_by_r1(said: Sequence[EncodedEntry]) -> Expression:
     """Each id is said once."""
-    from z3 import UGT, ULE, And, Implies, Not
-
-    found = [ULE(entry.count, IDS) for entry in said]
+    found = [z3.ULE(entry.count, IDS) for entry in said]
     for e, entry in enumerate(said):
         for n, each in enumerate(entry.ids):
-            there = UGT(entry.count, n)
-            before = [And(UGT(entry.count, m), entry.ids[m] == each) for m in range(n)]
+            there = z3.UGT(entry.count, n)
+            before = [z3.And(z3.UGT(entry.count, m), entry.ids[m] == each) for m in range(n)]
             before += [other.says(each) for other in said[:e]]
             # Of nothing z3 prints an `and` that cvc5 does not read.
-            found += [Implies(there, And(*(Not(one) for one in before)))] if before else []
-    return And(*found)
+            found += [z3.Implies(there, z3.And(*(z3.Not(one) for one in before)))] if before else []
+    return z3.And(*found)
 
 
 def sent_by_draft(said: Sequence[EncodedEntry]) -> Expression:
     """One id to an entry, and each said once."""
-    from z3 import And
-
-    return And(sent_by_r1(said), *(entry.has(1) for entry in said))
+    return z3.And(sent_by_r1(said), *(entry.has(1) for entry in said))
 
 
 def same(said: Sequence[EncodedEntry], decoder: Decoder) -> Expression:
     """Nothing is refused, and what is read is what was said."""
-    from z3 import And, Not, Or
-
     readings = [decoder(entry) for entry in said]
     values = [each for entry in said for each in entry.ids]
     alike = [
-        Or(*(reading.reads(v) for reading in readings)) == Or(*(entry.says(v) for entry in said))
+        z3.Or(*(reading.reads(v) for reading in readings)) == z3.Or(*(entry.says(v) for entry in said))
         for v in values
     ]
-    return And(*(Not(reading.refuses) for reading in readings), *alike)
+    return z3.And(*(z3.Not(reading.refuses) for reading in readings), *alike)
 
 
 def codec(questions: SolverSession) -> Iterator[ProofResult]:
     """Both directions, and what is lost."""
-    from z3 import And
-
     said = entries()
-    one_each = And(*(entry.has(1) for entry in said))
+    one_each = z3.And(*(entry.has(1) for entry in said))
     yield decided(
         questions,
         "idontwant-codec.draft-reads-r1",
@@ -152,9 +138,7 @@ def decided(
     evidence: tuple[str, ...] = (),
 ) -> ProofResult:
     """Whether the conclusion holds wherever the premise does; vacuous where `met` cannot be."""
-    from z3 import Implies
-
-    holds = questions.valid(name, Implies(premise, conclusion))
+    holds = questions.valid(name, z3.Implies(premise, conclusion))
     return ProofResult(
         name=name,
         text=text,

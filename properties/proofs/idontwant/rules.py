@@ -14,6 +14,7 @@ from functools import partial
 from attrs import frozen
 
 from quidnunc.model.errors import SpecError
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.rules import (
     PEER_LETTERS,
     Expression,
@@ -124,42 +125,38 @@ def holders_of(network: NetworkModel) -> HolderFields:
 
 def _telling(at: HolderFields, besides: int | None = None) -> dict[str, Expression]:
     """At the first copy V tells its mesh, but for who sent it."""
-    from z3 import BoolVal, If
-
     told = at.at("told")
-    found = {"told": BoolVal(True)}
+    found = {"told": z3.BoolVal(True)}
     for h in at.each():
         if h != besides:
             notice = at.at("notice", h)
-            found[name_of("notice", (h,))] = If(told, notice, BoolVal(True))
+            found[name_of("notice", (h,))] = z3.If(told, notice, z3.BoolVal(True))
     return found
 
 
 def rules_of(at: HolderFields) -> Iterator[NetworkRule]:
     """What the attacker, the victim and the holders do."""
-    from z3 import And, BoolVal, Not
-
-    yes, no = BoolVal(True), BoolVal(False)
+    yes, no = z3.BoolVal(True), z3.BoolVal(False)
     if not at.revision.content_ids:
         early = _telling(at) if at.revision.before_check else {}
         yield NetworkRule(
             kind="forge",
             about=(),
             clause="gs1.2/idontwant.immediate" if early else "pubsub/signing.reject",
-            guard=And(Not(at.at("forged")), Not(at.at("got"))),
+            guard=z3.And(z3.Not(at.at("forged")), z3.Not(at.at("got"))),
             updates={"forged": yes} | early,
         )
     for h in at.each():
         has, decided, unwanted = (at.at(kind, h) for kind in ("has", "decided", "unwanted"))
-        yield _rule("obtain", h, "gs1.0/relay.mesh", Not(has), {"has": yes})
+        yield _rule("obtain", h, "gs1.0/relay.mesh", z3.Not(has), {"has": yes})
         yield _rule(
             "heed", h, "gs1.2/idontwant.per-peer", at.at("notice", h), {"notice": no, "unwanted": yes}
         )
-        due = And(has, Not(decided))
-        free = due if not at.revision.must_skip else And(due, Not(unwanted))
+        due = z3.And(has, z3.Not(decided))
+        free = due if not at.revision.must_skip else z3.And(due, z3.Not(unwanted))
         yield _rule("relay", h, "gs1.0/relay.mesh", free, {"decided": yes, "copy": yes})
         clause = "gs1.2/idontwant.skip" if at.revision.must_skip else "gs1.2-draft/idontwant.may-skip"
-        yield _rule("skip", h, clause, And(due, unwanted), {"decided": yes})
+        yield _rule("skip", h, clause, z3.And(due, unwanted), {"decided": yes})
         yield NetworkRule(
             kind="take",
             about=(h,),
@@ -170,13 +167,13 @@ def rules_of(at: HolderFields) -> Iterator[NetworkRule]:
     if at.revision.gossip:
         heard, got = at.at("heard"), at.at("got")
         yield NetworkRule(
-            kind="hear", about=(), clause="gs1.0/relay.mesh", guard=Not(heard), updates={"heard": yes}
+            kind="hear", about=(), clause="gs1.0/relay.mesh", guard=z3.Not(heard), updates={"heard": yes}
         )
         yield NetworkRule(
             kind="gossip",
             about=(),
             clause="gs1.0/ihave.request-unseen",
-            guard=And(heard, Not(got)),
+            guard=z3.And(heard, z3.Not(got)),
             updates={"got": yes} | _telling(at),
         )
 
@@ -193,14 +190,12 @@ def _rule(
 
 def claims_of(at: HolderFields) -> Iterator[NetworkClaim]:
     """What is asked of the end."""
-    from z3 import And, Implies, Or
-
     yield NetworkClaim(
         id=DELIVERED,
         clause="gs1.2/idontwant.immediate",
         kind="always",
         text="when every holder has relayed or skipped and nothing is in flight, the victim has the message",
-        holds=Implies(over(at), at.at("got")),
+        holds=z3.Implies(over(at), at.at("got")),
     )
     if not at.revision.content_ids:
         yield NetworkClaim(
@@ -208,27 +203,25 @@ def claims_of(at: HolderFields) -> Iterator[NetworkClaim]:
             clause="pubsub/signing.reject",
             kind="sometimes",
             text="the victim has had a forged copy, and the message as well",
-            holds=And(at.at("forged"), at.at("got"), Or(*(at.at("decided", h) for h in at.each()))),
+            holds=z3.And(at.at("forged"), at.at("got"), z3.Or(*(at.at("decided", h) for h in at.each()))),
         )
 
 
 def over(at: HolderFields) -> Expression:
     """Every holder has decided, and nothing is in flight."""
-    from z3 import And, Not
-
-    rest = [And(at.at("decided", h), Not(at.at("copy", h)), Not(at.at("notice", h))) for h in at.each()]
-    return And(*rest)
+    rest = [
+        z3.And(at.at("decided", h), z3.Not(at.at("copy", h)), z3.Not(at.at("notice", h))) for h in at.each()
+    ]
+    return z3.And(*rest)
 
 
 def invariant(at: HolderFields) -> Expression:
     """What holds where IDONTWANT is said of what was kept alone: the reason, clause by clause."""
-    from z3 import And, Implies, Or
-
     each = []
     for h in at.each():
-        each.append(Implies(Or(at.at("notice", h), at.at("unwanted", h)), at.at("told")))
-        each.append(Implies(at.at("decided", h), Or(at.at("copy", h), at.at("got"))))
-    return And(Implies(at.at("told"), at.at("got")), *each)
+        each.append(z3.Implies(z3.Or(at.at("notice", h), at.at("unwanted", h)), at.at("told")))
+        each.append(z3.Implies(at.at("decided", h), z3.Or(at.at("copy", h), at.at("got"))))
+    return z3.And(z3.Implies(at.at("told"), at.at("got")), *each)
 
 
 INVARIANT = (

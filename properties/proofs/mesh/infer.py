@@ -17,6 +17,7 @@ from attrs import frozen
 from quidnunc.properties.proofs.mesh.links import GRAFT, PRUNE, VARIANTS, Pair, kinds_of
 from quidnunc.properties.proofs.mesh.projection import PairTable
 from quidnunc.properties.solver.interpret import interpreter
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.rules import Expression, NetworkModel, channel_width, content_of, name_of
 
 MAX_LITERALS = 4
@@ -104,8 +105,6 @@ def clause_sentence(clause: Clause) -> str:
 
 def expression_of(network: NetworkModel, clause: Clause, pair: Pair) -> Expression:
     """A clause about a pair of a network, over its fields."""
-    from z3 import Not, Or
-
     symbols = {f.name: f.symbol for f in network.fields}
     parts = []
     for literal in clause:
@@ -115,9 +114,9 @@ def expression_of(network: NetworkModel, clause: Clause, pair: Pair) -> Expressi
         if word.of is not None:
             kinds, capacity = kinds_of(VARIANTS[network.name]), int(network.parameters["capacity"])
             codes = range(sum(kinds**n for n in range(capacity + 1)))
-            symbol = Or(*(symbol == code for code in codes if word.of(content_of(code, kinds))))
-        parts.append(symbol if literal.true else Not(symbol))
-    return Or(*parts)
+            symbol = z3.Or(*(symbol == code for code in codes if word.of(content_of(code, kinds))))
+        parts.append(symbol if literal.true else z3.Not(symbol))
+    return z3.Or(*parts)
 
 
 def readable(table: PairTable) -> bool:

@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from attrs import frozen
 
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.rules import (
     Expression,
     MessageChannel,
@@ -79,9 +80,7 @@ class LinkFields:
 
     def backoff(self, pair: Pair) -> Expression:
         """Whether the first of the pair backs off from the second; never, without backoff."""
-        from z3 import BoolVal
-
-        return self.at[name_of("backoff", pair)] if self.variant.backoff else BoolVal(False)
+        return self.at[name_of("backoff", pair)] if self.variant.backoff else z3.BoolVal(False)
 
     def channel(self, pair: Pair) -> MessageChannel:
         """What is in flight from the first of the pair to the second."""
@@ -92,22 +91,20 @@ class LinkFields:
 
     def below_ceiling(self, i: int) -> Expression:
         """Whether i has fewer than D_high members in its mesh."""
-        from z3 import ULT, BitVecVal, Bool, BoolVal, If, Sum
-
         if self.d_high is None:
-            return Bool(name_of("free", (i,)))
+            return z3.Bool(name_of("free", (i,)))
         if self.d_high >= self.peers:
-            return BoolVal(True)
-        members = [If(self.mesh((i, j)), BitVecVal(1, 4), BitVecVal(0, 4)) for j in self.others(i)]
-        return ULT(Sum(members), BitVecVal(self.d_high, 4))
+            return z3.BoolVal(True)
+        members = [z3.If(self.mesh((i, j)), z3.BitVecVal(1, 4), z3.BitVecVal(0, 4)) for j in self.others(i)]
+        return z3.ULT(z3.Sum(members), z3.BitVecVal(self.d_high, 4))
 
     def started(self, pair: Pair, when: Expression | None = None) -> dict[str, Expression]:
         """The backoff of the pair begins (`when`, if that is given)."""
-        from z3 import BoolVal, Or
-
         if not self.variant.backoff:
             return {}
-        return {name_of("backoff", pair): BoolVal(True) if when is None else Or(self.backoff(pair), when)}
+        return {
+            name_of("backoff", pair): z3.BoolVal(True) if when is None else z3.Or(self.backoff(pair), when)
+        }
 
     def sent(self, pair: Pair, message: int) -> dict[str, Expression]:
         return {name_of("channel", pair): self.channel(pair).with_appended(message)}
@@ -118,15 +115,11 @@ class LinkFields:
         return {name_of("channel", back): self.channel(back).without_head()}
 
     def linked(self, pair: Pair, yes: bool) -> dict[str, Expression]:
-        from z3 import BoolVal
-
-        return {name_of("mesh", pair): BoolVal(yes)}
+        return {name_of("mesh", pair): z3.BoolVal(yes)}
 
     def known(self, pair: Pair, yes: bool) -> dict[str, Expression]:
         """The first of the pair knows whether the second is in the topic, where that is announced."""
-        from z3 import BoolVal
-
-        return {name_of("knows", pair): BoolVal(yes)} if self.variant.announced else {}
+        return {name_of("knows", pair): z3.BoolVal(yes)} if self.variant.announced else {}
 
 
 def kinds_of(variant: LinkVariant) -> int:

@@ -22,6 +22,7 @@ from quidnunc.properties.proofs.mesh.links import (
     kinds_of,
     links,
 )
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.rules import (
     PEER_LETTERS,
     Expression,
@@ -110,61 +111,55 @@ def rules_of(at: LinkFields) -> Iterator[NetworkRule]:
 
 def _chosen(at: LinkFields, rule: NetworkRule) -> NetworkRule:
     """The rule, enabled where it is for some outcome of the degree tests; no update depends on them."""
-    from z3 import BoolVal, Or, substitute
-
     guards = [rule.guard]
     for i in range(at.peers):
         test = at.below_ceiling(i)
-        guards = [substitute(g, (test, BoolVal(way))) for g in guards for way in (True, False)]
+        guards = [z3.substitute(g, (test, z3.BoolVal(way))) for g in guards for way in (True, False)]
         # A guard without the test is doubled; once is enough.
         guards = guards[:1] if all(g.eq(guards[0]) for g in guards) else guards
-    return evolve(rule, guard=guards[0] if len(guards) == 1 else Or(*guards))
+    return evolve(rule, guard=guards[0] if len(guards) == 1 else z3.Or(*guards))
 
 
 def _own_rules(at: LinkFields, i: int) -> Iterator[NetworkRule]:
-    from z3 import And, BoolVal, If, Not
-
     me = name_of("sub", (i,))
-    joining: dict[str, Expression] = {me: BoolVal(True)}
-    allowed = [Not(at.sub(i))]
+    joining: dict[str, Expression] = {me: z3.BoolVal(True)}
+    allowed = [z3.Not(at.sub(i))]
     for j in at.others(i):
         if at.variant.announced:
             joining |= at.sent((i, j), SUB)
             allowed.append(at.channel((i, j)).room())
         if at.variant.waits:
-            allowed.append(Not(at.backoff((i, j))))
+            allowed.append(z3.Not(at.backoff((i, j))))
     clause = "gs1.1/backoff.resubscribe" if at.variant.waits else "gs1.0/join.fill"
-    yield NetworkRule(kind="join", about=(i,), clause=clause, guard=And(*allowed), updates=joining)
+    yield NetworkRule(kind="join", about=(i,), clause=clause, guard=z3.And(*allowed), updates=joining)
     rooms: list[Expression] = []
-    updates: dict[str, Expression] = {me: BoolVal(False)}
+    updates: dict[str, Expression] = {me: z3.BoolVal(False)}
     for j in at.others(i):
         pair = (i, j)
         channel, member = at.channel(pair), at.mesh(pair)
         if at.variant.unsub:
-            pruned = If(member, channel.with_appended(PRUNE), channel.symbol)
+            pruned = z3.If(member, channel.with_appended(PRUNE), channel.symbol)
             updates[name_of("channel", pair)] = channel.with_appended(UNSUB, pruned)
-            rooms.append(If(member, channel.room(2), channel.room()))
+            rooms.append(z3.If(member, channel.room(2), channel.room()))
         else:
-            updates[name_of("channel", pair)] = If(member, channel.with_appended(PRUNE), channel.symbol)
-            rooms.append(If(member, channel.room(), BoolVal(True)))
+            updates[name_of("channel", pair)] = z3.If(member, channel.with_appended(PRUNE), channel.symbol)
+            rooms.append(z3.If(member, channel.room(), z3.BoolVal(True)))
         updates |= at.linked(pair, False) | at.started(pair, None if at.variant.waits else member)
     yield NetworkRule(
         kind="leave",
         about=(i,),
         clause="gs1.0/leave.prune-each",
-        guard=And(at.sub(i), *rooms),
+        guard=z3.And(at.sub(i), *rooms),
         updates=updates,
     )
 
 
 def _link_rules(at: LinkFields, pair: Pair) -> Iterator[NetworkRule]:
-    from z3 import And, BoolVal, Not
-
     i, j = pair
     room = at.channel(pair).room()
-    allowed = And(at.sub(i), Not(at.mesh(pair)), at.below_ceiling(i), room, Not(at.backoff(pair)))
+    allowed = z3.And(at.sub(i), z3.Not(at.mesh(pair)), at.below_ceiling(i), room, z3.Not(at.backoff(pair)))
     if at.variant.announced:
-        allowed = And(allowed, at.at[name_of("knows", pair)])
+        allowed = z3.And(allowed, at.at[name_of("knows", pair)])
     yield NetworkRule(
         kind="graft",
         about=pair,
@@ -176,43 +171,41 @@ def _link_rules(at: LinkFields, pair: Pair) -> Iterator[NetworkRule]:
         kind="prune",
         about=pair,
         clause="gs1.0/heartbeat.cut",
-        guard=And(at.mesh(pair), room),
+        guard=z3.And(at.mesh(pair), room),
         updates=at.linked(pair, False) | at.sent(pair, PRUNE) | at.started(pair),
     )
     if at.variant.backoff:
-        drained = And(at.channel(pair).empty(), at.channel((j, i)).empty())
-        when = BoolVal(True) if at.variant.expires_in_flight else drained
+        drained = z3.And(at.channel(pair).empty(), at.channel((j, i)).empty())
+        when = z3.BoolVal(True) if at.variant.expires_in_flight else drained
         yield NetworkRule(
             kind="expire",
             about=pair,
             clause="gs1.1/backoff.announced-period",
-            guard=And(at.backoff(pair), when),
-            updates={name_of("backoff", pair): BoolVal(False)},
+            guard=z3.And(at.backoff(pair), when),
+            updates={name_of("backoff", pair): z3.BoolVal(False)},
         )
 
 
 def _received_graft(at: LinkFields, pair: Pair) -> Iterator[NetworkRule]:
     """What i does with a GRAFT that is the oldest message from j."""
-    from z3 import And, Not, Or
-
     i, j = pair
     channel = at.channel((j, i))
     graft = channel.head_is(GRAFT)
-    member = Or(at.mesh(pair), And(at.below_ceiling(i), Not(at.backoff(pair))))
-    accepted = And(at.sub(i), member)
+    member = z3.Or(at.mesh(pair), z3.And(at.below_ceiling(i), z3.Not(at.backoff(pair))))
+    accepted = z3.And(at.sub(i), member)
     yield NetworkRule(
         kind="accept",
         about=pair,
         clause="gs1.0/graft.accept",
-        guard=And(graft, accepted),
+        guard=z3.And(graft, accepted),
         updates=at.linked(pair, True) | at.taken(pair),
     )
-    refused = And(at.sub(i), Not(member)) if at.variant.silent else Not(accepted)
+    refused = z3.And(at.sub(i), z3.Not(member)) if at.variant.silent else z3.Not(accepted)
     yield NetworkRule(
         kind="refuse",
         about=pair,
         clause="gs1.1/backoff.regraft" if at.variant.backoff else "gs1.0/graft.unsubscribed",
-        guard=And(graft, refused, at.channel(pair).room()),
+        guard=z3.And(graft, refused, at.channel(pair).room()),
         updates=at.taken(pair) | at.sent(pair, PRUNE),
     )
     if at.variant.silent:
@@ -220,7 +213,7 @@ def _received_graft(at: LinkFields, pair: Pair) -> Iterator[NetworkRule]:
             kind="ignore",
             about=pair,
             clause="gs1.1/graft.unknown-topic",
-            guard=And(graft, Not(at.sub(i))),
+            guard=z3.And(graft, z3.Not(at.sub(i))),
             updates=at.taken(pair),
         )
 
@@ -258,15 +251,13 @@ def _received_rest(at: LinkFields, pair: Pair) -> Iterator[NetworkRule]:
 
 def claims_of(at: LinkFields) -> Iterator[NetworkClaim]:
     """What is asked of the links."""
-    from z3 import And, Or
-
     pairs = [pair for pair in ordered_pairs(at.peers) if pair[0] < pair[1]]
     yield NetworkClaim(
         id=BIDIRECTIONAL,
         clause="gs1.0/mesh.mutual",
         kind="always",
         text=f"when no {_loud(at)} is in flight between A and B, A holds B exactly if B holds A",
-        holds=And(*(bidirectional(at, pair) for pair in pairs)),
+        holds=z3.And(*(bidirectional(at, pair) for pair in pairs)),
     )
     if at.d_high is not None and at.d_high < at.peers - 1:
         yield NetworkClaim(
@@ -274,26 +265,24 @@ def claims_of(at: LinkFields) -> Iterator[NetworkClaim]:
             clause="gs1.0/heartbeat.cut",
             kind="always",
             text="nobody has more than D_high members in its mesh",
-            holds=And(*(_at_most(at, i) for i in range(at.peers))),
+            holds=z3.And(*(_at_most(at, i) for i in range(at.peers))),
         )
     yield NetworkClaim(
         id=LINKED,
         clause="gs1.0/graft.accept",
         kind="sometimes",
         text="two peers hold each other and nothing is in flight between them",
-        holds=Or(*(And(quiet(at, p), at.mesh(p), at.mesh((p[1], p[0]))) for p in pairs)),
+        holds=z3.Or(*(z3.And(quiet(at, p), at.mesh(p), at.mesh((p[1], p[0]))) for p in pairs)),
     )
 
 
 def quiet(at: LinkFields, pair: Pair) -> Expression:
     """No GRAFT or PRUNE is in flight between the two; with announcements, nothing at all."""
-    from z3 import And, Not
-
     both = (at.channel(pair), at.channel((pair[1], pair[0])))
     if at.variant.announced:
         # An UNSUB in flight stands for a PRUNE: it takes a link away.
-        return And(*(channel.empty() for channel in both))
-    return And(*(Not(channel.holds((GRAFT, PRUNE))) for channel in both))
+        return z3.And(*(channel.empty() for channel in both))
+    return z3.And(*(z3.Not(channel.holds((GRAFT, PRUNE))) for channel in both))
 
 
 def _loud(at: LinkFields) -> str:
@@ -301,13 +290,9 @@ def _loud(at: LinkFields) -> str:
 
 
 def bidirectional(at: LinkFields, pair: Pair) -> Expression:
-    from z3 import Implies
-
-    return Implies(quiet(at, pair), at.mesh(pair) == at.mesh((pair[1], pair[0])))
+    return z3.Implies(quiet(at, pair), at.mesh(pair) == at.mesh((pair[1], pair[0])))
 
 
 def _at_most(at: LinkFields, i: int) -> Expression:
-    from z3 import ULE, BitVecVal, If, Sum
-
-    members = [If(at.mesh((i, j)), BitVecVal(1, 4), BitVecVal(0, 4)) for j in at.others(i)]
-    return ULE(Sum(members), BitVecVal(at.d_high, 4))
+    members = [z3.If(at.mesh((i, j)), z3.BitVecVal(1, 4), z3.BitVecVal(0, 4)) for j in at.others(i)]
+    return z3.ULE(z3.Sum(members), z3.BitVecVal(at.d_high, 4))

@@ -17,6 +17,7 @@ from attrs import frozen
 from quidnunc.properties.proofs.mesh.links import VARIANTS, Pair, kinds_of
 from quidnunc.properties.proofs.mesh.mesh_link import mesh_link
 from quidnunc.properties.solver.interpret import State, interpreter
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.rules import Expression, NetworkModel, NetworkRule, content_of, name_of
 
@@ -26,8 +27,6 @@ MAX_TABLE = 100_000
 
 def symbols_in(expression: Expression) -> frozenset[str]:
     """The names of the fields (and free choices) that an expression reads."""
-    import z3
-
     found, waiting, seen = set(), [expression], set()
     while waiting:
         one = waiting.pop()
@@ -135,26 +134,22 @@ def _same(
     fields: Mapping[str, str],
 ) -> Expression:
     """Where the rule is enabled so is its counterpart, and both do the same to the pair."""
-    from z3 import And, Implies, substitute
-
     symbols = {f.name: f.symbol for f in network.fields}
     onto = [(f.symbol, symbols[fields[f.name]]) for f in abstraction.fields]
-    same = [substitute(counterpart.guard, *onto)]
+    same = [z3.substitute(counterpart.guard, *onto)]
     for one in abstraction.fields:
         concrete = symbols[fields[one.name]]
         done = rule.updates.get(fields[one.name], concrete)
         expected = counterpart.updates.get(one.name)
-        same.append(done == (concrete if expected is None else substitute(expected, *onto)))
-    return Implies(rule.guard, And(*same))
+        same.append(done == (concrete if expected is None else z3.substitute(expected, *onto)))
+    return z3.Implies(rule.guard, z3.And(*same))
 
 
 def _nothing(network: NetworkModel, rule: NetworkRule, fields: Mapping[str, str]) -> Expression:
     """The rule leaves every field of the pair as it is."""
-    from z3 import And, BoolVal, Implies
-
     symbols = {f.name: f.symbol for f in network.fields}
     kept = [value == symbols[name] for name, value in rule.updates.items() if name in fields.values()]
-    return Implies(rule.guard, And(*kept)) if kept else BoolVal(True)
+    return z3.Implies(rule.guard, z3.And(*kept)) if kept else z3.BoolVal(True)
 
 
 # -- the table ----------------------------------------------------------------------------------------------
@@ -177,8 +172,6 @@ class PairTable:
 
     def says(self, network: NetworkModel, pair: Pair) -> Expression:
         """That the pair of a network is in a state of the table."""
-        from z3 import And, Not, Or
-
         fields = pair_fields(network, pair)
         symbols = {f.name: f.symbol for f in network.fields}
         rows = []
@@ -186,9 +179,9 @@ class PairTable:
             row = []
             for one, value in zip(self.abstraction.fields, state, strict=True):
                 symbol = symbols[fields[one.name]]
-                row.append((symbol if value else Not(symbol)) if one.width == 1 else symbol == value)
-            rows.append(And(*row))
-        return Or(*rows)
+                row.append((symbol if value else z3.Not(symbol)) if one.width == 1 else symbol == value)
+            rows.append(z3.And(*row))
+        return z3.Or(*rows)
 
 
 def table_of(name: str, *, capacity: int) -> PairTable | None:

@@ -14,6 +14,7 @@ from functools import partial
 from attrs import frozen
 
 from quidnunc.model.errors import SpecError
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.rules import (
     PEER_LETTERS,
     Expression,
@@ -118,35 +119,31 @@ class FlowFields:
 
     def holds(self, i: int, j: int) -> Expression:
         """j is in the mesh of i."""
-        from z3 import Not
-
-        return Not(self.at("apart", i, j))
+        return z3.Not(self.at("apart", i, j))
 
     def connected(self, less: Pair | None = None) -> Expression:
         """Every peer is reached from the first over links that an end holds, without that of the pair."""
-        from z3 import And, BoolVal, Or
 
         def linked(i: int, j: int) -> Expression:
             if less is not None and {i, j} == set(less):
-                return BoolVal(False)
-            return Or(self.holds(i, j), self.holds(j, i))
+                return z3.BoolVal(False)
+            return z3.Or(self.holds(i, j), self.holds(j, i))
 
-        reached = [BoolVal(i == 0) for i in self.each()]
+        reached = [z3.BoolVal(i == 0) for i in self.each()]
         for _ in range(self.count - 1):
             reached = [
-                Or(reached[j], *(And(reached[i], linked(i, j)) for i in self.others(j))) for j in self.each()
+                z3.Or(reached[j], *(z3.And(reached[i], linked(i, j)) for i in self.others(j)))
+                for j in self.each()
             ]
-        return And(*reached)
+        return z3.And(*reached)
 
     def resting(self) -> Expression:
         """It was published, nothing is in flight, and with gossip all who have it have had a heartbeat."""
-        from z3 import And, Implies, Not
-
-        quiet = [Not(self.at("copy", i, j)) for i, j in self.pairs()]
+        quiet = [z3.Not(self.at("copy", i, j)) for i, j in self.pairs()]
         if self.flow.gossip:
-            quiet += [Not(self.at("notice", i, j)) for i, j in self.pairs()]
-            quiet += [Implies(self.at("has", i), self.at("beat", i)) for i in self.each()]
-        return And(self.at("started"), *quiet)
+            quiet += [z3.Not(self.at("notice", i, j)) for i, j in self.pairs()]
+            quiet += [z3.Implies(self.at("has", i), self.at("beat", i)) for i in self.each()]
+        return z3.And(self.at("started"), *quiet)
 
 
 def mesh_flow(name: str, *, peers: int) -> NetworkModel:
@@ -184,16 +181,14 @@ def peers_of(network: NetworkModel) -> FlowFields:
 
 def rules_of(at: FlowFields) -> Iterator[NetworkRule]:
     """What becomes of the mesh, and of the message."""
-    from z3 import And, Not
-
     started = at.at("started")
     for i, j in at.pairs():
         if i < j:
             yield from _of_link(at, i, j)
         if at.flow.one_sided:
-            both = And(Not(started), at.holds(i, j), at.holds(j, i))
+            both = z3.And(z3.Not(started), at.holds(i, j), at.holds(j, i))
             yield _rule("lapse", (i, j), "gs1.0/prune.remove", both, _apart((i, j), True))
-    yield _rule("publish", (0,), "gs1.0/relay.mesh", Not(started), _published(at))
+    yield _rule("publish", (0,), "gs1.0/relay.mesh", z3.Not(started), _published(at))
     for i, j in at.pairs():
         yield _rule("take", (i, j), "gs1.0/relay.mesh", at.at("copy", i, j), _taken(at, i, j))
     if at.flow.gossip:
@@ -209,63 +204,57 @@ def _rule(kind: str, about: tuple[int, ...], clause: str, guard: Expression, *up
 
 
 def _apart(pair: Pair, value: bool) -> dict[str, Expression]:
-    from z3 import BoolVal
-
-    return {name_of("apart", pair): BoolVal(value)}
+    return {name_of("apart", pair): z3.BoolVal(value)}
 
 
 def _of_link(at: FlowFields, i: int, j: int) -> Iterator[NetworkRule]:
-    from z3 import And, BoolVal, Not
-
-    started, whole = at.at("started"), at.connected(less=(i, j)) if at.flow.connected else BoolVal(True)
-    linked, gone = And(at.holds(i, j), at.holds(j, i), whole), (_apart((i, j), True), _apart((j, i), True))
-    yield _rule("drop", (i, j), "gs1.0/prune.remove", And(Not(started), linked), *gone)
+    started, whole = at.at("started"), at.connected(less=(i, j)) if at.flow.connected else z3.BoolVal(True)
+    linked, gone = z3.And(at.holds(i, j), at.holds(j, i), whole), (_apart((i, j), True), _apart((j, i), True))
+    yield _rule("drop", (i, j), "gs1.0/prune.remove", z3.And(z3.Not(started), linked), *gone)
     if at.flow.prunes:
-        yield _rule("prune", (i, j), "gs1.0/prune.remove", And(started, linked), *gone)
+        yield _rule("prune", (i, j), "gs1.0/prune.remove", z3.And(started, linked), *gone)
     if at.flow.grafts:
-        apart = And(started, Not(at.holds(i, j)), Not(at.holds(j, i)))
+        apart = z3.And(started, z3.Not(at.holds(i, j)), z3.Not(at.holds(j, i)))
         yield _rule(
             "graft", (i, j), "gs1.0/graft.accept", apart, _apart((i, j), False), _apart((j, i), False)
         )
 
 
 def _published(at: FlowFields) -> dict[str, Expression]:
-    from z3 import BoolVal
-
     pushed = {name_of("copy", (0, j)): at.holds(0, j) for j in at.others(0)}
-    return {"started": BoolVal(True), name_of("has", (0,)): BoolVal(True)} | pushed
+    return {"started": z3.BoolVal(True), name_of("has", (0,)): z3.BoolVal(True)} | pushed
 
 
 def _taken(at: FlowFields, i: int, j: int) -> dict[str, Expression]:
     """j takes the copy of i; the first one it pushes on, but not back."""
-    from z3 import And, BoolVal, Not, Or
-
-    found = {name_of("copy", (i, j)): BoolVal(False), name_of("has", (j,)): BoolVal(True)}
+    found = {name_of("copy", (i, j)): z3.BoolVal(False), name_of("has", (j,)): z3.BoolVal(True)}
     for k in at.others(j):
         if k != i:
-            pushed = And(Not(at.at("has", j)), at.holds(j, k))
-            found[name_of("copy", (j, k))] = Or(at.at("copy", j, k), pushed)
+            pushed = z3.And(z3.Not(at.at("has", j)), at.holds(j, k))
+            found[name_of("copy", (j, k))] = z3.Or(at.at("copy", j, k), pushed)
     return found
 
 
 def _of_gossip(at: FlowFields) -> Iterator[NetworkRule]:
-    from z3 import And, BoolVal, Not, Or
-
     for i in at.each():
-        due = And(at.at("has", i), Not(at.at("beat", i)))
-        over = {name_of("beat", (i,)): BoolVal(True)}
+        due = z3.And(at.at("has", i), z3.Not(at.at("beat", i)))
+        over = {name_of("beat", (i,)): z3.BoolVal(True)}
         if at.flow.tells_one:
             for j in at.others(i):
-                guard, told = And(due, Not(at.holds(i, j))), {name_of("notice", (i, j)): BoolVal(True)}
+                guard, told = (
+                    z3.And(due, z3.Not(at.holds(i, j))),
+                    {name_of("notice", (i, j)): z3.BoolVal(True)},
+                )
                 yield _rule("heartbeat-to", (i, j), "gs1.0/gossip.at-most-d-lazy", guard, over, told)
-            due = And(due, *(at.holds(i, j) for j in at.others(i)))
+            due = z3.And(due, *(at.holds(i, j) for j in at.others(i)))
         all_told = {
-            name_of("notice", (i, j)): Or(at.at("notice", i, j), Not(at.holds(i, j))) for j in at.others(i)
+            name_of("notice", (i, j)): z3.Or(at.at("notice", i, j), z3.Not(at.holds(i, j)))
+            for j in at.others(i)
         }
         yield _rule("heartbeat", (i,), "gs1.0/gossip.outside-mesh", due, over, all_told)
     for i, j in at.pairs():
-        served = Or(at.at("copy", i, j), Not(at.at("has", j)))
-        heard = {name_of("notice", (i, j)): BoolVal(False), name_of("copy", (i, j)): served}
+        served = z3.Or(at.at("copy", i, j), z3.Not(at.at("has", j)))
+        heard = {name_of("notice", (i, j)): z3.BoolVal(False), name_of("copy", (i, j)): served}
         yield _rule("hear", (i, j), "gs1.0/ihave.request-unseen", at.at("notice", i, j), heard)
 
 
@@ -274,42 +263,40 @@ def _of_gossip(at: FlowFields) -> Iterator[NetworkRule]:
 
 def claims_of(at: FlowFields) -> Iterator[NetworkClaim]:
     """What is asked of the end."""
-    from z3 import And, Implies, Not, Or
-
     after = ", and all who have it have had a heartbeat" if at.flow.gossip else ""
     yield NetworkClaim(
         id=DELIVERED,
         clause="gs1.0/relay.mesh",
         kind="always",
         text=f"when nothing is in flight{after}, every peer has the message",
-        holds=Implies(at.resting(), And(*(at.at("has", i) for i in at.each()))),
+        holds=z3.Implies(at.resting(), z3.And(*(at.at("has", i) for i in at.each()))),
     )
     yield NetworkClaim(
         id=RELAYED,
         clause="gs1.0/relay.mesh",
         kind="sometimes",
         text="every peer has the message, though not every one has it from the publisher's push",
-        holds=And(*(at.at("has", i) for i in at.each()), Or(*(Not(at.holds(0, j)) for j in at.others(0)))),
+        holds=z3.And(
+            *(at.at("has", i) for i in at.each()), z3.Or(*(z3.Not(at.holds(0, j)) for j in at.others(0)))
+        ),
     )
 
 
 def invariant(at: FlowFields) -> Expression:
     """Why all get it where they do: whoever has it has seen to those that it is for."""
-    from z3 import And, Implies, Not, Or
-
-    started, parts = at.at("started"), [Implies(at.at("started"), at.at("has", 0))]
+    started, parts = at.at("started"), [z3.Implies(at.at("started"), at.at("has", 0))]
     for i, j in at.pairs():
-        has, reached = at.at("has", i), Or(at.at("has", j), at.at("copy", i, j))
-        parts.append(Implies(at.at("copy", i, j), has))
-        parts.append(Implies(has, started))
+        has, reached = at.at("has", i), z3.Or(at.at("has", j), at.at("copy", i, j))
+        parts.append(z3.Implies(at.at("copy", i, j), has))
+        parts.append(z3.Implies(has, started))
         if not at.flow.gossip:
-            parts += [Implies(And(has, at.holds(i, j)), reached), at.holds(i, j) == at.holds(j, i)]
+            parts += [z3.Implies(z3.And(has, at.holds(i, j)), reached), at.holds(i, j) == at.holds(j, i)]
             continue
         told, beat = at.at("notice", i, j), at.at("beat", i)
-        parts += [Implies(told, has), Implies(beat, has)]
-        parts.append(Implies(And(has, Not(beat), at.holds(i, j)), reached))
-        parts.append(Implies(beat, Or(reached, told)))
-    return And(*parts, *([at.connected()] if at.flow.connected else []))
+        parts += [z3.Implies(told, has), z3.Implies(beat, has)]
+        parts.append(z3.Implies(z3.And(has, z3.Not(beat), at.holds(i, j)), reached))
+        parts.append(z3.Implies(beat, z3.Or(reached, told)))
+    return z3.And(*parts, *([at.connected()] if at.flow.connected else []))
 
 
 INVARIANT = "who has it has pushed a copy to each of its mesh, which is in flight or has come"

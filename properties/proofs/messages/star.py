@@ -13,6 +13,7 @@ from functools import partial
 from attrs import frozen
 
 from quidnunc.model.errors import SpecError
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.rules import (
     PEER_LETTERS,
     Expression,
@@ -79,34 +80,26 @@ class LeafFields:
         return self.at("linked", leaf)
 
     def backs_off(self, leaf: int) -> Expression:
-        from z3 import BoolVal
-
-        return self.at("backoff", leaf) if self.star.backoff else BoolVal(False)
+        return self.at("backoff", leaf) if self.star.backoff else z3.BoolVal(False)
 
     def each(self) -> range:
         return range(self.count)
 
     def degree(self) -> Expression:
-        from z3 import BitVecVal, If, Sum
-
-        return Sum([If(self.linked(leaf), BitVecVal(1, 4), BitVecVal(0, 4)) for leaf in self.each()])
+        return z3.Sum(
+            [z3.If(self.linked(leaf), z3.BitVecVal(1, 4), z3.BitVecVal(0, 4)) for leaf in self.each()]
+        )
 
     def less_than(self, number: int) -> Expression:
-        from z3 import ULT, BitVecVal
-
-        return ULT(self.degree(), BitVecVal(number, 4))
+        return z3.ULT(self.degree(), z3.BitVecVal(number, 4))
 
     def outside(self, leaf: int) -> Expression:
         """The leaf is not in the mesh, and may ask."""
-        from z3 import And, Not
-
-        return And(Not(self.linked(leaf)), Not(self.backs_off(leaf)))
+        return z3.And(z3.Not(self.linked(leaf)), z3.Not(self.backs_off(leaf)))
 
     def to_cut(self) -> Expression:
         """The next heartbeat of the hub cuts."""
-        from z3 import Not
-
-        return Not(self.less_than(self.d_high + (0 if self.star.cuts_at_d_high else 1)))
+        return z3.Not(self.less_than(self.d_high + (0 if self.star.cuts_at_d_high else 1)))
 
 
 def mesh_star(name: str, *, peers: int, d_high: int) -> NetworkModel:
@@ -146,33 +139,29 @@ def rules_of(at: LeafFields) -> Iterator[NetworkRule]:
 
 
 def _of_leaf(at: LeafFields, leaf: int) -> Iterator[NetworkRule]:
-    from z3 import And, BoolVal, Not
-
-    accepts = at.less_than(at.d_high) if at.star.refuses else BoolVal(True)
-    yes = {name_of("linked", (leaf,)): BoolVal(True)}
-    yield _rule("graft", leaf, "gs1.0/graft.accept", And(at.outside(leaf), accepts), yes)
+    accepts = at.less_than(at.d_high) if at.star.refuses else z3.BoolVal(True)
+    yes = {name_of("linked", (leaf,)): z3.BoolVal(True)}
+    yield _rule("graft", leaf, "gs1.0/graft.accept", z3.And(at.outside(leaf), accepts), yes)
     if at.star.refuses:
-        guard = And(at.outside(leaf), Not(accepts))
+        guard = z3.And(at.outside(leaf), z3.Not(accepts))
         clause = "gs1.1/outbound.inbound-refused"
-        yield _rule("refused", leaf, clause, guard, {name_of("backoff", (leaf,)): BoolVal(True)})
+        yield _rule("refused", leaf, clause, guard, {name_of("backoff", (leaf,)): z3.BoolVal(True)})
     if at.star.backoff:
-        expired = {name_of("backoff", (leaf,)): BoolVal(False)}
+        expired = {name_of("backoff", (leaf,)): z3.BoolVal(False)}
         yield _rule("expire", leaf, "gs1.1/backoff.announced-period", at.backs_off(leaf), expired)
 
 
 def _of_hub(at: LeafFields, leaf: int) -> Iterator[NetworkRule]:
     """It fills below D_low, and cuts to D; `leaf` is who is grafted, or who is kept."""
-    from z3 import And, BoolVal, Or
-
-    yes = {name_of("linked", (leaf,)): BoolVal(True)}
-    yield _rule("fill", leaf, "gs1.0/heartbeat.fill", And(at.outside(leaf), at.less_than(D)), yes)
+    yes = {name_of("linked", (leaf,)): z3.BoolVal(True)}
+    yield _rule("fill", leaf, "gs1.0/heartbeat.fill", z3.And(at.outside(leaf), at.less_than(D)), yes)
     gone: dict[str, Expression] = {}
     for other in at.each():
         if other != leaf:
-            gone[name_of("linked", (other,))] = BoolVal(False)
+            gone[name_of("linked", (other,))] = z3.BoolVal(False)
             if at.star.backoff:
-                gone[name_of("backoff", (other,))] = Or(at.backs_off(other), at.linked(other))
-    yield _rule("cut", leaf, "gs1.0/heartbeat.cut", And(at.to_cut(), at.linked(leaf)), gone)
+                gone[name_of("backoff", (other,))] = z3.Or(at.backs_off(other), at.linked(other))
+    yield _rule("cut", leaf, "gs1.0/heartbeat.cut", z3.And(at.to_cut(), at.linked(leaf)), gone)
 
 
 def _rule(

@@ -8,6 +8,7 @@ from attrs import frozen
 
 from quidnunc.properties.proofs.messages.star import CEILING, STARS, LeafFields, leaves_of, mesh_star
 from quidnunc.properties.solver.explore import explore
+from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.liveness import (
     FairnessCondition,
     Lasso,
@@ -44,9 +45,7 @@ class RecurrenceQuestion:
 
 
 def _anybody_outside(at: LeafFields) -> Expression:
-    from z3 import Or
-
-    return Or(*(at.outside(leaf) for leaf in at.each()))
+    return z3.Or(*(at.outside(leaf) for leaf in at.each()))
 
 
 QUESTIONS = (
