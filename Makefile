@@ -113,7 +113,7 @@ main:
 	@$(SEARCH) dog --against ours --runs $(RUNS) --seed $(SEED)
 	@echo
 	@if $(PYTHON) -c 'import libp2p' >/dev/null 2>&1; then \
-	  $(QUIDNUNC) check gossipsub-1.2 --against py-libp2p --runs $(PY_LIBP2P_RUNS) --seed $(SEED) --expect $(EXPECTED); \
+	  $(QUIDNUNC) check gossipsub-1.2 --against py-libp2p --profile spec --runs $(PY_LIBP2P_RUNS) --seed $(SEED) --expect $(EXPECTED); \
 	else \
 	  echo "SKIPPED: gossipsub-1.2 against py-libp2p, which is not installed (it needs gcc and libgmp-dev)"; \
 	fi

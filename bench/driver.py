@@ -53,7 +53,7 @@ def record(against: str, hunt: FindingSearch) -> list[tuple[Config, list[Call]]]
     kept: list[tuple[Config, list[Call]]] = []
 
     def opener(config: Config) -> Subject:
-        config = evolve(config, extras=False)
+        config = evolve(config, profile="spec")
         driver = RecordingDriver(open_router(against, config))
         kept.append((config, driver.calls))
         return WireSubject(driver, config)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import difflib
 import os
 import sys
 from collections.abc import Iterable
 
 from quidnunc.impl.routers import WITHOUT_ADAPTER
-from quidnunc.impl.seam import AdapterError, Hello
+from quidnunc.impl.seam import PROFILES, AdapterError, Hello, Profile
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.output import UsageError
 
@@ -24,6 +25,28 @@ def fix_hash_seed() -> None:
         os.execve(sys.executable, again, {**os.environ, "PYTHONHASHSEED": "0"})
 
 
+def add_profile(parser: argparse.ArgumentParser) -> None:
+    """The option that says how the router is configured."""
+    parser.add_argument(
+        "--profile",
+        choices=PROFILES,
+        help="shipped: the router's default configuration (the default); spec: switch off what it adds to "
+        "the protocol",
+    )
+    parser.add_argument("--extras", action="store_true", help=argparse.SUPPRESS)
+
+
+def profile_of(options: argparse.Namespace) -> Profile:
+    """The profile that was asked for; `shipped` where none was. Raises UsageError for a contradiction."""
+    if not options.extras:
+        return options.profile or "shipped"
+    if options.profile == "spec":
+        raise UsageError("--extras means --profile shipped, and --profile spec was given as well")
+    print("--extras is the default now, and goes with the next release: leave it out", file=sys.stderr)
+    options.extras, options.profile = False, "shipped"
+    return "shipped"
+
+
 def checked_protocol(name: str) -> str:
     """`name`, where it is a protocol. Raises UsageError."""
     if name not in PROTOCOLS:
@@ -33,7 +56,7 @@ def checked_protocol(name: str) -> str:
     return name
 
 
-def hello_from(against: str, protocol: str) -> Hello:
+def hello_from(against: str, protocol: str, profile: Profile = "shipped") -> Hello:
     """What a router says when it is opened for `protocol`.
 
     Raises UsageError where there is no such router or it does not speak the protocol, AdapterError where it
@@ -46,7 +69,7 @@ def hello_from(against: str, protocol: str) -> Hello:
             f"{against} has no adapter yet; `quidnunc routers` lists the routers that can be tested"
         )
     try:
-        hello = hello_of(against, protocol)
+        hello = hello_of(against, protocol, profile=profile)
     except ValueError as error:
         listed = (
             ""

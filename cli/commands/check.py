@@ -12,10 +12,10 @@ from pathlib import Path
 
 from attrs import evolve
 
-from quidnunc.arguments import checked_protocol, hello_from, protocols_spoken
+from quidnunc.arguments import add_profile, checked_protocol, hello_from, profile_of, protocols_spoken
 from quidnunc.model.errors import CaseError
 from quidnunc.model.machine import PROTOCOLS, protocol_named
-from quidnunc.model.profiles import PROFILES
+from quidnunc.model.profiles import PROFILES as DOCUMENTED
 from quidnunc.output import UsageError, clear_progress, count, duration_s, print_json, progress_line
 from quidnunc.pipeline.trace.record import join_parts
 from quidnunc.properties.cases.case import command_of
@@ -89,17 +89,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--dialect", action="store_true", help="report how the router reads what the texts leave open"
     )
     parser.add_argument(
-        "--profile",
-        choices=sorted(PROFILES),
-        help="with --dialect: compare with the documented readings of this router",
+        "--documented",
+        choices=sorted(DOCUMENTED),
+        help="with --dialect: compare with the readings that this router's authors have documented",
     )
     parser.add_argument(
         "--private", type=Path, metavar="DIR", help="write the events that crash the router here"
     )
     parser.add_argument("--record", type=Path, metavar="TRACE", help="record every run in this trace file")
-    parser.add_argument(
-        "--extras", action="store_true", help="leave the router's own additions to the protocol on"
-    )
+    add_profile(parser)
     parser.add_argument(
         "--workers", type=int, metavar="N", help="number of processes (default: one per core)"
     )
@@ -120,7 +118,7 @@ def run(options: argparse.Namespace) -> int:
             verdicts = verdicts_of(campaign, options.claims)
             print_report(campaign, verdicts, paths[name], options)
             if options.dialect:
-                print_dialect(dialects[name] or (), profile=options.profile)
+                print_dialect(dialects[name] or (), documented=options.documented)
             print()
         if cut_short:
             # The result so far is written and reported.
@@ -130,7 +128,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         reports = [
             as_json(c, verdicts_of(c, options.claims), paths[c.protocol], compared)
-            | dialect_json(dialects[c.protocol], profile=options.profile)
+            | dialect_json(dialects[c.protocol], documented=options.documented)
             for c in campaigns
         ]
         print_json(reports[0] if len(reports) == 1 else {"schema": 1, "reports": reports})
@@ -162,8 +160,8 @@ def _validated(options: argparse.Namespace) -> list[str]:
             raise UsageError(f"--{name} must be 1 or more, got {value}")
     if options.expect and not options.update_expect and not options.expect.exists():
         raise UsageError(f"{options.expect} does not exist; --update-expect writes it")
-    if options.profile and not options.dialect:
-        raise UsageError("--profile needs --dialect, whose result it is compared with")
+    if options.documented and not options.dialect:
+        raise UsageError("--documented needs --dialect, whose result it is compared with")
     _writable(options)
     if options.record is not None and (options.suite or options.protocol == "auto"):
         raise UsageError("--record needs a search of one protocol: name the protocol, and leave out --suite")
@@ -218,7 +216,7 @@ def _search(name: str, options: argparse.Namespace) -> tuple[Campaign, bool]:
             runs=options.runs,
             budget_s=budget,
             acts=options.acts,
-            extras=options.extras,
+            profile=profile_of(options),
             workers=options.workers,
             progress=progress,
             recording=recording,
@@ -251,7 +249,7 @@ def _suite(name: str, options: argparse.Namespace) -> Campaign:
         suite_of(name)
     except SpecError as error:
         raise UsageError(str(error)) from None
-    return run_suite(name, options.against, extras=options.extras)
+    return run_suite(name, options.against, profile=profile_of(options))
 
 
 def _dialect(campaign: Campaign, options: argparse.Namespace) -> tuple[DialectAnswer, ...]:
@@ -261,9 +259,15 @@ def _dialect(campaign: Campaign, options: argparse.Namespace) -> tuple[DialectAn
     show = progress_line()
     show(f"separating traces of {campaign.protocol} against {options.against}")
     try:
-        opener = opener_of(options.against, extras=options.extras)
-        hello = hello_of(options.against, campaign.protocol, extras=options.extras)
-        return dialect_of(campaign.protocol, opener, hello, campaign.quirks)
+        profile, without = campaign.profile, campaign.without
+        inner = opener_of(options.against)
+        hello = hello_of(options.against, campaign.protocol, profile=profile, without=without)
+        return dialect_of(
+            campaign.protocol,
+            lambda config: inner(evolve(config, profile=profile, without=without)),
+            hello,
+            campaign.quirks,
+        )
     finally:
         clear_progress()
 
@@ -271,7 +275,7 @@ def _dialect(campaign: Campaign, options: argparse.Namespace) -> tuple[DialectAn
 def _write_cases(campaign: Campaign, options: argparse.Namespace, folder: str) -> dict[RootKey, str]:
     """Case files of what was found, by root. The events of a crash go to --private alone."""
     written = {}
-    found_by = command_of(campaign.protocol, options.against, *_how(options), extras=options.extras)
+    found_by = command_of(campaign.protocol, options.against, *_how(options), profile=campaign.profile)
     for key, root in campaign.roots.items():
         into: Path | None = options.private if is_crash(root) else options.cases
         if into is None:
@@ -330,7 +334,7 @@ def _replay_known(
             continue
         path = options.expect.parent / each.case
         try:
-            outcome = replay_router(load(path), opener_of(options.against, extras=options.extras)).outcome
+            outcome = replay_router(load(path), opener_of(options.against)).outcome
         except CaseError as error:
             raise UsageError(f"{options.expect}: {each.clause} {each.cause}: {error}") from None
         if outcome != "inconclusive":
@@ -356,7 +360,8 @@ def reproduce(options: argparse.Namespace) -> str:
         words += ["--claims", options.claims]
     if options.expect:
         words += ["--expect", str(options.expect)]
-    if options.profile:
-        words += ["--profile", options.profile]
-    words += [f"--{flag}" for flag in ("strict", "extras", "dialect") if getattr(options, flag)]
+    if options.documented:
+        words += ["--documented", options.documented]
+    words += [f"--{flag}" for flag in ("strict", "dialect") if getattr(options, flag)]
+    words += ["--profile", "spec"] if profile_of(options) == "spec" else []
     return shlex.join(words)

@@ -9,8 +9,8 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from quidnunc.arguments import checked_protocol, hello_from, protocols_spoken
-from quidnunc.impl.seam import CAPABILITIES, Hello
+from quidnunc.arguments import add_profile, checked_protocol, hello_from, profile_of, protocols_spoken
+from quidnunc.impl.seam import CAPABILITIES, Hello, Profile
 from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import protocol_named
 from quidnunc.output import UsageError, print_json, table
@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--protocol", metavar="P", help="only this protocol (default: all that the router speaks)"
     )
+    add_profile(parser)
 
 
 @frozen
@@ -77,7 +78,8 @@ def run(options: argparse.Namespace) -> int:
         names = [name for name in protocols_spoken(options.router) if _has_suite(name)]
     if not names:
         raise UsageError(f"no protocol that {options.router} speaks has a suite; `make suite` writes one")
-    examined = [examine(options.router, name) for name in names]
+    profile = profile_of(options)
+    examined = [examine(options.router, name, profile) for name in names]
     if options.json:
         print_json({"schema": 1, "router": options.router, "protocols": [as_json(e) for e in examined]})
     else:
@@ -92,13 +94,13 @@ def _has_suite(name: str) -> bool:
         return False
 
 
-def examine(router: str, protocol: str) -> DriverExamination:
+def examine(router: str, protocol: str, profile: Profile = "shipped") -> DriverExamination:
     """Run the controls of a protocol's claims, which are the cases of its suite."""
     if not _has_suite(protocol):
         raise UsageError(f"no suite for {protocol!r}; `make suite` writes it")
     from quidnunc.properties.search.worker import opener_of
 
-    hello = hello_from(router, protocol)
+    hello = hello_from(router, protocol, profile)
     opener = opener_of(router)
     applied: dict[str, set[str]] = {}
     departing: set[str] = set()
@@ -108,7 +110,7 @@ def examine(router: str, protocol: str) -> DriverExamination:
         if lacking:
             continue
         asked += 1
-        replayed = replay_router(evolve(case, parameters=parameters), opener)
+        replayed = replay_router(evolve(case, parameters=parameters, profile=profile), opener)
         departing |= {rule} if replayed.departs else set()
         for moment in replayed.moments:
             for clause in (*moment.judged.because, *moment.judged.spent):
@@ -146,12 +148,15 @@ def _print(examined: Sequence[DriverExamination], options: argparse.Namespace) -
         print(f"  lacks: {', '.join(each.lacking) or 'nothing'}")
         for name, value in sorted(dict(hello.fixed).items()):
             print(f"  sets {name} to {value:g}; other values are not checked")
+        for what in hello.switched:
+            print(f"  {what}")
         rows = [(c.claim.id, c.level, c.state, len(c.cases), c.reason or "-") for c in each.controls]
         print("\n" + table(("claim", "level", "control", "cases", "why not"), rows))
         if each.without_control:
             print(f"MUST claims without a control: {', '.join(c.claim.id for c in each.without_control)}")
     words = ["quidnunc", "doctor", options.router]
     words += ["--protocol", options.protocol] if options.protocol else []
+    words += ["--profile", "spec"] if options.profile == "spec" else []
     print(f"\nagain: {shlex.join(words)}")
 
 
@@ -165,6 +170,8 @@ def as_json(each: DriverExamination) -> dict[str, Any]:
         "capabilities": sorted(each.hello.capabilities),
         "lacks": list(each.lacking),
         "fixed": dict(each.hello.fixed),
+        "additions": dict(each.hello.additions),
+        "switched": list(each.hello.switched),
         "claims": [
             {
                 "id": c.claim.id,

@@ -13,7 +13,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from quidnunc.arguments import checked_protocol, suggestion
-from quidnunc.impl.seam import AdapterError
+from quidnunc.impl.seam import PROFILES, AdapterError
 from quidnunc.model.errors import CaseError, SpecError
 from quidnunc.model.machine import protocol_named
 from quidnunc.output import UsageError, clear_progress, count, print_json, progress_line
@@ -42,6 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--against", metavar="ROUTER", help="use this router instead of the one that each case names"
     )
     parser.add_argument("--protocol", metavar="P", help="judge by this protocol instead of the case's own")
+    parser.add_argument(
+        "--profile", choices=PROFILES, help="configure the router so, instead of as the case says"
+    )
     parser.add_argument(
         "--rewrite", action="store_true", help="write the outputs of this replay into the files"
     )
@@ -125,7 +128,9 @@ def _cases(options: argparse.Namespace) -> tuple[list[Case], list[str]]:
     errors: list[str] = []
     for path in paths:
         try:
-            cases.append(load(path))
+            case = load(path)
+            # What was off in one profile says nothing about another.
+            cases.append(evolve(case, profile=options.profile, without=()) if options.profile else case)
         except CaseError as error:
             errors.append(str(error))
     for case in cases:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from quidnunc.properties.cases.case import events_of, replay_command
 from quidnunc.properties.cases.file import render
 from quidnunc.properties.documents.clauses import documents, load
 from quidnunc.properties.search.campaign import Campaign, RootCause, is_crash
+from quidnunc.properties.search.leaning import untested
 from quidnunc.properties.search.verdicts import (
     ClaimVerdict,
     ExpectationComparison,
@@ -19,9 +21,6 @@ from quidnunc.properties.search.verdicts import (
     without_case,
 )
 from quidnunc.properties.suite.run import SUITE_VERSION
-
-LIFTED = 2**31
-"""The value by which a driver says that it has no limit."""
 
 RootKey = tuple[str, str]
 
@@ -35,7 +34,7 @@ def print_report(
     """The table of claims, the root causes, and what was not checked. `paths`: root -> its case file."""
     what = "the suite, " if options.suite else ""
     print(
-        f"{campaign.protocol} against {campaign.against} {campaign.version}: {what}"
+        f"{campaign.protocol} against {campaign.against} {campaign.version}{_as(campaign)}: {what}"
         f"{count(campaign.runs, 'run')}, {count(campaign.steps, 'step')} in {campaign.seconds:.0f} s"
     )
     rows = [
@@ -44,6 +43,8 @@ def print_report(
     ]
     print("\n" + table(("claim", "verdict", "level", "applied", "root causes"), rows))
     print(LEVEL_LEGEND)
+    if lean := _leaning(verdicts):
+        print("\nverdicts that lean on the driver:\n" + lean)
     if campaign.roots:
         print("\nroot causes:\n" + _roots(campaign, paths))
     # An expectations file counts every root cause, whatever --claims says.
@@ -54,6 +55,26 @@ def print_report(
     print("\nnot checked:")
     for line in not_checked(campaign, verdicts):
         print(f"  {line}")
+
+
+def _as(campaign: Campaign) -> str:
+    """How the router was configured, where that makes a difference."""
+    if not campaign.has_additions:
+        return ""
+    return " as shipped" if campaign.profile == "shipped" else " without its additions"
+
+
+def _leaning(verdicts: Sequence[ClaimVerdict]) -> str:
+    """What the driver switches, fixes or lifts, each with the claims whose verdicts lean on it."""
+    by_text: dict[str, list[str]] = {}
+    for each in verdicts:
+        for what in each.leans_on:
+            by_text.setdefault(what, []).append(f"{each.claim.id} ({each.verdict})")
+    lines = []
+    for what, claims in by_text.items():
+        lines.append(f"  {what}:")
+        lines.append(textwrap.fill(", ".join(claims), 110, initial_indent="    ", subsequent_indent="    "))
+    return "\n".join(lines)
 
 
 def roots_outside(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> int:
@@ -112,7 +133,9 @@ def not_checked(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> list[st
     """What this result does not cover, one line each."""
     lines = [f"{v.claim.id}: {v.reason}" for v in verdicts if v.verdict in ("unsupported", "inconclusive")]
     for name, value in sorted(dict(campaign.fixed).items()):
-        lines.append(_untested(name, value))
+        lines.append(untested(name, value))
+    for name in campaign.without:
+        lines.append(f"what {name} does to later runs: it was switched off once it was found to depart")
     lines += campaign.left_out
     if campaign.blurred:
         lines.append(f"the rest of {count(campaign.blurred, 'run')}, after a choice that does not show")
@@ -123,13 +146,6 @@ def not_checked(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> list[st
     lines += [f"a batch that broke: {each}" for each in campaign.broken]
     lines.append("wall-clock time, networks of routers")
     return lines
-
-
-def _untested(name: str, value: object) -> str:
-    """A parameter that the driver sets, and that the search therefore does not vary."""
-    if value == LIFTED:
-        return f"{name}: the driver {'lifts this limit' if name.startswith('max_') else 'switches it off'}"
-    return f"other values of {name}: the driver sets {value}"
 
 
 def as_json(
@@ -147,7 +163,8 @@ def as_json(
         "tool_version": __version__,
         "suite_version": SUITE_VERSION,
         "spec_revisions": _revisions(verdicts),
-        "profile": "spec",
+        "profile": campaign.profile,
+        "without": list(campaign.without),
         "parameters": dict(campaign.fixed),
         "seed": campaign.seed,
         "runs": campaign.runs,
@@ -188,6 +205,7 @@ def _claim(campaign: Campaign, v: ClaimVerdict, paths: Mapping[RootKey, str]) ->
         "level": v.level,
         "verdict": v.verdict,
         "reason": v.reason,
+        "leans_on": list(v.leans_on),
         "applied": v.applied,
         "case": path,
         "events": len(events_of(worst.case)) if worst else None,

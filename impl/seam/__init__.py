@@ -8,7 +8,7 @@ only codec. Peers are small integers; their keys follow from the integer (`quidn
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from attrs import field, frozen
 
@@ -17,6 +17,11 @@ from quidnunc.model.parameters import DogParameters, Parameters, ParameterSet
 from quidnunc.model.rpc import ROUTER, Peer
 
 FORMAT = 1
+
+Profile: TypeAlias = Literal["shipped", "spec"]
+"""`shipped`: the router's default configuration. `spec`: what it adds to the protocol is switched off, where
+its driver can."""
+PROFILES: tuple[Profile, ...] = ("shipped", "spec")
 
 CAPABILITIES = frozenset(
     {
@@ -55,10 +60,16 @@ class Config:
     protocol: str = "gossipsub-1.2"
     parameters: ParameterSet | None = None
     """Those of the protocol's family; None: the defaults."""
-    extras: bool = False
-    """Keep the router's own additions to the protocol switched on (off where its driver can)."""
+    profile: Profile = "spec"
+    without: tuple[str, ...] = ()
+    """Of `shipped`: additions (names of `Hello.additions`) that are switched off all the same."""
     identity: Peer = ROUTER
     """Which peer the router is. In a network each node is another one; alone it is 0."""
+
+    @property
+    def extras(self) -> bool:
+        """Whether the router's own additions to the protocol stay on: the key that `init` has for it."""
+        return self.profile == "shipped"
 
     @property
     def dog(self) -> DogParameters | None:
@@ -98,6 +109,11 @@ class Hello:
     capabilities: frozenset[str] = frozenset()
     fixed: Mapping[str, float] = field(factory=dict)
     """Parameters that the router sets itself and cannot be given (name of `Parameters` -> value)."""
+    additions: Mapping[str, str] = field(factory=dict)
+    """What the router adds to the protocol and its driver can switch off: name -> what it does."""
+    switched: Mapping[str, tuple[str, ...]] = field(factory=dict)
+    """What the driver switches, fixes or lifts in this router, in words -> the clauses (globs) whose verdicts
+    lean on it."""
     format: int = FORMAT
 
 

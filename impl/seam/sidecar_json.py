@@ -23,7 +23,9 @@ LINE_BYTES_MAX = 64 << 20
 
 INIT_KEYS: Mapping[str, type[ParameterSet]] = {"parameters": Parameters, "dog": DogParameters}
 """The key of `init` under which a router is given its parameters, by family; the others are null."""
-HELLO_KEYS = frozenset({"name", "version", "protocols", "capabilities", "fixed", "format"})
+HELLO_KEYS = frozenset(
+    {"name", "version", "protocols", "capabilities", "fixed", "format", "additions", "switched"}
+)
 REPLY_KEYS = frozenset({"t", "out", "delivered", "dials", "closed", "crashed", "state", "partial"})
 
 
@@ -52,6 +54,8 @@ def init_of(config: Config) -> dict[str, object]:
         },
         "extras": config.extras,
     }
+    if config.without:
+        init["without"] = list(config.without)
     return {**init, "identity": config.identity} if config.identity else init
 
 
@@ -67,13 +71,14 @@ def config_of(request: Mapping[str, object]) -> Config:
         seed=_as(request.get("seed", 0), int, "init.seed"),
         protocol=_as(request.get("protocol"), str, "init.protocol"),
         parameters=made[0] if made else None,
-        extras=_as(request.get("extras", False), bool, "init.extras"),
+        profile="shipped" if _as(request.get("extras", False), bool, "init.extras") else "spec",
+        without=tuple(_list(request.get("without", []), str, "init.without")),
         identity=_as(request.get("identity", 0), int, "init.identity"),
     )
 
 
 def hello_json(hello: Hello) -> dict[str, object]:
-    return {
+    said: dict[str, object] = {
         "name": hello.name,
         "version": hello.version,
         "protocols": list(hello.protocols),
@@ -81,6 +86,11 @@ def hello_json(hello: Hello) -> dict[str, object]:
         "fixed": dict(hello.fixed),
         "format": hello.format,
     }
+    if hello.additions:
+        said["additions"] = dict(hello.additions)
+    if hello.switched:
+        said["switched"] = {what: list(clauses) for what, clauses in hello.switched.items()}
+    return said
 
 
 def hello_of(answer: Mapping[str, object]) -> Hello:
@@ -91,12 +101,16 @@ def hello_of(answer: Mapping[str, object]) -> Hello:
         raise AdapterError(f"hello.format: {hello.get('format')!r}, this kit speaks {FORMAT}")
     check_known(hello, HELLO_KEYS, "hello: unknown key")
     fixed = _as(hello.get("fixed", {}), dict, "hello.fixed")
+    additions = _as(hello.get("additions", {}), dict, "hello.additions")
+    switched = _as(hello.get("switched", {}), dict, "hello.switched")
     return Hello(
         name=_as(hello.get("name"), str, "hello.name"),
         version=_as(hello.get("version"), str, "hello.version"),
         protocols=tuple(_list(hello.get("protocols"), str, "hello.protocols")),
         capabilities=frozenset(_list(hello.get("capabilities", []), str, "hello.capabilities")),
         fixed={name: _number(value, f"hello.fixed.{name}") for name, value in fixed.items()},
+        additions={name: _as(says, str, f"hello.additions.{name}") for name, says in additions.items()},
+        switched={what: tuple(_list(c, str, "hello.switched")) for what, c in switched.items()},
     )
 
 

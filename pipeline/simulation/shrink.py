@@ -76,7 +76,7 @@ def case_of(judged: NodeReplay) -> str | None:
     if not any(same_act(d, judged.departures[0]) for d in departures):
         return None
     hunt.file(events, departures, parameters, node.config.seed)
-    asked = {"protocol": protocol.name, "against": node.kind.router, "extras": False}
+    asked = {"protocol": protocol.name, "against": node.kind.router, "profile": "spec"}
     roots = answer_of(asked, hunt, node.kind.hello)["roots"]
     if not roots:
         return None

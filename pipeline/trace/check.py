@@ -106,8 +106,7 @@ def check_recorded(runs: Iterable[RecordedRun]) -> TraceCheckResult:
             raise TraceError(f"{head.place}: traces of two checks; give one at a time")
         hunt, hello = _hunt(head)
         _replay(hunt, rest, checked)
-        # Traces of before the router's own additions could be asked for do not say that they were not.
-        merge(checked.campaign, answer_of({"extras": False, **head.manifest}, hunt, hello))
+        merge(checked.campaign, answer_of({**head.manifest, "profile": _profile(head)}, hunt, hello))
         for found in hunt.found.values():
             kept.setdefault((found.finding.clause, found.finding.cause), found)
     _settle(checked.campaign, kept)
@@ -158,6 +157,12 @@ def _hunt(head: RecordedRun) -> tuple[FindingSearch, Hello]:
     hunt = FindingSearch(protocol.name, _no_router, hello)
     hunt.quirks += quirks
     return hunt, hello
+
+
+def _profile(head: RecordedRun) -> str:
+    if "profile" in head.manifest:
+        return str(head.manifest["profile"])
+    return "shipped" if head.manifest.get("extras") else "spec"
 
 
 def _no_router(config: object) -> Any:

@@ -60,7 +60,8 @@ class Recorder:
             {
                 "kind": "batch",
                 "quirks": list(self.asked["quirks"]),
-                "extras": bool(self.asked.get("extras")),
+                "profile": self.asked["profile"],
+                "without": list(self.asked["without"]),
                 "name": self.hello.name,
                 "version": self.hello.version,
                 "protocols": list(self.hello.protocols),

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from attrs import Attribute, evolve, field, frozen, validators
 
 from quidnunc.impl.routers import EXTERNAL
+from quidnunc.impl.seam import PROFILES
 from quidnunc.model.events import Output
 from quidnunc.model.parameters import Parameters, ParameterSet
 from quidnunc.properties.networks.runs import BrokenClaim
@@ -123,8 +124,11 @@ class Case:
     argument: str = field(default="", converter=one_line)
     """Why the text forbids it."""
     parameters: ParameterSet = Parameters()
-    extras: bool = False
-    """Whether the router's own additions to the protocol are on."""
+    profile: str = field(default="", validator=validators.in_(("", *PROFILES)))
+    """How the router was configured (`quidnunc.impl.seam.Profile`); empty where it adds nothing to the
+    protocol. A case of before there were profiles is one of `spec`, or of `shipped` if it says `extras`."""
+    without: tuple[str, ...] = ()
+    """Of `shipped`: additions of the router that were switched off, because they had been found to depart."""
     seed: int = 0
     reproduced: tuple[int, int] | None = None
     """(k, n): a router that cannot be seeded departed k times of n."""
@@ -200,9 +204,14 @@ def against_text(router: str, version: str) -> str:
     return f"{kind or router} {said}".strip()
 
 
-def command_of(protocol: str, against: str, *more: str, extras: bool = False) -> str:
+def profile_text(router: str, profile: str) -> str:
+    """The profile of a case, as its file names it: our own routers add nothing, and have none."""
+    return "" if router.partition(":")[0] == "ours" else profile
+
+
+def command_of(protocol: str, against: str, *more: str, profile: str = "shipped") -> str:
     """The command that looks for what was found, as a shell reads it, without a command of the user's own."""
-    switches = ("--extras",) if extras else ()
+    switches = ("--profile", profile) if profile != "shipped" else ()
     return shlex.join(
         ("quidnunc", "check", protocol, "--against", own_kind(against) or against, *more, *switches)
     )

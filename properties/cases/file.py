@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from attrs import evolve, frozen, mutable
 
+from quidnunc.impl.seam import PROFILES
 from quidnunc.impl.wire.families import WIRES
 from quidnunc.model.errors import CaseError, SpecError
 from quidnunc.model.events import Advance, Event, Output, Raw
@@ -211,7 +212,8 @@ def _values(case: Case) -> dict[str, str]:
         "found by": case.found_by,
         "argument": case.argument,
         "parameters": parameters_text(case.parameters),
-        "extras": "yes" if case.extras else "",
+        "profile": case.profile,
+        "without": names_text(case.without),
         # A network of model nodes leaves nothing to a seed.
         "seed": "" if case.is_network else str(case.seed),
         "reproduced": "" if case.reproduced is None else "{}/{}".format(*case.reproduced),
@@ -296,6 +298,8 @@ def _headed(found: Mapping[str, FrontField], reason: str, *, network: bool) -> C
     protocols = read("protocols", "", _protocols_read)
     statuses = NETWORK_STATUSES if network else STATUSES
     text = {name: entry.text for name, entry in found.items()}
+    # What profiles were before they had names.
+    extras = read("extras", "", lambda t: one_of(t, ("yes",), "of extras") and "shipped" if t else "")
     bare = Case(
         reason=reason,
         claim=text["claim"],
@@ -308,7 +312,8 @@ def _headed(found: Mapping[str, FrontField], reason: str, *, network: bool) -> C
         found_by=text.get("found by", ""),
         argument=text.get("argument", ""),
         parameters=read("parameters", "", lambda t: parameters_read(t, protocols[0])),
-        extras=read("extras", "", lambda t: bool(t) and one_of(t, ("yes",), "of extras") == "yes"),
+        profile=read("profile", extras, lambda t: one_of(t, PROFILES, "a profile") if t else ""),
+        without=names_read(text.get("without", "")),
         seed=read("seed", "0", lambda t: integer(t, "a seed")),
         reproduced=read("reproduced", "", lambda t: parsed_count(t) if t else None),
         blocks=(CaseBlock(()),),

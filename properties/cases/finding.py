@@ -52,7 +52,8 @@ def from_finding(
     quirks_in_force: Sequence[str] = (),
     argument: str = "",
     reproduced: tuple[int, int] | None = None,
-    extras: bool = False,
+    profile: str = "",
+    without: Sequence[str] = (),
 ) -> Case:
     """The case of a finding. `protocol` is a name.
 
@@ -72,7 +73,8 @@ def from_finding(
         found_by=found_by,
         argument=argument,
         parameters=parameters,
-        extras=extras,
+        profile=profile,
+        without=tuple(without),
         seed=seed,
         reproduced=reproduced,
         blocks=tuple(_blocks(_aligned(finding.events, finding.moments))),

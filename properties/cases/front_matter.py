@@ -24,6 +24,8 @@ FIELDS = (
     "found by",
     "argument",
     "parameters",
+    "profile",
+    "without",
     "extras",
     "seed",
     "reproduced",

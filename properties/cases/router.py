@@ -37,7 +37,13 @@ def protocol_of(case: Case) -> Protocol:
 
 def config_of(case: Case) -> Config:
     """What to open the router with."""
-    return Config(seed=case.seed, protocol=case.protocol, parameters=case.parameters, extras=case.extras)
+    return Config(
+        seed=case.seed,
+        protocol=case.protocol,
+        parameters=case.parameters,
+        profile="shipped" if case.profile == "shipped" else "spec",
+        without=case.without,
+    )
 
 
 def _quirk(name: str, spec: Protocol, case: Case) -> Edit:

@@ -19,6 +19,7 @@ from typing import Any
 
 from attrs import asdict, field, frozen, mutable
 
+from quidnunc.impl.seam import Profile
 from quidnunc.model.edit import Edit
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.machine import protocol_named
@@ -44,7 +45,8 @@ class BatchRequest:
     acts: int = 40
     quirks: tuple[str, ...] = ()
     steered: bool = True
-    extras: bool = False
+    profile: Profile = "shipped"
+    without: tuple[str, ...] = ()
     seconds: float | None = None
     """Stop after so much time, in whichever run."""
     settle: tuple[str, ...] = ()
@@ -61,7 +63,7 @@ class RootCause:
     clause: str
     quirk: str
     kind: str
-    """reading, replaced, dropped, or unexplained."""
+    """reading, replaced, dropped, unexplained, or addition: one of the router's own."""
     says: str
     case: Case
     also: tuple[str, ...] = ()
@@ -80,6 +82,13 @@ class Campaign:
     version: str = ""
     capabilities: frozenset[str] = frozenset()
     fixed: Mapping[str, float] = field(factory=dict)
+    profile: Profile = "shipped"
+    switched: Mapping[str, tuple[str, ...]] = field(factory=dict)
+    """What the driver switches, fixes or lifts -> the clauses that lean on it (`Hello.switched`)."""
+    has_additions: bool = False
+    """Whether the router adds something to the protocol that its driver can switch off."""
+    without: tuple[str, ...] = ()
+    """Additions of the router that were found to depart, and were off in the rest of the search."""
     runs: int = 0
     steps: int = 0
     blurred: int = 0
@@ -94,7 +103,8 @@ class Campaign:
     @property
     def quirks(self) -> tuple[Edit, ...]:
         spec = protocol_named(self.protocol)
-        return tuple(edit_named(r.quirk, spec) for r in self.roots.values() if r.kind != "unexplained")
+        edits = (r.quirk for r in self.roots.values() if r.kind not in ("unexplained", "addition"))
+        return tuple(edit_named(name, spec) for name in edits)
 
 
 @mutable
@@ -124,7 +134,7 @@ def run_campaign(
     budget_s: float | None = None,
     acts: int = 40,
     steered: bool = True,
-    extras: bool = False,
+    profile: Profile = "shipped",
     workers: int | None = None,
     progress: Progress | None = None,
     stop: Callable[[Campaign], bool] | None = None,
@@ -133,10 +143,9 @@ def run_campaign(
     """Search until `runs` are done, or `budget_s` seconds have passed. One of the two is given."""
     if (runs is None) == (budget_s is None):
         raise ValueError("give either runs or budget_s")
-    campaign = Campaign(protocol, against, seed)
+    campaign = Campaign(protocol, against, seed, profile=profile)
     started = time.monotonic()
-    # Several rounds, so that what one round finds is not looked for by every batch of the next.
-    batch = BATCH if runs is None else min(BATCH, max(MIN_BATCH, -(-runs // (4 * WIDTH))))
+    batch = _batch_size(runs)
     with ThreadPoolExecutor(max_workers=workers or os.cpu_count() or 1) as pool:
         for numbers in _rounds(runs, batch, started, budget_s):
             quirks = tuple(dict.fromkeys(q.name for q in campaign.quirks))
@@ -150,7 +159,8 @@ def run_campaign(
                     acts=acts,
                     quirks=quirks,
                     steered=steered,
-                    extras=extras,
+                    profile=profile,
+                    without=campaign.without,
                     seconds=left,
                     recorder=recording.of_batch(number) if recording is not None else ("", ""),
                 )
@@ -163,11 +173,11 @@ def run_campaign(
                     progress(campaign, "searching")
             if campaign.broken or (stop is not None and stop(campaign)):
                 break
-    settle(campaign, extras=extras)
+    settle(campaign)
     return campaign
 
 
-def settle(campaign: Campaign, *, extras: bool = False) -> None:
+def settle(campaign: Campaign) -> None:
     """Let go of findings that no single edit explains and that the quirks found elsewhere together do."""
     unexplained = [k for k, r in campaign.roots.items() if r.kind == "unexplained" and not is_crash(r)]
     if not unexplained or not campaign.quirks:
@@ -178,7 +188,8 @@ def settle(campaign: Campaign, *, extras: bool = False) -> None:
         seed=campaign.seed,
         runs=0,
         quirks=tuple(dict.fromkeys(q.name for q in campaign.quirks)),
-        extras=extras,
+        profile=campaign.profile,
+        without=campaign.without,
         settle=tuple(render(campaign.roots[k].case) for k in unexplained),
     )
     answer = run_batch(request)
@@ -190,6 +201,11 @@ def settle(campaign: Campaign, *, extras: bool = False) -> None:
 def is_crash(root: RootCause) -> bool:
     """Whether the root cause is that the router failed: its events are for whoever runs the check alone."""
     return root.quirk == "unexplained:crash"
+
+
+def _batch_size(runs: int | None) -> int:
+    """Runs of a batch: several rounds, so that not every batch of the next looks for what one has found."""
+    return BATCH if runs is None else min(BATCH, max(MIN_BATCH, -(-runs // (4 * WIDTH))))
 
 
 def _rounds(
@@ -243,6 +259,9 @@ def merge(campaign: Campaign, answer: dict[str, Any]) -> None:
     campaign.version = answer["version"]
     campaign.capabilities = frozenset(answer["capabilities"])
     campaign.fixed = answer["fixed"]
+    campaign.switched = {what: tuple(clauses) for what, clauses in answer["switched"].items()}
+    campaign.has_additions = answer["has_additions"]
+    campaign.without = tuple(dict.fromkeys((*campaign.without, *answer["without"])))
     campaign.runs += answer["runs"]
     campaign.steps += answer["steps"]
     campaign.blurred += answer["blurred"]

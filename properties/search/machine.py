@@ -17,7 +17,7 @@ from attrs import evolve, field, frozen, mutable
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from quidnunc.impl.seam import AdapterError, Config, Hello
+from quidnunc.impl.seam import AdapterError, Config, Hello, Profile
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.events import Event
 from quidnunc.model.machine import protocol_named
@@ -34,6 +34,7 @@ from quidnunc.properties.judge.oracle import Departure, Oracle
 from quidnunc.properties.judge.play import Moment, Opener, Play, act_of, messages_in, play, rejudge, same_act
 from quidnunc.properties.neighbours.draw import DrawnNeighbours, draw_neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
+from quidnunc.properties.search.additions import PREFIX, addition_behind
 
 ACTS_PER_RUN = 40
 WITNESSES = 24
@@ -60,6 +61,10 @@ class ReplayableFinding:
     seed: int
     in_force: tuple[str, ...] = ()
     """Quirks that were in force when it was found."""
+    addition: str = ""
+    """The router's own addition to the protocol that it comes from."""
+    without: tuple[str, ...] = ()
+    """Additions that were switched off when it was found."""
     repeats: int = 1
     also: tuple[tuple[Sequence[Moment], Any], ...] = ()
     """Other minimal runs, with their parameters, that its root cause accounts for: the first `EVIDENCE`."""
@@ -93,6 +98,9 @@ class FindingSearch:
     opener: Opener
     hello: Hello
     steered: bool = True
+    profile: Profile = "spec"
+    without: tuple[str, ...] = ()
+    """Additions of the router that were found to depart, and are off since."""
     quirks: list[Edit] = field(factory=list)
     found: dict[tuple[str, str], ReplayableFinding] = field(factory=dict)
     applied: Counter[str] = field(factory=Counter)
@@ -128,7 +136,13 @@ class FindingSearch:
         return tuple(q.name for q in self.quirks)
 
     def config(self, parameters: Any, seed: int) -> Config:
-        return Config(seed=seed, protocol=self.protocol_name, parameters=parameters)
+        return Config(
+            seed=seed,
+            protocol=self.protocol_name,
+            parameters=parameters,
+            profile=self.profile,
+            without=self.without,
+        )
 
     def file(
         self, events: Sequence[Event], departures: Sequence[Departure], parameters: Any, seed: int
@@ -151,9 +165,34 @@ class FindingSearch:
             self.unrepeated += 1
             return
         self.record("shrunk", finding.moments, parameters, seed)
+        if self._comes_from_addition(finding, parameters, seed):
+            return
         finding, parameters = self._plainer(finding, replay_with, parameters)
         self.record("plain", finding.moments, parameters, seed)
         self.keep(finding, parameters, seed, signature)
+
+    def _comes_from_addition(self, finding: Finding, parameters: Any, seed: int) -> bool:
+        """File a departure that comes from an addition of the router, which is off from then on."""
+        protocol, config = self.protocol, self.config(parameters, seed)
+        if any(q.kind == "reading" for q in finding.quirks[:1]):
+            # What the texts leave open is no less open to an addition.
+            return False
+
+        def replay(events: Any, given: Config) -> Play:
+            return play(events, self.opener(given), protocol, parameters)
+
+        name = addition_behind(finding, config, self.hello, replay)
+        if not name:
+            return False
+        told = blamed_clauses(finding.moments, protocol, parameters)
+        finding = evolve(finding, quirks=(), blamed=told)
+        filed = ReplayableFinding(finding, parameters, seed, self.in_force, name, self.without)
+        self.found.setdefault((finding.clause, PREFIX + name), filed)
+        self.without = (*self.without, name)
+        opened = self.opener(self.config(parameters, seed))
+        opened.close()
+        self.hello = opened.hello
+        return True
 
     def worth_explaining(self, departure: Departure) -> bool:
         """Count a departure; whether it is looked into."""
@@ -174,7 +213,7 @@ class FindingSearch:
         if key in self.found:
             self.found[key] = self.found[key].with_another(finding, parameters)
             return
-        self.found[key] = ReplayableFinding(finding, parameters, seed, self.in_force)
+        self.found[key] = ReplayableFinding(finding, parameters, seed, self.in_force, without=self.without)
         if finding.quirks:
             self.quirks.append(finding.quirks[0])
             self._settle()
@@ -183,7 +222,11 @@ class FindingSearch:
         """Let go of what nothing explained and several quirks together now do."""
         built = self.protocol
         for key, found in list(self.found.items()):
-            if not found.finding.quirks and in_order(found.finding.moments, built, found.parameters):
+            if (
+                not found.finding.quirks
+                and not found.addition
+                and in_order(found.finding.moments, built, found.parameters)
+            ):
                 del self.found[key]
 
     def _plainer(

@@ -16,6 +16,7 @@ from quidnunc.properties.claims.catalogue import VerdictName, claims_of, level_o
 from quidnunc.properties.claims.claim import Claim
 from quidnunc.properties.notation.words import one_line
 from quidnunc.properties.search.campaign import Campaign, RootCause
+from quidnunc.properties.search.leaning import leaning
 
 SEVERITY: dict[VerdictName, int] = {
     "not-refuted": 0,
@@ -39,6 +40,8 @@ class ClaimVerdict:
     applied: int
     reason: str = ""
     roots: tuple[RootCause, ...] = ()
+    leans_on: tuple[str, ...] = ()
+    """What the driver switches, fixes or lifts that bears on it, in words."""
 
     @property
     def level(self) -> str:
@@ -63,7 +66,9 @@ def verdicts_of(campaign: Campaign, pattern: str = "*") -> tuple[ClaimVerdict, .
     alone = dict.fromkeys(r.clause for r in campaign.roots.values() if r.clause not in resting)
     claims = (*known, *(Claim(c, "No claim rests on this clause.", (c,)) for c in alone))
     chosen = [c for c in claims if any(fnmatch(name, pattern) for name in (c.id, *c.clauses))]
-    return tuple(_judge(claim, campaign) for claim in chosen)
+    judged = (_judge(claim, campaign) for claim in chosen)
+    switches = campaign.fixed, campaign.switched
+    return tuple(evolve(v, leans_on=leaning(v.claim.clauses, *switches)) for v in judged)
 
 
 def _judge(claim: Claim, campaign: Campaign) -> ClaimVerdict:

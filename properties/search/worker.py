@@ -9,13 +9,11 @@ import sys
 import time
 from typing import Any
 
-from attrs import evolve
-
 from quidnunc.impl.routers import open_router
-from quidnunc.impl.seam import AdapterError, Config, Hello
+from quidnunc.impl.seam import AdapterError, Config, Hello, Profile
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.machine import family_of, protocol_named
-from quidnunc.properties.cases.case import against_text, command_of, events_of, parameters_of
+from quidnunc.properties.cases.case import against_text, command_of, events_of, parameters_of, profile_text
 from quidnunc.properties.cases.file import parse, render
 from quidnunc.properties.cases.finding import from_finding
 from quidnunc.properties.cases.router import config_of
@@ -23,14 +21,14 @@ from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.documents.clauses import load
 from quidnunc.properties.explain.root_cause import Finding, last_departures
 from quidnunc.properties.judge.play import Subject, WireSubject, play
+from quidnunc.properties.search.additions import PREFIX, says_of
 from quidnunc.properties.search.machine import FindingSearch, ReplayableFinding, search
 
 
-def opener_of(against: str, *, extras: bool = False) -> Any:
+def opener_of(against: str) -> Any:
     """Configuration -> a subject, for any router that `open_router` knows."""
 
     def opener(config: Config) -> Subject:
-        config = evolve(config, extras=extras or config.extras)
         return WireSubject(open_router(against, config), config)
 
     return opener
@@ -39,9 +37,12 @@ def opener_of(against: str, *, extras: bool = False) -> Any:
 def run(asked: dict[str, Any]) -> dict[str, Any]:
     """Answer one request (`quidnunc.properties.search.campaign.BatchRequest` as a dict)."""
     protocol = protocol_named(asked["protocol"])
-    opener = opener_of(asked["against"], extras=asked["extras"])
-    hello = _hello(opener, asked["protocol"])
-    hunt = FindingSearch(asked["protocol"], opener, hello, steered=asked["steered"])
+    opener = opener_of(asked["against"])
+    profile, without = asked["profile"], tuple(asked["without"])
+    hello = _hello(opener, asked["protocol"], profile, without)
+    hunt = FindingSearch(
+        asked["protocol"], opener, hello, steered=asked["steered"], profile=profile, without=without
+    )
     hunt.quirks += [edit_named(name, protocol) for name in asked["quirks"]]
     if asked["seconds"] is not None:
         deadline = time.monotonic() + asked["seconds"]
@@ -66,12 +67,15 @@ def answer_of(asked: dict[str, Any], hunt: FindingSearch, hello: Hello) -> dict[
         "name": hello.name,
         "capabilities": sorted(hello.capabilities),
         "fixed": dict(hello.fixed),
+        "switched": {what: list(clauses) for what, clauses in hello.switched.items()},
+        "has_additions": bool(hello.additions),
+        "without": list(hunt.without),
         "runs": hunt.runs,
         "steps": hunt.steps,
         "blurred": hunt.blurred,
         "unrepeated": hunt.unrepeated,
         "applied": dict(sorted(hunt.applied.items())),
-        "roots": [_root(asked, found, hello.name, hello.version) for found in hunt.found.values()],
+        "roots": [_root(asked, found, hello) for found in hunt.found.values()],
     }
 
 
@@ -84,43 +88,50 @@ def _recorder(asked: dict[str, Any], hello: Hello) -> Any:
     return getattr(importlib.import_module(module), name)(path, asked, hello)
 
 
-def hello_of(against: str, protocol: str, *, extras: bool = False) -> Hello:
+def hello_of(
+    against: str, protocol: str, *, profile: Profile = "spec", without: tuple[str, ...] = ()
+) -> Hello:
     """What a router says of itself. Raises AdapterError or ValueError where it cannot be opened."""
-    return _hello(opener_of(against, extras=extras), protocol)
+    return _hello(opener_of(against), protocol, profile, without)
 
 
-def _hello(opener: Any, protocol: str) -> Hello:
-    spec = protocol_named(protocol)
-    subject = opener(Config(protocol=protocol, parameters=family_of(spec).parameters()))
+def _hello(opener: Any, protocol: str, profile: Profile, without: tuple[str, ...]) -> Hello:
+    parameters = family_of(protocol_named(protocol)).parameters()
+    subject = opener(Config(protocol=protocol, parameters=parameters, profile=profile, without=without))
     subject.close()
     hello: Hello = subject.hello
     return hello
 
 
-def _root(asked: dict[str, Any], found: ReplayableFinding, name: str, version: str) -> dict[str, Any]:
+def _root(asked: dict[str, Any], found: ReplayableFinding, hello: Hello) -> dict[str, Any]:
     finding = found.finding
     quirk = finding.quirks[0] if finding.quirks else None
     protocol = protocol_named(asked["protocol"])
     claim = claim_on(finding.clause, protocol)
     says = quirk.says if quirk is not None else "No known root cause matches."
+    kind: str = quirk.kind if quirk is not None else "unexplained"
+    cause = finding.cause
+    if found.addition:
+        says, kind, cause = says_of(found.addition, hello), "addition", PREFIX + found.addition
     case = from_finding(
         finding,
         reason=says,
         claim=claim.id if claim is not None else finding.clause,
         protocol=asked["protocol"],
-        against=against_text(asked["against"], version),
+        against=against_text(asked["against"], hello.version),
         parameters=found.parameters,
         seed=found.seed,
-        found_by=command_of(asked["protocol"], asked["against"], extras=asked["extras"]),
-        extras=asked["extras"],
+        found_by=command_of(asked["protocol"], asked["against"], profile=asked["profile"]),
+        profile=profile_text(asked["against"], asked["profile"]),
+        without=found.without,
         quirks_in_force=found.in_force,
         argument=_argument(finding.clause),
         status="observed" if quirk is not None and quirk.kind == "reading" else "open",
     )
     return {
         "clause": finding.clause,
-        "quirk": finding.cause,
-        "kind": quirk.kind if quirk is not None else "unexplained",
+        "quirk": cause,
+        "kind": kind,
         "says": says,
         "case": render(case),
         "also": [q.name for q in finding.quirks[1:6]],

@@ -7,17 +7,23 @@ found by `tools.rule_search` and is the same on every machine.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, fields
 
-from quidnunc.impl.seam import Hello
+from quidnunc.impl.seam import Config, Hello, Profile
 from quidnunc.model.events import Event, Feedback, Join, PublishPartial, Raw, Resume, Score, Stall, Verdict
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rules import Protocol
-from quidnunc.properties.cases.case import Case, against_text, command_of, events_of, parameters_of
+from quidnunc.properties.cases.case import (
+    Case,
+    against_text,
+    command_of,
+    events_of,
+    parameters_of,
+    profile_text,
+)
 from quidnunc.properties.cases.finding import from_finding
 from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain.root_cause import Finding, accounting_edits, last_departures
@@ -59,7 +65,7 @@ def unnoticed(name: str) -> Iterator[str]:
 
 
 def run_suite(
-    name: str, against: str, opener: Callable[[Any], Any] | None = None, *, extras: bool = False
+    name: str, against: str, opener: Callable[[Any], Any] | None = None, *, profile: Profile = "shipped"
 ) -> Campaign:
     """Every case of the suite against a router; what departs is explained as in a search.
 
@@ -68,16 +74,18 @@ def run_suite(
     from quidnunc.properties.search.worker import hello_of, opener_of
 
     protocol = protocol_named(name)
-    opener = opener or opener_of(against, extras=extras)
-    hello = hello_of(against, name, extras=extras)
+    opener = opener or opener_of(against)
+    hello = hello_of(against, name, profile=profile)
     started = time.monotonic()
-    campaign = Campaign(name, against, 0, hello.version, hello.capabilities, hello.fixed, applied=Counter())
+    campaign = Campaign(name, against, 0, hello.version, hello.capabilities, hello.fixed)
+    campaign.profile, campaign.switched = profile, hello.switched
+    campaign.has_additions = bool(hello.additions)
     for rule, case in suite_of(name):
         parameters, lacking = fitted_parameters(case, hello)
         if lacking:
             campaign.left_out.append(f"the suite's case {name}/{rule}, which needs: {', '.join(lacking)}")
             continue
-        subject = opener(_config(name, parameters, case.seed))
+        subject = opener(_config(name, parameters, case.seed, profile))
         run = play(events_of(case), subject, protocol, parameters)
         campaign.runs += 1
         campaign.steps += run.steps
@@ -86,7 +94,7 @@ def run_suite(
         if departures:
             quirks = accounting_edits(run.moments, protocol, parameters)
             finding = Finding(events_of(case), tuple(run.moments), departures[0], tuple(quirks))
-            _file(campaign, finding, parameters, rule, evolve(case, extras=extras))
+            _file(campaign, finding, parameters, rule, evolve(case, profile=profile_text(against, profile)))
     campaign.seconds = time.monotonic() - started
     return campaign
 
@@ -131,10 +139,8 @@ def fitted_parameters(case: Case, hello: Hello) -> tuple[Any, tuple[str, ...]]:
     return parameters, tuple(sorted(needs - hello.capabilities))
 
 
-def _config(name: str, parameters: Any, seed: int) -> Any:
-    from quidnunc.impl.seam import Config
-
-    return Config(seed=seed, protocol=name, parameters=parameters)
+def _config(name: str, parameters: Any, seed: int, profile: Profile) -> Config:
+    return Config(seed=seed, protocol=name, parameters=parameters, profile=profile)
 
 
 def _file(campaign: Campaign, finding: Finding, parameters: Any, rule: str, case: Case) -> None:
@@ -153,8 +159,8 @@ def _file(campaign: Campaign, finding: Finding, parameters: Any, rule: str, case
         against=against_text(campaign.against, campaign.version),
         parameters=parameters,
         seed=case.seed,
-        found_by=command_of(campaign.protocol, campaign.against, "--suite", extras=case.extras),
-        extras=case.extras,
+        found_by=command_of(campaign.protocol, campaign.against, "--suite", profile=campaign.profile),
+        profile=case.profile,
     )
     kind = quirk.kind if quirk else "unexplained"
     also = tuple(q.name for q in finding.quirks[1:6])

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from quidnunc.impl.drivers.py_libp2p.driver import PyLibp2pDriver, open_py_libp2p
-from quidnunc.impl.seam import Config, Reply
+from quidnunc.impl.seam import Config, Profile, Reply
 from quidnunc.impl.wire import wire_pb2 as wire
 from quidnunc.impl.wire.keys import public_key
 from quidnunc.impl.wire.signing import set_author, sign_as
@@ -29,8 +29,17 @@ class Open:
     def __init__(self) -> None:
         self.drivers: list[PyLibp2pDriver] = []
 
-    def __call__(self, *, seed: int = 0, protocol: str = "gossipsub-1.2", extras: bool = False, **p: object):
-        config = Config(seed=seed, protocol=protocol, parameters=Parameters(**p), extras=extras)
+    def __call__(
+        self,
+        *,
+        seed: int = 0,
+        protocol: str = "gossipsub-1.2",
+        profile: Profile = "spec",
+        without: tuple[str, ...] = (),
+        **p: object,
+    ):
+        parameters = Parameters(**p)
+        config = Config(seed=seed, protocol=protocol, parameters=parameters, profile=profile, without=without)
         driver = open_py_libp2p(config)
         assert isinstance(driver, PyLibp2pDriver)
         self.drivers.append(driver)

@@ -82,12 +82,15 @@ class PyLibp2pDriver:
             can.add("score")
         if self.config.protocol == "floodsub":
             can.discard("explicit")
+        on_offer = () if self.config.protocol == "floodsub" else release.additions
         self.hello = Hello(
             name=NAME,
             version=release.version,
             protocols=release.protocols,
             capabilities=frozenset(can),
-            fixed=release.fixed(self.config.protocol, self.parameters, self.config.extras),
+            fixed=release.fixed(self.config, self.parameters),
+            additions={each.name: each.says for each in on_offer},
+            switched=release.switched(self.config),
         )
         release.streams(self.config.protocol)
         self._loop = Lockstep(self._main, seed=self.config.seed)
@@ -100,9 +103,7 @@ class PyLibp2pDriver:
         self._host = FakeHost(
             self.release.kit, failed=self._fail, spawn=nursery.start_soon, own=self.config.identity
         )
-        self._router = self.release.router(
-            self._host, self.config.protocol, self.parameters, self._score_of, self.config.extras
-        )
+        self._router = self.release.router(self._host, self.parameters, self._score_of, self.config)
         self._pubsub = self.release.attached(self._host, self._router, self.parameters)
         nursery.start_soon(self._sweep, self._pubsub.seen_messages)
         async with AsyncExitStack() as services:
@@ -206,7 +207,7 @@ class PyLibp2pDriver:
 
     def state(self) -> Reply:
         """`mesh` and `fanout` by topic, `backoff_s` by topic and peer, `topics`, `peers`, `waiting` message
-        ids in hexadecimal, `extras_off`."""
+        ids in hexadecimal, `additions_off`."""
         router, number = self._router, self._host.number_of
         now_s = EPOCH_S + self._loop.world.clock.now_s
         backoffs = getattr(router, "back_off", {})
@@ -220,7 +221,7 @@ class PyLibp2pDriver:
                 for topic, peers in sorted(backoffs.items())
             },
             "waiting": sorted(message_id.hex() for message_id in self._waiting),
-            "extras_off": switched_off(router),
+            "additions_off": switched_off(router),
         }
         return Reply(t_ms=self._loop.now_ms, crashed=self._crashed, state=state)
 

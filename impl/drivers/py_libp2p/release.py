@@ -20,7 +20,7 @@ from attrs import field, frozen
 
 from quidnunc.impl.drivers.py_libp2p.host import FakeHost, HostLibrary
 from quidnunc.impl.drivers.py_libp2p.loop import substitute
-from quidnunc.impl.seam import AdapterError
+from quidnunc.impl.seam import AdapterError, Config
 from quidnunc.impl.wire import keys
 from quidnunc.model.events import FLOODSUB, MESHSUB_1_0, MESHSUB_1_1, MESHSUB_1_2, MESHSUB_1_3
 from quidnunc.model.parameters import Parameters
@@ -50,6 +50,10 @@ class ProtocolAddition:
     """One addition of the router to the protocol, and what switches it off."""
 
     name: str
+    says: str
+    """What the router does that the protocol does not have, as the rest of "Adds ..."."""
+    clauses: tuple[str, ...]
+    """Sentences (globs) whose verdicts lean on whether it is on."""
     argument: str = ""
     """A boolean argument of the constructor."""
     methods: Mapping[str, object] = field(factory=dict)
@@ -60,35 +64,81 @@ class ProtocolAddition:
     otherwise: Mapping[str, object] = field(factory=dict)
     """Methods to replace instead, in releases that have none of `methods`."""
 
+    def is_in(self, router: Any) -> bool:
+        """Whether this class of router has it."""
+        methods = (*self.methods, *self.otherwise)
+        return self.argument in _arguments(router) or any(hasattr(router, name) for name in methods)
 
-EXTRAS = (
-    ProtocolAddition(name="adaptive gossip", argument="adaptive_gossip_enabled"),
-    ProtocolAddition(name="spam protection", argument="spam_protection_enabled"),
-    ProtocolAddition(name="eclipse protection", argument="eclipse_protection_enabled"),
+
+ADDITIONS = (
+    ProtocolAddition(
+        name="adaptive-gossip",
+        says="degrees of the mesh and a number of gossip targets that follow the health of the network",
+        clauses=("gs1.0/heartbeat.*", "gs1.*/gossip.*", "gs1.1/outbound.*"),
+        argument="adaptive_gossip_enabled",
+    ),
+    ProtocolAddition(
+        name="spam-protection",
+        says="a limit of ten messages a second, topic and sender, own ones included",
+        clauses=("gs1.0/relay.*", "gs1.*/publish.*"),
+        argument="spam_protection_enabled",
+    ),
+    ProtocolAddition(
+        name="eclipse-protection",
+        says="a choice of mesh members by the variety of their addresses",
+        clauses=("gs1.*/heartbeat.*",),
+        argument="eclipse_protection_enabled",
+    ),
     # By (author, seqno), whatever the message id is; without an author all messages are one to it.
-    ProtocolAddition(name="equivocation check", methods={"_check_equivocation": True}),
+    ProtocolAddition(
+        name="equivocation-check",
+        says="a refusal of a second message with the author and seqno of another one",
+        clauses=("gs1.0/relay.*", "gs1.*/publish.*"),
+        methods={"_check_equivocation": True},
+    ),
     # Each heartbeat, by a scorer that is not the specification's. Before 0.6 it is part of the mesh heartbeat
     # itself and asks nobody but `supports_scoring`, which nothing else asks there.
     ProtocolAddition(
-        name="opportunistic grafting at each heartbeat",
+        name="opportunistic-grafting",
+        says="opportunistic grafting at each heartbeat, by scores of its own",
+        clauses=("gs1.1/opportunistic.*", "gs1.0/heartbeat.no-churn"),
         methods={"_perform_opportunistic_grafting": 0},
         otherwise={"supports_scoring": False},
     ),
-    ProtocolAddition(name="replacing mesh members by score", methods={"_maintain_mesh_quality": None}),
     ProtocolAddition(
-        name="replay of the message cache to subscribers", methods={"send_recent_messages": None}
+        name="replacing-members",
+        says="a replacement of mesh members by better ones at each heartbeat",
+        clauses=("gs1.0/heartbeat.no-churn",),
+        methods={"_maintain_mesh_quality": None},
     ),
-    ProtocolAddition(name="GRAFT upon a peer's subscription", methods={"on_peer_subscribed": None}),
+    ProtocolAddition(
+        name="replay-to-subscribers",
+        says="a replay of the message cache to each new subscriber",
+        clauses=("gs1.0/relay.*",),
+        methods={"send_recent_messages": None},
+    ),
+    ProtocolAddition(
+        name="graft-on-subscription",
+        says="a GRAFT to a peer that subscribes, while the mesh is small",
+        clauses=("gs1.0/heartbeat.*", "gs1.1/threshold.*"),
+        methods={"on_peer_subscribed": None},
+    ),
     # Messages are still queued (100 a peer, 30 s) and no more sent late: later subscribers are no recipients.
     ProtocolAddition(
-        name="late sending to peers not yet subscribed", methods={"flush_pending_messages": None}
+        name="late-sending",
+        says="a queue of messages for peers that have not subscribed yet",
+        clauses=("gs1.*/publish.*",),
+        methods={"flush_pending_messages": None},
     ),
-    # Ten IWANT a second, whatever they ask for, is its own rule; the specification bounds answers by message.
-    # Its ten IHAVE a second stay: they are how it bounds IHAVE.
-    ProtocolAddition(name="IWANT limit a second", methods={"_check_iwant_rate_limit": True}),
     # It answers GRAFT within ten seconds of a PRUNE ahead of the backoff that the specification has.
-    ProtocolAddition(name="GRAFT flood check", methods={"_check_graft_flood_protection": True}),
+    ProtocolAddition(
+        name="graft-flood-check",
+        says="a refusal of GRAFT within ten seconds of a PRUNE",
+        clauses=("gs1.1/backoff.*",),
+        methods={"_check_graft_flood_protection": True},
+    ),
 )
+# Its limits of ten IHAVE and ten IWANT a second are no additions: v1.1 wants both bounded.
 
 
 @frozen(eq=False)
@@ -118,15 +168,22 @@ class InstalledRelease:
         parameters = getattr(self.gossipsub, "ScoreParams", None)
         return _arguments(parameters) if parameters else frozenset()
 
-    def fixed(self, protocol: str, parameters: Parameters, extras: bool) -> dict[str, float]:
+    @property
+    def additions(self) -> tuple[ProtocolAddition, ...]:
+        """What this release adds to gossipsub."""
+        return tuple(each for each in ADDITIONS if each.is_in(self.gossipsub.GossipSub))
+
+    def fixed(self, config: Config, parameters: Parameters) -> dict[str, float]:
         """Parameters that the release sets itself: how many are gossiped to stands in its code, and own
         messages go to the mesh or the fanout alone."""
-        if protocol == "floodsub":
+        if config.protocol == "floodsub":
             return {}
-        # Its opportunistic grafting is none of the specification's, and where it is off there is no other.
-        fixed: dict[str, float] = {} if extras else {"opportunistic_graft_ticks": NEVER_TICKS}
+        # Its opportunistic grafting has times and scores of its own, and where it is off there is no other.
+        is_off = any(each.name == "opportunistic-grafting" for each in self.off(config))
+        fixed: dict[str, float] = {"opportunistic_graft_ticks": NEVER_TICKS} if is_off else {}
         if hasattr(self.gossipsub.GossipSub, "_check_ihave_rate_limit"):
-            fixed |= {"max_ihave_messages": 10, "max_ihave_length": NEVER_TICKS}
+            # It has no limit on the ids of an IHAVE, which the specification demands: any value shows that.
+            fixed["max_ihave_messages"] = 10
         if hasattr(self.gossipsub.GossipSub, "_get_adaptive_gossip_peers_count"):
             return fixed | {"d_lazy": 6, "gossip_factor": 0.25, "flood_publish": 0}
         # Before 0.6: as many as the mesh should have, and no share of the rest.
@@ -149,27 +206,51 @@ class InstalledRelease:
                 break
         return (*reversed(offered), FLOODSUB)
 
+    def off(self, config: Config) -> tuple[ProtocolAddition, ...]:
+        """The additions that are off. Raises AdapterError for a name of none of the table."""
+        names = {each.name for each in ADDITIONS}
+        if unknown := sorted(set(config.without) - names):
+            raise AdapterError(
+                f"py-libp2p: no addition {', '.join(unknown)}; there are {', '.join(sorted(names))}"
+            )
+        if config.protocol == "floodsub":
+            return ()
+        return tuple(each for each in self.additions if not config.extras or each.name in config.without)
+
+    def switched(self, config: Config) -> dict[str, tuple[str, ...]]:
+        """What the driver makes of this router that is not its default, and which clauses lean on it."""
+        told = {
+            "it sets the timeout of validators to an hour and lets 100,000 wait at a time": (
+                "gs1.1/validation.*",
+                "pubsub/validation.*",
+            ),
+            "it lets the cache of seen ids forget in virtual time": ("gs1.0/seen.ttl",),
+        }
+        if config.protocol == "floodsub":
+            return told
+        if self.has_scores:
+            text = "it sets the thresholds, which are off by default, and gives weight to the application's"
+            told[f"{text} score alone"] = ("gs1.1/threshold.*", "gs1.1/score.*")
+        for each in self.off(config):
+            told[f"it switches off {each.name}: {each.says}"] = each.clauses
+        return told
+
     def router(
-        self,
-        host: FakeHost,
-        protocol: str,
-        parameters: Parameters,
-        score: Callable[[Any], float],
-        extras: bool,
+        self, host: FakeHost, parameters: Parameters, score: Callable[[Any], float], config: Config
     ) -> Any:
-        """A GossipSub or FloodSub of these parameters, with its extras as asked."""
+        """A GossipSub or FloodSub of these parameters, with its additions as asked."""
+        protocol = config.protocol
         streams = list(self.streams(protocol))
         if protocol == "floodsub":
             return self.floodsub.FloodSub(streams)
         wanted = _router_arguments(host, parameters) | {"protocols": streams}
-        if not extras:
-            wanted |= {extra.argument: False for extra in EXTRAS if extra.argument}
+        off = self.off(config)
+        wanted |= {each.argument: False for each in off if each.argument}
         if self.has_scores:
             wanted["score_params"] = self._scores(parameters, score)
         router = self.gossipsub.GossipSub(**_known(self.gossipsub.GossipSub, wanted))
-        if not extras:
-            for extra in EXTRAS:
-                _switch_off(router, extra)
+        for each in off:
+            _switch_off(router, each)
         return router
 
     def _scores(self, parameters: Parameters, score: Callable[[Any], float]) -> Any:
@@ -250,9 +331,9 @@ def _arguments(constructor: Any) -> frozenset[str]:
     return frozenset(inspect.signature(constructor).parameters)
 
 
-def _switch_off(router: Any, extra: ProtocolAddition) -> None:
-    present = {name: answer for name, answer in extra.methods.items() if hasattr(router, name)}
-    for name, answer in (present or extra.otherwise).items():
+def _switch_off(router: Any, addition: ProtocolAddition) -> None:
+    present = {name: answer for name, answer in addition.methods.items() if hasattr(router, name)}
+    for name, answer in (present or addition.otherwise).items():
         original = getattr(router, name, None)
         if original is not None:
             setattr(router, name, _answering(answer, inspect.iscoroutinefunction(original)))
@@ -269,12 +350,12 @@ def _answering(answer: object, is_async: bool) -> Callable[..., object]:
 
 
 def switched_off(router: Any) -> list[str]:
-    """Which extras of the table this router object has, and has off."""
+    """Which additions of the table this router object has, and has off."""
     names = []
-    for extra in EXTRAS:
-        replaced = any(name in vars(router) for name in (*extra.methods, *extra.otherwise))
-        if replaced or (extra.argument and getattr(router, extra.argument, None) is False):
-            names.append(extra.name)
+    for each in ADDITIONS:
+        replaced = any(name in vars(router) for name in (*each.methods, *each.otherwise))
+        if replaced or (each.argument and getattr(router, each.argument, None) is False):
+            names.append(each.name)
     return names
 
 

@@ -82,7 +82,8 @@ def test_help_has_an_example_that_parses(quidnunc: Command, name: str) -> None:
         ("check dog --against ours --cases file", "--cases file is not a folder"),
         ("check dog --against ours --cases file/x", "no permission to write to"),
         ("check dog --against ours --record .", "--record . is a folder"),
-        ("check gossipsub-1.2 --against ours --suite --profile go-libp2p-pubsub", "needs --dialect"),
+        ("check gossipsub-1.2 --against ours --suite --documented go-libp2p-pubsub", "needs --dialect"),
+        ("check dog --against ours --extras --profile spec", "--extras means --profile shipped"),
         ("check dog --against ours --expect nosuch.toml", "--update-expect writes it"),
         ("check dog --against ours --claims mesh.*", "selects nothing"),
         ("check dog", "--against"),
@@ -380,7 +381,8 @@ def test_check_by_the_suite(quidnunc: Command) -> None:
     assert keys <= set(ran.data)
     for claim in ran.data["claims"]:
         assert set(claim) == {
-            "id", "protocol", "clause", "level", "verdict", "reason", "applied", "case", "events", "replay"
+            "id", "protocol", "clause", "level", "verdict", "reason", "leans_on", "applied", "case", "events",
+            "replay"
         }  # fmt: skip
     assert ran.data["spec_revisions"]["pubsub"] == "r3"
 
@@ -404,7 +406,7 @@ def test_check_finds_files_and_tells(quidnunc: Command, tmp_path: Path) -> None:
 def test_what_was_found_is_told_and_kept_where_the_search_is_interrupted(
     quidnunc: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def settle(campaign: object, *, extras: bool) -> None:
+    def settle(campaign: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("quidnunc.properties.search.campaign.settle", settle)
@@ -427,16 +429,17 @@ def open_it(config):
 
 
 @pytest.mark.parametrize("how", [("--suite",), ("--runs", "10", "--workers", "1")], ids=["suite", "search"])
-def test_additions_of_the_router_are_on_in_its_cases_too(
+def test_the_router_is_tested_as_shipped_and_so_are_its_cases(
     quidnunc_apart: Command, tmp_path: Path, how: tuple[str, ...]
 ) -> None:
     (tmp_path / "with_extras.py").write_text(EXTRA, encoding="utf-8")
     check = ("check", "floodsub", "--against", "python:with_extras:open_it", *how)
-    assert quidnunc_apart(*check, cwd=tmp_path).code == 0
-    assert quidnunc_apart(*check, "--extras", "--cases", "found", cwd=tmp_path).code == 1
+    assert quidnunc_apart(*check, "--profile", "spec", cwd=tmp_path).code == 0
+    old = quidnunc_apart(*check, "--extras", "--cases", "found", cwd=tmp_path)
+    assert old.code == 1 and "--extras is the default now" in old.err
+    assert quidnunc_apart(*check, "--cases", "found", cwd=tmp_path).code == 1
     files = sorted((tmp_path / "found").glob("*.case"))
-    assert files and all("\nextras: yes\n" in file.read_text(encoding="utf-8") for file in files)
-    assert all("--extras" in load(file).found_by for file in files)
+    assert files and all("\nprofile: shipped\n" in file.read_text(encoding="utf-8") for file in files)
     words = "--suite" if how[0] == "--suite" else "--runs 10 --seed 0"
     assert all(f"--against python {words}" in load(file).found_by for file in files)
     # No file may start the module; the user may.
@@ -444,6 +447,8 @@ def test_additions_of_the_router_are_on_in_its_cases_too(
     for named, outcome in (((), "skipped"), (against, "same")):
         replayed = quidnunc_apart("replay", "found", *named, "--json", cwd=tmp_path)
         assert [r["outcome"] for r in replayed.data["replays"]] == [outcome] * len(files)
+    by_spec = quidnunc_apart("replay", "found", *against, "--profile", "spec", "--json", cwd=tmp_path)
+    assert [r["outcome"] for r in by_spec.data["replays"]] == ["fixed"] * len(files)
 
 
 def test_check_of_all_that_a_router_speaks(quidnunc: Command) -> None:

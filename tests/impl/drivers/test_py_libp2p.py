@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from fnmatch import fnmatch
 
 import pytest
 
@@ -14,6 +15,7 @@ from quidnunc.impl.wire.keys import peer_id
 from quidnunc.impl.wire.signing import signature_fault
 from quidnunc.model.events import FLOODSUB, MESHSUB_1_1, MESHSUB_1_2
 from quidnunc.model.parameters import DogParameters, Parameters
+from quidnunc.properties.documents.clauses import load
 from tests.helpers.py_libp2p_node import (
     GRAFT,
     SUBSCRIBE,
@@ -47,9 +49,18 @@ def test_hello_says_only_what_is_true(started: Open) -> None:
     # 6 since 0.6, and D before; the default of D is 6 too.
     assert hello.fixed["d_lazy"] == 6 and hello.fixed["flood_publish"] == 0
     assert hello.fixed["opportunistic_graft_ticks"] > 1 << 30
-    assert "opportunistic_graft_ticks" not in started(extras=True).hello.fixed
+    assert "opportunistic_graft_ticks" not in started(profile="shipped").hello.fixed
     assert started(protocol="floodsub").hello.fixed == {}
     assert "strict-no-sign" not in hello.capabilities
+
+
+@needs_libp2p
+def test_switches_name_clauses_that_there_are(started: Open) -> None:
+    clauses = load()
+    for profile in ("shipped", "spec"):
+        for what, patterns in started(profile=profile).hello.switched.items():
+            assert patterns, what
+            assert all(any(fnmatch(c, p) for c in clauses) for p in patterns), what
 
 
 @needs_libp2p

@@ -1,4 +1,4 @@
-"""Runs of the py-libp2p driver: virtual time, extras, repeatability, and what is left when they are over."""
+"""Runs of the py-libp2p driver: virtual time, additions, repeatability, and what is left over."""
 
 from __future__ import annotations
 
@@ -15,19 +15,22 @@ from pathlib import Path
 
 import pytest
 
-from quidnunc.impl.drivers.py_libp2p import release as release_module
 from quidnunc.impl.drivers.py_libp2p.driver import PyLibp2pDriver
+from quidnunc.impl.seam import AdapterError
+from quidnunc.impl.wire import wire_pb2 as wire
 from quidnunc.model.events import MESHSUB_1_2
 from tests.helpers.py_libp2p_node import (
     GRAFT,
     SUBSCRIBE,
     TOPIC,
     Open,
+    control,
     members,
     meshed,
     message,
     needs_libp2p,
     opening,
+    origin,
     published,
     to,
     words,
@@ -91,13 +94,13 @@ def test_the_world_outside_keeps_its_clock_and_dice(started: Open) -> None:
     assert time.time() - before < 60
 
 
-# Extras.
+# Additions to the protocol.
 
 
 @needs_libp2p
-def test_extras_are_off_unless_asked_for(started: Open) -> None:
-    off, on = started(), started(extras=True)
-    assert on.state().state["extras_off"] == []
+def test_additions_are_on_as_shipped_and_off_by_the_spec(started: Open) -> None:
+    off, on = started(), started(profile="shipped")
+    assert on.state().state["additions_off"] == []
     for driver in (off, on):
         driver.join(TOPIC)
         driver.publish(TOPIC, b"before")
@@ -106,18 +109,35 @@ def test_extras_are_off_unless_asked_for(started: Open) -> None:
     reply = off.rpc(1, SUBSCRIBE)
     # Nothing is owed to a peer that has just subscribed: the mesh is the heartbeat's.
     assert words(reply) == []
-    names = off.state().state["extras_off"]
-    if "replay of the message cache to subscribers" in names:
+    names = off.state().state["additions_off"]
+    assert set(names) == set(off.hello.additions) == set(on.hello.additions)
+    if "replay-to-subscribers" in names:
         assert to(on.rpc(1, SUBSCRIBE), "message") == {1}
 
 
 @needs_libp2p
-def test_every_extra_of_the_release_is_found() -> None:
-    router = release_module.installed_release().gossipsub.GossipSub
-    arguments = release_module._arguments(router)
-    for extra in release_module.EXTRAS:
-        known = [n for n in (*extra.methods, *extra.otherwise) if hasattr(router, n)]
-        assert extra.argument in arguments or len(known) <= 2
+def test_one_addition_is_switched_off_alone(started: Open) -> None:
+    on = started(profile="shipped")
+    for name in on.hello.additions:
+        driver = started(profile="shipped", without=(name,))
+        assert driver.state().state["additions_off"] == [name]
+        assert [what for what in driver.hello.switched if f"switches off {name}:" in what]
+        assert not [what for what in on.hello.switched if "switches off" in what]
+    with pytest.raises(AdapterError, match="no addition nosuch; there are adaptive-gossip"):
+        started(profile="shipped", without=("nosuch",))
+
+
+@needs_libp2p
+def test_what_bounds_gossip_is_on_in_every_profile(started: Open) -> None:
+    """Ten IHAVE and ten IWANT a second are how the release keeps the bounds that v1.1 demands."""
+    for profile in ("shipped", "spec"):
+        driver = started(profile=profile)
+        meshed(driver, 1)
+        sent = message(1, 1)
+        driver.rpc(1, published(sent))
+        asked = control(iwant=[wire.ControlIWant(messageIDs=[origin(sent)])])
+        answers = [to(driver.rpc(1, asked), "message") for _ in range(40)]
+        assert sum(bool(each) for each in answers) == 10
 
 
 # Repeatable, and nothing left behind.

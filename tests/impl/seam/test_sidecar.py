@@ -180,8 +180,11 @@ def test_a_child_that_serves_again_is_kept() -> None:
 
 def test_config_there_and_back() -> None:
     assert config_of(json.loads(json.dumps(init_of(CONFIG)))) == CONFIG
-    dog = Config(protocol="flood", parameters=DogParameters(cache_size=7), extras=True)
-    assert config_of(json.loads(json.dumps(init_of(dog)))) == dog
+    dog = Config(
+        protocol="flood", parameters=DogParameters(cache_size=7), profile="shipped", without=("a", "b")
+    )
+    told = json.loads(json.dumps(init_of(dog)))
+    assert fits(told, of("init")) and config_of(told) == dog
     node = Config(parameters=Parameters(), identity=12)
     told = json.loads(json.dumps(init_of(node)))
     assert fits(told, of("init")) and config_of(told) == node
@@ -196,6 +199,8 @@ def test_hello_and_reply_there_and_back() -> None:
         protocols=("dog",),
         capabilities=CAPABILITIES,
         fixed={"d": 3, "gossip_factor": 0.5},
+        additions={"a": "a thing of its own"},
+        switched={"it switches off b": ("gs1.0/relay.*",)},
     )
     answer = json.loads(json.dumps({"hello": hello_json(hello)}))
     assert fits(answer, of("answer")) and hello_of(answer) == hello

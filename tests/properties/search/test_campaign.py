@@ -41,6 +41,13 @@ roots = [[*key, r.kind, r.also, r.holds_on_ours, render(r.case)] for key, r in s
 json.dump([c.runs, c.steps, c.blurred, c.unrepeated, sorted(c.applied.items()), roots, c.broken], sys.stdout)
 """
 
+NOTHING: dict[str, Any] = {
+    **dict.fromkeys(("runs", "steps", "blurred", "unrepeated"), 0),
+    **{"version": "1", "capabilities": [], "fixed": {}, "applied": {}, "roots": []},
+    **{"switched": {}, "has_additions": False, "without": []},
+}
+"""The answer of a batch that found nothing."""
+
 
 def table_of(protocol: str, against: str, hash_seed: int) -> list[Any]:
     """What a campaign comes to, in a process of its own."""
@@ -132,8 +139,7 @@ class TestShorterCasesWin:
             "also": [],
             "holds_on_ours": True,
         }
-        zero = dict.fromkeys(("runs", "steps", "blurred", "unrepeated"), 0)
-        return {**zero, "version": "1", "capabilities": [], "fixed": {}, "applied": {}, "roots": [root]}
+        return {**NOTHING, "roots": [root]}
 
     TEXT = (
         "It is answered.\n\nformat: 1\nclaim: graft.unknown-topic\nclause: gs1.1/graft.unknown-topic\n"
@@ -233,9 +239,7 @@ class TestRounds:
 
         def noting(request: BatchRequest) -> dict[str, Any]:
             seen.append(request)
-            zero = dict.fromkeys(("steps", "blurred", "unrepeated"), 0)
-            told = {"version": "1", "capabilities": [], "fixed": {}, "applied": {}, "roots": []}
-            return {**zero, **told, "runs": request.runs}
+            return {**NOTHING, "runs": request.runs}
 
         monkeypatch.setattr(campaigns, "run_batch", noting)
         run_campaign("floodsub", "ours", **given)
