@@ -8,7 +8,7 @@ renaming of fields. All of a state's fields fit into one word of 64 bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from attrs import field, frozen
@@ -51,7 +51,7 @@ class NetworkField:
         return name_of(self.kind, self.about)
 
 
-@frozen(kw_only=True, eq=False)
+@frozen(eq=False)
 class NetworkRule:
     """One guarded command, atomic. Fields without an update keep their values."""
 
@@ -147,6 +147,28 @@ class NetworkModel:
             if claim.id == claim_id:
                 return claim
         raise KeyError(claim_id)
+
+
+def guarded(
+    kind: str, about: Peers, clause: str, guard: Expression, *updates: Mapping[str, Expression]
+) -> NetworkRule:
+    """A rule of several updates, no two of them of one field."""
+    joined: dict[str, Expression] = {}
+    for each in updates:
+        assert not joined.keys() & each.keys(), f"{kind}: two updates of one field"
+        joined |= each
+    return NetworkRule(kind, about, clause, guard, joined)
+
+
+def put(value: bool | Expression, kind: str, *about: int) -> dict[str, Expression]:
+    """The update that gives one field a value."""
+    return {name_of(kind, about): z3.BoolVal(value) if isinstance(value, bool) else value}
+
+
+def symbol_of(fields: Iterable[NetworkField], kind: str, *about: int) -> Expression:
+    """The value of one of the fields."""
+    name = name_of(kind, about)
+    return next(each.symbol for each in fields if each.name == name)
 
 
 def new_field(kind: str, about: Peers, width: int) -> NetworkField:

@@ -9,7 +9,7 @@ of routes alone. Fields and settings are in the module `relays`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 
 from quidnunc.model.errors import SpecError
@@ -29,7 +29,15 @@ from quidnunc.properties.proofs.dog.relays import (
     shown,
 )
 from quidnunc.properties.solver.lazy_z3 import z3
-from quidnunc.properties.solver.rules import Expression, NetworkClaim, NetworkModel, NetworkRule, name_of
+from quidnunc.properties.solver.rules import (
+    Expression,
+    NetworkClaim,
+    NetworkModel,
+    NetworkRule,
+    guarded,
+    name_of,
+    put,
+)
 
 AT_REST = "dog-cut-off.at-rest"
 LEFT = "dog-cut-off.left"
@@ -115,16 +123,6 @@ def rules_of(at: RelayFields) -> Iterator[NetworkRule]:
         yield from _of_user(at, 0)
 
 
-def _rule(
-    kind: str, about: tuple[int, ...], clause: str, guard: Expression, *updates: Mapping[str, Expression]
-) -> NetworkRule:
-    joined: dict[str, Expression] = {}
-    for each in updates:
-        assert not joined.keys() & each.keys(), f"{kind}: two updates of one field"
-        joined |= each
-    return NetworkRule(kind=kind, about=about, clause=clause, guard=guard, updates=joined)
-
-
 def _raised(at: RelayFields, counter: str) -> dict[str, Expression]:
     return {counter: at.at(counter) + z3.BitVecVal(1, COUNTER_BITS)}
 
@@ -141,131 +139,124 @@ def _anew() -> dict[str, Expression]:
 def _of_traffic(at: RelayFields) -> Iterator[NetworkRule]:
     none = z3.And(*(z3.Not(at.at("copy", p)) for p in at.each()))
     copies = {name_of("copy", (p,)): z3.Not(at.closed(p)) for p in at.each()}
-    yield _rule("submit", (), "dog/route.filter", none, copies)
-    yield _rule("own", (), "dog/count.first", _fewer(at, "first"), _raised(at, "first"))
+    yield guarded("submit", (), "dog/route.filter", none, copies)
+    yield guarded("own", (), "dog/count.first", _fewer(at, "first"), _raised(at, "first"))
     for p in at.each():
         copy, known = at.at("copy", p), at.at("known")
-        landed = {
-            name_of("copy", (p,)): z3.BoolVal(False),
-            "known": any_of(*(at.at("copy", q) for q in at.each() if q != p)),
-        }
+        others = (at.at("copy", q) for q in at.each() if q != p)
+        landed = put(False, "copy", p) | put(any_of(*others), "known")
         first = z3.And(copy, z3.Not(known), _fewer(at, "first"))
-        yield _rule("first", (p,), "dog/count.first", first, landed, _raised(at, "first"))
+        yield guarded("first", (p,), "dog/count.first", first, landed, _raised(at, "first"))
         known_too = z3.And(copy, known, _fewer(at, "again"))
         blocked = z3.And(known_too, at.blocked())
-        yield _rule("again", (p,), "dog/havetx.while-blocked", blocked, landed, _raised(at, "again"))
+        yield guarded("again", (p,), "dog/havetx.while-blocked", blocked, landed, _raised(at, "again"))
         free = z3.And(known_too, z3.Not(at.blocked()), at.channel(p).room())
         told = [at.sent(p, HAVE), at.blocking(True)]
-        yield _rule("answered", (p,), "dog/havetx.reply", free, landed, _raised(at, "again"), *told)
+        yield guarded("answered", (p,), "dog/havetx.reply", free, landed, _raised(at, "again"), *told)
 
 
 def _of_controller(at: RelayFields) -> Iterator[NetworkRule]:
     blocks = at.blocking(True)
-    yield _rule("high", (), "dog/controller.unblock", at.finds("high"), _anew(), at.blocking(False))
+    yield guarded("high", (), "dog/controller.unblock", at.finds("high"), _anew(), at.blocking(False))
     band = blocks if at.text.routes.band_blocks else {}
-    yield _rule("in-band", (), "dog/controller.in-band", at.finds("in-band"), _anew(), band)
+    yield guarded("in-band", (), "dog/controller.in-band", at.finds("in-band"), _anew(), band)
     for p in at.each():
         there = z3.And(z3.Not(at.perhaps("gone", p)), at.channel(p).room())
         asked = at.sent(p, RESET)
         low = z3.And(at.finds("low"), there)
         taken_back = blocks if at.text.routes.low_blocks else {}
-        yield _rule("low", (p,), "dog/controller.reset", low, _anew(), asked, taken_back)
+        yield guarded("low", (p,), "dog/controller.reset", low, _anew(), asked, taken_back)
         if at.text.routes.keep_alive:
             idle = z3.And(at.finds("idle"), there)
-            yield _rule("idle-ask", (p,), "dog/controller.idle", idle, asked)
+            yield guarded("idle-ask", (p,), "dog/controller.idle", idle, asked)
 
 
 def _of_relay(at: RelayFields, p: int) -> Iterator[NetworkRule]:
     """What p does with the oldest message to it."""
     head, taken = at.channel(p).head_is, at.taken(p)
-    cut = {name_of("cut", (p,)): z3.BoolVal(True)}
-    open_again = {name_of("cut", (p,)): z3.BoolVal(False)}
+    cut = put(True, "cut", p)
+    open_again = put(False, "cut", p)
     disabled, echo = at.at("cut", p), at.perhaps("self", p)
     have, reset = head(HAVE), head(RESET)
     # Since the last HaveTx that it took S has not come back.
-    seen = {name_of("back", (p,)): z3.BoolVal(False)} if at.has("back", p) else {}
+    seen = put(False, "back", p) if at.has("back", p) else {}
     if at.setting.source_lost and not at.text.stale:
         gone = z3.And(have, at.at("lost", p))
-        yield _rule("cuts-nothing", (p,), "dog/havetx.first-sender-gone", gone, taken, seen)
+        yield guarded("cuts-nothing", (p,), "dog/havetx.first-sender-gone", gone, taken, seen)
         have = z3.And(have, z3.Not(at.at("lost", p)))
-    yield _rule("cuts", (p,), "dog/havetx.first-sender", have, taken, cut, seen)
+    yield guarded("cuts", (p,), "dog/havetx.first-sender", have, taken, cut, seen)
     if at.text.routes.resets_all:
-        both = open_again | ({name_of("self", (p,)): z3.BoolVal(False)} if at.has("self", p) else {})
-        yield _rule("resets", (p,), "dog/reset.one", z3.And(reset, any_of(disabled, echo)), taken, both)
+        both = open_again | (put(False, "self", p) if at.has("self", p) else {})
+        yield guarded("resets", (p,), "dog/reset.one", z3.And(reset, any_of(disabled, echo)), taken, both)
     else:
-        yield _rule("resets", (p,), "dog/reset.one", z3.And(reset, disabled), taken, open_again)
+        yield guarded("resets", (p,), "dog/reset.one", z3.And(reset, disabled), taken, open_again)
     if not at.text.routes.stuck:
         nothing = z3.And(reset, z3.Not(disabled), z3.Not(echo))
-        yield _rule("nothing-to-reset", (p,), "dog/reset.none", nothing, taken)
+        yield guarded("nothing-to-reset", (p,), "dog/reset.none", nothing, taken)
 
 
 def _leaving(at: RelayFields, p: int) -> Iterator[NetworkRule]:
     """p leaves the target, and what is on the link is lost; the controller runs at once."""
-    no, yes = z3.BoolVal(False), z3.BoolVal(True)
     guard = z3.And(*(z3.Not(at.at("gone", q)) for q in at.each()))
     others = [q for q in at.each() if q != p]
-    lost = {
-        name_of("gone", (p,)): yes,
-        name_of("cut", (p,)): no,
-        name_of("copy", (p,)): no,
-        name_of("channel", (p,)): z3.BitVecVal(0, at.at("channel", p).size()),
-        "known": z3.And(at.at("known"), any_of(*(at.at("copy", q) for q in others))),
-    }
+    lost = put(True, "gone", p) | put(False, "cut", p) | put(False, "copy", p)
+    lost |= put(z3.BitVecVal(0, at.at("channel", p).size()), "channel", p)
+    lost |= put(z3.And(at.at("known"), any_of(*(at.at("copy", q) for q in others))), "known")
     blocks = at.blocking(True)
     band = blocks if at.text.routes.band_blocks else {}
     taken_back = blocks if at.text.routes.low_blocks else {}
     clause = "dog/peer.adjust-at-loss"
-    yield _rule("leaves", (p,), "dog/controller.idle", z3.And(guard, at.finds("idle")), lost)
+    yield guarded("leaves", (p,), "dog/controller.idle", z3.And(guard, at.finds("idle")), lost)
     high = z3.And(guard, at.finds("high"))
-    yield _rule("leaves-high", (p,), clause, high, lost, _anew(), at.blocking(False))
-    yield _rule("leaves-in-band", (p,), clause, z3.And(guard, at.finds("in-band")), lost, _anew(), band)
+    yield guarded("leaves-high", (p,), clause, high, lost, _anew(), at.blocking(False))
+    yield guarded("leaves-in-band", (p,), clause, z3.And(guard, at.finds("in-band")), lost, _anew(), band)
     low = z3.And(guard, at.finds("low"))
     for q in others:
         asked = z3.And(low, at.channel(q).room())
-        yield _rule("leaves-asks", (p, q), clause, asked, lost, _anew(), at.sent(q, RESET), taken_back)
+        yield guarded("leaves-asks", (p, q), clause, asked, lost, _anew(), at.sent(q, RESET), taken_back)
     if at.text.asks_lost:
-        vain = {"vain": yes}
-        yield _rule("leaves-vain", (p,), "dog/peer.reset-not-to-lost", low, lost, _anew(), taken_back, vain)
+        vain = put(True, "vain")
+        yield guarded("leaves-vain", (p,), "dog/peer.reset-not-to-lost", low, lost, _anew(), taken_back, vain)
 
 
 def _losing_source(at: RelayFields, p: int) -> Iterator[NetworkRule]:
     """p loses the source, and forgets the routes from there; later the source is back."""
-    no, yes, lost = z3.BoolVal(False), z3.BoolVal(True), at.at("lost", p)
-    forgets = {name_of("lost", (p,)): yes, name_of("cut", (p,)): no, name_of("back", (p,)): no}
-    yield _rule("loses", (p,), "dog/peer.forget-routes", z3.Not(lost), forgets)
-    here = {name_of("lost", (p,)): no, name_of("back", (p,)): yes}
-    yield _rule("returns", (p,), "dog/peer.new-unrestricted", lost, here)
+    lost = at.at("lost", p)
+    forgets = put(True, "lost", p) | put(False, "cut", p) | put(False, "back", p)
+    yield guarded("loses", (p,), "dog/peer.forget-routes", z3.Not(lost), forgets)
+    here = put(False, "lost", p) | put(True, "back", p)
+    yield guarded("returns", (p,), "dog/peer.new-unrestricted", lost, here)
 
 
 def _crossing(at: RelayFields, p: int) -> Iterator[NetworkRule]:
     """The same transaction is submitted at the target and at p, and each has it from the other."""
     free = z3.And(z3.Not(at.blocked()), at.channel(p).room(), _fewer(at, "again"))
     told = [_raised(at, "again"), at.sent(p, ECHO), at.blocking(True)]
-    yield _rule("echo", (p,), "dog/havetx.reply", free, *told)
+    yield guarded("echo", (p,), "dog/havetx.reply", free, *told)
     head, taken = at.channel(p).head_is, at.taken(p)
     if not at.text.routes.self_route:
-        yield _rule("echo-nothing", (p,), "dog/havetx.self-route", head(ECHO), taken)
+        yield guarded("echo-nothing", (p,), "dog/havetx.self-route", head(ECHO), taken)
         return
-    cut = {name_of("self", (p,)): z3.BoolVal(True)}
-    yield _rule("cuts-echo", (p,), "dog/havetx.self-route", head(ECHO), taken, cut)
+    cut = put(True, "self", p)
+    yield guarded("cuts-echo", (p,), "dog/havetx.self-route", head(ECHO), taken, cut)
     if at.text.routes.resets_all:
         return
-    freed = {name_of("self", (p,)): z3.BoolVal(False), "wasted": any_of(at.at("wasted"), at.at("cut", p))}
-    yield _rule("resets-echo", (p,), "dog/reset.one", z3.And(head(RESET), at.at("self", p)), taken, freed)
+    freed = put(False, "self", p) | put(any_of(at.at("wasted"), at.at("cut", p)), "wasted")
+    yield guarded("resets-echo", (p,), "dog/reset.one", z3.And(head(RESET), at.at("self", p)), taken, freed)
 
 
 def _of_user(at: RelayFields, p: int) -> Iterator[NetworkRule]:
     """A user of p submits what S has too; p has it from S as well before it has offered its own."""
-    user, both, no = at.at("user", p), at.at("both", p), z3.BoolVal(False)
-    yield _rule("user", (p,), "dog/count.first", z3.Not(user), {name_of("user", (p,)): z3.BoolVal(True)})
+    user, both = at.at("user", p), at.at("both", p)
+    yield guarded("user", (p,), "dog/count.first", z3.Not(user), put(True, "user", p))
     came = z3.And(user, z3.Not(both), z3.Not(at.stuck(p)))
-    yield _rule("both", (p,), "dog/count.duplicate", came, {name_of("both", (p,)): z3.BoolVal(True)})
-    over = {name_of("user", (p,)): no, name_of("both", (p,)): no}
-    withheld = z3.And(user, both, at.at("cut", p)) if at.text.own_filtered else no
+    yield guarded("both", (p,), "dog/count.duplicate", came, put(True, "both", p))
+    over = put(False, "user", p) | put(False, "both", p)
+    withheld = z3.And(user, both, at.at("cut", p)) if at.text.own_filtered else z3.BoolVal(False)
     offered = z3.And(user, z3.Not(withheld), _fewer(at, "first"))
-    yield _rule("offers", (p,), "dog/send.own-unfiltered", offered, over, _raised(at, "first"))
+    yield guarded("offers", (p,), "dog/send.own-unfiltered", offered, over, _raised(at, "first"))
     if at.text.own_filtered:
-        yield _rule("withholds", (p,), "dog/route.filter", withheld, over, {"kept": z3.BoolVal(True)})
+        yield guarded("withholds", (p,), "dog/route.filter", withheld, over, put(True, "kept"))
 
 
 # -- claims -------------------------------------------------------------------------------------------------

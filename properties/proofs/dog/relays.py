@@ -32,6 +32,8 @@ from quidnunc.properties.solver.rules import (
     content_of,
     name_of,
     new_field,
+    put,
+    symbol_of,
 )
 
 SOURCE, TARGET = "S", "N"
@@ -110,8 +112,7 @@ class RelayFields:
     fields: tuple[NetworkField, ...]
 
     def at(self, kind: str, *about: int) -> Expression:
-        name = name_of(kind, about)
-        return next(f.symbol for f in self.fields if f.name == name)
+        return symbol_of(self.fields, kind, *about)
 
     def has(self, kind: str, *about: int) -> bool:
         """Whether there is such a field."""
@@ -133,19 +134,17 @@ class RelayFields:
         return self.setting.echo and p == 0
 
     def sent(self, p: int, message: int) -> dict[str, Expression]:
-        return {name_of("channel", (p,)): self.channel(p).with_appended(message)}
+        return put(self.channel(p).with_appended(message), "channel", p)
 
     def taken(self, p: int) -> dict[str, Expression]:
-        return {name_of("channel", (p,)): self.channel(p).without_head()}
+        return put(self.channel(p).without_head(), "channel", p)
 
     def blocked(self) -> Expression:
         """HaveTx is not allowed. Fields start false: one that starts blocked counts the other way."""
         return z3.Not(self.at("allowed")) if self.text.routes.starts_blocked else self.at("blocked")
 
     def blocking(self, value: bool) -> dict[str, Expression]:
-        if self.text.routes.starts_blocked:
-            return {"allowed": z3.BoolVal(not value)}
-        return {"blocked": z3.BoolVal(value)}
+        return put(not value, "allowed") if self.text.routes.starts_blocked else put(value, "blocked")
 
     def stuck(self, p: int) -> Expression:
         """The oldest message to p is a ResetRoute that it never takes, and p reads nothing any more."""

@@ -30,8 +30,11 @@ from quidnunc.properties.solver.rules import (
     NetworkRule,
     channel_width,
     content_of,
+    guarded,
     name_of,
     new_field,
+    put,
+    symbol_of,
 )
 
 PROGRESS = "dog-routes.progress"
@@ -114,8 +117,7 @@ class RouteFields:
     capacity: int
 
     def symbol(self, kind: str, *about: int) -> Expression:
-        name = name_of(kind, about)
-        return next(f.symbol for f in self.fields if f.name == name)
+        return symbol_of(self.fields, kind, *about)
 
     def cut(self, p: int, s: Source) -> Expression:
         """The route at p from s to the target is disabled."""
@@ -146,15 +148,11 @@ class RouteFields:
 
     def blocked(self) -> Expression:
         """HaveTx is not allowed. Fields start false: one that starts blocked counts the other way."""
-        if self.revision.starts_blocked:
-            return z3.Not(self.symbol("allowed"))
-        return self.symbol("blocked")
+        return z3.Not(self.symbol("allowed")) if self.revision.starts_blocked else self.symbol("blocked")
 
     def blocking(self, value: bool) -> dict[str, Expression]:
         """The update that blocks HaveTx, or allows it."""
-        if self.revision.starts_blocked:
-            return {"allowed": z3.BoolVal(not value)}
-        return {"blocked": z3.BoolVal(value)}
+        return put(not value, "allowed") if self.revision.starts_blocked else put(value, "blocked")
 
     def name(self, p: int) -> str:
         return name_of("channel", (p,))
@@ -196,69 +194,39 @@ def routes_of(network: NetworkModel) -> RouteFields:
 
 def rules_of(at: RouteFields) -> Iterator[NetworkRule]:
     """What the target does, and what each neighbour makes of it."""
-    yield NetworkRule(
-        kind="high", about=(), clause="dog/controller.unblock", guard=at.blocked(), updates=at.blocking(False)
-    )
+    yield guarded("high", (), "dog/controller.unblock", at.blocked(), at.blocking(False))
     if at.revision.band_blocks:
-        yield NetworkRule(
-            kind="in-band",
-            about=(),
-            clause="dog/controller.in-band",
-            guard=z3.BoolVal(True),
-            updates=at.blocking(True),
-        )
+        yield guarded("in-band", (), "dog/controller.in-band", z3.BoolVal(True), at.blocking(True))
     for p in range(at.neighbours):
         yield from _of_target(at, p)
         yield from _of_neighbour(at, p)
         if at.revision.stuck:
-            yield NetworkRule(
-                kind="jam",
-                about=(p,),
-                clause="dog/reset.none",
-                guard=z3.Not(at.symbol("jam", p)),
-                updates={name_of("jam", (p,)): z3.BoolVal(True)},
-            )
+            free = z3.Not(at.symbol("jam", p))
+            yield guarded("jam", (p,), "dog/reset.none", free, put(True, "jam", p))
+
+
+def _route(kind: str, p: int, s: Source) -> tuple[str, tuple[int, ...]]:
+    """The kind of a rule about the route from s at p, and whom it is about: s may be the target."""
+    return (f"{kind}-echo", (p,)) if s == p else (kind, (p, s))
 
 
 def _sent(at: RouteFields, p: int, message: int) -> dict[str, Expression]:
-    return {at.name(p): at.channel(p).with_appended(message)}
+    return put(at.channel(p).with_appended(message), "channel", p)
 
 
 def _of_target(at: RouteFields, p: int) -> Iterator[NetworkRule]:
-    free = z3.And(z3.Not(at.blocked()), at.channel(p).room())
+    room, blocked = at.channel(p).room(), at.blocking(True)
+    free = z3.And(z3.Not(at.blocked()), room)
     for s in range(at.neighbours):
-        echo = s == p
-        route = at.cut(p, s) if not echo or at.revision.self_route else None
-        yield NetworkRule(
-            kind="duplicate-echo" if echo else "duplicate",
-            about=(p,) if echo else (p, s),
-            clause="dog/havetx.reply",
-            guard=free if route is None else z3.And(free, z3.Not(route)),
-            updates=_sent(at, p, at.have(s)) | at.blocking(True),
-        )
-    yield NetworkRule(
-        kind="duplicate-own",
-        about=(p,),
-        clause="dog/havetx.reply",
-        guard=free,
-        updates=_sent(at, p, at.own) | at.blocking(True),
-    )
-    blocks = at.blocking(True) if at.revision.low_blocks else {}
-    yield NetworkRule(
-        kind="low",
-        about=(p,),
-        clause="dog/controller.reset",
-        guard=at.channel(p).room(),
-        updates=_sent(at, p, at.reset) | blocks,
-    )
+        route = at.cut(p, s) if s in at.sources(p) else None
+        there = free if route is None else z3.And(free, z3.Not(route))
+        sent = _sent(at, p, at.have(s))
+        yield guarded(*_route("duplicate", p, s), "dog/havetx.reply", there, sent, blocked)
+    yield guarded("duplicate-own", (p,), "dog/havetx.reply", free, _sent(at, p, at.own), blocked)
+    asked = _sent(at, p, at.reset)
+    yield guarded("low", (p,), "dog/controller.reset", room, asked, blocked if at.revision.low_blocks else {})
     if at.revision.keep_alive:
-        yield NetworkRule(
-            kind="idle-ask",
-            about=(p,),
-            clause="dog/controller.idle",
-            guard=at.channel(p).room(),
-            updates=_sent(at, p, at.reset),
-        )
+        yield guarded("idle-ask", (p,), "dog/controller.idle", room, asked)
 
 
 def _of_neighbour(at: RouteFields, p: int) -> Iterator[NetworkRule]:
@@ -270,57 +238,29 @@ def _of_neighbour(at: RouteFields, p: int) -> Iterator[NetworkRule]:
 
 def _taken(at: RouteFields, p: int) -> Iterator[NetworkRule]:
     channel = at.channel(p)
-    taken = {at.name(p): channel.without_head()}
-    for s in range(at.neighbours):
-        if s not in at.sources(p):
-            continue
-        named = [channel.head_is(at.have(s))]
-        if at.revision.any_sender:
-            # Whoever else sent it too may be taken for the first.
-            named = [channel.head_is(at.have(other)) for other in at.sources(p)]
-        yield NetworkRule(
-            kind="cuts-echo" if s == p else "cuts",
-            about=(p,) if s == p else (p, s),
-            clause="dog/havetx.first-sender",
-            guard=z3.Or(*named),
-            updates=taken | {name_of("cut", (p, s)): z3.BoolVal(True)},
-        )
+    taken = put(channel.without_head(), "channel", p)
+    for s in at.sources(p):
+        # Whoever else sent it too may be taken for the first.
+        named = at.sources(p) if at.revision.any_sender else [s]
+        told = z3.Or(*(channel.head_is(at.have(other)) for other in named))
+        yield guarded(*_route("cuts", p, s), "dog/havetx.first-sender", told, taken, put(True, "cut", p, s))
     empty = [channel.head_is(at.own)]
     if not at.revision.self_route:
         empty.append(channel.head_is(at.have(p)))
-    yield NetworkRule(
-        kind="nothing-to-cut", about=(p,), clause="dog/havetx.no-sender", guard=z3.Or(*empty), updates=taken
-    )
+    yield guarded("nothing-to-cut", (p,), "dog/havetx.no-sender", z3.Or(*empty), taken)
     yield from _reset_taken(at, p, taken)
 
 
 def _reset_taken(at: RouteFields, p: int, taken: dict[str, Expression]) -> Iterator[NetworkRule]:
-    reset = at.channel(p).head_is(at.reset)
+    reset, mended = at.channel(p).head_is(at.reset), {s: put(False, "cut", p, s) for s in at.sources(p)}
     if at.revision.resets_all:
-        yield NetworkRule(
-            kind="resets-all",
-            about=(p,),
-            clause="dog/reset.one",
-            guard=reset,
-            updates=taken | {name_of("cut", (p, s)): z3.BoolVal(False) for s in at.sources(p)},
-        )
+        yield guarded("resets-all", (p,), "dog/reset.one", reset, taken, *mended.values())
         return
-    for s in at.sources(p):
-        yield NetworkRule(
-            kind="resets-echo" if s == p else "resets",
-            about=(p,) if s == p else (p, s),
-            clause="dog/reset.one",
-            guard=z3.And(reset, at.cut(p, s)),
-            updates=taken | {name_of("cut", (p, s)): z3.BoolVal(False)},
-        )
+    for s, mends in mended.items():
+        yield guarded(*_route("resets", p, s), "dog/reset.one", z3.And(reset, at.cut(p, s)), taken, mends)
     if not at.revision.stuck:
-        yield NetworkRule(
-            kind="nothing-to-reset",
-            about=(p,),
-            clause="dog/reset.none",
-            guard=z3.And(reset, *(z3.Not(at.cut(p, s)) for s in at.sources(p))),
-            updates=taken,
-        )
+        nothing = z3.And(reset, *(z3.Not(at.cut(p, s)) for s in at.sources(p)))
+        yield guarded("nothing-to-reset", (p,), "dog/reset.none", nothing, taken)
 
 
 # -- claims -------------------------------------------------------------------------------------------------

@@ -22,8 +22,11 @@ from quidnunc.properties.solver.rules import (
     NetworkField,
     NetworkModel,
     NetworkRule,
+    guarded,
     name_of,
     new_field,
+    put,
+    symbol_of,
 )
 
 DELIVERED = "idontwant-forged.delivered"
@@ -83,8 +86,7 @@ class HolderFields:
     fields: tuple[NetworkField, ...]
 
     def at(self, kind: str, *about: int) -> Expression:
-        name = name_of(kind, about)
-        return next(f.symbol for f in self.fields if f.name == name)
+        return symbol_of(self.fields, kind, *about)
 
     def each(self) -> range:
         return range(self.count)
@@ -126,63 +128,43 @@ def holders_of(network: NetworkModel) -> HolderFields:
 def _telling(at: HolderFields, besides: int | None = None) -> dict[str, Expression]:
     """At the first copy V tells its mesh, but for who sent it."""
     told = at.at("told")
-    found = {"told": z3.BoolVal(True)}
+    found = put(True, "told")
     for h in at.each():
         if h != besides:
             notice = at.at("notice", h)
-            found[name_of("notice", (h,))] = z3.If(told, notice, z3.BoolVal(True))
+            found |= put(z3.If(told, notice, z3.BoolVal(True)), "notice", h)
     return found
 
 
 def rules_of(at: HolderFields) -> Iterator[NetworkRule]:
     """What the attacker, the victim and the holders do."""
-    yes, no = z3.BoolVal(True), z3.BoolVal(False)
     if not at.revision.content_ids:
         early = _telling(at) if at.revision.before_check else {}
-        yield NetworkRule(
-            kind="forge",
-            about=(),
-            clause="gs1.2/idontwant.immediate" if early else "pubsub/signing.reject",
-            guard=z3.And(z3.Not(at.at("forged")), z3.Not(at.at("got"))),
-            updates={"forged": yes} | early,
-        )
+        clause = "gs1.2/idontwant.immediate" if early else "pubsub/signing.reject"
+        free = z3.And(z3.Not(at.at("forged")), z3.Not(at.at("got")))
+        yield guarded("forge", (), clause, free, put(True, "forged"), early)
     for h in at.each():
-        has, decided, unwanted = (at.at(kind, h) for kind in ("has", "decided", "unwanted"))
-        yield _rule("obtain", h, "gs1.0/relay.mesh", z3.Not(has), {"has": yes})
-        yield _rule(
-            "heed", h, "gs1.2/idontwant.per-peer", at.at("notice", h), {"notice": no, "unwanted": yes}
-        )
-        due = z3.And(has, z3.Not(decided))
-        free = due if not at.revision.must_skip else z3.And(due, z3.Not(unwanted))
-        yield _rule("relay", h, "gs1.0/relay.mesh", free, {"decided": yes, "copy": yes})
-        clause = "gs1.2/idontwant.skip" if at.revision.must_skip else "gs1.2-draft/idontwant.may-skip"
-        yield _rule("skip", h, clause, z3.And(due, unwanted), {"decided": yes})
-        yield NetworkRule(
-            kind="take",
-            about=(h,),
-            clause="gs1.2/idontwant.immediate",
-            guard=at.at("copy", h),
-            updates={"got": yes, name_of("copy", (h,)): no} | _telling(at, besides=h),
-        )
+        yield from _of_holder(at, h)
     if at.revision.gossip:
-        heard, got = at.at("heard"), at.at("got")
-        yield NetworkRule(
-            kind="hear", about=(), clause="gs1.0/relay.mesh", guard=z3.Not(heard), updates={"heard": yes}
-        )
-        yield NetworkRule(
-            kind="gossip",
-            about=(),
-            clause="gs1.0/ihave.request-unseen",
-            guard=z3.And(heard, z3.Not(got)),
-            updates={"got": yes} | _telling(at),
-        )
+        heard = at.at("heard")
+        yield guarded("hear", (), "gs1.0/relay.mesh", z3.Not(heard), put(True, "heard"))
+        asks = z3.And(heard, z3.Not(at.at("got")))
+        yield guarded("gossip", (), "gs1.0/ihave.request-unseen", asks, put(True, "got"), _telling(at))
 
 
-def _rule(
-    kind: str, h: int, clause: str, guard: Expression, updates: Mapping[str, Expression]
-) -> NetworkRule:
-    named = {name_of(field, (h,)): value for field, value in updates.items()}
-    return NetworkRule(kind=kind, about=(h,), clause=clause, guard=guard, updates=named)
+def _of_holder(at: HolderFields, h: int) -> Iterator[NetworkRule]:
+    """h gets the message, heeds an IDONTWANT, and relays or skips; then V takes the copy."""
+    has, unwanted, notice = (at.at(kind, h) for kind in ("has", "unwanted", "notice"))
+    yield guarded("obtain", (h,), "gs1.0/relay.mesh", z3.Not(has), put(True, "has", h))
+    heeded = put(False, "notice", h), put(True, "unwanted", h)
+    yield guarded("heed", (h,), "gs1.2/idontwant.per-peer", notice, *heeded)
+    due, decided = z3.And(has, z3.Not(at.at("decided", h))), put(True, "decided", h)
+    free = due if not at.revision.must_skip else z3.And(due, z3.Not(unwanted))
+    yield guarded("relay", (h,), "gs1.0/relay.mesh", free, decided, put(True, "copy", h))
+    clause = "gs1.2/idontwant.skip" if at.revision.must_skip else "gs1.2-draft/idontwant.may-skip"
+    yield guarded("skip", (h,), clause, z3.And(due, unwanted), decided)
+    taken = put(True, "got"), put(False, "copy", h), _telling(at, besides=h)
+    yield guarded("take", (h,), "gs1.2/idontwant.immediate", at.at("copy", h), *taken)
 
 
 # -- claims -------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from quidnunc.properties.solver.rules import (
     name_of,
     new_field,
     ordered_pairs,
+    put,
 )
 
 GRAFT, PRUNE, UNSUB, SUB = 1, 2, 3, 4
@@ -98,28 +99,26 @@ class LinkFields:
         members = [z3.If(self.mesh((i, j)), z3.BitVecVal(1, 4), z3.BitVecVal(0, 4)) for j in self.others(i)]
         return z3.ULT(z3.Sum(members), z3.BitVecVal(self.d_high, 4))
 
-    def started(self, pair: Pair, when: Expression | None = None) -> dict[str, Expression]:
+    def started(self, pair: Pair, when: bool | Expression = True) -> dict[str, Expression]:
         """The backoff of the pair begins (`when`, if that is given)."""
         if not self.variant.backoff:
             return {}
-        return {
-            name_of("backoff", pair): z3.BoolVal(True) if when is None else z3.Or(self.backoff(pair), when)
-        }
+        return put(when if when is True else z3.Or(self.backoff(pair), when), "backoff", *pair)
 
     def sent(self, pair: Pair, message: int) -> dict[str, Expression]:
-        return {name_of("channel", pair): self.channel(pair).with_appended(message)}
+        return put(self.channel(pair).with_appended(message), "channel", *pair)
 
     def taken(self, pair: Pair) -> dict[str, Expression]:
         """The oldest message from the second of the pair to the first is received."""
         back = (pair[1], pair[0])
-        return {name_of("channel", back): self.channel(back).without_head()}
+        return put(self.channel(back).without_head(), "channel", *back)
 
     def linked(self, pair: Pair, yes: bool) -> dict[str, Expression]:
-        return {name_of("mesh", pair): z3.BoolVal(yes)}
+        return put(yes, "mesh", *pair)
 
     def known(self, pair: Pair, yes: bool) -> dict[str, Expression]:
         """The first of the pair knows whether the second is in the topic, where that is announced."""
-        return {name_of("knows", pair): z3.BoolVal(yes)} if self.variant.announced else {}
+        return put(yes, "knows", *pair) if self.variant.announced else {}
 
 
 def kinds_of(variant: LinkVariant) -> int:

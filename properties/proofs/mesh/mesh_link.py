@@ -30,8 +30,10 @@ from quidnunc.properties.solver.rules import (
     NetworkModel,
     NetworkRule,
     content_of,
+    guarded,
     name_of,
     ordered_pairs,
+    put,
 )
 
 MESSAGES = {GRAFT: "GRAFT", PRUNE: "PRUNE", UNSUB: "UNSUB", SUB: "SUB"}
@@ -121,8 +123,7 @@ def _chosen(at: LinkFields, rule: NetworkRule) -> NetworkRule:
 
 
 def _own_rules(at: LinkFields, i: int) -> Iterator[NetworkRule]:
-    me = name_of("sub", (i,))
-    joining: dict[str, Expression] = {me: z3.BoolVal(True)}
+    joining = put(True, "sub", i)
     allowed = [z3.Not(at.sub(i))]
     for j in at.others(i):
         if at.variant.announced:
@@ -131,27 +132,21 @@ def _own_rules(at: LinkFields, i: int) -> Iterator[NetworkRule]:
         if at.variant.waits:
             allowed.append(z3.Not(at.backoff((i, j))))
     clause = "gs1.1/backoff.resubscribe" if at.variant.waits else "gs1.0/join.fill"
-    yield NetworkRule(kind="join", about=(i,), clause=clause, guard=z3.And(*allowed), updates=joining)
+    yield guarded("join", (i,), clause, z3.And(*allowed), joining)
     rooms: list[Expression] = []
-    updates: dict[str, Expression] = {me: z3.BoolVal(False)}
+    leaving = put(False, "sub", i)
     for j in at.others(i):
         pair = (i, j)
         channel, member = at.channel(pair), at.mesh(pair)
+        sent = z3.If(member, channel.with_appended(PRUNE), channel.symbol)
         if at.variant.unsub:
-            pruned = z3.If(member, channel.with_appended(PRUNE), channel.symbol)
-            updates[name_of("channel", pair)] = channel.with_appended(UNSUB, pruned)
+            sent = channel.with_appended(UNSUB, sent)
             rooms.append(z3.If(member, channel.room(2), channel.room()))
         else:
-            updates[name_of("channel", pair)] = z3.If(member, channel.with_appended(PRUNE), channel.symbol)
             rooms.append(z3.If(member, channel.room(), z3.BoolVal(True)))
-        updates |= at.linked(pair, False) | at.started(pair, None if at.variant.waits else member)
-    yield NetworkRule(
-        kind="leave",
-        about=(i,),
-        clause="gs1.0/leave.prune-each",
-        guard=z3.And(at.sub(i), *rooms),
-        updates=updates,
-    )
+        leaving |= put(sent, "channel", *pair) | at.linked(pair, False)
+        leaving |= at.started(pair, True if at.variant.waits else member)
+    yield guarded("leave", (i,), "gs1.0/leave.prune-each", z3.And(at.sub(i), *rooms), leaving)
 
 
 def _link_rules(at: LinkFields, pair: Pair) -> Iterator[NetworkRule]:
@@ -160,90 +155,42 @@ def _link_rules(at: LinkFields, pair: Pair) -> Iterator[NetworkRule]:
     allowed = z3.And(at.sub(i), z3.Not(at.mesh(pair)), at.below_ceiling(i), room, z3.Not(at.backoff(pair)))
     if at.variant.announced:
         allowed = z3.And(allowed, at.at[name_of("knows", pair)])
-    yield NetworkRule(
-        kind="graft",
-        about=pair,
-        clause="gs1.0/heartbeat.fill",
-        guard=allowed,
-        updates=at.linked(pair, True) | at.sent(pair, GRAFT),
-    )
-    yield NetworkRule(
-        kind="prune",
-        about=pair,
-        clause="gs1.0/heartbeat.cut",
-        guard=z3.And(at.mesh(pair), room),
-        updates=at.linked(pair, False) | at.sent(pair, PRUNE) | at.started(pair),
-    )
+    yield guarded("graft", pair, "gs1.0/heartbeat.fill", allowed, at.linked(pair, True), at.sent(pair, GRAFT))
+    pruned = at.linked(pair, False), at.sent(pair, PRUNE), at.started(pair)
+    yield guarded("prune", pair, "gs1.0/heartbeat.cut", z3.And(at.mesh(pair), room), *pruned)
     if at.variant.backoff:
         drained = z3.And(at.channel(pair).empty(), at.channel((j, i)).empty())
-        when = z3.BoolVal(True) if at.variant.expires_in_flight else drained
-        yield NetworkRule(
-            kind="expire",
-            about=pair,
-            clause="gs1.1/backoff.announced-period",
-            guard=z3.And(at.backoff(pair), when),
-            updates={name_of("backoff", pair): z3.BoolVal(False)},
-        )
+        when = z3.And(at.backoff(pair), z3.BoolVal(True) if at.variant.expires_in_flight else drained)
+        yield guarded("expire", pair, "gs1.1/backoff.announced-period", when, put(False, "backoff", *pair))
 
 
 def _received_graft(at: LinkFields, pair: Pair) -> Iterator[NetworkRule]:
     """What i does with a GRAFT that is the oldest message from j."""
     i, j = pair
-    channel = at.channel((j, i))
-    graft = channel.head_is(GRAFT)
+    graft, taken = at.channel((j, i)).head_is(GRAFT), at.taken(pair)
     member = z3.Or(at.mesh(pair), z3.And(at.below_ceiling(i), z3.Not(at.backoff(pair))))
     accepted = z3.And(at.sub(i), member)
-    yield NetworkRule(
-        kind="accept",
-        about=pair,
-        clause="gs1.0/graft.accept",
-        guard=z3.And(graft, accepted),
-        updates=at.linked(pair, True) | at.taken(pair),
-    )
+    yield guarded("accept", pair, "gs1.0/graft.accept", z3.And(graft, accepted), at.linked(pair, True), taken)
     refused = z3.And(at.sub(i), z3.Not(member)) if at.variant.silent else z3.Not(accepted)
-    yield NetworkRule(
-        kind="refuse",
-        about=pair,
-        clause="gs1.1/backoff.regraft" if at.variant.backoff else "gs1.0/graft.unsubscribed",
-        guard=z3.And(graft, refused, at.channel(pair).room()),
-        updates=at.taken(pair) | at.sent(pair, PRUNE),
-    )
+    clause = "gs1.1/backoff.regraft" if at.variant.backoff else "gs1.0/graft.unsubscribed"
+    answered = z3.And(graft, refused, at.channel(pair).room())
+    yield guarded("refuse", pair, clause, answered, taken, at.sent(pair, PRUNE))
     if at.variant.silent:
-        yield NetworkRule(
-            kind="ignore",
-            about=pair,
-            clause="gs1.1/graft.unknown-topic",
-            guard=z3.And(graft, z3.Not(at.sub(i))),
-            updates=at.taken(pair),
-        )
+        unknown = z3.And(graft, z3.Not(at.sub(i)))
+        yield guarded("ignore", pair, "gs1.1/graft.unknown-topic", unknown, taken)
 
 
 def _received_rest(at: LinkFields, pair: Pair) -> Iterator[NetworkRule]:
     """What i does with another message from j."""
-    channel = at.channel((pair[1], pair[0]))
-    yield NetworkRule(
-        kind="pruned",
-        about=pair,
-        clause="gs1.1/backoff.both-ends" if at.variant.backoff else "gs1.0/prune.remove",
-        guard=channel.head_is(PRUNE),
-        updates=at.linked(pair, False) | at.taken(pair) | at.started(pair),
-    )
+    channel, taken, gone = at.channel((pair[1], pair[0])), at.taken(pair), at.linked(pair, False)
+    clause = "gs1.1/backoff.both-ends" if at.variant.backoff else "gs1.0/prune.remove"
+    yield guarded("pruned", pair, clause, channel.head_is(PRUNE), gone, taken, at.started(pair))
+    table = "pubsub/subscription.table"
     if at.variant.unsub:
-        yield NetworkRule(
-            kind="unsubscribed",
-            about=pair,
-            clause="pubsub/subscription.table",
-            guard=channel.head_is(UNSUB),
-            updates=at.linked(pair, False) | at.known(pair, False) | at.taken(pair),
-        )
+        left = channel.head_is(UNSUB)
+        yield guarded("unsubscribed", pair, table, left, gone, at.known(pair, False), taken)
     if at.variant.announced:
-        yield NetworkRule(
-            kind="subscribed",
-            about=pair,
-            clause="pubsub/subscription.table",
-            guard=channel.head_is(SUB),
-            updates=at.known(pair, True) | at.taken(pair),
-        )
+        yield guarded("subscribed", pair, table, channel.head_is(SUB), at.known(pair, True), taken)
 
 
 # -- claims -------------------------------------------------------------------------------------------------

@@ -22,9 +22,12 @@ from quidnunc.properties.solver.rules import (
     NetworkField,
     NetworkModel,
     NetworkRule,
+    guarded,
     name_of,
     new_field,
     ordered_pairs,
+    put,
+    symbol_of,
 )
 
 DELIVERED = "mesh-flow.delivered"
@@ -105,8 +108,7 @@ class FlowFields:
     fields: tuple[NetworkField, ...]
 
     def at(self, kind: str, *about: int) -> Expression:
-        name = name_of(kind, about)
-        return next(f.symbol for f in self.fields if f.name == name)
+        return symbol_of(self.fields, kind, *about)
 
     def each(self) -> range:
         return range(self.count)
@@ -187,75 +189,66 @@ def rules_of(at: FlowFields) -> Iterator[NetworkRule]:
             yield from _of_link(at, i, j)
         if at.flow.one_sided:
             both = z3.And(z3.Not(started), at.holds(i, j), at.holds(j, i))
-            yield _rule("lapse", (i, j), "gs1.0/prune.remove", both, _apart((i, j), True))
-    yield _rule("publish", (0,), "gs1.0/relay.mesh", z3.Not(started), _published(at))
+            yield guarded("lapse", (i, j), "gs1.0/prune.remove", both, put(True, "apart", i, j))
+    yield guarded("publish", (0,), "gs1.0/relay.mesh", z3.Not(started), _published(at))
     for i, j in at.pairs():
-        yield _rule("take", (i, j), "gs1.0/relay.mesh", at.at("copy", i, j), _taken(at, i, j))
+        yield guarded("take", (i, j), "gs1.0/relay.mesh", at.at("copy", i, j), _taken(at, i, j))
     if at.flow.gossip:
         yield from _of_gossip(at)
 
 
-def _rule(kind: str, about: tuple[int, ...], clause: str, guard: Expression, *updates: object) -> NetworkRule:
-    joined: dict[str, Expression] = {}
-    for each in updates:
-        assert isinstance(each, dict)
-        joined |= each
-    return NetworkRule(kind=kind, about=about, clause=clause, guard=guard, updates=joined)
-
-
-def _apart(pair: Pair, value: bool) -> dict[str, Expression]:
-    return {name_of("apart", pair): z3.BoolVal(value)}
-
-
 def _of_link(at: FlowFields, i: int, j: int) -> Iterator[NetworkRule]:
     started, whole = at.at("started"), at.connected(less=(i, j)) if at.flow.connected else z3.BoolVal(True)
-    linked, gone = z3.And(at.holds(i, j), at.holds(j, i), whole), (_apart((i, j), True), _apart((j, i), True))
-    yield _rule("drop", (i, j), "gs1.0/prune.remove", z3.And(z3.Not(started), linked), *gone)
+    linked, gone = (
+        z3.And(at.holds(i, j), at.holds(j, i), whole),
+        (put(True, "apart", i, j), put(True, "apart", j, i)),
+    )
+    yield guarded("drop", (i, j), "gs1.0/prune.remove", z3.And(z3.Not(started), linked), *gone)
     if at.flow.prunes:
-        yield _rule("prune", (i, j), "gs1.0/prune.remove", z3.And(started, linked), *gone)
+        yield guarded("prune", (i, j), "gs1.0/prune.remove", z3.And(started, linked), *gone)
     if at.flow.grafts:
         apart = z3.And(started, z3.Not(at.holds(i, j)), z3.Not(at.holds(j, i)))
-        yield _rule(
-            "graft", (i, j), "gs1.0/graft.accept", apart, _apart((i, j), False), _apart((j, i), False)
+        yield guarded(
+            "graft", (i, j), "gs1.0/graft.accept", apart, put(False, "apart", i, j), put(False, "apart", j, i)
         )
 
 
 def _published(at: FlowFields) -> dict[str, Expression]:
     pushed = {name_of("copy", (0, j)): at.holds(0, j) for j in at.others(0)}
-    return {"started": z3.BoolVal(True), name_of("has", (0,)): z3.BoolVal(True)} | pushed
+    return put(True, "started") | put(True, "has", 0) | pushed
 
 
 def _taken(at: FlowFields, i: int, j: int) -> dict[str, Expression]:
     """j takes the copy of i; the first one it pushes on, but not back."""
-    found = {name_of("copy", (i, j)): z3.BoolVal(False), name_of("has", (j,)): z3.BoolVal(True)}
+    found = put(False, "copy", i, j) | put(True, "has", j)
     for k in at.others(j):
         if k != i:
             pushed = z3.And(z3.Not(at.at("has", j)), at.holds(j, k))
-            found[name_of("copy", (j, k))] = z3.Or(at.at("copy", j, k), pushed)
+            found |= put(z3.Or(at.at("copy", j, k), pushed), "copy", j, k)
     return found
 
 
 def _of_gossip(at: FlowFields) -> Iterator[NetworkRule]:
     for i in at.each():
         due = z3.And(at.at("has", i), z3.Not(at.at("beat", i)))
-        over = {name_of("beat", (i,)): z3.BoolVal(True)}
+        over = put(True, "beat", i)
         if at.flow.tells_one:
             for j in at.others(i):
                 guard, told = (
                     z3.And(due, z3.Not(at.holds(i, j))),
-                    {name_of("notice", (i, j)): z3.BoolVal(True)},
+                    put(True, "notice", i, j),
                 )
-                yield _rule("heartbeat-to", (i, j), "gs1.0/gossip.at-most-d-lazy", guard, over, told)
+                yield guarded("heartbeat-to", (i, j), "gs1.0/gossip.at-most-d-lazy", guard, over, told)
             due = z3.And(due, *(at.holds(i, j) for j in at.others(i)))
         all_told = {
             name_of("notice", (i, j)): z3.Or(at.at("notice", i, j), z3.Not(at.holds(i, j)))
             for j in at.others(i)
         }
-        yield _rule("heartbeat", (i,), "gs1.0/gossip.outside-mesh", due, over, all_told)
+        yield guarded("heartbeat", (i,), "gs1.0/gossip.outside-mesh", due, over, all_told)
     for i, j in at.pairs():
         served = z3.Or(at.at("copy", i, j), z3.Not(at.at("has", j)))
-        heard = {name_of("notice", (i, j)): z3.BoolVal(False), name_of("copy", (i, j)): served}
-        yield _rule("hear", (i, j), "gs1.0/ihave.request-unseen", at.at("notice", i, j), heard)
+        heard = put(False, "notice", i, j) | put(served, "copy", i, j)
+        yield guarded("hear", (i, j), "gs1.0/ihave.request-unseen", at.at("notice", i, j), heard)
 
 
 # -- claims -------------------------------------------------------------------------------------------------

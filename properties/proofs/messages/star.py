@@ -23,6 +23,8 @@ from quidnunc.properties.solver.rules import (
     NetworkRule,
     name_of,
     new_field,
+    put,
+    symbol_of,
 )
 
 CEILING = "mesh-star.ceiling"
@@ -72,8 +74,7 @@ class LeafFields:
     fields: tuple[NetworkField, ...]
 
     def at(self, kind: str, leaf: int) -> Expression:
-        name = name_of(kind, (leaf,))
-        return next(f.symbol for f in self.fields if f.name == name)
+        return symbol_of(self.fields, kind, leaf)
 
     def linked(self, leaf: int) -> Expression:
         """The two hold each other."""
@@ -140,34 +141,28 @@ def rules_of(at: LeafFields) -> Iterator[NetworkRule]:
 
 def _of_leaf(at: LeafFields, leaf: int) -> Iterator[NetworkRule]:
     accepts = at.less_than(at.d_high) if at.star.refuses else z3.BoolVal(True)
-    yes = {name_of("linked", (leaf,)): z3.BoolVal(True)}
-    yield _rule("graft", leaf, "gs1.0/graft.accept", z3.And(at.outside(leaf), accepts), yes)
+    yes = put(True, "linked", leaf)
+    yield NetworkRule("graft", (leaf,), "gs1.0/graft.accept", z3.And(at.outside(leaf), accepts), yes)
     if at.star.refuses:
         guard = z3.And(at.outside(leaf), z3.Not(accepts))
         clause = "gs1.1/outbound.inbound-refused"
-        yield _rule("refused", leaf, clause, guard, {name_of("backoff", (leaf,)): z3.BoolVal(True)})
+        yield NetworkRule("refused", (leaf,), clause, guard, put(True, "backoff", leaf))
     if at.star.backoff:
-        expired = {name_of("backoff", (leaf,)): z3.BoolVal(False)}
-        yield _rule("expire", leaf, "gs1.1/backoff.announced-period", at.backs_off(leaf), expired)
+        expired = put(False, "backoff", leaf)
+        yield NetworkRule("expire", (leaf,), "gs1.1/backoff.announced-period", at.backs_off(leaf), expired)
 
 
 def _of_hub(at: LeafFields, leaf: int) -> Iterator[NetworkRule]:
     """It fills below D_low, and cuts to D; `leaf` is who is grafted, or who is kept."""
-    yes = {name_of("linked", (leaf,)): z3.BoolVal(True)}
-    yield _rule("fill", leaf, "gs1.0/heartbeat.fill", z3.And(at.outside(leaf), at.less_than(D)), yes)
+    yes = put(True, "linked", leaf)
+    yield NetworkRule("fill", (leaf,), "gs1.0/heartbeat.fill", z3.And(at.outside(leaf), at.less_than(D)), yes)
     gone: dict[str, Expression] = {}
     for other in at.each():
         if other != leaf:
-            gone[name_of("linked", (other,))] = z3.BoolVal(False)
+            gone |= put(False, "linked", other)
             if at.star.backoff:
-                gone[name_of("backoff", (other,))] = z3.Or(at.backs_off(other), at.linked(other))
-    yield _rule("cut", leaf, "gs1.0/heartbeat.cut", z3.And(at.to_cut(), at.linked(leaf)), gone)
-
-
-def _rule(
-    kind: str, leaf: int, clause: str, guard: Expression, updates: Mapping[str, Expression]
-) -> NetworkRule:
-    return NetworkRule(kind=kind, about=(leaf,), clause=clause, guard=guard, updates=updates)
+                gone |= put(z3.Or(at.backs_off(other), at.linked(other)), "backoff", other)
+    yield NetworkRule("cut", (leaf,), "gs1.0/heartbeat.cut", z3.And(at.to_cut(), at.linked(leaf)), gone)
 
 
 def claims_of(at: LeafFields) -> Iterator[NetworkClaim]:
