@@ -18,7 +18,6 @@ from quidnunc.properties.documents.clauses import load
 from quidnunc.properties.networks.acts import Act
 from quidnunc.properties.networks.mempool import MempoolNetwork as Nodes
 from quidnunc.properties.networks.network import network_after
-from quidnunc.properties.proofs.dog import cut_off as network_dog_cut_off
 from quidnunc.properties.proofs.dog import relays as network_dog_relays
 from quidnunc.properties.proofs.dog.cut_off import dog_cut_off
 from quidnunc.properties.proofs.dog.cut_off_prove import (
@@ -34,7 +33,7 @@ from quidnunc.properties.proofs.dog.cut_off_prove import (
 from quidnunc.properties.proofs.dog.relays import PLAIN, TEXTS, RelaySetting
 from quidnunc.properties.solver.liveness import StateGraph, graph_of, holds_in
 from quidnunc.properties.solver.questions import SolverSession
-from quidnunc.properties.solver.rules import NetworkModel, NetworkRule
+from quidnunc.properties.solver.rules import NetworkModel, NetworkRule, guarded
 from quidnunc.properties.solver.trace import NetworkTrace, is_valid_trace
 from tests.helpers.small_networks import network_of
 
@@ -111,7 +110,7 @@ def test_counters_hold_the_most_of_an_interval(most: int) -> None:
 
 def test_a_rule_updates_a_field_once() -> None:
     with pytest.raises(AssertionError, match="two updates of one field"):
-        network_dog_cut_off._rule("loses", (0,), "", z3.BoolVal(True), {"lost_0": True}, {"lost_0": False})
+        guarded("loses", (0,), "", z3.BoolVal(True), {"lost_0": True}, {"lost_0": False})
 
 
 # -- a second hand ------------------------------------------------------------------------------------------
