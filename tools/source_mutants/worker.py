@@ -1,0 +1,154 @@
+"""One mutant, or a pair, in a process of its own: a request as JSON on stdin, lines of JSON on stdout.
+
+Stages: `suite` runs the fixed suite, `search` a search, `outputs` plays runs and prints a digest of each. A line
+is written as soon as something is known, so that what is ended from outside still counts.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import json
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, TextIO
+
+from attrs import field, frozen
+
+from tools.source_mutants.hook import mutants_loaded
+
+HANG_S = 10.0
+"""Processor time after which one event hangs; a heartbeat of our router takes less than a thousandth of it."""
+MAX_BYTES = 4 << 30
+
+
+@frozen(eq=False)
+class WatchedSubject:
+    """A subject, no event of which may take longer than `HANG_S`."""
+
+    inner: Any
+
+    @property
+    def hello(self) -> Any:
+        return self.inner.hello
+
+    def do(self, event: Any) -> Any:
+        signal.setitimer(signal.ITIMER_VIRTUAL, HANG_S)
+        try:
+            return self.inner.do(event)
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+    def declare(self, messages: Any) -> None:
+        self.inner.declare(messages)
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+@frozen(eq=False)
+class Stage:
+    """One stage of one request."""
+
+    asked: dict[str, Any]
+    out: TextIO
+    told: set[str] = field(factory=set)
+
+    def say(self, **line: Any) -> None:
+        """Write a line, at once."""
+        print(json.dumps(line), file=self.out, flush=True)
+
+    def run(self) -> None:
+        """Do what is asked. What a mutant raises where no driver catches it is told too."""
+        with mutants_loaded(self.asked["ids"]) as source:
+            for protocol in self.asked["protocols"]:
+                opener = self._opener(protocol)
+                if opener is None:
+                    return
+                try:
+                    noticed = getattr(self, self.asked["stage"])(protocol, opener)
+                except Exception as error:
+                    self.say(protocol=protocol, noticed="breaks", error=f"{type(error).__name__}: {error}")
+                    return
+                if noticed and self.asked["stage"] == "search":
+                    break
+            missing = source.trees.keys() - source.loaded
+            if missing:
+                raise RuntimeError(f"{', '.join(sorted(missing))}: no router has imported the mutant")
+
+    def _opener(self, protocol: str) -> Callable[[Any], Any] | None:
+        """What opens the router; None, and a line, where it cannot even be opened."""
+        from quidnunc.properties.search.worker import hello_of, opener_of
+
+        plain = opener_of("ours")
+        try:
+            hello_of("ours", protocol)
+        except Exception as error:
+            self.say(protocol=protocol, noticed="start", error=f"{type(error).__name__}: {error}")
+            return None
+        return lambda config: WatchedSubject(plain(config))
+
+    def suite(self, protocol: str, opener: Callable[[Any], Any]) -> bool:
+        """The fixed suite."""
+        from quidnunc.properties.suite.run import run_suite
+
+        campaign = run_suite(protocol, "ours", opener)
+        rows = [list(key) for key in campaign.roots]
+        self.say(protocol=protocol, noticed="rows" if rows else "", rows=rows, runs=campaign.runs)
+        return bool(rows)
+
+    def search(self, protocol: str, opener: Callable[[Any], Any]) -> bool:
+        """A search, to its end."""
+        from quidnunc.properties.search import machine
+        from quidnunc.properties.search.worker import hello_of
+
+        def told(kind: str, moments: Sequence[Any], parameters: Any, seed: int) -> None:
+            if kind == "run" and moments and moments[-1].judged.departures and protocol not in self.told:
+                self.told.add(protocol)
+                self.say(protocol=protocol, noticed="rows", rows=[], runs=hunt.runs)
+
+        hunt = machine.FindingSearch(protocol, opener, hello_of("ours", protocol), record=told)
+        machine.search(hunt, runs=self.asked["runs"], seed=self.asked["seed"])
+        rows = [list(key) for key in hunt.found]
+        self.say(protocol=protocol, noticed="rows" if rows else "", rows=rows, runs=hunt.runs)
+        return bool(rows)
+
+    def outputs(self, protocol: str, opener: Callable[[Any], Any]) -> bool:
+        """A digest of the events and outputs of each run."""
+        from quidnunc.properties.search import machine
+        from quidnunc.properties.search.worker import hello_of
+
+        def told(kind: str, moments: Sequence[Any], parameters: Any, seed: int) -> None:
+            text = repr([(m.event, m.outputs) for m in moments])
+            self.say(protocol=protocol, digest=hashlib.sha256(text.encode()).hexdigest()[:16])
+
+        hunt = machine.FindingSearch(
+            protocol, opener, hello_of("ours", protocol), counting=True, record=told
+        )
+        for _ in range(self.asked["runs"]):
+            machine.next_run(hunt, seed=self.asked["seed"])
+        return False
+
+
+def main() -> int:
+    """Answer one request."""
+    gc.set_threshold(20_000, 20, 20)
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_BYTES, MAX_BYTES))
+    # What a router prints must not end up in the answer.
+    answers, sys.stdout = sys.stdout, sys.stderr
+    stage = Stage(json.loads(sys.stdin.read()), answers)
+
+    def hangs(*_: object) -> None:
+        stage.say(noticed="hangs")
+        os._exit(0)
+
+    signal.signal(signal.SIGVTALRM, hangs)
+    stage.run()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
