@@ -60,8 +60,8 @@ def mutants_loaded(ids: Iterable[str]) -> Iterator[MutatedSource]:
     if early:
         raise RuntimeError(f"{', '.join(early)}: imported before its mutant; start a process for each mutant")
     source = MutatedSource(trees)
-    sys.meta_path.insert(0, source)  # type: ignore[arg-type]
+    sys.meta_path.insert(0, source)
     try:
         yield source
     finally:
-        sys.meta_path.remove(source)  # type: ignore[arg-type]
+        sys.meta_path.remove(source)

@@ -9,14 +9,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from attrs import asdict, frozen
 
-from quidnunc.properties.search.journal import end_last_line
 from quidnunc.properties.sources import SEARCHED, digest_of_sources
+from tools.journal import end_last_line
 from tools.source_mutants.mutants import Mutant
 from tools.source_mutants.outcomes import FOLDER, Comparison, How, Outcome, Row
 from tools.source_mutants.protocols import Lines, executed_lines, protocols_of
@@ -89,7 +89,9 @@ def run_stage(
         return StageAnswer(tuple(_read(late.stdout or b"")), stopped=True)
     if done.returncode:
         last = done.stderr.decode(errors="replace").strip().splitlines()[-3:]
-        raise RuntimeError(f"{', '.join(ids) or 'the original'}, {stage}: the worker failed: {' / '.join(last)}")
+        raise RuntimeError(
+            f"{', '.join(ids) or 'the original'}, {stage}: the worker failed: {' / '.join(last)}"
+        )
     return StageAnswer(tuple(_read(done.stdout)))
 
 
@@ -128,7 +130,7 @@ def outcome_of(
 # -- the same runs as the original --------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=None)
+@cache
 def _digests(ids: tuple[str, ...], protocol: str, runs: int, seed: int) -> tuple[str, ...]:
     limit_s = max(LIMIT_S, float(runs))
     answer = run_stage("outputs", ids, [protocol], runs=runs, seed=seed, limit_s=limit_s)
@@ -221,7 +223,7 @@ def run_all(
     until: Callable[[], bool],
     tell: Told,
 ) -> list[Outcome]:
-    """Outcomes of what is wanted, in that order, as far as they are known when `until` says that it is time."""
+    """Outcomes of what is wanted, in that order, as far as they are known when `until` says stop."""
     known, found = journal.outcomes(), []
     for mutants in wanted:
         ids = tuple(mutant.id for mutant in mutants)

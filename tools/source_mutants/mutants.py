@@ -1,4 +1,4 @@
-"""Every mutant of our routers' sources, each by a name that says where it is, and the sources that it makes."""
+"""Every mutant of our routers' sources, by a name that says where it is, and the sources that it makes."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def all_mutants() -> dict[str, Mutant]:
 
 
 def drawn(seed: int, count: int) -> tuple[Mutant, ...]:
-    """The first `count` in the order that the seed shuffles them into: a larger sample begins with a smaller."""
+    """The first `count` in an order that the seed shuffles: a larger sample begins with a smaller one."""
     found = all_mutants()
     names = sorted(found)
     random.Random(seed).shuffle(names)

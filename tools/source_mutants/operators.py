@@ -1,7 +1,7 @@
 """Operators: the small changes that one node of a syntax tree can be given.
 
-Each takes a node and gives the nodes that can stand in its place. None knows what the code is about. Annotations,
-docstrings, decorators, assertions and the texts of errors are left alone.
+Each takes a node and gives the nodes that can stand in its place. None knows what the code is about.
+Annotations, docstrings, decorators, assertions and the texts of errors are left alone.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def argument(node: ast.AST, inside: Function | None) -> Iterator[ast.AST]:
         return
     for at in range(len(node.args) - 1):
         pair = node.args[at : at + 2]
-        if _may_swap(*pair, inside):
+        if _may_swap(pair[0], pair[1], inside):
             swapped = [*node.args[:at], *reversed(pair), *node.args[at + 2 :]]
             yield ast.Call(func=node.func, args=swapped, keywords=node.keywords)
 

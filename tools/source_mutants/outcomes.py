@@ -18,8 +18,8 @@ FOLDER = Path(__file__).parent
 CRASH = "unexplained:crash"
 
 How: TypeAlias = Literal["", "rows", "hangs", "breaks", "start"]
-"""How a mutant was noticed: by rows of the report; because the router hangs; because it breaks the driver; because
-it cannot be imported or opened. Empty: it was not."""
+"""How a mutant was noticed: by rows of the report; because the router hangs; because it breaks the driver;
+because it cannot be imported or opened. Empty: it was not."""
 Row: TypeAlias = tuple[str, str, str]
 """Protocol, clause, root cause."""
 
@@ -91,8 +91,8 @@ def clauses_by_place() -> Mapping[str, tuple[str, ...]]:
 
 
 def is_named(clause: str, mutant: Mutant) -> bool:
-    """Whether a row with this clause names what was changed: one clause of the function, or another that the same
-    rule of the model carries out."""
+    """Whether a row with this clause names what was changed: one clause of the function, or another that the
+    same rule of the model carries out."""
     return rule_of(clause) in {rule_of(each) for each in clauses_by_place()[mutant.place]}
 
 
@@ -103,7 +103,7 @@ def rule_of(clause: str) -> str:
 
 
 def named_first(outcome: Outcome, mutant: Mutant) -> bool | None:
-    """Whether the first row names the function; None where the function has no clause, or nothing has a row."""
+    """Whether the first row names the function; None where it has no clause, or nothing has a row."""
     if not clauses_by_place()[mutant.place] or not outcome.rows:
         return None
     return is_named(outcome.rows[0][1], mutant)

@@ -1,10 +1,11 @@
 """Under which protocols a mutant is tried: those whose router executes the line that was changed.
 
-A module has a list of protocols, in an order. Which lines each of them executes is measured: the suite and a few
-runs of the search are played on our router with a trace of its lines. A mutant is tried under the first protocol
-of its list that executes its line; where none does, under the first that enters its function; where none does
-either, under the first of the list. Where the function reads a switch of the protocol (`SWITCHES`), a mutant that
-is not noticed is tried under every other protocol of the list that executes the line as well.
+A module has a list of protocols, in an order. Which lines each of them executes is measured: the suite and a
+few runs of the search are played on our router with a trace of its lines. A mutant is tried under the first
+protocol of its list that executes its line; where none does, under the first that enters its function; where
+none does either, under the first of the list. Where the function reads a switch of the protocol (`SWITCHES`),
+the suite runs under every protocol of the list that executes the line, and so does the search until one of
+them notices the mutant.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache
 from types import FrameType, MappingProxyType
 from typing import Any, TypeAlias
 
@@ -65,7 +66,7 @@ def order_of(module: str) -> tuple[str, ...]:
 
 
 def protocols_of(mutant: Mutant, lines: Lines) -> tuple[str, ...]:
-    """The protocols under which a mutant is tried: the first always, the others where that does not notice."""
+    """The protocols under which a mutant is tried, the first of them first."""
     order = order_of(mutant.module)
     first_line, last_line, switched = function_of(mutant.module, mutant.function)
     entered = range(first_line + 1, last_line + 1)
@@ -75,7 +76,7 @@ def protocols_of(mutant: Mutant, lines: Lines) -> tuple[str, ...]:
     return tuple(found) if switched and (on_line or inside) else (found[0],)
 
 
-@lru_cache(maxsize=None)
+@cache
 def function_of(module: str, name: str) -> tuple[int, int, bool]:
     """First and last line of a function, and whether it reads a switch; an empty range at the top."""
     if not name:

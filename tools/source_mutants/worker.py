@@ -1,7 +1,7 @@
 """One mutant, or a pair, in a process of its own: a request as JSON on stdin, lines of JSON on stdout.
 
-Stages: `suite` runs the fixed suite, `search` a search, `outputs` plays runs and prints a digest of each. A line
-is written as soon as something is known, so that what is ended from outside still counts.
+Stages: `suite` runs the fixed suite, `search` a search, `outputs` plays runs and prints a digest of each. A
+line is written as soon as something is known, so that what is ended from outside still counts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from attrs import field, frozen
 from tools.source_mutants.hook import mutants_loaded
 
 HANG_S = 10.0
-"""Processor time after which one event hangs; a heartbeat of our router takes less than a thousandth of it."""
+"""Processor time after which one event hangs. A heartbeat of our router takes less than a thousandth."""
 MAX_BYTES = 4 << 30
 
 
@@ -125,9 +125,7 @@ class Stage:
             text = repr([(m.event, m.outputs) for m in moments])
             self.say(protocol=protocol, digest=hashlib.sha256(text.encode()).hexdigest()[:16])
 
-        hunt = machine.FindingSearch(
-            protocol, opener, hello_of("ours", protocol), counting=True, record=told
-        )
+        hunt = machine.FindingSearch(protocol, opener, hello_of("ours", protocol), counting=True, record=told)
         for _ in range(self.asked["runs"]):
             machine.next_run(hunt, seed=self.asked["seed"])
         return False
