@@ -8,6 +8,8 @@
 #   make regenerate make each generated file that is not current: tables, statements, suite, mutants' cases, figures;
 #                   CHECK=1 proves of the cheap ones that nothing changes, PARTS="suite line-cases" makes just these
 #   make mutants, suite, edits, results   rebuild just that part, even if it is current
+#   make mutation   a sample of mutants of our routers' sources, made by operators on the syntax tree, and its page;
+#                   SEED=, COUNT=, MINUTES=, PAIRS=, COMPARE=; goes on where it was stopped
 #   make campaign   a campaign of 200 networks and 10,000 property tests on Spark and without, interrupted too; a
 #                   cluster of two workers; twenty kills at random
 #   make pipeline-bench  ten million trace events through the pipeline on Spark, with planted faults
@@ -23,6 +25,10 @@ RUNS ?= 300
 NIGHTLY_RUNS ?= 50000
 PY_LIBP2P_RUNS ?= 240
 SEED ?= 0
+COUNT ?= 100
+MINUTES ?= 60
+PAIRS ?= 0
+COMPARE ?= 10000
 PYTEST_ARGS ?=
 
 
@@ -41,7 +47,7 @@ QUIDNUNC := $(PYTHON) -m quidnunc
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: check main test lint nightly regenerate mutants suite edits results campaign pipeline-bench bench memory clean kit py-libp2p prove spark
+.PHONY: check main test lint nightly regenerate mutants suite edits results mutation campaign pipeline-bench bench memory clean kit py-libp2p prove spark
 
 check: $(KIT) main
 
@@ -145,6 +151,11 @@ suite: PARTS = suite
 edits: PARTS = single-edits
 results: PARTS = first-networks-campaign first-networks
 mutants suite edits results: regenerate
+
+# A mutant whose sources and searches the journal has is not run again. The figures are of the seed that is given.
+mutation: $(KIT)
+	@$(PYTHON) -m tools.source_mutants --seed $(SEED) --count $(COUNT) --minutes $(MINUTES) --pairs $(PAIRS) \
+	  --compare $(COMPARE) --table docs/mutation.md
 
 campaign: $(TESTS)
 	@QUIDNUNC_NIGHTLY=1 $(PYTHON) -m pytest -n0 --durations=0 -rA tests/pipeline/lake/test_spark_cluster.py \

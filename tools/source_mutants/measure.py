@@ -24,7 +24,9 @@ from tools.source_mutants.protocols import Lines, executed_lines, protocols_of
 ROOT = FOLDER.parents[1]
 JOURNAL = Path(".quidnunc/source-mutants.jsonl")
 LIMIT_S = 600.0
-"""A stage is stopped after so long. One event that hangs is noticed sooner, by the worker."""
+"""A stage is stopped after so long."""
+HANG_S = 10.0
+"""Processor time after which one event hangs. A heartbeat of our router takes less than a thousandth."""
 RUNS = 200
 
 Key: TypeAlias = tuple[tuple[str, ...], int, int]
@@ -71,9 +73,10 @@ def run_stage(
     runs: int = RUNS,
     seed: int = 0,
     limit_s: float = LIMIT_S,
+    hang_s: float = HANG_S,
 ) -> StageAnswer:
     """Ask a worker. Raises RuntimeError where it fails in a way that is not the mutant's."""
-    asked = {"stage": stage, "ids": list(ids), "protocols": list(protocols), "runs": runs, "seed": seed}
+    asked = {"stage": stage, "ids": ids, "protocols": protocols, "runs": runs, "seed": seed, "hang_s": hang_s}
     command = [sys.executable, "-m", "tools.source_mutants.worker"]
     settings = {**os.environ, "PYTHONHASHSEED": "0"}
     try:
@@ -105,14 +108,14 @@ def _read(said: bytes) -> Iterator[dict[str, Any]]:
 
 
 def outcome_of(
-    ids: tuple[str, ...], protocols: tuple[str, ...], *, seed: int, runs: int, limit_s: float = LIMIT_S
+    ids: tuple[str, ...], protocols: tuple[str, ...], *, seed: int, runs: int, hang_s: float = HANG_S
 ) -> Outcome:
     """Run the suite and the search on one mutant, or on several at once."""
     started = time.monotonic()
-    suite = run_stage("suite", ids, protocols, limit_s=limit_s)
+    suite = run_stage("suite", ids, protocols, hang_s=hang_s)
     search = suite
     if suite.how != "start":
-        search = run_stage("search", ids, protocols, runs=runs, seed=seed, limit_s=limit_s)
+        search = run_stage("search", ids, protocols, runs=runs, seed=seed, hang_s=hang_s)
     return Outcome(
         ids=ids,
         code=code(),
@@ -133,7 +136,7 @@ def outcome_of(
 @cache
 def _digests(ids: tuple[str, ...], protocol: str, runs: int, seed: int) -> tuple[str, ...]:
     limit_s = max(LIMIT_S, float(runs))
-    answer = run_stage("outputs", ids, [protocol], runs=runs, seed=seed, limit_s=limit_s)
+    answer = run_stage("outputs", ids, (protocol,), runs=runs, seed=seed, limit_s=limit_s)
     return tuple(line.get("digest", "") for line in answer.lines)
 
 

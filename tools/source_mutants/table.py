@@ -122,8 +122,8 @@ ROWS = (
 NAMES = """\
 A row is a root cause in the report of the search. It names the changed function if its clause, or one that
 the same rule of the model carries out, is among those of the function in
-`tools/source_mutants/clauses.toml`. That table was written before the first run. Functions without a clause of
-their own are left out of these two shares.
+`tools/source_mutants/clauses.toml`. That table was written before the first run. Functions without a clause
+of their own are left out of these two shares.
 """
 
 

@@ -20,23 +20,22 @@ from attrs import field, frozen
 
 from tools.source_mutants.hook import mutants_loaded
 
-HANG_S = 10.0
-"""Processor time after which one event hangs. A heartbeat of our router takes less than a thousandth."""
 MAX_BYTES = 4 << 30
 
 
 @frozen(eq=False)
 class WatchedSubject:
-    """A subject, no event of which may take longer than `HANG_S`."""
+    """A subject, no event of which may take longer than `hang_s` of the processor."""
 
     inner: Any
+    hang_s: float
 
     @property
     def hello(self) -> Any:
         return self.inner.hello
 
     def do(self, event: Any) -> Any:
-        signal.setitimer(signal.ITIMER_VIRTUAL, HANG_S)
+        signal.setitimer(signal.ITIMER_VIRTUAL, self.hang_s)
         try:
             return self.inner.do(event)
         finally:
@@ -89,7 +88,7 @@ class Stage:
         except Exception as error:
             self.say(protocol=protocol, noticed="start", error=f"{type(error).__name__}: {error}")
             return None
-        return lambda config: WatchedSubject(plain(config))
+        return lambda config: WatchedSubject(plain(config), self.asked["hang_s"])
 
     def suite(self, protocol: str, opener: Callable[[Any], Any]) -> bool:
         """The fixed suite."""
