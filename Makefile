@@ -8,7 +8,7 @@
 #   make regenerate make each generated file that is not current: tables, statements, suite, mutants' cases, figures;
 #                   CHECK=1 proves of the cheap ones that nothing changes, PARTS="suite line-cases" makes just these
 #   make mutants, suite, edits, results   rebuild just that part, even if it is current
-#   make mutation   a sample of mutants of our routers' sources, made by operators on the syntax tree, and its page;
+#   make mutation   a sample of mutants of the sources of our routers, made by operators on the syntax tree;
 #                   SEED=, COUNT=, MINUTES=, PAIRS=, COMPARE=; goes on where it was stopped
 #   make campaign   a campaign of 200 networks and 10,000 property tests on Spark and without, interrupted too; a
 #                   cluster of two workers; twenty kills at random
