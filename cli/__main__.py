@@ -6,6 +6,7 @@ import argparse
 import importlib
 import os
 import sys
+import time
 import traceback
 from collections.abc import Sequence
 from types import ModuleType
@@ -14,7 +15,7 @@ from quidnunc import __version__
 from quidnunc.arguments import fix_hash_seed
 from quidnunc.impl.seam import AdapterError
 from quidnunc.model.errors import CaseError, SpecError
-from quidnunc.output import UsageError
+from quidnunc.output import UsageError, process_started
 
 COMMANDS = {
     "check": "test a router against the model, and report claim by claim",
@@ -68,8 +69,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     if arguments is None:
         fix_hash_seed()
+    started = process_started() if arguments is None else time.monotonic()
     parser, modules = parser_of()
     options = parser.parse_args(arguments)
+    # A budget counts from here.
+    options.started = started
     try:
         result: int = modules[options.command].run(options)
         sys.stdout.flush()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shlex
 import sys
@@ -24,6 +25,17 @@ def duration_s(text: str) -> float:
     if not found:
         raise UsageError(f"invalid duration {text!r}: write 90s, 5m or 1h")
     return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
+
+
+def process_started() -> float:
+    """When this process was started, as `time.monotonic` tells it; where the system does not say, now."""
+    try:
+        with open("/proc/self/stat", "rb") as stat:
+            ticks = int(stat.read().rpartition(b")")[2].split()[19])
+        age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        age_s = 0.0
+    return time.monotonic() - age_s
 
 
 def progress_line() -> Callable[[str], None]:

@@ -48,7 +48,17 @@ ACROSS = frozenset({"our", "robust"})
 """Subjects of tests that are about all modules of a folder."""
 
 SUBCLASSED = frozenset(
-    {"Exception", "ValueError", "Enum", "Generic", "Protocol", "Shape", "TypedDict", "RuleBasedStateMachine"}
+    {
+        "BaseException",
+        "Exception",
+        "ValueError",
+        "Enum",
+        "Generic",
+        "Protocol",
+        "Shape",
+        "TypedDict",
+        "RuleBasedStateMachine",
+    }
 )
 """What a class of ours may be based on: errors, names, shapes, and what a framework demands."""
 

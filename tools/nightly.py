@@ -22,7 +22,8 @@ from attrs import frozen
 
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.properties.cases.file import render
-from quidnunc.properties.search.campaign import BatchRequest, Campaign, merge, run_batch
+from quidnunc.properties.search.batch import BatchRequest, Workers, run_batch
+from quidnunc.properties.search.campaign import Campaign, merge
 from quidnunc.properties.search.verdicts import ClaimVerdict, verdicts_of
 from quidnunc.properties.sources import SEARCHED, digest_of_sources
 from tools.journal import end_last_line
@@ -83,7 +84,7 @@ def read_journal(path: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-Ask = Callable[[BatchRequest], dict[str, Any]]
+Ask = Callable[[BatchRequest, Workers], dict[str, Any]]
 
 
 def carry_out(
@@ -104,8 +105,9 @@ def carry_out(
         return
     journal.parent.mkdir(parents=True, exist_ok=True)
     end_last_line(journal)
-    with journal.open("a", encoding="utf-8") as out, ThreadPoolExecutor(workers or os.cpu_count()) as pool:
-        asked = {pool.submit(ask, batch.request): batch for batch in left}
+    pool, processes = ThreadPoolExecutor(workers or os.cpu_count()), Workers()
+    with journal.open("a", encoding="utf-8") as out, pool, processes:
+        asked = {pool.submit(ask, batch.request, processes): batch for batch in left}
         for done in as_completed(asked):
             batch, answer = asked[done], done.result()
             if "broken" not in answer:

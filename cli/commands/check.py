@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import signal
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -22,6 +25,7 @@ from quidnunc.properties.cases.case import command_of
 from quidnunc.properties.cases.file import load, render
 from quidnunc.properties.cases.router import replay_router
 from quidnunc.properties.claims.catalogue import claims_of
+from quidnunc.properties.search.batch import Workers
 from quidnunc.properties.search.campaign import Campaign, Recording, RootCause, is_crash, run_campaign
 from quidnunc.properties.search.verdicts import (
     ExitStatus,
@@ -29,6 +33,7 @@ from quidnunc.properties.search.verdicts import (
     ExpectationComparison,
     compare,
     exit_of,
+    explained_too_late,
     header_read,
     load_expectations,
     render_expectations,
@@ -47,7 +52,8 @@ example:
 exit status:
   0 nothing fails; 1 something fails, or differs from --expect; 2 wrong usage;
   3 nothing fails, but some MUST claim never applied (with --expect: nothing was played);
-  4 the driver or this tool broke; 130 interrupted: what was found so far is reported and written
+  4 the driver or this tool broke;
+  130 interrupted by Ctrl-C, 143 by SIGTERM: what was found so far is reported and written, and not compared
 """
 
 
@@ -66,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--runs", type=int, metavar="N", help="search for N runs; the same seed gives the same result"
     )
     how.add_argument(
-        "--budget", metavar="TIME", help="search each protocol for this long: 60s, 10m (default: 60s)"
+        "--budget", metavar="TIME", help="time for each protocol, all included: 60s, 10m (default: 60s)"
     )
     how.add_argument("--suite", action="store_true", help="run the fixed suite instead of searching")
     parser.add_argument("--seed", type=int, default=0, help="seed of the search (default: 0)")
@@ -104,26 +110,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    started: float = options.started
     names = _validated(options)
     expected = load_expectations(options.expect) if options.expect and options.expect.exists() else ()
     campaigns, paths = [], {}
-    dialects = {}
+    dialects: dict[str, tuple[DialectAnswer, ...] | None] = {}
+    interrupted = 0
     for name in names:
-        campaign, cut_short = (_suite(name, options), False) if options.suite else _search(name, options)
+        campaign, interrupted = (
+            (_suite(name, options), 0) if options.suite else _search(name, options, started)
+        )
+        started = time.monotonic()
         campaigns.append(campaign)
         folder = name if len(names) > 1 else ""
         paths[name] = _write_cases(campaign, options, folder)
-        dialects[name] = _dialect(campaign, options) if options.dialect else None
+        dialects[name] = _dialect(campaign, options) if options.dialect and not interrupted else None
         if not options.json:
             verdicts = verdicts_of(campaign, options.claims)
             print_report(campaign, verdicts, paths[name], options)
-            if options.dialect:
+            if dialects[name] is not None:
                 print_dialect(dialects[name] or (), documented=options.documented)
             print()
-        if cut_short:
-            # The result so far is written and reported.
-            raise KeyboardInterrupt
-    compared = _compared(campaigns, paths, expected, options)
+        if interrupted:
+            break
+    compared = None if interrupted else _compared(campaigns, paths, expected, options)
     ends = [exit_of(verdicts_of(c, options.claims), c, compared, options.strict) for c in campaigns]
     if options.json:
         reports = [
@@ -134,6 +144,9 @@ def run(options: argparse.Namespace) -> int:
         print_json(reports[0] if len(reports) == 1 else {"schema": 1, "reports": reports})
     else:
         _print_end(compared, ends, options)
+    if interrupted:
+        print("quidnunc: interrupted", file=sys.stderr)
+        return 128 + interrupted
     codes = {e.code for e in ends}
     return next((c for c in (1, 4, 3) if c in codes), 0)
 
@@ -193,13 +206,29 @@ def _writable(options: argparse.Namespace) -> None:
             raise UsageError(f"--{name} {path}: no permission to write to {there}")
 
 
-def _search(name: str, options: argparse.Namespace) -> tuple[Campaign, bool]:
-    """What the search found, and whether it was interrupted before its end."""
+@contextmanager
+def _signals_to(processes: Workers) -> Iterator[list[int]]:
+    """Meanwhile, Ctrl-C and SIGTERM interrupt the processes; the list is of the signals that came."""
+    seen: list[int] = []
+
+    def handle(number: int, frame: object) -> None:
+        seen.append(number)
+        processes.interrupt()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield seen
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _search(name: str, options: argparse.Namespace, started: float) -> tuple[Campaign, int]:
+    """What the search found, and the signal that interrupted it before its end, or 0."""
     show = progress_line()
-    seen: list[Campaign] = []
+    processes = Workers()
 
     def progress(campaign: Campaign, what: str) -> None:
-        seen[:] = [campaign]
         show(
             f"{what} {name} against {options.against}: {count(campaign.runs, 'run')}, "
             f"{count(campaign.steps, 'step')}, {count(len(campaign.roots), 'root cause')}, "
@@ -209,24 +238,22 @@ def _search(name: str, options: argparse.Namespace) -> tuple[Campaign, bool]:
     budget = None if options.runs is not None else duration_s(options.budget or "60s")
     recording = _recording(options)
     try:
-        campaign = run_campaign(
-            name,
-            options.against,
-            seed=options.seed,
-            runs=options.runs,
-            budget_s=budget,
-            acts=options.acts,
-            profile=profile_of(options),
-            workers=options.workers,
-            progress=progress,
-            recording=recording,
-        )
-    except KeyboardInterrupt:
-        if not seen:
-            raise
-        return seen[0], True
-    else:
-        return campaign, False
+        with _signals_to(processes) as signals:
+            campaign = run_campaign(
+                name,
+                options.against,
+                seed=options.seed,
+                runs=options.runs,
+                budget_s=budget,
+                started=started,
+                acts=options.acts,
+                profile=profile_of(options),
+                workers=options.workers,
+                processes=processes,
+                progress=progress,
+                recording=recording,
+            )
+        return campaign, signals[0] if signals else 0
     finally:
         clear_progress()
         if recording is not None:
@@ -276,7 +303,7 @@ def _write_cases(campaign: Campaign, options: argparse.Namespace, folder: str) -
     """Case files of what was found, by root. The events of a crash go to --private alone."""
     written = {}
     found_by = command_of(campaign.protocol, options.against, *_how(options), profile=campaign.profile)
-    for key, root in campaign.roots.items():
+    for key, root in campaign.rows.items():
         into: Path | None = options.private if is_crash(root) else options.cases
         if into is None:
             continue
@@ -295,7 +322,12 @@ def _compared(
 ) -> ExpectationComparison | None:
     """The result compared with --expect; after --update-expect nothing differs."""
     if options.update_expect:
-        roots = [(r, paths[c.protocol].get(k, "")) for c in campaigns for k, r in c.roots.items()]
+        roots = [
+            (r, paths[c.protocol].get(k, ""))
+            for c in campaigns
+            for k, r in c.roots.items()
+            if not explained_too_late(r)
+        ]
         written = [(root, _seen_from(options.expect, path)) for root, path in roots]
         replayed = _replay_known({key for c in campaigns for key in c.roots}, expected, options)
         old = options.expect.read_text(encoding="utf-8") if options.expect.exists() else ""

@@ -17,6 +17,7 @@ from quidnunc.properties.search.leaning import untested
 from quidnunc.properties.search.verdicts import (
     ClaimVerdict,
     ExpectationComparison,
+    explained_too_late,
     verdict_of_root,
     without_case,
 )
@@ -41,11 +42,13 @@ def print_report(
         (v.claim.id, v.verdict, v.level, v.applied, ", ".join(r.quirk for r in v.roots) or "-")
         for v in verdicts
     ]
+    if campaign.interrupted:
+        print("interrupted: this is what was found so far")
     print("\n" + table(("claim", "verdict", "level", "applied", "root causes"), rows))
     print(LEVEL_LEGEND)
     if lean := _leaning(verdicts):
         print("\nverdicts that lean on the driver:\n" + lean)
-    if campaign.roots:
+    if campaign.rows:
         print("\nroot causes:\n" + _roots(campaign, paths))
     # An expectations file counts every root cause, whatever --claims says.
     if options.expect is None and (outside := roots_outside(campaign, verdicts)):
@@ -85,17 +88,23 @@ def roots_outside(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> int:
 
 def _roots(campaign: Campaign, paths: Mapping[RootKey, str]) -> str:
     rows = []
-    for key, root in sorted(campaign.roots.items()):
-        events = "-" if is_crash(root) else len(events_of(root.case))
+    for key, root in sorted(campaign.rows.items()):
+        events = _length(root)
         again = replay_command(paths[key], campaign.against) if key in paths else "-"
         rows.append((root.clause, root.quirk, verdict_of_root(root), events, again))
     lines = [table(("clause", "root cause", "verdict", "events", "replay"), rows)]
-    without = [root for key, root in campaign.roots.items() if key not in paths]
+    without = [root for key, root in campaign.rows.items() if key not in paths]
     if any(not is_crash(root) for root in without):
         lines.append("--cases DIR writes each as a case file that can be replayed")
     if any(is_crash(root) for root in without):
         lines.append("--private DIR writes the events of the crash")
     return "\n".join(lines)
+
+
+def _length(root: RootCause) -> str:
+    if is_crash(root):
+        return "-"
+    return f"{len(events_of(root.case))}{'' if root.minimised else ', not minimised'}"
 
 
 def _print_dialect(campaign: Campaign) -> None:
@@ -139,6 +148,8 @@ def not_checked(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> list[st
     lines += campaign.left_out
     if campaign.blurred:
         lines.append(f"the rest of {count(campaign.blurred, 'run')}, after a choice that does not show")
+    if late := len(campaign.pending) + sum(map(explained_too_late, campaign.roots.values())):
+        lines.append(f"{count(late, 'departure')} that came too late to be explained")
     if campaign.unrepeated:
         lines.append(f"{count(campaign.unrepeated, 'departure')} that did not occur again when replayed")
     if any(r.kind == "reading" for r in campaign.roots.values()):
@@ -169,8 +180,9 @@ def as_json(
         "seed": campaign.seed,
         "runs": campaign.runs,
         "steps": campaign.steps,
+        "interrupted": campaign.interrupted,
         "claims": [_claim(campaign, v, paths) for v in verdicts],
-        "root_causes": [_root(r, paths.get(k)) for k, r in sorted(campaign.roots.items())],
+        "root_causes": [_root(r, paths.get(k)) for k, r in sorted(campaign.rows.items())],
         "not_checked": not_checked(campaign, verdicts),
     }
     if compared is not None:
@@ -222,5 +234,6 @@ def _root(root: RootCause, path: str | None) -> dict[str, Any]:
         "says": root.says,
         "case": path,
         "also": list(root.also),
+        "minimised": root.minimised,
         "text": None if is_crash(root) else render(root.case),
     }

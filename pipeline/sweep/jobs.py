@@ -84,7 +84,7 @@ def _failures(scenario: Scenario, report: NodeKindReport) -> list[dict[str, Any]
 
 
 def _check(job: Job) -> Result:
-    from quidnunc.properties.search.campaign import BatchRequest, run_batch
+    from quidnunc.properties.search.batch import BatchRequest, run_batch
 
     # The batch has a process of its own, which must find the package where this one did.
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)

@@ -25,7 +25,7 @@ from quidnunc.pipeline.trace.shapes import TraceError
 from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain.root_cause import Finding, accounting_edits, last_departures
 from quidnunc.properties.judge.oracle import Departure, Oracle
-from quidnunc.properties.judge.play import Moment, Play, rejudge, same_act
+from quidnunc.properties.judge.play import Moment, Play, open_clauses, rejudge, same_act
 from quidnunc.properties.notation.lines import event_text, output_text
 from quidnunc.properties.search.campaign import Campaign, is_crash, merge
 from quidnunc.properties.search.machine import AgreeingRun, FindingSearch, ReplayableFinding, signature_of
@@ -192,7 +192,8 @@ def _replay(hunt: FindingSearch, runs: Sequence[RecordedRun], checked: TraceChec
             minimised = [
                 waiting.pop() for kind in ("shrunk", "plain") if waiting and waiting[-1].kind == kind
             ]
-            _file(hunt, departures, minimised)
+            key = _file(hunt, departures, minimised)
+            hunt.leave_open(key, departures[0], open_clauses(played.moments[-1].judged))
         if clean:
             hunt.witnesses.append(AgreeingRun(clean, run.parameters, in_force))
 
@@ -208,14 +209,16 @@ def _clean(played: Play) -> list[Moment]:
     return played.moments[:-1] if last_departures(played) or played.blurred else played.moments
 
 
-def _file(hunt: FindingSearch, departures: Sequence[Departure], minimised: Sequence[RecordedRun]) -> None:
-    """`Hunt.file`, with the minimised runs of the trace."""
+def _file(
+    hunt: FindingSearch, departures: Sequence[Departure], minimised: Sequence[RecordedRun]
+) -> tuple[str, str] | None:
+    """`FindingSearch.file`, with the minimised runs of the trace."""
     signature = signature_of(departures[0])
     if not hunt.worth_explaining(departures[0]):
-        return
+        return None
     if len(minimised) < 2:
         hunt.unrepeated += 1
-        return
+        return None
     shrunk, plain = minimised
     runs = [follow(run, hunt.protocol) for run in (shrunk, plain)]
     among = None
@@ -229,7 +232,7 @@ def _file(hunt: FindingSearch, departures: Sequence[Departure], minimised: Seque
     among.sort(key=lambda q: order[q.kind])
     events = tuple(told.event for told in plain.told)
     finding = Finding(events, tuple(runs[1].moments), found[0], tuple(among))
-    hunt.keep(finding, plain.parameters, plain.seed, signature)
+    return hunt.keep(finding, plain.parameters, plain.seed, signature)
 
 
 def _note(

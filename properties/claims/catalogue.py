@@ -32,7 +32,7 @@ from quidnunc.properties.occasions.occasion import ObservedStep, Occasion
 from quidnunc.properties.occasions.scores import deciding_clauses
 
 VerdictName: TypeAlias = Literal[
-    "not-refuted", "fails", "deviates", "observed", "unsupported", "inconclusive", "broken"
+    "not-refuted", "fails", "deviates", "observed", "unsupported", "undecided", "inconclusive", "broken"
 ]
 
 ALL: tuple[Claim, ...] = (*PUBSUB, *IDS, *MESSAGES, *MESH, *BACKOFF, *SCORES, *GOSSIP, *IDONTWANT, *MEMPOOL)

@@ -50,15 +50,23 @@ class Finding:
 Replay = Callable[[Sequence[Event]], Play]
 
 
-def shrink(events: Sequence[Event], departures: Sequence[Departure], replay: Replay) -> tuple[Event, ...]:
+def shrink(
+    events: Sequence[Event],
+    departures: Sequence[Departure],
+    replay: Replay,
+    out_of_time: Callable[[], bool] = lambda: False,
+) -> tuple[Event, ...]:
     """The events that still lead to the same act against the same clause, fewer and simpler.
 
     The first departure must stay; that no others join it keeps two root causes from meeting in one step.
 
     Deletion in halving chunks, then bursts, RPCs and waits made smaller, until nothing helps or the replays
-    are spent. Every step is checked against the live subject.
+    or the time are spent. Every step is checked against the live subject.
     """
     spent = 0
+
+    def may_replay() -> bool:
+        return spent < MAX_REPLAYS and not out_of_time()
 
     def fails(candidate: Sequence[Event]) -> bool:
         nonlocal spent
@@ -70,12 +78,12 @@ def shrink(events: Sequence[Event], departures: Sequence[Departure], replay: Rep
 
     best = list(events)
     changed = True
-    while changed and spent < MAX_REPLAYS:
+    while changed and may_replay():
         changed = False
         size = max(1, len(best) // 2)
-        while size >= 1 and spent < MAX_REPLAYS:
+        while size >= 1 and may_replay():
             at = 0
-            while at < len(best) and spent < MAX_REPLAYS:
+            while at < len(best) and may_replay():
                 candidate = best[:at] + best[at + size :]
                 if candidate and fails(candidate):
                     best, changed = candidate, True
@@ -84,7 +92,7 @@ def shrink(events: Sequence[Event], departures: Sequence[Departure], replay: Rep
             size //= 2
         for at in range(len(best)):
             for simpler in simplifications(best[at]):
-                if spent >= MAX_REPLAYS:
+                if not may_replay():
                     break
                 candidate = [*best[:at], simpler, *best[at + 1 :]]
                 if fails(candidate):
@@ -172,9 +180,10 @@ def find_explanation(
     protocol: Protocol,
     parameters: Any,
     spec: Protocol | None = None,
+    out_of_time: Callable[[], bool] = lambda: False,
 ) -> Finding | None:
-    """Minimise and explain; None where the departure does not repeat."""
-    short = shrink(events, departures, replay)
+    """Minimise, as far as the time goes, and explain; None where the departure does not repeat."""
+    short = shrink(events, departures, replay, out_of_time)
     run = replay(short)
     again = [d for d in last_departures(run) if same_act(d, departures[0])]
     if not again:

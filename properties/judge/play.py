@@ -237,6 +237,27 @@ class Moment:
     judged: EventJudgement
 
 
+def tested_clauses(judged: EventJudgement) -> set[str]:
+    """Clauses that the router was seen to keep to in one moment.
+
+    Of a moment that departs, these are the obligations that were met; a crash leaves none.
+    """
+    if not judged.departures:
+        return set(judged.because) | set(judged.spent)
+    return set(judged.spent) - open_clauses(judged)
+
+
+def open_clauses(judged: EventJudgement) -> set[str]:
+    """Clauses that a departing moment leaves open: those of its departures.
+
+    After a crash they are all that the event was judged by, because the router may have done none of it.
+    """
+    found = {d.clause for d in judged.departures}
+    if any(d.kind == "crash" for d in judged.departures):
+        found |= {*judged.because, *judged.spent}
+    return found
+
+
 @mutable
 class Play:
     """One run of a subject beside the model. `run` is over at the first departure."""
@@ -278,7 +299,7 @@ class Play:
         outputs = self.subject.do(event)
         judged = self.oracle.judge(event, outputs)
         self.moments.append(Moment(event, outputs, judged))
-        self.applied.update(set(judged.because) | set(judged.spent))
+        self.applied.update(tested_clauses(judged))
         self.steps += 1
         for output in outputs:
             if isinstance(output, Sent) and isinstance(output.part, Message):

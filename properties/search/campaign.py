@@ -7,17 +7,17 @@ a seed gives the same table everywhere. Worker processes keep memory flat and co
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
+import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import repeat
 from typing import Any
 
-from attrs import asdict, field, frozen, mutable
+from attrs import evolve, field, frozen, mutable
 
 from quidnunc.impl.seam import Profile
 from quidnunc.model.edit import Edit
@@ -26,34 +26,16 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.file import parse, render
 from quidnunc.properties.cases.finding import brief
+from quidnunc.properties.search.batch import BatchRequest, Workers, run_batch
 
 BATCH = 100
 MIN_BATCH = 20
 WIDTH = 4
-WORKER_TIMEOUT_S = 1800
-MAX_REPLY_BYTES = 64 << 20
-
-
-@frozen(kw_only=True)
-class BatchRequest:
-    """What one batch is asked."""
-
-    protocol: str
-    against: str
-    seed: int
-    runs: int
-    acts: int = 40
-    quirks: tuple[str, ...] = ()
-    steered: bool = True
-    profile: Profile = "shipped"
-    without: tuple[str, ...] = ()
-    seconds: float | None = None
-    """Stop after so much time, in whichever run."""
-    settle: tuple[str, ...] = ()
-    """Instead of a search: cases, of which to say whether the quirks together account for them."""
-    recorder: tuple[str, str] = ("", "")
-    """`module:function` of what writes the runs down, given a path, the request as a dict and the hello; and
-    that path."""
+HAND_OVER = 0.1
+"""Of a budget, the part that is left for workers to hand over what they have, after which they are ended."""
+MAX_HAND_OVER_S = 6.0
+SETTLE_LATE = 0.05
+"""Of a budget, by how much the last check of findings may exceed it."""
 
 
 @frozen
@@ -63,13 +45,16 @@ class RootCause:
     clause: str
     quirk: str
     kind: str
-    """reading, replaced, dropped, unexplained, or addition: one of the router's own."""
+    """reading, replaced, dropped, unexplained, pending, or addition: one of the router's own."""
     says: str
     case: Case
     also: tuple[str, ...] = ()
     """Other edits that account for the case as well."""
     holds_on_ours: bool | None = None
     """The control: whether our own router passes the same events; None where it could not be asked."""
+    leaves_open: frozenset[str] = frozenset()
+    """Clauses that its departures were judged by: no claim on them is decided."""
+    minimised: bool = True
 
 
 @mutable
@@ -99,6 +84,16 @@ class Campaign:
     broken: list[str] = field(factory=list)
     left_out: list[str] = field(factory=list)
     """What could not be asked of this router, in words."""
+    pending: dict[tuple[str, str], RootCause] = field(factory=dict)
+    """Departures that were being minimised when their worker was ended: not replayed, not explained."""
+    unfiled: Counter[tuple[str, str]] = field(factory=Counter)
+    """(`unexplained:KIND`, clause that it leaves open) -> departures that no root cause stands for."""
+    interrupted: bool = False
+
+    @property
+    def rows(self) -> dict[tuple[str, str], RootCause]:
+        """The root causes, and the departures of which none is known yet."""
+        return {**self.roots, **self.pending}
 
     @property
     def quirks(self) -> tuple[Edit, ...]:
@@ -125,6 +120,22 @@ class Recording:
 Progress = Callable[[Campaign, str], None]
 
 
+@frozen
+class Deadlines:
+    """The points of a search with a budget, as `time.monotonic` tells them."""
+
+    stop: float
+    """No new run is started, and what is minimised stays as it is."""
+    end: float
+    """Workers that are not back are ended."""
+    settle: float
+
+    @classmethod
+    def of(cls, started: float, budget_s: float) -> Deadlines:
+        stop = max(budget_s / 2, budget_s - min(max(1.0, HAND_OVER * budget_s), MAX_HAND_OVER_S))
+        return cls(started + stop, started + budget_s, started + budget_s * (1 + SETTLE_LATE) + 1)
+
+
 def run_campaign(
     protocol: str,
     against: str,
@@ -132,53 +143,86 @@ def run_campaign(
     seed: int = 0,
     runs: int | None = None,
     budget_s: float | None = None,
+    started: float | None = None,
     acts: int = 40,
     steered: bool = True,
     profile: Profile = "shipped",
     workers: int | None = None,
+    processes: Workers | None = None,
     progress: Progress | None = None,
     stop: Callable[[Campaign], bool] | None = None,
     recording: Recording | None = None,
 ) -> Campaign:
-    """Search until `runs` are done, or `budget_s` seconds have passed. One of the two is given."""
+    """Search until `runs` are done, or `budget_s` seconds after `started` (now). One of the two is given.
+
+    Whoever gives `processes` may stop them, or end them, from a signal handler or another thread; the
+    campaign then comes back with what was found.
+    """
     if (runs is None) == (budget_s is None):
         raise ValueError("give either runs or budget_s")
     campaign = Campaign(protocol, against, seed, profile=profile)
-    started = time.monotonic()
+    processes = processes or Workers()
+    started = time.monotonic() if started is None else started
+    deadlines = None if budget_s is None else Deadlines.of(started, budget_s)
     batch = _batch_size(runs)
-    with ThreadPoolExecutor(max_workers=workers or os.cpu_count() or 1) as pool:
-        for numbers in _rounds(runs, batch, started, budget_s):
-            quirks = tuple(dict.fromkeys(q.name for q in campaign.quirks))
-            left = None if budget_s is None else max(1.0, budget_s - (time.monotonic() - started))
-            requests = [
-                BatchRequest(
-                    protocol=protocol,
-                    against=against,
-                    seed=seed * 1_000_003 + number,
-                    runs=count,
-                    acts=acts,
-                    quirks=quirks,
-                    steered=steered,
-                    profile=profile,
-                    without=campaign.without,
-                    seconds=left,
-                    recorder=recording.of_batch(number) if recording is not None else ("", ""),
-                )
-                for number, count in numbers
-            ]
-            for answer in pool.map(run_batch, requests):
+    asked = BatchRequest(
+        protocol=protocol, against=against, seed=seed, runs=batch, acts=acts, steered=steered, profile=profile
+    )
+    held = [(deadlines.stop, processes.stop), (deadlines.end, processes.end)] if deadlines else []
+    with _at(held), ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool, processes:
+        for numbers in _rounds(runs, batch):
+            requests = _requests(asked, numbers, campaign, recording)
+            for answer in pool.map(run_batch, requests, repeat(processes)):
                 merge(campaign, answer)
                 campaign.seconds = time.monotonic() - started
                 if progress is not None:
                     progress(campaign, "searching")
-            if campaign.broken or (stop is not None and stop(campaign)):
+            if campaign.broken or processes.stopping or (stop is not None and stop(campaign)):
                 break
-    settle(campaign)
+    campaign.interrupted = processes.interrupted
+    if not campaign.interrupted:
+        settle(campaign, until=None if deadlines is None else deadlines.settle)
+    campaign.seconds = time.monotonic() - started
     return campaign
 
 
-def settle(campaign: Campaign) -> None:
-    """Let go of findings that no single edit explains and that the quirks found elsewhere together do."""
+def _requests(
+    asked: BatchRequest, numbers: Iterable[tuple[int, int]], campaign: Campaign, recording: Recording | None
+) -> list[BatchRequest]:
+    """Those of one round."""
+    quirks = tuple(dict.fromkeys(q.name for q in campaign.quirks))
+    return [
+        evolve(
+            asked,
+            seed=asked.seed * 1_000_003 + number,
+            runs=count,
+            quirks=quirks,
+            without=campaign.without,
+            recorder=recording.of_batch(number) if recording is not None else ("", ""),
+        )
+        for number, count in numbers
+    ]
+
+
+@contextmanager
+def _at(calls: Iterable[tuple[float, Callable[[], None]]]) -> Iterator[None]:
+    """Meanwhile, make each call at its time."""
+    timers = [threading.Timer(max(0.0, at - time.monotonic()), call) for at, call in calls]
+    for timer in timers:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield
+    finally:
+        for timer in timers:
+            timer.cancel()
+
+
+def settle(campaign: Campaign, *, until: float | None = None) -> None:
+    """Let go of findings that no single edit explains and that the quirks found elsewhere together do.
+
+    After `until` (of `time.monotonic`) they stay, and the campaign says so.
+    """
     unexplained = [k for k, r in campaign.roots.items() if r.kind == "unexplained" and not is_crash(r)]
     if not unexplained or not campaign.quirks:
         return
@@ -192,7 +236,11 @@ def settle(campaign: Campaign) -> None:
         without=campaign.without,
         settle=tuple(render(campaign.roots[k].case) for k in unexplained),
     )
-    answer = run_batch(request)
+    processes = Workers()
+    with _at([] if until is None else [(until, processes.end)]):
+        answer = run_batch(request, processes)
+    if "settled" not in answer:
+        campaign.left_out.append("whether the root causes together account for what is unexplained")
     for key, settled in zip(unexplained, answer.get("settled", ()), strict=False):
         if settled:
             del campaign.roots[key]
@@ -200,7 +248,7 @@ def settle(campaign: Campaign) -> None:
 
 def is_crash(root: RootCause) -> bool:
     """Whether the root cause is that the router failed: its events are for whoever runs the check alone."""
-    return root.quirk == "unexplained:crash"
+    return root.quirk in ("unexplained:crash", "pending:crash")
 
 
 def _batch_size(runs: int | None) -> int:
@@ -208,13 +256,10 @@ def _batch_size(runs: int | None) -> int:
     return BATCH if runs is None else min(BATCH, max(MIN_BATCH, -(-runs // (4 * WIDTH))))
 
 
-def _rounds(
-    runs: int | None, batch: int, started: float, budget_s: float | None
-) -> Iterator[list[tuple[int, int]]]:
+def _rounds(runs: int | None, batch: int) -> Iterator[list[tuple[int, int]]]:
+    """(number, runs) of the batches of each round."""
     number, left = 0, runs
     while left is None or left > 0:
-        if budget_s is not None and time.monotonic() - started >= budget_s:
-            return
         numbers = []
         for _ in range(WIDTH):
             count = batch if left is None else min(batch, left)
@@ -225,36 +270,11 @@ def _rounds(
         yield numbers
 
 
-def run_batch(request: BatchRequest) -> dict[str, Any]:
-    """One batch in a process of its own."""
-    asked = asdict(request)
-    environment = {**os.environ, "PYTHONHASHSEED": "0"}
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "quidnunc.properties.search.worker"],
-            input=json.dumps(asked).encode(),
-            capture_output=True,
-            timeout=WORKER_TIMEOUT_S,
-            env=environment,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return {"broken": f"a batch of {request.runs} runs did not end within {WORKER_TIMEOUT_S} s"}
-    if done.returncode != 0 or len(done.stdout) > MAX_REPLY_BYTES:
-        last = done.stderr.decode(errors="replace").strip().splitlines()[-3:]
-        return {"broken": f"the worker ended with status {done.returncode}: {' / '.join(last)}"}
-    try:
-        answer: dict[str, Any] = json.loads(done.stdout)
-    except ValueError:
-        said = done.stdout[:200].decode(errors="replace")
-        return {"broken": f"the worker's answer is not JSON: {said!r}; does the router write to its stdout?"}
-    return answer
-
-
 def merge(campaign: Campaign, answer: dict[str, Any]) -> None:
-    """Add one batch's answer."""
+    """Add one batch's answer, or what it told before it was ended."""
     if "broken" in answer:
         campaign.broken.append(str(answer["broken"]))
+    if "runs" not in answer:
         return
     campaign.version = answer["version"]
     campaign.capabilities = frozenset(answer["capabilities"])
@@ -267,20 +287,35 @@ def merge(campaign: Campaign, answer: dict[str, Any]) -> None:
     campaign.blurred += answer["blurred"]
     campaign.unrepeated += answer["unrepeated"]
     campaign.applied.update(answer["applied"])
-    for found in answer["roots"]:
-        root = RootCause(
-            clause=found["clause"],
-            quirk=found["quirk"],
-            kind=found["kind"],
-            says=found["says"],
-            case=parse(found["case"]),
-            also=tuple(found["also"]),
-            holds_on_ours=found["holds_on_ours"],
-        )
-        key = (root.clause, root.quirk)
-        old = campaign.roots.get(key)
-        if old is None or _size(root) < _size(old):
-            campaign.roots[key] = root
+    for row, clause, number in answer.get("unfiled", ()):
+        campaign.unfiled[row, clause] += number
+    for found in answer.get("roots", ()):
+        _add(campaign.roots, _root_of(found))
+    if pending := answer.get("pending"):
+        quirk = pending["quirk"].replace("unexplained:", "pending:")
+        _add(campaign.pending, evolve(_root_of(pending), quirk=quirk, kind="pending"))
+
+
+def _add(roots: dict[tuple[str, str], RootCause], root: RootCause) -> None:
+    """With the shorter case where its key is there already."""
+    key = (root.clause, root.quirk)
+    if old := roots.get(key):
+        root = evolve(min((old, root), key=_size), leaves_open=root.leaves_open | old.leaves_open)
+    roots[key] = root
+
+
+def _root_of(told: dict[str, Any]) -> RootCause:
+    return RootCause(
+        clause=told["clause"],
+        quirk=told["quirk"],
+        kind=told["kind"],
+        says=told["says"],
+        case=parse(told["case"]),
+        also=tuple(told["also"]),
+        holds_on_ours=told["holds_on_ours"],
+        leaves_open=frozenset(told.get("leaves_open", ())),
+        minimised=told.get("minimised", True),
+    )
 
 
 def _size(root: RootCause) -> int:

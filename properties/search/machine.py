@@ -31,7 +31,17 @@ from quidnunc.properties.explain.root_cause import (
 )
 from quidnunc.properties.explain.runs import blamed_clauses
 from quidnunc.properties.judge.oracle import Departure, Oracle
-from quidnunc.properties.judge.play import Moment, Opener, Play, act_of, messages_in, play, rejudge, same_act
+from quidnunc.properties.judge.play import (
+    Moment,
+    Opener,
+    Play,
+    act_of,
+    messages_in,
+    open_clauses,
+    play,
+    rejudge,
+    same_act,
+)
 from quidnunc.properties.neighbours.draw import DrawnNeighbours, draw_neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 from quidnunc.properties.search.additions import PREFIX, addition_behind
@@ -68,6 +78,10 @@ class ReplayableFinding:
     repeats: int = 1
     also: tuple[tuple[Sequence[Moment], Any], ...] = ()
     """Other minimal runs, with their parameters, that its root cause accounts for: the first `EVIDENCE`."""
+    leaves_open: frozenset[str] = frozenset()
+    """Clauses that its departures were judged by, in all runs."""
+    minimised: bool = True
+    """False where the time ran out first."""
 
     def accounted_by(self, protocol: Protocol) -> bool:
         """Whether everything that is filed here is in order under `protocol`."""
@@ -116,6 +130,12 @@ class FindingSearch:
     """Departures are counted and not minimised: how soon one comes is all that is asked."""
     departed: int = 0
     signatures: Counter[tuple[str, str, str]] = field(factory=Counter)
+    unfiled: Counter[tuple[str, str]] = field(factory=Counter)
+    """(`unexplained:KIND`, clause that it leaves open) -> departures that no finding stands for."""
+    pending: ReplayableFinding | None = None
+    """A departure that is being minimised, with the run as it was."""
+    tell: Callable[[FindingSearch], None] = lambda _: None
+    """Called after each run, and before a departure is minimised."""
     out_of_time: Callable[[], bool] = lambda: False
     stop_when: Callable[[FindingSearch], bool] = lambda _: False
     record: Records = lambda kind, moments, parameters, seed: None
@@ -146,10 +166,13 @@ class FindingSearch:
 
     def file(
         self, events: Sequence[Event], departures: Sequence[Departure], parameters: Any, seed: int
-    ) -> None:
-        """Minimise, explain and keep one departure; its first explanation comes into force."""
+    ) -> tuple[str, str] | None:
+        """Minimise, explain and keep one departure; its first explanation comes into force.
+
+        Returns the key of the finding that stands for it.
+        """
         if not self.worth_explaining(departures[0]):
-            return
+            return None
         if not self.first_witnesses:
             look_around(self)
         protocol, signature = self.protocol, signature_of(departures[0])
@@ -160,63 +183,90 @@ class FindingSearch:
         def replay(candidate: Sequence[Event]) -> Play:
             return replay_with(candidate, parameters)
 
-        finding = find_explanation(events, departures, replay, protocol, parameters, self.spec)
+        finding = find_explanation(
+            events, departures, replay, protocol, parameters, self.spec, self.out_of_time
+        )
         if finding is None:
             self.unrepeated += 1
-            return
+            return None
         self.record("shrunk", finding.moments, parameters, seed)
-        if self._comes_from_addition(finding, parameters, seed):
-            return
-        finding, parameters = self._plainer(finding, replay_with, parameters)
+        if key := self._comes_from_addition(finding, parameters, seed):
+            return key
+        minimised = not self.out_of_time()
+        if minimised:
+            finding, parameters = self._plainer(finding, replay_with, parameters)
         self.record("plain", finding.moments, parameters, seed)
-        self.keep(finding, parameters, seed, signature)
+        return self.keep(finding, parameters, seed, signature, minimised=minimised)
 
-    def _comes_from_addition(self, finding: Finding, parameters: Any, seed: int) -> bool:
-        """File a departure that comes from an addition of the router, which is off from then on."""
+    def leave_open(self, key: tuple[str, str] | None, departure: Departure, clauses: set[str]) -> None:
+        """Note the clauses that a departure was judged by, with the finding of that key if there is one."""
+        if key is None:
+            self.unfiled.update((f"unexplained:{departure.kind}", clause) for clause in clauses)
+        elif key in self.found:
+            known = self.found[key]
+            self.found[key] = evolve(known, leaves_open=known.leaves_open | clauses)
+
+    def _comes_from_addition(self, finding: Finding, parameters: Any, seed: int) -> tuple[str, str] | None:
+        """File a departure that comes from an addition of the router, which is off from then on.
+
+        Returns its key.
+        """
         protocol, config = self.protocol, self.config(parameters, seed)
         if any(q.kind == "reading" for q in finding.quirks[:1]):
             # What the texts leave open is no less open to an addition.
-            return False
+            return None
 
         def replay(events: Any, given: Config) -> Play:
             return play(events, self.opener(given), protocol, parameters)
 
         name = addition_behind(finding, config, self.hello, replay)
         if not name:
-            return False
+            return None
         told = blamed_clauses(finding.moments, protocol, parameters)
         finding = evolve(finding, quirks=(), blamed=told)
         filed = ReplayableFinding(finding, parameters, seed, self.in_force, name, self.without)
-        self.found.setdefault((finding.clause, PREFIX + name), filed)
+        key = (finding.clause, PREFIX + name)
+        self.found.setdefault(key, filed)
         self.without = (*self.without, name)
         opened = self.opener(self.config(parameters, seed))
         opened.close()
         self.hello = opened.hello
-        return True
+        return key
 
     def worth_explaining(self, departure: Departure) -> bool:
         """Count a departure; whether it is looked into."""
         self.departed += 1
         return not self.counting and self.signatures[signature_of(departure)] < UNEXPLAINED_TRIES
 
-    def keep(self, finding: Finding, parameters: Any, seed: int, signature: tuple[str, str, str]) -> None:
-        """Keep one finding, with those of its explanations that agree with other runs."""
+    def keep(
+        self,
+        finding: Finding,
+        parameters: Any,
+        seed: int,
+        signature: tuple[str, str, str],
+        *,
+        minimised: bool = True,
+    ) -> tuple[str, str]:
+        """Keep one finding, with those of its explanations that agree with other runs. Returns its key."""
         protocol = self.protocol
         agreeing = [q for q in finding.quirks if self._agrees(q)]
         told = blamed_clauses(finding.moments, protocol, parameters)
         finding = evolve(finding, quirks=tuple(agreeing), blamed=told)
-        if self._revise(finding, parameters):
-            return
+        if revised := self._revise(finding, parameters):
+            return revised
         if not finding.quirks:
             self.signatures[signature] += 1
         key = (finding.clause, finding.cause)
         if key in self.found:
             self.found[key] = self.found[key].with_another(finding, parameters)
-            return
-        self.found[key] = ReplayableFinding(finding, parameters, seed, self.in_force, without=self.without)
+            return key
+        self.found[key] = ReplayableFinding(
+            finding, parameters, seed, self.in_force, without=self.without, minimised=minimised
+        )
         if finding.quirks:
             self.quirks.append(finding.quirks[0])
             self._settle()
+        return key
 
     def _settle(self) -> None:
         """Let go of what nothing explained and several quirks together now do."""
@@ -256,8 +306,8 @@ class FindingSearch:
         better = stays(given) if given is not parameters else None
         return (better, given) if better is not None else (finding, parameters)
 
-    def _revise(self, finding: Finding, parameters: Any) -> bool:
-        """Whether another explanation of an earlier finding accounts for this one too; it then takes over.
+    def _revise(self, finding: Finding, parameters: Any) -> tuple[str, str] | None:
+        """Another explanation of an earlier finding that accounts for this one too takes over: its new key.
 
         It has to account for all that the one in force did: else both are at work, and this one is filed.
         """
@@ -275,12 +325,11 @@ class FindingSearch:
                 order = (other, *(q for i, q in enumerate(earlier.finding.quirks) if i != at))
                 revised = evolve(earlier, finding=evolve(earlier.finding, quirks=order))
                 del self.found[key]
-                self.found[revised.finding.clause, revised.finding.cause] = revised.with_another(
-                    finding, parameters
-                )
+                at_key = (revised.finding.clause, revised.finding.cause)
+                self.found[at_key] = revised.with_another(finding, parameters)
                 self.quirks[:] = names
-                return True
-        return False
+                return at_key
+        return None
 
     def _agrees(self, quirk: Edit) -> bool:
         """Whether the edit accounts for no less than we do now of what the router did in other runs."""
@@ -336,7 +385,7 @@ class SearchRun:
 
     def act(self) -> None:
         """What a neighbour or the user does next; nothing once the run is over."""
-        if self.over or self.run is None:
+        if self.over or self.run is None or self.hunt.out_of_time():
             return
         events = self.neighbours.act(self.run.oracle.state, self._digits())
         self.run.subject.declare([*self.neighbours.take_undeclared(), *messages_in(events)])
@@ -360,9 +409,29 @@ class SearchRun:
         hunt.record("run", self.run.moments, self.parameters, self.run_seed)
         clean = self.run.moments[:-1] if self.over else self.run.moments
         if self.departures:
-            hunt.file(self.events, self.departures, self.parameters, self.run_seed)
+            self._file(self.run)
         if clean:
             hunt.witnesses.append(AgreeingRun(clean, self.parameters, self.under))
+        hunt.tell(hunt)
+
+    def _file(self, run: Play) -> None:
+        """Have the departure explained; it is pending meanwhile, should the process be ended."""
+        hunt, first = self.hunt, self.departures[0]
+        raw = Finding(tuple(self.events), tuple(run.moments), first, ())
+        clauses = open_clauses(run.moments[-1].judged)
+        hunt.pending = ReplayableFinding(
+            raw,
+            self.parameters,
+            self.run_seed,
+            hunt.in_force,
+            without=hunt.without,
+            leaves_open=frozenset(clauses),
+            minimised=False,
+        )
+        hunt.tell(hunt)
+        key = hunt.file(self.events, self.departures, self.parameters, self.run_seed)
+        hunt.leave_open(key, first, clauses)
+        hunt.pending = None
 
     def _digits(self) -> SeededDraws:
         # Nothing is taken of the numbers that Hypothesis draws: it begins with the same ones and repeats
@@ -382,6 +451,10 @@ def noted(hunt: FindingSearch) -> Iterator[None]:
         raise
 
 
+class SearchIsOver(BaseException):
+    """The time is up. Hypothesis takes an Exception for a failure and plays it again."""
+
+
 def machine_for(into: Sequence[FindingSearch], seed: int, runs: int) -> type[RuleBasedStateMachine]:
     """A state machine class, `runs` runs of which go into the one hunt that `into` holds.
 
@@ -397,9 +470,10 @@ def machine_for(into: Sequence[FindingSearch], seed: int, runs: int) -> type[Rul
         @initialize(number=st.integers(0, 2**63 - 1))
         def start(self, number: int) -> None:
             hunt = self.one.hunt
-            # Hypothesis cannot be stopped but by failing, and makes a few more runs than it is asked for; an
-            # empty one costs next to nothing.
-            if hunt.runs < enough and not hunt.out_of_time() and not hunt.stop_when(hunt):
+            if hunt.out_of_time():
+                raise SearchIsOver
+            # Hypothesis makes a few more runs than it is asked for; an empty one costs next to nothing.
+            if hunt.runs < enough and not hunt.stop_when(hunt):
                 with noted(hunt):
                     self.one.start()
 
@@ -429,13 +503,15 @@ def look_around(hunt: FindingSearch) -> None:
     They take as long as a batch of the search, and only a departure needs them.
     """
     for number in range(LOOKS):
+        if hunt.out_of_time():
+            return
         digits = SeededDraws(number)
         neighbours = draw_neighbours(digits, hunt.protocol_name, hunt.hello.capabilities)
         parameters = neighbours.parameters = fixed_by(hunt.hello, neighbours.parameters)
         oracle = Oracle(hunt.protocol, parameters, tells=False)
         run = Play(hunt.opener(hunt.config(parameters, number)), oracle)
         try:
-            departed = _play_acts(run, neighbours, digits)
+            departed = _play_acts(run, neighbours, digits, hunt.out_of_time)
         finally:
             run.subject.close()
         hunt.record("look", run.moments, parameters, number)
@@ -444,9 +520,13 @@ def look_around(hunt: FindingSearch) -> None:
             hunt.first_witnesses.append(AgreeingRun(clean, parameters, hunt.in_force))
 
 
-def _play_acts(run: Play, neighbours: DrawnNeighbours, digits: SeededDraws) -> bool:
+def _play_acts(
+    run: Play, neighbours: DrawnNeighbours, digits: SeededDraws, out_of_time: Callable[[], bool]
+) -> bool:
     """Acts of the neighbours to the first departure; whether there was one, or the run blurred."""
     for _ in range(ACTS_PER_RUN):
+        if out_of_time():
+            break
         events = neighbours.act(run.oracle.state, digits)
         run.subject.declare([*neighbours.take_undeclared(), *messages_in(events)])
         for event in events:
@@ -486,6 +566,8 @@ def search(hunt: FindingSearch, *, runs: int, seed: int, acts: int = ACTS_PER_RU
                 report_multiple_bugs=False,
             ),
         )
+    except SearchIsOver:
+        pass
     except Exception:
         if hunt.broken is None:
             raise

@@ -22,10 +22,11 @@ SEVERITY: dict[VerdictName, int] = {
     "not-refuted": 0,
     "unsupported": 1,
     "inconclusive": 2,
-    "observed": 3,
-    "deviates": 4,
-    "fails": 5,
-    "broken": 6,
+    "undecided": 3,
+    "observed": 4,
+    "deviates": 5,
+    "fails": 6,
+    "broken": 7,
 }
 HEADER = "# What is known of "
 MAX_EXPECTATIONS_BYTES = 1 << 20
@@ -50,12 +51,19 @@ class ClaimVerdict:
 
 def verdict_of_root(root: RootCause) -> VerdictName:
     """What one root cause means for its claim."""
+    if root.kind == "pending":
+        return "undecided"
     if root.holds_on_ours is False:
         return "broken"
     if root.kind == "reading":
         return "observed"
     by_level: dict[str, VerdictName] = {"S": "deviates", "Y": "deviates"}
     return by_level.get(level_of(root.clause), "fails")
+
+
+def explained_too_late(root: RootCause) -> bool:
+    """Whether only the end of the search left it unexplained: it may be of a root cause that is known."""
+    return root.kind == "unexplained" and not root.minimised
 
 
 def verdicts_of(campaign: Campaign, pattern: str = "*") -> tuple[ClaimVerdict, ...]:
@@ -229,7 +237,7 @@ def compare(
         else:
             not_met.append(each)
     known = {(e.clause, e.cause) for e in expected}
-    unexpected = [r for r in roots if (r.clause, r.quirk) not in known]
+    unexpected = [r for r in roots if (r.clause, r.quirk) not in known and not explained_too_late(r)]
     return ExpectationComparison(tuple(met), tuple(gone), tuple(not_met), tuple(unexpected), tuple(otherwise))
 
 

@@ -1,16 +1,25 @@
-"""One batch of a campaign: a request as JSON on stdin, the answer as JSON on stdout."""
+"""One batch of a campaign: a request as a line of JSON on stdin, the answer as lines of JSON on stdout.
+
+`quidnunc.properties.search.batch` is the other end, and says what the lines mean.
+"""
 
 from __future__ import annotations
 
 import gc
 import importlib
 import json
+import os
 import sys
+import threading
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TextIO
+
+from attrs import field, mutable
 
 from quidnunc.impl.routers import open_router
 from quidnunc.impl.seam import AdapterError, Config, Hello, Profile
+from quidnunc.impl.seam.sidecar import end_children
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.machine import family_of, protocol_named
 from quidnunc.properties.cases.case import against_text, command_of, events_of, parameters_of, profile_text
@@ -24,6 +33,10 @@ from quidnunc.properties.judge.play import Subject, WireSubject, play
 from quidnunc.properties.search.additions import PREFIX, says_of
 from quidnunc.properties.search.machine import FindingSearch, ReplayableFinding, search
 
+COUNTS_EVERY_S = 0.5
+
+Tell = Callable[[dict[str, Any]], None]
+
 
 def opener_of(against: str) -> Any:
     """Configuration -> a subject, for any router that `open_router` knows."""
@@ -34,8 +47,15 @@ def opener_of(against: str) -> Any:
     return opener
 
 
-def run(asked: dict[str, Any]) -> dict[str, Any]:
-    """Answer one request (`quidnunc.properties.search.campaign.BatchRequest` as a dict)."""
+def run(
+    asked: dict[str, Any],
+    tell: Tell = lambda changed: None,
+    out_of_time: Callable[[], bool] = lambda: False,
+) -> dict[str, Any]:
+    """Answer one request (`quidnunc.properties.search.batch.BatchRequest` as a dict).
+
+    `tell` is given what changed since it was called last, as the search goes on.
+    """
     protocol = protocol_named(asked["protocol"])
     opener = opener_of(asked["against"])
     profile, without = asked["profile"], tuple(asked["without"])
@@ -44,24 +64,76 @@ def run(asked: dict[str, Any]) -> dict[str, Any]:
         asked["protocol"], opener, hello, steered=asked["steered"], profile=profile, without=without
     )
     hunt.quirks += [edit_named(name, protocol) for name in asked["quirks"]]
-    if asked["seconds"] is not None:
-        deadline = time.monotonic() + asked["seconds"]
-        hunt.out_of_time = lambda: time.monotonic() > deadline
+    hunt.out_of_time = out_of_time
     if asked["settle"]:
         return {"settled": [_settles(text, hunt, opener) for text in asked["settle"]]}
+    teller = ProgressTeller(asked, hello, tell)
+    hunt.tell = teller
     recorder = _recorder(asked, hello)
     if recorder is not None:
         hunt.record = recorder
     try:
         search(hunt, runs=asked["runs"], seed=asked["seed"], acts=asked["acts"])
+    except AdapterError:
+        tell(answer_of(asked, hunt, hello, teller.rows))
+        raise
     finally:
         if recorder is not None:
             recorder.close()
-    return answer_of(asked, hunt, hello)
+    return answer_of(asked, hunt, hello, teller.rows)
 
 
-def answer_of(asked: dict[str, Any], hunt: FindingSearch, hello: Hello) -> dict[str, Any]:
-    """What a hunt has found, as the answer to the request."""
+Rows = dict[int, tuple[ReplayableFinding, dict[str, Any]]]
+"""Those told last. By its `id`, a finding, kept so that no other takes the number, and how it is told."""
+
+
+@mutable
+class ProgressTeller:
+    """Tells what a search has found as soon as it has, and now and then how far it is."""
+
+    asked: dict[str, Any]
+    hello: Hello
+    tell: Tell
+    rows: Rows = field(factory=dict)
+    _told: tuple[int, ...] = ()
+    _told_at: float = 0.0
+
+    def __call__(self, hunt: FindingSearch) -> None:
+        now = (*map(id, hunt.found.values()), id(hunt.pending))
+        if now != self._told:
+            self.tell(answer_of(self.asked, hunt, self.hello, self.rows))
+        elif time.monotonic() - self._told_at > COUNTS_EVERY_S:
+            self.tell(_counts(hunt, self.hello))
+        else:
+            return
+        self._told, self._told_at = now, time.monotonic()
+
+
+def answer_of(
+    asked: dict[str, Any], hunt: FindingSearch, hello: Hello, rows: Rows | None = None
+) -> dict[str, Any]:
+    """What a hunt has found, as the answer to the request. `rows`: those that were made before."""
+    made: Rows = {}
+
+    pending = hunt.pending
+
+    def row(found: ReplayableFinding) -> dict[str, Any]:
+        known = rows.get(id(found)) if rows else None
+        made[id(found)] = known or (found, _root(asked, found, hello, pending))
+        return made[id(found)][1]
+
+    answer = {
+        **_counts(hunt, hello),
+        "roots": [row(found) for found in hunt.found.values()],
+        "pending": row(pending) if pending is not None else None,
+    }
+    if rows is not None:
+        rows.clear()
+        rows.update(made)
+    return answer
+
+
+def _counts(hunt: FindingSearch, hello: Hello) -> dict[str, Any]:
     return {
         "version": hello.version,
         "name": hello.name,
@@ -75,7 +147,7 @@ def answer_of(asked: dict[str, Any], hunt: FindingSearch, hello: Hello) -> dict[
         "blurred": hunt.blurred,
         "unrepeated": hunt.unrepeated,
         "applied": dict(sorted(hunt.applied.items())),
-        "roots": [_root(asked, found, hello) for found in hunt.found.values()],
+        "unfiled": [[row, clause, n] for (row, clause), n in sorted(hunt.unfiled.items())],
     }
 
 
@@ -103,7 +175,9 @@ def _hello(opener: Any, protocol: str, profile: Profile, without: tuple[str, ...
     return hello
 
 
-def _root(asked: dict[str, Any], found: ReplayableFinding, hello: Hello) -> dict[str, Any]:
+def _root(
+    asked: dict[str, Any], found: ReplayableFinding, hello: Hello, pending: ReplayableFinding | None
+) -> dict[str, Any]:
     finding = found.finding
     quirk = finding.quirks[0] if finding.quirks else None
     protocol = protocol_named(asked["protocol"])
@@ -113,6 +187,10 @@ def _root(asked: dict[str, Any], found: ReplayableFinding, hello: Hello) -> dict
     cause = finding.cause
     if found.addition:
         says, kind, cause = says_of(found.addition, hello), "addition", PREFIX + found.addition
+    if found is pending:
+        says = "The time ran out before this departure was replayed."
+    elif not found.minimised:
+        says += " Not minimised: the time ran out."
     case = from_finding(
         finding,
         reason=says,
@@ -135,7 +213,9 @@ def _root(asked: dict[str, Any], found: ReplayableFinding, hello: Hello) -> dict
         "says": says,
         "case": render(case),
         "also": [q.name for q in finding.quirks[1:6]],
-        "holds_on_ours": _control(asked, finding, found),
+        "holds_on_ours": None if found is pending else _control(asked, finding, found),
+        "leaves_open": sorted(found.leaves_open),
+        "minimised": found.minimised,
     }
 
 
@@ -166,17 +246,48 @@ def _control(asked: dict[str, Any], finding: Finding, found: ReplayableFinding) 
     return not last_departures(play(finding.events, subject, protocol, found.parameters))
 
 
+def answer(asked: dict[str, Any], answers: TextIO, out_of_time: Callable[[], bool] = lambda: False) -> None:
+    """Write the answer to one request as lines of JSON."""
+
+    def tell(changed: dict[str, Any]) -> None:
+        answers.write(json.dumps(changed) + "\n")
+        answers.flush()
+
+    try:
+        tell(run(asked, tell, out_of_time))
+    except AdapterError as error:
+        tell({"broken": str(error)})
+
+
+def _request(stop: threading.Event) -> dict[str, Any]:
+    """The first line on stdin; the rest is watched. (`sys.stdin` would be locked by the thread at exit.)"""
+    data = b""
+    while b"\n" not in data and (chunk := os.read(0, 1 << 16)):
+        data += chunk
+    line, _, rest = data.partition(b"\n")
+
+    def watch() -> None:
+        if rest:
+            stop.set()
+        while os.read(0, 64):
+            stop.set()
+        # Whoever asked is gone, or wants no answer.
+        end_children()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+    asked: dict[str, Any] = json.loads(line)
+    return asked
+
+
 def main() -> int:
     # Runs make many small values and few cycles, and to look for those took a tenth of the time.
     gc.set_threshold(20_000, 20, 20)
-    asked = json.loads(sys.stdin.read())
+    stop = threading.Event()
+    asked = _request(stop)
     # What a router prints must not end up in the answer.
     answers, sys.stdout = sys.stdout, sys.stderr
-    try:
-        answer = run(asked)
-    except AdapterError as error:
-        answer = {"broken": str(error)}
-    json.dump(answer, answers)
+    answer(asked, answers, stop.is_set)
     return 0
 
 

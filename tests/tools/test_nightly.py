@@ -11,7 +11,7 @@ import pytest
 
 from quidnunc.model.machine import PROTOCOLS, protocol_named
 from quidnunc.properties.claims.catalogue import claims_of
-from quidnunc.properties.search.campaign import BatchRequest
+from quidnunc.properties.search.batch import BatchRequest, Workers
 from quidnunc.properties.sources import SEARCHED, digest_of_sources
 from tools import nightly
 from tools.nightly import (
@@ -36,6 +36,9 @@ def answer(protocol: str, runs: int, *, without: str = "") -> dict[str, Any]:
         "name": "ours",
         "capabilities": sorted({need for claim in claims for need in claim.needs}),
         "fixed": {},
+        "switched": {},
+        "has_additions": False,
+        "without": [],
         "runs": runs,
         "steps": 10 * runs,
         "blurred": 0,
@@ -60,7 +63,7 @@ def test_it_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     journal, asked = tmp_path / "deep" / "journal.jsonl", []
     batches = plan(["flood", "dog"], 1_600, 0, "code", fewest=10)
 
-    def ask(request: BatchRequest) -> dict[str, Any]:
+    def ask(request: BatchRequest, workers: Workers) -> dict[str, Any]:
         asked.append(request)
         if len(asked) == 3:
             return {"broken": "the worker ended"}
@@ -80,7 +83,7 @@ def test_it_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     assert sum(a["runs"] for _, a in carry_out(batches, journal, workers=1, ask=never)) == 1_600
 
 
-def never(request: BatchRequest) -> dict[str, Any]:
+def never(request: BatchRequest, workers: Workers) -> dict[str, Any]:
     raise AssertionError(f"{request} is in the journal")
 
 
@@ -88,7 +91,7 @@ def test_another_state_of_the_code_is_another_search(tmp_path: Path) -> None:
     assert digest_of_sources(SEARCHED) == digest_of_sources.__wrapped__(SEARCHED)
     assert digest_of_sources(SEARCHED) != digest_of_sources(SEARCHED[:1])
     journal = tmp_path / "journal.jsonl"
-    list(carry_out([NightlyBatch("dog", 0, 5, 0, "old")], journal, ask=lambda r: answer("dog", r.runs)))
+    list(carry_out([NightlyBatch("dog", 0, 5, 0, "old")], journal, ask=lambda r, _: answer("dog", r.runs)))
     with pytest.raises(AssertionError, match="is in the journal"):
         list(carry_out([NightlyBatch("dog", 0, 5, 0, "new")], journal, ask=never))
 

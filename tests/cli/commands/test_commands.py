@@ -403,21 +403,6 @@ def test_check_finds_files_and_tells(quidnunc: Command, tmp_path: Path) -> None:
         assert quidnunc("replay", file, "--against", "ours").code == 0
 
 
-def test_what_was_found_is_told_and_kept_where_the_search_is_interrupted(
-    quidnunc: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def settle(campaign: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("quidnunc.properties.search.campaign.settle", settle)
-    check = ("check", "floodsub", "--against", "ours:echo", "--runs", "10", "--workers", "1")
-    ran = quidnunc(*check, "--cases", tmp_path / "found")
-    assert ran.code == 130
-    assert "floodsub against ours:echo" in ran.out and "10 runs" in ran.out
-    assert list((tmp_path / "found").glob("*.case"))
-    assert "interrupted" in ran.err
-
-
 EXTRA = """
 from quidnunc.impl.routers import open_router
 

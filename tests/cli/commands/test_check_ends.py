@@ -1,0 +1,180 @@
+"""`quidnunc check` ends in time: by its budget, by a signal, and with its workers when it is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from quidnunc.properties.cases.file import load
+from quidnunc.properties.search.batch import BatchRequest, Workers, run_batch
+from quidnunc.properties.search.campaign import Campaign, merge
+from quidnunc.properties.search.verdicts import compare, verdict_of_root
+
+SLOW = """
+import os, time
+from quidnunc.impl.ours.pubsub import open_ours
+
+class Slow:
+    def __init__(self, config, wait_s):
+        self.inner, self.wait_s = open_ours(config, mutant="echo"), wait_s
+        self.hello = self.inner.hello
+        with open(f"{os.getpid()}.pid", "a") as opened:
+            opened.write("x")
+
+    def __getattr__(self, name):
+        if name != "close":
+            time.sleep(self.wait_s)
+        return getattr(self.inner, name)
+
+def slow(config):
+    return Slow(config, 0.02)
+
+def hanging(config):
+    return Slow(config, 3600.0)
+
+def unhurried(config):
+    return Slow(config, 0.001)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """With routers that wait at each request. What still runs of them at the end of a test is killed."""
+    (tmp_path / "waits.py").write_text(SLOW)
+    yield tmp_path
+    for process in alive(tmp_path):
+        os.kill(process, signal.SIGKILL)
+
+
+def alive(folder: Path) -> list[int]:
+    """The workers that opened a router and are still there."""
+    found = []
+    for path in folder.glob("*.pid"):
+        state = Path(f"/proc/{path.stem}/stat")
+        try:
+            gone = state.read_text().rpartition(")")[2].split()[0] == "Z"
+        except OSError:
+            gone = True
+        if not gone:
+            found.append(int(path.stem))
+    return found
+
+
+def soon(condition: Any, within_s: float = 20.0) -> bool:
+    """Whether the condition comes true."""
+    until, never = time.monotonic() + within_s, threading.Event()
+    while not (met := condition()) and time.monotonic() < until:
+        never.wait(0.05)
+    return bool(met)
+
+
+def started(folder: Path, router: str, *more: str) -> subprocess.Popen[str]:
+    """A check of one of these routers, with its cases in `found`."""
+    words = ["check", "floodsub", "--against", f"python:waits:{router}", "--cases", "found", *more]
+    return subprocess.Popen(
+        [sys.executable, "-m", "quidnunc", *words],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("router", ["slow", "unhurried"])
+def test_a_budget_is_kept(folder: Path, router: str) -> None:
+    began = time.monotonic()
+    check = started(folder, router, "--budget", "12s")
+    out, error = check.communicate(timeout=60)
+    took_s = time.monotonic() - began
+    assert took_s < 12 * 1.1 + 5, (took_s, out, error)
+    assert "floodsub against" in out, error
+    # It echoes: what was found is there, however far the minimiser came.
+    assert list((folder / "found").glob("*.case")), out
+    assert soon(lambda: not alive(folder), 3)
+
+
+def test_a_router_that_does_not_answer_does_not_hold_the_check_up(folder: Path) -> None:
+    workers = Workers()
+    request = BatchRequest(protocol="floodsub", against="python:waits:hanging", seed=0, runs=5)
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(os, "environ", environment)
+        timer = threading.Timer(6, workers.end)
+        timer.start()
+        began = time.monotonic()
+        answer = run_batch(request, workers)
+    assert time.monotonic() - began < 10
+    assert answer == {}
+    assert soon(lambda: not alive(folder), 3)
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_what_was_found_is_told_and_kept_where_the_search_is_interrupted(
+    folder: Path, number: signal.Signals, status: int
+) -> None:
+    check = started(folder, "unhurried", "--runs", "100000", "--json")
+    try:
+        # So many, that departures are being minimised.
+        assert soon(lambda: sum(path.stat().st_size for path in folder.glob("*.pid")) > 100, 60)
+        check.send_signal(number)
+        began = time.monotonic()
+        out, error = check.communicate(timeout=30)
+    finally:
+        check.kill()
+    assert time.monotonic() - began < 10
+    assert check.returncode == status, error
+    assert "interrupted" in error
+    report = json.loads(out)
+    assert report["interrupted"] is True
+    rows = report["root_causes"]
+    assert rows
+    # What the signal came upon is told as it was.
+    assert all(row["minimised"] or "time ran out" in row["says"] for row in rows)
+    cases = list((folder / "found").glob("*.case"))
+    assert {str(path.relative_to(folder)) for path in cases} == {row["case"] for row in rows}
+    assert all(load(path).clause for path in cases)
+    assert soon(lambda: not alive(folder), 3)
+
+
+def test_no_worker_outlives_a_check_that_is_killed(folder: Path) -> None:
+    check = started(folder, "unhurried", "--budget", "10m")
+    try:
+        # The check itself opens it first.
+        assert soon(lambda: set(alive(folder)) - {check.pid}, 40)
+    finally:
+        check.kill()
+    check.communicate()
+    assert soon(lambda: not alive(folder), 10)
+
+
+def test_what_a_worker_told_before_it_was_ended_is_merged() -> None:
+    """A departure that was not replayed is a row of its own, and its case says so."""
+    told = run_batch(BatchRequest(protocol="floodsub", against="ours:echo", seed=0, runs=5))
+    (root,) = told["roots"]
+    pending = {**root, "quirk": "unexplained:unexpected", "kind": "unexplained", "minimised": False}
+    campaign = Campaign("floodsub", "ours:echo", 0)
+    merge(campaign, {**told, "roots": [], "pending": pending})
+    merge(campaign, {**told, "roots": [], "pending": pending})
+    ((key, row),) = campaign.rows.items()
+    assert key == (root["clause"], "pending:unexpected")
+    assert (row.kind, row.minimised) == ("pending", False)
+    assert campaign.roots == {} and campaign.quirks == ()
+    merge(campaign, {})
+    assert campaign.runs == 2 * told["runs"]
+    # It may be one that is expected: who compares is not told that it is new, and its claim is undecided.
+    late = evolve(row, kind="unexplained")
+    assert compare([late], [], {}).agrees
+    assert not compare([evolve(late, minimised=True)], [], {}).agrees
+    assert verdict_of_root(row) == "undecided"
