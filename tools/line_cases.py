@@ -19,7 +19,7 @@ from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.properties.cases.case import MODEL, Case, CaseBlock
 from quidnunc.properties.cases.file import render, schedule_of
 from quidnunc.properties.networks.places import SMALL
-from quidnunc.properties.replays.network import new_case
+from tools.network_cases import new_case
 
 STAR = evolve(SMALL, d=1, prune_backoff_s=1)
 """A hub that cuts to one member above two, as the stars of `quidnunc explore` have it."""

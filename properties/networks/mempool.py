@@ -7,7 +7,6 @@ by an act of its own, in the order of the pool. Which of the messages to a node 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import combinations
 from typing import TypeAlias
 
 from attrs import evolve
@@ -34,10 +33,6 @@ from quidnunc.properties.networks.network import (
     NodeStep,
 )
 from quidnunc.properties.networks.runs import ActError
-from quidnunc.properties.networks.world import World
-
-MAX_SAID = 3
-"""Messages that wait for a node, above which an attacker says no more to it."""
 
 MempoolNetwork: TypeAlias = Network[Node]
 MempoolMove: TypeAlias = Move[Node]
@@ -228,65 +223,9 @@ _ACTS: Mapping[Kind, Callable[[ActExecution, Act], None]] = {
     "wait": _wait,
     "say": _say,
 }
-_WEIGHTS: Mapping[Kind, int] = {
-    "submit": 2,
-    "offer": 6,
-    "deliver": 6,
-    "adjust": 1,
-    "leave": 1,
-    "notice": 3,
-    "join": 1,
-    "wait": 1,
-    "say": 2,
-}
 
 
-# -- what can happen ----------------------------------------------------------------------------------------
-
-
-def _possible(world: World, network: MempoolNetwork) -> Iterator[Act]:
-    kinds = world.kinds
-    for node in network.joined():
-        honest = node not in world.attackers
-        if "submit" in kinds and honest and (not world.origins or node in world.origins):
-            yield from _submits(world, network, node)
-        if "offer" in kinds and network.offered[node] < len(network.nodes[node].pool):
-            yield Act("offer", node)
-        senders = dict.fromkeys(sender for sender, _ in network.inbox[node])
-        if "deliver" in kinds:
-            yield from (Act("deliver", sender, node) for sender in senders)
-        if "adjust" in kinds and honest:
-            yield Act("adjust", node)
-        if "notice" in kinds:
-            yield from (Act("notice", node, peer) for peer in network.gone_from(node))
-        if "wait" in kinds and any(each.of is not None for each in network.nodes[node].wanted.values()):
-            yield Act("wait", node, value=world.wait_ms)
-    yield from _comings_and_goings(world, network)
-    for attacker in sorted(world.attackers):
-        for peer in network.nodes[attacker].peers:
-            if len(network.inbox[peer]) < MAX_SAID:
-                yield from (Act("say", attacker, peer, parts=rpc) for rpc in world.says)
-
-
-def _submits(world: World, network: MempoolNetwork, node: Peer) -> Iterator[Act]:
-    known = frozenset[str]().union(*(n.cache for n in network.nodes.values()))
-    new = [tx for tx in world.messages if tx not in known][:1]
-    for tx in (*new, *sorted(known)):
-        if tx in world.messages and (world.again or tx not in network.nodes[node].cache):
-            yield Act("submit", node, id=tx)
-
-
-def _comings_and_goings(world: World, network: MempoolNetwork) -> Iterator[Act]:
-    joined = network.joined()
-    away = [node for node in network.nodes if node not in joined]
-    if "leave" in world.kinds and len(joined) > 1 and len(away) < world.leaves:
-        yield from (Act("leave", node) for node in joined if node not in world.attackers)
-    if "join" in world.kinds:
-        for node in away:
-            sizes = range(1, len(joined) + 1)
-            yield from (
-                Act("join", node, peers=each) for size in sizes for each in combinations(joined, size)
-            )
+# -- what goes on by itself --------------------------------------------------------------------------------
 
 
 def next_act(network: MempoolNetwork, node: Peer) -> Act | None:
@@ -331,9 +270,6 @@ MEMPOOL = NetworkFamily(
     reaches=_reaches,
     quiet=_quiet,
     key=_key,
-    possible=_possible,
-    weights=_WEIGHTS,
-    by_itself=frozenset({"offer", "deliver"}),
     even_ways=True,
     usual=frozenset({"reset.waited", "connection.closed"}),
 )

@@ -158,12 +158,6 @@ class NetworkFamily:
     """(execution, from, to): whether what is sent goes on its way."""
     quiet: Callable[[Network[Any]], bool]
     key: Callable[[Network[Any]], object]
-    possible: Callable[[Any, Network[Any]], Iterator[Act]]
-    """(world, network) -> what can happen next, before its choices are made."""
-    weights: Mapping[Kind, int]
-    """How often an act should be drawn."""
-    by_itself: frozenset[Kind]
-    """What goes on when nobody does anything any more."""
     prepared: Callable[[Iterable[NodeSetup]], Iterable[NodeSetup]]
     """Nodes as they are set up in a network of several."""
     needs: frozenset[str] = frozenset()

@@ -8,7 +8,7 @@ it likes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -47,7 +47,6 @@ from quidnunc.properties.networks.network import (
     NodeStep,
 )
 from quidnunc.properties.networks.runs import ActError
-from quidnunc.properties.networks.world import World
 
 TOPIC = "t"
 MAX_SETTLING = 2000
@@ -193,61 +192,6 @@ _ACTS: Mapping[Kind, Callable[[ActExecution, Act], None]] = {
     "rounds": _rounds,
     "all": _everybody,
 }
-_WEIGHTS: Mapping[Kind, int] = {
-    "join": 2,
-    "leave": 1,
-    "publish": 2,
-    "verdict": 3,
-    "score": 1,
-    "deliver": 6,
-    "heartbeat": 2,
-    "connect": 1,
-    "disconnect": 1,
-    "say": 2,
-    "settle": 1,
-}
-
-
-# -- what can happen ----------------------------------------------------------------------------------------
-
-
-def _possible(world: World, network: PubsubNetwork) -> Iterator[Act]:
-    kinds = world.kinds
-    yield from (Act("deliver", a, b) for (a, b), rpcs in sorted(network.links.items()) if rpcs)
-    for i, r in sorted(network.nodes.items()):
-        if "verdict" in kinds:
-            yield from (Act("verdict", i, id=m, word=w) for m in r.waiting for w in world.judgements)
-        if "join" in kinds and TOPIC not in r.topics:
-            yield from (Act("join", i, topic=TOPIC, word=word) for word in world.joins)
-        if "leave" in kinds and TOPIC in r.topics:
-            yield Act("leave", i, topic=TOPIC)
-        if "publish" in kinds and (i in world.origins or not world.origins):
-            published = frozenset[str]().union(*network.got.values())
-            yield from (Act("publish", i, id=m, topic=TOPIC) for m in _next(world.messages, published))
-        if "heartbeat" in kinds:
-            yield Act("heartbeat", i)
-        if "score" in kinds:
-            yield from (
-                Act("score", i, p, value=v) for p in sorted(r.peers) for v in world.scores if r.score(p) != v
-            )
-    yield from _comings_and_goings(world, network)
-    if "settle" in kinds and network.in_flight():
-        yield Act("settle")
-
-
-def _next(messages: Sequence[str], published: Set[str]) -> Sequence[str]:
-    return [m for m in messages if m not in published][:1]
-
-
-def _comings_and_goings(world: World, network: PubsubNetwork) -> Iterator[Act]:
-    if "disconnect" in world.kinds:
-        yield from (Act("disconnect", a, b) for a, b in world.dials if network.linked(a, b))
-    if "connect" in world.kinds:
-        yield from (Act("connect", a, b) for a, b in world.dials if not network.linked(a, b))
-    if "say" in world.kinds:
-        for each in sorted(world.attackers):
-            beside = [i for i, r in sorted(network.nodes.items()) if each in r.peers]
-            yield from (Act("say", each, i, parts=rpc) for i in beside for rpc in world.says)
 
 
 # -- when two networks have the same future -----------------------------------------------------------------
@@ -313,7 +257,4 @@ PUBSUB = NetworkFamily(
     reaches=_reaches,
     quiet=_quiet,
     key=_key,
-    possible=_possible,
-    weights=_WEIGHTS,
-    by_itself=frozenset({"deliver", "verdict"}),
 )

@@ -1,8 +1,8 @@
-"""Small networks as worlds that are searched (`quidnunc.properties.networks.runs`)."""
+"""Small networks as worlds: how one begins, and what may happen in it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from attrs import frozen
@@ -17,16 +17,13 @@ from quidnunc.properties.networks.network import (
     NetworkFamily,
     NodeSetup,
     Transport,
-    act_variants,
-    drawn,
     network_after,
     opened,
 )
-from quidnunc.properties.networks.runs import Die, Memory, WorldSearchResult
+from quidnunc.properties.networks.runs import Memory
 
 Look: TypeAlias = Callable[[Memory, Move[Any]], Memory]
 """One move on: what is remembered after it, or `BrokenClaim`."""
-Found: TypeAlias = WorldSearchResult[Act]
 
 
 @frozen(kw_only=True)
@@ -66,31 +63,6 @@ class World:
         for act in self.prelude:
             network = network_after(network, act).after
         return network
-
-    def key(self, network: Network[Any]) -> object:
-        return network.key()
-
-    def resting(self, network: Network[Any]) -> bool:
-        return network.quiet()
-
-    def possible(self, network: Network[Any]) -> Iterator[Act]:
-        """What can happen next, before its choices are made."""
-        return self.family.possible(self, network)
-
-    def options(self, network: Network[Any], draining: bool) -> Sequence[tuple[Act, int]]:
-        weights, by_itself = self.family.weights, self.family.by_itself
-        return [
-            (act, weights[act.kind])
-            for act in self.possible(network)
-            if not draining or act.kind in by_itself
-        ]
-
-    def moves(self, network: Network[Any]) -> Iterator[Move[Any]]:
-        for act in self.possible(network):
-            yield from act_variants(network, act)
-
-    def drawn(self, network: Network[Any], act: Act, die: Die) -> Move[Any] | None:
-        return drawn(network, act, die)
 
     def move(self, network: Network[Any], act: Act) -> Move[Any]:
         return network_after(network, act)

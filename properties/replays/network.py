@@ -286,17 +286,3 @@ def _first_difference(case: Case, again: Case) -> str:
     lines = zip_longest(recorded, seen, fillvalue="nothing")
     old, new = next((each for each in lines if each[0] != each[1]), ("the same", "in other blocks"))
     return f"{old.strip()!r}, now {new.strip()!r}"
-
-
-def denied(says: str) -> str:
-    """What a case of a statement shows."""
-    plain = says[:2].istitle() and not says[:2].isupper() and says[1:2].islower()
-    return f"Refuted: {says[0].lower() + says[1:] if plain else says}"
-
-
-def new_case(case: Case) -> Case:
-    """The case, with what its schedule leads to. Raises CaseError where that breaks nothing."""
-    found = played_case(case)
-    if not found.blocks[-1].broken:
-        raise CaseError(f"{case.path}: this schedule does not break {case.claim}")
-    return found

@@ -10,7 +10,6 @@ from attrs import evolve, frozen
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.networks.network import Move
 from quidnunc.properties.networks.places import Place, Revision
-from quidnunc.properties.networks.runs import WorldSearchResult
 from quidnunc.properties.networks.world import Look, World
 
 Run: TypeAlias = tuple[str, ...]
@@ -63,43 +62,15 @@ class Statement:
             revision = evolve(revision, protocol=self.edit(revision.protocol))
         return place.world(revision)
 
-    def place_named(self, name: str) -> Place:
-        """A place that it is looked at in. Raises ValueError where it is not, any more."""
-        places = {place.name: place for place in (*self.places, *(place for place, _ in self.tried))}
-        if name not in places:
-            raise ValueError(f"{self.id} is no longer decided in {name!r}: use --search")
-        return places[name]
-
-
-@frozen
-class Effort:
-    """How much is searched in each place."""
-
-    states: int
-    runs: int
-    length: int
-    """Of a drawn run, in acts."""
-
-
-Search: TypeAlias = Callable[..., WorldSearchResult[Any]]
-"""(world, look, runs, length): draws runs. `quidnunc.properties.networks.runs` has two."""
-
 
 @frozen(kw_only=True)
 class Catalogue:
-    """Statements about one family of protocols, and how they are decided and shown."""
+    """Statements about one family of protocols."""
 
     name: str
     statements: tuple[Statement, ...]
     columns: Mapping[str, str]
     """Revision -> its name in the table, in the order of the table."""
     revision: Callable[[str], Revision]
-    search: Search
-    effort: Effort
-    effort_of_rounds: Effort
     page: str
     """The file of the page, in the documents."""
-    shown_in: str = ""
-    """The revision whose runs are made cases of; none for every run that differs."""
-    head: str
-    """What the page begins with, with `{figures}` where what was run is told."""

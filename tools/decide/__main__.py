@@ -24,12 +24,12 @@ from quidnunc.model.machine import PROTOCOLS
 from quidnunc.properties.cases.case import MODEL, Case, CaseBlock
 from quidnunc.properties.cases.file import render
 from quidnunc.properties.networks.acts import act_of
-from quidnunc.properties.replays.network import denied, new_case
 from quidnunc.properties.statements.catalogue import ALIASES, CATALOGUES, statement_named
 from quidnunc.properties.statements.decisions import Decision, cell, read_decisions, recorded
 from quidnunc.properties.statements.statement import Catalogue
 from tools.decide.engine import decide, still_refutes, world_of
 from tools.decide.page import RESULTS, table
+from tools.decide.plans import PLANS
 from tools.decide.record import (
     COMMAND,
     RevisionRuns,
@@ -39,6 +39,7 @@ from tools.decide.record import (
     runs_recorded,
     write_runs,
 )
+from tools.network_cases import denied, new_case
 
 
 def today() -> str:
@@ -116,11 +117,12 @@ def write_cases(catalogue: Catalogue, decisions: Sequence[Decision], into: Path)
     into.mkdir(parents=True, exist_ok=True)
     clauses = {each.id: each.clauses for each in catalogue.statements}
     shown: dict[object, Decision] = {}
+    shown_in = PLANS[catalogue.name].shown_in
     for each in decisions:
         # In one revision, where the catalogue names one; otherwise each run where it refutes first.
-        key = each.statement if catalogue.shown_in else (each.statement, each.events, each.place)
+        key = each.statement if shown_in else (each.statement, each.events, each.place)
         filed = each.events and clauses[each.statement] and each.revision in PROTOCOLS
-        if filed and (key not in shown or each.revision == catalogue.shown_in):
+        if filed and (key not in shown or each.revision == shown_in):
             shown[key] = each
     count = 0
     for each in shown.values():

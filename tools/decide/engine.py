@@ -11,22 +11,16 @@ from typing import Any
 
 from attrs import evolve
 
-from quidnunc.properties.networks.acts import Act, act_of
+from quidnunc.properties.networks.acts import act_of
 from quidnunc.properties.networks.network import Move
 from quidnunc.properties.networks.places import Place
-from quidnunc.properties.networks.runs import (
-    BrokenClaim,
-    Memory,
-    WorldSearchResult,
-    breadth_first,
-    judge_run,
-    minimised_run,
-    walks,
-)
+from quidnunc.properties.networks.runs import BrokenClaim, Memory
 from quidnunc.properties.networks.world import World
 from quidnunc.properties.statements.catalogue import statement_named
 from quidnunc.properties.statements.decisions import Decision
 from quidnunc.properties.statements.statement import Catalogue, Statement
+from tools.decide.plans import PLANS
+from tools.decide.runs import WorldSearchResult, breadth_first, judge_run, minimised_run, walks
 
 
 def decide(
@@ -54,14 +48,15 @@ def decide(
 
 def _searched(catalogue: Catalogue, statement: Statement, revision: str) -> Iterator[Decision]:
     assert statement.look is not None
-    effort = catalogue.effort_of_rounds if statement.rounds else catalogue.effort
+    plan = PLANS[catalogue.name]
+    effort = plan.effort_of_rounds if statement.rounds else plan.effort
     for place in statement.places:
         world = statement.world(place, catalogue.revision(revision))
         every = breadth_first(world, statement.look, effort.states)
         if every.acts is not None:
             yield _decision(statement, revision, place, every, shortest=True)
             continue
-        drawn = catalogue.search(world, statement.look, runs=effort.runs, length=effort.length)
+        drawn = plan.search(world, statement.look, runs=effort.runs, length=effort.length)
         looked_at = evolve(drawn, depth=every.depth, complete=every.complete, states=every.states)
         yield _decision(statement, revision, place, looked_at)
 
@@ -72,7 +67,7 @@ def _tried(
     assert statement.look is not None
     names = {place.name for place in statement.places}
     elsewhere = (each for each in known if each.revision != revision and each.place in names)
-    runs = [(statement.place_named(each.place), each.events) for each in elsewhere if each.events]
+    runs = [(place_named(statement, each.place), each.events) for each in elsewhere if each.events]
     for place, run in (*runs, *statement.tried):
         world = statement.world(place, catalogue.revision(revision))
         tried = judge_run(world, statement.look, tuple(map(act_of, run)), strict=False)
@@ -85,7 +80,7 @@ def _decision(
     statement: Statement,
     revision: str,
     place: Place,
-    found: WorldSearchResult[Act],
+    found: WorldSearchResult,
     *,
     shortest: bool = False,
 ) -> Decision:
@@ -113,18 +108,26 @@ def had_occasion(catalogue: Catalogue, statement: Statement, revision: str) -> b
         return BrokenClaim("here") if occasion(move) else None
 
     worlds = [statement.world(place, catalogue.revision(revision)) for place in statement.places]
-    effort = catalogue.effort
+    effort = PLANS[catalogue.name].effort
     return any(walks(w, look, runs=effort.runs, length=effort.length).acts is not None for w in worlds)
+
+
+def place_named(statement: Statement, name: str) -> Place:
+    """A place that a statement is looked at in. Raises ValueError where it is not, any more."""
+    places = {place.name: place for place in (*statement.places, *(place for place, _ in statement.tried))}
+    if name not in places:
+        raise ValueError(f"{statement.id} is no longer decided in {name!r}: use --search")
+    return places[name]
 
 
 def world_of(catalogue: Catalogue, decision: Decision) -> World:
     """Where a decision was found. Raises ValueError if its statement is no longer looked at there."""
     statement = statement_named(decision.statement)
     assert statement is not None
-    return statement.world(statement.place_named(decision.place), catalogue.revision(decision.revision))
+    return statement.world(place_named(statement, decision.place), catalogue.revision(decision.revision))
 
 
-def still_refutes(catalogue: Catalogue, decision: Decision) -> WorldSearchResult[Act]:
+def still_refutes(catalogue: Catalogue, decision: Decision) -> WorldSearchResult:
     """The recorded run, judged again. Raises ActError where it cannot happen any more."""
     statement = statement_named(decision.statement)
     assert statement is not None and statement.look is not None

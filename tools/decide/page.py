@@ -9,6 +9,7 @@ from pathlib import Path
 from quidnunc.properties.claims.elsewhere import HELD
 from quidnunc.properties.statements.decisions import Decision, cell
 from quidnunc.properties.statements.statement import Catalogue, Statement
+from tools.decide.plans import PLANS
 from tools.decide.record import RevisionRuns
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
@@ -51,7 +52,7 @@ def table(catalogue: Catalogue, decisions: Iterable[Decision], runs: Mapping[str
     decisions = [*decisions]
     found = {each.key: each for each in decisions}
     columns, statements = catalogue.columns, catalogue.statements
-    head = catalogue.head.replace("{figures}", figures(catalogue, decisions, runs))
+    head = PLANS[catalogue.name].head.replace("{figures}", figures(catalogue, decisions, runs))
     lines = [head, f"| | statement | decided by | {' | '.join(columns.values())} |"]
     lines.append("|---" * (len(columns) + 3) + "|")
     for each in statements:

@@ -23,12 +23,14 @@ from quidnunc.impl.seam import AdapterError
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.networks.acts import Act
+from quidnunc.properties.networks.network import drawn
 from quidnunc.properties.networks.places import SMALL, Place, Revision
 from quidnunc.properties.networks.pubsub import TOPIC, PubsubMove, PubsubNetwork
 from quidnunc.properties.networks.routers import RouterLinks, place_routers
 from quidnunc.properties.networks.runs import SeededDie
 from quidnunc.properties.networks.world import World
 from quidnunc.properties.solver.rules import NetworkModel as Links
+from tools.decide.acts import options_of
 from tools.network_rules.refine import RefinementResult, follow, pairs_of, rules_for
 
 PROG = "python -m tools.network_rules.followed"
@@ -80,9 +82,9 @@ def drawn_run(world: World, seed: int, *, against: str = MODEL, steps: int = STE
     while len(moves) < steps:
         # Where much is in flight something arrives first: queues of the rules are short.
         crowded = any(len(queue) > 1 for queue in network.links.values())
-        acts, weights = zip(*world.options(network, crowded), strict=True)
+        acts, weights = zip(*options_of(world, network, crowded), strict=True)
         act = EVERYBODY if seed % 2 and not moves else die.pick(acts, weights)
-        move = world.drawn(network, act, die) if routers is None else routers.move(network, act)
+        move = drawn(network, act, die) if routers is None else routers.move(network, act)
         if move is None:
             continue
         moves.append(move)

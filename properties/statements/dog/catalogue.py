@@ -2,59 +2,14 @@
 
 from __future__ import annotations
 
-from quidnunc.properties.networks.runs import walks
 from quidnunc.properties.statements.dog import cat, delivery, flood, routes
 from quidnunc.properties.statements.dog.revisions import NAMES, revision
-from quidnunc.properties.statements.statement import Catalogue, Effort
-
-HEAD = """\
-<!-- Written by `make regenerate` (PARTS=statements). Change what writes it, not this page. -->
-# What the documents about Flood, DOG, CAT and the peer limit say, decided
-
-Fifty statements that the documents make or rely on, each decided for each revision that there is a model
-of, by a search of small networks of model nodes with messages in flight. This page is written by
-
-    python -m tools.decide dog
-
-which judges the recorded runs again; with `--search` it searches anew.
-
-*Refuted n*: a run of n acts breaks it; with = where no shorter one does in its network, otherwise it is the
-shortest that was found. *Not refuted*: by so many drawn runs, nor by any run of up to so many acts in the
-named network (*any*, where all its states were gone through). That is no proof. Whether a statement that is
-not refuted could have been is shown by planted edits of the protocol that the same search refutes
-(`tests/properties/statements/test_dog.py`). *Never put to the test*: no drawn run had what the statement is
-about. An empty field: the statement is not about that revision.
-
-In a run `submit A t1` is a user's submission of t1 at A, `offer A` that A offers the next of its pool,
-`deliver A>B` that B takes the oldest message of A, `adjust A` that the controller of A runs, `leave A` that A
-leaves, `notice B A` that B notices it, `join A B,C` that A joins, `wait A 200ms` that time passes,
-`say D>C tx t1` that D, who need not be honest, says so to C. Behind ` | ` stand the choices that are not the
-first ones: whom a controller asks (`reset.target`), which disabled routes are kept (`routes.kept`).
-
-"Then rounds": for ever after, users submit (at one node, at all or nowhere), all queues are emptied, every
-controller runs and asks its peers in turn, all queues are emptied; and after some rounds the network is as it
-was. Where queues are one, a ResetRoute that `dog-quint` cannot take keeps what is behind it for ever.
-
-Not modelled: the Go node's routine for each peer (a node offers to all its peers in one step), races within a
-node, time but for requests that expire, and transactions that leave the pool.
-
-Networks: a pair; lines, rings and stars; the kite is a ring of three (B, C, D) with A at B. What moves at
-once in the model moves in steps here: a node offers its pool later than it takes a transaction in, and
-links are first in, first out. For `dog-quint` and `dog-quint-run` all links to a node are one queue, and
-who leaves keeps its state, as dog.md has it; for the others a broken connection loses what is on it, and
-who comes back has started anew. `cat-classic-go` is classic CAT as the Go node has it, by its code: it
-announces what it finds in its pool as well.
-"""
+from quidnunc.properties.statements.statement import Catalogue
 
 DOG = Catalogue(
     name="dog",
     statements=(*flood.STATEMENTS, *routes.STATEMENTS, *delivery.STATEMENTS, *cat.STATEMENTS),
     columns={name: name for name in NAMES},
     revision=revision,
-    search=walks,
-    effort=Effort(1500, 60, 40),
-    effort_of_rounds=Effort(200, 12, 18),
     page="dog-statements.md",
-    shown_in="dog",
-    head=HEAD,
 )

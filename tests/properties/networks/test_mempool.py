@@ -11,18 +11,12 @@ from quidnunc.model.rules import Protocol
 from quidnunc.properties.networks.acts import act_of, acts_of
 from quidnunc.properties.networks.mempool import MempoolMove, MempoolNetwork
 from quidnunc.properties.networks.network import act_variants, network_after
-from quidnunc.properties.networks.runs import (
-    ActError,
-    BrokenClaim,
-    Memory,
-    breadth_first,
-    judge_run,
-    minimised_run,
-    walks,
-)
+from quidnunc.properties.networks.runs import ActError, BrokenClaim, Memory
 from quidnunc.properties.networks.world import World
 from quidnunc.properties.statements.dog.places import NO_ADJUSTMENT, STILL
 from tests.helpers.small_networks import network_of, world_of
+from tools.decide.acts import moves_of
+from tools.decide.runs import breadth_first, judge_run, minimised_run, walks
 
 RING = ((1, 2), (1, 3), (2, 3))
 
@@ -192,6 +186,6 @@ def test_a_run_is_minimised_to_what_it_needs() -> None:
 
 
 def test_moves_are_those_that_can_happen() -> None:
-    assert {str(move.act) for move in world().moves(world().start())} == {
+    assert {str(move.act) for move in moves_of(world(), world().start())} == {
         "submit A t1", "submit B t1", "submit C t1", "adjust A", "adjust B", "adjust C"
     }  # fmt: skip

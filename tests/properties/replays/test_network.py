@@ -15,7 +15,8 @@ from quidnunc.properties.cases.file import MAX_BODY_LINES, RULER, load, parse, r
 from quidnunc.properties.documents.clauses import load as load_clauses
 from quidnunc.properties.networks.acts import act_of
 from quidnunc.properties.networks.runs import ActError
-from quidnunc.properties.replays.network import denied, new_case, played_case, replay_network
+from quidnunc.properties.replays.network import played_case, replay_network
+from tools.network_cases import denied, new_case
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "counterexamples" / "networks"

@@ -21,13 +21,14 @@ from quidnunc.model.pubsub.router import ReceivedPart
 from quidnunc.model.rpc import HaveTx, Peer, ResetRoute, SeenTx, Tx
 from quidnunc.model.rules import Protocol, rule
 from quidnunc.properties.networks.places import Revision
-from quidnunc.properties.networks.runs import ActError, WorldSearchResult, breadth_first, walks
+from quidnunc.properties.networks.runs import ActError
 from quidnunc.properties.statements.catalogue import statement_named
 from quidnunc.properties.statements.decisions import Decision, read_decisions, recorded
 from quidnunc.properties.statements.dog.catalogue import DOG
 from tools.decide.__main__ import main
 from tools.decide.engine import still_refutes
 from tools.decide.record import record_text
+from tools.decide.runs import WorldSearchResult, breadth_first, walks
 
 RECORDED = recorded(DOG)
 DECISIONS = read_decisions(RECORDED)

@@ -20,7 +20,7 @@ from quidnunc.model.rules import Protocol, rule
 from quidnunc.properties.claims.catalogue import ALL, claims_of
 from quidnunc.properties.claims.elsewhere import HELD
 from quidnunc.properties.documents.clauses import load
-from quidnunc.properties.networks.runs import ActError, WorldSearchResult, breadth_first, walks
+from quidnunc.properties.networks.runs import ActError
 from quidnunc.properties.proofs.prove import provers
 from quidnunc.properties.statements.decisions import Decision, read_decisions, recorded
 from quidnunc.properties.statements.gossipsub.catalogue import GOSSIPSUB
@@ -28,6 +28,7 @@ from tools.decide.__main__ import main
 from tools.decide.engine import still_refutes
 from tools.decide.page import RESULTS, figures, table
 from tools.decide.record import RevisionRuns, in_order, read_runs, record_text, runs_recorded, write_runs
+from tools.decide.runs import WorldSearchResult, breadth_first, walks
 
 RECORDED = recorded(GOSSIPSUB)
 DECISIONS = read_decisions(RECORDED)
