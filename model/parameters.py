@@ -35,35 +35,63 @@ class Parameters:
     """Of one pubsub router. Raises ValueError where the specification forbids the combination."""
 
     d: int = 6
+    """How many members a mesh should have."""
     d_low: int = 4
+    """A mesh with fewer members is filled up to D at the heartbeat."""
     d_high: int = 12
+    """A mesh with more members is cut down to D at the heartbeat."""
     d_score: int = 4
+    """How many members with the best scores a cut keeps."""
     d_out: int = 2
+    """How many members of a mesh the router itself should have dialled."""
     d_lazy: int = 6
+    """To how many peers outside the mesh a heartbeat gossips at least."""
     gossip_factor: float = 0.25
+    """To which part of the peers outside the mesh a heartbeat gossips."""
     heartbeat_interval_ms: int = 1000
+    """Time between two heartbeats."""
     heartbeat_delay_ms: int = 500
     """When the first heartbeat fires; heartbeats are at delay + k * interval. Ours."""
     fanout_ttl_ms: int = 60_000
+    """How long a fanout lives after the last publish to its topic."""
     mcache_len: int = 5
+    """For how many heartbeats a message stays in the message cache."""
     mcache_gossip: int = 3
+    """For how many heartbeats a message is gossiped about."""
     seen_ttl_ms: int = 120_000
+    """How long a message id is remembered as seen."""
     prune_backoff_s: int = 60
+    """The backoff after a PRUNE."""
     unsubscribe_backoff_s: int = 10
+    """The backoff after a PRUNE that is sent because the router leaves the topic."""
     flood_publish: bool = True
+    """Whether own messages go to all peers of the topic, not to the mesh alone."""
     gossip_threshold: int = -10
+    """Below this score a peer gets no gossip and its gossip is ignored."""
     publish_threshold: int = -20
+    """Below this score a peer is sent no own messages."""
     graylist_threshold: int = -40
+    """Below this score all RPCs of a peer are ignored."""
     opportunistic_graft_threshold: int = 0
+    """Below this median score of a mesh better peers are grafted."""
     opportunistic_graft_ticks: int = 60
+    """Heartbeats between two opportunistic grafts."""
     opportunistic_graft_peers: int = 2
+    """How many peers an opportunistic graft takes."""
     gossip_retransmission: int = 3
+    """How often one peer is served the same message by IWANT."""
     max_ihave_messages: int = 10
+    """How many IHAVEs of one peer are read in a heartbeat."""
     max_ihave_length: int = 5000
+    """How many ids one peer may advertise in a heartbeat."""
     max_idontwant_messages: int = 1000
+    """How many IDONTWANTs of one peer are read in a heartbeat."""
     idontwant_min_bytes: int = 0
+    """For smaller messages no IDONTWANT is sent."""
     idontwant_heartbeats: int = 3
+    """For how many heartbeats an IDONTWANT counts."""
     max_message_bytes: int = 1 << 20
+    """Larger messages are dropped."""
     test_extension: bool = True
     """Whether the router names the test extension; of v1.3 and later."""
     group_ttl_heartbeats: int = 5
@@ -71,16 +99,19 @@ class Parameters:
     max_groups_per_topic: int = 255
     """Groups of partial messages that peers start."""
     max_groups_per_peer: int = 8
+    """Groups of partial messages that one peer starts in a topic."""
     explicit_peers: frozenset[Peer] = frozenset()
-    """Direct peers: agreed with the operator, outside the mesh."""
+    """Peers with which the operator has an explicit peering agreement; they are outside the mesh."""
     message_id: MessageIdFunction = "origin"
+    """How message ids are made: of author and seqno, of the content, or of the content as digits."""
     signature_policy: SignaturePolicy = "StrictSign"
+    """Whether messages are signed."""
     validation: Literal["accept", "manual"] = field(
         default="accept", validator=validators.in_(("accept", "manual"))
     )
-    """`manual`: each message waits for a Verdict event."""
+    """Whether messages wait for the application's verdict (`manual`)."""
     scores: ScoreParameters | None = None
-    """None: the score is what the application says, and nothing else."""
+    """The parameters of the peer score. None: the score is what the application says, and nothing else."""
     prune_peers: int = 0
     """Peers that a PRUNE for oversubscription lists (peer exchange), at most; 0 switches the exchange off."""
     accept_px_threshold: float = 0.0
@@ -121,16 +152,21 @@ class DogParameters:
     """Of one CometBFT mempool reactor (ADR-119; defaults of the ADR)."""
 
     dog: bool = True
-    """False: plain Flood."""
+    """Whether DOG is on; without it the node speaks plain Flood."""
     target_redundancy: float = 1.0
+    """How many duplicates there should be for each first-time transaction."""
     delta_percent: float = 10.0
+    """By how much the redundancy may differ from its target, in percent."""
     adjust_interval_ms: int = 1000
     """The timer of the controller; in the harness its ticks are Adjust events."""
     cache_size: int = 10_000
+    """How many transactions the cache remembers."""
     pool_size: int = 5_000
+    """How many transactions the pool holds."""
     max_pool_bytes: int = 64 << 20
     """A pool whose transactions come to so many bytes is full."""
     max_tx_bytes: int = 1 << 20
+    """Larger transactions are dropped."""
     max_announced_peers: int = 15
     """CAT: how many peers are told of one transaction."""
     max_persistent: int = 0
@@ -138,6 +174,7 @@ class DogParameters:
     max_non_persistent: int = 0
     """How many of the other peers are sent transactions; 0: all. Recommended where there is one: 10."""
     persistent_peers: frozenset[Peer] = frozenset()
+    """Peers to which the operator wants to stay connected."""
     unconditional_peers: frozenset[Peer] = frozenset()
     """Who is sent transactions whatever the limits."""
 

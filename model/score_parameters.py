@@ -18,23 +18,41 @@ class TopicScoreParameters:
     """Of one topic. A topic without them counts for nothing in a score."""
 
     topic: str
+    """Its name."""
     topic_weight: float = 1.0
+    """How much the topic counts in the score."""
     time_in_mesh_weight: float = 0.0
+    """P1: how much the time in the mesh counts."""
     time_in_mesh_quantum_ms: int = 1000
+    """P1: the unit in which the time in the mesh is counted."""
     time_in_mesh_cap: float = 10.0
+    """P1: how many units of time in the mesh count at most."""
     first_message_deliveries_weight: float = 0.0
+    """P2: how much being first with a message counts."""
     first_message_deliveries_decay: float = 0.5
+    """P2: by what the counter of first deliveries is multiplied at each decay."""
     first_message_deliveries_cap: float = 10.0
+    """P2: how many first deliveries count at most."""
     mesh_message_deliveries_weight: float = 0.0
+    """P3: how much a member loses that delivers too few messages."""
     mesh_message_deliveries_decay: float = 0.5
+    """P3: by what the counter of mesh deliveries is multiplied at each decay."""
     mesh_message_deliveries_cap: float = 10.0
+    """P3: how many mesh deliveries are counted at most."""
     mesh_message_deliveries_threshold: float = 1.0
+    """P3: how many deliveries a member owes."""
     mesh_message_deliveries_window_ms: int = 10
+    """P3: how long after the first copy another one still counts as a delivery."""
     mesh_message_deliveries_activation_ms: int = 1000
+    """P3: how long a peer is a member before it owes deliveries."""
     mesh_failure_penalty_weight: float = 0.0
+    """P3b: how much a pruned member loses for the deliveries that it owed."""
     mesh_failure_penalty_decay: float = 0.5
+    """P3b: by what that penalty is multiplied at each decay."""
     invalid_message_deliveries_weight: float = 0.0
+    """P4: how much a peer loses for invalid messages."""
     invalid_message_deliveries_decay: float = 0.5
+    """P4: by what the counter of invalid messages is multiplied at each decay."""
 
     def __attrs_post_init__(self) -> None:
         _refuse(f"score parameters of topic {self.topic!r}", _faults_of_topic(self))
@@ -45,17 +63,25 @@ class ScoreParameters:
     """Of one router. Raises ValueError that names each parameter at fault, its value and what it may be."""
 
     topics: tuple[TopicScoreParameters, ...] = ()
+    """The topics that count in the score, each with its parameters."""
     topic_score_cap: float = 0.0
     """What all topics together add at most; 0 for no cap. It bounds from above alone."""
     app_specific_weight: float = 1.0
+    """P5: how much the application's score counts."""
     ip_colocation_factor_weight: float = 0.0
+    """P6: how much peers lose that share an IP address."""
     ip_colocation_factor_threshold: int = 1
+    """P6: how many peers may share an IP address."""
     behaviour_penalty_weight: float = 0.0
+    """P7: how much a peer loses for breaking the protocol."""
     behaviour_penalty_decay: float = 0.5
+    """P7: by what the behaviour penalty is multiplied at each decay."""
     decay_interval_ms: int = 1000
     """Counters decay at each multiple of it from the router's start; before a heartbeat of that instant."""
     decay_to_zero: float = 0.01
+    """Smaller counters are set to zero."""
     retain_score_ms: int = 10_000
+    """How long the score of a disconnected peer is kept."""
     iwant_followup_ms: int = 3000
     """How long a message that was asked for by IWANT may take; the text names the period and gives no value.
     """

@@ -54,7 +54,7 @@ properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/m
   explain       : occasions blame claims judge
   notation      :
   networks      : judge notation
-  cases         : blame judge explain notation networks
+  cases         : documents blame judge explain notation networks
   neighbours    :
   search        : documents sources claims judge explain notation cases neighbours
   suite         : claims judge explain cases neighbours search

@@ -23,7 +23,7 @@ from quidnunc.output import UsageError, clear_progress, count, duration_s, print
 from quidnunc.pipeline.trace.record import join_parts
 from quidnunc.properties.cases.case import command_of
 from quidnunc.properties.cases.file import load, render
-from quidnunc.properties.cases.router import replay_router
+from quidnunc.properties.cases.router import REPEATS, repeated, replay_router
 from quidnunc.properties.claims.catalogue import claims_of
 from quidnunc.properties.search.batch import Workers
 from quidnunc.properties.search.campaign import Campaign, Recording, RootCause, is_crash, run_campaign
@@ -41,7 +41,7 @@ from quidnunc.properties.search.verdicts import (
     without_case,
 )
 from quidnunc.properties.suite.dialect import DialectAnswer, dialect_of
-from quidnunc.reports.check import RootKey, as_json, caseless, print_compared, print_report
+from quidnunc.reports.check import RootKey, as_json, caseless, control_of, print_compared, print_report
 from quidnunc.reports.dialect import dialect_json, print_dialect
 
 EXAMPLE = """\
@@ -123,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
         started = time.monotonic()
         campaigns.append(campaign)
         folder = name if len(names) > 1 else ""
-        paths[name] = _write_cases(campaign, options, folder)
+        paths[name] = _write_cases(campaign, options, folder, times=0 if interrupted else REPEATS)
         dialects[name] = _dialect(campaign, options) if options.dialect and not interrupted else None
         if not options.json:
             verdicts = verdicts_of(campaign, options.claims)
@@ -299,8 +299,15 @@ def _dialect(campaign: Campaign, options: argparse.Namespace) -> tuple[DialectAn
         clear_progress()
 
 
-def _write_cases(campaign: Campaign, options: argparse.Namespace, folder: str) -> dict[RootKey, str]:
-    """Case files of what was found, by root. The events of a crash go to --private alone."""
+def _write_cases(
+    campaign: Campaign, options: argparse.Namespace, folder: str, *, times: int
+) -> dict[RootKey, str]:
+    """Case files of what was found, by root, each with how often it departs in so many replays.
+
+    The events of a crash go to --private alone, and are not replayed.
+    """
+    from quidnunc.properties.search.worker import opener_of
+
     written = {}
     found_by = command_of(campaign.protocol, options.against, *_how(options), profile=campaign.profile)
     for key, root in campaign.rows.items():
@@ -309,8 +316,14 @@ def _write_cases(campaign: Campaign, options: argparse.Namespace, folder: str) -
             continue
         path = into / folder / f"{root.clause.replace('/', '.')}.{root.quirk.replace(':', '.')}.case"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(render(evolve(root.case, found_by=found_by)), encoding="utf-8")
+        case = evolve(root.case, found_by=found_by, control=control_of(root))
+        path.write_text(render(case), encoding="utf-8")
         written[key] = str(path)
+        if key in campaign.roots and not is_crash(root) and times:
+            case = evolve(case, reproduced=repeated(case, opener_of(options.against), times))
+            path.write_text(render(case), encoding="utf-8")
+        of = campaign.roots if key in campaign.roots else campaign.pending
+        of[key] = evolve(root, case=case)
     return written
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,10 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.output import UsageError, clear_progress, count, print_json, progress_line
 from quidnunc.properties.cases.case import Case, RefusedRouterError, own_kind, router_of
 from quidnunc.properties.cases.file import load, render
-from quidnunc.properties.cases.outcome import CaseReplay
+from quidnunc.properties.cases.front_matter import WIDTH
+from quidnunc.properties.cases.outcome import MUST_HOLD, CaseReplay
+from quidnunc.properties.cases.router import control_by, protocol_of, repeated
+from quidnunc.properties.cases.telling import DepartingRun, departing_run, notes_of, sentence_of
 from quidnunc.properties.documents.clauses import load as known_clauses
 from quidnunc.properties.replays.network import place_in_front
 from quidnunc.properties.replays.replay import replay
@@ -173,7 +177,7 @@ def _attempts(case: Case, options: argparse.Namespace) -> Sequence[ReplayAttempt
     ]
     first = tried[0].replayed
     if options.rewrite and first is not None:
-        text = render(evolve(first.rewritten, protocols=case.protocols))
+        text = render(_retold(evolve(first.rewritten, protocols=case.protocols), tried[0]))
         if _rewrite(case.path, text):
             tried = [evolve(each, rewritten=True) for each in tried]
     return tried
@@ -224,11 +228,54 @@ def _print(tried: Sequence[ReplayAttempt], options: argparse.Namespace) -> None:
         if each.replayed is not None:
             print(f"  {each.case.reason}")
         print(f"  {each.reason}")
-        for line in each.replayed.divergence.splitlines() if each.replayed is not None else ():
-            print(f"    {line}")
+        for line in _telling(each):
+            print(line)
     counts = Counter(each.outcome for each in tried)
     print(f"\n{', '.join(f'{number} {outcome}' for outcome, number in sorted(counts.items()))}")
     print(f"again: {_again(options)}")
+
+
+def _telling(tried: ReplayAttempt) -> Iterator[str]:
+    """The step that departs, the sentence that it breaks, and what else a reader wants to know."""
+    replayed, case = tried.replayed, tried.case
+    if replayed is None:
+        return
+    yield from (f"    {line}" for line in replayed.divergence.splitlines())
+    told = _told(tried)
+    if told is not None:
+        judged = case if tried.protocol in case.protocols else evolve(case, as_built=())
+        for note in (f"It breaks {sentence_of(told.clause)}", *notes_of(judged, told)):
+            yield from textwrap.wrap(note, WIDTH, initial_indent="  ", subsequent_indent="    ")
+    known = [f"control on our own router: {case.control}"] if case.control else []
+    known += [f"departed in {case.reproduced[0]} of {case.reproduced[1]} replays"] if case.reproduced else []
+    if known:
+        yield f"  recorded: {'; '.join(known)}"
+
+
+def _retold(rewritten: Case, tried: ReplayAttempt) -> Case:
+    """The case that is written: of a router that departs, with what tells it in words anew."""
+    from quidnunc.properties.search.worker import opener_of
+
+    told = _told(tried)
+    if told is None or rewritten.status in MUST_HOLD:
+        return rewritten
+    return evolve(
+        rewritten,
+        argument=sentence_of(told.clause),
+        control=control_by(rewritten, opener_of("ours")),
+        reproduced=repeated(rewritten, opener_of(tried.router)),
+        notes=notes_of(rewritten, told),
+    )
+
+
+def _told(tried: ReplayAttempt) -> DepartingRun | None:
+    """The replay of a router as it can be told; None where it does not depart, or is of a network."""
+    replayed, case = tried.replayed, tried.case
+    if replayed is None or case.is_network:
+        return None
+    own = tried.protocol in case.protocols
+    rules = protocol_of(case.under(tried.protocol)) if own else protocol_named(tried.protocol)
+    return departing_run(replayed.moments, rules, case.parameters)
 
 
 def _releases(tried: ReplayAttempt) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from quidnunc import __version__
 from quidnunc.output import LEVEL_LEGEND, count, table
-from quidnunc.properties.cases.case import events_of, replay_command
+from quidnunc.properties.cases.case import Control, events_of, replay_command
 from quidnunc.properties.cases.file import render
 from quidnunc.properties.documents.clauses import documents, load
 from quidnunc.properties.search.campaign import Campaign, RootCause, is_crash
@@ -157,6 +157,13 @@ def not_checked(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> list[st
     lines += [f"a batch that broke: {each}" for each in campaign.broken]
     lines.append("wall-clock time, networks of routers")
     return lines
+
+
+def control_of(root: RootCause) -> Control:
+    """What our own router does with the events of a root cause."""
+    if root.holds_on_ours is None:
+        return "not asked"
+    return "passes" if root.holds_on_ours else "departs"
 
 
 def as_json(

@@ -30,6 +30,9 @@ STATUSES: tuple[str, ...] = get_args(Status)
 Side: TypeAlias = Literal["both", "model", "router", "later", "may"]
 """Of an output: due or allowed, and seen; due and not seen; seen and not allowed; owed, and not due yet;
 allowed, and not seen."""
+Control: TypeAlias = Literal["passes", "departs", "not asked"]
+"""What our own router does with the same events."""
+CONTROLS: tuple[str, ...] = get_args(Control)
 OWN_ROUTERS: tuple[str, ...] = tuple(name.partition(":")[0] for name in EXTERNAL)
 """How a case names a router of the user's own: by its kind, without the command that starts it."""
 
@@ -89,6 +92,10 @@ def _protocols(given: str | Sequence[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
+def _lines(given: Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(one_line, given))
+
+
 def _names_no_command(case: object, attribute: Attribute[str], value: str) -> None:
     own = _OWN.fullmatch(value)
     if own and not (own[1] in OWN_ROUTERS and (not own[2] or _VERSION.fullmatch(own[2].removeprefix(" ")))):
@@ -130,8 +137,12 @@ class Case:
     without: tuple[str, ...] = ()
     """Of `shipped`: additions of the router that were switched off, because they had been found to depart."""
     seed: int = 0
+    control: Control | None = None
+    """None: the file does not say."""
     reproduced: tuple[int, int] | None = None
-    """(k, n): a router that cannot be seeded departed k times of n."""
+    """(k, n): the router departed as recorded in k of n replays."""
+    notes: tuple[str, ...] = field(default=(), converter=_lines)
+    """Remarks for a reader, one line each. A replay does not heed them."""
     nodes: tuple[int, ...] = ()
     """Of a network; there are none in a case of one router."""
     attackers: frozenset[int] = frozenset()

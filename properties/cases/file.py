@@ -23,11 +23,13 @@ from quidnunc.model.errors import CaseError, SpecError
 from quidnunc.model.events import Advance, Event, Output, Raw
 from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.case import (
+    CONTROLS,
     MODEL,
     STATUSES,
     Case,
     CaseBlock,
     CaseOutput,
+    Control,
     Misfit,
     NodeOutput,
     Side,
@@ -50,7 +52,7 @@ from quidnunc.properties.networks.runs import BrokenClaim
 from quidnunc.properties.notation.lines import Notation
 from quidnunc.properties.notation.parameters import parameters_read, parameters_text
 from quidnunc.properties.notation.parts import Mentions
-from quidnunc.properties.notation.words import free_text, free_text_read, integer, one_of
+from quidnunc.properties.notation.words import free_text, free_text_read, integer, one_line, one_of
 
 T = TypeVar("T")
 
@@ -67,6 +69,7 @@ MAX_PARTS = 100_000
 """Parts that all peers of a case send together, each `connect` and the like counted as one."""
 BYTE_ORDER_MARK = "\ufeff"
 RULER = "----"
+NOTE = "# "
 BROKEN = "broken: "
 NETWORK_STATUSES: tuple[Status, ...] = ("open", "disputed", "fixed")
 MARKS: Mapping[Side, str] = {"both": "  ", "model": "- ", "router": "+ ", "later": "= ", "may": "~ "}
@@ -168,7 +171,9 @@ def render(case: Case, *, strict: bool = False) -> str:
             f"{case.path}: expected at most {MAX_BODY_LINES} lines of body, got {lines}: "
             "shrink the events, or take smaller bursts and parameters"
         )
-    paragraphs = [wrapped(case.reason), front, *([place] if place else []), *body]
+    notes = [line for note in case.notes for line in wrapped(NOTE + one_line(note), indent=NOTE + "  ")]
+    middle = [each for each in (notes, place) if each]
+    paragraphs = [wrapped(case.reason), front, *middle, *body]
     return "\n\n".join("\n".join(lines) for lines in paragraphs) + "\n"
 
 
@@ -209,6 +214,8 @@ def _values(case: Case) -> dict[str, str]:
         "status": case.status,
         "quirk": case.quirk,
         "as built": names_text(case.as_built),
+        "control": case.control or "",
+        "reproduced": "" if case.reproduced is None else "{}/{}".format(*case.reproduced),
         "found by": case.found_by,
         "argument": case.argument,
         "parameters": parameters_text(case.parameters),
@@ -216,7 +223,6 @@ def _values(case: Case) -> dict[str, str]:
         "without": names_text(case.without),
         # A network of model nodes leaves nothing to a seed.
         "seed": "" if case.is_network else str(case.seed),
-        "reproduced": "" if case.reproduced is None else "{}/{}".format(*case.reproduced),
     }
 
 
@@ -272,8 +278,9 @@ def _parsed(lines: Sequence[str]) -> Case:
             raise CaseSyntaxError(
                 found[name].line if name in found else front[0][0], f"expected a value for {name!r}"
             )
+    notes = _notes_read(body.pop(0)) if body and body[0][0][1].startswith("#") else ()
     network = bool(body) and any(_NODE.fullmatch(line) for _, line in body[0])
-    case = _headed(found, " ".join(text for _, text in reason), network=network)
+    case = evolve(_headed(found, " ".join(text for _, text in reason), network=network), notes=notes)
     if network:
         case = _placed(case, body.pop(0))
     if not body:
@@ -283,6 +290,19 @@ def _parsed(lines: Sequence[str]) -> Case:
     return evolve(
         case, blocks=tuple(_block(each, notation, work, case.nodes) for each in body), command=command
     )
+
+
+def _notes_read(paragraph: _Paragraph) -> tuple[str, ...]:
+    """The notes of a paragraph of lines that begin with `#`; an indented one continues the one before."""
+    notes: list[str] = []
+    for number, line in paragraph:
+        if not line.startswith("#"):
+            raise CaseSyntaxError(number, f"expected a note (`{NOTE}TEXT`) or a blank line, got {line!r}")
+        if line.startswith(f"{NOTE}  ") and notes:
+            notes[-1] = one_line(f"{notes[-1]} {line[1:]}")
+        else:
+            notes.append(one_line(line[1:]))
+    return tuple(notes)
 
 
 def _headed(found: Mapping[str, FrontField], reason: str, *, network: bool) -> Case:
@@ -314,6 +334,7 @@ def _headed(found: Mapping[str, FrontField], reason: str, *, network: bool) -> C
         parameters=read("parameters", "", lambda t: parameters_read(t, protocols[0])),
         profile=read("profile", extras, lambda t: one_of(t, PROFILES, "a profile") if t else ""),
         without=names_read(text.get("without", "")),
+        control=read("control", "", lambda t: cast("Control", one_of(t, CONTROLS, "control")) if t else None),
         seed=read("seed", "0", lambda t: integer(t, "a seed")),
         reproduced=read("reproduced", "", lambda t: parsed_count(t) if t else None),
         blocks=(CaseBlock(()),),

@@ -32,8 +32,9 @@ from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import Case, CaseBlock, CaseOutput, Misfit, Side, Status
 from quidnunc.properties.cases.file import MAX_BODY_LINES, body_of
 from quidnunc.properties.explain.root_cause import Finding
+from quidnunc.properties.judge.oracle import Departure
 from quidnunc.properties.judge.play import Moment, rejudge
-from quidnunc.properties.notation.lines import in_order
+from quidnunc.properties.notation.lines import case_order, in_order, without_peer
 
 MAX_CRASH_TEXT = 200
 
@@ -160,6 +161,7 @@ def shown_of(moments: Sequence[Moment]) -> tuple[CaseOutput, ...]:
     departures = moments[-1].judged.departures if moments and not moments[-1].judged.blurred else ()
     expected = [d.expected for d in departures if d.expected is not None]
     observed = [d.observed for d in departures if d.observed is not None]
+    alone = [d for d in departures if d.kind != "differs"]
     agreed = Counter(o for m in moments for o in m.outputs) - Counter(observed)
     shown: list[tuple[Side, Sequence[Output | Misfit]]] = [("both", in_order(agreed.elements()))]
     if departures:
@@ -168,12 +170,27 @@ def shown_of(moments: Sequence[Moment]) -> tuple[CaseOutput, ...]:
         may = {p.output for p in unspent if not p.must}.difference(expected, later)
         shown += [
             ("model", [Misfit(*d.reason.split(": ", 1)) for d in departures if d.kind == "choice"]),
-            ("model", in_order(expected)),
-            ("router", in_order(map(_brief, observed))),
+            *_beside(departures),
+            ("model", in_order(d.expected for d in alone if d.expected is not None)),
+            ("router", in_order(_brief(d.observed) for d in alone if d.observed is not None)),
             ("later", in_order(later)),
             ("may", in_order(may)),
         ]
     return tuple(CaseOutput(side, what) for side, several in shown for what in several)
+
+
+def _beside(departures: Sequence[Departure]) -> Iterator[tuple[Side, Sequence[Output]]]:
+    """What was due beside what came in its place, one such pair after the other; peers share one."""
+    pairs: dict[tuple[object, object], tuple[list[Output], list[Output]]] = {}
+    for each in departures:
+        if each.kind == "differs" and each.expected is not None and each.observed is not None:
+            shape = (without_peer(each.expected), without_peer(each.observed))
+            due, came = pairs.setdefault(shape, ([], []))
+            due.append(each.expected)
+            came.append(each.observed)
+    for due, came in sorted(pairs.values(), key=lambda pair: [*map(case_order, (pair[0][0], pair[1][0]))]):
+        yield "model", in_order(due)
+        yield "router", in_order(came)
 
 
 def _brief(output: Output) -> Output:
@@ -200,9 +217,11 @@ def _without(side: Side, block: CaseBlock) -> CaseBlock:
 
 
 def brief(case: Case) -> Case:
-    """The case with nothing but the departure in the step that departs; of two findings the one is kept that
-    is shorter so."""
+    """The case without what tells it in words, and with nothing but the departure in the step that departs.
+
+    Of two findings the one is kept that is shorter so.
+    """
     blocks = case.blocks
     for side in _DISPENSABLE:
         blocks = tuple(_without(side, block) for block in blocks)
-    return evolve(case, blocks=blocks)
+    return evolve(case, blocks=blocks, reason="-", argument="", notes=())

@@ -21,6 +21,8 @@ FIELDS = (
     "status",
     "quirk",
     "as built",
+    "control",
+    "reproduced",
     "found by",
     "argument",
     "parameters",
@@ -28,7 +30,6 @@ FIELDS = (
     "without",
     "extras",
     "seed",
-    "reproduced",
 )
 """In the order in which they are written."""
 REQUIRED = ("format", "claim", "clause", "protocols", "against", "status")

@@ -6,12 +6,13 @@ whether a departure is the one that was recorded or another.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from attrs import evolve, field, mutable
 
-from quidnunc.impl.seam import Config
+from quidnunc.impl.seam import AdapterError, Config
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.errors import CaseError, SpecError
@@ -20,13 +21,18 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.model.rpc import Peer
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.blame.outputs import forbidding_clause
-from quidnunc.properties.cases.case import Case, CaseBlock, Misfit, events_of
+from quidnunc.properties.cases.case import Case, CaseBlock, Control, Misfit, events_of
 from quidnunc.properties.cases.finding import accounts, shown_of, within_limit
 from quidnunc.properties.cases.outcome import MUST_HOLD, CaseReplay, Outcome
 from quidnunc.properties.explain.runs import blamed_beside, blamed_clauses
 from quidnunc.properties.judge.oracle import Departure, Oracle, differing_clause
 from quidnunc.properties.judge.play import Moment, Opener, Play, act_of, messages_in
 from quidnunc.properties.notation.lines import event_text
+
+REPEATS = 10
+"""How often a case is replayed when it is written."""
+REPEATS_S = 5.0
+"""For how long, in seconds: no further replay starts then."""
 
 
 def protocol_of(case: Case) -> Protocol:
@@ -107,6 +113,30 @@ def replay_router(case: Case, opener: Opener, protocol: Protocol | None = None) 
     )
 
 
+def repeated(case: Case, opener: Opener, times: int = REPEATS) -> tuple[int, int] | None:
+    """(k, n): in how many of n replays the router departs as the case records; None where it cannot be asked.
+
+    `times` replays, or fewer where they take longer than `REPEATS_S`.
+    """
+    started = time.monotonic()
+    outcomes: list[Outcome] = []
+    try:
+        while len(outcomes) < times and time.monotonic() - started < REPEATS_S:
+            outcomes.append(replay_router(case, opener).outcome)
+    except (AdapterError, ValueError):
+        return None
+    return outcomes.count("same"), len(outcomes)
+
+
+def control_by(case: Case, ours: Opener) -> Control:
+    """What our own router does with the events of the case, under the plain specification."""
+    plain = evolve(case, status="fixed", quirk="", as_built=(), profile="", without=())
+    try:
+        return "departs" if replay_router(plain, ours).departures else "passes"
+    except (AdapterError, ValueError):
+        return "not asked"
+
+
 def _rewritten(case: Case, played: Sequence[tuple[Event, tuple[Moment, ...]]]) -> Iterator[CaseBlock]:
     """The blocks of the case, cut after an event that turns out to have outputs."""
     shown = iter([shown_of(moments) for _, moments in played])
@@ -161,7 +191,7 @@ def _of_nobody(events: Iterable[Event]) -> Event | None:
                 joined.add(topic)
             case Leave(topic) if topic not in joined:
                 return event
-            case _ if (peers := {*getattr(event, "peers", ())}) and not peers & connected:
+            case _ if (named := {*getattr(event, "peers", ())}) and not named & connected:
                 return event
             case Disconnect(peers):
                 connected -= {*peers}

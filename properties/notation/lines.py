@@ -272,13 +272,14 @@ def output_text(output: Output, *, signed: bool = True) -> str:
 
 def in_order(outputs: Iterable[Output]) -> tuple[Output, ...]:
     """`outputs` in the order of cases. Which of them one step makes first says nothing."""
-    return tuple(sorted(outputs, key=_order))
+    return tuple(sorted(outputs, key=case_order))
 
 
 _KINDS = (Offered, GossipAsked, PartialIn, Delivered, Sent, Dialled, Closed, Crashed)
 
 
-def _without_peer(output: Output) -> object:
+def without_peer(output: Output) -> object:
+    """What an output says, whomever it goes to."""
     match output:
         case Sent(_, part) | PartialIn(_, part):
             return part
@@ -290,9 +291,10 @@ def _without_peer(output: Output) -> object:
             return getattr(output, "message", "")
 
 
-def _order(output: Output) -> tuple[object, ...]:
+def case_order(output: Output) -> tuple[object, ...]:
+    """The key by which outputs stand in a case."""
     kind = _KINDS.index(type(output))
-    said = repr(_without_peer(output))
+    said = repr(without_peer(output))
     # Numbers by value, so that m2 comes before m10.
     pieces = re.split(r"([0-9]{1,18})", said)
     natural = tuple((int(p), "") if at % 2 else (0, p) for at, p in enumerate(pieces))
@@ -305,7 +307,7 @@ def _shape(output: Output) -> object:
         case Sent(_, part):
             return part
         case Offered() | GossipAsked() | PartialIn():
-            return type(output), _without_peer(output)
+            return type(output), without_peer(output)
         case Dialled() | Closed():
             return type(output)
         case _:

@@ -5,10 +5,14 @@ What is the default is left out; `scores=on` and `scores.t1=on` say that there a
 
 from __future__ import annotations
 
+import ast
 import difflib
+import inspect
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from itertools import pairwise
 from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from attrs import fields
@@ -33,6 +37,9 @@ NAMES: Mapping[str, str] = {
 }
 """Names of parameters in text, where they are not those of the attributes."""
 
+LIFTED = 1 << 31
+"""The value by which a driver says that its router has no limit, or never does it."""
+
 _ATTRIBUTES = {text: attribute for attribute, text in NAMES.items()}
 _NUMBER = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,20})?(?:e[-+]?[0-9]{1,3})?")
 _TOPIC = re.compile(r"[^\s=]+")
@@ -50,6 +57,42 @@ def parameters_text(parameters: ParameterSet) -> str:
         elif value != getattr(defaults, each.name):
             said.append(f"{NAMES.get(each.name, each.name)}={_value_text(value, hints[each.name])}")
     return " ".join(said)
+
+
+def parameters_told(parameters: ParameterSet) -> tuple[str, ...]:
+    """A line for each parameter that differs from its default: name, value, default and what it is; and one
+    for those that a driver has lifted."""
+    told: list[str] = []
+    lifted: list[str] = []
+    for word in parameters_text(parameters).split():
+        path, _, value = word.partition("=")
+        of_scores = is_of_scores(word)
+        name = path.rpartition(".")[2] if of_scores else _ATTRIBUTES.get(path, path)
+        kind: type = type(parameters)
+        if of_scores:
+            kind = TopicScoreParameters if path.count(".") > 1 else ScoreParameters
+        if value == str(LIFTED):
+            lifted.append(path)
+        elif name in parameter_docs(kind):
+            default = next(each.default for each in fields(kind) if each.name == name)
+            instead = _value_text(default, get_type_hints(kind)[name])
+            told.append(f"{word} (default {instead}): {parameter_docs(kind)[name]}")
+    if lifted:
+        told.append(f"Out of play, because the driver lifts the limit: {', '.join(lifted)}.")
+    return tuple(told)
+
+
+@cache
+def parameter_docs(kind: type) -> Mapping[str, str]:
+    """Attribute -> the first sentence of its docstring, of a class of parameters."""
+    body = ast.parse(inspect.getsource(kind)).body[0]
+    assert isinstance(body, ast.ClassDef)
+    found: dict[str, str] = {}
+    for before, each in pairwise(body.body):
+        said = ast.get_docstring(ast.Module([each], []))
+        if isinstance(before, ast.AnnAssign) and isinstance(before.target, ast.Name) and said:
+            found[before.target.id] = " ".join(said.split()).partition(". ")[0].removesuffix(".") + "."
+    return found
 
 
 def parameters_read(text: str, protocol: str) -> ParameterSet:

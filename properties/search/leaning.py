@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch
 
-LIFTED = 1 << 31
-"""The value by which a driver says that its router has no limit, or never does it."""
+from quidnunc.properties.notation.parameters import LIFTED
 
 READ_BY: Mapping[str, tuple[str, ...]] = {
     "d": ("gs1.0/join.fill", "gs1.0/heartbeat.*", "gs1.0/fanout.*"),

@@ -26,8 +26,8 @@ from quidnunc.properties.cases.case import against_text, command_of, events_of, 
 from quidnunc.properties.cases.file import parse, render
 from quidnunc.properties.cases.finding import from_finding
 from quidnunc.properties.cases.router import config_of
+from quidnunc.properties.cases.telling import in_words
 from quidnunc.properties.claims.catalogue import claim_on
-from quidnunc.properties.documents.clauses import load
 from quidnunc.properties.explain.root_cause import Finding, last_departures
 from quidnunc.properties.judge.play import Subject, WireSubject, play
 from quidnunc.properties.search.additions import PREFIX, says_of
@@ -187,11 +187,14 @@ def _root(
     cause = finding.cause
     if found.addition:
         says, kind, cause = says_of(found.addition, hello), "addition", PREFIX + found.addition
+    known, remark = says if kind != "unexplained" else "", ""
     if found is pending:
-        says = "The time ran out before this departure was replayed."
+        known, remark = "", "The time ran out before this departure was replayed."
+        says = remark
     elif not found.minimised:
-        says += " Not minimised: the time ran out."
-    case = from_finding(
+        remark = "Not minimised: the time ran out."
+        says = f"{says} {remark}"
+    shown = from_finding(
         finding,
         reason=says,
         claim=claim.id if claim is not None else finding.clause,
@@ -203,9 +206,9 @@ def _root(
         profile=profile_text(asked["against"], asked["profile"]),
         without=found.without,
         quirks_in_force=found.in_force,
-        argument=_argument(finding.clause),
         status="observed" if quirk is not None and quirk.kind == "reading" else "open",
     )
+    case = in_words(shown, finding, known, remark)
     return {
         "clause": finding.clause,
         "quirk": cause,
@@ -217,15 +220,6 @@ def _root(
         "leaves_open": sorted(found.leaves_open),
         "minimised": found.minimised,
     }
-
-
-def _argument(clause: str) -> str:
-    """What the text says: its words where they are short, our paraphrase otherwise."""
-    known = load().get(clause)
-    if known is None:
-        return ""
-    said = f'"{known.quote}"' if known.quote else known.text
-    return " ".join(f"{known.document}: {said}".split())
 
 
 def _settles(text: str, hunt: FindingSearch, opener: Any) -> bool:

@@ -25,6 +25,7 @@ from quidnunc.properties.cases.case import (
     profile_text,
 )
 from quidnunc.properties.cases.finding import from_finding
+from quidnunc.properties.cases.telling import in_words
 from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain.root_cause import Finding, accounting_edits, last_departures
 from quidnunc.properties.judge.play import ModelSubject, play, rejudge
@@ -151,7 +152,7 @@ def _file(campaign: Campaign, finding: Finding, parameters: Any, rule: str, case
         return
     claim = claim_on(finding.clause, protocol)
     says = quirk.says if quirk else f"Departs in the suite's case for the rule {rule}."
-    shown = from_finding(
+    bare = from_finding(
         finding,
         reason=says,
         claim=claim.id if claim else finding.clause,
@@ -162,6 +163,7 @@ def _file(campaign: Campaign, finding: Finding, parameters: Any, rule: str, case
         found_by=command_of(campaign.protocol, campaign.against, "--suite", profile=campaign.profile),
         profile=case.profile,
     )
+    shown = in_words(bare, finding, quirk.says if quirk else "")
     kind = quirk.kind if quirk else "unexplained"
     also = tuple(q.name for q in finding.quirks[1:6])
     campaign.roots[key] = RootCause(finding.clause, finding.cause, kind, says, shown, also, None)

@@ -12,7 +12,7 @@ from quidnunc.impl.wire.mempool_codec import MALFORMED_MEMPOOL
 from quidnunc.model import events as ev
 from quidnunc.model import rpc
 from quidnunc.model.parameters import DogParameters, Parameters
-from quidnunc.properties.cases.case import STATUSES, Case, CaseBlock, CaseOutput, Misfit
+from quidnunc.properties.cases.case import CONTROLS, STATUSES, Case, CaseBlock, CaseOutput, Misfit
 from quidnunc.properties.notation.words import STRANGER
 
 PEERS = st.one_of(st.integers(1, 60), st.integers(1, 20_000), st.just(2**31))
@@ -161,6 +161,8 @@ def cases(draw: st.DrawFn) -> Case:
         argument=draw(st.text(max_size=300)),
         parameters=parameters,
         seed=draw(st.integers(0, 2**63)),
+        control=draw(st.sampled_from((None, *CONTROLS))),
         reproduced=draw(st.sampled_from((None, (3, 3), (0, 2)))),
+        notes=tuple(draw(st.lists(st.text(max_size=150), max_size=3))),
         blocks=tuple(draw(st.lists(blocks(kinds), min_size=1, max_size=4))),
     )

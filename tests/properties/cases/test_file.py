@@ -86,6 +86,21 @@ def test_a_case_reads_as_it_is_written() -> None:
     assert [each.side for each in case.blocks[2].shown] == ["both", "model", "router", "later", "may", "may"]
 
 
+def test_a_case_says_what_is_known_of_it_and_has_notes() -> None:
+    more = "control: not asked\nreproduced: 2/3\n\n# It departs\n#   at once.\n#\n# D=4\n"
+    case = parse(TEXT.replace("reproduced: 2/3\n", more))
+    assert (case.control, case.reproduced) == ("not asked", (2, 3))
+    assert case.notes == ("It departs at once.", "", "D=4")
+    assert parse(render(case)) == case
+    assert evolve(case, control=None, notes=()) == parse(TEXT)
+    for wrong, said in (
+        ("control: holds", "expected control: passes or departs or not asked, got 'holds'"),
+        ("reproduced: 2/3\n\n# D=4\nno note", r"expected a note \(`# TEXT`\) or a blank line, got 'no note'"),
+    ):
+        with pytest.raises(CaseError, match=said):
+            parse(TEXT.replace("reproduced: 2/3", wrong))
+
+
 def test_writing_is_idempotent_and_normalises() -> None:
     text = render(parse(TEXT.replace("\n\na: prune", "\n\n\n\na:   prune").replace("a..d", "a,b,c..d")))
     assert render(parse(text)) == text

@@ -1,0 +1,308 @@
+"""A departure in words: the headline of a case, the sentence that is broken, and notes for its reader.
+
+All of it is taken from the run that departs. Peers, topics and messages have the names of the case.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from attrs import evolve, frozen
+
+from quidnunc.model.edit import Edit, edited
+from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.events import Advance, Crashed, Delivered, Event, Output, Sent, output_key
+from quidnunc.model.machine import protocol_named
+from quidnunc.model.mempool.node import Node
+from quidnunc.model.parameters import ParameterSet
+from quidnunc.model.pubsub.router import Router
+from quidnunc.model.rpc import Peer
+from quidnunc.model.rules import Protocol
+from quidnunc.properties.cases.case import Case
+from quidnunc.properties.documents.clauses import load
+from quidnunc.properties.explain.root_cause import Finding
+from quidnunc.properties.explain.runs import blamed_clauses
+from quidnunc.properties.judge.oracle import Departure, Oracle
+from quidnunc.properties.judge.play import Moment, messages_in
+from quidnunc.properties.notation.lines import event_text, output_text
+from quidnunc.properties.notation.parameters import parameters_told
+from quidnunc.properties.notation.words import peer_text
+
+CONTROL_WORDS = ("graft", "prune", "ihave", "iwant", "idontwant")
+MAX_FACTS = 3
+"""Of the state before a departure: more than that is not read."""
+CHOSEN = {
+    "mesh.join": "peers to graft",
+    "mesh.fill": "peers to graft",
+    "mesh.outbound": "outbound peers to graft",
+    "mesh.opportunistic": "better peers to graft",
+    "mesh.cut": "members to prune",
+    "gossip.targets": "peers to gossip to",
+    "fanout.use": "peers of the fanout",
+    "reset.target": "a peer to send ResetRoute to",
+    "want.source": "a peer to request from",
+    "want.queued": "a peer to request from",
+    "announce.sticky": "peers to announce to",
+}
+"""What is chosen, by the name of the choice; others stand by their name."""
+_TIMES = {2: "twice"}
+
+
+@frozen
+class DepartingRun:
+    """One departing run, ready to be told: its moments to the departure, and what judges them."""
+
+    moments: tuple[Moment, ...]
+    protocol: Protocol
+    parameters: ParameterSet
+    departure: Departure
+
+    @property
+    def last(self) -> Moment:
+        return self.moments[-1]
+
+    @property
+    def signed(self) -> bool:
+        return getattr(self.parameters, "signature_policy", "StrictSign") == "StrictSign"
+
+    @property
+    def clause(self) -> str:
+        """The sentence that is broken at this step, whatever its root cause."""
+        told = blamed_clauses(self.moments, self.protocol, self.parameters)
+        return dict(zip(self.last.judged.departures, told, strict=True)).get(
+            self.departure, self.departure.clause
+        )
+
+    @property
+    def alike(self) -> tuple[Departure, ...]:
+        """Departures of the step that differ from the first in the peer alone."""
+        shape = _shape(self.departure)
+        return tuple(each for each in self.last.judged.departures if _shape(each) == shape)
+
+
+def departing_run(
+    moments: Sequence[Moment],
+    protocol: Protocol,
+    parameters: ParameterSet,
+    departure: Departure | None = None,
+) -> DepartingRun | None:
+    """The run as it can be told; None where its last moment does not depart."""
+    found = moments[-1].judged.departures if moments and not moments[-1].judged.blurred else ()
+    if not found:
+        return None
+    return DepartingRun(tuple(moments), protocol, parameters, departure if departure in found else found[0])
+
+
+# -- the headline -------------------------------------------------------------------------------------------
+
+
+def headline(told: DepartingRun, says: str) -> str:
+    """What the router does, with the peer and the topic of this run.
+
+    `says` is the sentence of its root cause. Without one: what the router sends or owes, the clause, and the
+    state in which it does so.
+    """
+    if isinstance(told.departure.observed, Crashed):
+        # What made it crash is for whoever runs the check alone.
+        return "Crashes."
+    if says:
+        place = ", ".join(_place(told))
+        return f"{says.removesuffix('.')} ({place})." if place else says
+    facts = ", ".join(_facts(told))
+    return "; ".join(each for each in (_act(told), told.clause, facts) if each) + "."
+
+
+def _place(told: DepartingRun) -> Iterator[str]:
+    outputs = [output for each in told.alike if (output := each.observed or each.expected) is not None]
+    peers = list(dict.fromkeys(peer for output in outputs if (peer := _peer(output)) is not None))
+    if peers:
+        yield f"peer{'s' if len(peers) > 1 else ''} {', '.join(map(peer_text, peers))}"
+    for output in outputs[:1]:
+        part = output.part if isinstance(output, Sent) else getattr(output, "message", output)
+        if topic := getattr(part, "topic", ""):
+            yield f"topic {topic}"
+        if name := getattr(part, "id", ""):
+            yield f"{'message' if topic else 'transaction'} {name}"
+
+
+def _act(told: DepartingRun) -> str:
+    """What the router does, where nobody has a name for it."""
+    each, last = told.departure, told.last
+    if each.kind == "choice":
+        name, _, reason = each.reason.partition(": ")
+        return f"Chooses {CHOSEN.get(name, name)} at `{event_text(last.event, signed=told.signed)}`: {reason}"
+    observed, expected = each.observed, each.expected
+    many = dict.fromkeys(peer for d in told.alike if (peer := _peer(d.observed or d.expected)) is not None)
+    peers = ", ".join(map(peer_text, many))
+    if observed is not None and expected is not None:
+        what, due = _words(observed, told), _words(expected, told)
+        return f"Sends {what} to {peers}, where {due} is due" if peers else f"Makes {what} of {due}"
+    verb, sends = ("Sends", True) if observed is not None else ("Does not send", False)
+    output = observed if observed is not None else expected
+    assert output is not None
+    if isinstance(output, Sent):
+        times = Counter(map(output_key, last.outputs))[output_key(output)] if sends else 1
+        return f"{verb} {_words(output, told)} to {peers}" + (f" {_times(times)}" if times > 1 else "")
+    if isinstance(output, Delivered):
+        verb = "Delivers" if sends else "Does not deliver"
+        return f"{verb} {_words(output, told)} to the application"
+    return f"{'Does' if sends else 'Does not do'} `{output_text(output, signed=told.signed)}`"
+
+
+def _words(output: Output, told: DepartingRun) -> str:
+    """An output without its peer: `GRAFT t2`."""
+    text = output_text(output, signed=told.signed)
+    text = text.partition(": ")[2] if isinstance(output, Sent) else text.partition(" ")[2]
+    name, space, rest = text.partition(" ")
+    return (name.upper() if name in CONTROL_WORDS else name) + space + rest
+
+
+def _times(count: int) -> str:
+    return _TIMES.get(count, f"{count} times")
+
+
+def _peer(output: Output | None) -> Peer | None:
+    return getattr(output, "peer", None)
+
+
+def _shape(each: Departure) -> object:
+    return (
+        each.kind,
+        *(
+            getattr(output, "part", output) if output is not None else None
+            for output in (each.observed, each.expected)
+        ),
+        each.reason,
+    )
+
+
+# -- the state before it ------------------------------------------------------------------------------------
+
+
+def _facts(told: DepartingRun) -> list[str]:
+    """What is known of the peer and the topic when it happens."""
+    oracle = Oracle(told.protocol, told.parameters, tells=False)
+    for moment in told.moments[:-1]:
+        oracle.judge(moment.event, moment.outputs)
+    output = told.departure.observed or told.departure.expected
+    peer = _peer(output)
+    part = output.part if isinstance(output, Sent) else getattr(output, "message", None)
+    if isinstance(oracle.state, Router):
+        found = _of_router(oracle.state, peer, _topic(part, told), told.last.event)
+    elif isinstance(oracle.state, Node):
+        found = _of_node(oracle.state, getattr(part, "id", ""))
+    else:
+        found = iter(())
+    return list(found)[:MAX_FACTS]
+
+
+def _topic(part: object, told: DepartingRun) -> str:
+    """The topic of a part; of one that names ids, that of a message of the run."""
+    of_ids = {m.id: m.topic for m in messages_in([moment.event for moment in told.moments])}
+    named = [of_ids[name] for name in getattr(part, "ids", ()) if name in of_ids]
+    topic: str = getattr(part, "topic", "") or next(iter(named), "")
+    return topic
+
+
+def _of_router(r: Router, peer: Peer | None, topic: str, event: Event) -> Iterator[str]:
+    if topic and topic not in r.topics:
+        yield f"the router is not in {topic}"
+    if peer is None:
+        return
+    name = peer_text(peer)
+    if peer not in r.peers:
+        yield f"{name} is not connected"
+        return
+    if topic:
+        now_ms = r.now_ms + (event.ms if isinstance(event, Advance) else 0)
+        left_ms = r.ends_backoff_ms(topic, peer) - now_ms
+        if left_ms > 0:
+            yield f"the backoff of {name} lasts another {left_ms / 1000:g} s"
+        if topic in r.topics:
+            yield f"{name} is {'' if peer in r.mesh_of(topic) else 'not '}in the mesh of {topic}"
+        if topic not in r.peers[peer].topics:
+            yield f"{name} has not announced {topic}"
+    if r.is_explicit(peer):
+        yield f"{name} is an explicit peer"
+    if r.below(peer, 0):
+        yield f"the score of {name} is negative"
+
+
+def _of_node(n: Node, tx: str) -> Iterator[str]:
+    if tx:
+        yield f"{tx} is in the pool" if tx in n.pool else f"{tx} is {'' if n.knows(tx) else 'not '}known"
+    if n.blocked:
+        yield "HaveTx is blocked"
+
+
+# -- the sentence, and notes --------------------------------------------------------------------------------
+
+
+def sentence_of(clause: str) -> str:
+    """`CLAUSE (DOCUMENT): WORDS`: the words of the document where they are short, our paraphrase otherwise;
+    empty for an unknown clause."""
+    known = load().get(clause)
+    if known is None:
+        return ""
+    words = f'"{known.quote}"' if known.quote else known.text
+    return " ".join(f"{clause} ({known.document}): {words}".split())
+
+
+def notes_of(case: Case, told: DepartingRun | None) -> tuple[str, ...]:
+    """What a reader of the case wants to know beside its events, one sentence or two each."""
+    spec = protocol_named(case.protocol)
+    as_built = [edit_named(name, spec) for name in case.as_built]
+    return (
+        *(_of_step(told, case) if told is not None else ()),
+        *map(_excused, as_built),
+        *parameters_told(case.parameters),
+    )
+
+
+def _of_step(told: DepartingRun, case: Case) -> Iterator[str]:
+    ms = sum(moment.event.ms for moment in told.moments if isinstance(moment.event, Advance))
+    facts = ", ".join(_facts(told))
+    before = f"; just before, {facts}" if facts else ""
+    yield f"The router departs {ms / 1000:g} s after its start{before}."
+    seen = Counter(told.last.outputs)
+    surplus = Counter(d.observed for d in told.last.judged.departures if d.kind == "unexpected")
+    for output, count in surplus.items():
+        if output is not None and seen[output] > count:
+            text = output_text(output, signed=told.signed)
+            due = any(p.must and output_key(p.output) == output_key(output) for p in told.last.judged.permits)
+            rest = f"{_once(seen[output] - count)} {'was due' if due else 'was allowed'}"
+            yield f"`{text}` came {_times(seen[output])}; {rest}."
+    if told.clause != case.clause and (root := sentence_of(case.clause)):
+        yield f"The root cause is against {root}"
+
+
+def _once(count: int) -> str:
+    return "once" if count == 1 else _times(count)
+
+
+def _excused(edit: Edit) -> str:
+    """What the router is known to do besides, and what the run is not judged for."""
+    excuse = "that departure is filed on its own and excused here."
+    said = edit.says.removesuffix(".")
+    if edit.kind in ("dropped", "softened"):
+        return f"The router also {said[0].lower()}{said[1:]}; {excuse}"
+    return f"Known of this router as well: {said}; {excuse}"
+
+
+def in_words(case: Case, finding: Finding, says: str, remark: str = "") -> Case:
+    """The case of a finding in words: its headline, the sentence that it breaks, and notes.
+
+    `says` is the sentence of the root cause, empty where none is known. A `remark` follows the headline.
+    """
+    spec = protocol_named(case.protocol)
+    rules = edited(spec, [edit_named(name, spec) for name in case.as_built])
+    told = departing_run(finding.moments, rules, case.parameters, finding.departure)
+    if told is None:
+        return case
+    return evolve(
+        case,
+        reason=f"{headline(told, says)} {remark}",
+        argument=sentence_of(told.clause),
+        notes=notes_of(case, told),
+    )

@@ -1,0 +1,185 @@
+"""What a case says in words is taken from its run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from attrs import evolve, fields
+
+from quidnunc.model.edit import edited
+from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.events import Advance, Connect, Crashed, Event, Join, Output, Receive
+from quidnunc.model.parameters import DogParameters, Parameters
+from quidnunc.model.rpc import Graft, Subscribe
+from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
+from quidnunc.properties.cases.case import Case
+from quidnunc.properties.cases.file import parse, render
+from quidnunc.properties.cases.router import control_by, repeated
+from quidnunc.properties.cases.telling import (
+    DepartingRun,
+    departing_run,
+    headline,
+    in_words,
+    notes_of,
+    sentence_of,
+)
+from quidnunc.properties.judge.play import ModelSubject, Opener, Play, play
+from quidnunc.properties.notation.parameters import parameter_docs, parameters_read, parameters_told
+from tests.properties.cases.test_router import CROWDED, PLAIN, REGRAFT, SMALL, SPEC, case_of, found, simulated
+
+FILLED: tuple[Event, ...] = (Join("t1"), Connect((1, 2)), Receive((1, 2), (Subscribe("t1"),)), Advance(500))
+
+
+class Twice(ModelSubject):
+    """Sends each GRAFT to the first peer twice, or crashes."""
+
+    crashes = False
+
+    def do(self, event: Event) -> tuple[Output, ...]:
+        outputs = super().do(event)
+        if self.crashes and isinstance(event, Advance):
+            return (*outputs, Crashed("at bytes 0xdeadbeef"))
+        return (*outputs, *(o for o in outputs if getattr(o, "part", None) == Graft("t1") and o.peer == 1))  # type: ignore[union-attr]
+
+
+def told(
+    events: Sequence[Event], subject: ModelSubject, excused: Sequence[str] = ()
+) -> tuple[Play, DepartingRun]:
+    rules = edited(SPEC, [edit_named(name, SPEC) for name in excused])
+    run = play(events, subject, rules, SMALL)
+    it = departing_run(run.moments, rules, SMALL)
+    assert it is not None
+    return run, it
+
+
+# -- headlines ----------------------------------------------------------------------------------------------
+
+
+def test_a_headline_has_the_words_of_the_rule_and_the_peer_and_the_topic() -> None:
+    finding = found("without:while_backing_off", events=REGRAFT)
+    case = in_words(case_of(finding), finding, finding.quirks[0].says)
+    assert case.reason == "Accepts a GRAFT inside the backoff (peer a, topic t1)."
+    finding = found("cut-at-d-high", events=CROWDED)
+    assert (
+        in_words(case_of(finding), finding, finding.quirks[0].says).reason
+        == "The mesh is cut at D_high, not above it (peers a, d, topic t1)."
+    )
+
+
+def test_what_nothing_accounts_for_is_told_by_act_clause_and_state() -> None:
+    _, it = told(FILLED, Twice(SPEC, SMALL))
+    assert headline(it, "") == (
+        "Sends GRAFT t1 to a twice; gs1.0/heartbeat.fill; a is not in the mesh of t1."
+    )
+    missing = found("without:while_backing_off", events=REGRAFT)
+    it_is = departing_run(missing.moments, SPEC, SMALL, missing.departure)
+    assert it_is is not None
+    assert headline(it_is, "") == (
+        "Does not send PRUNE t1 backoff=60 to a; gs1.1/backoff.regraft; the backoff of a lasts another "
+        "59.8 s, a is not in the mesh of t1."
+    )
+    unfilled = found("without:fill_to_d", events=[*FILLED])
+    it_is = departing_run(unfilled.moments, SPEC, SMALL, unfilled.departure)
+    assert it_is is not None
+    assert headline(it_is, "") == (
+        "Chooses peers to graft at `advance 500ms`: 0 chosen, at least 2 required; gs1.0/heartbeat.fill."
+    )
+
+
+def test_a_crash_is_told_without_what_caused_it() -> None:
+    subject = Twice(SPEC, SMALL)
+    subject.crashes = True
+    _, it = told([Join("t1"), Advance(500)], subject)
+    assert headline(it, "") == "Crashes."
+
+
+# -- notes --------------------------------------------------------------------------------------------------
+
+
+def test_an_output_that_came_twice_is_counted() -> None:
+    _, it = told(FILLED, Twice(SPEC, SMALL))
+    notes = notes_of(evolve(PLAIN, clause="gs1.0/heartbeat.fill"), it)
+    assert notes == (
+        "The router departs 0.5 s after its start; just before, a is not in the mesh of t1.",
+        "`a: graft t1` came twice; once was due.",
+    )
+
+
+def test_the_sentence_is_that_of_the_step_and_the_root_cause_has_its_own() -> None:
+    _, it = told(FILLED, Twice(SPEC, SMALL))
+    assert it.clause == "gs1.0/heartbeat.fill"
+    root = [note for note in notes_of(PLAIN, it) if note.startswith("The root cause is against")]
+    assert root == [f"The root cause is against {sentence_of(PLAIN.clause)}"]
+    assert sentence_of("gs1.0/heartbeat.fill").startswith(
+        'gs1.0/heartbeat.fill (gossipsub-1.0): "If there are'
+    )
+    assert not sentence_of("no/clause")
+
+
+def test_what_is_excused_is_said_in_words() -> None:
+    case = evolve(PLAIN, as_built=("without:pruner_backs_off", "heartbeat-prunes-bare"))
+    assert notes_of(case, None) == (
+        "The router also starts no backoff for a peer that it prunes; that departure is filed on its own and "
+        "excused here.",
+        "Known of this router as well: The PRUNEs of the heartbeat announce no backoff; that departure is "
+        "filed on its own and excused here.",
+    )
+
+
+def test_what_came_instead_stands_beside_what_was_due() -> None:
+    nine = tuple(range(1, 10))
+    events = (Connect(nine, outbound=True), Join("t1"), Receive(nine, (Graft("t1"),)), Advance(500))
+    text = render(case_of(found("heartbeat-prunes-bare", events=events)))
+    lines = [line for line in text.splitlines() if "prune" in line and line[0] in "-+"]
+    assert [line[0] for line in lines] == ["-", "+"]
+    assert lines[0].removesuffix(" backoff=60")[1:] == lines[1][1:]
+
+
+# -- parameters ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [Parameters, DogParameters, ScoreParameters, TopicScoreParameters])
+def test_each_parameter_has_a_sentence(kind: type) -> None:
+    said = parameter_docs(kind)
+    assert said.keys() >= {each.name for each in fields(kind)}
+    assert all(text.endswith(".") and text[0].isupper() or text[0] == "`" for text in said.values())
+
+
+def test_parameters_are_told_with_their_defaults() -> None:
+    words = "D=4 flood_publish=no max_ihave_length=2147483648 scores.t1.topic_weight=2"
+    assert parameters_told(parameters_read(words, "gossipsub-1.2")) == (
+        "D=4 (default 6): How many members a mesh should have.",
+        "flood_publish=no (default yes): Whether own messages go to all peers of the topic, not to the mesh "
+        "alone.",
+        "scores.t1.topic_weight=2.0 (default 1.0): How much the topic counts in the score.",
+        "Out of play, because the driver lifts the limit: max_ihave_length.",
+    )
+    assert not parameters_told(Parameters())
+
+
+# -- what is asked when a case is written -------------------------------------------------------------------
+
+
+def regraft() -> Case:
+    finding = found("without:while_backing_off", events=REGRAFT)
+    return in_words(case_of(finding), finding, finding.quirks[0].says)
+
+
+def test_the_control_and_the_repeats_are_counted_and_kept() -> None:
+    case, broken = regraft(), simulated("without:while_backing_off")
+    assert repeated(case, broken, 4) == (4, 4)
+    assert repeated(case, simulated(), 3) == (0, 3)
+    assert control_by(case, simulated()) == "passes"
+    assert control_by(case, broken) == "departs"
+    whole = evolve(case, control="passes", reproduced=(4, 4))
+    assert parse(render(whole)) == whole
+
+
+def test_who_cannot_be_opened_is_not_asked() -> None:
+    def none(config: object) -> ModelSubject:
+        raise ValueError("no such router")
+
+    opener: Opener = none
+    assert repeated(regraft(), opener) is None
+    assert control_by(regraft(), opener) == "not asked"
