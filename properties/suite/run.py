@@ -7,7 +7,7 @@ found by `tools.rule_search` and is the same on every machine.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, fields
@@ -31,7 +31,6 @@ from quidnunc.properties.explain.root_cause import Finding, accounting_edits, la
 from quidnunc.properties.judge.play import ModelSubject, play, rejudge
 from quidnunc.properties.search.campaign import Campaign, RootCause
 from quidnunc.properties.suite.files import suite_of
-from quidnunc.properties.suite.traces import DICE
 
 SUITE_VERSION = 1
 
@@ -46,23 +45,6 @@ def departs(events: Sequence[Event], parameters: Any, subject: Protocol, oracle:
         return False
     agreed, found = rejudge(run.moments, subject, parameters)
     return agreed == len(run.moments) and not found
-
-
-def notices(case: Case, protocol: Protocol, dropped: Protocol, *, dice: Sequence[int] = DICE) -> bool:
-    """Whether the case tells `dropped` from `protocol`: one of them does, with some die, what the other one
-    does not allow."""
-    parameters, events = parameters_of(case), events_of(case)
-    pairs = (dropped, protocol), (protocol, dropped)
-    return any(departs(events, parameters, *pair, die) for die in dice for pair in pairs)
-
-
-def unnoticed(name: str) -> Iterator[str]:
-    """Rules of a protocol whose absence their case in the suite does not notice."""
-    protocol, by_rule = protocol_named(name), dict(suite_of(name))
-    for rule in {r.name: r for _, r in protocol.rules()}:
-        case = by_rule.get(rule)
-        if case is None or not notices(case, protocol, protocol.without_rule(rule)):
-            yield rule
 
 
 def run_suite(

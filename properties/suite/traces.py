@@ -12,12 +12,10 @@ from typing import Any
 
 from attrs import evolve
 
-from quidnunc.model.events import Advance, Event
+from quidnunc.model.events import Event
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rules import Protocol
-from quidnunc.properties.judge.oracle import Oracle
-from quidnunc.properties.judge.play import ModelSubject, Play
 from quidnunc.properties.neighbours.mempool import ACTS, draw_mempool_neighbours
 from quidnunc.properties.neighbours.neighbourhood import Neighbours
 from quidnunc.properties.neighbours.pubsub import draw_pubsub_neighbours
@@ -240,24 +238,6 @@ WALKS: Mapping[str, Callable[[Protocol, str, SeededDraws, frozenset[str]], tuple
     "mempool": _mempool_walk,
 }
 """By the name that `Protocol.family` has."""
-
-
-def walk(subject: Protocol, oracle: Protocol, rule: str, number: int) -> Trace | None:
-    """One random run of `subject` as a router under `oracle`, up to its first departure; None without one."""
-    digits = SeededDraws(number)
-    parameters, act = draw_walk(oracle, rule, digits)
-    run = Play(ModelSubject(subject, parameters, digits.below(len(DICE))), Oracle(oracle, parameters))
-    events: list[Event] = []
-    # What is owed by the next heartbeat is missing only then, so that each walk ends with one.
-    count = digits.one_of((6, 12, MAX_ACTS))
-    for at in range(count + 1):
-        for event in act(run.oracle.state, digits) if at < count else (Advance(1000),):
-            events.append(event)
-            if run.do(event):
-                return parameters, tuple(events)
-            if run.blurred:
-                return None
-    return None
 
 
 def size_of(trace: Trace) -> tuple[int, ...]:

@@ -13,9 +13,9 @@ from quidnunc.model.rpc import IHave, IWant, Message, Subscribe
 from quidnunc.properties.judge.oracle import Departure, Oracle
 from quidnunc.properties.judge.play import ModelSubject, Play, act_of, messages_in, play, rejudge, same_act
 from quidnunc.properties.search.worker import opener_of
-from quidnunc.properties.suite.traces import walk
 from tests.helpers.pubsub_run import T, grafted, message, of, own, peers, sent
 from tests.helpers.puppet import Puppet, hunt, played
+from tools.rule_search.comparison import walk
 
 SPEC = protocol_named("gossipsub-1.2")
 SMALL = Parameters(d=3, d_low=2, d_high=4, d_score=2, d_out=0, d_lazy=2)

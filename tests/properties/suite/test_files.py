@@ -8,7 +8,8 @@ from attrs import evolve
 
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.properties.cases.file import load, render
-from quidnunc.properties.suite.files import SUFFIX, read_rule, rule_of, rules_in, suite_of, write_rule
+from quidnunc.properties.suite.files import SUFFIX, rule_of, suite_of
+from tools.rule_search.files import read_rule, rules_in, write_rule
 
 FOLDER = Path(__file__).parents[3] / "properties" / "suite" / "cases"
 PATHS = sorted(FOLDER.glob(f"*{SUFFIX}"))

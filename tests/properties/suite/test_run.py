@@ -17,14 +17,16 @@ from quidnunc.properties.cases.case import events_of, parameters_of
 from quidnunc.properties.cases.file import render
 from quidnunc.properties.explain.root_cause import last_departures
 from quidnunc.properties.judge.play import ModelSubject, play
-from quidnunc.properties.suite.files import read_rule, suite_of, write_rule
-from quidnunc.properties.suite.run import fitted_parameters, notices, run_suite, unnoticed
+from quidnunc.properties.suite.files import suite_of
+from quidnunc.properties.suite.run import fitted_parameters, run_suite
 from quidnunc.properties.suite.scores import is_switched_on, switchable
 from quidnunc.properties.suite.simpler_traces import renamed_trace
 from quidnunc.properties.suite.traces import size_of
-from quidnunc.properties.suite.unnoticed import UnnoticedRule, compare, unnoticed_of
+from quidnunc.properties.suite.unnoticed import UnnoticedRule, unnoticed_of
 from quidnunc.properties.suite.unnoticed import unnoticed_rules as listed
-from tools.rule_search import RuleSearch, carried_trace, find_rule
+from tools.rule_search.__main__ import RuleSearch, carried_trace, find_rule
+from tools.rule_search.comparison import compare, notices, unnoticed
+from tools.rule_search.files import read_rule, write_rule
 
 NAMES = (
     *("floodsub", "gossipsub-1.0", "gossipsub-1.1", "gossipsub-1.2-draft", "gossipsub-1.2"),

@@ -35,12 +35,13 @@ from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain.root_cause import Finding
 from quidnunc.properties.judge.oracle import Departure
 from quidnunc.properties.judge.play import ModelSubject, play
-from quidnunc.properties.suite.files import read_rule, rules_in, write_rule
-from quidnunc.properties.suite.run import departs, notices
+from quidnunc.properties.suite.run import departs
 from quidnunc.properties.suite.shrink import smallest_trace
 from quidnunc.properties.suite.simpler_traces import on_streams_of
-from quidnunc.properties.suite.traces import DICE, Trace, size_of, walk
+from quidnunc.properties.suite.traces import DICE, Trace, size_of
 from quidnunc.properties.suite.unnoticed import unnoticed_of
+from tools.rule_search.comparison import notices, walk
+from tools.rule_search.files import read_rule, rules_in, write_rule
 
 WALKS = 1000
 KNOWN_SHARE = 4
