@@ -10,20 +10,19 @@ import gzip
 import io
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO, Literal, TypeAlias
 
 from attrs import frozen
 
 from quidnunc.pipeline.trace.events import TraceEvent
-from quidnunc.pipeline.trace.json_lines import Names, event_of_line, line_of
-from quidnunc.pipeline.trace.proto import batch_bytes, bytes_of, event_of_bytes, events_of_batch
+from quidnunc.pipeline.trace.json_lines import event_of_line
+from quidnunc.pipeline.trace.proto import event_of_bytes, events_of_batch
 from quidnunc.pipeline.trace.shapes import TraceError
 
 Carrier: TypeAlias = Literal["json", "protobuf", "batches"]
 """`json`: go's JSONTracer, and ours. `protobuf`: go's PBTracer, and `traced`, which compresses it. `batches`:
 what go's RemoteTracer sends, always compressed."""
-CARRIERS: tuple[Carrier, ...] = ("json", "protobuf", "batches")
 
 MAX_RECORD_BYTES = 4 << 20
 """Of one event, or of one batch of them."""
@@ -52,42 +51,9 @@ class CutRecord:
 # -- writing ------------------------------------------------------------------------------------------------
 
 
-def write_events(
-    events: Iterable[TraceEvent], into: BinaryIO, carrier: Carrier = "json", names: Names = "new"
-) -> None:
-    """Write `events`. Raises TraceError for an event that a protobuf carrier cannot hold."""
-    if carrier == "json":
-        for event in events:
-            into.write(line_of(event, names).encode() + b"\n")
-    elif carrier == "protobuf":
-        for event in events:
-            into.write(_delimited(bytes_of(event)))
-    else:
-        with gzip_stream(into) as stream:
-            waiting: list[TraceEvent] = []
-            for event in events:
-                waiting.append(event)
-                if len(waiting) == BATCH_EVENTS:
-                    stream.write(_delimited(batch_bytes(waiting)))
-                    waiting = []
-            if waiting:
-                stream.write(_delimited(batch_bytes(waiting)))
-
-
 def gzip_stream(into: BinaryIO) -> gzip.GzipFile:
     """A gzip stream that says nothing of when it was written."""
     return gzip.GzipFile(filename="", mode="wb", fileobj=into, mtime=0)
-
-
-def _delimited(data: bytes) -> bytes:
-    if len(data) > MAX_RECORD_BYTES:
-        raise TraceError(f"a record of {len(data)} bytes is longer than {MAX_RECORD_BYTES}, which are read")
-    length, head = len(data), bytearray()
-    while length > 0x7F:
-        head.append(length & 0x7F | 0x80)
-        length >>= 7
-    head.append(length)
-    return bytes(head) + data
 
 
 # -- reading ------------------------------------------------------------------------------------------------

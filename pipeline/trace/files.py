@@ -1,4 +1,4 @@
-"""Traces as files: written whole or not at all, read with every bad record kept aside and counted.
+"""Traces as files: read with every bad record kept aside and counted.
 
 Beside a file of go's protobuf stands a side file for what go's schema cannot hold: each such event, with its
 place among the others, and whether the file has it too, reduced.
@@ -8,29 +8,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import BinaryIO
 
 from attrs import field, frozen, mutable
 
 from quidnunc.pipeline.trace.carriers import (
     MAX_RECORD_BYTES,
-    Carrier,
     CarrierRecord,
     carrier_of,
     found_in,
-    gzip_stream,
     open_plain,
-    write_events,
 )
 from quidnunc.pipeline.trace.events import RunStart, TraceEvent
-from quidnunc.pipeline.trace.json_lines import Names, event_of, object_of
+from quidnunc.pipeline.trace.json_lines import event_of
 from quidnunc.pipeline.trace.proto import go_form
 from quidnunc.pipeline.trace.shapes import TraceError, read_int
 
@@ -282,52 +277,3 @@ def _aside(data: bytes, line: int, last: int) -> _SideEvent:
 def side_of(file: Path) -> Path:
     """Where the side file of a trace stands."""
     return file.with_name(file.name + SIDE)
-
-
-# -- writing ------------------------------------------------------------------------------------------------
-
-
-def write_trace(
-    events: Iterable[TraceEvent], path: Path, carrier: Carrier = "json", names: Names = "new"
-) -> int:
-    """Write a trace, and its side file where it needs one; returns how many events. A name that ends in
-    `.gz` is compressed. Both files appear when they are whole; an older side file is removed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part, side_part = (
-        path.with_name(path.name + ".part"),
-        side_of(path).with_name(side_of(path).name + ".part"),
-    )
-    counts = [0, 0]
-    with part.open("wb") as raw, side_part.open("wb") as side:
-        wanted = _kept(events, side, counts) if carrier != "json" else _counted(events, counts)
-        if path.suffix == ".gz" and carrier != "batches":
-            with gzip_stream(raw) as stream:
-                write_events(wanted, stream, carrier, names)  # type: ignore[arg-type]
-        else:
-            write_events(wanted, raw, carrier, names)
-    if counts[1]:
-        os.replace(side_part, side_of(path))
-    else:
-        side_part.unlink()
-        side_of(path).unlink(missing_ok=True)
-    os.replace(part, path)
-    return counts[0]
-
-
-def _counted(events: Iterable[TraceEvent], counts: list[int]) -> Iterator[TraceEvent]:
-    for event in events:
-        counts[0] += 1
-        yield event
-
-
-def _kept(events: Iterable[TraceEvent], side: BinaryIO, counts: list[int]) -> Iterator[TraceEvent]:
-    """What the file holds of `events`; whatever it cannot hold whole goes to `side`."""
-    for event in events:
-        reduced = go_form(event)
-        if reduced != event:
-            entry = {"at": counts[0], "reduced": reduced is not None, "event": object_of(event)}
-            side.write(json.dumps(entry, separators=(",", ":"), ensure_ascii=False).encode() + b"\n")
-            counts[1] += 1
-        counts[0] += 1
-        if reduced is not None:
-            yield reduced

@@ -28,11 +28,6 @@ def bytes_of(event: TraceEvent) -> bytes:
     return message_of(event).SerializeToString()
 
 
-def batch_bytes(events: list[TraceEvent]) -> bytes:
-    """Several events as one TraceEventBatch."""
-    return TraceEventBatch(batch=[message_of(e) for e in events]).SerializeToString()
-
-
 def message_of(event: TraceEvent) -> Wire:
     """The event as the generated class. Raises TraceError for a type that go does not have."""
     kind = event.type

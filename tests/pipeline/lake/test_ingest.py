@@ -20,8 +20,8 @@ from quidnunc.pipeline.lake.ingest import SourceOptions, find, gold_wanted, mani
 from quidnunc.pipeline.lake.run_folder import RunFolder, is_run
 from quidnunc.pipeline.lake.tasks import run_here
 from quidnunc.pipeline.trace.events import HeartbeatEvent, JoinEvent, OpenedStream, TraceEvent
-from quidnunc.pipeline.trace.files import write_trace
 from quidnunc.pipeline.trace.shapes import TraceError
+from tests.helpers.trace_files import write_trace
 
 parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[spark]'")
 from tests.helpers.duck import Duck

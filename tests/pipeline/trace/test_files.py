@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from quidnunc.pipeline.trace import carriers as trace_carriers
-from quidnunc.pipeline.trace.carriers import CARRIERS, Carrier, carrier_of
+from quidnunc.pipeline.trace.carriers import Carrier, carrier_of
 from quidnunc.pipeline.trace.events import (
     DeliverMessage,
     HeartbeatEvent,
@@ -25,10 +25,11 @@ from quidnunc.pipeline.trace.events import (
     SentRpc,
     TraceEvent,
 )
-from quidnunc.pipeline.trace.files import read_trace, side_of, write_trace
+from quidnunc.pipeline.trace.files import read_trace, side_of
 from quidnunc.pipeline.trace.json_lines import Names, line_of
 from quidnunc.pipeline.trace.rpc import MessageMeta, RpcMeta
 from quidnunc.pipeline.trace.shapes import TraceError
+from tests.helpers.trace_files import CARRIERS, write_trace
 from tests.helpers.trace_values import events
 
 FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

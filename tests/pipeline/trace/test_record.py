@@ -13,10 +13,11 @@ import pytest
 from quidnunc.model.machine import protocol_named
 from quidnunc.pipeline.trace.check import check_recorded, follow
 from quidnunc.pipeline.trace.events import HeartbeatEvent, RunStart, SentRpc, TraceEvent
-from quidnunc.pipeline.trace.files import read_trace, write_trace
+from quidnunc.pipeline.trace.files import read_trace
 from quidnunc.pipeline.trace.record import RecordedRun, join_parts, runs_of
 from quidnunc.pipeline.trace.shapes import TraceError
 from tests.conftest import Command, Ran
+from tests.helpers.trace_files import write_trace
 
 
 def claims(said: Any) -> list[tuple[Any, ...]]:

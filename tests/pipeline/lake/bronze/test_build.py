@@ -25,10 +25,10 @@ from quidnunc.pipeline.trace.events import (
     RunStart,
     TraceEvent,
 )
-from quidnunc.pipeline.trace.files import write_trace
 from quidnunc.pipeline.trace.json_lines import event_of_line
 from quidnunc.pipeline.trace.proto import event_of_bytes, go_form
 from quidnunc.pipeline.trace.trace_pb2 import TraceEvent as Wire
+from tests.helpers.trace_files import write_trace
 from tests.helpers.trace_values import events
 
 pyarrow = pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")

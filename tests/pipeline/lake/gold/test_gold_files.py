@@ -24,9 +24,10 @@ from quidnunc.pipeline.trace.events import (
     SentRpc,
     TraceEvent,
 )
-from quidnunc.pipeline.trace.files import read_trace, write_trace
+from quidnunc.pipeline.trace.files import read_trace
 from quidnunc.pipeline.trace.metrics import metrics_of
 from quidnunc.pipeline.trace.rpc import RpcMeta
+from tests.helpers.trace_files import write_trace
 
 pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
 from quidnunc.pipeline.lake.gold.witness import VIOLATIONS_JSON, write_witnesses

@@ -16,9 +16,9 @@ from quidnunc.pipeline.lake.ingest import SourceOptions
 from quidnunc.pipeline.lake.silver.rows import rows_of
 from quidnunc.pipeline.lake.silver.schema import IDS, TABLE_OF, RowKind, SilverRow
 from quidnunc.pipeline.trace.events import DroppedRpc, HeartbeatEvent, RunStart, SentRpc, TraceEvent
-from quidnunc.pipeline.trace.files import write_trace
 from quidnunc.pipeline.trace.proto import bytes_of
 from quidnunc.pipeline.trace.rpc import ControlMeta, IWantMeta, MempoolMeta, MessageMeta, PartBytes, RpcMeta
+from tests.helpers.trace_files import write_trace
 from tests.helpers.trace_values import events
 
 numpy = pytest.importorskip("numpy", reason="pip install 'quidnunc[spark]'")
