@@ -5,7 +5,8 @@ few runs of the search are played on our router with a trace of its lines. A mut
 protocol of its list that executes its line; where none does, under the first that enters its function; where
 none does either, under the first of the list. Where the function reads a switch of the protocol (`SWITCHES`),
 the suite runs under every protocol of the list that executes the line, and so does the search until one of
-them notices the mutant.
+them notices the mutant. So they do for modules whose protocols judge the same lines by other clauses
+(`JUDGED_APART`): each reading of partial messages, and the mempools.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ ORDER: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """By module, or by the beginning of its name."""
 SWITCHES = frozenset({"features", "reading", "version", "dog"})
 """Attributes that tell protocols apart."""
+JUDGED_APART = ("gossipsub.partial", "mempool")
 TRACED_RUNS = 10
 
 Lines: TypeAlias = Mapping[str, frozenset[tuple[str, int]]]
@@ -73,7 +75,8 @@ def protocols_of(mutant: Mutant, lines: Lines) -> tuple[str, ...]:
     on_line = [p for p in order if (mutant.module, mutant.line) in lines[p]]
     inside = [p for p in order if any((mutant.module, line) in lines[p] for line in entered)]
     found = on_line or inside or list(order)
-    return tuple(found) if switched and (on_line or inside) else (found[0],)
+    several = switched or mutant.module.startswith(JUDGED_APART)
+    return tuple(found) if several and (on_line or inside) else (found[0],)
 
 
 @cache
