@@ -26,7 +26,8 @@ from quidnunc.properties.cases.file import load, render
 from quidnunc.properties.cases.router import REPEATS, repeated, replay_router
 from quidnunc.properties.claims.catalogue import claims_of
 from quidnunc.properties.search.batch import Workers
-from quidnunc.properties.search.campaign import Campaign, Recording, RootCause, is_crash, run_campaign
+from quidnunc.properties.search.campaign import Campaign, Recording, is_crash, run_campaign
+from quidnunc.properties.search.crashes import ANY_CRASH, crash_mark, crashes_numbered
 from quidnunc.properties.search.verdicts import (
     ExitStatus,
     Expectation,
@@ -314,7 +315,9 @@ def _write_cases(
         into: Path | None = options.private if is_crash(root) else options.cases
         if into is None:
             continue
-        path = into / folder / f"{root.clause.replace('/', '.')}.{root.quirk.replace(':', '.')}.case"
+        # A name says nothing of a crash: an expectations file that is committed may hold it.
+        cause = f"crash.{crash_mark(root)}" if is_crash(root) else root.quirk.replace(":", ".")
+        path = into / folder / f"{root.clause.replace('/', '.')}.{cause}.case"
         path.parent.mkdir(parents=True, exist_ok=True)
         case = evolve(root.case, found_by=found_by, control=control_of(root))
         path.write_text(render(case), encoding="utf-8")
@@ -335,14 +338,17 @@ def _compared(
 ) -> ExpectationComparison | None:
     """The result compared with --expect; after --update-expect nothing differs."""
     if options.update_expect:
+        expected = [each for each in expected if each.cause != ANY_CRASH]
+        named = crashes_numbered([r for c in campaigns for r in c.roots.values()], expected)
         roots = [
-            (r, paths[c.protocol].get(k, ""))
+            (named[k], paths[c.protocol].get(k, ""))
             for c in campaigns
             for k, r in c.roots.items()
             if not explained_too_late(r)
         ]
         written = [(root, _seen_from(options.expect, path)) for root, path in roots]
-        replayed = _replay_known({key for c in campaigns for key in c.roots}, expected, options)
+        found = {(root.clause, root.quirk) for root in named.values()}
+        replayed = _replay_known(found, expected, options)
         old = options.expect.read_text(encoding="utf-8") if options.expect.exists() else ""
         text = render_expectations(campaigns[0], written, expected, replayed, header_read(old))
         options.expect.parent.mkdir(parents=True, exist_ok=True)
@@ -354,9 +360,10 @@ def _compared(
         return ExpectationComparison(entries, (), (), ())
     if options.expect is None:
         return None
-    roots_found: dict[RootKey, RootCause] = {k: r for c in campaigns for k, r in c.roots.items()}
-    replayed = _replay_known(set(roots_found), expected, options)
-    return compare(list(roots_found.values()), expected, replayed)
+    roots_found = {k: r for c in campaigns for k, r in c.roots.items()}
+    known = list(crashes_numbered(list(roots_found.values()), expected).values())
+    replayed = _replay_known({(root.clause, root.quirk) for root in known}, expected, options)
+    return compare(known, expected, replayed)
 
 
 def _seen_from(file: Path, path: str) -> str:

@@ -9,12 +9,15 @@ from attrs import evolve, frozen
 
 from quidnunc.model.edit import Edit
 from quidnunc.model.edits.catalogue import explaining_edits
-from quidnunc.model.events import Advance, Event, Join, Receive
+from quidnunc.model.events import Advance, Crashed, Event, Join, Receive
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.explain.plain_scores import plainer_scores
+from quidnunc.properties.judge.crashes import crash_name
 from quidnunc.properties.judge.oracle import Departure
 from quidnunc.properties.judge.play import Moment, Play, rejudge, same_act
 
+CRASH = "crash:"
+"""Of a root cause that is a crash; then the name of the crash."""
 MAX_REPLAYS = 600
 """How many replays the minimiser may spend on one departure."""
 
@@ -44,6 +47,9 @@ class Finding:
         """The name of the root cause, or what was seen where nothing accounts for it."""
         if self.quirks:
             return self.quirks[0].name
+        crash = self.departure.observed
+        if isinstance(crash, Crashed):
+            return CRASH + crash_name(crash)
         return f"unexplained:{self.departure.kind}"
 
 

@@ -50,6 +50,7 @@ from quidnunc.model.machine import Family, family_of, protocol_named
 from quidnunc.model.rpc import UNSAID, Extensions, Message, Part, Prune, atoms, ids_named
 from quidnunc.model.rules import Protocol as Rules
 from quidnunc.properties.judge import partial_requests as partial_wire
+from quidnunc.properties.judge.crashes import crash_name
 from quidnunc.properties.judge.oracle import Departure, EventJudgement, Oracle
 
 Opener: TypeAlias = Callable[[Config], "Subject"]
@@ -365,10 +366,13 @@ def same_act(a: Departure, b: Departure) -> bool:
 
 
 def act_of(departure: Departure) -> str:
-    """What was done or left out, without whom it concerned: `Graft`, `Message`, `choice`."""
+    """What was done or left out, without whom it concerned: `Graft`, `Message`, `choice`; for a
+    crash, which one."""
     output = departure.observed or departure.expected
     if output is None:
         return departure.reason.split(":")[0]
+    if isinstance(output, Crashed):
+        return f"Crashed: {crash_name(output)}"
     output = output_key(output)
     if isinstance(output, Sent):
         return type(output.part).__name__

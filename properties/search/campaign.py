@@ -26,6 +26,7 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.file import parse, render
 from quidnunc.properties.cases.finding import brief
+from quidnunc.properties.explain.root_cause import CRASH
 from quidnunc.properties.search.batch import BatchRequest, Workers, run_batch
 
 BATCH = 100
@@ -55,6 +56,8 @@ class RootCause:
     leaves_open: frozenset[str] = frozenset()
     """Clauses that its departures were judged by: no claim on them is decided."""
     minimised: bool = True
+    mark: str = ""
+    """Of a crash that an expectations file has numbered: what the file recognises it by."""
 
 
 @mutable
@@ -248,7 +251,7 @@ def settle(campaign: Campaign, *, until: float | None = None) -> None:
 
 def is_crash(root: RootCause) -> bool:
     """Whether the root cause is that the router failed: its events are for whoever runs the check alone."""
-    return root.quirk in ("unexplained:crash", "pending:crash")
+    return root.quirk.removeprefix("pending:").startswith(CRASH)
 
 
 def _batch_size(runs: int | None) -> int:
@@ -292,7 +295,7 @@ def merge(campaign: Campaign, answer: dict[str, Any]) -> None:
     for found in answer.get("roots", ()):
         _add(campaign.roots, _root_of(found))
     if pending := answer.get("pending"):
-        quirk = pending["quirk"].replace("unexplained:", "pending:")
+        quirk = "pending:" + pending["quirk"].removeprefix("unexplained:")
         _add(campaign.pending, evolve(_root_of(pending), quirk=quirk, kind="pending"))
 
 

@@ -104,6 +104,8 @@ class Expectation:
     link: str = ""
     case: str = ""
     """Path of the case that shows it, relative to the file."""
+    mark: str = ""
+    """Of a crash, whose cause is a number: what it is recognised by (`properties/search/crashes.py`)."""
 
 
 @frozen
@@ -177,6 +179,7 @@ def render_expectations(
             reason=before.reason if before else root.says,
             link=before.link if before else "",
             case=case or (before.case if before else ""),
+            mark=root.mark,
         )
     lines = [
         header_of(campaign, header),

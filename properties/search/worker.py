@@ -28,7 +28,7 @@ from quidnunc.properties.cases.finding import from_finding
 from quidnunc.properties.cases.router import config_of
 from quidnunc.properties.cases.telling import in_words
 from quidnunc.properties.claims.catalogue import claim_on
-from quidnunc.properties.explain.root_cause import Finding, last_departures
+from quidnunc.properties.explain.root_cause import CRASH, Finding, last_departures
 from quidnunc.properties.judge.play import Subject, WireSubject, play
 from quidnunc.properties.search.additions import PREFIX, says_of
 from quidnunc.properties.search.machine import FindingSearch, ReplayableFinding, search
@@ -185,6 +185,8 @@ def _root(
     says = quirk.says if quirk is not None else "No known root cause matches."
     kind: str = quirk.kind if quirk is not None else "unexplained"
     cause = finding.cause
+    if cause.startswith(CRASH):
+        says = "The router fails with an exception."
     if found.addition:
         says, kind, cause = says_of(found.addition, hello), "addition", PREFIX + found.addition
     known, remark = says if kind != "unexplained" else "", ""

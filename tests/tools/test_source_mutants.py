@@ -232,7 +232,7 @@ def made_outcome(name: str, **changed: object) -> Outcome:
 FANOUT = "gossipsub.fanout:Fanout.is_over#boundary.1"
 ROW = ("gossipsub-1.2", "gs1.0/fanout.expire", "unexplained:missing")
 OTHER_ROW = ("gossipsub-1.2", "gs1.0/heartbeat.cut", "unexplained:missing")
-CRASH_ROW = ("gossipsub-1.2", "pubsub/rpc.any-combination", "unexplained:crash")
+CRASH_ROW = ("gossipsub-1.2", "pubsub/rpc.any-combination", "crash:KeyError in router.mesh")
 
 
 def measurement(*outcomes: Outcome, pairs: tuple[Outcome, ...] = ()) -> Measurement:

@@ -15,7 +15,8 @@ from quidnunc.properties.documents.clauses import load
 from tools.source_mutants.mutants import Mutant
 
 FOLDER = Path(__file__).parent
-CRASH = "unexplained:crash"
+CRASHES = ("crash:", "unexplained:crash")
+"""How a root cause begins that is a crash; measurements of before crashes were told apart have the second."""
 
 How: TypeAlias = Literal["", "rows", "hangs", "breaks", "start"]
 """How a mutant was noticed: by rows of the report; because the router hangs; because it breaks the driver;
@@ -60,7 +61,7 @@ class Outcome:
     @property
     def crashes(self) -> bool:
         """Whether all that was noticed is that the router crashed, hung or broke its driver."""
-        return self.noticed and all(cause == CRASH for _, _, cause in self.rows)
+        return self.noticed and all(cause.startswith(CRASHES) for _, _, cause in self.rows)
 
 
 @frozen(kw_only=True)

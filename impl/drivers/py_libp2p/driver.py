@@ -11,6 +11,7 @@ crash, as it takes the whole host down in every release.
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Any
@@ -32,6 +33,8 @@ from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Peer
 
 NAME = "py-libp2p"
+PACKAGE = "libp2p"
+"""Of Python, where its own functions are."""
 
 CRASH_TEXT_MAX = 200
 """Characters of the router's own words that a reply repeats."""
@@ -331,8 +334,12 @@ class PyLibp2pDriver:
 
 
 def crash_text(error: BaseException) -> str:
-    """Type and words of the first exception that is no mere group, less bytes that a peer may have sent."""
+    """`TYPE in PLACE: WORDS` of the first exception that is no mere group, less bytes that a peer may have
+    sent. The place is the innermost function of the router's own package; without one, there is none."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    own = [f for f in frames if str(f.f_globals.get("__name__", "")).startswith(f"{PACKAGE}.")]
+    place = f" in {own[-1].f_globals['__name__']}.{own[-1].f_code.co_qualname}" if own else ""
     words = re.sub(r"""b(['"]).*?\1|\\x[0-9a-f]{2}|\b[0-9a-f]{16,}\b""", "...", str(error).partition("\n")[0])
-    return f"{type(error).__name__}: {words}"[:CRASH_TEXT_MAX].rstrip(": ")
+    return f"{type(error).__name__}{place}: {words}"[:CRASH_TEXT_MAX].rstrip(": ")

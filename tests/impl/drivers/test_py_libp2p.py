@@ -361,3 +361,13 @@ def test_crash_text_has_no_bytes() -> None:
     assert crash_text(error) == "ValueError: bad ... and ..."
     assert crash_text(KeyError()) == "KeyError"
     assert len(crash_text(ValueError("x " * 500))) <= 200
+
+
+@needs_libp2p
+def test_crash_text_says_where_in_the_router_it_was() -> None:
+    from libp2p.peer.id import ID
+
+    with pytest.raises(Exception) as caught:
+        ID.from_string("0OIl")
+    place = "libp2p.peer.id.ID.from_string"
+    assert crash_text(caught.value).startswith(f"{type(caught.value).__name__} in {place}: ")
