@@ -8,7 +8,7 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
@@ -42,8 +42,9 @@ from quidnunc.properties.search.verdicts import (
     without_case,
 )
 from quidnunc.properties.suite.dialect import DialectAnswer, dialect_of
-from quidnunc.reports.check import RootKey, as_json, caseless, control_of, print_compared, print_report
+from quidnunc.reports.check import as_json, caseless, control_of, print_compared, print_report
 from quidnunc.reports.dialect import dialect_json, print_dialect
+from quidnunc.reports.summary import RootKey, summary_lines
 
 EXAMPLE = """\
 example:
@@ -104,6 +105,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--private", type=Path, metavar="DIR", help="write the events that crash the router here"
     )
     parser.add_argument("--record", type=Path, metavar="TRACE", help="record every run in this trace file")
+    parser.add_argument(
+        "--verbose", action="store_true", help="list every claim and every root cause, not just a summary"
+    )
     add_profile(parser)
     parser.add_argument(
         "--workers", type=int, metavar="N", help="number of processes (default: one per core)"
@@ -144,7 +148,11 @@ def run(options: argparse.Namespace) -> int:
         ]
         print_json(reports[0] if len(reports) == 1 else {"schema": 1, "reports": reports})
     else:
-        _print_end(compared, ends, options)
+        if compared is not None and not options.update_expect:
+            print_compared(compared)
+            print()
+        _print_summary(campaigns, paths, expected, options)
+        _print_end(ends, options)
     if interrupted:
         print("quidnunc: interrupted", file=sys.stderr)
         return 128 + interrupted
@@ -152,12 +160,26 @@ def run(options: argparse.Namespace) -> int:
     return next((c for c in (1, 4, 3) if c in codes), 0)
 
 
-def _print_end(
-    compared: ExpectationComparison | None, ends: Sequence[ExitStatus], options: argparse.Namespace
+def _print_summary(
+    campaigns: Sequence[Campaign],
+    paths: Mapping[str, Mapping[RootKey, str]],
+    expected: Sequence[Expectation],
+    options: argparse.Namespace,
 ) -> None:
-    if compared is not None and not options.update_expect:
-        print_compared(compared)
+    """The most telling root causes of each protocol; those outside --claims do not count without --expect."""
+    known = {(e.clause, e.cause): str(options.expect.parent / e.case) for e in expected if e.case}
+    for campaign in campaigns:
+        rows = campaign.rows
+        if options.claims != "*" and options.expect is None:
+            chosen = {(r.clause, r.quirk) for v in verdicts_of(campaign, options.claims) for r in v.roots}
+            rows = {key: root for key, root in rows.items() if key in chosen}
+        files = {**known, **paths[campaign.protocol]}
+        for line in summary_lines(campaign, rows, files, f"{reproduce(options)} --cases found"):
+            print(line)
         print()
+
+
+def _print_end(ends: Sequence[ExitStatus], options: argparse.Namespace) -> None:
     for each in dict.fromkeys(ends):
         if each.code:
             print(f"exit {each.code}: {each.why}")

@@ -22,8 +22,10 @@ from quidnunc.properties.search.verdicts import (
     without_case,
 )
 from quidnunc.properties.suite.run import SUITE_VERSION
+from quidnunc.reports.summary import RootKey, verdict_counts
 
-RootKey = tuple[str, str]
+NOT_CHECKED = ("unsupported", "inconclusive")
+"""Verdicts of claims that the result says nothing of."""
 
 
 def print_report(
@@ -32,32 +34,42 @@ def print_report(
     paths: Mapping[RootKey, str],
     options: argparse.Namespace,
 ) -> None:
-    """The table of claims, the root causes, and what was not checked. `paths`: root -> its case file."""
+    """How many claims have which verdict, and what was not checked; --verbose lists claims and root causes.
+
+    `paths`: root -> its case file.
+    """
     what = "the suite, " if options.suite else ""
     print(
         f"{campaign.protocol} against {campaign.against} {campaign.version}{_as(campaign)}: {what}"
         f"{count(campaign.runs, 'run')}, {count(campaign.steps, 'step')} in {campaign.seconds:.0f} s"
     )
-    rows = [
-        (v.claim.id, v.verdict, v.level, v.applied, ", ".join(r.quirk for r in v.roots) or "-")
-        for v in verdicts
-    ]
     if campaign.interrupted:
         print("interrupted: this is what was found so far")
-    print("\n" + table(("claim", "verdict", "level", "applied", "root causes"), rows))
-    print(LEVEL_LEGEND)
-    if lean := _leaning(verdicts):
-        print("\nverdicts that lean on the driver:\n" + lean)
-    if campaign.rows:
-        print("\nroot causes:\n" + _roots(campaign, paths))
+    print(f"{count(len(verdicts), 'claim')}: {verdict_counts([v.verdict for v in verdicts])}")
+    if options.verbose:
+        _print_all(campaign, verdicts, paths)
     # An expectations file counts every root cause, whatever --claims says.
     if options.expect is None and (outside := roots_outside(campaign, verdicts)):
         print(f"{count(outside, 'root cause')} outside --claims: not counted")
     if options.dialect:
         _print_dialect(campaign)
     print("\nnot checked:")
-    for line in not_checked(campaign, verdicts):
+    for line in not_checked(campaign, verdicts) if options.verbose else _not_checked(campaign, verdicts):
         print(f"  {line}")
+
+
+def _print_all(campaign: Campaign, verdicts: Sequence[ClaimVerdict], paths: Mapping[RootKey, str]) -> None:
+    """Every claim, what the verdicts lean on, and every root cause."""
+    rows = [
+        (v.claim.id, v.verdict, v.level, v.applied, ", ".join(r.quirk for r in v.roots) or "-")
+        for v in verdicts
+    ]
+    print("\n" + table(("claim", "verdict", "level", "applied", "root causes"), rows))
+    print(LEVEL_LEGEND)
+    if lean := _leaning(verdicts):
+        print("\nverdicts that lean on the driver:\n" + lean)
+    if campaign.rows:
+        print("\nroot causes:\n" + _roots(campaign, paths))
 
 
 def _as(campaign: Campaign) -> str:
@@ -91,14 +103,8 @@ def _roots(campaign: Campaign, paths: Mapping[RootKey, str]) -> str:
     for key, root in sorted(campaign.rows.items()):
         events = _length(root)
         again = replay_command(paths[key], campaign.against) if key in paths else "-"
-        rows.append((root.clause, root.quirk, verdict_of_root(root), events, again))
-    lines = [table(("clause", "root cause", "verdict", "events", "replay"), rows)]
-    without = [root for key, root in campaign.rows.items() if key not in paths]
-    if any(not is_crash(root) for root in without):
-        lines.append("--cases DIR writes each as a case file that can be replayed")
-    if any(is_crash(root) for root in without):
-        lines.append("--private DIR writes the events of the crash")
-    return "\n".join(lines)
+        rows.append((verdict_of_root(root), root.clause, events, root.case.reason, root.quirk, again))
+    return table(("verdict", "clause", "events", "what the router does", "root cause", "replay"), rows)
 
 
 def _length(root: RootCause) -> str:
@@ -128,7 +134,7 @@ def print_compared(compared: ExpectationComparison) -> None:
             f"  DIFFERENT: {each.clause} {each.cause}: expected {each.verdict}, found {verdict_of_root(root)}"
         )
     for root in compared.unexpected:
-        print(f"  UNEXPECTED: {root.clause} {root.quirk}: {root.says}")
+        print(f"  UNEXPECTED: {root.clause} {root.quirk}: {root.case.reason}")
 
 
 def caseless(number: int) -> str:
@@ -138,9 +144,24 @@ def caseless(number: int) -> str:
     return f"{number} entries have no case: they are never reported gone"
 
 
+def _not_checked(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> list[str]:
+    """The same in fewer lines: claims that were not checked for the same reason share one."""
+    by_reason: dict[str, list[str]] = {}
+    for each in verdicts:
+        if each.verdict in NOT_CHECKED:
+            by_reason.setdefault(each.reason, []).append(each.claim.id)
+    lines = [
+        f"{claims[0]}: {reason}"
+        if len(claims) == 1
+        else f"{len(claims)} claims, such as {claims[0]}: {reason}"
+        for reason, claims in by_reason.items()
+    ]
+    return lines + not_checked(campaign, [each for each in verdicts if each.verdict not in NOT_CHECKED])
+
+
 def not_checked(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> list[str]:
     """What this result does not cover, one line each."""
-    lines = [f"{v.claim.id}: {v.reason}" for v in verdicts if v.verdict in ("unsupported", "inconclusive")]
+    lines = [f"{v.claim.id}: {v.reason}" for v in verdicts if v.verdict in NOT_CHECKED]
     for name, value in sorted(dict(campaign.fixed).items()):
         lines.append(untested(name, value))
     for name in campaign.without:

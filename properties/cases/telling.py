@@ -219,7 +219,7 @@ def _of_router(r: Router, peer: Peer | None, topic: str, event: Event) -> Iterat
         left_ms = r.ends_backoff_ms(topic, peer) - now_ms
         if left_ms > 0:
             yield f"the backoff of {name} lasts another {left_ms / 1000:g} s"
-        if topic in r.topics:
+        if topic in r.topics and "graft" in r.protocol.handlers:
             yield f"{name} is {'' if peer in r.mesh_of(topic) else 'not '}in the mesh of {topic}"
         if topic not in r.peers[peer].topics:
             yield f"{name} has not announced {topic}"
