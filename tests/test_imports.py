@@ -45,6 +45,7 @@ impl          : attrs google cryptography model/vocabulary
   sidecar_host  : seam routers            = sidecar_host
 
 properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/mutant impl/wire impl/routers
+  lazy          :                         = lazy
   documents     :
   sources       :                         = sources
   occasions     :
@@ -60,9 +61,9 @@ properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/m
   suite         : claims judge explain cases neighbours search
   statements    : claims networks
   replays       : judge cases networks statements
-  solver        :
-  params        : judge solver
-  proofs        : networks solver params
+  solver        : lazy
+  params        : lazy judge solver
+  proofs        : lazy networks solver params
   regress       : documents claims judge explain notation cases neighbours suite networks \
                   replays
   coverage      : documents claims cases suite proofs  = coverage
@@ -71,7 +72,7 @@ properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/m
 pipeline      : attrs google cattrs networkx numpy ptars pyarrow pyspark yaml model \
                 impl/seam impl/wire impl/routers \
                 properties/claims properties/judge properties/explain properties/notation properties/cases \
-                properties/search properties/sources
+                properties/search properties/sources properties/lazy
   trace         :
   simulation    : trace
   lake          : trace

@@ -23,6 +23,7 @@ from quidnunc.pipeline.trace.files import TraceRecord
 from quidnunc.pipeline.trace.network import is_of_network
 from quidnunc.pipeline.trace.network_check import NodeKindReport, check_network
 from quidnunc.pipeline.trace.shapes import TraceError
+from quidnunc.properties.lazy import parquet
 
 Reports: TypeAlias = dict[tuple[str, str], NodeKindReport]
 """By protocol and router."""
@@ -61,8 +62,6 @@ def replay(run: RunFolder, runner: TaskRunner) -> Reports:
 
 
 def _starts(buckets: list[Path]) -> dict[int, str]:
-    from pyarrow import parquet
-
     found: dict[int, str] = {}
     for bucket in buckets:
         table = parquet.read_table(bucket, columns=["run", "more"], filters=[("type", "=", 100)])

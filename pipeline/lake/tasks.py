@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from quidnunc.pipeline.trace.shapes import TraceError
+from quidnunc.properties.lazy import pyarrow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,8 +55,6 @@ def on_spark(session: SparkSession, say: Say = ignore_task_progress) -> TaskRunn
             return []
 
         def partition(batches: Iterator[Any]) -> Iterator[Any]:
-            import pyarrow
-
             for batch in batches:
                 done = [pickle.dumps(_outcome(work, given[at])) for at in batch.column(0).to_pylist()]
                 yield pyarrow.RecordBatch.from_arrays(

@@ -14,9 +14,9 @@ from typing import Literal, TypeAlias
 
 from attrs import evolve, frozen
 
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.params.score import PeerCounters, TopicCounters, rational, topic_score, total_score
 from quidnunc.properties.params.values import ZERO, NetworkParameters, TopicParameters
-from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.questions import SolverSession
 
 Means: TypeAlias = Literal["copies", "first"]

@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeAlias
 from attrs import frozen
 
 from quidnunc.model.errors import SpecError
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.params.score import (
     Form,
     PeerCounters,
@@ -33,7 +34,6 @@ from quidnunc.properties.params.score import (
     total_score,
 )
 from quidnunc.properties.params.values import ZERO, NetworkParameters, TopicParameters
-from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.questions import Numbers, SolverSession
 from quidnunc.properties.solver.rules import Expression
 

@@ -13,9 +13,9 @@ from fractions import Fraction
 
 from attrs import frozen
 
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.params.score import PeerCounters, TopicCounters, topic_score, total_score
 from quidnunc.properties.params.values import ZERO, NetworkParameters, TopicParameters, decimal
-from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.result import ProofResult, Verdict
 from quidnunc.properties.solver.rules import Expression

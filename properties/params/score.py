@@ -14,8 +14,8 @@ from typing import Literal, TypeAlias
 
 from attrs import fields, frozen
 
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.params.values import ZERO, NetworkParameters, TopicParameters
-from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.rules import Expression
 
 Form: TypeAlias = Literal["v1.1", "published"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from quidnunc.properties.solver.lazy_z3 import z3
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.rules import Expression
 

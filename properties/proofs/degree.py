@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from attrs import field, frozen
 
-from quidnunc.properties.solver.lazy_z3 import z3
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.result import ProofResult
 from quidnunc.properties.solver.rules import Expression

@@ -10,6 +10,7 @@ from typing import Literal
 
 from attrs import evolve
 
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.params import prove as params_prove
 from quidnunc.properties.params import retain as params_retain
 from quidnunc.properties.proofs import degree as network_degree
@@ -42,7 +43,6 @@ from quidnunc.properties.proofs.messages import (
 from quidnunc.properties.proofs.messages.flow import FLOWS
 from quidnunc.properties.proofs.messages.star import STARS
 from quidnunc.properties.solver.induction import InductionCheck, check_induction, refuting_trace
-from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.result import ProofResult, Prover, Verdict
 from quidnunc.properties.solver.rules import Expression, NetworkModel

@@ -20,7 +20,7 @@ from types import ModuleType
 from attrs import field, frozen
 
 from quidnunc.model.errors import SpecError
-from quidnunc.properties.solver.lazy_z3 import z3
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.solver.rules import MAX_STATE_BITS, Expression, NetworkModel
 from quidnunc.properties.solver.symmetry import bit_maps
 

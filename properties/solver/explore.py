@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 from attrs import define, field, frozen
 
 from quidnunc.model.errors import SpecError
+from quidnunc.properties.lazy import numpy as np
 from quidnunc.properties.solver.rules import NetworkModel
 
 Engine: TypeAlias = Literal["compiled", "python"]
@@ -189,8 +190,6 @@ class StateSearch:
         return (1 << self.network.bits) // 8 <= self.memory_bytes // 2
 
     def _reset(self) -> None:
-        import numpy as np
-
         rules = len(self.network.rules)
         self.out = np.zeros(rules + 1, np.uint64)
         self.fired = np.zeros(rules + 1, np.int64)
@@ -225,8 +224,6 @@ class StateSearch:
 
     def _grown(self) -> bool:
         """More room for what ran out of it; False where the memory limit does not allow it."""
-        import numpy as np
-
         module, rules = self.module, len(self.network.rules)
         if int(self.counters[module.FOUND]) > len(self.found) - rules:
             if not self._room(2 * self.found.nbytes):
@@ -242,8 +239,6 @@ class StateSearch:
 
     def next_layer(self, length: int) -> int | None:
         """Expand the layer: how many states the next one has, or None where the memory did not suffice."""
-        import numpy as np
-
         module, counters = self.module, self.counters
         counters[module.TAKEN] = counters[module.FOUND] = 0
         wanted = len(self.network.rules) + 2 * length + 1
@@ -259,8 +254,6 @@ class StateSearch:
 
     def run(self, progress: Progress | None) -> ExplorationResult:
         """Layer by layer to the end, or to the memory limit."""
-        import numpy as np
-
         started = time.perf_counter()
         module, counters = self.module, self.counters
         tally = _Tally(self.network)
@@ -299,8 +292,6 @@ class StateSearch:
 
     def entered(self) -> int:
         """How many states stand in the set of bits: with symmetry, what the orbits must add up to."""
-        import numpy as np
-
         if not self.as_bits:
             raise SpecError("an open table holds one state of each orbit; there is nothing to add up")
         return int(sum(int(np.unpackbits(part.view(np.uint8)).sum()) for part in _parts(self.known)))

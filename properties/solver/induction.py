@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.solver.interpret import interpreter
-from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.rules import Expression, NetworkClaim, NetworkModel, NetworkRule
 from quidnunc.properties.solver.trace import NetworkTrace

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from attrs import frozen
 
 from quidnunc.model.errors import SpecError
-from quidnunc.properties.solver.lazy_z3 import z3
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.solver.rules import Expression, NetworkModel
 
 State: TypeAlias = tuple[int, ...]

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from attrs import define, field
 
 from quidnunc.model.errors import SpecError
-from quidnunc.properties.solver.lazy_z3 import z3
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.solver.rules import Expression
 
 Answer: TypeAlias = Literal["sat", "unsat", "unknown"]

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 from attrs import field, frozen
 
 from quidnunc.model.errors import SpecError
-from quidnunc.properties.solver.lazy_z3 import z3
+from quidnunc.properties.lazy import z3
 
 MAX_FIELD_BITS = 12
 """A queue of five messages of four kinds has 1365 contents."""

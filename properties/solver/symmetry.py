@@ -13,7 +13,7 @@ from itertools import permutations
 
 from attrs import frozen
 
-from quidnunc.properties.solver.lazy_z3 import z3
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.solver.rules import Expression, NetworkModel, Peers, name_of
 
 

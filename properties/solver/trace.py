@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
+from quidnunc.properties.lazy import numpy as np
 from quidnunc.properties.solver.explore import DEFAULT_MEMORY_BYTES, PYTHON_STATE_BYTES, Engine, StateSearch
 from quidnunc.properties.solver.interpret import interpreter
 from quidnunc.properties.solver.rules import NetworkModel
@@ -114,8 +115,6 @@ def _slowly(network: NetworkModel, number: int, memory_bytes: int) -> list[tuple
 
 def _compiled(network: NetworkModel, number: int, memory_bytes: int) -> list[tuple[int, int]]:
     """As `_slowly`, by machine code."""
-    import numpy as np
-
     search = StateSearch(network, symmetry=False, memory_bytes=memory_bytes)
     module = search.module
     layers = [(search.layer.copy(), 1)]

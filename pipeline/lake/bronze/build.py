@@ -25,6 +25,7 @@ from quidnunc.pipeline.trace.json_lines import line_of
 from quidnunc.pipeline.trace.proto import bytes_of, event_of_bytes, events_of_batch, go_form
 from quidnunc.pipeline.trace.shapes import TraceError
 from quidnunc.pipeline.trace.trace_pb2 import TraceEvent as Wire
+from quidnunc.properties.lazy import numpy, parquet, pyarrow
 
 MAX_BAD_KEPT = 100_000
 """Bad records of one file that are kept with their places; all are counted."""
@@ -77,9 +78,6 @@ class _Writer:
             self._kept.append((position, problem, raw[:MAX_RAW_BYTES] if raw is not None else None))
 
     def close(self) -> None:
-        import pyarrow
-        from pyarrow import parquet
-
         self.events.close()
         if self._kept:
             position, problem, raw = zip(*self._kept, strict=True)
@@ -196,8 +194,6 @@ def _of_batches(batches: Sequence[bytes], starts: Sequence[int], writer: _Writer
 
 def _all_whole(columns: Any) -> bool:
     """Every row has a type of go's and the body of that type alone."""
-    import numpy
-
     kinds = columns["type"]
     if kinds.null_count:
         return False

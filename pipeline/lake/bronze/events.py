@@ -14,6 +14,7 @@ from attrs import define, field
 
 from quidnunc.pipeline.lake.bronze.schema import GO, HEAD, bronze_schema
 from quidnunc.pipeline.trace.events import OURS, TYPE_OF_BODY, BodyType, RunStart
+from quidnunc.properties.lazy import numpy, parquet, pyarrow
 
 ROW_GROUP = 65_536
 """Rows that are written together."""
@@ -41,9 +42,6 @@ class _TypeFile:
             self.flush()
 
     def flush(self) -> None:
-        import pyarrow
-        from pyarrow import parquet
-
         if not self.waiting:
             return
         if self.into is None:
@@ -77,9 +75,6 @@ class EventFiles:
 
     def write(self, columns: Any, positions: Any, ours: Sequence[str | None] | None) -> None:
         """One record batch of go's columns, with the place of each row and its line of ours or None."""
-        import numpy
-        import pyarrow
-
         count = columns.num_rows
         if not count:
             return
@@ -104,9 +99,6 @@ class EventFiles:
                 self.types[number] = self.types.get(number, 0) + how_many
 
     def _write(self, kind: BodyType | None, which: Any, arrays: Sequence[Any]) -> None:
-        import numpy
-        import pyarrow
-
         rows = numpy.flatnonzero(which)
         if not len(rows):
             return
@@ -126,8 +118,6 @@ class EventFiles:
 def blocks_in(folder: Path, size: int) -> Iterator[tuple[BodyType | None, Any]]:
     """The type and the rows of record batches of at most `size`, all of one type and then all of the next;
     those of a type are in the order of the landing file."""
-    from pyarrow import parquet
-
     for kind in (*GO, None):
         path = event_file(folder, kind)
         # A file without one good record has no events.
@@ -139,9 +129,6 @@ def blocks_in(folder: Path, size: int) -> Iterator[tuple[BodyType | None, Any]]:
 
 def run_starts(folder: Path) -> Any:
     """The records that are RUN events, in their order, as an array of numpy."""
-    import numpy
-    from pyarrow import parquet
-
     path = event_file(folder, None)
     if not path.is_file():
         return numpy.zeros(0, numpy.int64)

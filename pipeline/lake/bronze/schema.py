@@ -13,6 +13,7 @@ from google.protobuf.descriptor import FieldDescriptor
 
 from quidnunc.pipeline.trace.events import TYPES, BodyType
 from quidnunc.pipeline.trace.trace_pb2 import TraceEvent as Wire
+from quidnunc.properties.lazy import pyarrow
 
 GO = tuple(t for t in TYPES if not t.ours)
 
@@ -20,14 +21,10 @@ GO = tuple(t for t in TYPES if not t.ours)
 def schema_of() -> Any:
     """The Arrow schema of a TraceEvent: absent fields are null, repeated ones are lists and never
     null."""
-    import pyarrow
-
     return pyarrow.schema([_field(each) for each in Wire.DESCRIPTOR.fields])
 
 
 def _field(each: Any) -> Any:
-    import pyarrow
-
     if each.message_type is not None:
         kind = pyarrow.struct([_field(inner) for inner in each.message_type.fields])
     else:
@@ -56,8 +53,6 @@ ones, the whole event as our line of JSON where go's schema has not all of it, a
 
 def bronze_schema(kind: BodyType | None) -> Any:
     """The columns of the bronze file of one type; None: of our own types, which are all in `ours`."""
-    import pyarrow
-
     kinds = {
         "file": pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
         "position": pyarrow.int64(),
@@ -71,8 +66,6 @@ def bronze_schema(kind: BodyType | None) -> Any:
 
 def bad_schema() -> Any:
     """The columns of quarantine: where a record stood, what is wrong with it, how it begins."""
-    import pyarrow
-
     return pyarrow.schema(
         [
             ("file", pyarrow.string()),
@@ -107,7 +100,6 @@ def _handler() -> Any:
 
 def decode_slowly(frames: Sequence[bytes]) -> Any:
     """`decode` without ptars, ten times slower: what it is held against, and what stands in for it."""
-    import pyarrow
     from google.protobuf.message import DecodeError
 
     rows = []

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from quidnunc.properties.lazy import numpy, pyarrow
+
 SCHEMA = "run int, message int, peer int, hops int"
 COLUMNS = ("run", "message", "peer", "remote", "publisher")
 
@@ -21,8 +23,6 @@ def hops_of(arrivals: Any) -> Any:
 
 def hop_batches(batches: Iterator[Any]) -> Iterator[Any]:
     """Of all deliveries of some messages: the same with their hops, null where they lead nowhere."""
-    import pyarrow
-
     given = [batch for batch in batches if batch.num_rows]
     if not given:
         return
@@ -38,8 +38,6 @@ def hop_batches(batches: Iterator[Any]) -> Iterator[Any]:
 
 def hops_in(run: Any, message: Any, peer: Any, remote: Any, publisher: Any) -> Any:
     """Hops of each delivery, -1 where it leads nowhere. One delivery for each run, message and peer."""
-    import numpy
-
     count = len(peer)
     _, group = numpy.unique(numpy.stack([run, message]), axis=1, return_inverse=True)
     group = group.reshape(-1)

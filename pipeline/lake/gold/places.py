@@ -9,6 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from quidnunc.pipeline.lake.run_folder import RunFolder
+from quidnunc.properties.lazy import numpy, parquet
 
 PLACE = tuple[str, int]
 """A file as the run calls it; its line, from 1, or of a binary file the byte, from 0."""
@@ -36,9 +37,6 @@ def places_of(run: RunFolder, sequences: Iterable[int]) -> dict[int, PLACE]:
 
 def _positions(bronze: Path, records: list[int]) -> dict[int, int]:
     """Record -> position, of some records of one file."""
-    import numpy
-    from pyarrow import parquet
-
     found: dict[int, int] = {}
     for path in sorted(bronze.glob("events-*.parquet")):
         table = parquet.read_table(path, columns=["record", "position"])

@@ -9,6 +9,7 @@ from typing import Any
 from quidnunc.pipeline.lake.gold.claims import CLAIMS
 from quidnunc.pipeline.lake.gold.places import places_of
 from quidnunc.pipeline.lake.run_folder import RunFolder, write_json
+from quidnunc.properties.lazy import parquet, pyarrow
 
 VIOLATIONS = "violations.parquet"
 VIOLATIONS_JSON = "violations.json"
@@ -22,9 +23,6 @@ def write_witnesses(
 ) -> None:
     """Write violations to `folder`, as Parquet and as JSON, in their order, each with its place in the
     landing files of the run that `silver` is of."""
-    import pyarrow
-    from pyarrow import parquet
-
     names = {column: _names(violations, column, silver) for column in _TABLE}
     places = places_of(RunFolder(silver.parent.parent), (each["seq"] for each in violations))
     run_name = {run["id"]: run["name"] for run in runs}
@@ -57,8 +55,6 @@ def write_witnesses(
 
 def _names(violations: Sequence[Mapping[str, Any]], column: str, silver: Path) -> dict[Any, str]:
     """Number -> text, of those that are spoken of."""
-    from pyarrow import parquet
-
     wanted = sorted({each[column] for each in violations if each[column] is not None})
     if not wanted:
         return {}

@@ -19,6 +19,7 @@ from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, version_of, wri
 from quidnunc.pipeline.lake.silver.pieces import SilverPieceRequest, make_pieces, pieces_folder, read_ids
 from quidnunc.pipeline.lake.silver.schema import IDS, TABLE_OF, TABLES, silver_schema
 from quidnunc.pipeline.lake.tasks import TaskRunner
+from quidnunc.properties.lazy import numpy, parquet, pyarrow
 
 ROW_GROUP = 262_144
 ROWS_PER_BUCKET = 2_000_000
@@ -115,8 +116,6 @@ def make_silver(
 def _finish(
     run: RunFolder, making: Path, target: Path, entries: Sequence[BronzeEntry], counts: dict[str, int]
 ) -> None:
-    from pyarrow import parquet
-
     shutil.rmtree(making / "maps", ignore_errors=True)
     buckets = [parquet.read_schema(bucket_file(making, at)).metadata for at in range(counts["buckets"])]
     counts["clock_steps_back"] = sum(int((each or {}).get(STEPS_BACK.encode(), 0)) for each in buckets)
@@ -133,10 +132,6 @@ def _merge_ids(
     run: RunFolder, old: Path | None, places: Sequence[FilePlace], buckets: int, making: Path, maps: Path
 ) -> dict[str, int]:
     """The tables of ids of a silver, and of each new file the numbers that its own numbers stand for."""
-    import numpy
-    import pyarrow
-    from pyarrow import parquet
-
     known: dict[str, dict[Any, int]] = {}
     before = read_ids(old) if old is not None else {t: [] for t in TABLES}
     for table in TABLES:
@@ -170,9 +165,6 @@ def bucket_file(folder: Path, bucket: int) -> Path:
 
 def make_bucket(wanted: SilverBucketRequest) -> int:
     """One bucket, made or found; returns how many rows it has."""
-    import pyarrow
-    from pyarrow import parquet
-
     target = bucket_file(Path(wanted.target), wanted.bucket)
     if target.is_file():
         return int(parquet.read_metadata(target).num_rows)
@@ -197,8 +189,6 @@ def make_bucket(wanted: SilverBucketRequest) -> int:
 
 def _steps_back(table: Any) -> int:
     """How often, within a run, an event of a peer is earlier by its clock than the one before it."""
-    import numpy
-
     known = table.select(["run", "peer", "at_ns"]).filter(table["at_ns"].is_valid())
     run, peer = (known[name].fill_null(-1).to_numpy() for name in ("run", "peer"))
     same = (run[1:] == run[:-1]) & (peer[1:] == peer[:-1]) & (peer[1:] >= 0)
@@ -212,9 +202,6 @@ def clock_steps_back(silver: Path) -> int:
 
 def _by_peer_and_sequence(table: Any) -> Any:
     """Where each row of the order is; rows of one event stay as they are."""
-    import numpy
-    import pyarrow
-
     by_seq = numpy.argsort(table["seq"].to_numpy(), kind="stable")
     peers = table["peer"].fill_null(-1).combine_chunks().dictionary_encode()
     rank = numpy.argsort(numpy.argsort(peers.dictionary.to_numpy()))
@@ -225,15 +212,11 @@ def _by_peer_and_sequence(table: Any) -> Any:
 
 
 def _before(wanted: SilverBucketRequest) -> Iterator[Any]:
-    from pyarrow import parquet
-
     if wanted.before is not None:
         yield parquet.read_table(bucket_file(Path(wanted.before), wanted.bucket))
 
 
 def _new(wanted: SilverBucketRequest) -> Iterator[Any]:
-    import pyarrow
-
     run = RunFolder(wanted.root)
     for place in wanted.files:
         piece = pieces_folder(run, place.key, wanted.buckets) / f"bucket-{wanted.bucket:05}.arrow"
@@ -244,9 +227,6 @@ def _new(wanted: SilverBucketRequest) -> Iterator[Any]:
 
 def _global(table: Any, place: FilePlace, maps: Path) -> Any:
     """The rows of a piece with the numbers of the whole."""
-    import numpy
-    import pyarrow
-
     known = {t: numpy.append(numpy.load(maps / f"{place.key}-{t}.npy"), numpy.int32(-1)) for t in TABLES}
     columns = []
     for each in silver_schema():

@@ -14,6 +14,7 @@ from quidnunc.pipeline.lake.silver.rows import rows_of
 from quidnunc.pipeline.lake.silver.schema import IDS, TABLE_OF, TABLES, RowKind, silver_schema
 from quidnunc.pipeline.trace.events import BodyType
 from quidnunc.pipeline.trace.json_lines import event_of_line
+from quidnunc.properties.lazy import compute, numpy, pyarrow
 
 Columns = dict[str, Any]
 """Name -> array of numpy; `at` is the place of the row's event in its block."""
@@ -44,8 +45,6 @@ class IdTables:
 
     def of(self, column: str, values: Any) -> Any:
         """The numbers of an Arrow array of bytes or text, -1 where it is null."""
-        import numpy
-
         table = self.tables[TABLE_OF[column]]
         encoded = values.dictionary_encode()
         known = encoded.dictionary.to_pylist()
@@ -64,9 +63,6 @@ def piece_of(kind: BodyType | None, block: Any, ids: IdTables, starts: Any) -> A
     `seq` is the record in its file, and `run` counts the RUN events of the file, whose records are `starts`,
     up to it. Rows of one event are together and in their order, events are in any.
     """
-    import numpy
-    import pyarrow
-
     ours = block["ours"].is_valid().to_numpy(zero_copy_only=False)
     tables = []
     if kind is not None and not ours.all():
@@ -86,15 +82,10 @@ def _special_table(block: Any, ids: IdTables) -> Any:
             said = {name: ids.one(name, getattr(row, name)) for name in IDS}
             kept = {n: getattr(row, n) for n in ("at_ns", "type", "kind", "size", "wire", "value", "more")}
             rows.append({"run": 0, "seq": record, "item": item, **kept, **said})
-    import pyarrow
-
     return pyarrow.Table.from_pylist(rows, silver_schema())
 
 
 def _plain_table(kind: BodyType, block: Any, ids: IdTables) -> Any:
-    import numpy
-    import pyarrow
-
     peers = ids.of("peer", block["peerID"])
     rows = _of_body(kind.field, block.column(kind.field), ids)
     at = rows["at"]
@@ -122,8 +113,6 @@ def _plain_table(kind: BodyType, block: Any, ids: IdTables) -> Any:
 
 def _of_body(name: str, body: Any, ids: IdTables) -> Columns:
     """The rows of all events of one type in a block."""
-    import numpy
-    from pyarrow import compute
 
     def said(column: str, member: str | None) -> Any:
         if member is None:
@@ -145,9 +134,6 @@ def _of_body(name: str, body: Any, ids: IdTables) -> Columns:
 
 def _of_rpcs(remote: Any, meta: Any, ids: IdTables) -> Columns:
     """The items of RPCs, and one row for each RPC without any."""
-    import numpy
-    from pyarrow import compute
-
     control = compute.struct_field(meta, "control")
     found = [_messages(compute.struct_field(meta, "messages"), ids)]
     found += _subscriptions(compute.struct_field(meta, "subscription"), ids)
@@ -177,8 +163,6 @@ Items = tuple[int, Any, Any, Any]
 
 
 def _rows(at: Any, kind: int, remote: Any, message: Any, topic: Any) -> Columns:
-    import numpy
-
     nothing = numpy.full(len(at), -1, numpy.int32)
     return {
         "at": at.astype(numpy.int64, copy=False),
@@ -192,22 +176,16 @@ def _rows(at: Any, kind: int, remote: Any, message: Any, topic: Any) -> Columns:
 
 def _flat(lists: Any) -> tuple[Any, Any]:
     """The place of the list that each element is in, and the elements."""
-    from pyarrow import compute
-
     return compute.list_parent_indices(lists).to_numpy(), compute.list_flatten(lists)
 
 
 def _messages(lists: Any, ids: IdTables) -> Items:
-    from pyarrow import compute
-
     parent, inner = _flat(lists)
     message = ids.of("message", compute.struct_field(inner, "messageID"))
     return RowKind.MESSAGE, parent, message, ids.of("topic", compute.struct_field(inner, "topic"))
 
 
 def _subscriptions(lists: Any, ids: IdTables) -> list[Items]:
-    from pyarrow import compute
-
     parent, inner = _flat(lists)
     topic = ids.of("topic", compute.struct_field(inner, "topic"))
     joins = compute.struct_field(inner, "subscribe").fill_null(False).to_numpy(zero_copy_only=False)
@@ -220,9 +198,6 @@ def _subscriptions(lists: Any, ids: IdTables) -> list[Items]:
 def _control(kind: int, lists: Any, ids: IdTables) -> Items:
     """Entries of one kind; of those that carry ids, one item for each id, and one for an entry without
     any."""
-    import numpy
-    from pyarrow import compute
-
     parent, inner = _flat(lists)
     has_topic = kind not in (RowKind.IWANT, RowKind.IDONTWANT)
     topic = ids.of("topic", compute.struct_field(inner, "topic")) if has_topic else None

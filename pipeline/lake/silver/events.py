@@ -40,14 +40,13 @@ from quidnunc.pipeline.trace.rpc import (
     RpcMeta,
     SubscriptionMeta,
 )
+from quidnunc.properties.lazy import parquet
 
 Plain = Mapping[str, Any]
 
 
 def events_of_bucket(bucket: Path) -> Iterator[tuple[int, int, TraceEvent]]:
     """(run, sequence, event) of every event in one bucket file, each peer's in their order."""
-    from pyarrow import parquet
-
     from quidnunc.pipeline.lake.silver.pieces import read_ids
 
     ids = read_ids(bucket.parent)

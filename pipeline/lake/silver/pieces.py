@@ -16,6 +16,7 @@ from quidnunc.pipeline.lake.bronze.events import blocks_in, run_starts
 from quidnunc.pipeline.lake.run_folder import RunFolder, made_whole
 from quidnunc.pipeline.lake.silver.columns import IdTables, piece_of
 from quidnunc.pipeline.lake.silver.schema import TABLES, silver_schema
+from quidnunc.properties.lazy import numpy, parquet, pyarrow
 
 BLOCK_ROWS = 131_072
 VALUE = {"peers": "binary", "messages": "binary", "names": "string"}
@@ -63,9 +64,6 @@ def _write(bronze: Path, part: Path, buckets: int) -> None:
 
 
 def _split(piece: Any, bucket_of: list[int], buckets: int, part: Path, into: dict[int, Any]) -> None:
-    import numpy
-    import pyarrow
-
     # The last is for rows without a peer, whose number is -1.
     where = numpy.array([*bucket_of, 0], numpy.int32)[piece["peer"].to_numpy()]
     order = numpy.argsort(where, kind="stable")
@@ -81,9 +79,6 @@ def _split(piece: Any, bucket_of: list[int], buckets: int, part: Path, into: dic
 
 
 def _write_ids(ids: IdTables, part: Path) -> None:
-    import pyarrow
-    from pyarrow import parquet
-
     for table in TABLES:
         kind = getattr(pyarrow, VALUE[table])()
         values = pyarrow.array(list(ids.tables[table]), kind)
@@ -92,8 +87,6 @@ def _write_ids(ids: IdTables, part: Path) -> None:
 
 def read_ids(folder: Path) -> dict[str, list[Any]]:
     """The tables of ids in a folder of pieces or of silver: the value of each number."""
-    from pyarrow import parquet
-
     return {
         t: parquet.read_table(folder / f"{t}.parquet", columns=["value"])["value"].to_pylist() for t in TABLES
     }

@@ -13,6 +13,8 @@ from typing import Any, Final
 
 from attrs import frozen
 
+from quidnunc.properties.lazy import pyarrow
+
 
 class RowKind:
     """What one row of an RPC is, by number; `EVENT` of all other events, and of an empty RPC."""
@@ -110,8 +112,6 @@ TABLES = ("peers", "messages", "names")
 def silver_schema() -> Any:
     """The columns of silver. `seq` counts the records of the whole run folder from 0, in the order of its
     files."""
-    import pyarrow
-
     small, number, long = pyarrow.int8(), pyarrow.int32(), pyarrow.int64()
     return pyarrow.schema(
         [

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from attrs import frozen
 
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.proofs.dog.controller import (
     CONTROLLERS,
     FIXED_DELTA,
@@ -19,7 +20,6 @@ from quidnunc.properties.proofs.dog.controller import (
     found,
 )
 from quidnunc.properties.proofs.dog.floats import in_floats
-from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.questions import Numbers, SolverSession
 from quidnunc.properties.solver.result import ProofResult, Verdict
 from quidnunc.properties.solver.rules import Expression

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from quidnunc.model.errors import SpecError
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.proofs.dog.relays import (
     COUNTER_BITS,
     ECHO,
@@ -28,7 +29,6 @@ from quidnunc.properties.proofs.dog.relays import (
     fields_of,
     shown,
 )
-from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.rules import (
     Expression,
     NetworkClaim,

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from attrs import evolve, frozen
 
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.proofs.dog.cut_off import (
     ASKS,
     AT_REST,
@@ -23,7 +24,6 @@ from quidnunc.properties.proofs.dog.cut_off import (
 )
 from quidnunc.properties.proofs.dog.relays import PLAIN, SOURCE, TARGET, TEXTS, RelaySetting, any_of
 from quidnunc.properties.solver.interpret import interpreter
-from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.liveness import (
     FairnessCondition,
     Lasso,

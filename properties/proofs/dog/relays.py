@@ -14,6 +14,7 @@ from functools import lru_cache
 from attrs import Attribute, field, frozen
 
 from quidnunc.model.errors import SpecError
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.proofs.dog.controller import (
     CONTROLLERS,
     FIXED_DELTA,
@@ -22,7 +23,6 @@ from quidnunc.properties.proofs.dog.controller import (
     found,
 )
 from quidnunc.properties.proofs.dog.routes import REVISIONS, RouteRevision
-from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.rules import (
     PEER_LETTERS,
     Expression,

@@ -19,7 +19,7 @@ from typing import TypeAlias
 from attrs import evolve, frozen
 
 from quidnunc.model.errors import SpecError
-from quidnunc.properties.solver.lazy_z3 import z3
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.solver.rules import (
     PEER_LETTERS,
     Expression,

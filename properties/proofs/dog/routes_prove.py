@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.proofs.dog.routes import (
     LOW_RULES,
     NOT_CUT_OFF,
@@ -28,7 +29,6 @@ from quidnunc.properties.proofs.dog.routes import (
 )
 from quidnunc.properties.solver.explore import explore
 from quidnunc.properties.solver.induction import expression_after
-from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.liveness import (
     FairnessCondition,
     Lasso,

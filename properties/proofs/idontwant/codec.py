@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from attrs import frozen
 
-from quidnunc.properties.solver.lazy_z3 import z3
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.result import ProofResult
 from quidnunc.properties.solver.rules import Expression

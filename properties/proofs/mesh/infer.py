@@ -14,10 +14,11 @@ from typing import TypeAlias
 
 from attrs import frozen
 
+from quidnunc.properties.lazy import numpy as np
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.proofs.mesh.links import GRAFT, PRUNE, VARIANTS, Pair, kinds_of
 from quidnunc.properties.proofs.mesh.projection import PairTable
 from quidnunc.properties.solver.interpret import interpreter
-from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.rules import Expression, NetworkModel, channel_width, content_of, name_of
 
 MAX_LITERALS = 4
@@ -134,8 +135,6 @@ class _PairSpace:
     """All states of a pair, reachable or not, and the steps between them."""
 
     def __init__(self, table: PairTable) -> None:
-        import numpy as np
-
         network = table.abstraction
         steps = interpreter(network)
         kinds = kinds_of(VARIANTS[network.name])
@@ -163,8 +162,6 @@ class _PairSpace:
 
     def mask(self, clause: Clause) -> Expression:
         """Of which states a clause and its mirror image are true."""
-        import numpy as np
-
         result = np.ones(len(self.states), bool)
         for one in (clause, swapped(clause)):
             either = np.zeros(len(self.states), bool)
@@ -179,8 +176,6 @@ class _PairSpace:
         return not bool((inside[self.before] & ~inside[self.after]).any())
 
     def all_of(self, masks: Sequence[Expression]) -> Expression:
-        import numpy as np
-
         return np.logical_and.reduce(masks)
 
 

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from quidnunc.properties.solver.lazy_z3 import z3
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.solver.rules import (
     Expression,
     MessageChannel,

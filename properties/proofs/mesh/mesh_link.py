@@ -10,6 +10,7 @@ from functools import partial
 
 from attrs import evolve
 
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.proofs.mesh.links import (
     GRAFT,
     PRUNE,
@@ -22,7 +23,6 @@ from quidnunc.properties.proofs.mesh.links import (
     kinds_of,
     links,
 )
-from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.rules import (
     PEER_LETTERS,
     Expression,

@@ -14,10 +14,10 @@ from itertools import permutations
 
 from attrs import frozen
 
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.proofs.mesh.links import VARIANTS, Pair, kinds_of
 from quidnunc.properties.proofs.mesh.mesh_link import mesh_link
 from quidnunc.properties.solver.interpret import State, interpreter
-from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.rules import Expression, NetworkModel, NetworkRule, content_of, name_of
 

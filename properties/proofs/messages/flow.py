@@ -14,7 +14,7 @@ from functools import partial
 from attrs import frozen
 
 from quidnunc.model.errors import SpecError
-from quidnunc.properties.solver.lazy_z3 import z3
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.solver.rules import (
     PEER_LETTERS,
     Expression,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 from attrs import frozen
 
+from quidnunc.properties.lazy import z3
 from quidnunc.properties.proofs.messages.star import CEILING, STARS, LeafFields, leaves_of, mesh_star
 from quidnunc.properties.solver.explore import explore
-from quidnunc.properties.solver.lazy_z3 import z3
 from quidnunc.properties.solver.liveness import (
     FairnessCondition,
     Lasso,

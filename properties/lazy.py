@@ -1,4 +1,4 @@
-"""z3, loaded where it is first used: networks and statements have names where it is not installed."""
+"""Modules of extras, loaded where they are first used: what can be asked has names where they are missing."""
 
 from __future__ import annotations
 
@@ -13,9 +13,16 @@ class LazyModule:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("__"):
+            # Asked of what is copied or pickled, before it has a name.
+            raise AttributeError(attribute)
         found = getattr(importlib.import_module(self._name), attribute)
         setattr(self, attribute, found)
         return found
 
 
 z3: Any = LazyModule("z3")
+numpy: Any = LazyModule("numpy")
+pyarrow: Any = LazyModule("pyarrow")
+compute: Any = LazyModule("pyarrow.compute")
+parquet: Any = LazyModule("pyarrow.parquet")
