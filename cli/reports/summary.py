@@ -51,7 +51,8 @@ def summary_lines(
     """
     of = f"{campaign.protocol} against {campaign.against}"
     if not rows:
-        yield f"{of}: no counterexample in {count(campaign.runs, 'run')}"
+        found_none = f"no counterexample in {count(campaign.runs, 'run')}"
+        yield f"{of}: {found_none if campaign.steps else 'nothing was played'}"
         return
     found = most_telling(rows)
     verdicts = verdict_counts([verdict_of_root(root) for _, root in found])

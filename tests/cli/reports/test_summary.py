@@ -34,7 +34,7 @@ def keyed(*roots: RootCause) -> dict[RootKey, RootCause]:
 
 
 def campaign_of(*roots: RootCause) -> Campaign:
-    return Campaign("gossipsub-1.2", "py-libp2p", 0, runs=7, roots=keyed(*roots))
+    return Campaign("gossipsub-1.2", "py-libp2p", 0, runs=7, steps=70, roots=keyed(*roots))
 
 
 def test_the_worst_the_named_and_the_short_come_first() -> None:
@@ -75,11 +75,12 @@ def test_where_nothing_was_found_the_runs_are_told() -> None:
     assert list(summary_lines(campaign, {}, {}, "")) == [
         "gossipsub-1.2 against py-libp2p: no counterexample in 7 runs"
     ]
-    assert not campaign.rows
+    idle = Campaign("dog", "ours", 0)
+    assert list(summary_lines(idle, {}, {}, "")) == ["dog against ours: nothing was played"]
 
 
 def test_the_events_of_a_crash_are_not_in_a_public_case() -> None:
-    crash = root("pubsub/rpc.any-combination", "unexplained:crash", kind="unexplained")
+    crash = root("pubsub/rpc.any-combination", "crash:ValueError in parse", kind="unexplained")
     campaign = campaign_of(crash)
     lines = list(summary_lines(campaign, campaign.rows, {}, "quidnunc check"))
     assert lines[-1] == "--private DIR writes the events of the crash"
