@@ -10,6 +10,7 @@
 #   make mutants, suite, edits, results   rebuild just that part, even if it is current
 #   make mutation   a sample of mutants of the sources of our routers, made by operators on the syntax tree;
 #                   SEED=, COUNT=, MINUTES=, PAIRS=, COMPARE=; goes on where it was stopped
+#   make suite-power  how many planted bugs the fixed suite notices
 #   make campaign   a campaign of 200 networks and 10,000 property tests on Spark and without, interrupted too; a
 #                   cluster of two workers; twenty kills at random
 #   make pipeline-bench  ten million trace events through the pipeline on Spark, with planted faults
@@ -49,7 +50,7 @@ QUIDNUNC := $(PYTHON) -m quidnunc
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: check main test lint nightly regenerate mutants suite edits results mutation campaign pipeline-bench bench memory clean kit py-libp2p prove spark
+.PHONY: check main test lint nightly regenerate mutants suite suite-power edits results mutation campaign pipeline-bench bench memory clean kit py-libp2p prove spark
 
 check: $(KIT) main
 
@@ -158,6 +159,9 @@ mutants suite edits results: regenerate
 mutation: $(KIT)
 	@$(PYTHON) -m tools.source_mutants --seed $(SEED) --count $(COUNT) --minutes $(MINUTES) --pairs $(PAIRS) \
 	  --compare $(COMPARE) --table docs/mutation.md
+
+suite-power: $(KIT)
+	@$(PYTHON) -m tools.suite_power
 
 campaign: $(TESTS)
 	@QUIDNUNC_NIGHTLY=1 $(PYTHON) -m pytest -n0 --durations=0 -rA tests/pipeline/lake/test_spark_cluster.py \

@@ -98,9 +98,12 @@ PARTS = (
     ),
     Part(
         "suite",
-        makes=("properties/suite/cases/*.case",),
+        makes=("properties/suite/cases/*.case", "properties/suite/cases/edits/*"),
         data=("properties/suite/cases/*.toml",),
-        commands=(tool("rule_search", "properties/suite/cases"),),
+        commands=(
+            tool("rule_search", "properties/suite/cases"),
+            tool("suite_edits.search", "properties/suite/cases/edits"),
+        ),
         takes="hours, where rules changed; cases that still separate are kept",
     ),
     Part(

@@ -44,6 +44,7 @@ from quidnunc.properties.search.verdicts import (
 from quidnunc.properties.suite.dialect import DialectAnswer, dialect_of
 from quidnunc.reports.check import as_json, caseless, control_of, print_compared, print_report
 from quidnunc.reports.dialect import dialect_json, print_dialect
+from quidnunc.reports.suite import suite_exit, suite_json
 from quidnunc.reports.summary import RootKey, summary_lines
 
 EXAMPLE = """\
@@ -53,13 +54,15 @@ example:
 
 exit status:
   0 nothing fails; 1 something fails, or differs from --expect; 2 wrong usage;
-  3 nothing fails, but some MUST claim never applied (with --expect: nothing was played);
+  3 nothing fails, but some MUST claim never applied (with --suite or --expect: nothing was played);
   4 the driver or this tool broke;
   130 interrupted by Ctrl-C, 143 by SIGTERM: what was found so far is reported and written, and not compared
 """
 
 
 ACTS = 40
+SAID_AFTER_S = 2.0
+"""A suite that takes longer says how far it is."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -140,10 +143,13 @@ def run(options: argparse.Namespace) -> int:
             break
     compared = None if interrupted else _compared(campaigns, paths, expected, options)
     ends = [exit_of(verdicts_of(c, options.claims), c, compared, options.strict) for c in campaigns]
+    if options.suite:
+        ends = [suite_exit(end, c) for end, c in zip(ends, campaigns, strict=True)]
     if options.json:
         reports = [
             as_json(c, verdicts_of(c, options.claims), paths[c.protocol], compared)
             | dialect_json(dialects[c.protocol], documented=options.documented)
+            | (suite_json(c, verdicts_of(c, options.claims)) if options.suite else {})
             for c in campaigns
         ]
         print_json(reports[0] if len(reports) == 1 else {"schema": 1, "reports": reports})
@@ -299,7 +305,18 @@ def _suite(name: str, options: argparse.Namespace) -> Campaign:
         suite_of(name)
     except SpecError as error:
         raise UsageError(str(error)) from None
-    return run_suite(name, options.against, profile=profile_of(options))
+    started, show, total = time.monotonic(), progress_line(), len(suite_of(name))
+
+    def progress(campaign: Campaign) -> None:
+        if time.monotonic() - started > SAID_AFTER_S:
+            done = campaign.runs + len(campaign.left_out)
+            failures = count(len(campaign.roots), "root cause")
+            show(f"suite of {name} against {options.against}: {done} of {total} cases, {failures}")
+
+    try:
+        return run_suite(name, options.against, profile=profile_of(options), progress=progress)
+    finally:
+        clear_progress()
 
 
 def _dialect(campaign: Campaign, options: argparse.Namespace) -> tuple[DialectAnswer, ...]:

@@ -14,7 +14,8 @@ from quidnunc.model.machine import PROTOCOLS, protocol_named
 from quidnunc.output import UsageError, count, print_json, table
 from quidnunc.properties.cases.case import Case, events_of
 from quidnunc.properties.documents.clauses import documents, load
-from quidnunc.properties.suite.files import suite_of
+from quidnunc.properties.suite.edits import shown_edits
+from quidnunc.properties.suite.files import edit_cases, rule_cases, suite_of
 from quidnunc.properties.suite.run import SUITE_VERSION
 from quidnunc.properties.suite.unnoticed import UnnoticedRule, unnoticed_of
 
@@ -44,23 +45,46 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         rows = [_row(name, rule, case) for name, cases in suites.items() for rule, case in cases]
         without = [_unnoticed_row(name, entry) for name in suites for entry in unnoticed_of(name).values()]
-        print_json({"schema": 1, "suite_version": SUITE_VERSION, "cases": rows, "unnoticed": without})
+        edits = {name: _edits(name) for name in suites}
+        found = {"schema": 1, "suite_version": SUITE_VERSION, "cases": rows}
+        print_json({**found, "unnoticed": without, "edits": edits})
         return 0
     total = sum(map(len, suites.values()))
     print(f"suite version {SUITE_VERSION}: {count(total, 'case')} for {count(len(suites), 'protocol')}")
-    for name, cases in suites.items():
+    for name in suites:
         rules = {r.name for _, r in protocol_named(name).rules()}
         listed = unnoticed_of(name)
-        missing = sorted(rules - {rule for rule, _ in cases} - listed.keys())
-        print(f"\n{name}: {len(cases)} cases for {len(rules)} rules\n")
-        rows_shown = [(rule, case.clause, len(events_of(case))) for rule, case in cases]
-        print(table(("without the rule", "clause", "events"), rows_shown))
+        by_rule, by_edit = rule_cases(name), edit_cases(name)
+        missing = sorted(rules - {rule for rule, _ in by_rule} - listed.keys())
+        print(f"\n{name}: {len(by_rule)} cases of a missing rule, {len(by_edit)} of a wrong one\n")
+        for title, shown in (("without the rule", by_rule), ("with a wrong rule", by_edit)):
+            if shown:
+                lines = [(each, case.clause, len(events_of(case))) for each, case in shown]
+                print(table((title, "clause", "events"), lines) + "\n")
         for rule, entry in sorted(listed.items()):
             print(fill(f"no trace notices {rule}: {entry.reason}", 100, subsequent_indent="  "))
+        if shown_edits(name).missed:
+            print(_missed(name))
         if missing:
             print(f"no case yet: {', '.join(missing)}; `make suite` looks for one")
     print(f"\nagain: quidnunc suite{f' {options.protocol}' if options.protocol else ''}")
     return 0
+
+
+def _missed(name: str) -> str:
+    """The edits that no case shows, by rule."""
+    edits = shown_edits(name)
+    lines = [f"\nno case shows {edits.missed} of {edits.edits} edits of rules:"]
+    for rule, operators in edits.unshown.items():
+        lines.append(
+            fill(f"{rule}: {', '.join(operators)}", 100, initial_indent="  ", subsequent_indent="    ")
+        )
+    return "\n".join(lines)
+
+
+def _edits(name: str) -> dict[str, Any]:
+    edits = shown_edits(name)
+    return {"tried": edits.edits, "unshown": {rule: list(each) for rule, each in edits.unshown.items()}}
 
 
 def _suites(protocol: str | None) -> dict[str, Sequence[tuple[str, Case]]]:

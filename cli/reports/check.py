@@ -22,6 +22,7 @@ from quidnunc.properties.search.verdicts import (
     without_case,
 )
 from quidnunc.properties.suite.run import SUITE_VERSION
+from quidnunc.reports.suite import SUITE_LEGEND, not_run, not_seen, word_of
 from quidnunc.reports.summary import RootKey, verdict_counts
 
 NOT_CHECKED = ("unsupported", "inconclusive")
@@ -45,24 +46,36 @@ def print_report(
     )
     if campaign.interrupted:
         print("interrupted: this is what was found so far")
-    print(f"{count(len(verdicts), 'claim')}: {verdict_counts([v.verdict for v in verdicts])}")
+    words = [word_of(v) if options.suite else v.verdict for v in verdicts]
+    print(f"{count(len(verdicts), 'claim')}: {verdict_counts(words)}")
+    if options.suite:
+        print(SUITE_LEGEND)
     if options.verbose:
-        _print_all(campaign, verdicts, paths)
+        _print_all(campaign, verdicts, paths, words)
     # An expectations file counts every root cause, whatever --claims says.
     if options.expect is None and (outside := roots_outside(campaign, verdicts)):
         print(f"{count(outside, 'root cause')} outside --claims: not counted")
     if options.dialect:
         _print_dialect(campaign)
+    if options.suite:
+        print("\nnot run:\n" + "\n".join(f"  {line}" for line in not_run(campaign, verdicts)))
+        print("\nnot seen by the suite:\n" + "\n".join(f"  {line}" for line in not_seen(campaign)))
+        return
     print("\nnot checked:")
     for line in not_checked(campaign, verdicts) if options.verbose else _not_checked(campaign, verdicts):
         print(f"  {line}")
 
 
-def _print_all(campaign: Campaign, verdicts: Sequence[ClaimVerdict], paths: Mapping[RootKey, str]) -> None:
-    """Every claim, what the verdicts lean on, and every root cause."""
+def _print_all(
+    campaign: Campaign,
+    verdicts: Sequence[ClaimVerdict],
+    paths: Mapping[RootKey, str],
+    words: Sequence[str],
+) -> None:
+    """Every claim, what the verdicts lean on, and every root cause. `words`: a verdict for each claim."""
     rows = [
-        (v.claim.id, v.verdict, v.level, v.applied, ", ".join(r.quirk for r in v.roots) or "-")
-        for v in verdicts
+        (v.claim.id, word, v.level, v.applied, ", ".join(r.quirk for r in v.roots) or "-")
+        for v, word in zip(verdicts, words, strict=True)
     ]
     print("\n" + table(("claim", "verdict", "level", "applied", "root causes"), rows))
     print(LEVEL_LEGEND)

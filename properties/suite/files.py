@@ -1,13 +1,15 @@
-"""The files of the suite: `cases/RULE.case`, of every protocol that its front matter lists.
+"""The files of the suite: each is of every protocol that its front matter lists.
 
-Where a rule is shown by another trace in some protocols, that one is `cases/RULE.PROTOCOL.case`, by the first
-of them. The first sentence, the claim and the clause are of the case, so that protocols in which they differ
-have files of their own.
+`cases/RULE.case` shows that a rule is missing. Where a rule is shown by another trace in some protocols, that
+one is `cases/RULE.PROTOCOL.case`, by the first of them. The first sentence, the claim and the clause are of
+the case, so that protocols in which they differ have files of their own.
+
+`cases/edits/RULE-N.case` shows that this rule, and perhaps others, are there and wrong.
 """
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
 
 from quidnunc.model.errors import SpecError
@@ -16,6 +18,8 @@ from quidnunc.properties.cases.file import parse
 from quidnunc.properties.cases.front_matter import read_fields
 
 SUFFIX = ".case"
+EDITS = "edits"
+"""The folder of the cases of edited rules, below that of all cases."""
 
 
 def rule_of(name: str) -> str:
@@ -23,10 +27,12 @@ def rule_of(name: str) -> str:
     return name.partition(".")[0]
 
 
-@lru_cache
-def _shipped() -> tuple[tuple[str, str, frozenset[str]], ...]:
-    """(name, text, protocols) of every file, by name."""
-    folder = resources.files("quidnunc.properties.suite").joinpath("cases")
+@cache
+def _shipped(*below: str) -> tuple[tuple[str, str, frozenset[str]], ...]:
+    """(name, text, protocols) of every file of the cases, or of a folder below them, by name."""
+    folder = resources.files("quidnunc.properties.suite").joinpath("cases", *below)
+    if not folder.is_dir():
+        return ()
     files = sorted((e for e in folder.iterdir() if e.name.endswith(SUFFIX)), key=lambda e: e.name)
     texts = [(each.name, each.read_text(encoding="utf-8")) for each in files]
     return tuple((name, text, _protocols_in(text)) for name, text in texts)
@@ -42,9 +48,18 @@ def _parsed(name: str, text: str) -> Case:
     return parse(text, path=f"suite/{name}")
 
 
-@lru_cache
+@cache
 def suite_of(protocol: str) -> tuple[tuple[str, Case], ...]:
-    """(rule, case) of every case of a protocol, by rule, each of this protocol alone.
+    """(name, case) of every case of a protocol: those of missing rules by rule, then those of edited rules.
+
+    Raises SpecError where the protocol has none.
+    """
+    return rule_cases(protocol) + edit_cases(protocol)
+
+
+@cache
+def rule_cases(protocol: str) -> tuple[tuple[str, Case], ...]:
+    """(rule, case) of every case of a missing rule, by rule, each of this protocol alone.
 
     Raises SpecError where the protocol has none.
     """
@@ -53,3 +68,12 @@ def suite_of(protocol: str) -> tuple[tuple[str, Case], ...]:
     if not own:
         raise SpecError(f"no suite for {protocol!r}; `make suite` writes it")
     return tuple((rule_of(name), _parsed(name, text).under(protocol)) for name, text in own)
+
+
+@cache
+def edit_cases(protocol: str) -> tuple[tuple[str, Case], ...]:
+    """(`RULE-N`, case) of every case of edited rules, each of this protocol alone."""
+    own = [(name, text) for name, text, protocols in _shipped(EDITS) if protocol in protocols]
+    return tuple(
+        (name.removesuffix(SUFFIX), _parsed(f"{EDITS}/{name}", text).under(protocol)) for name, text in own
+    )

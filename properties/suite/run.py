@@ -1,4 +1,4 @@
-"""The fixed suite: per rule of a protocol a short trace in which dropping it changes what is allowed.
+"""The fixed suite: short traces in which a missing or a wrong rule changes what is allowed.
 
 A case is one file, whatever number of protocols it is of (`quidnunc.properties.suite.files`). The suite is
 found by `tools.rule_search` and is the same on every machine.
@@ -48,11 +48,16 @@ def departs(events: Sequence[Event], parameters: Any, subject: Protocol, oracle:
 
 
 def run_suite(
-    name: str, against: str, opener: Callable[[Any], Any] | None = None, *, profile: Profile = "shipped"
+    name: str,
+    against: str,
+    opener: Callable[[Any], Any] | None = None,
+    *,
+    profile: Profile = "shipped",
+    progress: Callable[[Campaign], None] = lambda campaign: None,
 ) -> Campaign:
     """Every case of the suite against a router; what departs is explained as in a search.
 
-    Cases that need what the driver lacks are left out and named.
+    Cases that need what the driver lacks are left out and named. `progress` is told after each case.
     """
     from quidnunc.properties.search.worker import hello_of, opener_of
 
@@ -63,10 +68,12 @@ def run_suite(
     campaign = Campaign(name, against, 0, hello.version, hello.capabilities, hello.fixed)
     campaign.profile, campaign.switched = profile, hello.switched
     campaign.has_additions = bool(hello.additions)
-    for rule, case in suite_of(name):
+    for case_name, case in suite_of(name):
         parameters, lacking = fitted_parameters(case, hello)
         if lacking:
-            campaign.left_out.append(f"the suite's case {name}/{rule}, which needs: {', '.join(lacking)}")
+            campaign.left_out.append(
+                f"the suite's case {name}/{case_name}, which needs: {', '.join(lacking)}"
+            )
             continue
         subject = opener(_config(name, parameters, case.seed, profile))
         run = play(events_of(case), subject, protocol, parameters)
@@ -77,8 +84,11 @@ def run_suite(
         if departures:
             quirks = accounting_edits(run.moments, protocol, parameters)
             finding = Finding(events_of(case), tuple(run.moments), departures[0], tuple(quirks))
-            _file(campaign, finding, parameters, rule, evolve(case, profile=profile_text(against, profile)))
-    campaign.seconds = time.monotonic() - started
+            _file(
+                campaign, finding, parameters, case_name, evolve(case, profile=profile_text(against, profile))
+            )
+        campaign.seconds = time.monotonic() - started
+        progress(campaign)
     return campaign
 
 
@@ -126,14 +136,14 @@ def _config(name: str, parameters: Any, seed: int, profile: Profile) -> Config:
     return Config(seed=seed, protocol=name, parameters=parameters, profile=profile)
 
 
-def _file(campaign: Campaign, finding: Finding, parameters: Any, rule: str, case: Case) -> None:
+def _file(campaign: Campaign, finding: Finding, parameters: Any, name: str, case: Case) -> None:
     protocol = protocol_named(campaign.protocol)
     quirk = finding.quirks[0] if finding.quirks else None
     key = (finding.clause, finding.cause)
     if key in campaign.roots:
         return
     claim = claim_on(finding.clause, protocol)
-    says = quirk.says if quirk else f"Departs in the suite's case for the rule {rule}."
+    says = quirk.says if quirk else f"Departs in the suite's case {name}."
     bare = from_finding(
         finding,
         reason=says,

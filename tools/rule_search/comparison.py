@@ -20,7 +20,7 @@ from quidnunc.properties.cases.case import Case, events_of, parameters_of
 from quidnunc.properties.judge.oracle import EventJudgement, Oracle
 from quidnunc.properties.judge.play import ModelSubject, Play, as_sent
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
-from quidnunc.properties.suite.files import suite_of
+from quidnunc.properties.suite.files import rule_cases
 from quidnunc.properties.suite.run import departs
 from quidnunc.properties.suite.traces import DICE, MAX_ACTS, Trace, draw_walk
 
@@ -35,7 +35,7 @@ def notices(case: Case, protocol: Protocol, dropped: Protocol, *, dice: Sequence
 
 def unnoticed(name: str) -> Iterator[str]:
     """Rules of a protocol whose absence their case in the suite does not notice."""
-    protocol, by_rule = protocol_named(name), dict(suite_of(name))
+    protocol, by_rule = protocol_named(name), dict(rule_cases(name))
     for rule in {r.name: r for _, r in protocol.rules()}:
         case = by_rule.get(rule)
         if case is None or not notices(case, protocol, protocol.without_rule(rule)):

@@ -8,8 +8,9 @@ from attrs import evolve
 
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.properties.cases.file import load, render
-from quidnunc.properties.suite.files import SUFFIX, rule_of, suite_of
+from quidnunc.properties.suite.files import EDITS, SUFFIX, edit_cases, rule_cases, rule_of, suite_of
 from tools.rule_search.files import read_rule, rules_in, write_rule
+from tools.suite_edits.files import read_edit_cases, write_edit_cases
 
 FOLDER = Path(__file__).parents[3] / "properties" / "suite" / "cases"
 PATHS = sorted(FOLDER.glob(f"*{SUFFIX}"))
@@ -26,7 +27,7 @@ def test_a_distinct_case_is_one_file_and_a_protocol_has_one_of_a_rule() -> None:
     distinct = {(rule_of(path.name), evolve(load(path), protocols="every")) for path in PATHS}
     assert len(distinct) == len(PATHS)
     named = [(rule_of(path.name), protocol) for path in PATHS for protocol in load(path).protocols]
-    assert len(set(named)) == len(named) == sum(len(suite_of(name)) for name in PROTOCOLS)
+    assert len(set(named)) == len(named) == sum(len(rule_cases(name)) for name in PROTOCOLS)
 
 
 def test_what_is_the_same_is_one_file_of_several_protocols(tmp_path: Path) -> None:
@@ -44,3 +45,29 @@ def test_what_is_the_same_is_one_file_of_several_protocols(tmp_path: Path) -> No
     del cases["gossipsub-1.2"]
     write_rule(tmp_path, "colocation", cases)
     assert [p.name for p in tmp_path.iterdir()] == ["colocation.case"]
+
+
+# -- cases of edited rules ----------------------------------------------------------------------------------
+
+
+def test_files_of_edited_rules_are_as_they_are_written_and_hold_distinct_traces(tmp_path: Path) -> None:
+    cases = read_edit_cases(FOLDER / EDITS)
+    write_edit_cases(tmp_path, cases)
+    assert cases and {p.name for p in tmp_path.iterdir()} == {f"{name}{SUFFIX}" for name in cases}
+    for path in tmp_path.iterdir():
+        assert path.read_text("utf-8") == (FOLDER / EDITS / path.name).read_text("utf-8"), path
+    traces = {(case.parameters, case.blocks) for case in cases.values()}
+    assert len(traces) == len(cases)
+
+
+def test_the_suite_of_a_protocol_has_the_cases_of_both_folders() -> None:
+    names = [name for name, _ in suite_of("dog")]
+    assert len(set(names)) == len(names) == len(rule_cases("dog")) + len(edit_cases("dog"))
+    assert all(case.protocols == ("dog",) for _, case in suite_of("dog"))
+
+
+def test_a_case_of_edited_rules_that_is_gone_loses_its_file(tmp_path: Path) -> None:
+    case = dict(suite_of("gossipsub-1.1"))["colocation"]
+    write_edit_cases(tmp_path, {"colocation-1": case, "colocation-2": case})
+    write_edit_cases(tmp_path, {"colocation-2": case})
+    assert read_edit_cases(tmp_path) == {"colocation-2": case}

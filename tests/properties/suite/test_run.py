@@ -17,7 +17,7 @@ from quidnunc.properties.cases.case import events_of, parameters_of
 from quidnunc.properties.cases.file import render
 from quidnunc.properties.explain.root_cause import last_departures
 from quidnunc.properties.judge.play import ModelSubject, play
-from quidnunc.properties.suite.files import suite_of
+from quidnunc.properties.suite.files import edit_cases, rule_cases, suite_of
 from quidnunc.properties.suite.run import fitted_parameters, run_suite
 from quidnunc.properties.suite.scores import is_switched_on, switchable
 from quidnunc.properties.suite.simpler_traces import renamed_trace
@@ -49,7 +49,8 @@ def test_each_dropped_rule_is_noticed_by_its_case_or_listed(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_case_is_of_a_rule_and_none_of_a_listed_one(name: str) -> None:
-    assert {rule for rule, _ in suite_of(name)} == rules_of(name) - unnoticed_of(name).keys()
+    assert {rule for rule, _ in rule_cases(name)} == rules_of(name) - unnoticed_of(name).keys()
+    assert {rule.rpartition("-")[0] for rule, _ in edit_cases(name)} <= rules_of(name)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -102,10 +103,10 @@ def test_without_a_listed_rule_the_same_is_allowed(name: str, entry: UnnoticedRu
 def test_only_cases_of_scores_and_peer_exchange_switch_either_on(name: str) -> None:
     """Every other case is played by a router that has neither."""
     protocol = protocol_named(name)
-    on = {rule for rule, case in suite_of(name) if is_switched_on(parameters_of(case))}
+    on = {rule for rule, case in rule_cases(name) if is_switched_on(parameters_of(case))}
     assert all(switchable(protocol, rule) for rule in on)
     # The score that the application gives is weighed without score parameters too.
-    assert {rule for rule, _ in suite_of(name) if switchable(protocol, rule)} - on == {"application"}
+    assert {rule for rule, _ in rule_cases(name) if switchable(protocol, rule)} - on == {"application"}
 
 
 def test_no_other_rule_is_looked_for_under_score_parameters() -> None:

@@ -1,0 +1,85 @@
+"""What the report of `quidnunc check --suite` says otherwise than that of a search."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from quidnunc.output import count
+from quidnunc.properties.search.campaign import Campaign
+from quidnunc.properties.search.verdicts import ClaimVerdict, ExitStatus
+from quidnunc.properties.suite.edits import shown_edits
+from quidnunc.properties.suite.files import suite_of
+from quidnunc.properties.suite.unnoticed import unnoticed_of
+
+VERDICTS: Mapping[str, str] = {"not-refuted": "holds", "inconclusive": "not run", "unsupported": "not run"}
+"""Verdict of a search -> what it is in a fixed suite, where it is another word."""
+SUITE_LEGEND = (
+    "verdict: holds = it applied in the cases, and none fails; fails = some case fails;\n"
+    "         not run = it applied in no case that this router was played"
+)
+
+
+def word_of(verdict: ClaimVerdict) -> str:
+    """The verdict of a claim in the words of the suite."""
+    return VERDICTS.get(verdict.verdict, verdict.verdict)
+
+
+def suite_exit(end: ExitStatus, campaign: Campaign) -> ExitStatus:
+    """The exit status of a suite: claims that no case applies are named, and do not make it fail; that no
+    case was played does."""
+    if end.code == 3 and campaign.runs:
+        return ExitStatus(0)
+    if not end.code and not campaign.runs:
+        return ExitStatus(3, "no case of the suite was played; see what the cases need")
+    return end
+
+
+def not_run(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> list[str]:
+    """What this router was not asked, in a few lines."""
+    lines = [
+        f"{v.claim.id}: {'no case applies it' if v.verdict == 'inconclusive' else v.reason}"
+        for v in verdicts
+        if word_of(v) == "not run"
+    ]
+    lines += [] if lines or campaign.left_out else ["nothing: every case was played, and every claim applied"]
+    needs = Counter(line.rpartition(" needs: ")[2] for line in campaign.left_out if " needs: " in line)
+    lines += [f"{count(number, 'case')}: the driver lacks {need}" for need, number in sorted(needs.items())]
+    return lines
+
+
+def not_seen(campaign: Campaign) -> list[str]:
+    """What no case of this suite shows, whatever the router."""
+    name = campaign.protocol
+    rules, edits = unnoticed_of(name), shown_edits(name)
+    lines = []
+    if rules:
+        lines.append(f"a router without {count(len(rules), 'rule')}, whose absence no trace shows")
+    if edits.missed:
+        lines.append(
+            f"a router with a wrong rule, in {edits.missed} of the {edits.edits} small edits that were tried"
+        )
+    lines.append(f"(`quidnunc suite {name}` lists both)" if lines else "")
+    lines.append("runs longer than a case, wall-clock time, networks of routers: search without --suite")
+    return [line for line in lines if line]
+
+
+def suite_json(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
+    """The keys of the report of a suite, beside those of a search."""
+    name = campaign.protocol
+    edits = shown_edits(name)
+    return {
+        "suite": {
+            "cases": len(suite_of(name)),
+            "played": campaign.runs,
+            "verdicts": {v.claim.id: word_of(v) for v in verdicts},
+            "not_run": not_run(campaign, verdicts),
+            "not_seen": {
+                "rules": sorted(unnoticed_of(name)),
+                "edits_tried": edits.edits,
+                "edits": {rule: list(names) for rule, names in edits.unshown.items()},
+            },
+            "left_out": list(campaign.left_out),
+        }
+    }
