@@ -16,7 +16,8 @@ import sys
 import time
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
 from pathlib import Path
 
 from attrs import evolve, field, mutable
@@ -51,7 +52,7 @@ SOME_DICE = DICE[:3]
 """With these an edit shows in a walk; in a case it shows with all."""
 TOGETHER = 6
 """Edits that one case is made to show, at most."""
-MAX_REPLAYS = 120
+MAX_REPLAYS = 24
 """How many candidates the minimiser may try on one trace."""
 
 
@@ -134,9 +135,8 @@ class EditSearch:
                 flush=True,
             )
 
-    def cover(self) -> list[tuple[Trace, tuple[SuiteEdit, ...]]]:
+    def cover(self) -> Iterator[tuple[Trace, tuple[SuiteEdit, ...]]]:
         """Traces, each with the edits that it was made to show."""
-        cases: list[tuple[Trace, tuple[SuiteEdit, ...]]] = []
         while True:
             by_walk: dict[int, list[tuple[int, str]]] = defaultdict(list)
             for name, places in self.found.items():
@@ -144,7 +144,7 @@ class EditSearch:
                     for number, at in places:
                         by_walk[number].append((at, name))
             if not by_walk:
-                return cases
+                return
             number = max(by_walk, key=lambda n: (min(TOGETHER, len(by_walk[n])), -n))
             chosen = sorted(by_walk[number])[:TOGETHER]
             parameters, events = self.walks[number]
@@ -154,7 +154,7 @@ class EditSearch:
                     self.found[name] = [place for place in self.found[name] if place[0] != number]
                 continue
             self.shown |= set(names)
-            cases.append((trace, tuple(self.edits[n] for n in names)))
+            yield trace, tuple(self.edits[n] for n in names)
             others = [self.edits[n] for n in self.found if n not in self.shown]
             self.shown |= self.showing(trace, others).keys()
 
@@ -197,15 +197,6 @@ class EditSearch:
         case = case_of(self.name, trace, (self.edits[name],))
         return sum(map(len, body_of(case))) <= MAX_BODY_LINES
 
-    def shows_any(self, case: Case) -> bool:
-        """Whether a case of another protocol holds here and shows some edit that nothing shows yet."""
-        trace = on_streams_of((parameters_of(case), events_of(case)), self.name)
-        if trace[1] != events_of(case) or not self.holds(trace):
-            return False
-        shown = self.showing(trace, self.left()).keys()
-        self.shown |= shown
-        return bool(shown)
-
 
 def case_of(name: str, trace: Trace, edits: Sequence[SuiteEdit]) -> Case:
     """The case of some edits, with the outputs of one conforming router as an example."""
@@ -245,25 +236,22 @@ def find_edits(folder: Path, name: str, *, rounds: int) -> None:
     print(f"{name}: {len(search.edits)} edits, {len(search.shown)} shown by rules", file=sys.stderr)
     cases = read_edit_cases(folder)
     for path, case in cases.items():
-        if name not in case.protocols and family(name) == family(case.protocols[0]):
-            if search.shows_any(evolve(case, protocols=name)) and same_body(case, name):
-                order = [n for n in PROTOCOLS if n in (*case.protocols, name)]
-                cases[path] = evolve(case, protocols=tuple(order))
-        elif name in case.protocols:
-            search.take_cases([case.under(name)])
+        if name not in case.protocols and shared_with(search, path.rpartition("-")[0], case):
+            order = tuple(n for n in PROTOCOLS if n in (*case.protocols, name))
+            cases[path] = evolve(case, protocols=order)
+    write_edit_cases(folder, cases)
+    search.take_cases(case.under(name) for case in cases.values() if name in case.protocols)
     print(f"{name}: {len(search.shown)} shown with those of others", file=sys.stderr, flush=True)
     search.walk(rounds)
-    found = search.cover()
-    for trace, edits in found:
-        case = case_of(name, trace, edits)
-        number = 1
-        while f"{edits[0].rule}-{number}" in cases:
-            number += 1
-        cases[f"{edits[0].rule}-{number}"] = case
-    write_edit_cases(folder, cases)
+    found = 0
+    for trace, edits in search.cover():
+        number = next(n for n in count(1) if f"{edits[0].rule}-{n}" not in cases)
+        cases[f"{edits[0].rule}-{number}"] = case_of(name, trace, edits)
+        write_edit_cases(folder, cases)
+        found += 1
     write_shown(folder, name, search)
     print(
-        f"{name}: {len(search.shown)} of {len(search.edits)} shown, {len(found)} cases, "
+        f"{name}: {len(search.shown)} of {len(search.edits)} shown, {found} new cases, "
         f"{time.process_time() - started:.0f} s",
         file=sys.stderr,
         flush=True,
@@ -290,8 +278,20 @@ def write_shown(folder: Path, name: str, search: EditSearch) -> None:
     path.write_text("".join(lines), encoding="utf-8")
 
 
-def family(name: str) -> str:
-    return protocol_named(name).family
+def shared_with(search: EditSearch, rule: str, case: Case) -> bool:
+    """Whether a case of another protocol reads the same here, holds, and shows an edit of its first rule."""
+    if protocol_named(case.protocols[0]).family != search.protocol.family:
+        return False
+    trace = parameters_of(case), events_of(case)
+    edits = [edit for edit in search.edits.values() if edit.rule == rule]
+    known = on_streams_of(trace, search.name)[1] == trace[1]
+    return (
+        bool(edits)
+        and known
+        and search.holds(trace)
+        and same_body(case, search.name)
+        and bool(search.showing(trace, edits))
+    )
 
 
 def same_body(case: Case, name: str) -> bool:
