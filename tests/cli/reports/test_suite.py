@@ -1,0 +1,57 @@
+"""What `quidnunc check --suite` says otherwise than a search: its verdicts, its exit status, its limits."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from quidnunc.__main__ import main
+from quidnunc.properties.search.campaign import Campaign
+from quidnunc.properties.search.verdicts import ExitStatus, verdicts_of
+from quidnunc.properties.suite.edits import ShownEdits
+from quidnunc.properties.suite.files import suite_of
+from quidnunc.reports.suite import not_run, not_seen, suite_exit, word_of
+
+
+def test_our_router_exits_with_zero_although_a_claim_never_applied(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["check", "dog", "--against", "ours", "--suite"]) == 0
+    said = capsys.readouterr().out
+    assert "19 holds, 1 not run" in said and "verdict: holds = " in said
+    assert "mempool.malformed: no case applies it" in said
+    assert "a router without 6 rules" in said and "not-refuted" not in said
+
+
+def test_a_planted_bug_fails_and_json_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "flood", "--against", "ours:echo-to-sender", "--suite", "--json"]) == 1
+    suite = json.loads(capsys.readouterr().out)["suite"]
+    assert suite["cases"] == suite["played"] == len(suite_of("flood"))
+    assert "fails" in suite["verdicts"].values() and "not-refuted" not in suite["verdicts"].values()
+    assert suite["not_seen"]["rules"]
+
+
+def test_a_suite_of_which_nothing_was_played_does_not_pass() -> None:
+    nothing = Campaign("flood", "somebody", 0)
+    assert suite_exit(ExitStatus(0), nothing).code == 3
+    assert suite_exit(ExitStatus(1, "claims fail"), nothing).code == 1
+    assert suite_exit(ExitStatus(3), Campaign("flood", "somebody", 0, runs=1)).code == 0
+
+
+def test_what_a_driver_lacks_is_counted_by_what_it_is() -> None:
+    lean = Campaign("flood", "somebody", 0)
+    lean.left_out += [
+        "the suite's case flood/a, which needs: stall",
+        "the suite's case flood/b, which needs: stall",
+    ]
+    verdicts = verdicts_of(lean)
+    assert {word_of(v) for v in verdicts} == {"not run"}
+    assert "2 cases: the driver lacks stall" in not_run(lean, verdicts)
+
+
+def test_edits_that_no_case_shows_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    edits = ShownEdits(10, {"forward": ["sends nothing", "one more"]})
+    assert edits.missed == 2 and edits.shown == 8
+    monkeypatch.setattr("quidnunc.reports.suite.shown_edits", lambda name: edits)
+    assert any("in 2 of the 10 small edits" in line for line in not_seen(Campaign("flood", "ours", 0)))
