@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from quidnunc.output import count
 from quidnunc.properties.cases.case import events_of, replay_command
 from quidnunc.properties.claims.catalogue import level_of
+from quidnunc.properties.explain.root_cause import CRASH
 from quidnunc.properties.search.campaign import Campaign, RootCause, is_crash
 from quidnunc.properties.search.verdicts import SEVERITY, verdict_of_root
 
@@ -41,6 +42,11 @@ def most_telling(roots: Mapping[RootKey, RootCause]) -> list[tuple[RootKey, Root
     return sorted(roots.items(), key=rank)
 
 
+def _says(root: RootCause) -> str:
+    """The headline; of a crash what failed and where, which its case leaves out."""
+    return f"Crashes: {root.quirk.partition(CRASH)[2]}." if is_crash(root) else root.case.reason
+
+
 def summary_lines(
     campaign: Campaign, rows: Mapping[RootKey, RootCause], paths: Mapping[RootKey, str], writes: str
 ) -> Iterator[str]:
@@ -62,7 +68,7 @@ def summary_lines(
     for number, (key, root) in enumerate(found[:SHOWN], 1):
         yield ""
         yield from textwrap.wrap(
-            f"{number}. {root.case.reason}", WIDTH, subsequent_indent="   ", break_on_hyphens=False
+            f"{number}. {_says(root)}", WIDTH, subsequent_indent="   ", break_on_hyphens=False
         )
         clause = "" if root.clause in root.case.reason else f" {root.clause},"
         yield f"   {verdict_of_root(root)},{clause} {count(len(events_of(root.case)), 'event')}"

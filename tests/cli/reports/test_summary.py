@@ -83,5 +83,6 @@ def test_the_events_of_a_crash_are_not_in_a_public_case() -> None:
     crash = root("pubsub/rpc.any-combination", "crash:ValueError in parse", kind="unexplained")
     campaign = campaign_of(crash)
     lines = list(summary_lines(campaign, campaign.rows, {}, "quidnunc check"))
+    assert lines[2] == "1. Crashes: ValueError in parse."
     assert lines[-1] == "--private DIR writes the events of the crash"
     assert not any("can be replayed" in line for line in lines)

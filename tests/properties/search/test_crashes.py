@@ -78,7 +78,7 @@ def test_a_file_numbers_crashes_and_does_not_tell_them(
     checked("--expect", str(file), "--update-expect", "--private", str(private))
     shown = capsys.readouterr().out
     # Who runs the check reads what failed, and where.
-    assert "crash:KeyError in my_router.mesh.join" in shown
+    assert "Crashes: KeyError in my_router.mesh.join." in shown
     entries = load_expectations(file)
     assert [each.cause for each in entries] == ["crash 1", "crash 2"]
     assert len({each.mark for each in entries}) == 2
