@@ -30,6 +30,7 @@ from tools.source_mutants.outcomes import (
     Rate,
     clauses_by_place,
     equivalents,
+    gaps,
     is_named,
     named_first,
 )
@@ -143,6 +144,10 @@ def test_each_equivalent_mutant_exists_and_has_a_reason() -> None:
         found = MUTANTS[name]
         assert (entry.before, entry.after) == (found.before, found.after), name
         assert len(entry.reason.split()) >= 5, f"{name}: say why no test can notice it"
+
+
+def test_each_gap_is_of_a_mutant_that_there_is() -> None:
+    assert gaps().keys() <= MUTANTS.keys() - equivalents().keys()
 
 
 def test_a_clause_names_a_function_by_its_rule_too() -> None:

@@ -136,6 +136,12 @@ def equivalents() -> Mapping[str, Equivalent]:
     return {name: Equivalent(**entry) for name, entry in table.items()}
 
 
+@lru_cache
+def gaps() -> Mapping[str, str]:
+    """What the kit lacks to notice a survivor, by id, as `gaps.toml` has it. They count as survivors."""
+    return dict(tomllib.loads((FOLDER / "gaps.toml").read_text("utf-8")))
+
+
 # -- figures ------------------------------------------------------------------------------------------------
 
 

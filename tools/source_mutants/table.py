@@ -14,6 +14,7 @@ from tools.source_mutants.outcomes import (
     Comparison,
     Outcome,
     equivalents,
+    gaps,
     named_at_all,
     named_first,
     rate,
@@ -174,11 +175,15 @@ def _survivors(of: Measurement) -> Iterator[str]:
         yield "None."
         return
     yield (
-        "Compared with the original in the same runs: *same* means that no output differs, *differs* that "
+        "Compared with the original in the same runs: *same* means that no output differs, *differs* that\n"
         "the model allowed what it did."
     )
     head = ("mutant", "before", "after", "compared", "under")
     yield _table(head, (_survivor(of, of.mutant(each), each) for each in left))
+    known = [f"- `{each.ids[0]}`: {gaps()[each.ids[0]]}" for each in left if each.ids[0] in gaps()]
+    if known:
+        yield "What the kit lacks to notice them, as far as somebody has looked:"
+        yield "\n".join(known)
 
 
 def _survivor(of: Measurement, mutant: Mutant, outcome: Outcome) -> tuple[str, ...]:
@@ -202,8 +207,8 @@ def _equivalents(of: Measurement) -> Iterator[str]:
     if not listed:
         yield "No survivor of the sample is listed in `tools/source_mutants/equivalent.toml`."
         return
-    yield f"{len(listed)} survivors are equivalent to the original, each for a written reason:"
-    yield "\n".join(f"- `{name}`: {entry.reason}" for name, entry in listed)
+    yield f"Survivors that are equivalent to the original, each for a written reason: {len(listed)}."
+    yield "\n".join(f"- `{name}`: {entry.reason.strip()}" for name, entry in listed)
 
 
 def _pairs(of: Measurement) -> Iterator[str]:
