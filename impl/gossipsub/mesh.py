@@ -129,7 +129,7 @@ class Mesh:
 
     # -- PRUNE and backoff -------------------------------------------------------------------------------
 
-    def on_prune(self, peer: Peer, topic: str, announced_s: int) -> bool:
+    def on_prune(self, peer: Peer, topic: str, announced_s: int | None) -> bool:
         """`announced_s`: 0 where the field is absent. Gives back whether the topic is known."""
         if topic not in self.of:
             return False
@@ -138,7 +138,7 @@ class Mesh:
             self.back_off(peer, topic, self.seconds_to_wait(announced_s))
         return True
 
-    def seconds_to_wait(self, announced_s: int) -> int:
+    def seconds_to_wait(self, announced_s: int | None) -> int:
         """As announced; the default where nothing is, and where it is no time at all."""
         return announced_s or self.core.parameters.prune_backoff_s
 

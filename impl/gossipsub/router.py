@@ -234,7 +234,8 @@ class GossipsubRouter:
         for prune in control.prune:
             if prune.peers and peer in self.mesh.of.get(prune.topicID, ()):
                 self.mesh.exchange.on_offer(peer, prune.peers)
-            self.mesh.on_prune(peer, prune.topicID, prune.backoff)
+            announced_s = prune.backoff if prune.HasField("backoff") else None
+            self.mesh.on_prune(peer, prune.topicID, announced_s)
 
     # -- the application ---------------------------------------------------------------------------------
 

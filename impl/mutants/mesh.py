@@ -120,13 +120,13 @@ def _cut_too_far(r: GossipsubRouter) -> None:
 
 def _overflow(r: GossipsubRouter) -> None:
     wait = r.mesh.seconds_to_wait
-    patch(r.mesh, "seconds_to_wait", lambda s: 0 if s * 10**9 >= 1 << 63 else wait(s))
+    patch(r.mesh, "seconds_to_wait", lambda s: 0 if (s or 0) * 10**9 >= 1 << 63 else wait(s))
 
 
 def _prune_answered(r: GossipsubRouter) -> None:
     on_prune = r.mesh.on_prune
 
-    def answer(peer: Peer, topic: str, announced_s: int) -> bool:
+    def answer(peer: Peer, topic: str, announced_s: int | None) -> bool:
         known = on_prune(peer, topic, announced_s)
         if known:
             r.mesh.say_prune(peer, topic, r.core.parameters.prune_backoff_s)
@@ -214,7 +214,8 @@ _ROWS: tuple[tuple[str, str, Edit, str], ...] = (
      "Waits its own default, whatever is announced."),
     ("backoff-overflow", "gs1.1/backoff.announced-period", _overflow,
      "Takes a backoff beyond 2^63 nanoseconds for none."),
-    ("backoff-zero-default", "gs1.1/backoff.default", lambda r: patch(r.mesh, "seconds_to_wait", lambda s: s),
+    ("backoff-zero-default", "gs1.1/backoff.default",
+     lambda r: patch(r.mesh, "seconds_to_wait", lambda s: s or 0),
      "Keeps no backoff after a PRUNE without the field."),
     ("backoff-not-told", "gs1.1/backoff.announce", lambda r: patch(r.mesh, "tells_backoff", lambda p: False),
      "Sends bare PRUNEs only."),

@@ -18,6 +18,9 @@ from quidnunc.impl.wire import wire_pb2 as wire
 from quidnunc.model.events import Judgement
 from quidnunc.model.rpc import Peer
 
+IWANTS_A_SECOND = 10
+"""Of one peer: as py-libp2p has it."""
+
 
 def _stops_answers(r: GossipsubRouter) -> None:
     may_serve = r.gossip.may_serve
@@ -72,7 +75,7 @@ def _payload_last(r: GossipsubRouter) -> None:
 def _strangers_unheard(r: GossipsubRouter) -> None:
     on_prune = r.mesh.on_prune
 
-    def of_members(peer: Peer, topic: str, announced_s: int) -> bool:
+    def of_members(peer: Peer, topic: str, announced_s: int | None) -> bool:
         return peer not in r.mesh.of.get(topic, ()) or on_prune(peer, topic, announced_s)
 
     patch(r.mesh, "on_prune", of_members)
@@ -81,7 +84,7 @@ def _strangers_unheard(r: GossipsubRouter) -> None:
 def _unknown_topics_too(r: GossipsubRouter) -> None:
     on_prune = r.mesh.on_prune
 
-    def in_any_topic(peer: Peer, topic: str, announced_s: int) -> bool:
+    def in_any_topic(peer: Peer, topic: str, announced_s: int | None) -> bool:
         if on_prune(peer, topic, announced_s):
             return True
         r.mesh.back_off(peer, topic, r.mesh.seconds_to_wait(announced_s))
@@ -233,6 +236,33 @@ def _capped_per_topic(r: GossipsubRouter) -> None:
     r.beats.insert(0, heard.clear)
 
 
+def _iwants_per_second(r: GossipsubRouter) -> None:
+    heard: dict[Peer, list[int]] = {}
+    on_iwant = r.gossip.on_iwant
+
+    def per_second(peer: Peer, control: wire.ControlMessage) -> None:
+        now_ms = r.core.now_ms
+        kept = wire.ControlMessage()
+        times = heard[peer] = [at for at in heard.get(peer, ()) if at > now_ms - 1000]
+        for entry in control.iwant:
+            if len(times) < IWANTS_A_SECOND:
+                times.append(now_ms)
+                kept.iwant.add().CopyFrom(entry)
+        on_iwant(peer, kept)
+
+    patch(r.gossip, "may_serve", lambda peer, id_bytes: True)
+    r.control[r.control.index(on_iwant)] = per_second
+
+
+def _zero_is_no_backoff(r: GossipsubRouter) -> None:
+    default_s = r.mesh.seconds_to_wait
+
+    def announced(announced_s: int | None) -> int:
+        return 0 if announced_s == 0 else default_s(announced_s)
+
+    patch(r.mesh, "seconds_to_wait", announced)
+
+
 def _oldest_evicted(r: GossipsubRouter) -> None:
     on_idontwant = r.gossip.on_idontwant
 
@@ -299,6 +329,10 @@ _ROWS: tuple[tuple[str, str, Callable[[GossipsubRouter], None], str], ...] = (
     ("fanout-filled-at-publish", "gs1.0/publish.fanout", _fanout_filled_in_use,
      "Fills a fanout below D at each publish."),
     ("ihave-capped-otherwise", "gs1.1/ihave.caps", _capped_per_topic, "Caps IHAVEs by topic."),
+    ("iwant-capped-otherwise", "gs1.1/iwant.retransmission", _iwants_per_second,
+     "Caps the IWANTs of a peer by the second."),
+    ("zero-backoff-is-none", "gs1.1/backoff.announced-period", _zero_is_no_backoff,
+     "Starts no backoff at a PRUNE that announces 0."),
     ("idontwant-evicts-oldest", "gs1.2/idontwant.cap", _oldest_evicted,
      "Keeps the latest IDONTWANTs beyond the cap."),
 )  # fmt: skip

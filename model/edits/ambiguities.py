@@ -48,7 +48,9 @@ class Ambiguity:
     """Why (a part of) it is not a question to one router."""
 
 
-WIDE = frozenset({"ihave-capped-otherwise", "idontwant-evicts-oldest", "graft-on-subscribe"})
+WIDE = frozenset(
+    {"ihave-capped-otherwise", "iwant-capped-otherwise", "idontwant-evicts-oldest", "graft-on-subscribe"}
+)
 """Readings that allow what the kit's own reading does as well: who keeps to the latter has the latter."""
 
 
@@ -108,7 +110,9 @@ AMBIGUITIES: tuple[Ambiguity, ...] = (
     ),
     Ambiguity("A14", "What a GRAFT of a peer that did not announce the topic does.", ("gs1.0/graft.accept",)),
     Ambiguity("A15", "Whom an own message goes to when the mesh is empty.", ("gs1.0/publish.mesh",)),
-    Ambiguity("A16", "For how long answers to IWANT are counted.", ("gs1.1/iwant.retransmission",)),
+    Ambiguity(
+        "A16", "For how long, and per what, answers to IWANT are counted.", ("gs1.1/iwant.retransmission",)
+    ),
     Ambiguity(
         "A17",
         "Whether a positive score is kept when its peer disconnects.",
@@ -168,6 +172,7 @@ AMBIGUITIES: tuple[Ambiguity, ...] = (
     Ambiguity("B3", "Whether a fanout is filled when it is used.", ("gs1.0/publish.fanout",)),
     Ambiguity("B4", "Per what IHAVEs are capped.", ("gs1.1/ihave.caps",)),
     Ambiguity("B5", "What the cap on IDONTWANT drops.", ("gs1.2/idontwant.cap",)),
+    Ambiguity("B6", "What a backoff of 0 announces.", ("gs1.1/backoff.announced-period",)),
 )
 """A1 to A26 were found by reading; B1 and on by running routers."""
 
@@ -191,7 +196,12 @@ QUESTIONS: tuple[Question, ...] = (
         ("graft-announces", "unannounced-graft-ignored", "unannounced-graft-pruned"),
     ),
     Question("A15", "publishing with an empty mesh", "reaches nobody", ("empty-mesh-passed-over",)),
-    Question("A16", "answers to IWANT", "while it is cached", ("iwant-counted-per-heartbeat",)),
+    Question(
+        "A16",
+        "the bound on answers to IWANT",
+        "holds per message while it is cached",
+        ("iwant-counted-per-heartbeat", "iwant-capped-otherwise"),
+    ),
     Question("A23", "outbound GRAFT to a full mesh", "is accepted", ("outbound-refused-when-full",)),
     Question("A25", "life of a seen message", "from the first copy", ("seen-refreshed",)),
     Question("A26", "quota against the best", "the quota is met", ("best-kept-before-quota",)),
@@ -200,6 +210,7 @@ QUESTIONS: tuple[Question, ...] = (
     Question("B3", "a fanout below D in use", "waits for the heartbeat", ("fanout-filled-at-publish",)),
     Question("B4", "the cap on IHAVEs", "per peer and heartbeat", ("ihave-capped-otherwise",)),
     Question("B5", "IDONTWANT beyond the cap", "is not heeded", ("idontwant-evicts-oldest",)),
+    Question("B6", "PRUNE with a backoff of 0", "starts the default backoff", ("zero-backoff-is-none",)),
 )
 
 BY_ID: Mapping[str, Ambiguity] = {each.id: each for each in AMBIGUITIES}

@@ -147,6 +147,12 @@ def back_off_members_only(r: Router, p: ReceivedPart[Prune], choose: Choose) -> 
     return found  # type: ignore[return-value]
 
 
+@rule("gs1.1/backoff.announced-period")
+def back_off_for_no_time(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router] | None:
+    """A period of 0 is a period too; where none is announced it is the default."""
+    return None if p.part.backoff_s == 0 else mesh.back_off_as_announced.step(r, p, choose)
+
+
 def backing_off_members_only(protocol: Protocol) -> Protocol:
     if "backs_off" not in protocol.handlers:
         raise SpecError(f"{protocol.name} has no backoff")
@@ -235,14 +241,33 @@ def publish_past_empty_mesh(r: Router, m: Message, choose: Choose) -> Step[Route
 def ihave_capped_otherwise(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router] | None:
     """IHAVEs are counted by topic, or by the second: beyond half of the cap it is free whether one counts.
 
-    A second overlaps two heartbeats, each of which may have had its half.
+    A second overlaps two heartbeats, each of which may have had its half. The cap on ids stays: it may be had
+    twice.
     """
     heard = r.heard.get(g.peer, HeartbeatCounts())
+    if heard.ihave_ids >= 2 * r.parameters.max_ihave_length:
+        return Step(r)
     if 2 * (heard.ihaves + 1) <= r.parameters.max_ihave_messages:
         return None
     plain = next(each for each in r.protocol["ihave"].rules if each.name == "request_unseen")
     step = cast("Step[Router]", plain.step(r, g, choose))
     return Step(step.router, tuple(evolve(p, must=False) for p in step.permits))
+
+
+IWANTS_A_HEARTBEAT = 20
+"""Of one peer; more are not served by who counts IWANTs by the second. The text has no number."""
+
+
+@rule("gs1.1/iwant.retransmission")
+def iwant_capped_otherwise(r: Router, g: ReceivedPart[IWant], choose: Choose) -> Step[Router]:
+    """IWANTs of a peer are counted by the second, whatever they ask for: beyond the allowance for one message
+    it is free whether one is answered, and beyond the cap none is."""
+    heard = r.heard.get(g.peer, HeartbeatCounts())
+    now = evolve(heard, iwants=heard.iwants + 1)
+    counted = evolve(r, heard={**r.heard, g.peer: now})
+    # A second overlaps two heartbeats.
+    owed = 1 if now.iwants + now.iwants_before <= gossip.IWANT_ALLOWANCE else 0
+    return gossip._serve(counted, g, owed=owed, allowed=None if now.iwants <= IWANTS_A_HEARTBEAT else 0)
 
 
 @rule("gs1.1/iwant.retransmission")

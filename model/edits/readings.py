@@ -39,6 +39,18 @@ EXPLAINING: tuple[Edit, ...] = (
         replacing(ihave_beyond_caps=read.ihave_capped_otherwise),
     ),
     _reading(
+        "iwant-capped-otherwise",
+        "gs1.1/iwant.retransmission",
+        "IWANTs of a peer are capped by the second, not the answers to it by message.",
+        replacing(serve_within_bound=read.iwant_capped_otherwise),
+    ),
+    _reading(
+        "zero-backoff-is-none",
+        "gs1.1/backoff.announced-period",
+        "A PRUNE with a backoff of 0 starts no backoff.",
+        replacing(back_off_as_announced=read.back_off_for_no_time),
+    ),
+    _reading(
         "idontwant-evicts-oldest",
         "gs1.2/idontwant.cap",
         "Beyond the cap on IDONTWANT new entries take the place of old ones.",

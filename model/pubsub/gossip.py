@@ -226,4 +226,5 @@ def shift(r: Router, _: None, choose: Choose) -> Step[Router] | None:
 
 @rule("gs1.1/ihave.caps", lacking="Counts IHAVE over all heartbeats, not anew in each.")
 def start_counting_anew(r: Router, _: None, choose: Choose) -> Step[Router] | None:
-    return Step(evolve(r, heard={})) if r.heard else None
+    kept = {p: HeartbeatCounts(iwants_before=c.iwants) for p, c in r.heard.items() if c.iwants}
+    return Step(evolve(r, heard=kept)) if r.heard else None

@@ -127,6 +127,9 @@ class HeartbeatCounts:
     """Ids of IHAVEs that were not seen yet."""
     ihave_named: int = 0
     """All ids of IHAVEs, seen or not."""
+    iwants: int = 0
+    """Counted where a reading asks for it, and so are those of the heartbeat before."""
+    iwants_before: int = 0
     idontwants: int = 0
     idontwant_rpcs: int = 0
 

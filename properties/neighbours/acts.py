@@ -151,7 +151,7 @@ def prune(n: Neighbours, d: SeededDraws) -> list[Event]:
     """A PRUNE, mostly from a member, with backoffs that are absent, short, usual or absurd."""
     topic = n.topic(d)
     mesh = sorted(n.view.mesh_of(topic))
-    backoff = d.one_of((None, None, 0, 1, 2, 5, 9, 70, 2**63))
+    backoff = d.one_of((None, None, 0, 1, 2, 5, 9, 70, 2**63, 2**64 - 1))
     if mesh and d.chance(30):
         start, count = d.below(len(mesh)), d.one_of((1, 2, 3, 6))
         return [Receive(tuple((mesh[start:] + mesh[:start])[:count]), (Prune(topic, backoff),))]

@@ -15,8 +15,8 @@ from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 
 LONGEST_FLOOD = 16
 """Caps above this are not flooded: the run would be about nothing else."""
-IWANT_FLOOD = 10
-"""More answers than any router gives to one peer for one id."""
+IWANT_FLOOD = 24
+"""More answers than any router gives to one peer for one id, or to one peer in a second."""
 
 
 def newcomers(n: Neighbours, count: int, beside: int = 0) -> tuple[Peer, ...]:
@@ -82,7 +82,9 @@ def flood(n: Neighbours, d: SeededDraws) -> list[Event]:
     if kind == "ids":
         if p.max_ihave_length > LONGEST_FLOOD:
             return []
-        many = tuple(n.planned_id(d, topic) for _ in range(p.max_ihave_length + d.below(2)))
+        # Up to the cap, or beyond it in each of two periods.
+        count = p.max_ihave_length * d.one_of((1, 1, 2)) + d.below(2)
+        many = tuple(n.planned_id(d, topic) for _ in range(count))
         return [_rpc(peer, IHave(topic, many)), _rpc(peer, IHave(topic, (n.planned_id(d, topic),)))]
     if p.max_ihave_messages > LONGEST_FLOOD:
         return []

@@ -184,7 +184,8 @@ def _concluded(question: Question, left: Sequence[str], reasons: Sequence[str]) 
         clause = reading_named(reading if reading in question.readings else question.readings[0]).clause
         return DialectAnswer(question=question, reading=reading, reason=reason, clause=clause)
 
-    names = [OWN] if OWN in left and set(left) - {OWN} <= WIDE else list(left)
+    # Who keeps to a narrower reading does nothing that shows the wide one.
+    names = [name for name in left if name not in WIDE] or list(left)
     if not names:
         return told(NEITHER, "does what no reading known here allows")
     if len(reasons) == len(question.readings):

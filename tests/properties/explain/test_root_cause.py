@@ -85,7 +85,12 @@ UNTOLD = {
 """Edits of gossipsub-1.2 whose routers keep to the protocol in all that a run can show."""
 
 
-SEEDS = {"without:while_backing_off": 1, "without:inbound_while_full": 1}
+SEEDS = {
+    # A flood has to tell it from a cap by the second.
+    "iwant-unbounded": 3,
+    "without:while_backing_off": 1,
+    "without:inbound_while_full": 1,
+}
 """Whose first runs show the edit by itself; where another accounts for the first, it takes a whole search."""
 
 
