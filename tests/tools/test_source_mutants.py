@@ -169,12 +169,13 @@ def test_a_protocol_is_one_whose_router_executes_the_line() -> None:
 SAMPLE = {
     "mempool.dog.redundancy:RedundancyController.too_high#boundary.1": ("dog", "", "rows"),
     "mempool.peer_limit:PeerSlots.has_free#boundary.1": ("peer-limit", "rows", "rows"),
-    "mempool.pool:TransactionPool.touch#boundary.1": ("dog", "", ""),
+    "gossipsub.scores:ScoreKeeper.disconnected#constant.2": ("gossipsub-1.2", "", ""),
     "mempool.dog.metrics:type_of#condition.1": ("dog", "", "rows"),
     "mempool.dog.reactor:DogReactor.__init__#statement.3": ("dog", "start", "start"),
     "mempool.cat.reactor:CatReactor.advance#statement.2": ("cat", "hangs", "hangs"),
 }
-"""Mutant -> the protocol, and how suite and search notice it in 20 runs."""
+"""Mutant -> the protocol, and how suite and search notice it in 20 runs. The one that neither notices is
+equivalent to the original; of the others a better suite may notice more."""
 
 
 def outcome(name: str) -> Outcome:
@@ -184,7 +185,9 @@ def outcome(name: str) -> Outcome:
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_mutant_of_the_fixed_sample_is_noticed_as_before(name: str) -> None:
     found = outcome(name)
-    assert (found.suite, found.search) == SAMPLE[name][1:], found
+    _, suite, search = SAMPLE[name]
+    assert found.search == search, found
+    assert found.suite == suite or (search and not suite), found
     assert bool(found.search_rows) == (found.search == "rows")
     assert found.crashes == (name.startswith("mempool.dog.metrics") or found.search in ("start", "hangs"))
 
@@ -196,9 +199,9 @@ def test_the_original_is_noticed_by_nothing() -> None:
 
 
 def test_a_survivor_is_compared_with_the_original() -> None:
-    same = MUTANTS["mempool.pool:TransactionPool.touch#boundary.1"]
+    same = MUTANTS["gossipsub.scores:ScoreKeeper.disconnected#constant.2"]
     other = MUTANTS["mempool.peer_limit:PeerSlots.has_free#boundary.1"]
-    assert compared(same, "peer-limit", runs=15, seed=0).differs_in is None
+    assert compared(same, "gossipsub-1.2", runs=5, seed=0).differs_in is None
     differs = compared(other, "peer-limit", runs=15, seed=0).differs_in
     assert differs is not None and 1 <= differs <= 15
 
