@@ -150,7 +150,9 @@ def back_off_members_only(r: Router, p: ReceivedPart[Prune], choose: Choose) -> 
 @rule("gs1.1/backoff.announced-period")
 def back_off_for_no_time(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router] | None:
     """A period of 0 is a period too; where none is announced it is the default."""
-    return None if p.part.backoff_s == 0 else mesh.back_off_as_announced.step(r, p, choose)
+    if p.part.backoff_s == 0:
+        return None
+    return cast("Step[Router] | None", mesh.back_off_as_announced.step(r, p, choose))
 
 
 def backing_off_members_only(protocol: Protocol) -> Protocol:
