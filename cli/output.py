@@ -11,9 +11,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-LEVEL_LEGEND = "level: M = MUST, S = SHOULD, Y = MAY, I = implied"
-"""What stands below a table with levels."""
-
 
 class UsageError(Exception):
     """The command was used wrongly; exit status 2."""

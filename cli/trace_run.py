@@ -171,6 +171,7 @@ def replay(options: argparse.Namespace) -> int:
                         "id": v.claim.id,
                         "clause": v.claim.clauses[0],
                         "level": v.level,
+                        "binding": v.binding,
                         "asked": True,
                         "verdict": v.verdict,
                         "applied": v.applied,
@@ -227,9 +228,10 @@ def exit_of(claims: Sequence[Mapping[str, Any]], strict: bool) -> tuple[int, str
     failing = [c["id"] for c in claims if c["verdict"] == "fails" or strict and c["verdict"] == "deviates"]
     if failing:
         return 1, f"fails: {', '.join(dict.fromkeys(failing))}"
-    idle = [c["id"] for c in claims if c["asked"] and c["level"] == "M" and c["verdict"] == "inconclusive"]
+    open_verdicts = ("inconclusive", "undecided")
+    idle = [c["id"] for c in claims if c["asked"] and c["binding"] and c["verdict"] in open_verdicts]
     if idle:
-        return 3, f"a MUST could not be decided: {', '.join(dict.fromkeys(idle))}"
+        return 3, f"could not be decided: {', '.join(dict.fromkeys(idle))}"
     return 0, ""
 
 

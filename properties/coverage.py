@@ -66,7 +66,7 @@ class ClauseCoverage:
         if self.clause.status != "ruled":
             return ()
         # What a text permits cannot be broken, so no claim and no planted departure goes with it.
-        wanted = ("rules", "cases") if self.clause.level == "Y" else ("rules", "claims", "mutants", "cases")
+        wanted = ("rules", "cases") if self.clause.optional else ("rules", "claims", "mutants", "cases")
         return tuple(name for name in wanted if not getattr(self, name))
 
 

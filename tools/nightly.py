@@ -132,7 +132,7 @@ def never_applied(found: Mapping[str, Campaign]) -> list[tuple[str, ClaimVerdict
         (name, v)
         for name, c in found.items()
         for v in verdicts_of(c)
-        if v.verdict in ("inconclusive", "unsupported")
+        if v.verdict in ("inconclusive", "unsupported", "undecided")
     ]
 
 
@@ -142,7 +142,7 @@ def status(found: Mapping[str, Campaign]) -> int:
         return 1
     if any(c.broken for c in found.values()):
         return 4
-    return 3 if any(v.level == "M" for _, v in never_applied(found)) else 0
+    return 3 if any(v.binding for _, v in never_applied(found)) else 0
 
 
 def report(found: Mapping[str, Campaign]) -> str:
@@ -158,10 +158,10 @@ def report(found: Mapping[str, Campaign]) -> str:
     for name, c in found.items():
         for v in verdicts_of(c):
             by_claim.setdefault(v.claim.id, {})[name] = v
-    lines += [f"| claim | level | {' | '.join(found)} |", "|---|---|" + "---:|" * len(found)]
+    lines += [f"| claim | why | {' | '.join(found)} |", "|---|---|" + "---:|" * len(found)]
     for claim, said in by_claim.items():
         cells = (str(said[name].applied) if name in said else "" for name in found)
-        lines.append(f"| {claim} | {next(iter(said.values())).level} | {' | '.join(cells)} |")
+        lines.append(f"| {claim} | {next(iter(said.values())).ground} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -205,7 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for text in findings(found):
         print(f"\n{text}")
     for name, v in never_applied(found):
-        print(f"\nnever applied under {name}: {v.claim.id} ({v.level}): {v.reason}")
+        print(f"\nnever applied under {name}: {v.claim.id} ({v.ground}): {v.reason}")
     return status(found)
 
 

@@ -152,7 +152,7 @@ def run(options: argparse.Namespace) -> int:
             | (suite_json(c, verdicts_of(c, options.claims)) if options.suite else {})
             for c in campaigns
         ]
-        print_json(reports[0] if len(reports) == 1 else {"schema": 1, "reports": reports})
+        print_json(reports[0] if len(reports) == 1 else {"schema": 2, "reports": reports})
     else:
         if compared is not None and not options.update_expect:
             print_compared(compared)

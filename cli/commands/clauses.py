@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from quidnunc.arguments import checked_protocol
-from quidnunc.output import LEVEL_LEGEND, UsageError, print_json, table
+from quidnunc.output import UsageError, print_json, table
 from quidnunc.properties.coverage import ClauseCoverage, coverage
 from quidnunc.properties.documents.clauses import documents
 from quidnunc.reports import text as text_report
@@ -75,7 +75,6 @@ def run(options: argparse.Namespace) -> int:
     what = f"of {protocol}" if protocol else "of all documents"
     print(f"clauses {what}{', uncovered' if options.uncovered else ''}: {len(shown)} of {len(known)}\n")
     print(_table(shown, options.uncovered))
-    print(LEVEL_LEGEND)
     documents = [
         (name, row["clauses"], row["held"], _share(row["held"], row["clauses"]))
         for name, row in _by_document(known).items()
@@ -126,14 +125,14 @@ def _uncovered(each: ClauseCoverage) -> bool:
 
 def _table(shown: Sequence[ClauseCoverage], uncovered: bool) -> str:
     if uncovered:
-        rows = [(c.clause.id, c.clause.level, c.clause.status, _why(c)) for c in shown]
-        return table(("clause", "level", "status", "what is missing"), rows)
+        rows = [(c.clause.id, c.clause.ground, c.clause.status, _why(c)) for c in shown]
+        return table(("clause", "why", "status", "what is missing"), rows)
     return table(
-        ("clause", "level", "status", "rules", "claims", "mutants", "cases", "by network rules"),
+        ("clause", "why", "status", "rules", "claims", "mutants", "cases", "by network rules"),
         [
             (
                 c.clause.id,
-                c.clause.level,
+                c.clause.ground,
                 c.clause.status,
                 ", ".join(place.rule for place in c.rules) or "-",
                 ", ".join(c.claims) or "-",
@@ -191,6 +190,8 @@ def as_json(each: ClauseCoverage) -> dict[str, Any]:
         "source": document.source,
         "revision": document.revision,
         "level": clause.level,
+        "keyword": clause.keyword,
+        "basis": clause.basis,
         "status": clause.status,
         "rules": [str(place) for place in each.rules],
         "claims": list(each.claims),

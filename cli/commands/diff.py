@@ -13,7 +13,6 @@ from quidnunc.output import UsageError, print_json, table
 from quidnunc.properties.documents.clauses import Clause
 from quidnunc.properties.regress.diff import ProtocolChange, changes_between
 from quidnunc.properties.regress.diff_clauses import (
-    LEVELS,
     ClauseChanges,
     ParameterChange,
     clause_changes,
@@ -125,14 +124,14 @@ def _what(change: ProtocolChange) -> str:
 
 
 def _print_clauses(clauses: ClauseChanges, old: Side, new: Side) -> None:
-    rows = [("added", c.id, "-", LEVELS[c.level]) for c in clauses.added]
-    rows += [("removed", c.id, LEVELS[c.level], "-") for c in clauses.removed]
+    rows = [("added", c.id, "-", c.ground) for c in clauses.added]
+    rows += [("removed", c.id, c.ground, "-") for c in clauses.removed]
     rows += [
         (
             "level",
             was.id if was.id == now.id else f"{was.id} -> {now.id}",
-            LEVELS[was.level],
-            LEVELS[now.level],
+            was.ground,
+            now.ground,
         )
         for was, now in clauses.levels
     ]
@@ -150,7 +149,13 @@ def clauses_json(clauses: ClauseChanges) -> dict[str, Any]:
     """The clause changes, in the shape that scripts read."""
 
     def row(clause: Clause) -> dict[str, str]:
-        return {"id": clause.id, "level": clause.level, "status": clause.status}
+        return {
+            "id": clause.id,
+            "level": clause.level,
+            "keyword": clause.keyword,
+            "basis": clause.basis,
+            "status": clause.status,
+        }
 
     return {
         "added": [row(c) for c in clauses.added],

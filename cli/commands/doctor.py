@@ -15,7 +15,7 @@ from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import protocol_named
 from quidnunc.output import UsageError, print_json, table
 from quidnunc.properties.cases.router import replay_router
-from quidnunc.properties.claims.catalogue import claims_of, level_of
+from quidnunc.properties.claims.catalogue import breach_of, claims_of, clauses_asked, ground_of, level_of
 from quidnunc.properties.claims.claim import Claim
 from quidnunc.properties.suite.files import suite_of
 from quidnunc.properties.suite.run import fitted_parameters
@@ -44,12 +44,18 @@ class ClaimControl:
     """One claim: a run in which it applies and holds, or why there is none."""
 
     claim: Claim
-    level: str
+    clauses: tuple[str, ...]
+    """Those of the claim that the protocol asks."""
     state: str
     """holds, fails (in every case where it applies something departs), unsupported, or none."""
     cases: tuple[str, ...]
     """Cases of the suite in which it applies and nothing departs."""
     reason: str
+
+    @property
+    def binding(self) -> bool:
+        """Whether a router that departs from it fails."""
+        return any(breach_of(c) == "fails" for c in self.clauses)
 
 
 @frozen
@@ -68,7 +74,7 @@ class DriverExamination:
 
     @property
     def without_control(self) -> tuple[ClaimControl, ...]:
-        return tuple(c for c in self.controls if c.state != "holds" and c.level == "M")
+        return tuple(c for c in self.controls if c.state != "holds" and c.binding)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -115,25 +121,27 @@ def examine(router: str, protocol: str, profile: Profile = "shipped") -> DriverE
         for moment in replayed.moments:
             for clause in (*moment.judged.because, *moment.judged.spent):
                 applied.setdefault(clause, set()).add(rule)
-    controls = tuple(
-        _control(claim, hello, set().union(*(applied.get(c, ()) for c in claim.clauses)), departing)
-        for claim in claims_of(protocol_named(protocol))
-    )
-    return DriverExamination(protocol, hello, asked, controls)
+    spec = protocol_named(protocol)
+    controls = []
+    for claim in claims_of(spec):
+        cases = set().union(*(applied.get(c, ()) for c in claim.clauses))
+        controls.append(_control(claim, clauses_asked(claim, spec), hello, cases, departing))
+    return DriverExamination(protocol, hello, asked, tuple(controls))
 
 
-def _control(claim: Claim, hello: Hello, applied: set[str], departing: set[str]) -> ClaimControl:
-    level = min((level_of(c) for c in claim.clauses), key="MSIY".find)
+def _control(
+    claim: Claim, asked: tuple[str, ...], hello: Hello, applied: set[str], departing: set[str]
+) -> ClaimControl:
     held = tuple(sorted(applied - departing))
     lacking = sorted(claim.needs - hello.capabilities)
     if held:
-        return ClaimControl(claim, level, "holds", held, "")
+        return ClaimControl(claim, asked, "holds", held, "")
     if lacking:
-        return ClaimControl(claim, level, "unsupported", (), f"the driver lacks: {', '.join(lacking)}")
+        return ClaimControl(claim, asked, "unsupported", (), f"the driver lacks: {', '.join(lacking)}")
     if applied:
         where = ", ".join(sorted(applied)[:3])
-        return ClaimControl(claim, level, "fails", (), f"fails wherever it applies: {where}")
-    return ClaimControl(claim, level, "none", (), "never applies in the suite; a search may reach it")
+        return ClaimControl(claim, asked, "fails", (), f"fails wherever it applies: {where}")
+    return ClaimControl(claim, asked, "none", (), "never applies in the suite; a search may reach it")
 
 
 def _print(examined: Sequence[DriverExamination], options: argparse.Namespace) -> None:
@@ -150,10 +158,13 @@ def _print(examined: Sequence[DriverExamination], options: argparse.Namespace) -
             print(f"  sets {name} to {value:g}; other values are not checked")
         for what in hello.switched:
             print(f"  {what}")
-        rows = [(c.claim.id, c.level, c.state, len(c.cases), c.reason or "-") for c in each.controls]
-        print("\n" + table(("claim", "level", "control", "cases", "why not"), rows))
+        rows = [
+            (c.claim.id, ground_of(*c.clauses), c.state, len(c.cases), c.reason or "-") for c in each.controls
+        ]
+        print("\n" + table(("claim", "why", "control", "cases", "why not"), rows))
         if each.without_control:
-            print(f"MUST claims without a control: {', '.join(c.claim.id for c in each.without_control)}")
+            without = ", ".join(c.claim.id for c in each.without_control)
+            print(f"claims that can fail, without a control: {without}")
     words = ["quidnunc", "doctor", options.router]
     words += ["--protocol", options.protocol] if options.protocol else []
     words += ["--profile", "spec"] if options.profile == "spec" else []
@@ -175,7 +186,8 @@ def as_json(each: DriverExamination) -> dict[str, Any]:
         "claims": [
             {
                 "id": c.claim.id,
-                "level": c.level,
+                "level": level_of(*c.clauses),
+                "why": ground_of(*c.clauses),
                 "control": c.state,
                 "cases": list(c.cases),
                 "reason": c.reason,

@@ -17,7 +17,7 @@ from quidnunc.model.machine import PROTOCOLS
 from quidnunc.output import UsageError, print_json, table
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.file import load, render
-from quidnunc.properties.claims.catalogue import claims_of, level_of
+from quidnunc.properties.claims.catalogue import claims_of, ground_of
 from quidnunc.properties.claims.claim import Claim
 from quidnunc.properties.claims.elsewhere import HELD, ConstructionClaim
 from quidnunc.properties.coverage import ClauseCoverage, coverage, suites
@@ -42,12 +42,6 @@ example:
 """
 
 NETWORKS = Path("counterexamples") / "networks"
-LEVELS = {
-    "M": "MUST",
-    "S": "SHOULD",
-    "Y": "MAY",
-    "I": "implied",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -141,10 +135,9 @@ def of_clause(each: ClauseCoverage) -> dict[str, Any]:
     clause = each.clause
     cited = [c for c in (clause.id, clause.carried_by) if c]
     document = documents()[clause.document]
-    level = LEVELS[clause.level] + (", as what the protocol does" if clause.implied else "")
     return {
         "id": clause.id,
-        "level": level,
+        "level": clause.ground,
         "status": clause.status,
         "document": f"{document.title}, {document.revision} ({document.source})",
         "text": clause.text.strip(),
@@ -186,7 +179,7 @@ def of_claim(claim: Claim) -> dict[str, Any]:
     resting = [known[c] for c in claim.clauses]
     return {
         "id": claim.id,
-        "level": LEVELS[min((level_of(c) for c in claim.clauses), key="MSIY".find)],
+        "level": ground_of(*claim.clauses),
         "text": claim.sentence,
         "protocols": [name for name, p in PROTOCOLS.items() if claim in claims_of(p)],
         "needs of a driver": sorted(claim.needs),
@@ -202,7 +195,7 @@ def of_held(claim: ConstructionClaim) -> dict[str, Any]:
     known = {c.clause.id: c for c in coverage()}
     return {
         "id": claim.id,
-        "level": LEVELS[min((level_of(c) for c in claim.clauses), key="MSIY".find)],
+        "level": ground_of(*claim.clauses),
         "text": claim.says,
         "clauses": [f"{c}: {' '.join(known[c].clause.text.split())}" for c in claim.clauses],
         "decided by": claim.by,

@@ -163,7 +163,7 @@ def _check_network(options: argparse.Namespace, reading: TraceReader) -> int:
     bad = {"fails"} | ({"deviates"} if options.strict else set())
     if any(v.verdict in bad for v in chosen):
         return 1
-    return 3 if any(v.verdict == "inconclusive" and v.level == "M" for v in chosen) else 0
+    return 3 if any(v.verdict in ("inconclusive", "undecided") and v.binding for v in chosen) else 0
 
 
 def _roots(checked: TraceCheckResult) -> list[Any]:

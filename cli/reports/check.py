@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quidnunc import __version__
-from quidnunc.output import LEVEL_LEGEND, count, table
+from quidnunc.output import count, table
 from quidnunc.properties.cases.case import Control, events_of, replay_command
 from quidnunc.properties.cases.file import render
-from quidnunc.properties.documents.clauses import documents, load
+from quidnunc.properties.documents.clauses import Clause, documents, load
 from quidnunc.properties.search.campaign import Campaign, RootCause, is_crash
 from quidnunc.properties.search.leaning import untested
 from quidnunc.properties.search.verdicts import (
@@ -25,7 +25,7 @@ from quidnunc.properties.suite.run import SUITE_VERSION
 from quidnunc.reports.suite import SUITE_LEGEND, not_run, not_seen, word_of
 from quidnunc.reports.summary import RootKey, verdict_counts
 
-NOT_CHECKED = ("unsupported", "inconclusive")
+NOT_CHECKED = ("unsupported", "inconclusive", "undecided")
 """Verdicts of claims that the result says nothing of."""
 
 
@@ -74,11 +74,10 @@ def _print_all(
 ) -> None:
     """Every claim, what the verdicts lean on, and every root cause. `words`: a verdict for each claim."""
     rows = [
-        (v.claim.id, word, v.level, v.applied, ", ".join(r.quirk for r in v.roots) or "-")
+        (v.claim.id, word, v.ground, v.applied, ", ".join(r.quirk for r in v.roots) or "-")
         for v, word in zip(verdicts, words, strict=True)
     ]
-    print("\n" + table(("claim", "verdict", "level", "applied", "root causes"), rows))
-    print(LEVEL_LEGEND)
+    print("\n" + table(("claim", "verdict", "why", "applied", "root causes"), rows))
     if lean := _leaning(verdicts):
         print("\nverdicts that lean on the driver:\n" + lean)
     if campaign.rows:
@@ -208,7 +207,7 @@ def as_json(
 ) -> dict[str, Any]:
     """The object of one protocol. Scripts read its keys: never rename one."""
     found = {
-        "schema": 1,
+        "schema": 2,
         "protocols": [campaign.protocol],
         "against": campaign.against,
         "router_version": campaign.version,
@@ -256,6 +255,9 @@ def _claim(campaign: Campaign, v: ClaimVerdict, paths: Mapping[RootKey, str]) ->
         "protocol": campaign.protocol,
         "clause": worst.clause if worst else v.claim.clauses[0],
         "level": v.level,
+        "why": v.ground,
+        "keywords": sorted({c.keyword for c in _clauses_of(v)}),
+        "bases": sorted({c.basis for c in _clauses_of(v)}),
         "verdict": v.verdict,
         "reason": v.reason,
         "leans_on": list(v.leans_on),
@@ -264,6 +266,10 @@ def _claim(campaign: Campaign, v: ClaimVerdict, paths: Mapping[RootKey, str]) ->
         "events": len(events_of(worst.case)) if worst else None,
         "replay": replay_command(path, campaign.against) if path else None,
     }
+
+
+def _clauses_of(v: ClaimVerdict) -> list[Clause]:
+    return [clause for c in v.clauses if (clause := load().get(c)) is not None]
 
 
 def _root(root: RootCause, path: str | None) -> dict[str, Any]:

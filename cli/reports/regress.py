@@ -12,7 +12,7 @@ from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.notation.parameters import parameters_text
 from quidnunc.properties.regress.cases import CaseFolderOutcome
 from quidnunc.properties.regress.compare import BehaviourComparison
-from quidnunc.properties.regress.diff_clauses import LEVELS, ClauseChanges
+from quidnunc.properties.regress.diff_clauses import ClauseChanges
 from quidnunc.properties.regress.expect import DeclarationComparison, trace_text
 from quidnunc.properties.regress.mixed.networks import MixedNetworks
 from quidnunc.properties.regress.outcomes import RouterOutcome, SuiteOutcome, against_refinement
@@ -130,11 +130,11 @@ def _parts(report: RegressReport) -> list[tuple[str, list[str]]]:
     parts = [
         (
             f"described by {old}, no longer by {new} (newly undescribed):",
-            [f"{c.id} ({LEVELS[c.level]}): {' '.join(c.text.split())}" for c in clauses.removed],
+            [f"{c.id} ({c.ground}): {' '.join(c.text.split())}" for c in clauses.removed],
         ),
         (
             "clauses whose level changes:",
-            [f"{was.id} {LEVELS[was.level]} -> {now.id} {LEVELS[now.level]}" for was, now in clauses.levels],
+            [f"{was.id} {was.ground} -> {now.id} {now.ground}" for was, now in clauses.levels],
         ),
         (
             f"cases of {old}'s suite that a router conforming to {old} fails under {new}:",

@@ -25,7 +25,7 @@ from quidnunc.pipeline.trace.shapes import TraceError
 from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain.root_cause import Finding, accounting_edits, last_departures
 from quidnunc.properties.judge.oracle import Departure, Oracle
-from quidnunc.properties.judge.play import Moment, Play, open_clauses, rejudge, same_act
+from quidnunc.properties.judge.play import Moment, Play, clauses_left_open, rejudge, same_act
 from quidnunc.properties.notation.lines import event_text, output_text
 from quidnunc.properties.search.campaign import Campaign, is_crash, merge
 from quidnunc.properties.search.machine import AgreeingRun, FindingSearch, ReplayableFinding, signature_of
@@ -193,7 +193,7 @@ def _replay(hunt: FindingSearch, runs: Sequence[RecordedRun], checked: TraceChec
                 waiting.pop() for kind in ("shrunk", "plain") if waiting and waiting[-1].kind == kind
             ]
             key = _file(hunt, departures, minimised)
-            hunt.leave_open(key, departures[0], open_clauses(played.moments[-1].judged))
+            hunt.leave_open(key, departures[0], clauses_left_open(played.moments[-1].judged))
         if clean:
             hunt.witnesses.append(AgreeingRun(clean, run.parameters, in_force))
 

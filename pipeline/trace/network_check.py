@@ -16,11 +16,12 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.pipeline.trace.files import TraceRecord
 from quidnunc.pipeline.trace.network import NodeReplay, NodeRun, judge_node, network_runs
 from quidnunc.pipeline.trace.shapes import TraceError
-from quidnunc.properties.claims.catalogue import VerdictName, claim_on, claims_of, level_of
+from quidnunc.properties.claims.catalogue import VerdictName, breach_of, claim_on, claims_of
 from quidnunc.properties.explain.root_cause import accounting_edits
 from quidnunc.properties.judge.oracle import Departure
+from quidnunc.properties.judge.play import clauses_left_open
 from quidnunc.properties.notation.lines import event_text, output_text
-from quidnunc.properties.search.verdicts import ClaimVerdict
+from quidnunc.properties.search.verdicts import SEVERITY, ClaimVerdict
 
 MAX_EXPLAINED = 600
 """Moments of a run that is explained: every edit of the protocol is tried on all of them."""
@@ -65,6 +66,8 @@ class NodeKindReport:
     violations: list[NodeViolation] = field(factory=list)
     causes: Counter[tuple[str, str]] = field(factory=Counter)
     """(clause, edit) -> nodes that depart so."""
+    hidden: Counter[tuple[str, str]] = field(factory=Counter)
+    """(edit, clause that a departure was judged by) -> nodes."""
     quirks: list[Edit] = field(factory=list)
     departed: list[NodeReplay] = field(factory=list)
     """The first replay with each cause, for whoever wants to make it smaller."""
@@ -78,11 +81,15 @@ class NodeKindReport:
             lacking = claim.needs - self.capabilities
             verdict: VerdictName
             if broken:
-                levels = {level_of(clause) for clause, _ in self.causes if clause in claim.clauses}
-                verdict = "fails" if levels - {"S", "Y"} else "deviates"
+                verdict = max(
+                    (breach_of(clause) for clause, _ in self.causes if clause in claim.clauses),
+                    key=SEVERITY.__getitem__,
+                )
                 reason = ", ".join(dict.fromkeys(broken))
             elif not applied and lacking:
                 verdict, reason = "unsupported", f"the driver lacks: {', '.join(sorted(lacking))}"
+            elif hiding := {row for row, clause in self.hidden if clause in claim.clauses}:
+                verdict, reason = "undecided", f"hidden by {', '.join(sorted(hiding))}"
             elif not applied:
                 verdict, reason = "inconclusive", f"never applied to {self.nodes} nodes"
             else:
@@ -149,6 +156,10 @@ def _note(report: NodeKindReport, run: str, judged: NodeReplay, quirk: Edit | No
     if (clause, cause) not in report.causes:
         report.departed.append(judged)
     report.causes[clause, cause] += 1
+    if quirk is None or quirk.kind != "reading":
+        report.hidden.update(
+            (f"{clause} {cause}", each) for each in clauses_left_open(judged.moments[-1].judged)
+        )
     if len(report.violations) >= MAX_VIOLATIONS:
         return
     claim = claim_on(clause, protocol_named(report.protocol))

@@ -114,7 +114,27 @@ def claim_on(clause: str, protocol: Protocol) -> Claim | None:
     return next((c for c in claims_of(protocol) if clause in c.clauses), None)
 
 
-def level_of(clause: str) -> str:
-    """M, S, Y or I; M where the clause table lacks it (a test says that it never does)."""
+def clauses_asked(claim: Claim, protocol: Protocol) -> tuple[str, ...]:
+    """The clauses of a claim that a rule of the protocol decides, or an occasion concerns."""
+    asked = clauses_of(protocol) | {o.clause for o in claim.occasions if o.concerns(protocol)}
+    return tuple(c for c in claim.clauses if c in asked)
+
+
+def breach_of(clause: str) -> VerdictName:
+    """The verdict on a router that departs from a clause; `fails` where no table has it."""
     known = load().get(clause)
-    return known.level if known is not None else "M"
+    return known.breach if known is not None else "fails"
+
+
+def level_of(*clauses: str) -> str:
+    """The strictest of the words in capitals, as M, S or Y; I where the text has none."""
+    known = (load().get(clause) for clause in clauses)
+    return min((c.level for c in known if c is not None), key="MSYI".find, default="I")
+
+
+def ground_of(*clauses: str) -> str:
+    """The strictest keyword, or what the clauses rest on without one; empty where no table has them."""
+    known = [c for c in map(load().get, clauses) if c is not None]
+    order = ("fails", "deviates", "observed")
+    known.sort(key=lambda c: ("MSYI".find(c.level), order.index(c.breach)))
+    return known[0].ground if known else ""

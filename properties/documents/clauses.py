@@ -18,8 +18,32 @@ from attrs import Attribute, fields, frozen
 
 from quidnunc.model.errors import SpecError
 
-Level: TypeAlias = Literal["M", "S", "Y", "I"]
-"""MUST, SHOULD, MAY, and what is implied by prose, data types or common practice."""
+Keyword: TypeAlias = Literal["MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY", "none"]
+"""The word that the text itself writes in capitals, or none."""
+
+Basis: TypeAlias = Literal[
+    "sentence", "advice", "permission", "algorithm", "pseudo-code", "table", "schema", "convention"
+]
+"""What the clause rests on: a normative sentence, a sentence with `should` or `may` in lower case, a step of
+the algorithm or what follows from its steps, pseudo-code, a table of parameters, a definition of messages, or
+no text at all but common practice."""
+
+GROUNDS: Mapping[Basis, str] = MappingProxyType(
+    {
+        "sentence": "the text says so",
+        "advice": "the text advises it",
+        "permission": "the text permits it",
+        "algorithm": "the algorithm does",
+        "pseudo-code": "the pseudo-code does",
+        "table": "by a table of parameters",
+        "schema": "by the message format",
+        "convention": "by common practice",
+    }
+)
+"""Basis of a clause without a keyword -> how reports say it."""
+
+Breach: TypeAlias = Literal["fails", "deviates", "observed"]
+"""The verdict on a router that departs from a clause."""
 
 Status: TypeAlias = Literal["ruled", "by-construction", "exception", "not-modelled"]
 """`ruled`: a rule of the model formalises it; `by-construction`: it holds of the values, the codec or the
@@ -52,9 +76,10 @@ class Clause:
     """`prefix/topic.short-name`, in words; never changes and is never used for another sentence."""
     ref: str
     """The row of the reference catalogue that it was taken from; several clauses may share one."""
-    level: Level
-    implied: bool = False
-    """A MUST that the document states as what the protocol does, without the word."""
+    keyword: Keyword
+    basis: Basis
+    phrase: str = ""
+    """The words around the keyword, where no quote shows it."""
     status: Status
     carried_by: str = ""
     """Of a clause that no rule is named for: the clause whose rule it is part of, or, where it holds by
@@ -70,6 +95,28 @@ class Clause:
     """Where the document contradicts itself, is contradicted by all routers, or can be read in two ways."""
     document: str
     """The name of the document."""
+
+    @property
+    def level(self) -> str:
+        """M, S or Y where the text writes MUST, SHOULD or MAY in capitals; I everywhere else."""
+        return {"MU": "M", "SH": "S", "MA": "Y"}.get(self.keyword[:2], "I")
+
+    @property
+    def ground(self) -> str:
+        """The keyword, or in a few words why a router is asked to keep to the clause without one."""
+        return self.keyword if self.keyword != "none" else GROUNDS[self.basis]
+
+    @property
+    def optional(self) -> bool:
+        """Whether the text leaves it to the router."""
+        return self.keyword == "MAY" or (self.keyword == "none" and self.basis == "permission")
+
+    @property
+    def breach(self) -> Breach:
+        """What to make of a router that departs from it."""
+        if self.level in "SY" or (self.keyword == "none" and self.basis in ("advice", "permission")):
+            return "deviates"
+        return "observed" if self.basis == "convention" else "fails"
 
 
 @lru_cache(maxsize=1)
@@ -176,11 +223,14 @@ def _check_values(place: str, row: Mapping[str, object], prefix: str) -> None:
     """Refuse values that no clause may have, alone or together."""
     if not re.fullmatch(re.escape(prefix) + r"/[a-z]+\.[a-z]+(-[a-z]+)*", str(row["id"])):
         raise SpecError(f"{place}: the id must be {prefix}/topic.short-name, in lower-case words")
-    for name, allowed in (("level", get_args(Level)), ("status", get_args(Status))):
+    for name, allowed in (
+        ("keyword", get_args(Keyword)),
+        ("basis", get_args(Basis)),
+        ("status", get_args(Status)),
+    ):
         if row[name] not in allowed:
             raise SpecError(f"{place}: {name} is {row[name]!r}, allowed are {', '.join(allowed)}")
-    if "implied" in row and row["level"] != "M":
-        raise SpecError(f"{place}: implied marks a MUST without the word, but the level is {row['level']}")
+    _check_keyword(place, row)
     if "carried_by" in row and row["status"] not in ("ruled", "by-construction"):
         raise SpecError(
             f"{place}: carried_by is for what is ruled or holds by construction, but the status is "
@@ -191,6 +241,19 @@ def _check_values(place: str, row: Mapping[str, object], prefix: str) -> None:
     quoted = sentences(str(row.get("quote", "")))
     if quoted > MAX_QUOTED_SENTENCES:
         raise SpecError(f"{place}: {quoted} sentences are quoted, at most {MAX_QUOTED_SENTENCES} may be")
+
+
+def _check_keyword(place: str, row: Mapping[str, object]) -> None:
+    """Refuse a keyword that the words of the text do not show in capitals."""
+    keyword, shown = str(row["keyword"]), f"{row.get('quote', '')} {row.get('phrase', '')}"
+    if keyword == "none":
+        if "phrase" in row:
+            raise SpecError(f"{place}: phrase shows a keyword, and the keyword is none")
+        return
+    if row["basis"] != "sentence":
+        raise SpecError(f"{place}: a keyword stands in a sentence, but the basis is {row['basis']}")
+    if not re.search(rf"\b{keyword}\b", shown):
+        raise SpecError(f"{place}: neither quote nor phrase has {keyword} in capitals; write keyword none")
 
 
 def _refuse_twins(where: str, clauses: Iterable[Clause]) -> None:

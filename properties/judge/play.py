@@ -238,17 +238,17 @@ class Moment:
     judged: EventJudgement
 
 
-def tested_clauses(judged: EventJudgement) -> set[str]:
+def clauses_tested(judged: EventJudgement) -> set[str]:
     """Clauses that the router was seen to keep to in one moment.
 
     Of a moment that departs, these are the obligations that were met; a crash leaves none.
     """
     if not judged.departures:
         return set(judged.because) | set(judged.spent)
-    return set(judged.spent) - open_clauses(judged)
+    return set(judged.spent) - clauses_left_open(judged)
 
 
-def open_clauses(judged: EventJudgement) -> set[str]:
+def clauses_left_open(judged: EventJudgement) -> set[str]:
     """Clauses that a departing moment leaves open: those of its departures.
 
     After a crash they are all that the event was judged by, because the router may have done none of it.
@@ -300,7 +300,7 @@ class Play:
         outputs = self.subject.do(event)
         judged = self.oracle.judge(event, outputs)
         self.moments.append(Moment(event, outputs, judged))
-        self.applied.update(tested_clauses(judged))
+        self.applied.update(clauses_tested(judged))
         self.steps += 1
         for output in outputs:
             if isinstance(output, Sent) and isinstance(output.part, Message):

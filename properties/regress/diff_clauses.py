@@ -15,7 +15,6 @@ from quidnunc.model.rules import Protocol, Rule
 from quidnunc.properties.documents.clauses import Clause, documents, load
 from quidnunc.properties.regress.sides import Side
 
-LEVELS = {"M": "MUST", "S": "SHOULD", "Y": "MAY", "I": "implied"}
 NOT_ITS_OWN: Mapping[str, frozenset[str]] = {
     "floodsub": frozenset({"gossipsub-1.0", "gossipsub-1.1"}),
     "gossipsub-1.0": frozenset({"gossipsub-1.1"}),
@@ -60,7 +59,7 @@ def clause_changes(old: Side, new: Side) -> ClauseChanges:
         met |= {c.id for c in others}
         if not others:
             removed.append(clause)
-        levels += [(clause, c) for c in others[:1] if c.level != clause.level]
+        levels += [(clause, c) for c in others[:1] if _force(c) != _force(clause)]
     ruled = [{r.clause for _, r in side.protocol.rules()} for side in (old, new)]
     both = {c.id for c in table if c.document in was and c.document in now}
     return ClauseChanges(
@@ -69,6 +68,10 @@ def clause_changes(old: Side, new: Side) -> ClauseChanges:
         tuple(levels),
         tuple(sorted((ruled[0] - ruled[1]) & both)),
     )
+
+
+def _force(clause: Clause) -> tuple[str, str, bool]:
+    return clause.keyword, clause.breach, clause.optional
 
 
 def _counterparts(one: Clause, other: Clause) -> bool:

@@ -16,7 +16,7 @@ from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Connect
 from quidnunc.properties.cases.case import Case, events_of, parameters_of
 from quidnunc.properties.regress.diff import ProtocolChange
-from quidnunc.properties.regress.diff_clauses import LEVELS, clause_changes
+from quidnunc.properties.regress.diff_clauses import clause_changes
 from quidnunc.properties.regress.pair import DIRECTIONS, Direction, SeparatingTrace, partings_of
 from quidnunc.properties.regress.play import first_departing
 from quidnunc.properties.regress.sides import Side
@@ -66,9 +66,9 @@ class BehaviourChange:
 
 
 def is_undescribed(change: ProtocolChange, old: Side, new: Side) -> bool:
-    """Whether a MAY of OLD's text has no counterpart in NEW's."""
+    """Whether a permission of OLD's text has no counterpart in NEW's."""
     removed = clause_changes(old, new).removed
-    return any(c.id == change.clause and LEVELS[c.level] == "MAY" for c in removed)
+    return any(c.id == change.clause and c.optional for c in removed)
 
 
 def pairs(change: ProtocolChange, old: Side, new: Side) -> Iterator[tuple[Side, Side]]:

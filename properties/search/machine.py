@@ -36,8 +36,8 @@ from quidnunc.properties.judge.play import (
     Opener,
     Play,
     act_of,
+    clauses_left_open,
     messages_in,
-    open_clauses,
     play,
     rejudge,
     same_act,
@@ -418,7 +418,7 @@ class SearchRun:
         """Have the departure explained; it is pending meanwhile, should the process be ended."""
         hunt, first = self.hunt, self.departures[0]
         raw = Finding(tuple(self.events), tuple(run.moments), first, ())
-        clauses = open_clauses(run.moments[-1].judged)
+        clauses = clauses_left_open(run.moments[-1].judged)
         hunt.pending = ReplayableFinding(
             raw,
             self.parameters,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -12,7 +13,14 @@ from attrs import evolve, field, fields, frozen
 from quidnunc.model.edits.aliases import current_name
 from quidnunc.model.errors import CaseError
 from quidnunc.model.machine import protocol_named
-from quidnunc.properties.claims.catalogue import VerdictName, claims_of, level_of
+from quidnunc.properties.claims.catalogue import (
+    VerdictName,
+    breach_of,
+    claims_of,
+    clauses_asked,
+    ground_of,
+    level_of,
+)
 from quidnunc.properties.claims.claim import Claim
 from quidnunc.properties.notation.words import one_line
 from quidnunc.properties.search.campaign import Campaign, RootCause
@@ -22,8 +30,8 @@ SEVERITY: dict[VerdictName, int] = {
     "not-refuted": 0,
     "unsupported": 1,
     "inconclusive": 2,
-    "undecided": 3,
-    "observed": 4,
+    "observed": 3,
+    "undecided": 4,
     "deviates": 5,
     "fails": 6,
     "broken": 7,
@@ -44,9 +52,27 @@ class ClaimVerdict:
     leans_on: tuple[str, ...] = ()
     """What the driver switches, fixes or lifts that bears on it, in words."""
 
+    asked: tuple[str, ...] = ()
+    """The clauses of the claim that the protocol asks; all of them if empty."""
+
+    @property
+    def clauses(self) -> tuple[str, ...]:
+        return self.asked or self.claim.clauses
+
     @property
     def level(self) -> str:
-        return min((level_of(c) for c in self.claim.clauses), key="MSIY".find)
+        """M, S or Y where the texts write MUST, SHOULD or MAY in capitals; I everywhere else."""
+        return level_of(*self.clauses)
+
+    @property
+    def ground(self) -> str:
+        """The keyword, or what stands in its place."""
+        return ground_of(*self.clauses)
+
+    @property
+    def binding(self) -> bool:
+        """Whether a router that departs from it fails."""
+        return any(breach_of(c) == "fails" for c in self.clauses)
 
 
 def verdict_of_root(root: RootCause) -> VerdictName:
@@ -57,13 +83,30 @@ def verdict_of_root(root: RootCause) -> VerdictName:
         return "broken"
     if root.kind == "reading":
         return "observed"
-    by_level: dict[str, VerdictName] = {"S": "deviates", "Y": "deviates"}
-    return by_level.get(level_of(root.clause), "fails")
+    return breach_of(root.clause)
 
 
 def explained_too_late(root: RootCause) -> bool:
     """Whether only the end of the search left it unexplained: it may be of a root cause that is known."""
     return root.kind == "unexplained" and not root.minimised
+
+
+def rows_hiding(claim: Claim, campaign: Campaign) -> Iterator[str]:
+    """The departures that were judged by a clause of the claim and are not filed under it, by their row.
+
+    A reading that was observed hides nothing: under it, the router does what the text says.
+    """
+    clauses = set(claim.clauses)
+    for root in campaign.rows.values():
+        filed = root.kind != "pending" and root.clause in clauses
+        if root.kind != "reading" and not filed and clauses & {root.clause, *root.leaves_open}:
+            yield f"{root.clause} {root.quirk}"
+    unfiled: Counter[str] = Counter()
+    for (row, clause), number in campaign.unfiled.items():
+        if clause in clauses:
+            unfiled[row] = max(unfiled[row], number)
+    for row, number in sorted(unfiled.items()):
+        yield f"{row} ({number} not looked into)"
 
 
 def verdicts_of(campaign: Campaign, pattern: str = "*") -> tuple[ClaimVerdict, ...]:
@@ -76,18 +119,27 @@ def verdicts_of(campaign: Campaign, pattern: str = "*") -> tuple[ClaimVerdict, .
     chosen = [c for c in claims if any(fnmatch(name, pattern) for name in (c.id, *c.clauses))]
     judged = (_judge(claim, campaign) for claim in chosen)
     switches = campaign.fixed, campaign.switched
-    return tuple(evolve(v, leans_on=leaning(v.claim.clauses, *switches)) for v in judged)
+    spec = protocol_named(campaign.protocol)
+    return tuple(
+        evolve(v, leans_on=leaning(v.claim.clauses, *switches), asked=clauses_asked(v.claim, spec))
+        for v in judged
+    )
 
 
 def _judge(claim: Claim, campaign: Campaign) -> ClaimVerdict:
     applied = sum(campaign.applied.get(c, 0) for c in claim.clauses)
     roots = tuple(r for r in campaign.roots.values() if r.clause in claim.clauses)
+    hidden = ", ".join(rows_hiding(claim, campaign))
     lacking = claim.needs - campaign.capabilities
     if roots:
         worst = max((verdict_of_root(r) for r in roots), key=SEVERITY.__getitem__)
+        if hidden and SEVERITY[worst] < SEVERITY["undecided"]:
+            return ClaimVerdict(claim, "undecided", applied, f"hidden by {hidden}", roots)
         return ClaimVerdict(claim, worst, applied, "; ".join(r.says for r in roots), roots)
     if lacking:
         return ClaimVerdict(claim, "unsupported", 0, f"the driver lacks: {', '.join(sorted(lacking))}")
+    if hidden:
+        return ClaimVerdict(claim, "undecided", applied, f"hidden by {hidden}")
     if not applied:
         return ClaimVerdict(claim, "inconclusive", 0, f"never applied in {campaign.runs} runs")
     return ClaimVerdict(claim, "not-refuted", applied, f"no counterexample in {campaign.runs} runs")
@@ -269,8 +321,13 @@ def exit_of(
         return ExitStatus(1, "claims fail")
     if campaign.broken or any(v.verdict == "broken" for v in verdicts):
         return ExitStatus(4, "; ".join(campaign.broken) or "the control of a finding fails on our own router")
-    never = [v.claim.id for v in verdicts if v.verdict == "inconclusive" and v.level == "M"]
     # What is known of a router may well keep a claim from applying; a search that plays nothing is no search.
-    if never and (compared is None or not campaign.steps):
-        return ExitStatus(3, f"MUST claims never applied: {', '.join(never)}")
+    if compared is None or not campaign.steps:
+        open_claims = [
+            f"{what}: {', '.join(ids)}"
+            for verdict, what in (("undecided", "undecided"), ("inconclusive", "never applied"))
+            if (ids := [v.claim.id for v in verdicts if v.verdict == verdict and v.binding])
+        ]
+        if open_claims:
+            return ExitStatus(3, "; ".join(open_claims))
     return ExitStatus(0)

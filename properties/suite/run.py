@@ -28,7 +28,7 @@ from quidnunc.properties.cases.finding import from_finding
 from quidnunc.properties.cases.telling import in_words
 from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain.root_cause import Finding, accounting_edits, last_departures
-from quidnunc.properties.judge.play import ModelSubject, play, rejudge
+from quidnunc.properties.judge.play import ModelSubject, clauses_left_open, play, rejudge
 from quidnunc.properties.search.campaign import Campaign, RootCause
 from quidnunc.properties.suite.files import suite_of
 
@@ -87,6 +87,9 @@ def run_suite(
             _file(
                 campaign, finding, parameters, case_name, evolve(case, profile=profile_text(against, profile))
             )
+            key, left_open = (finding.clause, finding.cause), clauses_left_open(run.moments[-1].judged)
+            root = campaign.roots[key]
+            campaign.roots[key] = evolve(root, leaves_open=root.leaves_open | left_open)
         campaign.seconds = time.monotonic() - started
         progress(campaign)
     return campaign

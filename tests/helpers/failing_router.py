@@ -37,3 +37,10 @@ def open_stranger(config: Config) -> Failing:
     made = open_it(config)
     made.hello = evolve(made.hello, capabilities=made.hello.capabilities - {"identity"})
     return made
+
+
+def open_crashing(config: Config) -> Failing:
+    """One whose process ends with the first RPC that carries a message."""
+    made = Failing(open_ours(config))
+    made._left = 1
+    return made

@@ -240,18 +240,19 @@ def _verdict(
     counts: Mapping[str, int],
     asked: bool,
 ) -> dict[str, Any]:
-    from quidnunc.properties.claims.catalogue import level_of
+    from quidnunc.properties.claims.catalogue import breach_of, level_of
 
     judged = [run for run, why in allowed.items() if not why]
     how_often = sum(applied.get((claim.id, run), 0) for run in judged)
     violations = counts.get(claim.id, 0)
+    verdict: str
     reason = ""
     if not asked:
         verdict, reason = "inconclusive", f"never applied: the trace is of no {claim.family}"
     elif not judged:
         verdict, reason = "inconclusive", next(iter(allowed.values()), "there is no event in it")
     elif violations:
-        verdict = "fails" if level_of(claim.clause) == "M" else "deviates"
+        verdict = breach_of(claim.clause)
         reason = f"{violations} violations"
     elif not how_often:
         verdict, reason = "inconclusive", "never applied"
@@ -265,6 +266,7 @@ def _verdict(
         "clause": claim.clause,
         "says": claim.says,
         "level": level_of(claim.clause),
+        "binding": breach_of(claim.clause) == "fails",
         "tier": claim.tier,
         "asked": asked,
         "verdict": verdict,

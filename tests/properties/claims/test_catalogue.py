@@ -11,10 +11,13 @@ from quidnunc.model.machine import PROTOCOLS, protocol_named
 from quidnunc.model.rules import rule
 from quidnunc.properties.claims.catalogue import (
     ALL,
+    breach_of,
     check_claims,
     claim_on,
     claims_of,
+    clauses_asked,
     clauses_of,
+    ground_of,
     level_of,
 )
 from quidnunc.properties.claims.claim import Claim, claim
@@ -103,9 +106,27 @@ def test_versions_are_asked_what_they_say() -> None:
     assert ids["flood"] < ids["dog"] | {"flood.txs-only"}
 
 
-def test_the_level_of_an_unknown_clause_is_the_strictest() -> None:
-    assert level_of("gs9.9/nothing") == "M"
-    assert level_of("gs1.1/backoff.announce") == "S"
+def test_a_breach_of_an_unknown_clause_fails_and_has_no_keyword() -> None:
+    assert (breach_of("gs9.9/nothing"), level_of("gs9.9/nothing"), ground_of("gs9.9/nothing")) == (
+        "fails",
+        "I",
+        "",
+    )
+    assert (breach_of("gs1.1/backoff.announce"), level_of("gs1.1/backoff.announce")) == ("deviates", "I")
+    assert breach_of("gs1.1/iwant.retransmission") == "observed"
+    # Of clauses together, the strictest word.
+    both = ("gs1.2-draft/idontwant.may-skip", "gs1.2/idontwant.skip")
+    assert (level_of(*both), ground_of(*both)) == ("M", "MUST")
+
+
+def test_a_claim_has_the_keyword_of_the_protocol_that_asks_it() -> None:
+    """The draft says `could` where the final text says MUST."""
+    levels = {}
+    for name in ("gossipsub-1.2-draft", "gossipsub-1.2"):
+        spec = protocol_named(name)
+        claim = next(c for c in claims_of(spec) if c.id == "idontwant.honoured")
+        levels[name] = level_of(*clauses_asked(claim, spec))
+    assert levels == {"gossipsub-1.2-draft": "I", "gossipsub-1.2": "M"}
 
 
 def test_the_claim_on_a_clause() -> None:

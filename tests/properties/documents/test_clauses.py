@@ -17,7 +17,7 @@ from quidnunc.model.machine import PROTOCOLS
 from quidnunc.model.rules import Rule
 from quidnunc.properties.claims.catalogue import ALL
 from quidnunc.properties.documents import clauses
-from quidnunc.properties.documents.clauses import Clause, documents, load, parse, sentences
+from quidnunc.properties.documents.clauses import GROUNDS, Clause, documents, load, parse, sentences
 
 REFS = """
     PS-STREAM-1 PS-STREAM-2 PS-RPC-1 PS-RPC-2 PS-SUB-1 PS-SUB-2 PS-SUB-3 PS-SUB-4 PS-SUB-5 PS-MSG-1 PS-MSG-2
@@ -113,8 +113,8 @@ source = "somebody, some.md"
 [[clause]]
 id = "some/graft.accept"
 ref = "SD-1"
-level = "M"
-implied = true
+keyword = "none"
+basis = "algorithm"
 status = "ruled"
 text = "A GRAFT is accepted."
 quote = "It is accepted, i.e. taken in. Always."
@@ -123,7 +123,8 @@ violation = "A GRAFT is refused."
 [[clause]]
 id = "some/score.decay"
 ref = "SD-2"
-level = "Y"
+keyword = "none"
+basis = "permission"
 status = "not-modelled"
 reason = "Later."
 text = "A score may decay."
@@ -170,9 +171,33 @@ def test_what_is_not_ruled_says_why(table: Mapping[str, Clause]) -> None:
 
 def test_levels_are_those_of_the_documents(table: Mapping[str, Clause]) -> None:
     assert {clause.level for clause in table.values()} == {"M", "S", "Y", "I"}
-    assert table["gs1.2/idontwant.skip"].level == "M" and not table["gs1.2/idontwant.skip"].implied
-    assert table["gs1.2-draft/idontwant.may-skip"].level == "Y"
-    assert table["gs1.1/backoff.regraft"].implied
+    assert table["gs1.2/idontwant.skip"].ground == "MUST"
+    draft = table["gs1.2-draft/idontwant.may-skip"]
+    assert (draft.level, draft.ground, draft.optional) == ("I", "the text permits it", True)
+    regraft = table["gs1.1/backoff.regraft"]
+    assert (regraft.keyword, regraft.ground, regraft.breach) == ("none", "the algorithm does", "fails")
+    eight = table["gs1.1/iwant.retransmission"]
+    assert (eight.ground, eight.breach) == ("by common practice", "observed")
+
+
+def test_a_keyword_is_in_capitals_in_the_words_of_the_text(table: Mapping[str, Clause]) -> None:
+    """Version 1.0 and 1.1 of gossipsub have no keyword at all, 1.2 has one MUST."""
+    with_one = [clause for clause in table.values() if clause.keyword != "none"]
+    assert len(with_one) > 50
+    for clause in with_one:
+        words = " ".join(f"{clause.quote} {clause.phrase}".split())
+        assert clause.keyword in words, clause.id
+        assert clause.ground == clause.keyword
+    documents_without = {"gossipsub-1.0", "gossipsub-1.1", "gossipsub-1.2-draft", "floodsub", "flood", "dog"}
+    assert documents_without.isdisjoint(clause.document for clause in with_one)
+    musts = [c.id for c in with_one if c.document == "gossipsub-1.2" and c.level == "M"]
+    assert musts == ["gs1.2/idontwant.skip"]
+
+
+def test_nothing_without_the_word_is_told_as_a_must(table: Mapping[str, Clause]) -> None:
+    for clause in table.values():
+        if clause.keyword == "none":
+            assert clause.level == "I" and clause.ground in GROUNDS.values(), clause.id
 
 
 def test_quotes_are_short_and_bare(table: Mapping[str, Clause]) -> None:
@@ -256,13 +281,13 @@ def test_carriers_have_rules_or_claims(ruled: set[str], table: Mapping[str, Clau
 def test_a_good_table_reads() -> None:
     document, (first, second) = parse("some-doc", GOOD)
     assert (document.prefix, document.date) == ("some", "2024-02-29")
-    assert (first.id, first.level, first.implied, first.document) == (
+    assert (first.id, first.keyword, first.basis, first.document) == (
         "some/graft.accept",
-        "M",
-        True,
+        "none",
+        "algorithm",
         "some-doc",
     )
-    assert (second.reason, second.quote, second.implied, second.carried_by) == ("Later.", "", False, "")
+    assert (second.reason, second.quote, second.phrase, second.carried_by) == ("Later.", "", "", "")
 
 
 @pytest.mark.parametrize(
@@ -283,10 +308,23 @@ def test_a_good_table_reads() -> None:
         ('ref = "SD-1"\n', "", "some/graft.accept: field 'ref' is missing"),
         ('text = "A GRAFT is accepted."\n', "", "some/graft.accept: field 'text' is missing"),
         ('text = "A GRAFT is accepted."', 'text = ""', "some/graft.accept: field 'text' is ''"),
-        ('level = "M"', 'level = "MUST"', "some/graft.accept: level is 'MUST', allowed are M, S, Y, I"),
-        ('level = "M"', 'level = "S"', "some/graft.accept: implied marks a MUST without the word"),
-        ("implied = true", 'implied = "yes"', "some/graft.accept: field 'implied' is 'yes'"),
-        ("implied = true", "implied = false", "some/graft.accept: field 'implied' is False"),
+        (
+            'keyword = "none"',
+            'keyword = "M"',
+            "some/graft.accept: keyword is 'M', allowed are MUST, MUST NOT",
+        ),
+        ('"algorithm"', '"habit"', "some/graft.accept: basis is 'habit', allowed are sentence, advice"),
+        (
+            'keyword = "none"',
+            'keyword = "MUST"',
+            "a keyword stands in a sentence, but the basis is algorithm",
+        ),
+        (
+            'keyword = "none"\nbasis = "algorithm"',
+            'keyword = "MUST"\nbasis = "sentence"',
+            "some/graft.accept: neither quote nor phrase has MUST in capitals",
+        ),
+        ('basis = "algorithm"', 'basis = "algorithm"\nphrase = "It MUST."', "and the keyword is none"),
         ('status = "ruled"', 'status = "done"', "some/graft.accept: status is 'done', allowed are ruled"),
         ('status = "ruled"', 'status = "exception"', "some/graft.accept: status exception needs a reason"),
         ('reason = "Later."', 'severity = "low"', "some/score.decay: unknown field 'severity'"),
@@ -320,7 +358,14 @@ def test_a_row_that_is_no_table_is_refused() -> None:
 
 
 def _inline_clause() -> str:
-    pairs = {"id": "some/graft.accept", "ref": "SD-1", "level": "M", "status": "ruled", "text": "T."}
+    pairs = {
+        "id": "some/graft.accept",
+        "ref": "SD-1",
+        "keyword": "none",
+        "basis": "algorithm",
+        "status": "ruled",
+        "text": "T.",
+    }
     return "{" + ", ".join(f'{k} = "{v}"' for k, v in {**pairs, "violation": "V."}.items()) + "}"
 
 

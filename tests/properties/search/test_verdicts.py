@@ -205,3 +205,67 @@ def test_a_bad_file_is_named(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(CaseError) as caught:
         load_expectations(file)
     assert str(file) in str(caught.value) and said in str(caught.value)
+
+
+# -- what a departure hides --------------------------------------------------------------------------------
+
+
+def said(made: Campaign, claim: str) -> tuple[str, str]:
+    (verdict,) = (v for v in verdicts_of(made) if v.claim.id == claim)
+    return verdict.verdict, verdict.reason
+
+
+DELIVER = "floodsub/deliver.once"
+CRASH = evolve(
+    root("pubsub/rpc.any-combination", "unexplained:crash", "unexplained"), leaves_open=frozenset({DELIVER})
+)
+
+
+def test_a_crash_hides_the_claims_that_were_due_in_it() -> None:
+    """Every signed message crashed the router, and `deliver.once` was said to be not refuted."""
+    verdict, reason = said(campaign(CRASH), "deliver.once")
+    assert (verdict, reason) == ("undecided", "hidden by pubsub/rpc.any-combination unexplained:crash")
+    assert said(campaign(CRASH), "relay.once")[0] == "not-refuted"
+    # It is not that the claim never applied: it did, and nobody saw how.
+    never = campaign(CRASH)
+    never.applied[DELIVER] = 0
+    assert said(never, "deliver.once")[0] == "undecided"
+
+
+def test_a_departure_that_was_only_counted_hides_its_claim() -> None:
+    made = campaign()
+    made.unfiled["unexplained:missing", DELIVER] = 3
+    assert said(made, "deliver.once") == ("undecided", "hidden by unexplained:missing (3 not looked into)")
+
+
+def test_an_explained_departure_hides_the_claim_it_was_judged_by() -> None:
+    elsewhere = evolve(root(), leaves_open=frozenset({DELIVER}))
+    assert said(campaign(elsewhere), "deliver.once")[0] == "undecided"
+    assert said(campaign(elsewhere), "backoff.regraft-refused")[0] == "fails"
+    # Under a reading that was observed, the router does what the text says.
+    assert said(campaign(evolve(elsewhere, kind="reading")), "deliver.once")[0] == "not-refuted"
+
+
+def test_a_departure_that_came_too_late_leaves_its_own_claim_undecided() -> None:
+    made, late = campaign(), evolve(root(DELIVER, "pending:missing", "pending"), minimised=False)
+    made.pending[late.clause, late.quirk] = late
+    assert said(made, "deliver.once")[0] == "undecided"
+
+
+def test_undecided_is_no_success() -> None:
+    made = campaign()
+    made.unfiled["unexplained:missing", DELIVER] = 1
+    assert ended(made) == 3
+    assert "undecided: deliver.once" in exit_of(verdicts_of(made), made, None, strict=False).why
+    # Of what a router need not do, nothing has to be decided.
+    made.unfiled.clear()
+    made.unfiled["unexplained:missing", SHOULD] = 1
+    assert said(made, "backoff.announced")[0] == "undecided"
+    assert ended(made) == 0
+
+
+def test_a_convention_is_observed() -> None:
+    """The text limits the answers to IWANT, and leaves the number to common practice."""
+    practice = root("gs1.1/iwant.retransmission", "unexplained:missing", "unexplained")
+    assert verdict_of_root(practice) == "observed"
+    assert ended(campaign(practice)) == 0
