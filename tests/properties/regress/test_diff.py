@@ -133,8 +133,12 @@ def test_the_draft_loses_two_strategies_and_gains_the_mandatory_skip() -> None:
         "gs1.2-draft/idontwant.on-ihave",
         "gs1.2-draft/ihave.instead-of-message",
     }
-    levels = {was.id: (was.level, now.id, now.level) for was, now in found.levels}
-    assert levels["gs1.2-draft/idontwant.may-skip"] == ("Y", "gs1.2/idontwant.skip", "M")
+    levels = {was.id: (was.ground, now.id, now.ground) for was, now in found.levels}
+    assert levels["gs1.2-draft/idontwant.may-skip"] == (
+        "the text permits it",
+        "gs1.2/idontwant.skip",
+        "MUST",
+    )
 
 
 def test_what_no_rule_formalises_any_more_is_told() -> None:
