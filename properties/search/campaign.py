@@ -90,7 +90,7 @@ class Campaign:
     pending: dict[tuple[str, str], RootCause] = field(factory=dict)
     """Departures that were being minimised when their worker was ended: not replayed, not explained."""
     unfiled: Counter[tuple[str, str]] = field(factory=Counter)
-    """(`unexplained:KIND`, clause that it leaves open) -> departures that no root cause stands for."""
+    """(`unexplained:KIND` or `crash`, clause) -> departures that leave the clause open and have no row."""
     interrupted: bool = False
 
     @property

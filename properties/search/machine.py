@@ -131,7 +131,7 @@ class FindingSearch:
     departed: int = 0
     signatures: Counter[tuple[str, str, str]] = field(factory=Counter)
     unfiled: Counter[tuple[str, str]] = field(factory=Counter)
-    """(`unexplained:KIND`, clause that it leaves open) -> departures that no finding stands for."""
+    """(`unexplained:KIND` or `crash`, clause) -> departures that leave it open and have no finding."""
     pending: ReplayableFinding | None = None
     """A departure that is being minimised, with the run as it was."""
     tell: Callable[[FindingSearch], None] = lambda _: None
@@ -201,7 +201,8 @@ class FindingSearch:
     def leave_open(self, key: tuple[str, str] | None, departure: Departure, clauses: set[str]) -> None:
         """Note the clauses that a departure was judged by, with the finding of that key if there is one."""
         if key is None:
-            self.unfiled.update((f"unexplained:{departure.kind}", clause) for clause in clauses)
+            row = "crash" if departure.kind == "crash" else f"unexplained:{departure.kind}"
+            self.unfiled.update((row, clause) for clause in clauses)
         elif key in self.found:
             known = self.found[key]
             self.found[key] = evolve(known, leaves_open=known.leaves_open | clauses)

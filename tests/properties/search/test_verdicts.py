@@ -217,14 +217,14 @@ def said(made: Campaign, claim: str) -> tuple[str, str]:
 
 DELIVER = "floodsub/deliver.once"
 CRASH = evolve(
-    root("pubsub/rpc.any-combination", "unexplained:crash", "unexplained"), leaves_open=frozenset({DELIVER})
+    root("pubsub/rpc.any-combination", "crash:RuntimeError", "unexplained"), leaves_open=frozenset({DELIVER})
 )
 
 
 def test_a_crash_hides_the_claims_that_were_due_in_it() -> None:
     """Every signed message crashed the router, and `deliver.once` was said to be not refuted."""
     verdict, reason = said(campaign(CRASH), "deliver.once")
-    assert (verdict, reason) == ("undecided", "hidden by pubsub/rpc.any-combination unexplained:crash")
+    assert (verdict, reason) == ("undecided", "hidden by pubsub/rpc.any-combination crash:RuntimeError")
     assert said(campaign(CRASH), "relay.once")[0] == "not-refuted"
     # It is not that the claim never applied: it did, and nobody saw how.
     never = campaign(CRASH)
