@@ -17,7 +17,7 @@ VERDICTS: Mapping[str, str] = {"not-refuted": "holds", "inconclusive": "not run"
 """Verdict of a search -> what it is in a fixed suite, where it is another word."""
 SUITE_LEGEND = (
     "verdict: holds = it applied in the cases, and none fails; fails = some case fails;\n"
-    "         not run = it applied in no case that this router was played"
+    "         not run = it applied in no case that this router was played; undecided = a failure hides it"
 )
 
 

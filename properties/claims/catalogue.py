@@ -115,9 +115,10 @@ def claim_on(clause: str, protocol: Protocol) -> Claim | None:
 
 
 def clauses_asked(claim: Claim, protocol: Protocol) -> tuple[str, ...]:
-    """The clauses of a claim that a rule of the protocol decides, or an occasion concerns."""
+    """The clauses of a claim that a rule of the protocol decides or carries, or an occasion concerns."""
     asked = clauses_of(protocol) | {o.clause for o in claim.occasions if o.concerns(protocol)}
-    return tuple(c for c in claim.clauses if c in asked)
+    known = load()
+    return tuple(c for c in claim.clauses if c in asked or (c in known and known[c].carried_by in asked))
 
 
 def breach_of(clause: str) -> VerdictName:
