@@ -109,7 +109,7 @@ def test_what_a_trace_cannot_decide_is_inconclusive_by_name(
 def test_a_known_skew_stands_for_one_clock(silver: Path) -> None:
     settings = attrs.evolve(SETTINGS, skew_ms=100)
     gold = gold_of(Duck(silver), wanted(silver, clock="own", settings=settings))
-    assert verdicts(gold)["mesh.mutual"] == "deviates"
+    assert verdicts(gold)["mesh.mutual"] == "fails"
     wide = attrs.evolve(SETTINGS, skew_ms=10_000)
     assert (
         verdicts(gold_of(Duck(silver), wanted(silver, clock="own", settings=wide)))["mesh.mutual"]
