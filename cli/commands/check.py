@@ -26,8 +26,9 @@ from quidnunc.properties.cases.file import load, render
 from quidnunc.properties.cases.router import REPEATS, repeated, replay_router
 from quidnunc.properties.claims.catalogue import claims_of
 from quidnunc.properties.search.batch import Workers
-from quidnunc.properties.search.campaign import Campaign, Recording, is_crash, run_campaign
+from quidnunc.properties.search.campaign import Campaign, Recording, run_campaign
 from quidnunc.properties.search.crashes import ANY_CRASH, crash_mark, crashes_numbered
+from quidnunc.properties.search.rows import is_crash
 from quidnunc.properties.search.verdicts import (
     ExitStatus,
     Expectation,

@@ -12,8 +12,9 @@ from quidnunc.output import count, table
 from quidnunc.properties.cases.case import Control, events_of, replay_command
 from quidnunc.properties.cases.file import render
 from quidnunc.properties.documents.clauses import Clause, documents, load
-from quidnunc.properties.search.campaign import Campaign, RootCause, is_crash
+from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.leaning import untested
+from quidnunc.properties.search.rows import RootCause, is_crash
 from quidnunc.properties.search.verdicts import (
     ClaimVerdict,
     ExpectationComparison,

@@ -10,7 +10,8 @@ from quidnunc.output import count
 from quidnunc.properties.cases.case import events_of, replay_command
 from quidnunc.properties.claims.catalogue import level_of
 from quidnunc.properties.explain.root_cause import CRASH
-from quidnunc.properties.search.campaign import Campaign, RootCause, is_crash
+from quidnunc.properties.search.campaign import Campaign
+from quidnunc.properties.search.rows import RootCause, is_crash
 from quidnunc.properties.search.verdicts import SEVERITY, verdict_of_root
 
 RootKey = tuple[str, str]

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from quidnunc.model.edit import FORMS, Edit, rule_edit
 from quidnunc.model.edits.aliases import current_name
+from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.edits.quirks import QUIRKS
 from quidnunc.model.edits.readings import EXPLAINING, TRACED
 from quidnunc.model.errors import SpecError, similar_names
@@ -23,19 +24,22 @@ NAMED: Mapping[str, Mapping[str, Edit]] = {
 }
 """Family -> its edits that have a name of their own, the smallest first."""
 
-NO_CAUSE = frozenset(
+NO_CAUSE = frozenset({"take", "learn_route"})
+"""Rules that explain nothing when they are dropped: without `take` a router does nothing at all, and
+`learn_route` is nothing that a router does (it narrows what we know of one)."""
+
+WHOLE_KIND = frozenset(
     {
         *("read_subscriptions", "read_messages", "read_ihaves", "read_iwants", "read_grafts"),
         *("read_prunes", "read_idontwants", "read_extensions", "read_partials"),
         *("open_group", "open_unsaid", "send_decided", "decided_peer", "requesters"),
         *("requesters_of_parts", "diverted_peers", "gossip_with_parts", "note_extension"),
         *("note_flags", "hand_over", "hand_over_and_count"),
-        *("take", "enter_topic", "quit_topic", "remember_own", "send_own", "accept_message"),
-        *("application", "explicit_peers", "cache", "deliver", "forward", "learn_route"),
+        *("enter_topic", "quit_topic", "remember_own", "send_own", "accept_message"),
+        *("application", "explicit_peers", "cache", "deliver", "forward"),
     }
 )
-"""Rules without which a router does nothing of a whole kind: dropped, they would account for too much.
-`learn_route` is nothing that a router does: it narrows what we know of one."""
+"""Rules without which a router does nothing of a whole kind: a large edit, tried after the small ones."""
 
 TAKES_WITH_IT = {"serve_within_bound": "gs1.0/iwant.serve"}
 """Rules that bear the clause of a bound and serve as well: dropped, it is the service that is not there."""
@@ -60,13 +64,42 @@ def _of_rules(protocol: Protocol) -> Iterator[Edit]:
 def _of_rule(form: str, rule: Rule) -> Edit:
     dropped = form == "without"
     clause = TAKES_WITH_IT.get(rule.name, rule.clause) if dropped else rule.clause
-    return rule_edit(form, rule.name, clause, rule.lacking, explains=dropped and rule.name not in NO_CAUSE)
+    explains = form == "later" or (dropped and rule.name not in NO_CAUSE)
+    return rule_edit(form, rule.name, clause, rule.lacking, explains=explains)
 
 
 @lru_cache(maxsize=64)
 def explaining_edits(protocol: Protocol) -> tuple[Edit, ...]:
     """The edits by which a departure from the protocol can be explained."""
     return tuple(each for each in edits_of(protocol) if each.explains)
+
+
+@lru_cache(maxsize=4096)
+def size_of(edit: Edit, protocol: Protocol) -> tuple[int, int]:
+    """How much an edit changes: of two that account for the same, the smaller one is the explanation.
+
+    A reading comes first, because an open sentence is no fault. Then count the rules and switches that
+    differ; a rule that carries a whole kind of message counts for more than any. Of equals, one that drops
+    a rule comes before one that replaces it.
+    """
+    if edit.kind == "reading":
+        return (0, 0)
+    changed, names = edit.change(protocol), rules_changed(edit, protocol)
+    switches = len(changed.features ^ protocol.features) + (changed.lens is not protocol.lens)
+    whole = 10 * bool(names & WHOLE_KIND)
+    return (len(names) + switches + whole, ("dropped", "replaced", "reordered").index(edit.kind))
+
+
+@lru_cache(maxsize=4096)
+def rules_changed(edit: Edit, protocol: Protocol) -> frozenset[str]:
+    """Names of the rules that differ once the protocol has the edit."""
+    if edit.name in operated(protocol):
+        return frozenset({operated(protocol)[edit.name][1]})
+    if edit.kind in ("dropped", "reordered"):
+        return frozenset({edit.name.partition(":")[2]})
+    after = {(handler, each.name): each for handler, each in edit.change(protocol).rules()}
+    before = {(handler, each.name): each for handler, each in protocol.rules()}
+    return frozenset(key[1] for key in {*before, *after} if before.get(key) is not after.get(key))
 
 
 def edit_named(name: str, protocol: Protocol) -> Edit:
@@ -89,6 +122,8 @@ def edit_named(name: str, protocol: Protocol) -> Edit:
 def _named(name: str, protocol: Protocol) -> Edit:
     if name in NAMED[protocol.family]:
         return NAMED[protocol.family][name]
+    if name in operated(protocol):
+        return operated(protocol)[name][0]
     near = similar_names(name, (each.name for each in edits_of(protocol)))
     hint = f"; did you mean {', '.join(near)}?" if near else ", nor one of a similar name"
     raise SpecError(f"{protocol.name} has no edit {name!r}{hint}")

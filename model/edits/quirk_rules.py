@@ -61,11 +61,15 @@ def expire_where_announced(old: Rule, r: Router, _: None, choose: Choose) -> Ste
     return Step(evolve(step.router, fanout={**step.router.fanout, **deserted}), step.permits)
 
 
-@rule("gs1.1/backoff.regraft")
-def refused_without_extension(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+@around("gs1.1/backoff.regraft")
+def refused_without_extension(
+    old: Rule, r: Router, g: ReceivedPart[Graft], choose: Choose
+) -> Step[Router] | None:
     """A GRAFT inside the backoff is pruned, and the backoff stays as it was."""
-    inside = r.now_ms < r.ends_backoff_ms(g.part.topic, g.peer)
-    return mesh.refuse(r, g, "gs1.1/backoff.regraft") if inside else None
+    refused = cast("Step[Router] | None", old.step(r, g, choose))
+    if refused is None:
+        return None
+    return Step(evolve(refused.router, backoff=r.backoff), refused.permits)
 
 
 @around("gs1.1/backoff.announce")

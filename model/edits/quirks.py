@@ -72,7 +72,7 @@ QUIRKS: tuple[Edit, ...] = (
         "replaced",
         "gs1.1/backoff.regraft",
         "A GRAFT inside the backoff is refused, and the backoff is not extended.",
-        replacing(while_backing_off=seen.refused_without_extension),
+        replacing_present(while_backing_off=seen.refused_without_extension),
     ),
     Edit(
         "heartbeat-prunes-bare",

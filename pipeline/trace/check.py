@@ -1,8 +1,8 @@
 """A recorded trace against the model: the same oracle, claims and explanations as the check that wrote it.
 
 Nothing of the router is needed but what the trace says. Each recorded run is judged by the protocol as built
-of the quirks found up to there, a departure explained by its minimised run, which the trace has too, and the
-explanation held against the other runs, in the order of the search.
+of the explanations found up to there. A departure is explained by its minimised run, and the explanation has
+to predict the fresh runs that were played for it: the trace has both.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ from quidnunc.model.rules import Protocol
 from quidnunc.pipeline.trace.record import RecordedRun
 from quidnunc.pipeline.trace.shapes import TraceError
 from quidnunc.properties.claims.catalogue import claim_on
-from quidnunc.properties.explain.root_cause import Finding, accounting_edits, last_departures
+from quidnunc.properties.explain.hypotheses import FreshRun
+from quidnunc.properties.explain.root_cause import Finding, last_departures
 from quidnunc.properties.judge.oracle import Departure, Oracle
-from quidnunc.properties.judge.play import Moment, Play, clauses_left_open, rejudge, same_act
+from quidnunc.properties.judge.play import Play, clauses_left_open, rejudge, same_act
 from quidnunc.properties.notation.lines import event_text, output_text
-from quidnunc.properties.search.campaign import Campaign, is_crash, merge
-from quidnunc.properties.search.machine import AgreeingRun, FindingSearch, ReplayableFinding, signature_of
+from quidnunc.properties.search.campaign import Campaign, merge
+from quidnunc.properties.search.machine import FindingSearch, ReplayableFinding, signature_of
+from quidnunc.properties.search.rows import is_crash
 from quidnunc.properties.search.worker import answer_of
 
 MAX_VIOLATIONS = 10_000
@@ -174,65 +176,47 @@ def _replay(hunt: FindingSearch, runs: Sequence[RecordedRun], checked: TraceChec
     waiting = list(reversed(runs))
     while waiting:
         run = waiting.pop()
-        if run.kind not in ("look", "run"):
+        if run.kind != "run":
             raise TraceError(f"{run.place}: a {run.kind} run, and none before it that departs")
-        if run.kind == "look":
-            _look(hunt, run)
-            continue
         played = follow(run, hunt.protocol)
-        departures, clean, in_force = last_departures(played), _clean(played), hunt.in_force
+        departures = last_departures(played)
         hunt.runs += 1
         hunt.steps += played.steps
         hunt.applied.update(played.applied)
         hunt.blurred += played.blurred
         if departures:
             _note(checked, run, played, departures[0], hunt)
-            while waiting and waiting[-1].kind == "look":
-                _look(hunt, waiting.pop())
-            minimised = [
-                waiting.pop() for kind in ("shrunk", "plain") if waiting and waiting[-1].kind == kind
-            ]
-            key = _file(hunt, departures, minimised)
+            following = []
+            while waiting and waiting[-1].kind != "run":
+                following.append(waiting.pop())
+            key = _file(hunt, departures, following)
             hunt.leave_open(key, departures[0], clauses_left_open(played.moments[-1].judged))
-        if clean:
-            hunt.witnesses.append(AgreeingRun(clean, run.parameters, in_force))
-
-
-def _look(hunt: FindingSearch, run: RecordedRun) -> None:
-    """A run that is a witness and no more."""
-    if clean := _clean(follow(run, hunt.protocol)):
-        hunt.first_witnesses.append(AgreeingRun(clean, run.parameters, hunt.in_force))
-
-
-def _clean(played: Play) -> list[Moment]:
-    """The moments in which router and model agreed."""
-    return played.moments[:-1] if last_departures(played) or played.blurred else played.moments
 
 
 def _file(
-    hunt: FindingSearch, departures: Sequence[Departure], minimised: Sequence[RecordedRun]
+    hunt: FindingSearch, departures: Sequence[Departure], following: Sequence[RecordedRun]
 ) -> tuple[str, str] | None:
-    """`FindingSearch.file`, with the minimised runs of the trace."""
-    signature = signature_of(departures[0])
+    """`FindingSearch.file`, with the minimised and the fresh runs of the trace."""
     if not hunt.worth_explaining(departures[0]):
         return None
-    if len(minimised) < 2:
+    plain = next((run for run in following if run.kind == "plain"), None)
+    if plain is None:
         hunt.unrepeated += 1
         return None
-    shrunk, plain = minimised
-    runs = [follow(run, hunt.protocol) for run in (shrunk, plain)]
-    among = None
-    for run, played in zip((shrunk, plain), runs, strict=True):
-        found = [d for d in last_departures(played) if same_act(d, departures[0])]
-        if not found:
-            raise TraceError(f"{run.place}: the run does not show what it is the minimised one of")
-        among = accounting_edits(played.moments, hunt.protocol, run.parameters, hunt.spec, among)
-    assert among is not None
-    order = {"reading": 0, "replaced": 1, "dropped": 2}
-    among.sort(key=lambda q: order[q.kind])
+    played = follow(plain, hunt.protocol)
+    found = [d for d in last_departures(played) if same_act(d, departures[0])]
+    if not found:
+        raise TraceError(f"{plain.place}: the run does not show what it is the minimised one of")
     events = tuple(told.event for told in plain.told)
-    finding = Finding(events, tuple(runs[1].moments), found[0], tuple(among))
-    return hunt.keep(finding, plain.parameters, plain.seed, signature)
+    finding = Finding(events, tuple(played.moments), found[0], ())
+    fresh = [run for run in following if run.kind == "fresh"]
+    return hunt.keep(
+        finding, plain.parameters, plain.seed, signature_of(departures[0]), lambda: map(_fresh_run, fresh)
+    )
+
+
+def _fresh_run(run: RecordedRun) -> FreshRun:
+    return FreshRun(tuple((told.event, told.outputs) for told in run.told), run.parameters)
 
 
 def _note(

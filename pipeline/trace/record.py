@@ -33,11 +33,11 @@ from quidnunc.pipeline.trace.files import TraceReader
 from quidnunc.pipeline.trace.json_lines import line_of
 from quidnunc.pipeline.trace.shapes import TraceError
 from quidnunc.pipeline.trace.vocabulary import body_of_event, body_of_output, event_of_body, output_of_body
-from quidnunc.properties.judge.play import Moment
+from quidnunc.properties.judge.play import RecordedStep
 from quidnunc.properties.notation.parameters import parameters_read, parameters_text
 
 SCHEMA = 1
-KINDS = ("batch", "look", "run", "shrunk", "plain")
+KINDS = ("batch", "run", "shrunk", "plain", "fresh")
 NS_PER_MS = 1_000_000
 MAX_MOMENTS = 100_000
 """Of one run."""
@@ -73,14 +73,14 @@ class Recorder:
             }
         )
 
-    def __call__(self, kind: str, moments: Sequence[Moment], parameters: Any, seed: int) -> None:
-        """One run of `kind`, in which `moments` were played."""
+    def __call__(self, kind: str, steps: Sequence[RecordedStep], parameters: Any, seed: int) -> None:
+        """One run of `kind`."""
         self._start({"kind": kind, "seed": seed, "parameters": parameters_text(parameters)})
         at_ms, observer = 0, peer_id(ROUTER)
-        for moment in moments:
-            if isinstance(moment.event, Advance):
-                at_ms += moment.event.ms
-            bodies = [body_of_event(moment.event), *map(body_of_output, moment.outputs)]
+        for event, outputs in steps:
+            if isinstance(event, Advance):
+                at_ms += event.ms
+            bodies = [body_of_event(event), *map(body_of_output, outputs)]
             for body in bodies:
                 self._write(TraceEvent(body, observer, at_ms * NS_PER_MS))
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
 
 from quidnunc.model.edit import Edit
-from quidnunc.model.edits.catalogue import explaining_edits
+from quidnunc.model.edits.catalogue import explaining_edits, size_of
+from quidnunc.model.edits.operators.catalogue import operated
+from quidnunc.model.edits.operators.rule_use import RuleUse, UseRecorder
 from quidnunc.model.events import Advance, Crashed, Event, Join, Receive
+from quidnunc.model.machine import family_of
+from quidnunc.model.permits import Permit
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.explain.plain_scores import plainer_scores
 from quidnunc.properties.judge.crashes import crash_name
-from quidnunc.properties.judge.oracle import Departure
-from quidnunc.properties.judge.play import Moment, Play, rejudge, same_act
+from quidnunc.properties.judge.oracle import Departure, Oracle
+from quidnunc.properties.judge.play import Moment, Play, same_act
 
 CRASH = "crash:"
 """Of a root cause that is a crash; then the name of the crash."""
@@ -33,6 +37,8 @@ class Finding:
     """The edits that account for it, best first; empty where none does."""
     blamed: tuple[str, ...] = ()
     """A clause for each departure of the last moment, as the whole run tells it (`explain/runs.py`)."""
+    suspects: frozenset[str] = frozenset()
+    """Rules by some edit of which this run could be accounted for, whether or not it predicts others."""
 
     @property
     def clause(self) -> str:
@@ -164,37 +170,92 @@ def accounting_edits(
     spec: Protocol | None = None,
     among: Iterable[Edit] | None = None,
 ) -> list[Edit]:
-    """The one-edit changes under which every moment is in order, the departing one included.
+    """The one-edit changes under which every moment is in order, the departing one included; smallest first.
 
-    Edits are those of `spec`, or `among` if given, made to `protocol`, which may have quirks in force.
+    Edits are those of `spec` that have a name and those that operators make, or `among` if given. They are
+    made to `protocol`, which may have other edits in force.
     """
-    found = []
-    for quirk in explaining_edits(spec or protocol) if among is None else among:
-        changed = quirk.applied_to(protocol)
+    if among is not None:
+        return [edit for edit in among if accounts_for(edit, moments, protocol, parameters)]
+    spec = spec or protocol
+    run = MinimalRunStates.of(moments, protocol, parameters)
+    named = (edit for edit in explaining_edits(spec) if accounts_for(edit, moments, protocol, parameters))
+    made = (edit for edit, at in run.edits_that_matter(spec) if run.accepts(edit, at))
+    return sorted((*named, *made), key=lambda edit: size_of(edit, spec))
+
+
+def accounts_for(edit: Edit, moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> bool:
+    """Whether every moment is in order once `protocol` has the edit."""
+    changed = edit.applied_to(protocol)
+    if changed is None:
+        return False
+    return _in_order(Oracle(changed, parameters, tells=False), moments)
+
+
+def _in_order(oracle: Oracle, moments: Sequence[Moment]) -> bool:
+    try:
+        for moment in moments:
+            if not oracle.applicable(moment.event):
+                return False
+            judged = oracle.judge(moment.event, moment.outputs)
+            if judged.departures or judged.blurred:
+                return False
+    except KeyError:
+        # An edit can take away what other rules count on.
+        return False
+    return True
+
+
+@frozen
+class MinimalRunStates:
+    """A run as the protocol judges it, so that an edit of a rule is asked from where the rule comes in."""
+
+    moments: tuple[Moment, ...]
+    protocol: Protocol
+    parameters: Any
+    states: tuple[tuple[Any, tuple[Permit, ...]], ...]
+    """State and open permits before each moment."""
+    uses: tuple[Mapping[str, RuleUse], ...]
+    """What the rules did in each moment."""
+
+    @classmethod
+    def of(cls, moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> MinimalRunStates:
+        states, uses = [], []
+        recorder = UseRecorder()
+        oracle = Oracle(recorder.watching(protocol), parameters, tells=False)
+        for moment in moments:
+            states.append((oracle.state, oracle.open))
+            if oracle.applicable(moment.event):
+                oracle.judge(moment.event, moment.outputs)
+            uses.append(recorder.take())
+        return cls(tuple(moments), protocol, parameters, tuple(states), tuple(uses))
+
+    def edits_that_matter(self, spec: Protocol) -> Iterator[tuple[Edit, int]]:
+        """Edits of operators that can change what is judged, each with the moment in which it first does."""
+        for edit, rule, matters in operated(spec).values():
+            at = next((n for n, uses in enumerate(self.uses) if rule in uses and matters(uses[rule])), None)
+            if at is not None:
+                yield edit, at
+
+    def accepts(self, edit: Edit, at: int) -> bool:
+        """Whether every moment from `at` on is in order once the protocol has the edit."""
+        changed = edit.applied_to(self.protocol)
         if changed is None:
-            continue
-        agreed, departures = rejudge(moments, changed, parameters)
-        if agreed == len(moments) and not departures:
-            found.append(quirk)
-    return found
+            return False
+        state, still_open = self.states[at]
+        start = evolve(state, protocol=family_of(changed).start(changed, self.parameters).protocol)
+        oracle = Oracle(changed, self.parameters, start, still_open, tells=False)
+        return _in_order(oracle, self.moments[at:])
 
 
-def find_explanation(
+def shortest_run(
     events: Sequence[Event],
     departures: Sequence[Departure],
     replay: Replay,
-    protocol: Protocol,
-    parameters: Any,
-    spec: Protocol | None = None,
     out_of_time: Callable[[], bool] = lambda: False,
 ) -> Finding | None:
-    """Minimise, as far as the time goes, and explain; None where the departure does not repeat."""
+    """The shortest run found that departs in the same way, unexplained; None where it does not repeat."""
     short = shrink(events, departures, replay, out_of_time)
     run = replay(short)
     again = [d for d in last_departures(run) if same_act(d, departures[0])]
-    if not again:
-        return None
-    quirks = accounting_edits(run.moments, protocol, parameters, spec)
-    order = {"reading": 0, "replaced": 1, "dropped": 2}
-    quirks.sort(key=lambda q: order[q.kind])
-    return Finding(short, tuple(run.moments), again[0], tuple(quirks))
+    return Finding(short, tuple(run.moments), again[0], ()) if again else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeAlias, cast
 
 from attrs import evolve, field, frozen, mutable
@@ -257,6 +257,15 @@ def clauses_left_open(judged: EventJudgement) -> set[str]:
     if any(d.kind == "crash" for d in judged.departures):
         found |= {*judged.because, *judged.spent}
     return found
+
+
+RecordedStep: TypeAlias = tuple[Event, tuple[Output, ...]]
+"""An event, and what the router did."""
+
+
+def steps_of(moments: Iterable[Moment]) -> tuple[RecordedStep, ...]:
+    """Moments without what was judged of them."""
+    return tuple((moment.event, moment.outputs) for moment in moments)
 
 
 @mutable

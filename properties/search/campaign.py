@@ -23,11 +23,17 @@ from quidnunc.impl.seam import Profile
 from quidnunc.model.edit import Edit
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.machine import protocol_named
-from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.file import parse, render
-from quidnunc.properties.cases.finding import brief
-from quidnunc.properties.explain.root_cause import CRASH
 from quidnunc.properties.search.batch import BatchRequest, Workers, run_batch
+from quidnunc.properties.search.rows import (
+    RootCause,
+    RootCauses,
+    grouped_by_rule,
+    is_crash,
+    keep,
+    sharing_explanations,
+    without_withdrawn,
+)
 
 BATCH = 100
 MIN_BATCH = 20
@@ -37,27 +43,6 @@ HAND_OVER = 0.1
 MAX_HAND_OVER_S = 6.0
 SETTLE_LATE = 0.05
 """Of a budget, by how much the last check of findings may exceed it."""
-
-
-@frozen
-class RootCause:
-    """One root cause: a clause, the edit that accounts for it, and the case that shows it."""
-
-    clause: str
-    quirk: str
-    kind: str
-    """reading, replaced, dropped, unexplained, pending, or addition: one of the router's own."""
-    says: str
-    case: Case
-    also: tuple[str, ...] = ()
-    """Other edits that account for the case as well."""
-    holds_on_ours: bool | None = None
-    """The control: whether our own router passes the same events; None where it could not be asked."""
-    leaves_open: frozenset[str] = frozenset()
-    """Clauses that its departures were judged by: no claim on them is decided."""
-    minimised: bool = True
-    mark: str = ""
-    """Of a crash that an expectations file has numbered: what the file recognises it by."""
 
 
 @mutable
@@ -83,18 +68,20 @@ class Campaign:
     unrepeated: int = 0
     seconds: float = 0.0
     applied: Counter[str] = field(factory=Counter)
-    roots: dict[tuple[str, str], RootCause] = field(factory=dict)
+    roots: RootCauses = field(factory=dict)
     broken: list[str] = field(factory=list)
+    withdrawn: set[str] = field(factory=set)
+    """Names of explanations that some run refuted."""
     left_out: list[str] = field(factory=list)
     """What could not be asked of this router, in words."""
-    pending: dict[tuple[str, str], RootCause] = field(factory=dict)
+    pending: RootCauses = field(factory=dict)
     """Departures that were being minimised when their worker was ended: not replayed, not explained."""
     unfiled: Counter[tuple[str, str]] = field(factory=Counter)
     """(`unexplained:KIND` or `crash`, clause) -> departures that leave the clause open and have no row."""
     interrupted: bool = False
 
     @property
-    def rows(self) -> dict[tuple[str, str], RootCause]:
+    def rows(self) -> RootCauses:
         """The root causes, and the departures of which none is known yet."""
         return {**self.roots, **self.pending}
 
@@ -222,10 +209,19 @@ def _at(calls: Iterable[tuple[float, Callable[[], None]]]) -> Iterator[None]:
 
 
 def settle(campaign: Campaign, *, until: float | None = None) -> None:
-    """Let go of findings that no single edit explains and that the quirks found elsewhere together do.
+    """The fewest rows that account for all that was found.
 
-    After `until` (of `time.monotonic`) they stay, and the campaign says so.
+    Rows with an explanation in common become one. What no single edit explains is let go of where those
+    found elsewhere together do; after `until` (of `time.monotonic`) it stays, and the campaign says so. Of
+    the rest, what one rule could be behind is one row.
     """
+    campaign.roots = sharing_explanations(campaign.roots)
+    _let_go_of_combined(campaign, until)
+    campaign.roots = grouped_by_rule(campaign.roots)
+
+
+def _let_go_of_combined(campaign: Campaign, until: float | None) -> None:
+    """Findings that no single edit explains go where those found elsewhere together do."""
     unexplained = [k for k, r in campaign.roots.items() if r.kind == "unexplained" and not is_crash(r)]
     if not unexplained or not campaign.quirks:
         return
@@ -247,11 +243,6 @@ def settle(campaign: Campaign, *, until: float | None = None) -> None:
     for key, settled in zip(unexplained, answer.get("settled", ()), strict=False):
         if settled:
             del campaign.roots[key]
-
-
-def is_crash(root: RootCause) -> bool:
-    """Whether the root cause is that the router failed: its events are for whoever runs the check alone."""
-    return root.quirk.removeprefix("pending:").startswith(CRASH)
 
 
 def _batch_size(runs: int | None) -> int:
@@ -293,18 +284,12 @@ def merge(campaign: Campaign, answer: dict[str, Any]) -> None:
     for row, clause, number in answer.get("unfiled", ()):
         campaign.unfiled[row, clause] += number
     for found in answer.get("roots", ()):
-        _add(campaign.roots, _root_of(found))
+        keep(campaign.roots, _root_of(found))
+    campaign.withdrawn.update(answer["withdrawn"])
+    campaign.roots = without_withdrawn(campaign.roots, campaign.withdrawn)
     if pending := answer.get("pending"):
         quirk = "pending:" + pending["quirk"].removeprefix("unexplained:")
-        _add(campaign.pending, evolve(_root_of(pending), quirk=quirk, kind="pending"))
-
-
-def _add(roots: dict[tuple[str, str], RootCause], root: RootCause) -> None:
-    """With the shorter case where its key is there already."""
-    key = (root.clause, root.quirk)
-    if old := roots.get(key):
-        root = evolve(min((old, root), key=_size), leaves_open=root.leaves_open | old.leaves_open)
-    roots[key] = root
+        keep(campaign.pending, evolve(_root_of(pending), quirk=quirk, kind="pending"))
 
 
 def _root_of(told: dict[str, Any]) -> RootCause:
@@ -315,12 +300,8 @@ def _root_of(told: dict[str, Any]) -> RootCause:
         says=told["says"],
         case=parse(told["case"]),
         also=tuple(told["also"]),
+        suspects=frozenset(told["suspects"]),
         holds_on_ours=told["holds_on_ours"],
         leaves_open=frozenset(told.get("leaves_open", ())),
         minimised=told.get("minimised", True),
     )
-
-
-def _size(root: RootCause) -> int:
-    """Characters of the case, without what else was due or allowed where it departs."""
-    return len(render(brief(root.case)))

@@ -8,7 +8,7 @@ from itertools import count
 
 from attrs import evolve
 
-from quidnunc.properties.search.campaign import RootCause, is_crash
+from quidnunc.properties.search.rows import RootCause, is_crash
 from quidnunc.properties.search.verdicts import Expectation
 
 ANY_CRASH = "unexplained:crash"

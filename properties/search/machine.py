@@ -7,8 +7,8 @@ event list worse and slower than minimising the list does (docs/decisions/0002-g
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -19,15 +19,17 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from quidnunc.impl.seam import AdapterError, Config, Hello, Profile
 from quidnunc.model.edit import Edit, edited
+from quidnunc.model.edits.catalogue import explaining_edits, rules_changed
 from quidnunc.model.events import Event
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rules import Protocol
+from quidnunc.properties.explain.hypotheses import FreshRun, standing
 from quidnunc.properties.explain.root_cause import (
     Finding,
     accounting_edits,
-    find_explanation,
     last_departures,
     plainer_parameters,
+    shortest_run,
 )
 from quidnunc.properties.explain.runs import blamed_clauses
 from quidnunc.properties.judge.oracle import Departure, Oracle
@@ -35,21 +37,23 @@ from quidnunc.properties.judge.play import (
     Moment,
     Opener,
     Play,
+    RecordedStep,
     act_of,
     clauses_left_open,
     messages_in,
     play,
     rejudge,
     same_act,
+    steps_of,
 )
-from quidnunc.properties.neighbours.draw import DrawnNeighbours, draw_neighbours
+from quidnunc.properties.neighbours.draw import draw_neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 from quidnunc.properties.search.additions import PREFIX, addition_behind
+from quidnunc.properties.search.fresh_runs import fixed_by, fresh_runs
 
 ACTS_PER_RUN = 40
-WITNESSES = 24
-LOOKS = 24
-"""Runs before a search, for its explanations to be held against."""
+NO_FINDING = ("", "")
+"""The key of a departure from an explanation alone, which is none from the specification."""
 SEED_STEP = 1_000_003
 RUN_SHIFT = 20
 """Bits of a run's number that are left to its events."""
@@ -58,8 +62,8 @@ UNEXPLAINED_TRIES = 2
 """How many departures of one look are minimised before one that nothing explains is only counted."""
 
 
-Records: TypeAlias = Callable[[str, Sequence[Moment], Any, int], None]
-"""Writes down a run: its kind (`look`, `run`, `shrunk`, `plain`), its moments, its parameters, its seed."""
+Records: TypeAlias = Callable[[str, Sequence[RecordedStep], Any, int], None]
+"""Writes down a run: its kind (`run`, `shrunk`, `plain`, `fresh`), its steps, its parameters, its seed."""
 
 
 @frozen
@@ -94,16 +98,6 @@ class ReplayableFinding:
         return evolve(self, repeats=self.repeats + 1, also=also)
 
 
-@frozen
-class AgreeingRun:
-    """A run in which model and router agreed: an explanation must agree with it too."""
-
-    moments: Sequence[Moment]
-    parameters: Any
-    under: tuple[str, ...]
-    """The edits that were in force."""
-
-
 @mutable
 class FindingSearch:
     """What a sequence of runs has found so far, and the protocol as built that it goes on with."""
@@ -122,10 +116,8 @@ class FindingSearch:
     steps: int = 0
     blurred: int = 0
     unrepeated: int = 0
-    witnesses: deque[AgreeingRun] = field(factory=lambda: deque(maxlen=WITNESSES))
-    """The last runs."""
-    first_witnesses: list[AgreeingRun] = field(factory=list)
-    """Runs apart from the search, so that its first finding is held against something as well."""
+    withdrawn: list[str] = field(factory=list)
+    """Names of explanations that a later run refuted."""
     counting: bool = False
     """Departures are counted and not minimised: how soon one comes is all that is asked."""
     departed: int = 0
@@ -173,8 +165,6 @@ class FindingSearch:
         """
         if not self.worth_explaining(departures[0]):
             return None
-        if not self.first_witnesses:
-            look_around(self)
         protocol, signature = self.protocol, signature_of(departures[0])
 
         def replay_with(candidate: Sequence[Event], given: Any) -> Play:
@@ -183,20 +173,26 @@ class FindingSearch:
         def replay(candidate: Sequence[Event]) -> Play:
             return replay_with(candidate, parameters)
 
-        finding = find_explanation(
-            events, departures, replay, protocol, parameters, self.spec, self.out_of_time
-        )
+        finding = shortest_run(events, departures, replay, self.out_of_time)
         if finding is None:
             self.unrepeated += 1
             return None
-        self.record("shrunk", finding.moments, parameters, seed)
+        self.record("shrunk", steps_of(finding.moments), parameters, seed)
         if key := self._comes_from_addition(finding, parameters, seed):
             return key
-        minimised = not self.out_of_time()
+        plain, minimised = parameters, not self.out_of_time()
         if minimised:
-            finding, parameters = self._plainer(finding, replay_with, parameters)
-        self.record("plain", finding.moments, parameters, seed)
-        return self.keep(finding, parameters, seed, signature, minimised=minimised)
+            finding, plain = self._plainer(finding, replay_with, parameters)
+        self.record("plain", steps_of(finding.moments), plain, seed)
+
+        def fresh() -> Iterator[FreshRun]:
+            for run in fresh_runs(self, protocol, finding.events, (plain, parameters), seed):
+                if self.out_of_time():
+                    return
+                self.record("fresh", run.steps, run.parameters, seed)
+                yield run
+
+        return self.keep(finding, plain, seed, signature, fresh, minimised=minimised)
 
     def leave_open(self, key: tuple[str, str] | None, departure: Departure, clauses: set[str]) -> None:
         """Note the clauses that a departure was judged by, with the finding of that key if there is one."""
@@ -213,7 +209,8 @@ class FindingSearch:
         Returns its key.
         """
         protocol, config = self.protocol, self.config(parameters, seed)
-        if any(q.kind == "reading" for q in finding.quirks[:1]):
+        readings = [edit for edit in explaining_edits(self.spec) if edit.kind == "reading"]
+        if accounting_edits(finding.moments, protocol, parameters, self.spec, readings):
             # What the texts leave open is no less open to an addition.
             return None
 
@@ -245,14 +242,24 @@ class FindingSearch:
         parameters: Any,
         seed: int,
         signature: tuple[str, str, str],
+        fresh: Callable[[], Iterable[FreshRun]],
         *,
         minimised: bool = True,
     ) -> tuple[str, str]:
-        """Keep one finding, with those of its explanations that agree with other runs. Returns its key."""
+        """Keep one finding, with those of its explanations that predict the `fresh` runs of the router.
+
+        Returns its key.
+        """
         protocol = self.protocol
-        agreeing = [q for q in finding.quirks if self._agrees(q)]
+        if self._was_excused_wrongly(finding, parameters):
+            return NO_FINDING
+        quirks = accounting_edits(finding.moments, protocol, parameters, self.spec) if minimised else []
+        suspects = frozenset(rule for q in quirks for rule in rules_changed(q, self.spec))
+        if quirks:
+            quirks = [q for q in quirks if q.name not in self.withdrawn]
+            quirks = standing(quirks, list(fresh()), protocol, finding.departure)
         told = blamed_clauses(finding.moments, protocol, parameters)
-        finding = evolve(finding, quirks=tuple(agreeing), blamed=told)
+        finding = evolve(finding, quirks=tuple(quirks), blamed=told, suspects=suspects)
         if revised := self._revise(finding, parameters):
             return revised
         if not finding.quirks:
@@ -269,6 +276,31 @@ class FindingSearch:
             self._settle()
         return key
 
+    def _was_excused_wrongly(self, finding: Finding, parameters: Any) -> bool:
+        """Whether the specification allows the run as it is, so that it departs from an explanation alone.
+
+        That explanation is withdrawn: it is no longer in force, and what it was found by is unexplained,
+        unless another explanation of it agrees with this run.
+        """
+        if not self.quirks or not in_order(finding.moments, self.spec, parameters):
+            return False
+
+        def allowed(edits: Iterable[Edit]) -> bool:
+            return in_order(finding.moments, edited(self.spec, edits), parameters)
+
+        wrong = next((q for q in self.quirks if allowed(o for o in self.quirks if o != q)), self.quirks[-1])
+        self.quirks.remove(wrong)
+        self.withdrawn.append(wrong.name)
+        # A reading that does not always hold is still how the router took the sentence in that case.
+        rows = [(k, f) for k, f in self.found.items() if f.finding.quirks[:1] == (wrong,)]
+        for key, row in rows if wrong.kind != "reading" else ():
+            del self.found[key]
+            others = tuple(q for q in row.finding.quirks[1:] if allowed((*self.quirks, q)))
+            self.quirks += [q for q in others[:1] if q not in self.quirks]
+            revised = evolve(row, finding=evolve(row.finding, quirks=others))
+            self.found[revised.finding.clause, revised.finding.cause] = revised
+        return True
+
     def _settle(self) -> None:
         """Let go of what nothing explained and several quirks together now do."""
         built = self.protocol
@@ -284,7 +316,6 @@ class FindingSearch:
         self, finding: Finding, replay_with: Callable[[Sequence[Event], Any], Play], parameters: Any
     ) -> tuple[Finding, Any]:
         """The finding with parameters nearer to the defaults, where it stays what it is."""
-        causes = {q.name for q in finding.quirks}
         known = finding.moments[-1].judged.departures
 
         def stays(given: Any) -> Finding | None:
@@ -297,11 +328,7 @@ class FindingSearch:
             same = [d for d in found if same_act(d, finding.departure)]
             if not same or not all(any(same_act(d, k) for k in known) for d in found):
                 return None
-            quirks = accounting_edits(run.moments, self.protocol, given, among=finding.quirks)
-            if not {q.name for q in quirks} >= causes:
-                return None
-            kept = tuple(q for q in quirks if q.name in causes)
-            return evolve(finding, moments=tuple(run.moments), departure=same[0], quirks=kept)
+            return evolve(finding, moments=tuple(run.moments), departure=same[0])
 
         given = plainer_parameters(parameters, lambda p: stays(p) is not None, keep=self.hello.fixed)
         better = stays(given) if given is not parameters else None
@@ -332,19 +359,6 @@ class FindingSearch:
                 return at_key
         return None
 
-    def _agrees(self, quirk: Edit) -> bool:
-        """Whether the edit accounts for no less than we do now of what the router did in other runs."""
-        now, in_force = self.protocol, self.in_force
-        edited = quirk.change(now)
-
-        def by_now(run: AgreeingRun) -> int:
-            # All of it, where we played it so.
-            same = run.under == in_force
-            return len(run.moments) if same else rejudge(run.moments, now, run.parameters)[0]
-
-        runs = (*self.first_witnesses, *self.witnesses)
-        return all(rejudge(run.moments, edited, run.parameters)[0] >= by_now(run) for run in runs)
-
 
 def in_order(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> bool:
     """Whether every moment of a run is, the last one included."""
@@ -370,7 +384,6 @@ class SearchRun:
     departures: Sequence[Departure] = ()
     neighbours: Any = None
     parameters: Any = None
-    under: tuple[str, ...] = ()
     run_seed: int = 0
 
     def start(self) -> None:
@@ -381,7 +394,6 @@ class SearchRun:
         drawn.parameters = fixed_by(hunt.hello, drawn.parameters)
         self.neighbours, self.parameters = drawn, drawn.parameters
         subject = hunt.opener(hunt.config(self.parameters, self.run_seed))
-        self.under = hunt.in_force
         self.run = Play(subject, Oracle(hunt.protocol, self.parameters))
 
     def act(self) -> None:
@@ -407,12 +419,9 @@ class SearchRun:
         hunt.steps += self.run.steps
         hunt.applied.update(self.run.applied)
         hunt.blurred += self.run.blurred
-        hunt.record("run", self.run.moments, self.parameters, self.run_seed)
-        clean = self.run.moments[:-1] if self.over else self.run.moments
+        hunt.record("run", steps_of(self.run.moments), self.parameters, self.run_seed)
         if self.departures:
             self._file(self.run)
-        if clean:
-            hunt.witnesses.append(AgreeingRun(clean, self.parameters, self.under))
         hunt.tell(hunt)
 
     def _file(self, run: Play) -> None:
@@ -488,52 +497,6 @@ def machine_for(into: Sequence[FindingSearch], seed: int, runs: int) -> type[Rul
                 self.one.end()
 
     return Beside
-
-
-def fixed_by(hello: Hello, parameters: Any) -> Any:
-    """Parameters with those that the router sets itself. Raises AdapterError where they clash."""
-    try:
-        return evolve(parameters, **dict(hello.fixed)) if hello.fixed else parameters
-    except ValueError as error:
-        raise AdapterError(f"hello.fixed: {dict(hello.fixed)} with what is given: {error}") from error
-
-
-def look_around(hunt: FindingSearch) -> None:
-    """Play some runs, each to its first departure, of which nothing is filed: they are witnesses.
-
-    They take as long as a batch of the search, and only a departure needs them.
-    """
-    for number in range(LOOKS):
-        if hunt.out_of_time():
-            return
-        digits = SeededDraws(number)
-        neighbours = draw_neighbours(digits, hunt.protocol_name, hunt.hello.capabilities)
-        parameters = neighbours.parameters = fixed_by(hunt.hello, neighbours.parameters)
-        oracle = Oracle(hunt.protocol, parameters, tells=False)
-        run = Play(hunt.opener(hunt.config(parameters, number)), oracle)
-        try:
-            departed = _play_acts(run, neighbours, digits, hunt.out_of_time)
-        finally:
-            run.subject.close()
-        hunt.record("look", run.moments, parameters, number)
-        clean = run.moments[:-1] if departed else run.moments
-        if clean:
-            hunt.first_witnesses.append(AgreeingRun(clean, parameters, hunt.in_force))
-
-
-def _play_acts(
-    run: Play, neighbours: DrawnNeighbours, digits: SeededDraws, out_of_time: Callable[[], bool]
-) -> bool:
-    """Acts of the neighbours to the first departure; whether there was one, or the run blurred."""
-    for _ in range(ACTS_PER_RUN):
-        if out_of_time():
-            break
-        events = neighbours.act(run.oracle.state, digits)
-        run.subject.declare([*neighbours.take_undeclared(), *messages_in(events)])
-        for event in events:
-            if run.do(event) or run.blurred:
-                return True
-    return False
 
 
 def next_run(hunt: FindingSearch, *, seed: int) -> None:

@@ -23,8 +23,9 @@ from quidnunc.properties.claims.catalogue import (
 )
 from quidnunc.properties.claims.claim import Claim
 from quidnunc.properties.notation.words import one_line
-from quidnunc.properties.search.campaign import Campaign, RootCause
+from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.leaning import leaning
+from quidnunc.properties.search.rows import RootCause
 
 SEVERITY: dict[VerdictName, int] = {
     "not-refuted": 0,

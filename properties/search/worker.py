@@ -32,6 +32,7 @@ from quidnunc.properties.explain.root_cause import CRASH, Finding, last_departur
 from quidnunc.properties.judge.play import Subject, WireSubject, play
 from quidnunc.properties.search.additions import PREFIX, says_of
 from quidnunc.properties.search.machine import FindingSearch, ReplayableFinding, search
+from quidnunc.properties.search.rows import UNEXPLAINED
 
 COUNTS_EVERY_S = 0.5
 
@@ -147,6 +148,7 @@ def _counts(hunt: FindingSearch, hello: Hello) -> dict[str, Any]:
         "blurred": hunt.blurred,
         "unrepeated": hunt.unrepeated,
         "applied": dict(sorted(hunt.applied.items())),
+        "withdrawn": list(hunt.withdrawn),
         "unfiled": [[row, clause, n] for (row, clause), n in sorted(hunt.unfiled.items())],
     }
 
@@ -182,7 +184,7 @@ def _root(
     quirk = finding.quirks[0] if finding.quirks else None
     protocol = protocol_named(asked["protocol"])
     claim = claim_on(finding.clause, protocol)
-    says = quirk.says if quirk is not None else "No known root cause matches."
+    says = quirk.says if quirk is not None else UNEXPLAINED
     kind: str = quirk.kind if quirk is not None else "unexplained"
     cause = finding.cause
     if cause.startswith(CRASH):
@@ -218,6 +220,7 @@ def _root(
         "says": says,
         "case": render(case),
         "also": [q.name for q in finding.quirks[1:6]],
+        "suspects": sorted(finding.suspects) if kind == "unexplained" else [],
         "holds_on_ours": None if found is pending else _control(asked, finding, found),
         "leaves_open": sorted(found.leaves_open),
         "minimised": found.minimised,

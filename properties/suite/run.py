@@ -29,7 +29,8 @@ from quidnunc.properties.cases.telling import in_words
 from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain.root_cause import Finding, accounting_edits, last_departures
 from quidnunc.properties.judge.play import ModelSubject, clauses_left_open, play, rejudge
-from quidnunc.properties.search.campaign import Campaign, RootCause
+from quidnunc.properties.search.campaign import Campaign
+from quidnunc.properties.search.rows import RootCause
 from quidnunc.properties.suite.files import suite_of
 
 SUITE_VERSION = 1
@@ -161,4 +162,4 @@ def _file(campaign: Campaign, finding: Finding, parameters: Any, name: str, case
     shown = in_words(bare, finding, quirk.says if quirk else "")
     kind = quirk.kind if quirk else "unexplained"
     also = tuple(q.name for q in finding.quirks[1:6])
-    campaign.roots[key] = RootCause(finding.clause, finding.cause, kind, says, shown, also, None)
+    campaign.roots[key] = RootCause(finding.clause, finding.cause, kind, says, shown, also)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from quidnunc.model.events import Join
 from quidnunc.properties.cases.case import Case, CaseBlock
-from quidnunc.properties.search.campaign import Campaign, RootCause
+from quidnunc.properties.search.campaign import Campaign
+from quidnunc.properties.search.rows import RootCause
 from quidnunc.reports.summary import RootKey, most_telling, summary_lines, verdict_counts
 
 

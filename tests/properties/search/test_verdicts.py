@@ -12,7 +12,8 @@ from quidnunc.model.errors import CaseError
 from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.case import Case, CaseBlock
 from quidnunc.properties.claims.catalogue import claims_of
-from quidnunc.properties.search.campaign import Campaign, RootCause
+from quidnunc.properties.search.campaign import Campaign
+from quidnunc.properties.search.rows import RootCause
 from quidnunc.properties.search.verdicts import (
     Expectation,
     ExpectationComparison,

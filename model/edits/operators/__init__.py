@@ -1,0 +1,1 @@
+"""Operators: the ways in which any one rule can go wrong."""

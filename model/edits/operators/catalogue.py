@@ -1,0 +1,300 @@
+"""Operators: the ways in which any one rule can go wrong, and the edits that they make of a protocol.
+
+An operator wraps the function of a rule; none of them knows which rule it is. So an explanation does not
+depend on the routers that were seen before. What a router does that has several rules wrong at once, or that
+no operator says, has no edit here, and is reported as unexplained.
+
+    no-RULE            the rule is not there, or its guard never holds
+    silent-RULE        it changes the state and sends nothing
+    idle-RULE          it sends what is due and leaves the state as it was
+    twice-RULE         it sends everything twice
+    everybody-RULE     it sends to every peer what it sends to some
+    bare-RULE          the optional fields of what it sends are left out
+    later-RULE         it comes after the next rule
+    more-, fewer-, none-, any-RULE   it chooses one too many, one too few, nobody, or without the condition
+    RULE-NAME-as-VALUE it reads one parameter as another one, as its default, off by one, as 0, or as endless
+    RULE-clock-CHANGE  it reads a clock that is off: by a moment, by a second, stopped, or far ahead
+    RULE-to-WHOM, RULE-to-WHOM-too   it sends to those alone, or to those as well
+    RULE-sees-VIEW     it looks at a state in which something is otherwise: no backoff, everybody in the mesh
+    RULE-keeps-FIELD   one field of the state stays as it was, and the rest changes
+    SET-also-RULE      a set leaves out also those whom another set does
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache, partial
+from typing import Any, TypeAlias
+
+from attrs import fields, frozen
+
+from quidnunc.model.edit import Edit
+from quidnunc.model.edits.operators import wrapped
+from quidnunc.model.edits.operators.reads import names_read
+from quidnunc.model.edits.operators.rule_use import RuleUse
+from quidnunc.model.errors import SpecError
+from quidnunc.model.mempool.node import Node
+from quidnunc.model.parameters import DogParameters, Parameters
+from quidnunc.model.pubsub.router import Router
+from quidnunc.model.rules import Combined, Exclusion, FirstMatch, Phases, Protocol, Rule, Total
+from quidnunc.model.values import evolve
+
+SCORES = "gs1.1/score"
+
+TOO_WIDE = frozenset(
+    {
+        *("take", "read_subscriptions", "read_messages", "read_ihaves", "read_iwants", "read_grafts"),
+        *("read_prunes", "read_idontwants", "read_extensions", "read_partials"),
+    }
+)
+"""Rules through which everything of a kind passes: that one of them is wrong says too little of what is."""
+
+SIBLINGS: tuple[frozenset[str], ...] = tuple(
+    map(
+        frozenset,
+        (
+            ("d", "d_low", "d_high", "d_score", "d_out", "d_lazy"),
+            ("gossip_threshold", "publish_threshold", "graylist_threshold"),
+            ("prune_backoff_s", "unsubscribe_backoff_s"),
+            ("mcache_len", "mcache_gossip"),
+            ("fanout_ttl_ms", "seen_ttl_ms"),
+            ("max_ihave_messages", "max_ihave_length", "max_idontwant_messages"),
+            ("max_groups_per_topic", "max_groups_per_peer"),
+            ("cache_size", "pool_size"),
+            ("max_persistent", "max_non_persistent"),
+        ),
+    )
+)
+"""Parameters of one unit and of like purpose: one is easily taken for another."""
+
+SETS_OF_A_TOPIC = ("graft_candidates", "fanout_candidates", "gossip_candidates")
+"""Sets whose exclusions ask of a topic and a peer, so that one may stand in another."""
+
+
+Matters: TypeAlias = Callable[["RuleUse"], bool]
+"""Whether an edit of a rule can change what is judged, where the rule did that."""
+
+
+@frozen
+class OperatedRule:
+    """What one operator makes of one rule of a protocol."""
+
+    name: str
+    rule: str
+    says: str
+    """With a place for what the rule is about."""
+    change: Callable[[Rule], Rule]
+    matters: Matters
+
+
+def _called(use: RuleUse) -> bool:
+    return use.called
+
+
+def _permitted(use: RuleUse) -> bool:
+    return use.permitted
+
+
+def _chose(use: RuleUse) -> bool:
+    return use.chose
+
+
+def _changed(use: RuleUse) -> bool:
+    return bool(use.changed)
+
+
+_STEPS: Mapping[str, tuple[str, Callable[[Rule], Rule], Matters]] = {
+    "silent": ("Sends nothing", partial(wrapped.after, wrapped.silent), _permitted),
+    "idle": ("Sends what is due and forgets it", partial(wrapped.after, wrapped.idle), _changed),
+    "twice": ("Sends twice what it should send once", partial(wrapped.after, wrapped.twice), _permitted),
+    "everybody": ("Sends to all what is for some", partial(wrapped.after, wrapped.everybody), _permitted),
+    "bare": ("Leaves optional fields out", partial(wrapped.after, wrapped.bare), _permitted),
+    "more": ("Chooses one peer too many", partial(wrapped.choosing, "more"), _chose),
+    "fewer": ("Chooses one peer too few", partial(wrapped.choosing, "fewer"), _chose),
+    "none": ("Chooses nobody", partial(wrapped.choosing, "none"), _chose),
+    "any": ("Chooses whom it likes", partial(wrapped.choosing, "any"), _chose),
+}
+"""Operator -> words, what it makes of a rule, and what the rule must do for that to matter."""
+
+_TERMS: Mapping[str, tuple[str, tuple[int, int]]] = {
+    "doubled": ("Counts twice", (2, 1)),
+    "halved": ("Counts half", (1, 2)),
+    "negated": ("Counts with the other sign", (-1, 1)),
+}
+"""Operator -> words, and what a term of a sum is multiplied by."""
+
+STATE_FIELDS: Mapping[str, frozenset[str]] = {
+    family: frozenset(f.name for f in fields(state)) - {"protocol", "parameters", "now_ms"}
+    for family, state in (("pubsub", Router), ("mempool", Node))
+}
+"""Family -> what its rules can change of a state."""
+
+UNSEEABLE = frozenset({"peers", "ledger", "known_bounds", "windows", "cached", "protocol"})
+"""Fields that other fields count on, or that hold several things."""
+
+
+def words_of(rule: str) -> str:
+    """The name of a rule as it stands in the name of an edit."""
+    return rule.replace("_", "-")
+
+
+@frozen
+class RuleOperators:
+    """What the operators make of one rule."""
+
+    rule: Rule
+    family: str
+    is_step: bool
+    is_term: bool
+
+    @property
+    def parameters(self) -> type:
+        return Parameters if self.family == "pubsub" else DogParameters
+
+    @property
+    def name(self) -> str:
+        return words_of(self.rule.name)
+
+    def all(self) -> Iterator[OperatedRule]:
+        if self.is_step:
+            yield from self._steps()
+            yield from self._fields()
+            yield from self._whom()
+        if self.is_term:
+            yield from self._terms()
+        yield from self._values()
+        yield from self._clocks()
+        yield from self._views()
+
+    def _made(
+        self, name: str, says: str, change: Callable[[Rule], Rule], matters: Matters = _called
+    ) -> OperatedRule:
+        words = f"{says} (rule: {self.rule.name.replace('_', ' ')})."
+        return OperatedRule(name, self.rule.name, words, change, matters)
+
+    def _steps(self) -> Iterator[OperatedRule]:
+        for operator, (says, change, matters) in _STEPS.items():
+            yield self._made(f"{operator}-{self.name}", says, change, matters)
+
+    def _terms(self) -> Iterator[OperatedRule]:
+        for operator, (says, factor) in _TERMS.items():
+            yield self._made(f"{self.name}-{operator}", says, partial(wrapped.times, *factor))
+
+    def _fields(self) -> Iterator[OperatedRule]:
+        for each in sorted(STATE_FIELDS[self.family]):
+
+            def matters(use: RuleUse, name: str = each) -> bool:
+                return name in use.changed and len(use.changed) > 1
+
+            says = f"Leaves {each.replace('_', ' ')} as it was"
+            keeping = partial(wrapped.keeping, each)
+            yield self._made(f"{self.name}-keeps-{words_of(each)}", says, keeping, matters)
+
+    def _whom(self) -> Iterator[OperatedRule]:
+        for whom, (said, _) in wrapped.WHOM.items() if self.family == "pubsub" else ():
+            alone, too = partial(wrapped.to_alone, whom), partial(wrapped.to_these_too, whom)
+            yield self._made(f"{self.name}-to-{whom}", f"Sends to {said} alone", alone, _permitted)
+            yield self._made(f"{self.name}-to-{whom}-too", f"Sends to {said} as well", too, _permitted)
+
+    def _values(self) -> Iterator[OperatedRule]:
+        for parameter in sorted(names_read(self.rule) & _plain_ones(self.parameters)):
+            for word, said, value in _values(parameter, self.parameters):
+                reading = partial(wrapped.reading_parameter, parameter, value)
+                yield self._made(f"{self.name}-{words_of(parameter)}-as-{word}", f"Takes {said}", reading)
+
+    def _clocks(self) -> Iterator[OperatedRule]:
+        # What scores make of time is another matter.
+        if "now_ms" not in names_read(self.rule) or self.rule.clause.startswith(SCORES):
+            return
+        for clock, (said, change) in wrapped.CLOCKS.items():
+            reading = partial(wrapped.reading_clock, change)
+            yield self._made(f"{self.name}-clock-{clock}", f"Measures time {said}", reading)
+
+    def _views(self) -> Iterator[OperatedRule]:
+        reads = names_read(self.rule)
+        for view, (about, said, _) in wrapped.VIEWS.items() if self.family == "pubsub" else ():
+            if about in reads:
+                yield self._made(f"{self.name}-sees-{view}", f"Acts {said}", partial(wrapped.sees, view))
+        for each in sorted(STATE_FIELDS[self.family] & reads - UNSEEABLE):
+            says = f"Does not look at {each.replace('_', ' ')}"
+            blind = partial(wrapped.blind_to, each)
+            yield self._made(f"{self.name}-sees-no-{words_of(each)}", says, blind)
+
+
+def _read(name: str, parameters: Any) -> Any:
+    return getattr(parameters, name)
+
+
+def _values(name: str, parameters: type) -> Iterator[tuple[str, str, Callable[[Any], Any]]]:
+    """Other values of a parameter: (what stands in the name of the edit, words, value of the parameters)."""
+    default = next(f.default for f in fields(parameters) if f.name == name)
+    for sibling in sorted(next((s for s in SIBLINGS if name in s), frozenset()) - {name}):
+        if sibling in {f.name for f in fields(parameters)}:
+            yield words_of(sibling), f"{sibling} for {name}", partial(_read, sibling)
+    if isinstance(default, bool):
+        yield "switched", f"{name} the other way round", lambda p: not getattr(p, name)
+        return
+    yield "default", f"the default for {name}, whatever is configured", lambda p: default
+    if not isinstance(default, int | float):
+        return
+    yield "one-more", f"{name} + 1", lambda p: getattr(p, name) + 1
+    yield "one-less", f"{name} - 1", lambda p: getattr(p, name) - 1
+    yield "zero", f"0 for {name}", lambda p: 0
+    sign = -1 if default < 0 else 1
+    yield "endless", f"no bound for {name}", lambda p: sign * wrapped.ENDLESS
+
+
+def _plain_ones(parameters: type) -> set[str]:
+    """Numbers, switches and sets: for others there is no other value that a rule could take by mistake."""
+    return {f.name for f in fields(parameters) if isinstance(f.default, int | float | frozenset)}
+
+
+@lru_cache(maxsize=64)
+def operated(protocol: Protocol) -> Mapping[str, tuple[Edit, str, Matters]]:
+    """Name -> (edit, its rule, whether what the rule did lets the edit matter), for every rule."""
+
+    def of_kind(*kinds: type[Combined]) -> set[str]:
+        return {r.name for c in protocol.handlers.values() if isinstance(c, kinds) for r in c.rules}
+
+    steps, terms = of_kind(FirstMatch, Phases), of_kind(Total)
+    found: dict[str, tuple[Edit, str, Matters]] = {}
+    for rule in {each.name: each for _, each in protocol.rules() if each.name not in TOO_WIDE}.values():
+        operators = RuleOperators(rule, protocol.family, rule.name in steps, rule.name in terms)
+        for one in operators.all():
+            change = partial(_with_changed, name=rule.name, change=one.change)
+            found[one.name] = (
+                Edit(one.name, "replaced", rule.clause, one.says, change),
+                rule.name,
+                one.matters,
+            )
+    found |= {edit.name: (edit, base, _called) for edit, base in _also(protocol)}
+    return found
+
+
+def _with_changed(protocol: Protocol, *, name: str, change: Callable[[Rule], Rule]) -> Protocol:
+    """Raises SpecError where the protocol has no such rule."""
+    rule = next((each for _, each in protocol.rules() if each.name == name), None)
+    if rule is None:
+        raise SpecError(f"{protocol.name} has no rule {name!r}")
+    return protocol.with_rule(name, change(rule))
+
+
+def _also(protocol: Protocol) -> Iterator[tuple[Edit, str]]:
+    """Sets that leave out also those whom a like set leaves out, with the base of the set."""
+    sets = {h: c for h in SETS_OF_A_TOPIC if isinstance(c := protocol.handlers.get(h), Exclusion)}
+    for handler, own in sets.items():
+        names = {each.name for each in own.rules}
+        others = {e.name: e for o in sets.values() for e in o.exclusions if e.name not in names}
+        for other in others.values():
+            says = f"Leaves out also {other.name.replace('_', ' ')} (set: {handler.replace('_', ' ')})."
+            change = partial(_leaving_out, handler=handler, other=other)
+            name = f"{words_of(handler)}-also-{words_of(other.name)}"
+            yield Edit(name, "replaced", own.base.clause, says, change), own.base.name
+
+
+def _leaving_out(protocol: Protocol, *, handler: str, other: Rule) -> Protocol:
+    old = protocol.handlers[handler]
+    if not isinstance(old, Exclusion):
+        raise SpecError(f"{protocol.name} has no set {handler!r}")
+    changed = Exclusion(old.base, (*old.exclusions, other))
+    return evolve(protocol, handlers={**protocol.handlers, handler: changed})

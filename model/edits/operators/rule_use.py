@@ -1,0 +1,92 @@
+"""What each rule of a protocol does while a run is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import field, fields, mutable
+
+from quidnunc.model.choices import Choose
+from quidnunc.model.permits import Step
+from quidnunc.model.rules import Combined, Exclusion, Protocol, Rule
+from quidnunc.model.values import evolve
+
+
+@mutable
+class RuleUse:
+    """What one rule was seen to do while a run was judged."""
+
+    called: bool = False
+    permitted: bool = False
+    chose: bool = False
+    changed: set[str] = field(factory=set)
+    """Fields of the state."""
+
+
+@mutable
+class UseRecorder:
+    """Watches the rules of a protocol."""
+
+    uses: dict[str, RuleUse] = field(factory=dict)
+
+    def watching(self, protocol: Protocol) -> Protocol:
+        """The same protocol, whose rules are noted."""
+        handlers = {name: _each_rule(c, self._watched) for name, c in protocol.handlers.items()}
+        return evolve(protocol, handlers=handlers)
+
+    def take(self) -> dict[str, RuleUse]:
+        """What was done since this was last asked, by the names of rules."""
+        done, self.uses = self.uses, {}
+        return done
+
+    def _watched(self, rule: Rule) -> Rule:
+        def apply(r: Any, *rest: Any) -> Any:
+            use = self.uses.setdefault(rule.name, RuleUse())
+            use.called = True
+            chooser = chooser_in(rest)
+            if chooser is not None:
+                rest = (*rest[:-1], _ChoiceWatch(chooser, use))
+            said = rule.apply(r, *rest)
+            if isinstance(said, Step):
+                use.permitted |= bool(said.permits)
+                if said.router is not r:
+                    use.changed |= changed_fields(r, said.router)
+            return said
+
+        return evolve(rule, apply=apply)
+
+
+class _ChoiceWatch:
+    """A chooser that notes that it was asked for a set."""
+
+    def __init__(self, choose: Choose, use: RuleUse) -> None:
+        self._choose, self._use = choose, use
+
+    def some(self, *arguments: Any, **more: Any) -> Any:
+        self._use.chose = True
+        return self._choose.some(*arguments, **more)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._choose, name)
+
+
+def changed_fields(before: Any, after: Any) -> set[str]:
+    """Names of the fields in which two states differ."""
+    return {
+        f.name
+        for f in fields(type(before))
+        if getattr(before, f.name) is not getattr(after, f.name)
+        and getattr(before, f.name) != getattr(after, f.name)
+    }
+
+
+def _each_rule(combined: Combined, change: Callable[[Rule], Rule]) -> Combined:
+    if isinstance(combined, Exclusion):
+        return Exclusion(change(combined.base), tuple(map(change, combined.exclusions)))
+    return type(combined)(tuple(map(change, combined.rules)))
+
+
+def chooser_in(rest: tuple[Any, ...]) -> Any:
+    """The chooser among the arguments of a rule; None where it has none."""
+    return rest[-1] if len(rest) == 2 and hasattr(rest[-1], "some") else None

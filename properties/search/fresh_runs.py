@@ -1,0 +1,153 @@
+"""Runs of the router in which an explanation has to prove itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+from attrs import evolve
+
+from quidnunc.impl.seam import AdapterError, Config, Hello
+from quidnunc.model.events import Advance, Event, Receive, Score
+from quidnunc.model.rpc import Part, Prune
+from quidnunc.model.rules import Protocol as Rules
+from quidnunc.properties.explain.hypotheses import FreshRun
+from quidnunc.properties.judge.oracle import Oracle
+from quidnunc.properties.judge.play import Opener, Play, messages_in, steps_of
+from quidnunc.properties.neighbours.draw import DrawnNeighbours, draw_neighbours
+from quidnunc.properties.neighbours.seeded_draws import SeededDraws
+
+AROUND = 10
+"""Runs that hold the minimal run, with other events before and after it; in half of them other numbers."""
+APART = 8
+"""Runs in which neighbours do as they do in a search."""
+ACTS_BEFORE = (0, 0, 1, 0, 2, 1, 4, 3, 8, 6)
+ACTS_AFTER = 10
+ACTS_APART = 40
+OTHER_NAMES_FROM = 500
+"""Where neighbours begin to count messages, so that theirs are not those of the minimal run."""
+OWN_DIGITS = 0x5EED
+SEED_STEP = 1_000_003
+DRAWS = 60
+"""Draws of neighbours until some fit the parameters; one in three or more does."""
+
+
+class RouterUnderSearch(Protocol):
+    """What a fresh run needs of a search: its router, and how it is opened."""
+
+    protocol_name: str
+    hello: Hello
+    opener: Opener
+
+    def config(self, parameters: Any, seed: int) -> Config: ...
+
+
+def fixed_by(hello: Hello, parameters: Any) -> Any:
+    """Parameters with those that the router sets itself. Raises AdapterError where they clash."""
+    try:
+        return evolve(parameters, **dict(hello.fixed)) if hello.fixed else parameters
+    except ValueError as error:
+        raise AdapterError(f"hello.fixed: {dict(hello.fixed)} with what is given: {error}") from error
+
+
+def fresh_runs(
+    router: RouterUnderSearch, rules: Rules, events: Sequence[Event], parameters: Sequence[Any], seed: int
+) -> Iterator[FreshRun]:
+    """Runs about `events`, which depart from `rules` at their end. The router is given each of `parameters`
+    in turn, and in some runs what the neighbours of a search bring with them."""
+    for number in range(AROUND + APART):
+        around = number < AROUND
+        own = not around and number % 3 == 0
+        given = None if own else parameters[number % len(parameters)]
+        digits = SeededDraws((seed ^ OWN_DIGITS) * SEED_STEP + number)
+        neighbours = _neighbours_for(given, router, digits)
+        acts: list[Event | None] = [None] * ACTS_APART
+        if around:
+            told = events if number % 2 == 0 else [_otherwise(event, digits) for event in events]
+            acts = [*[None] * ACTS_BEFORE[number], *told, *[None] * ACTS_AFTER]
+        run = _played(router, rules, neighbours, acts, digits, seed + number)
+        if run is not None and run.steps:
+            yield run
+
+
+def _neighbours_for(given: Any, router: RouterUnderSearch, digits: SeededDraws) -> DrawnNeighbours:
+    """Neighbours of a router with the parameters `given`, or with those that they bring where it is None."""
+    for _ in range(DRAWS):
+        drawn = draw_neighbours(digits, router.protocol_name, router.hello.capabilities)
+        # Neighbours that count on scores do what means nothing without, and the other way round.
+        if given is None or scored(given) == scored(drawn.parameters):
+            break
+    drawn.parameters = fixed_by(router.hello, drawn.parameters) if given is None else given
+    return drawn
+
+
+def scored(parameters: Any) -> bool:
+    return getattr(parameters, "scores", None) is not None
+
+
+def _otherwise(event: Event, digits: SeededDraws) -> Event:
+    """The event with another number in it, where it has one: at the least what is beside it."""
+    match event:
+        case Score(peers, value):
+            return Score(peers, digits.one_of((value - 1, value + 1, 2 * value, value // 2, -value, value)))
+        case Advance(ms):
+            return Advance(max(1, digits.one_of((ms - 1, ms + 1, 2 * ms, ms // 2, ms + 1000, ms))))
+        case Receive(peers, parts):
+            return Receive(peers, tuple(_part_otherwise(part, digits) for part in parts))
+    return event
+
+
+def _part_otherwise(part: Part, digits: SeededDraws) -> Part:
+    if isinstance(part, Prune) and part.backoff_s:
+        return evolve(part, backoff_s=max(1, digits.one_of((part.backoff_s - 1, part.backoff_s + 1, 2, 8))))
+    return part
+
+
+def _played(
+    router: RouterUnderSearch,
+    rules: Rules,
+    neighbours: DrawnNeighbours,
+    acts: Sequence[Event | None],
+    digits: SeededDraws,
+    seed: int,
+) -> FreshRun | None:
+    """Play on past departures: how far a hypothesis agrees is asked of the record. None where the router
+    cannot be opened so."""
+    own, parameters = [a for a in acts if a is not None], neighbours.parameters
+    _name_otherwise(neighbours, own)
+    try:
+        run = Play(router.opener(router.config(parameters, seed)), Oracle(rules, parameters, tells=False))
+    except (AdapterError, ValueError):
+        return None
+    try:
+        run.subject.declare(messages_in(own))
+        for event in _events(acts, neighbours, run, digits):
+            run.do(event)
+            if run.blurred:
+                break
+    except (AdapterError, ValueError, KeyError):
+        # After a departure the model's state is a guess, and an event of it may be one that cannot be.
+        pass
+    finally:
+        run.subject.close()
+    return FreshRun(steps_of(run.moments), parameters)
+
+
+def _events(
+    acts: Sequence[Event | None], neighbours: DrawnNeighbours, run: Play, digits: SeededDraws
+) -> Iterator[Event]:
+    for act in acts:
+        if act is not None:
+            yield act
+            continue
+        events = neighbours.act(run.oracle.state, digits)
+        run.subject.declare([*neighbours.take_undeclared(), *messages_in(events)])
+        yield from events
+
+
+def _name_otherwise(neighbours: Any, events: Sequence[Event]) -> None:
+    peers = [peer for event in events for peer in getattr(event, "peers", ())]
+    neighbours.last_peer = max(peers, default=0)
+    for counter in ("last_message", "last_tx"):
+        if hasattr(neighbours, counter) and events:
+            setattr(neighbours, counter, OTHER_NAMES_FROM)

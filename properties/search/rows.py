@@ -1,0 +1,145 @@
+"""The rows of a campaign: each a root cause, and as few of them as account for all that was found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from typing import TypeAlias
+
+from attrs import evolve, frozen
+
+from quidnunc.model.edit import Edit
+from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.machine import protocol_named
+from quidnunc.properties.cases.case import Case
+from quidnunc.properties.cases.file import render
+from quidnunc.properties.cases.finding import brief
+from quidnunc.properties.claims.catalogue import claim_on
+from quidnunc.properties.explain.grouping import groups_by_rule
+from quidnunc.properties.explain.root_cause import CRASH
+
+UNEXPLAINED = "No single edit of the specification predicts it."
+
+
+@frozen
+class RootCause:
+    """One root cause: a clause, the edit that accounts for it, and the case that shows it."""
+
+    clause: str
+    quirk: str
+    kind: str
+    """reading, replaced, dropped, unexplained, pending, or addition: one of the router's own."""
+    says: str
+    case: Case
+    also: tuple[str, ...] = ()
+    """Other edits that account for the case as well, and predict as much."""
+    suspects: frozenset[str] = frozenset()
+    """Of what is unexplained: rules by an edit of which the case could be accounted for."""
+    holds_on_ours: bool | None = None
+    """The control: whether our own router passes the same events; None where it could not be asked."""
+    leaves_open: frozenset[str] = frozenset()
+    """Clauses that its departures were judged by: no claim on them is decided."""
+    minimised: bool = True
+    mark: str = ""
+    """Of a crash that an expectations file has numbered: what the file recognises it by."""
+
+
+RootCauses: TypeAlias = dict[tuple[str, str], RootCause]
+"""By clause and cause."""
+
+
+def is_crash(root: RootCause) -> bool:
+    """Whether the root cause is that the router failed: its events are for whoever runs the check alone."""
+    return root.quirk.removeprefix("pending:").startswith(CRASH)
+
+
+def keep(rows: RootCauses, root: RootCause) -> None:
+    """Add the row; of two with the same cause, the one with the shorter case."""
+    key = (root.clause, root.quirk)
+    if old := rows.get(key):
+        both = root.leaves_open | old.leaves_open
+        root = evolve(min((old, root), key=size_of_case), leaves_open=both)
+    rows[key] = root
+
+
+def rows_of(roots: Iterable[RootCause]) -> RootCauses:
+    rows: RootCauses = {}
+    for root in roots:
+        keep(rows, root)
+    return rows
+
+
+def size_of_case(root: RootCause) -> int:
+    """Characters of the case, without what else was due or allowed where it departs."""
+    return len(render(brief(root.case)))
+
+
+def without_withdrawn(rows: RootCauses, withdrawn: Collection[str]) -> RootCauses:
+    """Rows whose explanation was refuted have their next one, or none. A reading that does not always hold is
+    still how the router took the sentence in that case."""
+
+    def revised(root: RootCause) -> RootCause:
+        if root.quirk not in withdrawn or root.kind == "reading":
+            return root
+        left = [name for name in root.also if name not in withdrawn]
+        return explained_by(left[0], root, also=tuple(left[1:])) if left else unexplained(root)
+
+    return rows_of(map(revised, rows.values()))
+
+
+def explained_by(name: str, root: RootCause, also: tuple[str, ...]) -> RootCause:
+    """The row with another explanation, in its case too."""
+    protocol = protocol_named(root.case.protocol)
+    edit: Edit = edit_named(name, protocol)
+    claim = claim_on(edit.clause, protocol)
+    case = evolve(
+        root.case,
+        quirk=edit.name,
+        clause=edit.clause,
+        claim=claim.id if claim is not None else edit.clause,
+        reason=edit.says,
+    )
+    return evolve(
+        root, case=case, also=also, quirk=edit.name, clause=edit.clause, kind=edit.kind, says=edit.says
+    )
+
+
+def unexplained(root: RootCause) -> RootCause:
+    """The row without an explanation; its clause stays, as a guess."""
+    case = evolve(root.case, quirk="", reason=UNEXPLAINED)
+    return evolve(
+        root, case=case, quirk="unexplained:withdrawn", kind="unexplained", says=UNEXPLAINED, also=()
+    )
+
+
+def sharing_explanations(rows: RootCauses) -> RootCauses:
+    """Rows that one explanation accounts for are one row; the explanation of the most rows is taken first."""
+    alone = ("unexplained", "reading", "addition", "pending")
+    left = [root for root in rows.values() if root.kind not in alone]
+    kept = [root for root in rows.values() if root.kind in alone]
+    while left:
+        counts = Counter(name for root in left for name in dict.fromkeys((root.quirk, *root.also)))
+        own = Counter(root.quirk for root in left)
+        name = min(counts, key=lambda n: (-counts[n], -own[n], n))
+        members = [root for root in left if name in (root.quirk, *root.also)]
+        left = [root for root in left if root not in members]
+        for root in members:
+            also = tuple(n for n in (root.quirk, *root.also) if n != name)
+            kept.append(root if root.quirk == name else explained_by(name, root, also))
+    return rows_of(kept)
+
+
+def grouped_by_rule(rows: RootCauses) -> RootCauses:
+    """Of what is unexplained, those that one rule could be behind are one row, with the shortest case."""
+    open_rows = {k: r for k, r in rows.items() if r.kind == "unexplained" and not is_crash(r)}
+    kept = dict(rows)
+    for rule, keys in groups_by_rule({key: root.suspects for key, root in open_rows.items()}):
+        shortest = min((open_rows[key] for key in keys), key=size_of_case)
+        hidden = frozenset(clause for key in keys for clause in open_rows[key].leaves_open)
+        words = rule.replace("_", " ")
+        says = f"{UNEXPLAINED} Each of {len(keys)} findings could come of a change in the rule “{words}”."
+        for key in keys:
+            del kept[key]
+        case = evolve(shortest.case, reason=says)
+        keep(kept, evolve(shortest, says=says, case=case, leaves_open=hidden))
+    return kept

@@ -1,0 +1,136 @@
+"""Operators: what each makes of a rule, and that none knows which rule it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from quidnunc.model.edits.catalogue import edit_named, rules_changed, size_of
+from quidnunc.model.edits.operators.catalogue import TOO_WIDE, operated, words_of
+from quidnunc.model.edits.operators.reads import names_read
+from quidnunc.model.edits.operators.rule_use import UseRecorder
+from quidnunc.model.errors import SpecError
+from quidnunc.model.events import Advance, Connect, Event, Join, Leave, Output, Receive, Score, Sent
+from quidnunc.model.machine import PROTOCOLS, protocol_named
+from quidnunc.model.parameters import Parameters
+from quidnunc.model.rpc import Graft, Prune
+from quidnunc.model.rules import Protocol
+from quidnunc.properties.judge.oracle import Oracle
+from quidnunc.properties.judge.play import ModelSubject, Play, play
+from tests.helpers.pubsub_run import T, of, peers
+
+SPEC = protocol_named("gossipsub-1.2")
+SMALL = Parameters(d=3, d_low=2, d_high=4, d_score=2, d_out=0, d_lazy=2, prune_backoff_s=6)
+PRUNED: tuple[Event, ...] = (
+    Connect((1,)),
+    Join(T),
+    of(1, Graft(T)),
+    of(1, Prune(T, 6)),
+    Advance(500),
+    of(1, Graft(T)),
+    Advance(1000),
+)
+
+
+def seen(name: str, events: tuple[Event, ...], at: int) -> set[Output]:
+    """What the model with the edit does with the event of that number."""
+    protocol = edit_named(name, SPEC).change(SPEC) if name else SPEC
+    subject = ModelSubject(protocol, SMALL)
+    outputs: list[tuple[Output, ...]] = [subject.do(event) for event in events]
+    return {o for o in outputs[at] if isinstance(o, Sent)}
+
+
+def played(name: str, events: tuple[Event, ...]) -> Play:
+    """The model with the edit as a router, beside the specification."""
+    return play(events, ModelSubject(edit_named(name, SPEC).change(SPEC), SMALL, 1), SPEC, SMALL)
+
+
+class TestWhatTheyDo:
+    def test_silent_sends_nothing_and_remembers(self) -> None:
+        refusal = {Sent(1, Prune(T, 6))}
+        assert seen("", PRUNED, 5) == refusal
+        assert not seen("silent-while-backing-off", PRUNED, 5)
+
+    def test_idle_sends_and_forgets(self) -> None:
+        joined = (Connect((1,)), Join(T), of(1, Graft(T)), Leave(T), Join(T))
+        assert seen("idle-prune-members", joined, 3) == seen("", joined, 3)
+
+    @pytest.mark.parametrize(
+        ("name", "told"),
+        [
+            ("while-backing-off-prune-backoff-s-as-one-more", 7),
+            ("while-backing-off-prune-backoff-s-as-unsubscribe-backoff-s", 10),
+            ("while-backing-off-prune-backoff-s-as-default", 60),
+        ],
+    )
+    def test_another_parameter(self, name: str, told: int) -> None:
+        assert seen(name, PRUNED, 5) == {Sent(1, Prune(T, told))}
+
+    def test_a_clock_that_is_ahead_ends_a_backoff(self) -> None:
+        assert not seen("while-backing-off-clock-far-ahead", PRUNED, 5)
+
+    def test_a_rule_that_does_not_look(self) -> None:
+        assert not seen("while-backing-off-sees-no-backoff", PRUNED, 5)
+
+    def test_one_too_few(self) -> None:
+        arrivals = (event for peer in range(1, 6) for event in peers(peer))
+        crowd = (*arrivals, Join(T))
+        assert len(seen("", crowd, -1) & {Sent(p, Graft(T)) for p in range(1, 6)}) == 3
+        assert len(seen("fewer-build-mesh", crowd, -1) & {Sent(p, Graft(T)) for p in range(1, 6)}) == 2
+
+    def test_a_set_that_leaves_out_more(self) -> None:
+        name = "gossip-candidates-also-backing-off"
+        changed = edit_named(name, SPEC).change(SPEC)
+        assert [r.name for r in changed["gossip_candidates"].rules][-1] == "backing_off"
+
+    def test_a_term_of_a_sum(self) -> None:
+        events = (Connect((1,)), Join(T), of(1, Graft(T)), Score((1,), -3), Advance(500))
+        assert seen("", events, -1) == {Sent(1, Prune(T, 6))}
+        assert not seen("application-negated", events, -1)
+
+
+@pytest.mark.parametrize("name", sorted(PROTOCOLS))
+def test_every_one_fits_its_protocol_and_is_named_once(name: str) -> None:
+    protocol = PROTOCOLS[name]
+    found = operated(protocol)
+    assert found
+    for each, (edit, rule, _) in found.items():
+        assert edit.name == each and edit.applied_to(protocol) is not None, each
+        assert rules_changed(edit, protocol) == {rule} and rule not in TOO_WIDE
+
+
+def test_an_edit_of_one_rule_is_smaller_than_one_of_several() -> None:
+    silent, several = (edit_named(n, SPEC) for n in ("silent-cut-to-d", "relay-needs-a-subscriber"))
+    reading = edit_named("unsubscribed-stays-in-mesh", SPEC)
+    whole = edit_named("without:accept_message", SPEC)
+    order = sorted((whole, several, silent, reading), key=lambda edit: size_of(edit, SPEC))
+    assert order == [reading, silent, several, whole]
+
+
+def test_what_a_rule_reads() -> None:
+    rules = {rule.name: rule for _, rule in SPEC.rules()}
+    assert {"d_high", "prune_backoff_s"} <= names_read(rules["inbound_while_full"])
+    assert "d_high" not in names_read(rules["the_author"])
+
+
+def test_rules_that_did_nothing_are_told_from_those_that_did() -> None:
+    recorder = UseRecorder()
+    oracle = Oracle(recorder.watching(SPEC), SMALL)
+    for event in (Connect((1,)), Join(T)):
+        oracle.judge(event, ())
+    recorder.take()
+    oracle.judge(Receive((1,), (Graft(T),)), ())
+    uses = recorder.take()
+    assert uses["accept"].changed == {"mesh"} and not uses["accept"].permitted
+    assert uses["while_backing_off"].called and not uses["while_backing_off"].changed
+    assert "cut_to_d" not in uses
+
+
+def test_an_unknown_one_is_refused() -> None:
+    with pytest.raises(SpecError, match="silent-nothing"):
+        edit_named("silent-nothing", SPEC)
+
+
+def test_an_edit_does_not_fit_a_protocol_without_its_rule() -> None:
+    floodsub: Protocol = protocol_named("floodsub")
+    assert edit_named("silent-cut-to-d", SPEC).applied_to(floodsub) is None
+    assert words_of("cut_to_d") == "cut-to-d"

@@ -1,0 +1,76 @@
+"""As few rows as account for all that was found."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from quidnunc.properties.cases.case import Case, CaseBlock
+from quidnunc.properties.search.rows import (
+    RootCause,
+    grouped_by_rule,
+    rows_of,
+    sharing_explanations,
+    unexplained,
+    without_withdrawn,
+)
+
+CLAUSE = "gs1.1/backoff.regraft"
+
+
+def root(
+    quirk: str, *also: str, clause: str = CLAUSE, kind: str = "replaced", reason: str = "R."
+) -> RootCause:
+    case = Case(
+        reason=reason,
+        claim="c",
+        clause=clause,
+        protocols="gossipsub-1.2",
+        against="ours",
+        quirk=quirk,
+        blocks=(CaseBlock(()),),
+    )
+    return RootCause(clause, quirk, kind, "It says.", case, also)
+
+
+def test_a_withdrawn_explanation_gives_way_to_the_next() -> None:
+    rows = rows_of([root("idle-while-backing-off", "refusal-does-not-extend")])
+    (found,) = without_withdrawn(rows, {"idle-while-backing-off"}).values()
+    assert (found.quirk, found.also, found.case.quirk) == (
+        "refusal-does-not-extend",
+        (),
+        "refusal-does-not-extend",
+    )
+    assert "extended" in found.says
+
+
+def test_where_none_is_left_it_is_unexplained() -> None:
+    (found,) = without_withdrawn(
+        rows_of([root("idle-while-backing-off")]), {"idle-while-backing-off"}
+    ).values()
+    assert found.kind == "unexplained" and not found.case.quirk and found.clause == CLAUSE
+
+
+def test_a_reading_stays() -> None:
+    rows = rows_of([root("unsubscribed-stays-in-mesh", kind="reading")])
+    assert without_withdrawn(rows, {"unsubscribed-stays-in-mesh"}) == rows
+
+
+def test_rows_with_an_explanation_in_common_are_one() -> None:
+    one = root("silent-prune-members", "without:prune_members", clause="gs1.0/leave.prune-each")
+    other = root("without:prune_members", clause="gs1.0/leave.prune-each", reason="Longer reason.")
+    (found,) = sharing_explanations(rows_of([one, other])).values()
+    assert found.quirk == "without:prune_members"
+
+
+def test_rows_without_one_stay_apart() -> None:
+    rows = rows_of([root("silent-prune-members"), root("without:cut_to_d", clause="gs1.0/heartbeat.cut")])
+    assert sharing_explanations(rows) == rows
+
+
+def test_what_one_rule_could_be_behind_is_one_row_that_says_so() -> None:
+    first = evolve(unexplained(root("x")), suspects=frozenset({"cut_to_d"}))
+    second = evolve(first, clause="gs1.0/heartbeat.fill", suspects=frozenset({"cut_to_d", "fill_to_d"}))
+    crash = evolve(first, quirk="unexplained:crash", clause="pubsub/rpc.any-combination")
+    found = grouped_by_rule(rows_of([first, second, crash]))
+    assert len(found) == 2
+    assert any("“cut to d”" in row.says for row in found.values())
