@@ -70,7 +70,7 @@ def test_rows_without_one_stay_apart() -> None:
 def test_what_one_rule_could_be_behind_is_one_row_that_says_so() -> None:
     first = evolve(unexplained(root("x")), suspects=frozenset({"cut_to_d"}))
     second = evolve(first, clause="gs1.0/heartbeat.fill", suspects=frozenset({"cut_to_d", "fill_to_d"}))
-    crash = evolve(first, quirk="unexplained:crash", clause="pubsub/rpc.any-combination")
+    crash = evolve(first, quirk="crash:KeyError", clause="pubsub/rpc.any-combination")
     found = grouped_by_rule(rows_of([first, second, crash]))
     assert len(found) == 2
     assert any("“cut to d”" in row.says for row in found.values())
