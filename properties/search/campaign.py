@@ -285,7 +285,7 @@ def merge(campaign: Campaign, answer: dict[str, Any]) -> None:
         campaign.unfiled[row, clause] += number
     for found in answer.get("roots", ()):
         keep(campaign.roots, _root_of(found))
-    campaign.withdrawn.update(answer["withdrawn"])
+    campaign.withdrawn.update(answer.get("withdrawn", ()))
     campaign.roots = without_withdrawn(campaign.roots, campaign.withdrawn)
     if pending := answer.get("pending"):
         quirk = "pending:" + pending["quirk"].removeprefix("unexplained:")
@@ -300,7 +300,7 @@ def _root_of(told: dict[str, Any]) -> RootCause:
         says=told["says"],
         case=parse(told["case"]),
         also=tuple(told["also"]),
-        suspects=frozenset(told["suspects"]),
+        suspects=frozenset(told.get("suspects", ())),
         holds_on_ours=told["holds_on_ours"],
         leaves_open=frozenset(told.get("leaves_open", ())),
         minimised=told.get("minimised", True),
