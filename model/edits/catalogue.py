@@ -75,26 +75,28 @@ def explaining_edits(protocol: Protocol) -> tuple[Edit, ...]:
 
 
 @lru_cache(maxsize=4096)
-def size_of(edit: Edit, protocol: Protocol) -> tuple[int, int]:
+def size_of(edit: Edit, protocol: Protocol) -> tuple[int, int, int]:
     """How much an edit changes: of two that account for the same, the smaller one is the explanation.
 
     A reading comes first, because an open sentence is no fault. Then count the rules and switches that
     differ; a rule that carries a whole kind of message counts for more than any. Of equals, one that drops
-    a rule comes before one that replaces it.
+    a rule comes before one that replaces it, and one that routers were seen to have before an operator's.
     """
     if edit.kind == "reading":
-        return (0, 0)
+        return (0, 0, 0)
     changed, names = edit.change(protocol), rules_changed(edit, protocol)
     switches = len(changed.features ^ protocol.features) + (changed.lens is not protocol.lens)
     whole = 10 * bool(names & WHOLE_KIND)
-    return (len(names) + switches + whole, ("dropped", "replaced", "reordered").index(edit.kind))
+    made = operated(protocol).get(edit.name)
+    rank = 0 if made is None else 1 + made.rank
+    return (len(names) + switches + whole, ("dropped", "replaced", "reordered").index(edit.kind), rank)
 
 
 @lru_cache(maxsize=4096)
 def rules_changed(edit: Edit, protocol: Protocol) -> frozenset[str]:
     """Names of the rules that differ once the protocol has the edit."""
     if edit.name in operated(protocol):
-        return frozenset({operated(protocol)[edit.name][1]})
+        return frozenset({operated(protocol)[edit.name].rule})
     if edit.kind in ("dropped", "reordered"):
         return frozenset({edit.name.partition(":")[2]})
     after = {(handler, each.name): each for handler, each in edit.change(protocol).rules()}
@@ -123,7 +125,7 @@ def _named(name: str, protocol: Protocol) -> Edit:
     if name in NAMED[protocol.family]:
         return NAMED[protocol.family][name]
     if name in operated(protocol):
-        return operated(protocol)[name][0]
+        return operated(protocol)[name].edit
     near = similar_names(name, (each.name for each in edits_of(protocol)))
     hint = f"; did you mean {', '.join(near)}?" if near else ", nor one of a similar name"
     raise SpecError(f"{protocol.name} has no edit {name!r}{hint}")

@@ -232,10 +232,13 @@ class MinimalRunStates:
 
     def edits_that_matter(self, spec: Protocol) -> Iterator[tuple[Edit, int]]:
         """Edits of operators that can change what is judged, each with the moment in which it first does."""
-        for edit, rule, matters in operated(spec).values():
-            at = next((n for n, uses in enumerate(self.uses) if rule in uses and matters(uses[rule])), None)
+        for made in operated(spec).values():
+            first = (
+                n for n, uses in enumerate(self.uses) if made.rule in uses and made.matters(uses[made.rule])
+            )
+            at = next(first, None)
             if at is not None:
-                yield edit, at
+                yield made.edit, at
 
     def accepts(self, edit: Edit, at: int) -> bool:
         """Whether every moment from `at` on is in order once the protocol has the edit."""

@@ -85,6 +85,8 @@ class OperatedRule:
     """With a place for what the rule is about."""
     change: Callable[[Rule], Rule]
     matters: Matters
+    rank: int
+    """Of edits that account for the same, the one that routers are likelier to have comes first."""
 
 
 def _called(use: RuleUse) -> bool:
@@ -156,21 +158,24 @@ class RuleOperators:
         return words_of(self.rule.name)
 
     def all(self) -> Iterator[OperatedRule]:
-        if self.is_step:
-            yield from self._steps()
-            yield from self._fields()
-            yield from self._whom()
-        if self.is_term:
-            yield from self._terms()
-        yield from self._values()
-        yield from self._clocks()
-        yield from self._views()
+        """The likeliest first."""
+        kinds = (
+            self._steps() if self.is_step else (),
+            self._views(),
+            self._values(),
+            self._fields() if self.is_step else (),
+            self._clocks(),
+            self._whom() if self.is_step else (),
+            self._terms() if self.is_term else (),
+        )
+        for rank, made in enumerate(kinds):
+            yield from (evolve(one, rank=rank) for one in made)
 
     def _made(
         self, name: str, says: str, change: Callable[[Rule], Rule], matters: Matters = _called
     ) -> OperatedRule:
         words = f"{says} (rule: {self.rule.name.replace('_', ' ')})."
-        return OperatedRule(name, self.rule.name, words, change, matters)
+        return OperatedRule(name, self.rule.name, words, change, matters, 0)
 
     def _steps(self) -> Iterator[OperatedRule]:
         for operator, (says, change, matters) in _STEPS.items():
@@ -249,25 +254,34 @@ def _plain_ones(parameters: type) -> set[str]:
     return {f.name for f in fields(parameters) if isinstance(f.default, int | float | frozenset)}
 
 
+@frozen
+class OperatorEdit:
+    """An edit that an operator makes of one rule of a protocol."""
+
+    edit: Edit
+    rule: str
+    matters: Matters
+    """Whether what the rule did in a run lets the edit change what is judged of it."""
+    rank: int = 0
+    """The likelier ones first."""
+
+
 @lru_cache(maxsize=64)
-def operated(protocol: Protocol) -> Mapping[str, tuple[Edit, str, Matters]]:
-    """Name -> (edit, its rule, whether what the rule did lets the edit matter), for every rule."""
+def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
+    """Name -> edit, for every rule."""
 
     def of_kind(*kinds: type[Combined]) -> set[str]:
         return {r.name for c in protocol.handlers.values() if isinstance(c, kinds) for r in c.rules}
 
     steps, terms = of_kind(FirstMatch, Phases), of_kind(Total)
-    found: dict[str, tuple[Edit, str, Matters]] = {}
+    found: dict[str, OperatorEdit] = {}
     for rule in {each.name: each for _, each in protocol.rules() if each.name not in TOO_WIDE}.values():
         operators = RuleOperators(rule, protocol.family, rule.name in steps, rule.name in terms)
         for one in operators.all():
             change = partial(_with_changed, name=rule.name, change=one.change)
-            found[one.name] = (
-                Edit(one.name, "replaced", rule.clause, one.says, change),
-                rule.name,
-                one.matters,
-            )
-    found |= {edit.name: (edit, base, _called) for edit, base in _also(protocol)}
+            edit = Edit(one.name, "replaced", rule.clause, one.says, change)
+            found[one.name] = OperatorEdit(edit, rule.name, one.matters, one.rank)
+    found |= {edit.name: OperatorEdit(edit, base, _called) for edit, base in _also(protocol)}
     return found
 
 

@@ -93,9 +93,9 @@ def test_every_one_fits_its_protocol_and_is_named_once(name: str) -> None:
     protocol = PROTOCOLS[name]
     found = operated(protocol)
     assert found
-    for each, (edit, rule, _) in found.items():
-        assert edit.name == each and edit.applied_to(protocol) is not None, each
-        assert rules_changed(edit, protocol) == {rule} and rule not in TOO_WIDE
+    for each, made in found.items():
+        assert made.edit.name == each and made.edit.applied_to(protocol) is not None, each
+        assert rules_changed(made.edit, protocol) == {made.rule} and made.rule not in TOO_WIDE
 
 
 def test_an_edit_of_one_rule_is_smaller_than_one_of_several() -> None:
