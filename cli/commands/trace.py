@@ -36,7 +36,7 @@ check reads
   a folder of `quidnunc ingest`:        claims over the whole network; --set changes their assumptions
 metrics reads all of these, and the traces of go-libp2p-pubsub (JSON lines, delimited protobuf, gzip).
 
-exit status of check: 0; 1 a violation; 3 a MUST could not be decided. Of metrics: 0.
+exit status of check: 0; 1 a violation; 3 a claim that can fail could not be decided. Of metrics: 0.
 A trace that cannot be read is wrong usage (2).
 """
 SHOWN = 10

@@ -64,7 +64,7 @@ def _of_rules(protocol: Protocol) -> Iterator[Edit]:
 def _of_rule(form: str, rule: Rule) -> Edit:
     dropped = form == "without"
     clause = TAKES_WITH_IT.get(rule.name, rule.clause) if dropped else rule.clause
-    explains = form == "later" or (dropped and rule.name not in NO_CAUSE)
+    explains = dropped and rule.name not in NO_CAUSE | WHOLE_KIND
     return rule_edit(form, rule.name, clause, rule.lacking, explains=explains)
 
 
@@ -72,6 +72,19 @@ def _of_rule(form: str, rule: Rule) -> Edit:
 def explaining_edits(protocol: Protocol) -> tuple[Edit, ...]:
     """The edits by which a departure from the protocol can be explained."""
     return tuple(each for each in edits_of(protocol) if each.explains)
+
+
+@lru_cache(maxsize=64)
+def hypotheses_of(protocol: Protocol) -> tuple[Edit, ...]:
+    """The named edits that are worth a test: those that explain, a rule that comes too late, and rules
+    without which a whole kind of message is missing. What operators make comes on top."""
+    return tuple(
+        each
+        for each in edits_of(protocol)
+        if each.explains
+        or each.kind == "reordered"
+        or (each.kind == "dropped" and each.name.partition(":")[2] not in NO_CAUSE)
+    )
 
 
 @lru_cache(maxsize=4096)

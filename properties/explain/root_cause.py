@@ -8,7 +8,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from quidnunc.model.edit import Edit
-from quidnunc.model.edits.catalogue import explaining_edits, size_of
+from quidnunc.model.edits.catalogue import explaining_edits, hypotheses_of, size_of
 from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.edits.operators.rule_use import RuleUse, UseRecorder
 from quidnunc.model.events import Advance, Crashed, Event, Join, Receive
@@ -172,15 +172,21 @@ def accounting_edits(
 ) -> list[Edit]:
     """The one-edit changes under which every moment is in order, the departing one included; smallest first.
 
-    Edits are those of `spec` that have a name and those that operators make, or `among` if given. They are
-    made to `protocol`, which may have other edits in force.
+    Edits are those of `spec` by which a single run may be explained, or `among` if given. They are made to
+    `protocol`, which may have other edits in force.
     """
-    if among is not None:
-        return [edit for edit in among if accounts_for(edit, moments, protocol, parameters)]
     spec = spec or protocol
+    tried = explaining_edits(spec) if among is None else among
+    found = (edit for edit in tried if accounts_for(edit, moments, protocol, parameters))
+    return sorted(found, key=lambda edit: size_of(edit, spec))
+
+
+def hypotheses(moments: Sequence[Moment], protocol: Protocol, parameters: Any, spec: Protocol) -> list[Edit]:
+    """As `accounting_edits`, with what operators make of the rules: too many to believe one without a test
+    (`quidnunc.properties.explain.hypotheses`)."""
     run = MinimalRunStates.of(moments, protocol, parameters)
-    named = (edit for edit in explaining_edits(spec) if accounts_for(edit, moments, protocol, parameters))
     made = (edit for edit, at in run.edits_that_matter(spec) if run.accepts(edit, at))
+    named = accounting_edits(moments, protocol, parameters, spec, hypotheses_of(spec))
     return sorted((*named, *made), key=lambda edit: size_of(edit, spec))
 
 

@@ -9,7 +9,7 @@ from attrs import evolve
 
 from quidnunc.impl.seam import AdapterError, Config, Hello
 from quidnunc.model.events import Advance, Event, Receive, Score
-from quidnunc.model.rpc import Part, Prune
+from quidnunc.model.rpc import Part, Peer, Prune
 from quidnunc.model.rules import Protocol as Rules
 from quidnunc.properties.explain.hypotheses import FreshRun
 from quidnunc.properties.judge.oracle import Oracle
@@ -27,6 +27,7 @@ ACTS_APART = 40
 OTHER_NAMES_FROM = 500
 """Where neighbours begin to count messages, so that theirs are not those of the minimal run."""
 OWN_DIGITS = 0x5EED
+MOST_TWINS = 4
 SEED_STEP = 1_000_003
 DRAWS = 60
 """Draws of neighbours until some fit the parameters; one in three or more does."""
@@ -63,7 +64,7 @@ def fresh_runs(
         neighbours = _neighbours_for(given, router, digits)
         acts: list[Event | None] = [None] * ACTS_APART
         if around:
-            told = events if number % 2 == 0 else [_otherwise(event, digits) for event in events]
+            told = events if number % 2 == 0 else _otherwise(events, digits)
             acts = [*[None] * ACTS_BEFORE[number], *told, *[None] * ACTS_AFTER]
         run = _played(router, rules, neighbours, acts, digits, seed + number)
         if run is not None and run.steps:
@@ -85,8 +86,23 @@ def scored(parameters: Any) -> bool:
     return getattr(parameters, "scores", None) is not None
 
 
-def _otherwise(event: Event, digits: SeededDraws) -> Event:
-    """The event with another number in it, where it has one: at the least what is beside it."""
+def _otherwise(events: Sequence[Event], digits: SeededDraws) -> list[Event]:
+    """The events with other numbers in them, and one of the peers with twins, who do as it does."""
+    peers = sorted({peer for event in events for peer in getattr(event, "peers", ())})
+    first, twins = max(peers, default=0) + 1, digits.below(MOST_TWINS + 1)
+    if not peers or not twins:
+        return [_changed(event, digits) for event in events]
+    one, more = digits.one_of(peers), tuple(range(first, first + twins))
+    return [_with_twins(_changed(event, digits), one, more) for event in events]
+
+
+def _with_twins(event: Event, one: Peer, more: tuple[Peer, ...]) -> Event:
+    burst: Any = event
+    return evolve(burst, peers=(*burst.peers, *more)) if one in getattr(event, "peers", ()) else event
+
+
+def _changed(event: Event, digits: SeededDraws) -> Event:
+    """The event with another number in it, where it has one: most often what is next to it."""
     match event:
         case Score(peers, value):
             return Score(peers, digits.one_of((value - 1, value + 1, 2 * value, value // 2, -value, value)))

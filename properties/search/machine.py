@@ -27,6 +27,7 @@ from quidnunc.properties.explain.hypotheses import FreshRun, standing
 from quidnunc.properties.explain.root_cause import (
     Finding,
     accounting_edits,
+    hypotheses,
     last_departures,
     plainer_parameters,
     shortest_run,
@@ -253,7 +254,7 @@ class FindingSearch:
         protocol = self.protocol
         if self._was_excused_wrongly(finding, parameters):
             return NO_FINDING
-        quirks = accounting_edits(finding.moments, protocol, parameters, self.spec) if minimised else []
+        quirks = hypotheses(finding.moments, protocol, parameters, self.spec) if minimised else []
         suspects = frozenset(rule for q in quirks for rule in rules_changed(q, self.spec))
         if quirks:
             quirks = [q for q in quirks if q.name not in self.withdrawn]
@@ -277,25 +278,27 @@ class FindingSearch:
         return key
 
     def _was_excused_wrongly(self, finding: Finding, parameters: Any) -> bool:
-        """Whether the specification allows the run as it is, so that it departs from an explanation alone.
+        """Whether the departure is from an explanation in force, and not from the specification.
 
-        That explanation is withdrawn: it is no longer in force, and what it was found by is unexplained,
-        unless another explanation of it agrees with this run.
+        So it is if it goes with the explanation, and the run is in order up to there without it. That
+        explanation is withdrawn: it is no longer in force, and what it was found by is unexplained, unless
+        another explanation of it leaves this run without the departure.
         """
-        if not self.quirks or not in_order(finding.moments, self.spec, parameters):
+
+        def departs(edits: Iterable[Edit]) -> bool:
+            agreed, found = rejudge(finding.moments, edited(self.spec, edits), parameters)
+            return agreed < len(finding.moments) - 1 or any(same_act(d, finding.departure) for d in found)
+
+        wrong = next((q for q in self.quirks if not departs(o for o in self.quirks if o != q)), None)
+        if wrong is None:
             return False
-
-        def allowed(edits: Iterable[Edit]) -> bool:
-            return in_order(finding.moments, edited(self.spec, edits), parameters)
-
-        wrong = next((q for q in self.quirks if allowed(o for o in self.quirks if o != q)), self.quirks[-1])
         self.quirks.remove(wrong)
         self.withdrawn.append(wrong.name)
         # A reading that does not always hold is still how the router took the sentence in that case.
         rows = [(k, f) for k, f in self.found.items() if f.finding.quirks[:1] == (wrong,)]
         for key, row in rows if wrong.kind != "reading" else ():
             del self.found[key]
-            others = tuple(q for q in row.finding.quirks[1:] if allowed((*self.quirks, q)))
+            others = tuple(q for q in row.finding.quirks[1:] if not departs((*self.quirks, q)))
             self.quirks += [q for q in others[:1] if q not in self.quirks]
             revised = evolve(row, finding=evolve(row.finding, quirks=others))
             self.found[revised.finding.clause, revised.finding.cause] = revised

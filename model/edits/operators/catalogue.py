@@ -125,9 +125,26 @@ _TERMS: Mapping[str, tuple[str, tuple[int, int]]] = {
 }
 """Operator -> words, and what a term of a sum is multiplied by."""
 
+
+@frozen
+class FamilyOperators:
+    """What operators know of one family of protocols."""
+
+    parameters: type
+    state: type
+    whom: Mapping[str, tuple[str, wrapped.Whom]] = {}
+    views: Mapping[str, tuple[str, str, Callable[[Any], Any]]] = {}
+
+
+FAMILIES: Mapping[str, FamilyOperators] = {
+    "pubsub": FamilyOperators(Parameters, Router, wrapped.WHOM, wrapped.VIEWS),
+    "mempool": FamilyOperators(DogParameters, Node),
+}
+"""By the name that `Protocol.family` has."""
+
 STATE_FIELDS: Mapping[str, frozenset[str]] = {
-    family: frozenset(f.name for f in fields(state)) - {"protocol", "parameters", "now_ms"}
-    for family, state in (("pubsub", Router), ("mempool", Node))
+    name: frozenset(f.name for f in fields(family.state)) - {"protocol", "parameters", "now_ms"}
+    for name, family in FAMILIES.items()
 }
 """Family -> what its rules can change of a state."""
 
@@ -151,7 +168,7 @@ class RuleOperators:
 
     @property
     def parameters(self) -> type:
-        return Parameters if self.family == "pubsub" else DogParameters
+        return FAMILIES[self.family].parameters
 
     @property
     def name(self) -> str:
@@ -196,7 +213,7 @@ class RuleOperators:
             yield self._made(f"{self.name}-keeps-{words_of(each)}", says, keeping, matters)
 
     def _whom(self) -> Iterator[OperatedRule]:
-        for whom, (said, _) in wrapped.WHOM.items() if self.family == "pubsub" else ():
+        for whom, (said, _) in FAMILIES[self.family].whom.items():
             alone, too = partial(wrapped.to_alone, whom), partial(wrapped.to_these_too, whom)
             yield self._made(f"{self.name}-to-{whom}", f"Sends to {said} alone", alone, _permitted)
             yield self._made(f"{self.name}-to-{whom}-too", f"Sends to {said} as well", too, _permitted)
@@ -217,7 +234,7 @@ class RuleOperators:
 
     def _views(self) -> Iterator[OperatedRule]:
         reads = names_read(self.rule)
-        for view, (about, said, _) in wrapped.VIEWS.items() if self.family == "pubsub" else ():
+        for view, (about, said, _) in FAMILIES[self.family].views.items():
             if about in reads:
                 yield self._made(f"{self.name}-sees-{view}", f"Acts {said}", partial(wrapped.sees, view))
         for each in sorted(STATE_FIELDS[self.family] & reads - UNSEEABLE):

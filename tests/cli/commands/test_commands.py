@@ -453,10 +453,10 @@ def test_root_causes_outside_the_claims_are_named(quidnunc: Command) -> None:
     asked = ("check", "gossipsub-1.2", "--against", "ours:graft-not-taken", "--runs", "3", "--workers", "1")
     narrow, whole = quidnunc(*asked, "--claims", "backoff.*", "--verbose"), quidnunc(*asked)
     assert "1 root cause outside --claims: not counted" in narrow.out
-    assert "exit 1" not in narrow.out and "level: M = MUST, S = SHOULD" in narrow.out
+    assert "exit 1" not in narrow.out and "the algorithm does" in narrow.out
     assert "no counterexample in 3 runs" in narrow.out
     assert whole.code == 1 and "outside --claims" not in whole.out
-    assert "1 root cause (1 fails):" in whole.out and "level: M" not in whole.out
+    assert "1 root cause (1 fails):" in whole.out
 
 
 def test_a_mutant_is_explained(quidnunc: Command) -> None:
