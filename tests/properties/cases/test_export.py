@@ -16,7 +16,7 @@ from quidnunc.properties.cases.case import events_of
 from quidnunc.properties.cases.router import config_of
 from quidnunc.properties.explain.root_cause import last_departures
 from quidnunc.properties.judge.play import WireSubject, play
-from quidnunc.properties.suite.files import suite_of
+from quidnunc.properties.suite.files import rule_cases, suite_of
 from tests.helpers.vector_reader import Reader
 
 
@@ -39,14 +39,19 @@ def test_the_export_has_a_schema_a_version_and_every_case() -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_every_exported_case_holds_on_ours(protocol: str) -> None:
-    """Or goes elsewhere, where the text leaves a choice: in a few."""
-    verdicts: Counter[str] = Counter()
+    """Or goes elsewhere, where the text leaves a choice: in a few of the cases of missing rules. Those of
+    edited rules have crowds, from which a router chooses: more of them go elsewhere, and none departs."""
+    verdicts: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
+    rules = {name for name, _ in rule_cases(protocol)}
     for vector in vectors(protocol):
         reader = Reader(vector, "ours")
         verdict = reader.play()
         assert verdict != "departs", (vector["rule"], reader.why)
-        verdicts[verdict] += 1
-    assert verdicts.total() == len(suite_of(protocol)) and verdicts["holds"] >= 0.85 * verdicts.total()
+        verdicts[vector["rule"] in rules][verdict] += 1
+    of_rules, of_edits = verdicts[True], verdicts[False]
+    assert of_rules.total() + of_edits.total() == len(suite_of(protocol))
+    assert of_rules["holds"] >= 0.85 * of_rules.total()
+    assert of_edits["holds"] >= 0.4 * of_edits.total()
 
 
 def departs(case: Any, router: str) -> bool:

@@ -50,7 +50,7 @@ def test_an_edit_takes_over_only_where_it_accounts_for_all() -> None:
     """What either of the two accounts for is filed under one; the other is filed by a run that needs it."""
     both = ("stranger-prune-ignored", "refusal-does-not-extend")
     built = edited(SPEC, [edit_named(name, SPEC) for name in both])
-    found = search(hunt("gossipsub-1.2", built), runs=60, seed=3)
+    found = search(hunt("gossipsub-1.2", built), runs=160, seed=3)
     assert {cause for _, cause in found.found} == set(both)
     assert all(len(f.also) < f.repeats for f in found.found.values())
 
