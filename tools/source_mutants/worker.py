@@ -104,12 +104,12 @@ class Stage:
         from quidnunc.properties.search import machine
         from quidnunc.properties.search.worker import hello_of
 
-        def told(kind: str, moments: Sequence[Any], parameters: Any, seed: int) -> None:
-            if kind == "run" and moments and moments[-1].judged.departures and protocol not in self.told:
+        def told(hunt: machine.FindingSearch) -> None:
+            if hunt.pending is not None and protocol not in self.told:
                 self.told.add(protocol)
                 self.say(protocol=protocol, noticed="rows", rows=[], runs=hunt.runs)
 
-        hunt = machine.FindingSearch(protocol, opener, hello_of("ours", protocol), record=told)
+        hunt = machine.FindingSearch(protocol, opener, hello_of("ours", protocol), tell=told)
         machine.search(hunt, runs=self.asked["runs"], seed=self.asked["seed"])
         rows = [list(key) for key in hunt.found]
         self.say(protocol=protocol, noticed="rows" if rows else "", rows=rows, runs=hunt.runs)
@@ -120,8 +120,8 @@ class Stage:
         from quidnunc.properties.search import machine
         from quidnunc.properties.search.worker import hello_of
 
-        def told(kind: str, moments: Sequence[Any], parameters: Any, seed: int) -> None:
-            text = repr([(m.event, m.outputs) for m in moments])
+        def told(kind: str, steps: Sequence[Any], parameters: Any, seed: int) -> None:
+            text = repr(list(steps))
             self.say(protocol=protocol, digest=hashlib.sha256(text.encode()).hexdigest()[:16])
 
         hunt = machine.FindingSearch(protocol, opener, hello_of("ours", protocol), counting=True, record=told)
