@@ -290,9 +290,9 @@ def reading_clock(change: Callable[[int], int], rule: Rule) -> Rule:
 
 CLOCKS: Mapping[str, tuple[str, Callable[[int], int]]] = {
     "a-moment-ahead": ("a moment too early", lambda ms: ms + 1),
-    "a-moment-behind": ("a moment too late", lambda ms: ms - 1),
+    "a-moment-behind": ("a moment too late", lambda ms: max(0, ms - 1)),
     "a-second-ahead": ("a second too early", lambda ms: ms + SECOND_MS),
-    "a-second-behind": ("a second too late", lambda ms: ms - SECOND_MS),
+    "a-second-behind": ("a second too late", lambda ms: max(0, ms - SECOND_MS)),
     "in-whole-seconds": ("in whole seconds", lambda ms: ms // SECOND_MS * SECOND_MS),
     "far-ahead": ("as if all time were over", lambda ms: ms + ENDLESS),
     "stopped": ("as if no time had passed", lambda ms: 0),
