@@ -11,7 +11,8 @@ from pathlib import Path
 
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.aliases import current_name
-from quidnunc.model.edits.catalogue import explaining_edits
+from quidnunc.model.edits.catalogue import hypotheses_of
+from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rules import Protocol
@@ -55,7 +56,8 @@ def edit_as_built(path: Path, protocol: Protocol) -> Edit | None:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SpecError(f"{path}: not TOML: {error}") from None
     causes = dict.fromkeys(current_name(str(e.get("cause", ""))) for e in entries if isinstance(e, dict))
-    by_name = {edit.name: edit for edit in explaining_edits(protocol)}
+    by_name = {edit.name: edit for edit in hypotheses_of(protocol)}
+    by_name |= {name: made.edit for name, made in operated(protocol).items()}
     edits = tuple(by_name[cause] for cause in causes if cause in by_name)
     if not edits:
         return None
