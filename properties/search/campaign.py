@@ -300,6 +300,7 @@ def _root_of(told: dict[str, Any]) -> RootCause:
         says=told["says"],
         case=parse(told["case"]),
         also=tuple(told["also"]),
+        unexplained_as=tuple(told.get("unexplained_as", ("", "unexplained:withdrawn"))),
         suspects=frozenset(told.get("suspects", ())),
         holds_on_ours=told["holds_on_ours"],
         leaves_open=frozenset(told.get("leaves_open", ())),

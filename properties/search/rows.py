@@ -33,6 +33,8 @@ class RootCause:
     case: Case
     also: tuple[str, ...] = ()
     """Other edits that account for the case as well, and predict as much."""
+    unexplained_as: tuple[str, str] = ("", "unexplained:withdrawn")
+    """Clause and cause, should its explanation be withdrawn."""
     suspects: frozenset[str] = frozenset()
     """Of what is unexplained: rules by an edit of which the case could be accounted for."""
     holds_on_ours: bool | None = None
@@ -105,11 +107,13 @@ def explained_by(name: str, root: RootCause, also: tuple[str, ...]) -> RootCause
 
 
 def unexplained(root: RootCause) -> RootCause:
-    """The row without an explanation; its clause stays, as a guess."""
-    case = evolve(root.case, quirk="", reason=UNEXPLAINED)
-    return evolve(
-        root, case=case, quirk="unexplained:withdrawn", kind="unexplained", says=UNEXPLAINED, also=()
-    )
+    """The row without an explanation, against the clause that the departure itself is judged by."""
+    clause, cause = root.unexplained_as
+    clause = clause or root.clause
+    claim = claim_on(clause, protocol_named(root.case.protocol))
+    named = claim.id if claim is not None else clause
+    case = evolve(root.case, quirk="", clause=clause, claim=named, reason=UNEXPLAINED)
+    return evolve(root, case=case, also=(), clause=clause, quirk=cause, kind="unexplained", says=UNEXPLAINED)
 
 
 def sharing_explanations(rows: RootCauses) -> RootCauses:

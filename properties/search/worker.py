@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from attrs import field, mutable
+from attrs import evolve, field, mutable
 
 from quidnunc.impl.routers import open_router
 from quidnunc.impl.seam import AdapterError, Config, Hello, Profile
@@ -220,11 +220,18 @@ def _root(
         "says": says,
         "case": render(case),
         "also": [q.name for q in finding.quirks[1:6]],
+        "unexplained_as": _unexplained(finding),
         "suspects": sorted(finding.suspects) if kind == "unexplained" else [],
         "holds_on_ours": None if found is pending else _control(asked, finding, found),
         "leaves_open": sorted(found.leaves_open),
         "minimised": found.minimised,
     }
+
+
+def _unexplained(finding: Finding) -> tuple[str, str]:
+    """Clause and cause of a finding whose explanation is withdrawn."""
+    plain = evolve(finding, quirks=())
+    return plain.clause, plain.cause
 
 
 def _settles(text: str, hunt: FindingSearch, opener: Any) -> bool:
