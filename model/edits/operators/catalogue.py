@@ -4,13 +4,11 @@ An operator wraps the function of a rule; none of them knows which rule it is. S
 depend on the routers that were seen before. What a router does that has several rules wrong at once, or that
 no operator says, has no edit here, and is reported as unexplained.
 
-    no-RULE            the rule is not there, or its guard never holds
     silent-RULE        it changes the state and sends nothing
     idle-RULE          it sends what is due and leaves the state as it was
     twice-RULE         it sends everything twice
     everybody-RULE     it sends to every peer what it sends to some
     bare-RULE          the optional fields of what it sends are left out
-    later-RULE         it comes after the next rule
     more-, fewer-, none-, any-RULE   it chooses one too many, one too few, nobody, or without the condition
     RULE-NAME-as-VALUE it reads one parameter as another one, as its default, off by one, as 0, or as endless
     RULE-clock-CHANGE  it reads a clock that is off: by a moment, by a second, stopped, or far ahead
@@ -18,6 +16,9 @@ no operator says, has no edit here, and is reported as unexplained.
     RULE-sees-VIEW     it looks at a state in which something is otherwise: no backoff, everybody in the mesh
     RULE-keeps-FIELD   one field of the state stays as it was, and the rest changes
     SET-also-RULE      a set leaves out also those whom another set does
+
+That a rule is not there (`without:RULE`), or comes after the next one (`later:RULE`), is in
+`quidnunc.model.edit`.
 """
 
 from __future__ import annotations
@@ -76,16 +77,14 @@ Matters: TypeAlias = Callable[["RuleUse"], bool]
 
 
 @frozen
-class OperatedRule:
-    """What one operator makes of one rule of a protocol."""
+class OperatorEdit:
+    """An edit that an operator makes of one rule of a protocol."""
 
-    name: str
+    edit: Edit
     rule: str
-    says: str
-    """With a place for what the rule is about."""
-    change: Callable[[Rule], Rule]
     matters: Matters
-    rank: int
+    """Whether what the rule did in a run lets the edit change what is judged of it."""
+    rank: int = 0
     """Of edits that account for the same, the one that routers are likelier to have comes first."""
 
 
@@ -174,7 +173,7 @@ class RuleOperators:
     def name(self) -> str:
         return words_of(self.rule.name)
 
-    def all(self) -> Iterator[OperatedRule]:
+    def all(self) -> Iterator[OperatorEdit]:
         """The likeliest first."""
         kinds = (
             self._steps() if self.is_step else (),
@@ -190,19 +189,21 @@ class RuleOperators:
 
     def _made(
         self, name: str, says: str, change: Callable[[Rule], Rule], matters: Matters = _called
-    ) -> OperatedRule:
+    ) -> OperatorEdit:
         words = f"{says} (rule: {self.rule.name.replace('_', ' ')})."
-        return OperatedRule(name, self.rule.name, words, change, matters, 0)
+        changing = partial(_with_changed, name=self.rule.name, change=change)
+        edit = Edit(name, "replaced", self.rule.clause, words, changing)
+        return OperatorEdit(edit, self.rule.name, matters)
 
-    def _steps(self) -> Iterator[OperatedRule]:
+    def _steps(self) -> Iterator[OperatorEdit]:
         for operator, (says, change, matters) in _STEPS.items():
             yield self._made(f"{operator}-{self.name}", says, change, matters)
 
-    def _terms(self) -> Iterator[OperatedRule]:
+    def _terms(self) -> Iterator[OperatorEdit]:
         for operator, (says, factor) in _TERMS.items():
             yield self._made(f"{self.name}-{operator}", says, partial(wrapped.times, *factor))
 
-    def _fields(self) -> Iterator[OperatedRule]:
+    def _fields(self) -> Iterator[OperatorEdit]:
         for each in sorted(STATE_FIELDS[self.family]):
 
             def matters(use: RuleUse, name: str = each) -> bool:
@@ -212,19 +213,19 @@ class RuleOperators:
             keeping = partial(wrapped.keeping, each)
             yield self._made(f"{self.name}-keeps-{words_of(each)}", says, keeping, matters)
 
-    def _whom(self) -> Iterator[OperatedRule]:
+    def _whom(self) -> Iterator[OperatorEdit]:
         for whom, (said, _) in FAMILIES[self.family].whom.items():
             alone, too = partial(wrapped.to_alone, whom), partial(wrapped.to_these_too, whom)
             yield self._made(f"{self.name}-to-{whom}", f"Sends to {said} alone", alone, _permitted)
             yield self._made(f"{self.name}-to-{whom}-too", f"Sends to {said} as well", too, _permitted)
 
-    def _values(self) -> Iterator[OperatedRule]:
+    def _values(self) -> Iterator[OperatorEdit]:
         for parameter in sorted(names_read(self.rule) & _plain_ones(self.parameters)):
             for word, said, value in _values(parameter, self.parameters):
                 reading = partial(wrapped.reading_parameter, parameter, value)
                 yield self._made(f"{self.name}-{words_of(parameter)}-as-{word}", f"Takes {said}", reading)
 
-    def _clocks(self) -> Iterator[OperatedRule]:
+    def _clocks(self) -> Iterator[OperatorEdit]:
         # What scores make of time is another matter.
         if "now_ms" not in names_read(self.rule) or self.rule.clause.startswith(SCORES):
             return
@@ -232,7 +233,7 @@ class RuleOperators:
             reading = partial(wrapped.reading_clock, change)
             yield self._made(f"{self.name}-clock-{clock}", f"Measures time {said}", reading)
 
-    def _views(self) -> Iterator[OperatedRule]:
+    def _views(self) -> Iterator[OperatorEdit]:
         reads = names_read(self.rule)
         for view, (about, said, _) in FAMILIES[self.family].views.items():
             if about in reads:
@@ -271,18 +272,6 @@ def _plain_ones(parameters: type) -> set[str]:
     return {f.name for f in fields(parameters) if isinstance(f.default, int | float | frozenset)}
 
 
-@frozen
-class OperatorEdit:
-    """An edit that an operator makes of one rule of a protocol."""
-
-    edit: Edit
-    rule: str
-    matters: Matters
-    """Whether what the rule did in a run lets the edit change what is judged of it."""
-    rank: int = 0
-    """The likelier ones first."""
-
-
 @lru_cache(maxsize=64)
 def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
     """Name -> edit, for every rule."""
@@ -294,10 +283,7 @@ def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
     found: dict[str, OperatorEdit] = {}
     for rule in {each.name: each for _, each in protocol.rules() if each.name not in TOO_WIDE}.values():
         operators = RuleOperators(rule, protocol.family, rule.name in steps, rule.name in terms)
-        for one in operators.all():
-            change = partial(_with_changed, name=rule.name, change=one.change)
-            edit = Edit(one.name, "replaced", rule.clause, one.says, change)
-            found[one.name] = OperatorEdit(edit, rule.name, one.matters, one.rank)
+        found |= {made.edit.name: made for made in operators.all()}
     found |= {edit.name: OperatorEdit(edit, base, _called) for edit, base in _also(protocol)}
     return found
 

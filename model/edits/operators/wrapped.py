@@ -53,22 +53,6 @@ def twice(r: Any, step: Step[Any]) -> Step[Any]:
     return step.plus(*again)
 
 
-def everybody(r: Any, step: Step[Any]) -> Step[Any]:
-    parts: dict[Any, Permit] = {}
-    told: dict[Any, set[int]] = {}
-    for permit in step.permits:
-        if isinstance(permit.output, Sent):
-            parts.setdefault(permit.output.part, permit)
-            told.setdefault(permit.output.part, set()).add(permit.output.peer)
-    more = [
-        evolve(permit, output=Sent(peer, part))
-        for part, permit in parts.items()
-        for peer in sorted(r.peers)
-        if peer not in told[part]
-    ]
-    return step.plus(*more)
-
-
 def bare(r: Any, step: Step[Any]) -> Step[Any]:
     def plain(permit: Permit) -> Permit:
         sent = permit.output
@@ -94,7 +78,15 @@ def to_alone(whom: str, rule: Rule) -> Rule:
 
 
 def to_these_too(whom: str, rule: Rule) -> Rule:
-    asked = WHOM[whom][1]
+    return after(_also_to(WHOM[whom][1]), rule)
+
+
+def everybody(r: Any, step: Step[Any]) -> Step[Any]:
+    return _also_to(lambda r, topic, p: True)(r, step)
+
+
+def _also_to(asked: Whom) -> Callable[[Any, Step[Any]], Step[Any]]:
+    """What some peers are sent is sent to those who are asked for as well."""
 
     def and_to_these(r: Any, step: Step[Any]) -> Step[Any]:
         sent = {p.output.part: p for p in step.permits if isinstance(p.output, Sent)}
@@ -107,7 +99,7 @@ def to_these_too(whom: str, rule: Rule) -> Rule:
         ]
         return step.plus(*more)
 
-    return after(and_to_these, rule)
+    return and_to_these
 
 
 Whom: TypeAlias = Callable[[Any, str, int], bool]
@@ -229,7 +221,7 @@ class _OtherCount:
             count = (max(least - 1, 0), max(most - 1, 0))
         elif self._how == "none":
             count = (0, 0)
-        condition = such_that if self._how == "" else None
+        condition = None if self._how == "any" else such_that
         return self._choose.some(name, clause, among, count, reveals=reveals, such_that=condition)
 
     def __getattr__(self, name: str) -> Any:
