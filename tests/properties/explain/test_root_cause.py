@@ -87,8 +87,6 @@ UNTOLD = {
 
 
 SEEDS = {
-    # A flood has to tell it from a cap by the second.
-    "iwant-unbounded": 3,
     "without:while_backing_off": 1,
     "without:inbound_while_full": 1,
 }
