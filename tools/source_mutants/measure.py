@@ -64,6 +64,10 @@ class StageAnswer:
         found = [(line["protocol"], *row) for line in self.lines for row in line.get("rows", ())]
         return tuple(dict.fromkeys(found))
 
+    @property
+    def allowed(self) -> int:
+        return sum(line.get("allowed", 0) for line in self.lines)
+
 
 def run_stage(
     stage: str,
@@ -126,6 +130,7 @@ def outcome_of(
         search=search.how,
         suite_rows=suite.rows,
         search_rows=search.rows,
+        allowed=search.allowed,
         seconds=round(time.monotonic() - started, 1),
     )
 

@@ -42,6 +42,9 @@ class Outcome:
     search: How
     suite_rows: tuple[Row, ...] = ()
     search_rows: tuple[Row, ...] = ()
+    """As the report has them, the most telling first."""
+    allowed: int = 0
+    """Findings of the search, no step of which departs from the specification as it stands."""
     seconds: float = 0.0
 
     @property

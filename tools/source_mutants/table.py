@@ -64,6 +64,8 @@ def figures(of: Measurement) -> dict[str, Any]:
         "raw": _rates(running, of),
         "without_equivalents": _rates(judged, of),
         "median_rows": _median(running),
+        "at_most_two_rows": str(rate(_with_rows(running), lambda o: len(o.search_rows) <= 2)),
+        "allowed_findings": sum(o.allowed for o in running),
         "pairs": {
             "sample": len(of.pairs),
             "both_named": str(rate(of.pairs, lambda pair: both_named(pair, of.mutants))),
@@ -84,8 +86,12 @@ def _rates(outcomes: Sequence[Outcome], of: Measurement) -> dict[str, str]:
     }
 
 
+def _with_rows(outcomes: Iterable[Outcome]) -> list[Outcome]:
+    return [each for each in outcomes if each.search_rows]
+
+
 def _median(outcomes: Iterable[Outcome]) -> float:
-    rows = [len(each.search_rows) for each in outcomes if each.search_rows]
+    rows = [len(each.search_rows) for each in _with_rows(outcomes)]
     return median(rows) if rows else 0.0
 
 
@@ -135,7 +141,12 @@ def page(of: Measurement) -> str:
     starts = f"{gone} do not start as a router and are left out." if gone else "All of them start."
     parts = [HEAD.format(**{**said, "starts": starts})]
     parts += ["## Raw rates", _table(("", "share"), ((t, said["raw"][k]) for t, k in ROWS))]
-    parts += [f"Median number of rows in a search that has any: {said['median_rows']:g}.", NAMES]
+    parts += [
+        f"Median number of rows in a search that has any: {said['median_rows']:g}; at most two in "
+        f"{said['at_most_two_rows']}. Findings whose run the specification allows: "
+        f"{said['allowed_findings']}.",
+        NAMES,
+    ]
     parts += ["## By operator", _by(of, lambda m: m.operator)]
     parts += ["## By module", _by(of, lambda m: m.module)]
     parts += ["## Not noticed", *_survivors(of)]

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
-from attrs import field, frozen
+from attrs import asdict, field, frozen
 
 from tools.source_mutants.hook import mutants_loaded
 
@@ -111,8 +111,10 @@ class Stage:
 
         hunt = machine.FindingSearch(protocol, opener, hello_of("ours", protocol), tell=told)
         machine.search(hunt, runs=self.asked["runs"], seed=self.asked["seed"])
-        rows = [list(key) for key in hunt.found]
-        self.say(protocol=protocol, noticed="rows" if rows else "", rows=rows, runs=hunt.runs)
+        rows = [list(key) for key in rows_reported(hunt)]
+        allowed = sum(allowed_by_specification(each, protocol) for each in hunt.found.values())
+        noticed = "rows" if rows else ""
+        self.say(protocol=protocol, noticed=noticed, rows=rows, runs=hunt.runs, allowed=allowed)
         return bool(rows)
 
     def outputs(self, protocol: str, opener: Callable[[Any], Any]) -> bool:
@@ -128,6 +130,29 @@ class Stage:
         for _ in range(self.asked["runs"]):
             machine.next_run(hunt, seed=self.asked["seed"])
         return False
+
+
+def rows_reported(hunt: Any) -> list[tuple[str, str]]:
+    """Clause and cause of each row that `quidnunc check` reports of a search, the most telling first."""
+    from quidnunc.reports.summary import most_telling
+    from quidnunc.properties.search.batch import BatchRequest
+    from quidnunc.properties.search.campaign import Campaign, merge
+    from quidnunc.properties.search.rows import grouped_by_rule, sharing_explanations
+    from quidnunc.properties.search.worker import answer_of
+
+    campaign = Campaign(hunt.protocol_name, "ours", 0)
+    asked = BatchRequest(protocol=hunt.protocol_name, against="ours", seed=0, runs=hunt.runs)
+    merge(campaign, answer_of(asdict(asked), hunt, hunt.hello))
+    # What the explanations account for together, the search itself has let go of.
+    return [key for key, _ in most_telling(grouped_by_rule(sharing_explanations(campaign.roots)))]
+
+
+def allowed_by_specification(found: Any, protocol: str) -> bool:
+    """Whether nothing in the run of a finding departs from the specification with no edit in it."""
+    from quidnunc.model.machine import protocol_named
+    from quidnunc.properties.judge.play import rejudge
+
+    return not rejudge(found.finding.moments, protocol_named(protocol), found.parameters)[1]
 
 
 def main() -> int:
