@@ -67,9 +67,7 @@ class RuleWrapper:
     apply: Callable[..., object]
 
     def of(self, old: Rule) -> Rule:
-        return Rule(
-            old.name, self.clause, lambda *arguments: self.apply(old, *arguments), old.doc, old.lacking
-        )
+        return evolve(old, clause=self.clause, apply=lambda *arguments: self.apply(old, *arguments))
 
 
 def around(clause: str) -> Callable[[Callable[..., object]], RuleWrapper]:

@@ -36,7 +36,7 @@ def with_control(protocol: Protocol, field: ControlField, clause: str, handler: 
 
 
 def _reading(field: ControlField, clause: str) -> Rule:
-    @rule(clause, lacking="Ignores this control message.")
+    @rule(clause, lacking=f"Ignores {field.name}.", when=f"it reads {field.name}")
     def read(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
         found: Step[Router] | None = None
         for part in rpc.part:

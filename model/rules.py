@@ -55,6 +55,8 @@ class Rule:
     doc: str = ""
     lacking: str = ""
     """What a router does that lacks the rule: a sentence without its subject. Empty: nobody has said it."""
+    when: str = ""
+    """What the rule does: the clause that completes "Sends nothing when ...". Empty: nobody has said it."""
 
     def step(self, r: object, what: object, choose: Witness) -> Step[object] | None:
         """Apply a rule of a `first` or a `phases`."""
@@ -62,15 +64,16 @@ class Rule:
         return found
 
 
-def rule(clause: str, *, lacking: str = "") -> Callable[[F], Rule]:
+def rule(clause: str, *, lacking: str = "", when: str = "") -> Callable[[F], Rule]:
     """Make a rule of a function.
 
-    `clause` is the sentence that it formalises; `lacking` says what a router does that lacks the rule.
+    `clause` is the sentence that it formalises. `lacking` says what a router does that lacks the rule, and
+    `when` what the rule does ("it refuses a GRAFT inside the backoff"): headlines are made of them.
     """
 
     def make(function: F) -> Rule:
         name, doc = getattr(function, "__name__", "rule"), (function.__doc__ or "").strip()
-        return Rule(name=name, clause=clause, apply=function, doc=doc, lacking=lacking)
+        return Rule(name=name, clause=clause, apply=function, doc=doc, lacking=lacking, when=when)
 
     return make
 
@@ -274,9 +277,7 @@ class Protocol:
 
     def with_rule(self, name: str, other: Rule) -> Protocol:
         """This protocol with the rule `name` replaced by `other`, which takes over its name."""
-        return self._edited(
-            name, lambda each: (evolve(other, name=name, lacking=other.lacking or each.lacking),)
-        )
+        return self._edited(name, lambda each: (_named_as(each, other),))
 
     def with_first(self, handler: str, other: Rule) -> Protocol:
         """This protocol with `other` asked before all rules of a `first`."""
@@ -290,6 +291,11 @@ class Protocol:
             hint = f"did you mean {', '.join(near)}?" if near else "`quidnunc clauses --json` lists them"
             raise SpecError(f"protocol {self.name} has no rule {name!r}; {hint}")
         return evolve(self, handlers={h: _edit(c, name, change) for h, c in self.handlers.items()})
+
+
+def _named_as(old: Rule, new: Rule) -> Rule:
+    """The new rule under the name of the old one, and in its words where it has none of its own."""
+    return evolve(new, name=old.name, lacking=new.lacking or old.lacking, when=new.when or old.when)
 
 
 @rule("kit/nobody")

@@ -1,4 +1,4 @@
-"""Each rule says what a router does that lacks it."""
+"""Each rule says what a router does that lacks it, and what the rule does: headlines are made of both."""
 
 from __future__ import annotations
 
@@ -20,8 +20,12 @@ OF_THE_TEXT = re.compile(r"\bD_(low|high|score|out|lazy)\b")
 """Parameters that the specification itself names with an underscore."""
 
 
-def wrong(said: str) -> str:
-    if not SENTENCE.fullmatch(said):
+CLAUSE = re.compile(r"it [a-z]+s [^\n]+[^.\s]")
+"""As it stands after "when", without a full stop."""
+
+
+def wrong(said: str, shape: re.Pattern[str] = SENTENCE) -> str:
+    if not shape.fullmatch(said):
         return "is no sentence"
     if len(said) > LONGEST:
         return f"has {len(said)} characters"
@@ -33,6 +37,20 @@ def test_each_rule_says_what_a_router_does_that_lacks_it(protocol: Protocol) -> 
     rules = [each for _, each in protocol.rules()]
     assert rules
     assert [(each.name, wrong(each.lacking)) for each in rules if wrong(each.lacking)] == []
+
+
+@pytest.mark.parametrize("protocol", EVERY.values(), ids=EVERY.keys())
+def test_each_rule_says_what_it_does(protocol: Protocol) -> None:
+    rules = [each for _, each in protocol.rules()]
+    assert rules
+    assert [(each.name, wrong(each.when, CLAUSE)) for each in rules if wrong(each.when, CLAUSE)] == []
+
+
+@pytest.mark.parametrize(
+    "said", ["", "It refuses a GRAFT", "it refuses a GRAFT.", "refuses a GRAFT", "it sees `mesh`", "it is"]
+)
+def test_what_is_no_such_clause_is_noticed(said: str) -> None:
+    assert wrong(said, CLAUSE)
 
 
 @pytest.mark.parametrize(
@@ -64,3 +82,5 @@ def test_what_takes_the_place_of_a_rule_takes_its_sentence_unless_it_has_one() -
     ours, quint = PROTOCOLS["dog"], VARIANTS["dog-quint"]
     assert said(VARIANTS["dog-adr"], "enable_one") == said(ours, "enable_one")
     assert said(quint, "nothing_disabled") == {"Drops a ResetRoute that finds no disabled route."}
+    doing = {each.when for _, each in quint.rules() if each.name == "nothing_disabled"}
+    assert doing == {"it leaves a ResetRoute unread that finds no disabled route"}
