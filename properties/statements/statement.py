@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from attrs import evolve, frozen
@@ -63,6 +66,15 @@ class Statement:
         return place.world(revision)
 
 
+FromTexts: TypeAlias = Callable[..., Statement]
+"""Makes a statement, given the texts of it."""
+
+
+def looked_at(look: Look, places: tuple[Place, ...], **more: Any) -> FromTexts:
+    """What decides a statement by small networks; `more` are further fields of it."""
+    return partial(Statement, look=look, places=places, **more)
+
+
 @frozen(kw_only=True)
 class Catalogue:
     """Statements about one family of protocols."""
@@ -74,3 +86,24 @@ class Catalogue:
     revision: Callable[[str], Revision]
     page: str
     """The file of the page, in the documents."""
+
+
+def read_statements(
+    name: str, groups: Mapping[str, tuple[str, ...]], looks: Iterable[Mapping[str, FromTexts]]
+) -> tuple[Statement, ...]:
+    """The statements of a catalogue, whose texts are in its `statements.toml`.
+
+    `groups` has the revisions that one word stands for there, and `looks`, by the id of a statement, what
+    decides it by small networks. Raises ValueError where `looks` has an id of no statement.
+    """
+    path = Path(__file__).parent / name / "statements.toml"
+    by_id = {statement: make for of_module in looks for statement, make in of_module.items()}
+    found = []
+    for text in tomllib.loads(path.read_text(encoding="utf-8"))["statement"]:
+        revisions = text.pop("revisions")
+        fields = {key: tuple(value) if isinstance(value, list) else value for key, value in text.items()}
+        fields["revisions"] = groups[revisions] if isinstance(revisions, str) else tuple(revisions)
+        found.append(by_id.pop(text["id"], Statement)(**fields))
+    if by_id:
+        raise ValueError(f"{path}: no statement {', '.join(sorted(by_id))}")
+    return tuple(found)

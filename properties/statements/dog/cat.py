@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import cast
 
 from quidnunc.model.rpc import Peer, SeenTx, Tx, WantTx
 from quidnunc.properties.networks.acts import name_of
 from quidnunc.properties.networks.mempool import MempoolMove
 from quidnunc.properties.networks.runs import BrokenClaim, Memory
-from quidnunc.properties.statements.dog.moves import (
-    announces,
-    kept,
-    packed,
-    taken_message,
-    wants,
-)
+from quidnunc.properties.statements.dog.moves import announces, kept, packed, taken_message, wants
 from quidnunc.properties.statements.dog.places import CATS, ONE_IS_TOLD, WAITING
-from quidnunc.properties.statements.dog.revisions import CAT
-from quidnunc.properties.statements.statement import Statement
+from quidnunc.properties.statements.statement import FromTexts, looked_at
 
 Said = frozenset[tuple[Peer, Peer, str]]
 """(by whom, to whom, of what)"""
@@ -109,69 +103,11 @@ def everyone_learns(memory: Memory, move: MempoolMove) -> Memory:
     return None
 
 
-STATEMENTS: tuple[Statement, ...] = (
-    Statement(
-        id="cat.announced-once-per-connection",
-        old_id="P-36",
-        says="CAT: one SeenTx(t) for each peer's connection at most.",
-        revisions=CAT,
-        clauses=("cat-classic/receive.announce", "cat-classic/state.per-connection"),
-        look=announced_once,
-        places=(*CATS, *WAITING),
-        occasion=announces,
-    ),
-    Statement(
-        id="cat.one-request-outstanding",
-        old_id="P-37",
-        says="CAT: one WantTx of a transaction is outstanding at most.",
-        revisions=CAT,
-        clauses=("cat-classic/want.one-outstanding", "cat/want.per-transaction"),
-        look=one_request,
-        places=(*CATS, *WAITING),
-        occasion=wants,
-    ),
-    Statement(
-        id="cat.announced-is-obtained",
-        old_id="P-38",
-        says="CAT: what a live peer announces is obtained in the end.",
-        revisions=CAT,
-        clauses=("cat-classic/seen.request", "cat-classic/want.answered", "cat-classic/want.timeout"),
-        look=obtained,
-        places=(*CATS, *WAITING),
-        occasion=wants,
-    ),
-    Statement(
-        id="cat.wanted-after-announced",
-        old_id="P-39",
-        says="CAT: WantTx after SeenTx of that peer only; SeenTx after storage only.",
-        revisions=CAT,
-        clauses=(
-            "cat-classic/want.after-seen",
-            "cat-classic/receive.announce-after",
-            "cat/want.after-seen",
-            "cat/announce.after-storage",
-        ),
-        look=asked_who_announced,
-        places=(*CATS, *WAITING),
-        occasion=wants,
-    ),
-    Statement(
-        id="cat.one-copy-without-timeouts",
-        old_id="P-40",
-        says="CAT: without timeouts one copy comes, and those that are pushed.",
-        revisions=CAT,
-        clauses=("cat-classic/want.one-outstanding", "cat-classic/submit.push"),
-        look=received_once,
-        places=CATS,
-        occasion=wants,
-    ),
-    Statement(
-        id="cat.everyone-learns",
-        old_id="P-41",
-        says="CAT: every peer learns of t.",
-        revisions=CAT,
-        clauses=("cat/submit.push", "cat-classic/receive.announce"),
-        look=everyone_learns,
-        places=(*CATS, ONE_IS_TOLD),
-    ),
-)
+LOOKS: Mapping[str, FromTexts] = {
+    "cat.announced-once-per-connection": looked_at(announced_once, (*CATS, *WAITING), occasion=announces),
+    "cat.one-request-outstanding": looked_at(one_request, (*CATS, *WAITING), occasion=wants),
+    "cat.announced-is-obtained": looked_at(obtained, (*CATS, *WAITING), occasion=wants),
+    "cat.wanted-after-announced": looked_at(asked_who_announced, (*CATS, *WAITING), occasion=wants),
+    "cat.one-copy-without-timeouts": looked_at(received_once, CATS, occasion=wants),
+    "cat.everyone-learns": looked_at(everyone_learns, (*CATS, ONE_IS_TOLD)),
+}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from quidnunc.properties.statements.dog import cat, delivery, flood, routes
-from quidnunc.properties.statements.dog.revisions import NAMES, revision
-from quidnunc.properties.statements.statement import Catalogue
+from quidnunc.properties.statements.dog.revisions import GROUPS, NAMES, revision
+from quidnunc.properties.statements.statement import Catalogue, read_statements
 
 DOG = Catalogue(
     name="dog",
-    statements=(*flood.STATEMENTS, *routes.STATEMENTS, *delivery.STATEMENTS, *cat.STATEMENTS),
+    statements=read_statements("dog", GROUPS, (flood.LOOKS, routes.LOOKS, delivery.LOOKS, cat.LOOKS)),
     columns={name: name for name in NAMES},
     revision=revision,
     page="dog-statements.md",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from attrs import evolve
@@ -40,19 +40,16 @@ from quidnunc.properties.statements.dog.places import (
     RING,
     UNADJUSTED,
 )
-from quidnunc.properties.statements.dog.revisions import DOG, FLOODING
 from quidnunc.properties.statements.dog.rounds import Rounds, at_each, everywhere, in_rounds
 from quidnunc.properties.statements.dog.tried import (
+    CUT_OFF,
     IN_BOUNDS,
     IN_BOUNDS_ONE_QUEUE,
     LEAVES_EARLY,
-    ONE_ROUTE_EACH,
     ONE_ROUTE_EACH_ONE_LEAVES,
-    ONE_ROUTE_EACH_ONE_QUEUE,
     REPEATING_PEER,
-    TWO_USERS,
 )
-from quidnunc.properties.statements.statement import Statement
+from quidnunc.properties.statements.statement import FromTexts, looked_at
 
 
 def own_goes_to_all(memory: Memory, move: MempoolMove) -> Memory:
@@ -222,176 +219,45 @@ def _far(network: MempoolNetwork, origin: Peer) -> int:
     return max(distance.values())
 
 
-STATEMENTS: tuple[Statement, ...] = (
-    Statement(
-        id="dissemination.own-goes-to-all",
-        old_id="P-19",
-        says="What a user submits is offered to all peers.",
-        revisions=FLOODING,
-        clauses=("dog/send.own-unfiltered",),
-        look=own_goes_to_all,
-        places=BOTH,
-        reading="But for those who have sent it.",
-    ),
-    Statement(
-        id="dog.reaches-all-after-a-disconnect",
-        old_id="P-24",
-        says="DOG, one node leaves, T = 1: all connected nodes get every transaction.",
-        revisions=DOG,
-        clauses=("dog/peer.forget-routes",),
-        look=everyone_has_it_after_loss,
-        places=ONE_LEAVES,
+LOOKS: Mapping[str, FromTexts] = {
+    "dissemination.own-goes-to-all": looked_at(own_goes_to_all, BOTH),
+    "dog.reaches-all-after-a-disconnect": looked_at(
+        everyone_has_it_after_loss,
+        ONE_LEAVES,
         occasion=has_left,
         tried=(LEAVES_EARLY, ONE_ROUTE_EACH_ONE_LEAVES),
     ),
-    Statement(
-        id="dog.reaches-all-with-one-havetx-each",
-        old_id="P-25",
-        says="DOG, nobody leaves, one HaveTx of each node: every transaction reaches all.",
-        revisions=DOG,
-        clauses=("dog/havetx.first-sender",),
-        look=everyone_has_it_after(1),
-        places=CUT,
-        occasion=cuts,
-        tried=(TWO_USERS, ONE_ROUTE_EACH, ONE_ROUTE_EACH_ONE_QUEUE),
+    "dog.reaches-all-with-one-havetx-each": looked_at(
+        everyone_has_it_after(1), CUT, occasion=cuts, tried=CUT_OFF
     ),
-    Statement(
-        id="dog.controller-repairs-isolation",
-        old_id="P-26",
-        says="Where a transaction has not reached all, the controller mends the routes for later ones.",
-        revisions=DOG,
-        clauses=("dog/controller.reset",),
-        look=in_rounds(at_each, goes_without),
-        places=CUT,
-        occasion=cuts,
-        rounds=True,
-        reading="From any quiet state, one user submitting for ever.",
-        tried=(TWO_USERS, ONE_ROUTE_EACH, ONE_ROUTE_EACH_ONE_QUEUE),
+    "dog.controller-repairs-isolation": looked_at(
+        in_rounds(at_each, goes_without), CUT, occasion=cuts, rounds=True, tried=CUT_OFF
     ),
-    Statement(
-        id="dog.long-interval-prevents-isolation",
-        old_id="P-27",
-        says="An interval not below the longest round trip excludes isolation.",
-        revisions=DOG,
-        clauses=("dog/config.interval",),
-        look=everyone_has_it_after(1),
-        places=UNADJUSTED,
-        occasion=cuts,
-        reading="A run without adjustment fits into one interval of any length.",
-        tried=(TWO_USERS, ONE_ROUTE_EACH, ONE_ROUTE_EACH_ONE_QUEUE),
+    "dog.long-interval-prevents-isolation": looked_at(
+        everyone_has_it_after(1), UNADJUSTED, occasion=cuts, tried=CUT_OFF
     ),
-    Statement(
-        id="dog.no-redundancy-still-reaches-all",
-        old_id="P-28",
-        says="T = 0 with HaveTx alone: a static honest network still delivers.",
-        revisions=DOG,
-        clauses=("dog/config.target",),
-        look=everyone_has_it_after(1),
-        places=UNADJUSTED,
-        occasion=cuts,
-        reading="A run without adjustment is one for every T.",
-        tried=(TWO_USERS, ONE_ROUTE_EACH, ONE_ROUTE_EACH_ONE_QUEUE),
+    "dog.no-redundancy-still-reaches-all": looked_at(
+        everyone_has_it_after(1), UNADJUSTED, occasion=cuts, tried=CUT_OFF
     ),
-    Statement(
-        id="redundancy.in-bounds-means-delivery",
-        old_id="P-30",
-        says="With every node's redundancy within bounds all transactions are delivered.",
-        revisions=DOG,
-        clauses=("dog/config.bounds",),
-        look=everyone_has_it_in_band,
-        places=(RING, *REPEATING),
+    "redundancy.in-bounds-means-delivery": looked_at(
+        everyone_has_it_in_band,
+        (RING, *REPEATING),
         occasion=is_in_band,
         tried=(IN_BOUNDS, IN_BOUNDS_ONE_QUEUE),
     ),
-    Statement(
-        id="redundancy.in-bounds-means-delivery-at-scale",
-        old_id="P-31",
-        says="With every redundancy within bounds, the delivered fraction of a large network tends to 1.",
-        revisions=DOG,
-        clauses=("dog/config.bounds",),
-        needs=(
-            "a simulation of hundreds of nodes: a limit is no property of a small network; "
-            "`redundancy.in-bounds-means-delivery` is refuted"
-        ),
+    "redundancy.settles-in-bounds": looked_at(in_rounds(everywhere, out_of_band), BOTH, rounds=True),
+    "attack.positive-target-withstands-one-peer": looked_at(
+        honest_have_it, FORGED, occasion=cuts, tried=(REPEATING_PEER,)
     ),
-    Statement(
-        id="redundancy.settles-in-bounds",
-        old_id="P-32",
-        says="Redundancy stays within bounds in the end.",
-        revisions=DOG,
-        clauses=("dog/controller.in-band",),
-        look=in_rounds(everywhere, out_of_band),
-        places=BOTH,
-        rounds=True,
+    "attack.one-peer-does-not-change-traffic": looked_at(
+        uncounted(lambda m: m.act.kind == "deliver" and m.act.node == 4, "what D sent"), FORGED, occasion=asks
     ),
-    Statement(
-        id="attack.positive-target-withstands-one-peer",
-        old_id="P-33",
-        says="T > 0 protects against one Byzantine peer.",
-        revisions=DOG,
-        clauses=("dog/havetx.first-sender",),
-        look=honest_have_it,
-        places=FORGED,
-        occasion=cuts,
-        reading="An honest node that lacks something of another has a redundancy that asks for more.",
-        tried=(REPEATING_PEER,),
+    "redundancy.unaffected-by-own-submissions": looked_at(
+        uncounted(lambda m: m.act.kind == "submit", "its own"), (PAIR,)
     ),
-    Statement(
-        id="attack.one-peer-does-not-change-traffic",
-        old_id="P-34",
-        says="No peer can force the traffic of Flood.",
-        revisions=DOG,
-        clauses=("dog/count.duplicate",),
-        look=uncounted(lambda m: m.act.kind == "deliver" and m.act.node == 4, "what D sent"),
-        places=FORGED,
-        occasion=asks,
-        reading="What one peer sends does not make another node ask for more, or for less.",
+    "dog.as-fast-as-flood": looked_at(as_near_as_flood, (LINE, RING, KITE), occasion=cuts, tried=CUT_OFF),
+    "dissemination.withheld-arrives-elsewhere": looked_at(withheld_has_it, CUT, occasion=cuts, tried=CUT_OFF),
+    "dissemination.no-permanent-silence": looked_at(
+        in_rounds(everywhere, silence), BOTH, occasion=asks, rounds=True
     ),
-    Statement(
-        id="redundancy.unaffected-by-own-submissions",
-        old_id="P-35",
-        says="A node's own RPC load does not affect its routing.",
-        revisions=DOG,
-        clauses=("dog/count.user-duplicate",),
-        look=uncounted(lambda m: m.act.kind == "submit", "its own"),
-        places=(PAIR,),
-    ),
-    Statement(
-        id="dog.as-fast-as-flood",
-        old_id="P-46",
-        says="DOG is not slower than Flood.",
-        revisions=DOG,
-        clauses=("dog/route.filter",),
-        look=as_near_as_flood,
-        places=(LINE, RING, KITE),
-        occasion=cuts,
-        reading="In hops, when nothing else moves.",
-        tried=(TWO_USERS, ONE_ROUTE_EACH, ONE_ROUTE_EACH_ONE_QUEUE),
-    ),
-    Statement(
-        id="dissemination.withheld-arrives-elsewhere",
-        old_id="P-47",
-        says="What is withheld on a disabled route has come by another way.",
-        revisions=DOG,
-        clauses=("dog/route.filter",),
-        look=withheld_has_it,
-        places=CUT,
-        occasion=cuts,
-        tried=(TWO_USERS, ONE_ROUTE_EACH, ONE_ROUTE_EACH_ONE_QUEUE),
-    ),
-    Statement(id="metrics.count-disabled-routes", old_id="P-49",
-              says="The metric of disabled routes equals their number after each event.", revisions=DOG,
-              clauses=("dog/config.metrics",),
-              needs="a node with metrics: a test holds those of ours (`config.metrics`), none those of Go"),
-    Statement(
-        id="dissemination.no-permanent-silence",
-        old_id="P-50",
-        says="Permanent silence is impossible if every node submits in each window.",
-        revisions=DOG,
-        clauses=("dog/controller.reset",),
-        look=in_rounds(everywhere, silence),
-        places=BOTH,
-        occasion=asks,
-        rounds=True,
-    ),
-)  # fmt: skip
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import cast
 
 from quidnunc.model.mempool.peer_limit import limit_of, members
@@ -22,8 +23,7 @@ from quidnunc.properties.statements.dog.places import (
     PAIR,
     RING,
 )
-from quidnunc.properties.statements.dog.revisions import FLOOD, FLOODING, PEER_LIMIT
-from quidnunc.properties.statements.statement import Statement
+from quidnunc.properties.statements.statement import FromTexts, looked_at
 
 
 def pool_is_sound(move: MempoolMove) -> str:
@@ -120,92 +120,14 @@ def copies(memory: Memory, move: MempoolMove) -> Memory:
     return (sent, premise)
 
 
-STATEMENTS: tuple[Statement, ...] = (
-    Statement(
-        id="pool.without-repeats",
-        old_id="P-1",
-        says="A pool has no repeats, what was offered is of the pool, cache and pool are one set.",
-        revisions=FLOODING,
-        clauses=("flood/pool.no-repeats", "flood/pool.cached"),
-        look=always(pool_is_sound),
-        places=BOTH,
-        reading="No repeats by construction: a pool is a mapping in the model.",
-    ),
-    Statement(
-        id="senders.of-the-pool-only",
-        old_id="P-2",
-        says="Senders are known of the pool only, without repeats, and never the node itself.",
-        revisions=FLOODING,
-        clauses=("flood/sender.ordered",),
-        look=always(senders_are_sound),
-        places=BOTH,
-        occasion=gets_a_sender,
-    ),
-    Statement(
-        id="flood.never-sent-back",
-        old_id="P-16",
-        says="Flood's invariant: if A is a sender of x at B, no x of B is on its way to A.",
-        revisions=FLOODING,
-        clauses=("flood/send.at-decision",),
-        look=always(not_sent_back),
-        places=BOTH,
-    ),
-    Statement(
-        id="messages.can-be-taken",
-        old_id="P-17",
-        says="Where messages wait, a next step can be taken.",
-        revisions=FLOODING,
-        clauses=("dog/reset.none",),
-        look=always(inboxes_move),
-        places=(*BOTH, CHANGING[1]),
-        reading="A step that takes one of the messages.",
-    ),
-    Statement(
-        id="network.keeps-a-link",
-        old_id="P-18",
-        says="Some node always has peers.",
-        revisions=FLOODING,
-        look=always(network_lives),
-        places=CHANGING,
-    ),
-    Statement(
-        id="flood.reaches-all",
-        old_id="P-23",
-        says="Flood, nobody leaves, connected: what is in one pool is in all in the end.",
-        revisions=FLOOD,
-        clauses=("flood/send.once", "flood/submit.to-all"),
-        look=everyone_has_it,
-        places=(PAIR, RING, LINE, KITE),
-        occasion=gets_a_sender,
-    ),
-    Statement(
-        id="peer-limit.reaches-all",
-        old_id="P-42",
-        says="Peer limit: the directed gossip graph stays connected if the peers' graph is.",
-        revisions=PEER_LIMIT,
-        clauses=("peer-limit/send.at-most",),
-        look=everyone_has_it,
-        places=LIMITED,
-        reading="What one submits reaches all.",
-    ),
-    Statement(
-        id="peer-limit.free-slot-is-taken",
-        old_id="P-43",
-        says="Peer limit: a free slot with a waiter is taken within 30 s.",
-        revisions=PEER_LIMIT,
-        clauses=("peer-limit/slot.freed",),
-        look=always(no_idle_slot),
-        places=(*LIMITED, *LIMITED_CHANGING),
-        reading="At once: the model has no timed acquire.",
-    ),
-    Statement(
-        id="flood.number-of-copies",
-        old_id="P-44",
-        says="Flood: one submission, everyone forwards before it hears a duplicate: 2E-(N-1) copies.",
-        revisions=FLOOD,
-        clauses=("flood/send.once", "flood/send.not-to-senders"),
-        look=copies,
-        places=ONE_SUBMISSION,
-        occasion=gets_a_sender,
-    ),
-)
+LOOKS: Mapping[str, FromTexts] = {
+    "pool.without-repeats": looked_at(always(pool_is_sound), BOTH),
+    "senders.of-the-pool-only": looked_at(always(senders_are_sound), BOTH, occasion=gets_a_sender),
+    "flood.never-sent-back": looked_at(always(not_sent_back), BOTH),
+    "messages.can-be-taken": looked_at(always(inboxes_move), (*BOTH, CHANGING[1])),
+    "network.keeps-a-link": looked_at(always(network_lives), CHANGING),
+    "flood.reaches-all": looked_at(everyone_has_it, (PAIR, RING, LINE, KITE), occasion=gets_a_sender),
+    "peer-limit.reaches-all": looked_at(everyone_has_it, LIMITED),
+    "peer-limit.free-slot-is-taken": looked_at(always(no_idle_slot), (*LIMITED, *LIMITED_CHANGING)),
+    "flood.number-of-copies": looked_at(copies, ONE_SUBMISSION, occasion=gets_a_sender),
+}

@@ -27,6 +27,7 @@ PEER_LIMIT = ("peer-limit",)
 FLOODING = (*FLOOD, *DOG)
 NAMES = (*FLOODING, *CAT, *PEER_LIMIT)
 """In the order of the table."""
+GROUPS = {"flood": FLOOD, "dog": DOG, "flooding": FLOODING, "cat": CAT, "peer-limit": PEER_LIMIT}
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import cast
 
 from quidnunc.model.rpc import HaveTx, ResetRoute, Tx
@@ -26,7 +27,6 @@ from quidnunc.properties.statements.dog.moves import (
     taken_message,
 )
 from quidnunc.properties.statements.dog.places import BOTH, CHANGING
-from quidnunc.properties.statements.dog.revisions import DOG, FLOODING
 from quidnunc.properties.statements.dog.rounds import (
     Rounds,
     at_each,
@@ -35,7 +35,7 @@ from quidnunc.properties.statements.dog.rounds import (
     nowhere,
     somewhere,
 )
-from quidnunc.properties.statements.statement import Statement
+from quidnunc.properties.statements.statement import FromTexts, looked_at
 
 
 def routes_are_of_others(move: MempoolMove) -> str:
@@ -222,213 +222,36 @@ def asks_in_vain(network: MempoolNetwork, rounds: Rounds) -> str:
     return ""
 
 
-STATEMENTS: tuple[Statement, ...] = (
-    Statement(
-        id="routes.never-mention-their-node",
-        old_id="P-3",
-        says="Routes stored at a node never mention it.",
-        revisions=DOG,
-        clauses=("dog/route.initially-enabled",),
-        look=always(routes_are_of_others),
-        places=BOTH,
-        occasion=cuts,
+LOOKS: Mapping[str, FromTexts] = {
+    "routes.never-mention-their-node": looked_at(always(routes_are_of_others), BOTH, occasion=cuts),
+    "routes.change-one-at-a-time": looked_at(always(only_heard_routes_change), BOTH, occasion=cuts),
+    "havetx.names-what-the-receiver-has": looked_at(
+        always(have_tx_is_of_the_pool), BOTH, occasion=says_have_tx
     ),
-    Statement(
-        id="routes.change-one-at-a-time",
-        old_id="P-4",
-        says=(
-            "HaveTx of q adds one route at most, to q; ResetRoute of q removes one at most, to q; otherwise "
-            "only the loss of a peer changes routes."
-        ),
-        revisions=DOG,
-        clauses=("dog/havetx.one-route", "dog/havetx.target", "dog/reset.one", "dog/reset.own-target"),
-        look=always(only_heard_routes_change),
-        places=BOTH,
-        occasion=cuts,
+    "havetx.one-between-unblocks": looked_at(one_have_tx_between_unblocks, BOTH, occasion=says_have_tx),
+    "controller.resets-or-unblocks": looked_at(always(adjustment_is_one), BOTH, occasion=adjusts),
+    "controller.restarts-its-counters": looked_at(always(adjustment_starts_anew), BOTH, occasion=adjusts),
+    "routes.of-peers-in-a-static-network": looked_at(always(links_are_sound), BOTH),
+    "routes.of-peers-only": looked_at(always(routes_are_of_peers), CHANGING, occasion=cuts),
+    "routes.never-to-self": looked_at(always(no_self_route), BOTH, occasion=cuts),
+    "controller.one-message-per-interval": looked_at(
+        one_control_message_a_window, BOTH, occasion=says_have_tx
     ),
-    Statement(
-        id="havetx.names-what-the-receiver-has",
-        old_id="P-5",
-        says="A HaveTx(t) on its way to p implies that p has t.",
-        revisions=DOG,
-        clauses=("dog/havetx.to-sender",),
-        look=always(have_tx_is_of_the_pool),
-        places=BOTH,
-        occasion=says_have_tx,
+    "havetx.only-after-excess": looked_at(have_tx_after_high, BOTH, occasion=says_have_tx),
+    "havetx.one-in-flight": looked_at(always(one_have_tx_in_flight), BOTH, occasion=says_have_tx),
+    "reset.goes-to-a-peer": looked_at(always(asked_is_a_peer), CHANGING, occasion=asks),
+    "routes.reopen-with-traffic": looked_at(
+        in_rounds(somewhere, stays_cut_with_traffic), BOTH, occasion=cuts, rounds=True
     ),
-    Statement(
-        id="havetx.one-between-unblocks",
-        old_id="P-6",
-        says="Between two adjustments that unblock, a node says one HaveTx at most.",
-        revisions=DOG,
-        clauses=("dog/havetx.then-blocked", "dog/havetx.while-blocked"),
-        look=one_have_tx_between_unblocks,
-        places=BOTH,
-        occasion=says_have_tx,
+    "routes.reopen-without-traffic": looked_at(
+        in_rounds(nowhere, stays_cut), BOTH, occasion=cuts, rounds=True
     ),
-    Statement(
-        id="controller.resets-or-unblocks",
-        old_id="P-7",
-        says="The lower bound is not above the upper; one adjustment does not both reset and unblock.",
-        revisions=DOG,
-        clauses=("dog/controller.reset", "dog/controller.unblock"),
-        look=always(adjustment_is_one),
-        places=BOTH,
-        occasion=adjusts,
+    "routes.not-disabled-while-low": looked_at(none_cut_while_low, BOTH, occasion=cuts),
+    "routes.form-spanning-trees": looked_at(in_rounds(at_each, no_tree), BOTH, rounds=True),
+    "reset.brings-duplicates": looked_at(
+        in_rounds(everywhere, asks_in_vain), BOTH, occasion=asks, rounds=True
     ),
-    Statement(
-        id="controller.restarts-its-counters",
-        old_id="P-8",
-        says="After an adjustment with traffic the counters are 0; without, nothing has changed.",
-        revisions=DOG,
-        clauses=("dog/controller.restart", "dog/controller.idle"),
-        look=always(adjustment_starts_anew),
-        places=BOTH,
-        occasion=adjusts,
+    "havetx.without-sender-is-harmless": looked_at(
+        always(of_no_sender_is_harmless), BOTH, occasion=says_have_tx
     ),
-    Statement(
-        id="routes.of-peers-in-a-static-network",
-        old_id="P-9",
-        says=(
-            "Nobody leaves: messages on their way are between peers, who know each other, and routes "
-            "mention peers."
-        ),
-        revisions=FLOODING,
-        clauses=("dog/route.initially-enabled", "flood/rpc.reliable"),
-        look=always(links_are_sound),
-        places=BOTH,
-    ),
-    Statement(
-        id="routes.of-peers-only",
-        old_id="P-10",
-        says="Disabled routes never mention who is no peer.",
-        revisions=DOG,
-        clauses=("dog/peer.forget-routes",),
-        look=always(routes_are_of_peers),
-        places=CHANGING,
-        occasion=cuts,
-    ),
-    Statement(
-        id="routes.never-to-self",
-        old_id="P-11",
-        says="Source and target of a route differ.",
-        revisions=DOG,
-        clauses=("dog/havetx.self-route",),
-        look=always(no_self_route),
-        places=BOTH,
-        occasion=cuts,
-    ),
-    Statement(
-        id="controller.one-message-per-interval",
-        old_id="P-12",
-        says="In one iteration of the controller, one HaveTx or one ResetRoute is said at most.",
-        revisions=DOG,
-        clauses=("dog/controller.one-message",),
-        look=one_control_message_a_window,
-        places=BOTH,
-        occasion=says_have_tx,
-        reading="An iteration begins with its adjustment.",
-    ),
-    Statement(
-        id="havetx.only-after-excess",
-        old_id="P-13",
-        says="Who says HaveTx found too much at its last adjustment that was not idle.",
-        revisions=DOG,
-        clauses=("dog/havetx.then-blocked",),
-        look=have_tx_after_high,
-        places=BOTH,
-        occasion=says_have_tx,
-        reading="Before the first one there was none.",
-    ),
-    Statement(
-        id="havetx.one-in-flight",
-        old_id="P-14",
-        says="One HaveTx of a node is on its way at most.",
-        revisions=DOG,
-        clauses=("dog/havetx.then-blocked",),
-        look=always(one_have_tx_in_flight),
-        places=BOTH,
-        occasion=says_have_tx,
-    ),
-    Statement(
-        id="reset.goes-to-a-peer",
-        old_id="P-15",
-        says="ResetRoute goes to a peer.",
-        revisions=DOG,
-        clauses=("dog/peer.reset-not-to-lost",),
-        look=always(asked_is_a_peer),
-        places=CHANGING,
-        occasion=asks,
-    ),
-    Statement(
-        id="routes.reopen-with-traffic",
-        old_id="P-20",
-        says=(
-            "If from some time on a node hears too little at each adjustment, something new in each "
-            "window, from the same peers, then a route to it that is disabled is removed in the end."
-        ),
-        revisions=DOG,
-        clauses=("dog/controller.reset", "dog/reset.one"),
-        look=in_rounds(somewhere, stays_cut_with_traffic),
-        places=BOTH,
-        occasion=cuts,
-        rounds=True,
-    ),
-    Statement(
-        id="routes.reopen-without-traffic",
-        old_id="P-21",
-        says=(
-            "If from some time on a node hears too little at each adjustment, from the same peers, then a "
-            "route to it that is disabled is removed in the end, though nothing new comes."
-        ),
-        revisions=DOG,
-        clauses=("dog/controller.idle",),
-        look=in_rounds(nowhere, stays_cut),
-        places=BOTH,
-        occasion=cuts,
-        rounds=True,
-    ),
-    Statement(
-        id="routes.not-disabled-while-low",
-        old_id="P-22",
-        says="While a node hears too little the number of disabled routes to it does not grow.",
-        revisions=DOG,
-        clauses=("dog/controller.one-message",),
-        look=none_cut_while_low,
-        places=BOTH,
-        occasion=cuts,
-    ),
-    Statement(
-        id="routes.form-spanning-trees",
-        old_id="P-29",
-        says="Routes converge to a superposition of spanning trees.",
-        revisions=DOG,
-        clauses=("dog/route.filter",),
-        look=in_rounds(at_each, no_tree),
-        places=BOTH,
-        rounds=True,
-        reading="In rounds that repeat, each node gets one copy.",
-    ),
-    Statement(
-        id="reset.brings-duplicates",
-        old_id="P-45",
-        says="ResetRoute leads to more duplicates in the end.",
-        revisions=DOG,
-        clauses=("dog/reset.not-retroactive",),
-        look=in_rounds(everywhere, asks_in_vain),
-        places=BOTH,
-        occasion=asks,
-        rounds=True,
-    ),
-    Statement(
-        id="havetx.without-sender-is-harmless",
-        old_id="P-48",
-        says="A HaveTx for an RPC transaction with no sender is harmless and useless.",
-        revisions=DOG,
-        clauses=("dog/havetx.no-sender",),
-        look=always(of_no_sender_is_harmless),
-        places=BOTH,
-        occasion=says_have_tx,
-        reading="Harmful: its sender has used up its permission, and no route is cut.",
-    ),
-)
+}

@@ -46,6 +46,8 @@ ONE_ROUTE_EACH_ONE_QUEUE: tuple[Place, Run] = (
     ),
 )
 """The same, where all messages to a node are in one queue."""
+CUT_OFF = (TWO_USERS, ONE_ROUTE_EACH, ONE_ROUTE_EACH_ONE_QUEUE)
+"""Runs in which somebody never gets a transaction."""
 ONE_ROUTE_EACH_ONE_LEAVES: tuple[Place, Run] = (
     RING_OF_FIVE_LEFT,
     _run(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from quidnunc.model.rpc import Graft, Prune
 from quidnunc.properties.networks.acts import name_of
 from quidnunc.properties.networks.pubsub import TOPIC, RouterStep
 from quidnunc.properties.statements.gossipsub import places
-from quidnunc.properties.statements.gossipsub.revisions import since
 from quidnunc.properties.statements.gossipsub.steps import (
     always,
     prunes,
@@ -18,7 +17,7 @@ from quidnunc.properties.statements.gossipsub.steps import (
     sender,
     sent_parts,
 )
-from quidnunc.properties.statements.statement import Statement
+from quidnunc.properties.statements.statement import FromTexts, looked_at
 
 
 def no_graft_in_backoff(facts: set[tuple[object, ...]], seen: RouterStep) -> str:
@@ -64,83 +63,15 @@ def backoff_never_shortened(seen: RouterStep) -> str:
     return ""
 
 
-STATEMENTS: tuple[Statement, ...] = (
-    Statement(
-        id="backoff.no-graft-before-its-end",
-        old_id="P26",
-        says="Who has sent or received a PRUNE does not graft the other before its period is over.",
-        revisions=since("gossipsub-1.1"),
-        claims=("backoff.no-graft",),
-        clauses=("gs1.1/backoff.both-ends",),
-        look=remembering(no_graft_in_backoff),
-        places=(places.PAIR_MESHED, places.RING_OF_ONE),
-        reading="Also a PRUNE that arrives after its receiver has left, which v1.1 says nothing of.",
+LOOKS: Mapping[str, FromTexts] = {
+    "backoff.no-graft-before-its-end": looked_at(
+        remembering(no_graft_in_backoff), (places.PAIR_MESHED, places.RING_OF_ONE)
     ),
-    Statement(
-        id="backoff.no-graft-before-a-heeded-end",
-        old_id="P26b",
-        says="The same of each PRUNE that its receiver takes while it is in the topic.",
-        revisions=since("gossipsub-1.1"),
-        claims=("backoff.no-graft", "backoff.unsubscribe"),
-        look=remembering(no_graft_in_heeded_backoff),
-        places=(places.PAIR_MESHED, places.RING_OF_ONE),
-        occasion=prunes,
+    "backoff.no-graft-before-a-heeded-end": looked_at(
+        remembering(no_graft_in_heeded_backoff), (places.PAIR_MESHED, places.RING_OF_ONE), occasion=prunes
     ),
-    Statement(
-        id="backoff.kept-by-both-ends",
-        old_id="P27",
-        says="Both ends of a PRUNE keep a backoff.",
-        revisions=since("gossipsub-1.1"),
-        claims=("backoff.no-graft",),
-        clauses=("gs1.1/backoff.both-ends",),
-        look=always(both_back_off),
-        places=(places.PAIR_MESHED, places.NEAR_EXPLICIT),
+    "backoff.kept-by-both-ends": looked_at(always(both_back_off), (places.PAIR_MESHED, places.NEAR_EXPLICIT)),
+    "backoff.never-shortened": looked_at(
+        always(backoff_never_shortened), (places.PAIR_MESHED, places.RING_OF_ONE), occasion=prunes
     ),
-    Statement(id="backoff.early-graft-extends-it", old_id="P28",
-              says="A GRAFT inside the backoff gets a PRUNE, and the backoff is extended by a whole period.",
-              revisions=since("gossipsub-1.1"), claims=("backoff.regraft-refused",)),
-    Statement(
-        id="backoff.never-shortened",
-        old_id="P29",
-        says="The end of a backoff never comes nearer.",
-        revisions=since("gossipsub-1.1"),
-        claims=("backoff.honoured",),
-        look=always(backoff_never_shortened),
-        places=(places.PAIR_MESHED, places.RING_OF_ONE),
-        occasion=prunes,
-    ),
-    Statement(id="backoff.ends", old_id="P30", says="A backoff ends, and the peer can be grafted again.",
-              revisions=since("gossipsub-1.1"), claims=("backoff.no-graft", "mesh.floor"),
-              assumes="Heartbeats go on; twenty of them after its end it is gone for certain."),
-    Statement(id="backoff.any-announced-period-ends", old_id="P31",
-              says="Whatever backoff is announced is taken for its own length, and ends.",
-              revisions=since("gossipsub-1.1"), claims=("backoff.honoured",),
-              needs="z3: `quidnunc prove backoff-arithmetic`, over all of 64 bits"),
-    Statement(id="backoff.announced-period-counts", old_id="P32",
-              says="An announced period counts, be it longer or shorter than the router's own.",
-              revisions=since("gossipsub-1.1"), claims=("backoff.honoured",)),
-    Statement(
-        id="backoff.period-is-announced",
-        old_id="P33",
-        says="A PRUNE to who knows the field has a backoff of a second or more, at a Leave the short one.",
-        revisions=since("gossipsub-1.1"),
-        claims=("backoff.announced", "backoff.unsubscribe"),
-    ),
-    Statement(
-        id="peer-exchange.offered-peers",
-        old_id="P34",
-        says=(
-            "Peers are offered in exchange to who scores zero or more; they do so too, are PrunePeers "
-            "at most, and the pruned one is not among them."
-        ),
-        revisions=since("gossipsub-1.1"),
-        claims=("px.offered", "px.none-to-negative", "px.only-non-negative"),
-    ),
-    Statement(
-        id="peer-exchange.dialled-peers",
-        old_id="P35",
-        says="Whom a peer of AcceptPXThreshold or more offers in a sound record is dialled, nobody else.",
-        revisions=since("gossipsub-1.1"),
-        claims=("px.trusted-only", "px.not-from-negative", "px.records-checked"),
-    ),
-)  # fmt: skip
+}

@@ -12,21 +12,13 @@ from quidnunc.properties.statements.gossipsub import (
     partial,
     scores,
 )
-from quidnunc.properties.statements.gossipsub.revisions import COLUMNS, revision
-from quidnunc.properties.statements.statement import Catalogue
+from quidnunc.properties.statements.gossipsub.revisions import COLUMNS, GROUPS, revision
+from quidnunc.properties.statements.statement import Catalogue, read_statements
 
+_SUBJECTS = (mesh, backoff, messages, gossip, idontwant, scores, partial, attack)
 GOSSIPSUB = Catalogue(
     name="gossipsub",
-    statements=(
-        *mesh.STATEMENTS,
-        *backoff.STATEMENTS,
-        *messages.STATEMENTS,
-        *gossip.STATEMENTS,
-        *idontwant.STATEMENTS,
-        *scores.STATEMENTS,
-        *partial.STATEMENTS,
-        *attack.STATEMENTS,
-    ),
+    statements=read_statements("gossipsub", GROUPS, (each.LOOKS for each in _SUBJECTS)),
     columns=COLUMNS,
     revision=revision,
     page="gossipsub-claims.md",

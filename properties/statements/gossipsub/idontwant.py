@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from quidnunc.model.rpc import IDontWant, Message, Peer
 from quidnunc.properties.networks.acts import name_of
 from quidnunc.properties.networks.pubsub import TOPIC, PubsubMove, RouterStep
 from quidnunc.properties.statements.gossipsub import places
 from quidnunc.properties.statements.gossipsub.messages import over_the_mesh
-from quidnunc.properties.statements.gossipsub.revisions import since
 from quidnunc.properties.statements.gossipsub.steps import (
-    AT_REST,
-    FAIR,
     always,
     is_heartbeat,
     received_parts,
@@ -21,7 +18,7 @@ from quidnunc.properties.statements.gossipsub.steps import (
     sender,
     sent_parts,
 )
-from quidnunc.properties.statements.statement import Statement
+from quidnunc.properties.statements.statement import FromTexts, looked_at
 
 
 def _told(seen: RouterStep) -> Iterator[tuple[Peer, str]]:
@@ -87,97 +84,19 @@ def unwants(move: PubsubMove) -> bool:
     return any(received_parts(seen, IDontWant) for seen in move.steps)
 
 
-STATEMENTS: tuple[Statement, ...] = (
-    Statement(
-        id="idontwant.names-received-messages",
-        old_id="P66",
-        says="IDONTWANT names what its sender has received or published.",
-        revisions=since("gossipsub-1.2-draft"),
-        claims=("idontwant.immediate",),
-        look=always(unwanted_is_held),
-        places=(places.WAITING_RING,),
-        occasion=unwants,
+LOOKS: Mapping[str, FromTexts] = {
+    "idontwant.names-received-messages": looked_at(
+        always(unwanted_is_held), (places.WAITING_RING,), occasion=unwants
     ),
-    Statement(
-        id="idontwant.sent-to-the-mesh",
-        old_id="P67",
-        says="IDONTWANT goes to the mesh, less whom the message came from.",
-        revisions=since("gossipsub-1.2-draft"),
-        claims=("idontwant.immediate",),
-        clauses=("gs1.2/idontwant.immediate",),
-        look=remembering(unwanted_said_to_mesh),
-        places=(places.WAITING,),
-        occasion=unwants,
-        reading="Both texts of v1.2 say: to all of the mesh.",
+    "idontwant.sent-to-the-mesh": looked_at(
+        remembering(unwanted_said_to_mesh), (places.WAITING,), occasion=unwants
     ),
-    Statement(
-        id="idontwant.sent-once",
-        old_id="P68",
-        says="IDONTWANT is said once to a peer of an id.",
-        revisions=since("gossipsub-1.2-draft"),
-        clauses=("gs1.2/idontwant.immediate",),
-        look=remembering(unwanted_said_once),
-        places=(places.WAITING,),
-        occasion=unwants,
-        reading="It may be said before validation and after it, and neither text says not both.",
+    "idontwant.sent-once": looked_at(remembering(unwanted_said_once), (places.WAITING,), occasion=unwants),
+    "idontwant.sent-at-first-copy": looked_at(always(unwanted_said_at_once), (places.WAITING,)),
+    "idontwant.suppresses-relay": looked_at(
+        remembering(unwanted_is_spared), (places.WAITING_RING, places.STATIC[1]), occasion=unwants
     ),
-    Statement(
-        id="idontwant.sent-at-first-copy",
-        old_id="P69",
-        says="At the first copy of a message the others of the mesh are told at once.",
-        revisions=since("gossipsub-1.2-draft"),
-        claims=("idontwant.immediate",),
-        clauses=("gs1.2/idontwant.immediate",),
-        look=always(unwanted_said_at_once),
-        places=(places.WAITING,),
-        reading="Obliged to; the texts allow a router to do without.",
+    "idontwant.costs-nobody-a-message": looked_at(
+        over_the_mesh, (places.UNWILLING, places.STATIC[1]), occasion=unwants
     ),
-    Statement(
-        id="idontwant.suppresses-relay",
-        old_id="P70",
-        says="Who said IDONTWANT is not relayed the message, until the next heartbeat at least.",
-        revisions=since("gossipsub-1.2-draft"),
-        claims=("idontwant.honoured",),
-        clauses=("gs1.2/idontwant.skip",),
-        look=remembering(unwanted_is_spared),
-        places=(places.WAITING_RING, places.STATIC[1]),
-        occasion=unwants,
-    ),
-    Statement(id="idontwant.suppresses-nothing-else", old_id="P71",
-              says="IDONTWANT suppresses that id to that peer, and nothing else.",
-              revisions=since("gossipsub-1.2-draft"), claims=("idontwant.honoured", "relay.targets")),
-    Statement(id="idontwant.memory-is-bounded", old_id="P72",
-              says="What IDONTWANT leaves behind is bounded, and goes.",
-              revisions=since("gossipsub-1.2-draft"), claims=("idontwant.capped", "idontwant.forgotten")),
-    Statement(
-        id="idontwant.leaves-scores-alone",
-        old_id="P73",
-        says="Neither IDONTWANT nor ignoring it changes a score.",
-        revisions=since("gossipsub-1.2-draft"),
-        claims=("score.mesh-deliveries", "score.behaviour"),
-        reading="No rule of a score names it; that honouring it lowers mesh deliveries is another matter.",
-    ),
-    Statement(
-        id="idontwant.costs-nobody-a-message",
-        old_id="P74",
-        says="IDONTWANT of a peer costs nobody else a message over a connected mesh.",
-        revisions=since("gossipsub-1.2-draft"),
-        claims=("idontwant.honoured",),
-        look=over_the_mesh,
-        places=(places.UNWILLING, places.STATIC[1]),
-        occasion=unwants,
-        assumes=f"{AT_REST} {FAIR} The mesh of the honest is one component and does not change meanwhile.",
-    ),
-    Statement(
-        id="versions.features-by-version",
-        old_id="P75",
-        says="No IDONTWANT below v1.2, no extensions below v1.3, no backoff and no exchange below v1.1.",
-        revisions=since("gossipsub-1.0"),
-        claims=("backoff.announced", "idontwant.immediate", "extensions.not-below"),
-    ),
-    Statement(id="versions.idontwant-encodings-agree", old_id="P76",
-              says="What v1.2 encodes for one id the draft decodes as the same.",
-              revisions=("gossipsub-1.2-draft", "gossipsub-1.2"),
-              clauses=("gs1.2-draft/rpc.idontwant-field", "gs1.2/rpc.idontwant-field"),
-              needs="z3, over the wire types; `quidnunc diff gossipsub-1.2-draft gossipsub-1.2` shows them"),
-)  # fmt: skip
+}

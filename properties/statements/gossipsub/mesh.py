@@ -13,10 +13,7 @@ from quidnunc.properties.networks.pubsub import TOPIC, PubsubMove, PubsubNetwork
 from quidnunc.properties.networks.runs import BrokenClaim, Memory
 from quidnunc.properties.networks.world import Look
 from quidnunc.properties.statements.gossipsub import places
-from quidnunc.properties.statements.gossipsub.revisions import since
 from quidnunc.properties.statements.gossipsub.steps import (
-    AT_REST,
-    ROUNDS,
     Folded,
     always,
     at_rest,
@@ -32,7 +29,7 @@ from quidnunc.properties.statements.gossipsub.steps import (
     sender,
     sent_parts,
 )
-from quidnunc.properties.statements.statement import Run, Statement
+from quidnunc.properties.statements.statement import FromTexts, Run, looked_at
 
 
 def members_announced(seen: RouterStep) -> str:
@@ -241,182 +238,35 @@ _LEAVES_IN_FLIGHT: Run = (
     "settle",
 )
 
-STATEMENTS: tuple[Statement, ...] = (
-    Statement(
-        id="mesh.of-joined-topics",
-        old_id="P01",
-        says="A router has a mesh of each topic that it is in and of no other, and a fanout of none of them.",
-        revisions=since("gossipsub-1.0"),
-        claims=("join.fills", "leave.prunes", "fanout.kept"),
-        look=always(mesh_is_of_joined_topics),
-        places=(places.COMING,),
+LOOKS: Mapping[str, FromTexts] = {
+    "mesh.of-joined-topics": looked_at(always(mesh_is_of_joined_topics), (places.COMING,)),
+    "mesh.of-connected-speakers": looked_at(
+        always(mesh_is_of_speakers), (places.CHURN, places.CHURN_OF_THREE), occasion=breaks
     ),
-    Statement(
-        id="mesh.of-connected-speakers",
-        old_id="P02",
-        says="Members of a mesh are connected, speak gossipsub, and are not explicit nor the router itself.",
-        revisions=since("gossipsub-1.0"),
-        claims=("mesh.members", "explicit.outside-mesh"),
-        look=always(mesh_is_of_speakers),
-        places=(places.CHURN, places.CHURN_OF_THREE),
-        occasion=breaks,
+    "mesh.members-announced-the-topic": looked_at(always(members_announced), (places.FOREIGN,)),
+    "mesh.graft-is-symmetric": looked_at(
+        at_rest(links_are_mutual), (places.PAIR, places.PAIR_MESHED), occasion=grafts
     ),
-    Statement(
-        id="mesh.members-announced-the-topic",
-        old_id="P03",
-        says="Every member of a mesh has announced the topic.",
-        revisions=since("gossipsub-1.0"),
-        clauses=("gs1.0/mesh.members",),
-        look=always(members_announced),
-        places=(places.FOREIGN,),
-        reading="No revision says that a GRAFT counts only after a subscription.",
-    ),
-    Statement(
-        id="mesh.graft-is-symmetric",
-        old_id="P04",
-        says="At rest, of two in the topic each has the other in its mesh, or neither.",
-        revisions=since("gossipsub-1.0"),
-        claims=("mesh.mutual", "backoff.waited-out"),
-        clauses=("gs1.0/mesh.mutual",),
-        look=at_rest(links_are_mutual),
-        places=(places.PAIR, places.PAIR_MESHED),
-        occasion=grafts,
-        assumes=AT_REST,
-        reading="`quidnunc prove mesh-link*` decides views of it for every N.",
-    ),
-    Statement(
-        id="mesh.one-sided-link-is-repaired",
-        old_id="P04b",
-        says="A link that one end holds alone is repaired in the end.",
-        revisions=since("gossipsub-1.0"),
-        clauses=("gs1.0/mesh.mutual",),
-        look=mutual_after(12),
-        places=(places.PAIR, places.PAIR_MESHED, places.RING_OF_TWO),
+    "mesh.one-sided-link-is-repaired": looked_at(
+        mutual_after(12),
+        (places.PAIR, places.PAIR_MESHED, places.RING_OF_TWO),
         occasion=grafts,
         rounds=True,
-        assumes=f"{ROUNDS} Twelve of them; nobody joins or leaves any more.",
         tried=tuple((place, _LEAVES_IN_FLIGHT) for place in (places.PAIR_MESHED, places.PAIR)),
     ),
-    Statement(
-        id="mesh.crossing-grafts-agree",
-        old_id="P05",
-        says="Where both ends of a link graft at once, each has the other, and no PRUNE is sent.",
-        revisions=since("gossipsub-1.0"),
-        claims=("graft.idempotent",),
-        look=crossed_grafts,
-        places=(places.CROSSING,),
-        occasion=crosses,
-        assumes=f"{AT_REST} Nobody leaves, and D_high leaves room.",
+    "mesh.crossing-grafts-agree": looked_at(crossed_grafts, (places.CROSSING,), occasion=crosses),
+    "mesh.graft-joins-or-is-pruned": looked_at(
+        always(graft_is_answered), (places.PAIR, places.RING_OF_ONE), occasion=grafts
     ),
-    Statement(id="mesh.negative-score-is-dropped", old_id="P13",
-              says="After a heartbeat no member has a score that was negative when it began.",
-              revisions=since("gossipsub-1.1"), claims=("score.negative-out",)),
-    Statement(id="mesh.negative-score-is-not-grafted", old_id="P14",
-              says="Nobody with a negative score is grafted.", revisions=since("gossipsub-1.1"),
-              claims=("score.negative-not-in",)),
-    Statement(
-        id="mesh.graft-joins-or-is-pruned",
-        old_id="P15",
-        says="A GRAFT for a joined topic ends in a member, or in one PRUNE back.",
-        revisions=since("gossipsub-1.0"),
-        claims=("graft.accepted", "graft.idempotent"),
-        look=always(graft_is_answered),
-        places=(places.PAIR, places.RING_OF_ONE),
-        occasion=grafts,
+    "mesh.pruned-peer-gets-nothing": looked_at(
+        remembering(pruned_gets_nothing), (places.SPREADING,), occasion=prunes
     ),
-    Statement(id="mesh.graft-for-unknown-topic", old_id="P16",
-              says="A GRAFT for a topic that the router is not in: from v1.1 on silence, in v1.0 one PRUNE.",
-              revisions=since("gossipsub-1.0"), claims=("graft.unknown-topic",)),
-    Statement(
-        id="mesh.pruned-peer-gets-nothing",
-        old_id="P18",
-        says="After a PRUNE nothing is relayed to its sender, until one of the two grafts.",
-        revisions=since("gossipsub-1.0"),
-        claims=("prune.effective",),
-        look=remembering(pruned_gets_nothing),
-        places=(places.SPREADING,),
-        occasion=prunes,
+    "mesh.leave-prunes-each-member": looked_at(remembering(leave_is_complete), (places.LEAVING,)),
+    "degree.at-most-d-high": looked_at(always(degree_is_capped), (places.QUOTAS,)),
+    "degree.clique-settles-in-bounds": looked_at(
+        converges(30), (places.NEWCOMER, places.CLIQUE), occasion=grafts, rounds=True
     ),
-    Statement(
-        id="mesh.leave-prunes-each-member",
-        old_id="P19",
-        says="A Leave prunes each member once, and ends the traffic of that mesh.",
-        revisions=since("gossipsub-1.0"),
-        claims=("leave.prunes",),
-        clauses=("gs1.0/leave.prune-each",),
-        look=remembering(leave_is_complete),
-        places=(places.LEAVING,),
-        reading="Also what a validator accepts after the Leave.",
+    "subscriptions.known-to-all-neighbours": looked_at(
+        at_rest(subscriptions_are_known), (places.CHURN, places.PAIR_SCORED)
     ),
-    Statement(id="mesh.join-grafts-at-most-d", old_id="P20",
-              says="A Join grafts D peers at most, each once, and members of the topic alone.",
-              revisions=since("gossipsub-1.0"), claims=("join.fills",)),
-    Statement(id="mesh.clique-is-connected", old_id="P24",
-              says="In a static clique the mesh is connected in the end, as a rule.",
-              revisions=since("gossipsub-1.0"),
-              needs="a simulation (`quidnunc simulate`): it is a statement of probability"),
-    Statement(id="mesh.without-the-router-itself", old_id="P25", says="No router is a peer of itself.",
-              revisions=since("gossipsub-1.0"), claims=("mesh.members",),
-              reading="A connection to oneself is no event of the vocabulary."),
-    Statement(
-        id="degree.at-most-d-high",
-        old_id="P06",
-        says="After a heartbeat a mesh has D_high members at most.",
-        revisions=since("gossipsub-1.0"),
-        claims=("mesh.ceiling",),
-        clauses=("gs1.1/outbound.fill",),
-        look=always(degree_is_capped),
-        places=(places.QUOTAS,),
-        reading="Whatever the heartbeat does; the cut alone keeps it.",
-    ),
-    Statement(id="degree.cut-leaves-d", old_id="P07", says="Where a heartbeat cuts, it cuts to D.",
-              revisions=since("gossipsub-1.0"), claims=("mesh.ceiling",)),
-    Statement(id="degree.filled-to-d", old_id="P08",
-              says="Below D_low a heartbeat grafts what is missing to D, as far as there are candidates.",
-              revisions=since("gossipsub-1.0"), claims=("mesh.floor",)),
-    Statement(
-        id="degree.stable-within-bounds",
-        old_id="P09",
-        says="Between the bounds, and with the quota of outbound members met, a heartbeat changes nothing.",
-        revisions=since("gossipsub-1.0"),
-        claims=("mesh.no-churn",),
-    ),
-    Statement(id="degree.cut-keeps-outbound", old_id="P10",
-              says="A cut keeps D_out outbound members, if there were as many.",
-              revisions=since("gossipsub-1.1"), claims=("outbound.quota-kept",)),
-    Statement(id="degree.outbound-quota-is-filled", old_id="P11",
-              says="A mesh of D_low or more that lacks outbound members grafts the missing ones.",
-              revisions=since("gossipsub-1.1"), claims=("outbound.quota-filled",)),
-    Statement(id="degree.cut-keeps-best-scores", old_id="P12",
-              says="A cut keeps the D_score best, unless the outbound quota needs their room.",
-              revisions=since("gossipsub-1.1"), claims=("score.best-kept",)),
-    Statement(id="degree.full-mesh-refuses-inbound", old_id="P17",
-              says="At D_high a GRAFT over an inbound connection is refused, over an outbound one accepted.",
-              revisions=since("gossipsub-1.1"), claims=("outbound.inbound-refused",)),
-    Statement(
-        id="degree.clique-settles-in-bounds",
-        old_id="P23",
-        says="In a static clique every mesh has D_low to D_high members in the end.",
-        revisions=since("gossipsub-1.0"),
-        clauses=("gs1.1/outbound.inbound-refused",),
-        look=converges(30),
-        places=(places.NEWCOMER, places.CLIQUE),
-        occasion=grafts,
-        rounds=True,
-        assumes=f"{ROUNDS} Thirty of them; all are honest, in the topic, and score zero.",
-    ),
-    Statement(id="subscriptions.first-rpc-names-all", old_id="P21",
-              says="The first RPC to a new peer names every topic that the router is in.",
-              revisions=since("floodsub"), claims=("hello.complete",)),
-    Statement(
-        id="subscriptions.known-to-all-neighbours",
-        old_id="P22",
-        says="At rest every neighbour knows what topics a router is in.",
-        revisions=since("floodsub"),
-        claims=("subscription.announced", "subscription.followed"),
-        clauses=("gs1.1/threshold.graylist",),
-        look=at_rest(subscriptions_are_known),
-        places=(places.CHURN, places.PAIR_SCORED),
-        assumes=f"{AT_REST} A neighbour that graylists the router now is not asked.",
-    ),
-)  # fmt: skip
+}

@@ -12,11 +12,7 @@ from quidnunc.properties.networks.pubsub import TOPIC, PubsubMove, PubsubNetwork
 from quidnunc.properties.networks.runs import BrokenClaim, Memory
 from quidnunc.properties.networks.world import Look
 from quidnunc.properties.statements.gossipsub import places
-from quidnunc.properties.statements.gossipsub.revisions import since
 from quidnunc.properties.statements.gossipsub.steps import (
-    AT_REST,
-    FAIR,
-    ROUNDS,
     Facts,
     always,
     connected,
@@ -32,7 +28,7 @@ from quidnunc.properties.statements.gossipsub.steps import (
     sender,
     sent_parts,
 )
-from quidnunc.properties.statements.statement import Statement
+from quidnunc.properties.statements.statement import FromTexts, looked_at
 
 
 def delivered_once(facts: set[tuple[object, ...]], seen: RouterStep) -> str:
@@ -228,150 +224,33 @@ def _offered_in_vain(facts: Mapping[Owed, int], move: PubsubMove) -> Memory:
     return frozenset(left.items())
 
 
-STATEMENTS: tuple[Statement, ...] = (
-    Statement(
-        id="messages.delivered-once",
-        old_id="P36",
-        says="An id reaches an application once within seen_ttl.",
-        revisions=since("floodsub"),
-        claims=("deliver.once",),
-        look=remembering(delivered_once),
-        places=(places.OUTSIDE, places.STATIC[1]),
-        occasion=duplicates,
+LOOKS: Mapping[str, FromTexts] = {
+    "messages.delivered-once": looked_at(
+        remembering(delivered_once), (places.OUTSIDE, places.STATIC[1]), occasion=duplicates
     ),
-    Statement(
-        id="messages.sent-once-to-a-peer",
-        old_id="P37",
-        says="An id is sent to a peer once within seen_ttl, but for what it asks for.",
-        revisions=since("floodsub"),
-        claims=("relay.once",),
-        look=remembering(forwarded_once),
-        places=(places.OUTSIDE, places.STATIC[1]),
-        occasion=duplicates,
+    "messages.sent-once-to-a-peer": looked_at(
+        remembering(forwarded_once), (places.OUTSIDE, places.STATIC[1]), occasion=duplicates
     ),
-    Statement(
-        id="messages.not-sent-back",
-        old_id="P38",
-        says="A message goes neither to whom it came from first nor to its author.",
-        revisions=since("floodsub"),
-        claims=("relay.not-back",),
-        look=remembering(not_sent_back),
-        places=(places.STATIC[0], places.STATIC[1]),
-        occasion=passes_on,
+    "messages.not-sent-back": looked_at(
+        remembering(not_sent_back), (places.STATIC[0], places.STATIC[1]), occasion=passes_on
     ),
-    Statement(
-        id="messages.exact-relay-targets",
-        old_id="P41",
-        says=(
-            "A message is relayed to exactly the mesh, floodsub members and explicit peers of its topic, "
-            "less forwarder, author and who did not want it."
-        ),
-        revisions=since("floodsub"),
-        claims=("relay.targets", "relay.not-back", "idontwant.honoured"),
+    "messages.outside-joined-topics-ignored": looked_at(
+        always(dropped_outside_the_topic), (places.SPREADING,), occasion=comes_foreign
     ),
-    Statement(id="messages.exact-publish-targets", old_id="P42",
-              says="An own message goes to exactly whom the publish rules name.", revisions=since("floodsub"),
-              claims=("publish.targets", "publish.flood")),
-    Statement(
-        id="messages.outside-joined-topics-ignored",
-        old_id="P45",
-        says="A message in a topic that the router is not in has no effect.",
-        revisions=since("floodsub"),
-        claims=("relay.joined-only",),
-        look=always(dropped_outside_the_topic),
-        places=(places.SPREADING,),
-        occasion=comes_foreign,
+    "validation.precedes-relay": looked_at(
+        remembering(relayed_after_accept), (places.JUDGED,), occasion=passes_on
     ),
-    Statement(id="messages.relayed-unchanged", old_id="P46",
-              says="What is relayed equals what came, unknown fields included.", revisions=since("floodsub"),
-              claims=("message.unchanged",)),
-    Statement(id="messages.identified-by-id", old_id="P47",
-              says="Messages of one id are one, those of two ids two.", revisions=since("floodsub"),
-              claims=("id.same-everywhere", "relay.once")),
-    Statement(id="messages.taken-again-after-seen-ttl", old_id="P52",
-              says="An id is taken again after seen_ttl, and not before.", revisions=since("floodsub"),
-              claims=("relay.once", "deliver.once")),
-    Statement(
-        id="validation.precedes-relay",
-        old_id="P39",
-        says="Nothing is passed on before its validators accept it.",
-        revisions=since("floodsub"),
-        claims=("validation.verdicts",),
-        look=remembering(relayed_after_accept),
-        places=(places.JUDGED,),
-        occasion=passes_on,
+    "validation.dropped-stays-dropped": looked_at(
+        remembering(rejected_is_buried), (places.JUDGED,), occasion=drops
     ),
-    Statement(
-        id="validation.dropped-stays-dropped",
-        old_id="P40",
-        says="What was rejected or ignored is neither delivered, sent nor advertised.",
-        revisions=since("floodsub"),
-        claims=("validation.verdicts",),
-        look=remembering(rejected_is_buried),
-        places=(places.JUDGED,),
-        occasion=drops,
+    "delivery.over-a-connected-mesh": looked_at(over_the_mesh, places.STATIC, occasion=publishes),
+    "delivery.in-a-connected-topic": looked_at(
+        over_the_topic(6), (places.UNMESHED,), occasion=publishes, rounds=True
     ),
-    Statement(id="validation.signature-policy", old_id="P53",
-              says="What keeps to the signature policy is accepted, what does not is not.",
-              revisions=since("floodsub"), claims=("signing.enforced",)),
-    Statement(
-        id="delivery.over-a-connected-mesh",
-        old_id="P48",
-        says="Every subscriber gets what is published, over a mesh that is connected.",
-        revisions=since("floodsub"),
-        claims=("relay.targets", "deliver.once"),
-        look=over_the_mesh,
-        places=places.STATIC,
-        occasion=publishes,
-        assumes=f"{AT_REST} {FAIR} The mesh is one component of mutual links and does not change meanwhile.",
+    "delivery.in-a-connected-topic-by-flooding": looked_at(
+        over_the_topic(6), (places.UNMESHED_LINE,), occasion=publishes, rounds=True
     ),
-    Statement(
-        id="delivery.in-a-connected-topic",
-        old_id="P48b",
-        says="Every subscriber gets what is published, in a topic that is connected.",
-        revisions=since("floodsub"),
-        clauses=("gs1.0/gossip.outside-mesh",),
-        look=over_the_topic(6),
-        places=(places.UNMESHED,),
-        occasion=publishes,
-        rounds=True,
-        assumes=f"{ROUNDS} Six of them, twice what gossip has. When it was published all were known.",
+    "delivery.repaired-by-gossip": looked_at(
+        repaired_by_gossip, (places.UNMESHED, places.LATE), occasion=publishes
     ),
-    Statement(
-        id="delivery.in-a-connected-topic-by-flooding",
-        old_id="P48c",
-        says="The same with flood publishing.",
-        revisions=since("gossipsub-1.1"),
-        clauses=("gs1.0/gossip.outside-mesh",),
-        look=over_the_topic(6),
-        places=(places.UNMESHED_LINE,),
-        occasion=publishes,
-        rounds=True,
-        assumes=f"{ROUNDS} Six of them, twice what gossip has. When it was published all were known.",
-    ),
-    Statement(
-        id="delivery.repaired-by-gossip",
-        old_id="P49",
-        says="Who lacks a message that a neighbour has is offered it within mcache_gossip heartbeats.",
-        revisions=since("gossipsub-1.0"),
-        clauses=("gs1.0/gossip.outside-mesh",),
-        look=repaired_by_gossip,
-        places=(places.UNMESHED, places.LATE),
-        occasion=publishes,
-        assumes=f"{AT_REST} {FAIR} Each draw of gossip falls on who can be drawn.",
-    ),
-    Statement(id="fanout.at-most-d-peers", old_id="P43",
-              says="A fanout has D peers at most, of the topic and above the publish threshold.",
-              revisions=since("gossipsub-1.0"), claims=("fanout.kept",)),
-    Statement(id="fanout.expires-at-its-ttl", old_id="P44",
-              says="A fanout goes at the first heartbeat after fanout_ttl, and not before.",
-              revisions=since("gossipsub-1.0"), claims=("fanout.kept",)),
-    Statement(id="transport.frames-carry-everything", old_id="P50",
-              says="Frames keep to the size limit, and those that an RPC is split into carry all of it.",
-              revisions=since("floodsub"), claims=("rpc.total",),
-              needs="a real router: the model has no frames"),
-    Statement(id="transport.dropped-control-is-repeated", old_id="P51",
-              says="A GRAFT or PRUNE that a full queue drops is said again, until it has no point.",
-              revisions=since("gossipsub-1.0"), assumes="Heartbeats go on.",
-              needs="a real router: queues of the model lose nothing"),
-)  # fmt: skip
+}

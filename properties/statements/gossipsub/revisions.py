@@ -15,11 +15,14 @@ READINGS = ("partial-messages-jvm", "partial-messages-go")
 """Readings of partial messages: looked at for what is about these alone."""
 
 
-def since(first: str) -> tuple[str, ...]:
+def _since(first: str) -> tuple[str, ...]:
     """The revisions from one on; the readings of partial messages only for what is about these."""
     names = [*COLUMNS]
     later = names[names.index(first) :]
     return tuple(name for name in later if first == "partial-messages" or name not in READINGS)
+
+
+GROUPS: Mapping[str, tuple[str, ...]] = {f"since {name}": _since(name) for name in COLUMNS}
 
 
 @cache

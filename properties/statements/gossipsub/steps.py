@@ -136,8 +136,3 @@ def connected(nodes: Iterable[Peer], joined_by: Callable[[Peer, Peer], bool]) ->
                 reached.add(b)
                 waiting.append(b)
     return len(reached) == len(left)
-
-
-AT_REST = "Nothing is on its way and nothing waits for a verdict."
-ROUNDS = "From a state at rest, rounds: all arrives after each heartbeat, and choices are drawn fairly."
-FAIR = "Each RPC arrives in the end, however late."
