@@ -16,11 +16,12 @@ SIMULATED = (*SEARCHED, "pipeline")
 
 @lru_cache
 def digest_of_sources(packages: tuple[str, ...]) -> str:
-    """Twelve hex digits of the modules and the clauses of these packages of `quidnunc`."""
+    """Twelve hex digits of the modules, clauses and claims of these packages of `quidnunc`."""
     found = hashlib.sha256()
     for name in packages:
         package: Any = importlib.import_module(f"quidnunc.{name}")
         folder = Path(next(iter(package.__path__)))
-        for path in sorted((*folder.rglob("*.py"), *folder.glob("clauses/*.toml"))):
+        tables = (*folder.glob("clauses/*.toml"), *folder.glob("claims/*.toml"))
+        for path in sorted((*folder.rglob("*.py"), *tables)):
             found.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
     return found.hexdigest()[:12]

@@ -14,19 +14,7 @@ from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.claims.claim import Claim
-from quidnunc.properties.claims.mempool import CAT, MEMPOOL, PEER_LIMIT
-from quidnunc.properties.claims.partial import EXTENSIONS, PARTIAL
-from quidnunc.properties.claims.pubsub import (
-    BACKOFF,
-    GOSSIP,
-    IDONTWANT,
-    IDS,
-    MESH,
-    MESSAGES,
-    PUBSUB,
-    SCORES,
-)
-from quidnunc.properties.claims.scores import EXCHANGE, SCORE_TERMS
+from quidnunc.properties.claims.tables import ALL, BY_SUBJECT
 from quidnunc.properties.documents.clauses import load
 from quidnunc.properties.occasions.occasion import ObservedStep, Occasion
 from quidnunc.properties.occasions.scores import deciding_clauses
@@ -35,10 +23,7 @@ VerdictName: TypeAlias = Literal[
     "not-refuted", "fails", "deviates", "observed", "unsupported", "undecided", "inconclusive", "broken"
 ]
 
-ALL: tuple[Claim, ...] = (*PUBSUB, *IDS, *MESSAGES, *MESH, *BACKOFF, *SCORES, *GOSSIP, *IDONTWANT, *MEMPOOL)
-ALL += (*EXTENSIONS, *PARTIAL, *CAT, *PEER_LIMIT, *SCORE_TERMS, *EXCHANGE)
-
-_OF_MEMPOOL = (*MEMPOOL, *CAT, *PEER_LIMIT)
+_OF_MEMPOOL = (*BY_SUBJECT["mempool"], *BY_SUBJECT["cat"], *BY_SUBJECT["peer-limit"])
 _OCCASIONS: Mapping[str, tuple[Occasion, ...]] = {
     "pubsub": tuple(each for c in ALL if c not in _OF_MEMPOOL for each in c.occasions),
     "mempool": tuple(each for c in _OF_MEMPOOL for each in c.occasions),

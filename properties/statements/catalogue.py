@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from quidnunc.properties.claims.catalogue import ALL
 from quidnunc.properties.claims.elsewhere import HELD
+from quidnunc.properties.claims.tables import ALL
 from quidnunc.properties.statements.dog.catalogue import DOG
 from quidnunc.properties.statements.gossipsub.catalogue import GOSSIPSUB
 from quidnunc.properties.statements.statement import Catalogue, Statement

@@ -10,7 +10,6 @@ from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import PROTOCOLS, protocol_named
 from quidnunc.model.rules import rule
 from quidnunc.properties.claims.catalogue import (
-    ALL,
     breach_of,
     check_claims,
     claim_on,
@@ -21,6 +20,7 @@ from quidnunc.properties.claims.catalogue import (
     level_of,
 )
 from quidnunc.properties.claims.claim import Claim, claim
+from quidnunc.properties.claims.tables import ALL
 from quidnunc.properties.documents.clauses import load
 from quidnunc.properties.occasions.occasion import by_permits, when
 from quidnunc.properties.search.campaign import Campaign

@@ -1,6 +1,6 @@
 """What holds by construction, each shown by a test that fails under a planted error.
 
-The claims are in `quidnunc.properties.claims.elsewhere`; the name of a test follows from its claim.
+The claims are in `properties/claims/elsewhere.toml`; the name of a test follows from its claim.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from quidnunc.model.edits.readings import NARROWED
 from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.model.rules import Rule
-from quidnunc.properties.claims.catalogue import ALL
+from quidnunc.properties.claims.tables import ALL
 from quidnunc.properties.documents import clauses
 from quidnunc.properties.documents.clauses import GROUNDS, Clause, documents, load, parse, sentences
 

@@ -14,9 +14,9 @@ from quidnunc.impl.routers import mutants_by_name
 from quidnunc.model.edits.catalogue import explaining_edits
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.model.rules import Protocol, phases, rule
-from quidnunc.properties.claims.catalogue import ALL
 from quidnunc.properties.claims.claim import Claim, claim
-from quidnunc.properties.claims.elsewhere import HELD, ConstructionClaim, construction_claim
+from quidnunc.properties.claims.elsewhere import HELD, ConstructionClaim
+from quidnunc.properties.claims.tables import ALL
 from quidnunc.properties.coverage import ClauseCoverage, coverage, suites
 from quidnunc.properties.documents.clauses import Clause, load
 
@@ -101,7 +101,7 @@ def test_an_orphaned_claim_is_found(table: Mapping[str, Clause]) -> None:
     planted = (
         claim("stray.one", "Rests on nothing.", "gs1.0/no.such-clause"),
         claim("stray.two", "Rests on an exception.", exception),
-        construction_claim("stray.three", "Rests on both.", "gs1.0/graft.accept", "gs1.0/no.such-clause"),
+        ConstructionClaim("stray.three", "Rests on both.", ("gs1.0/graft.accept", "gs1.0/no.such-clause")),
     )
     assert orphan_claims((*planted, *ALL[:3]), table) == ["stray.one", "stray.two", "stray.three"]
 

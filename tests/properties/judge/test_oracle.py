@@ -46,7 +46,7 @@ from quidnunc.model.rpc import (
     Unsubscribe,
 )
 from quidnunc.properties.claims.catalogue import applied_clauses
-from quidnunc.properties.claims.pubsub import BACKOFF, GOSSIP, IDS, MESH, MESSAGES, PUBSUB, SCORES
+from quidnunc.properties.claims.tables import BY_SUBJECT
 from quidnunc.properties.judge.oracle import Departure, Oracle
 from quidnunc.properties.occasions.occasion import ObservedStep, by_permits
 from tests.helpers.pubsub_run import BEAT, T, grafted, message, of, own, peers, sent
@@ -243,8 +243,8 @@ class TestOccasions:
         found |= self.clauses_at(Score((1,), 2))
         for stream in (MESHSUB_1_1, MESHSUB_1_2, MESHSUB_1_3):
             found |= self.clauses_at(Connect((9,), stream))
-        tables = (PUBSUB, IDS, MESSAGES, MESH, BACKOFF, SCORES, GOSSIP)
-        occasions = (each for claims in tables for claim in claims for each in claim.occasions)
+        subjects = ("pubsub", "ids", "messages", "mesh", "backoff", "scores", "gossip")
+        occasions = (each for name in subjects for claim in BY_SUBJECT[name] for each in claim.occasions)
         assert found == {each.clause for each in occasions if each.applies is not by_permits}
         assert len(found) == 15
 

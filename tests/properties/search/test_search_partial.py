@@ -26,8 +26,7 @@ from quidnunc.model.pubsub.router import Router
 from quidnunc.model.rpc import Extensions, IDontWant, IHave, Message, Partial, Subscribe
 from quidnunc.properties.blame import partial as partial_blame
 from quidnunc.properties.claims.catalogue import applied_clauses
-from quidnunc.properties.claims.partial import EXTENSIONS
-from quidnunc.properties.claims.partial import PARTIAL as PARTS
+from quidnunc.properties.claims.tables import BY_SUBJECT
 from quidnunc.properties.neighbours.draw import draw_neighbours
 from quidnunc.properties.neighbours.partial import MORE, OF_PARTIAL, PARTIAL_WEIGHTS, WEIGHTS
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
@@ -96,7 +95,8 @@ class TestOccasions:
         found = self.clauses_at(R, of(1), Sent(2, Subscribe("t2")))
         found |= self.clauses_at(wants, of(2, message("m1")), Delivered(message("m1")))
         found |= self.clauses_at(unsupported, of(1), Sent(1, message("m1")))
-        own = {each.clause for claim in (*EXTENSIONS, *PARTS) for each in claim.occasions}
+        claims = (*BY_SUBJECT["extensions"], *BY_SUBJECT["partial"])
+        own = {each.clause for claim in claims for each in claim.occasions}
         assert found & own == own and len(own) == 4
 
     def clauses_at(self, router: Router, event: Event, *outputs: Output) -> set[str]:

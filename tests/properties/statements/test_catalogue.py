@@ -7,8 +7,8 @@ import re
 from quidnunc.model.edits.catalogue import edits_of
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.properties.cases.file import parse
-from quidnunc.properties.claims.catalogue import ALL
 from quidnunc.properties.claims.elsewhere import HELD
+from quidnunc.properties.claims.tables import ALL
 from quidnunc.properties.documents.clauses import load
 from quidnunc.properties.proofs.prove import provers
 from quidnunc.properties.replays import line_claims as lines

@@ -17,8 +17,9 @@ from quidnunc.model.pubsub import idontwant, mesh
 from quidnunc.model.pubsub.router import ReceivedPart, Router
 from quidnunc.model.rpc import Graft, IDontWant, Message, Prune
 from quidnunc.model.rules import Protocol, rule
-from quidnunc.properties.claims.catalogue import ALL, claims_of
+from quidnunc.properties.claims.catalogue import claims_of
 from quidnunc.properties.claims.elsewhere import HELD
+from quidnunc.properties.claims.tables import ALL
 from quidnunc.properties.documents.clauses import load
 from quidnunc.properties.networks.runs import ActError
 from quidnunc.properties.proofs.prove import provers

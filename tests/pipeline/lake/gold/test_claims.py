@@ -16,7 +16,8 @@ from quidnunc.pipeline.lake.gold.metrics import metrics_of_rows
 from quidnunc.pipeline.trace.files import read_trace
 from quidnunc.pipeline.trace.metrics import metrics_of
 from quidnunc.pipeline.trace.shapes import TraceError
-from quidnunc.properties.claims.catalogue import ALL, level_of
+from quidnunc.properties.claims.catalogue import level_of
+from quidnunc.properties.claims.tables import ALL
 
 pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
 from quidnunc.pipeline.lake.gold.witness import VIOLATIONS_JSON, write_witnesses
