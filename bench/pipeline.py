@@ -123,11 +123,11 @@ def _bench(options: argparse.Namespace, folder: Path) -> list[Row]:
     asked = SourceOptions(clock="one", settings=SETTINGS)
     runner = tasks_on_spark(session)
     with run.locked():
-        fresh, left_out = find([folder / "land"], run)
+        found = find([folder / "land"], run)
         with measured(rows, "delimited protobuf to bronze", count):
-            runner(_Bronze(str(run.root)), fresh, "bronze")
+            runner(_Bronze(str(run.root)), found.fresh, "bronze")
         with measured(rows, "bronze to silver", count):
-            manifest = to_silver(run, fresh, left_out, asked, runner)
+            manifest = to_silver(run, found, asked, runner)
         silver = run.silver(manifest["silver"])
         wanted = gold_wanted(run)
         with measured(rows, "silver to gold: all metrics and relational claims, Spark", count):
@@ -155,8 +155,7 @@ def _model(rows: list[Row], folder: Path, runner: Any) -> None:
     )
     run = RunFolder(folder / "simulated")
     with run.locked():
-        fresh, left_out = find([folder / "sim"], run)
-        manifest = to_silver(run, fresh, left_out, SourceOptions(buckets=4), runner)
+        manifest = to_silver(run, find([folder / "sim"], run), SourceOptions(buckets=4), runner)
     with measured(rows, "the whole model beside each peer", manifest["records"]):
         reports = replay(run, runner)
     steps, causes = (sum(getattr(r, n) for r in reports.values()) for n in ("steps", "nodes"))

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from quidnunc.output import UsageError, clear_progress, print_json, progress_line
+from quidnunc.output import UsageError, clear_progress, count, print_json, progress_line
 
 EXAMPLE = """\
 example:
@@ -23,8 +23,9 @@ again, so you can call it on a growing directory, or again after an interruption
 It needs pyspark and pyarrow (pip install 'quidnunc[spark]') and Java 17. It runs on this machine by default.
 --master or QUIDNUNC_SPARK_MASTER names a cluster, which must see SOURCE and RUN under the same paths.
 
-exit status: 0, or 2 if nothing can be read or something is not installed. Bad records are counted and put
-aside; for verdicts use `quidnunc trace check`.
+exit status: 0; 3 if a file of a directory is unfinished or unreadable, so that the run is incomplete; 2 if
+nothing can be read or something is not installed. Bad records are counted and put aside; for verdicts use
+`quidnunc trace check`.
 """
 
 
@@ -105,20 +106,21 @@ def _ingest(options: argparse.Namespace, session: Any) -> tuple[dict[str, Any], 
 
 
 def _report(options: argparse.Namespace, manifest: dict[str, Any], folder: Path) -> int:
+    code = 0 if manifest["complete"] else 3
     if options.json:
         print_json({"run": str(options.output), "gold": str(folder), **manifest})
-        return 0
+        return code
+    from quidnunc.pipeline.lake.ingest import INCOMPLETE, names_of
+
     files = manifest["files"]
     print(
         f"{options.output}: {manifest['records']} events in {len(files)} files, {manifest['buckets']} buckets"
     )
     print(f"  completeness: {manifest['completeness']} ({manifest['completeness_because']})")
-    for what, names in (
-        ("the same as another file", manifest["duplicates"]),
-        ("unfinished", manifest["unfinished"]),
-    ):
-        for name in names:
-            print(f"  {name}: left out, {what}", file=sys.stderr)
+    for line in names_of(manifest, "duplicate", *INCOMPLETE):
+        print(f"  {line}", file=sys.stderr)
+    if ignored := names_of(manifest, "ignored"):
+        print(f"  {count(len(ignored), 'entry', 'entries')} ignored; --json says why", file=sys.stderr)
     if manifest["bad_records"]:
         print(
             f"  {manifest['bad_records']} bad records put aside, the first: {manifest['first_bad']}",
@@ -132,4 +134,6 @@ def _report(options: argparse.Namespace, manifest: dict[str, Any], folder: Path)
         )
     run = shlex.quote(str(options.output))
     print(f"next: quidnunc trace metrics {run}; quidnunc trace check {run}")
-    return 0
+    if code:
+        print("exit 3: incomplete; ingest again when these files are finished or mended, or move them away")
+    return code

@@ -229,6 +229,7 @@ def _of_reading(reading: TraceReader) -> dict[str, Any]:
         "records": reading.good_count,
         "bad_records": reading.bad_count,
         "bad": [str(b) for b in reading.bad[:SHOWN]],
+        "left_out": [str(each) for each in reading.left_out],
         "duplicate_files": [str(file) for file, _ in reading.duplicates],
         "unknown_fields": dict(reading.unknown),
         "clock_steps_back": sum(reading.steps_back.values()),
@@ -242,6 +243,9 @@ def _print_reading(reading: TraceReader) -> None:
         print(f"  and {reading.bad_count - SHOWN} more bad records", file=sys.stderr)
     for file, earlier in reading.duplicates:
         print(f"  {file}: left out, same content as {earlier}", file=sys.stderr)
+    for each in reading.left_out:
+        if each.state != "ignored":
+            print(f"  {each}", file=sys.stderr)
     if reading.unknown:
         print(f"  unknown fields: {', '.join(sorted(reading.unknown))}", file=sys.stderr)
     if reading.steps_back:

@@ -19,10 +19,11 @@ from quidnunc.pipeline.lake.bronze.build import BronzeEntry, make_bronze, read_e
 from quidnunc.pipeline.lake.gold.build import GoldRequest, make_gold
 from quidnunc.pipeline.lake.gold.build import on_spark as gold_engine
 from quidnunc.pipeline.lake.gold.claims import TraceSettings
-from quidnunc.pipeline.lake.landing import LandingFile, landed_in
-from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, version_of, write_json
+from quidnunc.pipeline.lake.landing import LandingFile, landing_file, size_and_time
+from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, write_json
 from quidnunc.pipeline.lake.silver.build import buckets_for, clock_steps_back, make_silver
 from quidnunc.pipeline.lake.tasks import Say, TaskRunner, ignore_task_progress, on_spark
+from quidnunc.pipeline.trace.files import LeftOut, State, files_in, printable
 from quidnunc.pipeline.trace.shapes import TraceError
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 Completeness: TypeAlias = Literal["full", "sampled", "filtered", "lossy"]
 Clock: TypeAlias = Literal["unknown", "one", "own", "harness"]
 """`one` for all peers, each its `own`, or the `harness`'s; `unknown`: what the trace says, else their own."""
+
+INCOMPLETE: tuple[State, ...] = ("unfinished", "unreadable")
 
 
 @frozen(kw_only=True)
@@ -52,38 +55,70 @@ class SourceOptions:
         return (self.settings or known).changed(self.changes)
 
 
-def find(sources: Sequence[Path], run: RunFolder) -> tuple[list[LandingFile], dict[str, Any]]:
-    """The files of `sources` that the run does not have, and what was left out: names by the reason.
+@frozen
+class Listing:
+    """What is in `sources`, but for the files that a run has."""
 
-    A file is known by where it is: peers that each have a directory may call theirs alike.
+    sources: Sequence[Path]
+    fresh: Sequence[LandingFile]
+    left_out: Sequence[LeftOut]
+
+    def plain(self) -> dict[str, dict[str, str]]:
+        """What is left out, as a manifest has it: place -> state and reason."""
+        return {str(e.path.absolute()): {"state": e.state, "reason": e.reason} for e in self.left_out}
+
+
+def find(sources: Sequence[Path], run: RunFolder) -> Listing:
+    """The files of `sources` that the run does not have, and what is in the sources and is not taken.
+
+    A file is known by where it is: peers that each have a directory may call theirs alike. It is read only
+    where its size or time is another than it was.
     """
-    files, live = landed_in(*sources)
     before = manifest_of(run).get("files", [])
+    # A run of before places were written has names in their stead.
     known = {e["digest"]: (_place_in(e), e["name"]) for e in before}
-    places = {_place_in(e): e["digest"] for e in before}
+    places = {_place_in(e): e for e in before}
     taken = {e["name"] for e in before}
+    met: set[str] = set()
     fresh: list[LandingFile] = []
-    twice: dict[str, str] = {}
     changed = []
-    for file in files:
-        place = str(file.path.resolve())
-        # A run of before places were written has names in their stead.
-        place = file.path.name if place not in places and file.path.name in places else place
-        if places.get(place, file.digest) != file.digest:
-            changed.append(str(file.path))
+    files, left_out = files_in(*sources)
+    for path in files:
+        place = str(_place_of(path))
+        place = path.name if place not in places and path.name in places else place
+        had = places.get(place, {})
+        if place in met:
+            continue
+        met.add(place)
+        try:
+            if (had.get("size"), had.get("time_ns")) == size_and_time(path):
+                continue
+            file = landing_file(path)
+        except OSError as error:
+            left_out.append(LeftOut(path, "unreadable", error.strerror or str(error)))
+            continue
+        if had.get("digest", file.digest) != file.digest:
+            changed.append(str(path))
+        elif file.kind == "unknown":
+            left_out.append(LeftOut(path, "unreadable", file.problem))
         elif file.digest not in known:
-            name = _name_for(file.path, taken)
+            name = _name_for(path, taken)
             taken.add(name)
             known[file.digest] = (place, name)
             fresh.append(evolve(file, name=name))
         elif known[file.digest][0] != place:
-            twice[_name_for(file.path, taken)] = known[file.digest][1]
+            left_out.append(LeftOut(path, "duplicate", f"the same as {known[file.digest][1]}"))
     if changed:
         raise TraceError(
             f"{', '.join(changed[:5])}: ingested before with other bytes. A landing file is never edited: "
             f"rename into place, or ingest into a new folder than {run.root}"
         )
-    return fresh, {"duplicates": twice, "unfinished": [p.name for p in live]}
+    return Listing(sources, fresh, left_out)
+
+
+def _place_of(path: Path) -> Path:
+    """A link is a place of its own: what it leads to may be named as well."""
+    return path.parent.resolve() / path.name
 
 
 def _place_in(entry: Mapping[str, Any]) -> str:
@@ -92,7 +127,7 @@ def _place_in(entry: Mapping[str, Any]) -> str:
 
 def _name_for(path: Path, taken: Container[str]) -> str:
     """What a file is called in reports: as much of its path as tells it from the others."""
-    names = (path.name, f"{path.parent.name}/{path.name}", str(path))
+    names = [printable(name) for name in (path.name, f"{path.parent.name}/{path.name}", str(path))]
     return next((name for name in names if name not in taken), names[-1])
 
 
@@ -101,44 +136,58 @@ def manifest_of(run: RunFolder) -> dict[str, Any]:
     return run.read_manifest() if run.manifest.is_file() else {}
 
 
-def to_silver(
-    run: RunFolder,
-    fresh: Sequence[LandingFile],
-    left_out: Mapping[str, Any],
-    asked: SourceOptions,
-    runner: TaskRunner,
-) -> dict[str, Any]:
-    """Bronze of `fresh`, and the silver of all files of the run; returns the manifest, which says so.
+def to_silver(run: RunFolder, found: Listing, asked: SourceOptions, runner: TaskRunner) -> dict[str, Any]:
+    """Bronze of the fresh files, and the silver of all files of the run; returns the manifest, which says so.
 
     Raises TraceError where not one event could be read.
     """
     manifest = manifest_of(run)
-    made = runner(_BronzeMaker(str(run.root)), sorted(fresh, key=lambda f: -f.size), "landing to bronze")
+    by_size = sorted(found.fresh, key=lambda f: -f.size)
+    made = runner(_BronzeMaker(str(run.root)), by_size, "landing to bronze")
     by_key = {entry.key: entry for entry in made}
     entries = _entries(run, manifest)
-    entries += [evolve(by_key[f.key], name=f.name, path=str(f.path.resolve())) for f in fresh]
+    entries += [
+        evolve(by_key[f.key], name=f.name, path=str(_place_of(f.path)), size=f.size, time_ns=f.time_ns)
+        for f in found.fresh
+    ]
     if not any(e.records for e in entries):
-        bad = next((e.problem for e in entries if e.problem), "the files are empty")
-        raise TraceError(f"no trace event could be read; the first bad record: {bad}")
+        bad = [e.problem for e in entries if e.problem] + [str(each) for each in found.left_out]
+        names = ", ".join(map(str, found.sources[:3]))
+        raise TraceError(f"{names}: no trace event could be read; {bad[0] if bad else 'there is no file'}")
     buckets = manifest.get("buckets") or asked.buckets or buckets_for(entries)
     silver = make_silver(run, entries, buckets, manifest.get("silver"), runner)
-    new = describe(entries, manifest, left_out, asked) | _of_silver(run, buckets, silver)
+    left_out = _left_out_before(manifest, found.sources) | found.plain()
+    new = describe(entries, manifest, left_out, asked) | {
+        "buckets": buckets,
+        "silver": silver,
+        "clock_steps_back": clock_steps_back(run.silver(silver)),
+    }
     if new != manifest:
         write_json(run.manifest, new)
     _sweep(run, silver)
     return new
 
 
+def _left_out_before(manifest: Mapping[str, Any], sources: Sequence[Path]) -> dict[str, Any]:
+    """What was left out of other sources than these."""
+    now = {source.absolute() for source in sources}
+    before: dict[str, Any] = manifest.get("left_out", {})
+    return {name: why for name, why in before.items() if not {Path(name), Path(name).parent} & now}
+
+
+def names_of(manifest: Mapping[str, Any], *states: State) -> list[str]:
+    """What a run has left out in these states: its place and the reason."""
+    out = manifest.get("left_out", {})
+    return [
+        f"{printable(n)}: {why['state']}: {why['reason']}" for n, why in out.items() if why["state"] in states
+    ]
+
+
 def _entries(run: RunFolder, manifest: Mapping[str, Any]) -> list[BronzeEntry]:
     """What bronze has of the files of a run, in their order and by their names there."""
+    of_run = ("name", "path", "size", "time_ns")
     files = manifest.get("files", [])
-    return [evolve(read_entry(run.bronze(e["key"])), name=e["name"], path=e.get("path", "")) for e in files]
-
-
-def _of_silver(run: RunFolder, buckets: int, silver: str) -> dict[str, Any]:
-    """What a manifest says of the silver of its files."""
-    stepped = clock_steps_back(run.silver(silver))
-    return {"buckets": buckets, "silver": silver, "clock_steps_back": stepped}
+    return [evolve(read_entry(run.bronze(e["key"])), **{n: e[n] for n in of_run if n in e}) for e in files]
 
 
 @frozen
@@ -159,26 +208,22 @@ def describe(
 ) -> dict[str, Any]:
     """The manifest of a run of these files."""
     bad = sum(e.bad for e in entries)
-    completeness, why = _completeness(entries, bad, asked, before)
+    lacking = sum(each["state"] in INCOMPLETE for each in left_out.values())
+    completeness, why = _completeness(entries, bad, lacking, asked, before)
     return {
         "schema": SCHEMA,
         "files": [
             {
-                "name": e.name,
-                "path": e.path,
-                "key": e.key,
-                "digest": e.digest,
-                "kind": e.kind,
-                "records": e.records,
-                "bad": e.bad,
+                name: getattr(e, name)
+                for name in ("name", "path", "size", "time_ns", "key", "digest", "kind", "records", "bad")
             }
             for e in entries
         ],
         "records": sum(e.records for e in entries),
         "bad_records": bad,
         "first_bad": next((e.problem for e in entries if e.problem), ""),
-        "duplicates": {**before.get("duplicates", {}), **left_out.get("duplicates", {})},
-        "unfinished": list(left_out.get("unfinished", [])),
+        "left_out": dict(left_out),
+        "complete": not lacking,
         "completeness": completeness,
         "completeness_because": why,
         "clock": asked.clock or before.get("clock", "unknown"),
@@ -188,7 +233,7 @@ def describe(
 
 
 def _completeness(
-    entries: Sequence[BronzeEntry], bad: int, asked: SourceOptions, before: Mapping[str, Any]
+    entries: Sequence[BronzeEntry], bad: int, lacking: int, asked: SourceOptions, before: Mapping[str, Any]
 ) -> tuple[str, str]:
     said = asked.completeness or before.get("said")
     if said is not None:
@@ -197,6 +242,8 @@ def _completeness(
         return "lossy", "go's remote tracer drops events when its queue is full"
     if bad:
         return "lossy", f"{bad} records could not be read"
+    if lacking:
+        return "lossy", f"{lacking} files are unfinished or unreadable"
     if any(e.kind == "hermes" for e in entries):
         return "filtered", "Hermes sees one peer, and not its own messages"
     types: Counter[int] = Counter()
@@ -244,32 +291,15 @@ def ingest(
     session: SparkSession,
     say: Say = ignore_task_progress,
 ) -> tuple[dict[str, Any], Path]:
-    """All of it, on Spark: the manifest and the folder of gold.
-
-    One directory is read as a stream of files, so that each call takes what is new in it. Raises TraceError.
-    """
-    from quidnunc.pipeline.lake.landing_stream import each_batch
-
+    """All of it, on Spark: the manifest and the folder of gold. Raises TraceError."""
     if run.root.resolve() in [s.resolve() for s in sources]:
         raise TraceError(f"{run.root} is the source as well as the run: name another folder for one of them")
     with run.locked():
-        runner = on_spark(session, say)
         _clear(run)
-
-        def take(paths: Sequence[Path]) -> None:
-            fresh, left_out = find(paths, run)
-            if fresh or not run.manifest.is_file():
-                to_silver(run, fresh, left_out, asked, runner)
-
-        if len(sources) == 1 and sources[0].is_dir():
-            landed_in(*sources)
-            each_batch(session, sources[0], run.root / "stream" / version_of(str(sources[0].resolve())), take)
-        else:
-            take(sources)
-        _note(run, find(sources, run)[1], asked)
+        manifest = to_silver(run, find(sources, run), asked, on_spark(session, say))
         gold = to_gold(run, session, say)
         shutil.rmtree(run.work, ignore_errors=True)
-        return run.read_manifest(), gold
+        return manifest, gold
 
 
 def _clear(run: RunFolder) -> None:
@@ -277,13 +307,3 @@ def _clear(run: RunFolder) -> None:
     if run.work.is_dir():
         for each in run.work.glob("*.part"):
             shutil.rmtree(each, ignore_errors=True)
-
-
-def _note(run: RunFolder, left_out: Mapping[str, Any], asked: SourceOptions) -> None:
-    """Put into the manifest what is said of the source now, and what was left out."""
-    manifest = run.read_manifest()
-    entries = _entries(run, manifest)
-    kept = _of_silver(run, manifest["buckets"], manifest["silver"])
-    new = describe(entries, manifest, left_out, asked) | kept
-    if new != manifest:
-        write_json(run.manifest, new)

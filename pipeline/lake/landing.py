@@ -6,13 +6,14 @@ Which of them a file is, its first bytes say and not its name.
 
 from __future__ import annotations
 
+import gzip
 import json
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quidnunc.pipeline.trace.carriers import Carrier, CarrierRecord, carrier_of, open_plain
 from quidnunc.pipeline.trace.deliveries import COLUMNS, Deliveries
@@ -21,7 +22,6 @@ from quidnunc.pipeline.trace.files import (
     TraceReader,
     digest_of,
     found_with_side,
-    read_trace,
     side_of,
 )
 from quidnunc.pipeline.trace.hermes import HermesLines
@@ -40,6 +40,8 @@ class LandingFile:
     """SHA-256 of it and of its side file, in hexadecimal."""
     kind: Kind
     size: int
+    time_ns: int = 0
+    """When it was last written."""
     problem: str = ""
     """Of a file of unknown kind: what it starts with."""
     name: str = ""
@@ -56,28 +58,23 @@ class LandingFile:
         return self.kind in ("protobuf", "batches") and not side_of(self.path).is_file()
 
 
-def landed_in(*sources: Path) -> tuple[list[LandingFile], list[Path]]:
-    """The files of `sources`, each directory's in the order of `by_name`, and the unfinished ones, which are
-    left alone.
-
-    Raises TraceError for a source that is not there or holds no file.
-    """
-    reading = read_trace(*sources)
-    return [landing_file(path) for path in reading.files], list(reading.skipped)
-
-
 def landing_file(path: Path) -> LandingFile:
     """What one file is."""
+    size, time_ns = size_and_time(path)
     digest = digest_of(path).hex()
     if side_of(path).is_file():
         digest = _joined(digest, digest_of(side_of(path)).hex())
+    made = LandingFile(path=path, digest=digest, kind="unknown", size=size, time_ns=time_ns)
     try:
-        kind = _kind_of(path)
-    except (TraceError, EOFError, OSError, zlib.error) as error:
-        return LandingFile(
-            path=path, digest=digest, kind="unknown", size=path.stat().st_size, problem=str(error)
-        )
-    return LandingFile(path=path, digest=digest, kind=kind, size=path.stat().st_size)
+        return evolve(made, kind=_kind_of(path))
+    except (TraceError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+        return evolve(made, problem=str(error))
+
+
+def size_and_time(path: Path) -> tuple[int, int]:
+    """Of a landing file with its side file: what tells whether it can be another than it was."""
+    found = [each.stat() for each in (path, side_of(path)) if each == path or each.is_file()]
+    return sum(each.st_size for each in found), max(each.st_mtime_ns for each in found)
 
 
 def _joined(first: str, second: str) -> str:

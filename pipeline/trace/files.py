@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import stat
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from attrs import field, frozen, mutable
 
@@ -35,11 +37,27 @@ BESIDE = frozenset({"scenario.yaml", "scenario.json", "summary.json"})
 """Files that stand beside a simulated trace in its directory, and are none."""
 LIVE = "current"
 """The file that go's `traced` is writing to."""
-MAX_FILES = 10_000
+MAX_FILES = 1_000_000
 MAX_BAD_KEPT = 1000
 """Bad records that are kept with their places; the rest is counted."""
 MAX_UNKNOWN_KEPT = 100
 MAX_PEERS = 100_000
+
+
+State: TypeAlias = Literal["unfinished", "duplicate", "unreadable", "ignored"]
+"""Why a file of a directory is not taken. The first and the third leave a run incomplete."""
+
+
+@frozen
+class LeftOut:
+    """One entry of a directory that is not taken, and the reason."""
+
+    path: Path
+    state: State
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{printable(str(self.path))}: {self.state}: {self.reason}"
 
 
 @frozen
@@ -75,8 +93,8 @@ class TraceReader:
     """Fields that no schema here has, by their place."""
     duplicates: list[tuple[Path, Path]] = field(factory=list)
     """Files left out because an earlier one has the same bytes: (file, the earlier one)."""
-    skipped: list[Path] = field(factory=list)
-    """Files of a directory that are unfinished."""
+    left_out: Sequence[LeftOut] = ()
+    """What is in a directory and is not taken."""
     steps_back: Counter[bytes] = field(factory=Counter)
     """How often a peer's clock stood before that of its event before. Their order is that of the file."""
     _last_ns: dict[bytes, int] = field(factory=dict)
@@ -130,28 +148,37 @@ class TraceReader:
 
 
 def read_trace(*paths: Path) -> TraceReader:
-    """A reading of files and of the files in directories, each directory's `by_name`.
+    """A reading of `files_in` these paths. Raises TraceError."""
+    files, left_out = files_in(*paths)
+    if not files:
+        said = "; ".join(map(str, left_out[:3]))
+        raise TraceError(f"{', '.join(map(str, paths))}: contains no trace{said and f' ({said})'}")
+    return TraceReader(files, left_out=left_out)
 
-    Raises TraceError for a path that is not there, and where there is no file.
+
+def files_in(*paths: Path) -> tuple[list[Path], list[LeftOut]]:
+    """Files and the files in directories, each directory's `by_name`; and what else is in these, with the
+    reason why it is no trace to be read.
+
+    Raises TraceError for a path that is no file and no directory.
     """
     files: list[Path] = []
-    skipped: list[Path] = []
+    left_out: list[LeftOut] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted((p for p in path.iterdir() if p.is_file() and not is_side_file(p)), key=by_name)
-            live = [p for p in inside if is_unfinished(p)]
-            skipped += live
-            files += [p for p in inside if p not in live]
+            for entry in sorted(path.iterdir(), key=by_name):
+                why = _left_out(entry)
+                files += [entry] if why is None else []
+                left_out += [LeftOut(entry, *why)] if why is not None else []
         elif path.is_file():
             files.append(path)
         else:
-            raise TraceError(f"{path}: no such file or directory")
+            raise TraceError(
+                f"{path}: {'is no regular file' if path.exists() else 'no such file or directory'}"
+            )
         if len(files) > MAX_FILES:
             raise TraceError(f"{path}: more than {MAX_FILES} files; give them a directory at a time")
-    if not files:
-        said = f" ({len(skipped)} unfinished)" if skipped else ""
-        raise TraceError(f"{', '.join(map(str, paths))}: contains no trace{said}")
-    return TraceReader(files, skipped=skipped)
+    return files, left_out
 
 
 def by_name(path: Path) -> tuple[list[str | int], str]:
@@ -160,14 +187,46 @@ def by_name(path: Path) -> tuple[list[str | int], str]:
     return [int(part) if at % 2 else part for at, part in enumerate(parts)], path.name
 
 
-def is_side_file(path: Path) -> bool:
-    """Whether it stands beside a trace and is none, by its name."""
-    return path.name.endswith(SIDE) or path.name in BESIDE
+def _left_out(entry: Path) -> tuple[State, str] | None:
+    """Why one entry of a directory is not read; None where it is."""
+    name = entry.name
+    try:
+        found = entry.stat()
+        if stat.S_ISDIR(found.st_mode):
+            return "ignored", "a directory: name it as a source of its own"
+        if not stat.S_ISREG(found.st_mode):
+            return "ignored", "no regular file"
+        if name in BESIDE:
+            return "ignored", "describes a simulated run"
+        if name.endswith(SIDE):
+            main = entry.with_name(name.removesuffix(SIDE))
+            there = main.is_file()
+            return (
+                ("ignored", f"read with {main.name}")
+                if there
+                else ("unfinished", f"{main.name} is not there")
+            )
+        if name.startswith(".") and not _begins_as_trace(entry):
+            return "ignored", "hidden, and does not begin as a trace does"
+        if name == LIVE or name.startswith(".") or name.endswith(UNFINISHED):
+            return "unfinished", "its name says that it is still written"
+        return None if found.st_size else ("unfinished", "empty so far")
+    except OSError as error:
+        return "unreadable", error.strerror or str(error)
 
 
-def is_unfinished(path: Path) -> bool:
-    """Whether somebody is still writing it, by its name."""
-    return path.name == LIVE or path.name.startswith(".") or path.name.endswith(UNFINISHED)
+def _begins_as_trace(path: Path) -> bool:
+    try:
+        with path.open("rb") as raw:
+            carrier_of(open_plain(raw).read(64))
+    except (TraceError, EOFError, zlib.error):
+        return False
+    return True
+
+
+def printable(name: str) -> str:
+    """A name as it can be shown anywhere: it may hold what is no text, and codes of terminals."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
 
 
 def digest_of(file: Path) -> bytes:

@@ -9,7 +9,7 @@ from attrs import frozen
 from bench.synthetic import CLEAN, Faults, Network, peer_id, write_dog, write_files
 from quidnunc.pipeline.lake.gold.claims import TraceSettings
 from quidnunc.pipeline.lake.gold.witness import peer_text
-from quidnunc.pipeline.lake.ingest import SourceOptions, find, to_silver
+from quidnunc.pipeline.lake.ingest import SourceOptions, find, manifest_of, to_silver
 from quidnunc.pipeline.lake.run_folder import RunFolder
 from quidnunc.pipeline.lake.tasks import run_here
 
@@ -41,6 +41,11 @@ def silver_of(landing: Path, root: Path, asked: SourceOptions = ASKED) -> Path:
     """The silver of a landing folder, made in this process."""
     run = RunFolder(root)
     with run.locked():
-        fresh, left_out = find([landing], run)
-        manifest = to_silver(run, fresh, left_out, asked, run_here())
+        manifest = to_silver(run, find([landing], run), asked, run_here())
     return run.silver(manifest["silver"])
+
+
+def left_out_of(root: Path) -> dict[str, tuple[str, str]]:
+    """What a manifest says of the files that were not taken, by their names."""
+    out = manifest_of(RunFolder(root))["left_out"]
+    return {Path(path).name: (why["state"], why["reason"]) for path, why in out.items()}

@@ -21,6 +21,7 @@ from quidnunc.pipeline.lake.landing import LandingFile, records_of
 from quidnunc.pipeline.lake.run_folder import RunFolder, made_whole, write_json
 from quidnunc.pipeline.trace.carriers import BATCH_EVENTS
 from quidnunc.pipeline.trace.events import OURS, RunStart, TraceEvent
+from quidnunc.pipeline.trace.files import printable
 from quidnunc.pipeline.trace.json_lines import line_of
 from quidnunc.pipeline.trace.proto import bytes_of, event_of_bytes, events_of_batch, go_form
 from quidnunc.pipeline.trace.shapes import TraceError
@@ -53,7 +54,9 @@ class BronzeEntry:
     types: dict[str, int]
     """How many events of each type."""
     path: str = ""
-    """Where it landed; a run says it, bronze does not."""
+    """Where it landed; a run says it, and size and time, and bronze does not."""
+    size: int = 0
+    time_ns: int = 0
 
 
 @mutable
@@ -94,14 +97,14 @@ def make_bronze(file: LandingFile, run: RunFolder) -> BronzeEntry:
     target = run.bronze(file.key)
     if not (target / ENTRY).is_file():
         with made_whole(target, run.work) as part:
-            writer = _Writer(part, file.path.name)
+            writer = _Writer(part, printable(file.path.name))
             if file.fast:
                 _write_fast(file, writer)
             else:
                 _write_slowly(records_of(file), writer)
             writer.close()
             entry = _entry(file, writer)
-            write_json(part / ENTRY, {**entry, "name": file.path.name})
+            write_json(part / ENTRY, {**entry, "name": writer.name})
     return read_entry(target)
 
 

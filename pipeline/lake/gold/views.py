@@ -6,6 +6,7 @@ is, is known when the next is planned.
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,7 @@ class SparkEngine:
         """Views with `events`: all buckets of a silver. Names are not shared with who else uses the
         session."""
         views = cls(session.newSession(), folder, say)
-        files = sorted(str(p) for p in silver.glob("bucket-*.parquet"))
+        files = sorted(map(_literal, silver.glob("bucket-*.parquet")))
         views.session.read.parquet(*files).createOrReplaceTempView("events")
         return views
 
@@ -52,8 +53,9 @@ class SparkEngine:
 
     def write(self, name: str, frame: DataFrame, *, gold: bool) -> None:
         """Compute a data frame and give it its name; it stays in the folder where it is a table of gold."""
-        frame.write.parquet(str(self.folder / name))
-        self.session.read.schema(frame.schema).parquet(str(self.folder / name)).createOrReplaceTempView(name)
+        place = (self.folder / name).resolve()
+        frame.write.parquet(str(place))
+        self.session.read.schema(frame.schema).parquet(_literal(place)).createOrReplaceTempView(name)
         if not gold:
             self._scratch.append(name)
 
@@ -73,3 +75,8 @@ class SparkEngine:
         for name in self._scratch:
             shutil.rmtree(self.folder / name, ignore_errors=True)
         self._scratch.clear()
+
+
+def _literal(path: Path) -> str:
+    """A path as Spark reads it: as it stands, although its characters may be those of a pattern."""
+    return re.sub(r"([\\{}\[\]*?^])", r"\\\1", str(path.resolve()))

@@ -25,7 +25,7 @@ from tests.helpers.trace_files import write_trace
 
 parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[spark]'")
 from tests.helpers.duck import Duck
-from tests.helpers.networks import ASKED, Landing, land, silver_of
+from tests.helpers.networks import ASKED, Landing, land, left_out_of, silver_of
 
 BEAT = TraceEvent(HeartbeatEvent(), b"a", 5)
 
@@ -33,6 +33,12 @@ BEAT = TraceEvent(HeartbeatEvent(), b"a", 5)
 @pytest.fixture(scope="module")
 def landing(tmp_path_factory: pytest.TempPathFactory) -> Landing:
     return land(tmp_path_factory.mktemp("land"), faulty=True, files=2)
+
+
+NO_TRACE = (
+    "starts with 50 41 52 31 00 00 00 00 00 00 00 00, which is no line of JSON, delimited protobuf or gzip "
+    "stream of go-libp2p-pubsub's trace"
+)
 
 
 def rows_in(silver: Path) -> list[tuple[Any, ...]]:
@@ -61,12 +67,15 @@ def test_bad_files_beside_good_ones_are_counted_and_said(landing: Landing, tmp_p
     records = entries[good.name]["records"]
     assert 0 < entries["cut.pb"]["records"] < records and entries["cut.pb"]["bad"] == 1
     assert entries["corrupt.pb.gz"]["records"] < records and entries["corrupt.pb.gz"]["bad"] == 1
-    assert (entries["schema.parquet"]["records"], entries["schema.parquet"]["bad"]) == (0, 1)
-    assert (entries["empty"]["records"], entries["empty"]["bad"]) == (0, 0)
-    assert manifest["duplicates"] == {"twin.pb": good.name}
-    assert manifest["unfinished"] == ["current"]
+    assert left_out_of(tmp_path / "run") == {
+        "current": ("unfinished", "its name says that it is still written"),
+        "empty": ("unfinished", "empty so far"),
+        "schema.parquet": ("unreadable", NO_TRACE),
+        "twin.pb": ("duplicate", f"the same as {good.name}"),
+    }
+    assert not manifest["complete"]
     assert manifest["records"] == sum(e["records"] for e in entries.values())
-    assert manifest["completeness"] == "lossy" and "3 records" in manifest["completeness_because"]
+    assert manifest["completeness"] == "lossy" and "2 records" in manifest["completeness_because"]
     assert len({row[2] for row in rows_in(silver)}) == manifest["records"]
 
 
@@ -95,10 +104,12 @@ def test_a_clock_that_steps_back_does_not_change_the_order(tmp_path: Path) -> No
 def test_errors_say_what_and_where(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
-    with pytest.raises(TraceError, match="contains no trace"):
+    with pytest.raises(TraceError, match="empty: no trace event could be read; there is no file"):
         silver_of(empty, tmp_path / "run")
     (empty / "only").write_bytes(b"\x00\x01\x02")
-    with pytest.raises(TraceError, match=r"no trace event could be read.*only:0: starts with 00 01 02"):
+    with pytest.raises(
+        TraceError, match=r"no trace event could be read; .*only: unreadable: starts with 00 01 02"
+    ):
         silver_of(empty, tmp_path / "run")
     with pytest.raises(TraceError, match="no such file"):
         silver_of(tmp_path / "nowhere", tmp_path / "run")
@@ -205,10 +216,10 @@ def test_killed_and_taken_up_nothing_is_lost_or_counted_twice(
 
 def test_found_and_made_are_told_apart(landing: Landing, tmp_path: Path) -> None:
     run = RunFolder(tmp_path / "run")
-    fresh, left_out = find([landing.folder], run)
-    assert len(fresh) == 3 and left_out == {"duplicates": {}, "unfinished": []}
-    to_silver(run, fresh, left_out, ASKED, run_here())
-    assert find([landing.folder], run)[0] == []
+    found = find([landing.folder], run)
+    assert len(found.fresh) == 3 and not found.left_out
+    to_silver(run, found, ASKED, run_here())
+    assert not find([landing.folder], run).fresh
 
 
 # -- what a file is called, and what was said of it before --------------------------------------------------
@@ -226,9 +237,9 @@ def test_peers_may_call_their_files_alike(tmp_path: Path) -> None:
         (sources[:2], ["trace.jsonl", "bob/trace.jsonl"]),
         ([sources[2]], ["trace.jsonl", "bob/trace.jsonl", "carol/trace.jsonl"]),
     ):
-        fresh, left_out = find(some, run)
-        assert left_out["duplicates"] == {}
-        to_silver(run, fresh, left_out, SourceOptions(buckets=1), run_here())
+        found = find(some, run)
+        assert not found.left_out
+        to_silver(run, found, SourceOptions(buckets=1), run_here())
         assert [e["name"] for e in manifest_of(run)["files"]] == names
     assert manifest_of(run)["records"] == 6
     # One that changed is refused all the same, and the same bytes elsewhere are the same.
@@ -238,7 +249,10 @@ def test_peers_may_call_their_files_alike(tmp_path: Path) -> None:
     again = tmp_path / "dave" / "trace.jsonl"
     again.parent.mkdir()
     shutil.copy(sources[0], again)
-    assert find([again], run) == ([], {"duplicates": {"dave/trace.jsonl": "trace.jsonl"}, "unfinished": []})
+    found = find([again], run)
+    assert not found.fresh and [str(each) for each in found.left_out] == [
+        f"{again}: duplicate: the same as trace.jsonl"
+    ]
 
 
 def test_rotated_files_are_taken_in_the_order_of_their_numbers(tmp_path: Path) -> None:

@@ -238,12 +238,16 @@ def test_a_directory_is_read_by_name_each_file_once(tmp_path: Path) -> None:
     write_trace(SEVERAL, tmp_path / "b.pb", "protobuf")
     write_trace(SEVERAL[:1], tmp_path / "a.json")
     shutil.copy(tmp_path / "a.json", tmp_path / "c.json")
-    for name in ("current", ".hidden", "d.part"):
-        (tmp_path / name).write_text("being written")
+    for name in ("current", ".hidden.pb", "d.part"):
+        (tmp_path / name).write_text('{"being written')
+    (tmp_path / ".gitkeep").touch()
     reading = read_trace(tmp_path)
     assert list(reading.events()) == [SEVERAL[0], *SEVERAL]
     assert [(a.name, b.name) for a, b in reading.duplicates] == [("c.json", "a.json")]
-    assert {p.name for p in reading.skipped} == {"current", ".hidden", "d.part"}
+    assert {(e.path.name, e.state) for e in reading.left_out} == {
+        *((name, "unfinished") for name in ("current", ".hidden.pb", "d.part")),
+        *((name, "ignored") for name in (".gitkeep", "b.pb.side.jsonl")),
+    }
     assert reading.bad == []
 
 
@@ -271,7 +275,7 @@ def test_each_recorded_run_has_a_clock_of_its_own(tmp_path: Path) -> None:
 
 def test_digits_in_names_are_numbers(tmp_path: Path) -> None:
     for name in ("bob-9.jsonl", "bob-10.jsonl", "bob-010.jsonl", "alice.jsonl", "9.pb", "x2y10", "x2y9"):
-        (tmp_path / name).write_bytes(b"")
+        (tmp_path / name).write_bytes(b"{}")
     assert [p.name for p in read_trace(tmp_path).files] == [
         *("9.pb", "alice.jsonl", "bob-9.jsonl", "bob-010.jsonl", "bob-10.jsonl", "x2y9", "x2y10")
     ]

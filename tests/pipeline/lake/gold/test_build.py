@@ -30,32 +30,6 @@ def landing(tmp_path_factory: pytest.TempPathFactory) -> Landing:
     return land(tmp_path_factory.mktemp("land"), faulty=True)
 
 
-def test_a_directory_that_grows_is_taken_a_file_at_a_time(
-    spark: Any, landing: Landing, tmp_path: Path
-) -> None:
-    from quidnunc.pipeline.lake.landing_stream import each_batch
-
-    growing = tmp_path / "land"
-    growing.mkdir()
-    seen: list[str] = []
-    first, *rest = sorted(landing.folder.iterdir())
-    for some in ([first], rest):
-        for path in some:
-            (growing / path.name).write_bytes(path.read_bytes())
-        (growing / "current").write_bytes(b"half")
-        each_batch(spark, growing, tmp_path / "stream", lambda paths: seen.extend(p.name for p in paths))
-    assert seen == [first.name, *(path.name for path in rest)]
-
-    def refuse(paths: Any) -> None:
-        raise ValueError("our own words")
-
-    (growing / "late.jsonl").write_bytes(b"{}")
-    with pytest.raises(ValueError, match="our own words"):
-        each_batch(spark, growing, tmp_path / "stream", refuse)
-    each_batch(spark, growing, tmp_path / "stream", lambda paths: seen.extend(p.name for p in paths))
-    assert seen[-1] == "late.jsonl", "what was not taken comes again"
-
-
 def test_ingest_gives_what_duckdb_does_and_the_commands_tell_it(
     spark: Any, landing: Landing, tmp_path: Path, quidnunc: Command
 ) -> None:
