@@ -254,13 +254,9 @@ class FindingSearch:
         protocol = self.protocol
         if self._was_excused_wrongly(finding, parameters):
             return NO_FINDING
-        quirks = hypotheses(finding.moments, protocol, parameters, self.spec) if minimised else []
-        suspects = frozenset(rule for q in quirks for rule in rules_changed(q, self.spec))
-        if quirks:
-            quirks = [q for q in quirks if q.name not in self.withdrawn]
-            quirks = standing(quirks, list(fresh()), protocol, finding.departure)
-        told = blamed_clauses(finding.moments, protocol, parameters)
-        finding = evolve(finding, quirks=tuple(quirks), blamed=told, suspects=suspects)
+        if minimised:
+            finding = self.explained(finding, parameters, fresh)
+        finding = evolve(finding, blamed=blamed_clauses(finding.moments, protocol, parameters))
         if revised := self._revise(finding, parameters):
             return revised
         if not finding.quirks:
@@ -276,6 +272,17 @@ class FindingSearch:
             self.quirks.append(finding.quirks[0])
             self._settle()
         return key
+
+    def explained(
+        self, finding: Finding, parameters: Any, fresh: Callable[[], Iterable[FreshRun]]
+    ) -> Finding:
+        """The finding with those of its hypotheses that predict the `fresh` runs of the router."""
+        protocol = self.protocol
+        quirks = hypotheses(finding.moments, protocol, parameters, self.spec)
+        suspects = frozenset(rule for q in quirks for rule in rules_changed(q, self.spec))
+        left = [q for q in quirks if q.name not in self.withdrawn]
+        stand = standing(left, list(fresh()), protocol, finding.departure) if left else []
+        return evolve(finding, quirks=tuple(stand), suspects=suspects)
 
     def _was_excused_wrongly(self, finding: Finding, parameters: Any) -> bool:
         """Whether the departure is from an explanation in force, and not from the specification.

@@ -7,12 +7,13 @@ found by `tools.rule_search` and is the same on every machine.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import evolve, fields
+from attrs import evolve, field, fields, mutable
 
 from quidnunc.impl.seam import Config, Hello, Profile
+from quidnunc.model.edit import Edit, edited
 from quidnunc.model.events import Event, Feedback, Join, PublishPartial, Raw, Resume, Score, Stall, Verdict
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rules import Protocol
@@ -27,10 +28,14 @@ from quidnunc.properties.cases.case import (
 from quidnunc.properties.cases.finding import from_finding
 from quidnunc.properties.cases.telling import in_words
 from quidnunc.properties.claims.catalogue import claim_on
-from quidnunc.properties.explain.root_cause import Finding, accounting_edits, last_departures
-from quidnunc.properties.judge.play import ModelSubject, clauses_left_open, play, rejudge
+from quidnunc.properties.explain.hypotheses import FreshRun
+from quidnunc.properties.explain.root_cause import Finding, accounts_for, last_departures
+from quidnunc.properties.explain.runs import blamed_clauses
+from quidnunc.properties.judge.play import ModelSubject, Moment, Play, clauses_left_open, play, rejudge
 from quidnunc.properties.search.campaign import Campaign
-from quidnunc.properties.search.rows import RootCause
+from quidnunc.properties.search.fresh_runs import fresh_runs
+from quidnunc.properties.search.machine import FindingSearch, in_order, signature_of
+from quidnunc.properties.search.rows import RootCause, grouped_by_rule, keep, sharing_explanations
 from quidnunc.properties.suite.files import suite_of
 
 SUITE_VERSION = 1
@@ -69,6 +74,7 @@ def run_suite(
     campaign = Campaign(name, against, 0, hello.version, hello.capabilities, hello.fixed)
     campaign.profile, campaign.switched = profile, hello.switched
     campaign.has_additions = bool(hello.additions)
+    explain = SuiteExplanations(FindingSearch(name, opener, hello, profile=profile))
     for case_name, case in suite_of(name):
         parameters, lacking = fitted_parameters(case, hello)
         if lacking:
@@ -81,19 +87,63 @@ def run_suite(
         campaign.runs += 1
         campaign.steps += run.steps
         campaign.applied.update(run.applied)
-        departures = last_departures(run)
-        if departures:
-            quirks = accounting_edits(run.moments, protocol, parameters)
-            finding = Finding(events_of(case), tuple(run.moments), departures[0], tuple(quirks))
-            _file(
-                campaign, finding, parameters, case_name, evolve(case, profile=profile_text(against, profile))
-            )
-            key, left_open = (finding.clause, finding.cause), clauses_left_open(run.moments[-1].judged)
-            root = campaign.roots[key]
-            campaign.roots[key] = evolve(root, leaves_open=root.leaves_open | left_open)
+        if last_departures(run):
+            case = evolve(case, profile=profile_text(against, profile))
+            finding = explain.finding(events_of(case), run, parameters, case.seed)
+            if finding is not None:
+                _file(campaign, finding, parameters, case_name, case)
         campaign.seconds = time.monotonic() - started
         progress(campaign)
+    for key in explain.combined():
+        campaign.roots.pop(key, None)
+    campaign.roots = grouped_by_rule(sharing_explanations(campaign.roots))
+    campaign.unfiled = explain.hunt.unfiled
     return campaign
+
+
+@mutable
+class SuiteExplanations:
+    """What is behind the cases that depart, tested on the router as in a search."""
+
+    hunt: FindingSearch
+    confirmed: list[Edit] = field(factory=list)
+    unexplained: dict[tuple[str, str], list[tuple[tuple[Moment, ...], Any]]] = field(factory=dict)
+    """Clause and cause -> runs, with their parameters."""
+
+    def finding(self, events: tuple[Event, ...], run: Play, parameters: Any, seed: int) -> Finding | None:
+        """The finding of one case; None where enough that departed in this way was not explained.
+
+        An explanation that stands for an earlier case is taken for this one.
+        """
+        protocol, departure = self.hunt.spec, last_departures(run)[0]
+        moments = tuple(run.moments)
+        found = Finding(events, moments, departure, (), blamed_clauses(moments, protocol, parameters))
+        known = tuple(q for q in self.confirmed if accounts_for(q, moments, protocol, parameters))
+        if known:
+            return evolve(found, quirks=known)
+        if not self.hunt.worth_explaining(departure):
+            self.hunt.leave_open(None, departure, {*clauses_left_open(moments[-1].judged)})
+            return None
+
+        def fresh() -> Iterator[FreshRun]:
+            return fresh_runs(self.hunt, protocol, events, (parameters,), seed)
+
+        found = self.hunt.explained(found, parameters, fresh)
+        if found.quirks:
+            self.confirmed.append(found.quirks[0])
+        else:
+            self.hunt.signatures[signature_of(departure)] += 1
+            self.unexplained.setdefault((found.clause, found.cause), []).append((moments, parameters))
+        return found
+
+    def combined(self) -> list[tuple[str, str]]:
+        """What no single edit explains, and those of other cases together do."""
+        built = edited(self.hunt.spec, self.confirmed)
+        return [
+            key
+            for key, runs in self.unexplained.items()
+            if all(in_order(moments, built, parameters) for moments, parameters in runs)
+        ]
 
 
 NEEDS: Mapping[type[Any], str] = {
@@ -143,9 +193,6 @@ def _config(name: str, parameters: Any, seed: int, profile: Profile) -> Config:
 def _file(campaign: Campaign, finding: Finding, parameters: Any, name: str, case: Case) -> None:
     protocol = protocol_named(campaign.protocol)
     quirk = finding.quirks[0] if finding.quirks else None
-    key = (finding.clause, finding.cause)
-    if key in campaign.roots:
-        return
     claim = claim_on(finding.clause, protocol)
     says = quirk.says if quirk else f"Departs in the suite's case {name}."
     bare = from_finding(
@@ -161,5 +208,14 @@ def _file(campaign: Campaign, finding: Finding, parameters: Any, name: str, case
     )
     shown = in_words(bare, finding, quirk.says if quirk else "")
     kind = quirk.kind if quirk else "unexplained"
-    also = tuple(q.name for q in finding.quirks[1:6])
-    campaign.roots[key] = RootCause(finding.clause, finding.cause, kind, says, shown, also)
+    root = RootCause(
+        finding.clause,
+        finding.cause,
+        kind,
+        says,
+        shown,
+        also=tuple(q.name for q in finding.quirks[1:6]),
+        suspects=finding.suspects if kind == "unexplained" else frozenset(),
+        leaves_open=frozenset(clauses_left_open(finding.moments[-1].judged)),
+    )
+    keep(campaign.roots, root)

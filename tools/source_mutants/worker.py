@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
-from attrs import asdict, field, frozen
+from attrs import field, frozen
 
 from tools.source_mutants.hook import mutants_loaded
 
@@ -103,6 +103,7 @@ class Stage:
         """A search, to its end."""
         from quidnunc.properties.search import machine
         from quidnunc.properties.search.worker import hello_of
+        from tools.reported import rows_reported
 
         def told(hunt: machine.FindingSearch) -> None:
             if hunt.pending is not None and protocol not in self.told:
@@ -111,7 +112,7 @@ class Stage:
 
         hunt = machine.FindingSearch(protocol, opener, hello_of("ours", protocol), tell=told)
         machine.search(hunt, runs=self.asked["runs"], seed=self.asked["seed"])
-        rows = [list(key) for key in rows_reported(hunt)]
+        rows = [[row.clause, row.quirk] for row in rows_reported(hunt)]
         allowed = sum(allowed_by_specification(each, protocol) for each in hunt.found.values())
         noticed = "rows" if rows else ""
         self.say(protocol=protocol, noticed=noticed, rows=rows, runs=hunt.runs, allowed=allowed)
@@ -130,21 +131,6 @@ class Stage:
         for _ in range(self.asked["runs"]):
             machine.next_run(hunt, seed=self.asked["seed"])
         return False
-
-
-def rows_reported(hunt: Any) -> list[tuple[str, str]]:
-    """Clause and cause of each row that `quidnunc check` reports of a search, the most telling first."""
-    from quidnunc.reports.summary import most_telling
-    from quidnunc.properties.search.batch import BatchRequest
-    from quidnunc.properties.search.campaign import Campaign, merge
-    from quidnunc.properties.search.rows import grouped_by_rule, sharing_explanations
-    from quidnunc.properties.search.worker import answer_of
-
-    campaign = Campaign(hunt.protocol_name, "ours", 0)
-    asked = BatchRequest(protocol=hunt.protocol_name, against="ours", seed=0, runs=hunt.runs)
-    merge(campaign, answer_of(asdict(asked), hunt, hunt.hello))
-    # What the explanations account for together, the search itself has let go of.
-    return [key for key, _ in most_telling(grouped_by_rule(sharing_explanations(campaign.roots)))]
 
 
 def allowed_by_specification(found: Any, protocol: str) -> bool:
