@@ -36,6 +36,15 @@ def add_profile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--extras", action="store_true", help=argparse.SUPPRESS)
 
 
+def add_allow_exec(parser: argparse.ArgumentParser) -> None:
+    """The option that trusts a file with the routers that it names."""
+    parser.add_argument(
+        "--allow-exec",
+        action="store_true",
+        help="start the commands, and import the modules, that the file names as routers; read it first",
+    )
+
+
 def profile_of(options: argparse.Namespace) -> Profile:
     """The profile that was asked for; `shipped` where none was. Raises UsageError for a contradiction."""
     if not options.extras:

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quidnunc.arguments import add_allow_exec
 from quidnunc.output import (
     UsageError,
     clear_progress,
@@ -64,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="with --check: write each failure as a case or a smaller scenario",
     )
+    add_allow_exec(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -98,7 +100,7 @@ def _scenario(options: argparse.Namespace) -> Scenario:
 
     from quidnunc.pipeline.simulation.scenario.file import load_scenario
 
-    scenario = load_scenario(options.scenario, dict(map(_set, options.set)))
+    scenario = load_scenario(options.scenario, dict(map(_set, options.set)), allow_exec=options.allow_exec)
     if not scenario.name:
         scenario = evolve(scenario, name=options.scenario.stem)
     return scenario if options.seed is None else evolve(scenario, seed=options.seed)
@@ -187,5 +189,5 @@ def _print(
         print(f"  smaller: {case}")
     if not options.check:
         print("not checked: the nodes against the model (--check, or `quidnunc trace check`)")
-    named = given_options(options, "set", "seed", "check", "cases")
+    named = given_options(options, "set", "seed", "check", "cases", "allow_exec")
     print(repeat_command("simulate", options.scenario, "-o", options.output, *named))

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quidnunc.arguments import add_allow_exec
 from quidnunc.output import (
     UsageError,
     clear_progress,
@@ -68,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="add the coverage of an earlier sweep",
     )
+    add_allow_exec(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -79,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
     from quidnunc.properties.sources import SIMULATED, digest_of_sources
 
     try:
-        plan = load_sweep(options.sweep, digest_of_sources(SIMULATED))
+        plan = load_sweep(options.sweep, digest_of_sources(SIMULATED), allow_exec=options.allow_exec)
         carried = carry_out(
             plan, options.output, _executor(options), earlier=options.earlier, progress=progress_line()
         )
@@ -155,7 +157,7 @@ def _print(options: argparse.Namespace, carried: SweepResult) -> None:
             print(f"not checked, never applied: {', '.join(found['claims']['never'])}")
     executor = [] if options.executor == "local" else ["--executor", options.executor]
     earlier = [word for folder in options.earlier for word in ("--with", folder)]
-    named = [*executor, *given_options(options, "workers", "master"), *earlier]
+    named = [*executor, *given_options(options, "workers", "master", "allow_exec"), *earlier]
     print(repeat_command("sweep", options.sweep, "-o", options.output, *named))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -20,6 +21,9 @@ from attrs import evolve, field, frozen
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.pipeline.simulation.scenario.file import (
     change,
+    demand_shipped,
+    demand_shipped_nodes,
+    inside,
     plain_of,
     read_mapping,
     scenario_of,
@@ -63,6 +67,12 @@ class SimulationGroup:
         listed = isinstance(self.seeds, list) and all(type(s) is int for s in self.seeds)
         if not listed and (type(self.seeds) is not int or self.seeds < 1):
             raise ValueError(f"seeds: expected how many, or a list of seeds, got {self.seeds!r}")
+
+    @property
+    def count(self) -> int:
+        """How many runs these are."""
+        points = math.prod(len(values) for values in self.vary.values()) * (len(self.points) or 1)
+        return points * (self.seeds if isinstance(self.seeds, int) else len(self.seeds))
 
 
 @frozen(kw_only=True)
@@ -114,13 +124,21 @@ class SweepPlan:
         return digest_of({"jobs": list(self.simulations), "checks": checks, "sources": self.sources})
 
 
-def load_sweep(path: Path, sources: str = "") -> SweepPlan:
-    """The plan of a sweep's file. Raises ScenarioError that names file and field."""
+def load_sweep(path: Path, sources: str = "", *, allow_exec: bool = False) -> SweepPlan:
+    """The plan of a sweep's file, which may be a stranger's: unless `allow_exec`, it names routers that this
+    kit ships. Raises ScenarioError that names file and field."""
     raw = read_mapping(path)
     sweep: Sweep = structured_value(_lists(raw), Sweep, path)
-    jobs = [job for number, each in enumerate(sweep.simulate) for job in _jobs(each, number, path)]
-    if len(jobs) > MAX_JOBS:
-        raise ScenarioError(f"{path}: {len(jobs)} runs, at most {MAX_JOBS}; vary fewer values")
+    if not allow_exec:
+        for number, checks in enumerate(sweep.check):
+            demand_shipped(checks.against, path, f"check.{number}.against")
+    count = sum(each.count for each in sweep.simulate)
+    if count > MAX_JOBS:
+        raise ScenarioError(f"{path}: simulate: {count} runs, at most {MAX_JOBS}; vary fewer values")
+    count = sum(-(-each.runs // each.batch) for each in sweep.check)
+    if count > MAX_JOBS:
+        raise ScenarioError(f"{path}: check: {count} batches, at most {MAX_JOBS}; lower runs or raise batch")
+    jobs = [job for at, each in enumerate(sweep.simulate) for job in _jobs(each, at, path, allow_exec)]
     return SweepPlan(
         name=sweep.name or path.stem, simulations=tuple(jobs), checks=sweep.check, sources=sources
     )
@@ -134,14 +152,18 @@ def _lists(raw: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _jobs(each: SimulationGroup, campaign: int, path: Path) -> Iterator[Job]:
-    where = path.parent / each.scenario if isinstance(each.scenario, str) else path
+def _jobs(each: SimulationGroup, campaign: int, path: Path, allow_exec: bool) -> Iterator[Job]:
+    where = path
+    if isinstance(each.scenario, str):
+        where = inside(path, each.scenario, f"simulate.{campaign}.scenario", "copy it there")
     base = read_mapping(where) if isinstance(each.scenario, str) else dict(each.scenario)
     seeds = range(each.seeds) if isinstance(each.seeds, int) else each.seeds
     for point in _points(each):
         raw = deepcopy(base)
         for name, value in point.items():
             change(raw, name, deepcopy(value))
+        if not allow_exec:
+            demand_shipped_nodes(raw, where)
         scenario = scenario_of(raw, where)
         for seed in seeds:
             yield {

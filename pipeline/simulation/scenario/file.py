@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +26,7 @@ from quidnunc.pipeline.simulation.scenario.script import (
     steps_of,
 )
 from quidnunc.pipeline.simulation.scenario.values import MAX_NODES, NodeGroup, Scenario, ScenarioError
+from quidnunc.properties.cases.case import own_kind
 
 MAX_FILE_BYTES = 16 << 20
 MAX_YAML_BYTES = 1 << 20
@@ -33,16 +35,37 @@ MAX_PROBLEMS = 8
 T = TypeVar("T")
 
 
-def load_scenario(path: Path, changes: Mapping[str, Any] | None = None) -> Scenario:
+def load_scenario(
+    path: Path, changes: Mapping[str, Any] | None = None, *, allow_exec: bool = False
+) -> Scenario:
     """The scenario of a file, with `changes` (`links.jitter_ms` -> value) made to it.
 
-    Paths in it are relative to the file. Raises ScenarioError that names the file, the field, and what the
-    next step is.
+    Paths in it are relative to the file. It may be a stranger's: unless `allow_exec`, its routers are those
+    that this kit ships, and those of `changes`. Raises ScenarioError that names the file, the field, and what
+    the next step is.
     """
     raw = read_mapping(path)
+    if not allow_exec:
+        demand_shipped_nodes(raw, path)
     for where, value in (changes or {}).items():
         change(raw, where, value)
     return scenario_of(raw, path)
+
+
+def demand_shipped_nodes(raw: Mapping[str, Any], path: Path) -> None:
+    """Raises ScenarioError where a file would start a command, or import a module, as a node's router."""
+    groups = raw.get("nodes")
+    for number, group in enumerate(groups if isinstance(groups, list) else ()):
+        demand_shipped(group.get("router") if isinstance(group, dict) else "", path, f"nodes.{number}.router")
+
+
+def demand_shipped(router: object, path: Path, where: str) -> None:
+    """Raises ScenarioError for a router of the user's own: a file may be a stranger's."""
+    if isinstance(router, str) and own_kind(router):
+        raise ScenarioError(
+            f"{path}: {where}: no router is started that only a file names ({router[:200]}); read the file, "
+            "then add --allow-exec"
+        )
 
 
 def scenario_of(raw: Mapping[str, Any], path: Path) -> Scenario:
@@ -82,18 +105,42 @@ def _resolved(scenario: Scenario, path: Path) -> Scenario:
 
 
 def _pinned(path: Path, where: str, named: str, sha256: str) -> tuple[str, str]:
-    """Where a file is that a scenario names, and the digest of what is in it, which may not have changed."""
-    place = (path.parent / named).resolve()
-    try:
-        with place.open("rb") as stream:
-            found = hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise ScenarioError(f"{path}: {where}.path: {place}: {error.strerror}") from None
+    """Where a file is that a scenario names, and the digest of what is in it, which may not have changed.
+
+    A scenario may be a stranger's, and errors quote what is read: it must know a file elsewhere already.
+    """
+    remedy = f"copy it there, or give its digest as {where}.sha256"
+    place = (path.parent / named).resolve() if sha256 else inside(path, named, f"{where}.path", remedy)
+    found = hashlib.sha256(bytes_of(place, f"{path}: {where}.path: ")).hexdigest()
     if sha256 not in ("", found):
         raise ScenarioError(
             f"{path}: {where}.sha256: {place} has changed since; bring back what was in it, or remove sha256"
         )
     return str(place), found
+
+
+def inside(path: Path, named: str, where: str, remedy: str) -> Path:
+    """The file that the file `path` names, in its folder. Raises ScenarioError where it is elsewhere."""
+    place = (path.parent / named).resolve()
+    if not place.is_relative_to(path.parent.resolve()):
+        raise ScenarioError(f"{path}: {where}: {named[:200]} is not in the folder of the file; {remedy}")
+    return place
+
+
+def bytes_of(path: Path, where: str = "") -> bytes:
+    """What is in a file. Raises ScenarioError, also for what is no file (a FIFO would never end), and for one
+    that is too long."""
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise ScenarioError(f"{where}{path}: is no regular file; give the path of one")
+        if found.st_size > MAX_FILE_BYTES:
+            raise ScenarioError(
+                f"{where}{path}: {found.st_size} bytes, and at most {MAX_FILE_BYTES} are read"
+            )
+        return path.read_bytes()
+    except OSError as error:
+        raise ScenarioError(f"{where}{path}: {error.strerror}; give the path of a file") from None
 
 
 def initialised_groups(scenario: Scenario, path: Path) -> tuple[NodeGroup, ...] | None:
@@ -121,12 +168,9 @@ def initialised_groups(scenario: Scenario, path: Path) -> tuple[NodeGroup, ...] 
 
 def read_mapping(path: Path) -> dict[str, Any]:
     """What a file of YAML or JSON holds. Raises ScenarioError."""
-    try:
-        data = path.read_bytes() if path.stat().st_size <= MAX_FILE_BYTES else b""
-    except OSError as error:
-        raise ScenarioError(f"{path}: {error.strerror}; give the path of a scenario file") from None
+    data = bytes_of(path)
     if not data.strip():
-        raise ScenarioError(f"{path}: empty, or longer than {MAX_FILE_BYTES} bytes")
+        raise ScenarioError(f"{path}: empty; write a scenario, such as `nodes: [{{count: 20}}]`")
     try:
         text = data.decode()
         raw = _json_or_yaml(text, path) if text.lstrip().startswith("{") else _yaml(text, path)
