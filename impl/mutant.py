@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from typing import TypeVar
 
 from attrs import frozen
+
+Router = TypeVar("Router")
 
 
 @frozen
@@ -29,3 +33,17 @@ def patch(owner: object, seam: str, by: Callable[..., object]) -> None:
     if not callable(getattr(owner, seam, None)):
         raise AttributeError(f"{type(owner).__name__} has no method {seam!r} to replace")
     setattr(owner, seam, by)
+
+
+def put(seam: str, by: Callable[..., object]) -> Callable[[object], None]:
+    """An edit that patches one method: `relay.accept` of the part `relay`, or `close` of the router."""
+    *parts, method = seam.split(".")
+
+    def edit(router: object) -> None:
+        patch(reduce(getattr, parts, router), method, by)
+
+    return edit
+
+
+def nothing(*_: object) -> None:
+    """In the place of a method: does nothing."""

@@ -10,18 +10,20 @@ from typing import Any
 
 SEARCHED = ("model", "impl", "properties")
 """Packages that a search of one router runs on."""
+TABLES = ("clauses", "claims", "mutants", "ours")
+"""Folders of tables that results rest on."""
 SIMULATED = (*SEARCHED, "pipeline")
 """Packages that a simulated network runs on."""
 
 
 @lru_cache
 def digest_of_sources(packages: tuple[str, ...]) -> str:
-    """Twelve hex digits of the modules, clauses and claims of these packages of `quidnunc`."""
+    """Twelve hex digits of the modules and tables of these packages of `quidnunc`."""
     found = hashlib.sha256()
     for name in packages:
         package: Any = importlib.import_module(f"quidnunc.{name}")
         folder = Path(next(iter(package.__path__)))
-        tables = (*folder.glob("clauses/*.toml"), *folder.glob("claims/*.toml"))
+        tables = [path for name in TABLES for path in folder.glob(f"{name}/*.toml")]
         for path in sorted((*folder.rglob("*.py"), *tables)):
             found.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
     return found.hexdigest()[:12]

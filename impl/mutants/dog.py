@@ -11,29 +11,15 @@ from types import MappingProxyType
 from quidnunc.impl.mempool.dog.reactor import RESET_ROUTE, DogReactor, ReactorPeer
 from quidnunc.impl.mempool.dog.routes import NOBODY
 from quidnunc.impl.mempool.pool import PoolEntry
-from quidnunc.impl.mutant import Mutant
+from quidnunc.impl.mutant import Mutant, nothing, patch, put
+from quidnunc.impl.mutants.table import read_mutants
 from quidnunc.impl.wire.mempool_codec import TX_CHANNEL
 from quidnunc.model.rpc import Peer
 
 Edit = Callable[[DogReactor], None]
 
 
-def _replace(owner: object, seam: str, by: Callable[..., object]) -> None:
-    """Put `by` in the place of the method `seam` of one instance."""
-    if not callable(getattr(owner, seam, None)):
-        raise AttributeError(f"{type(owner).__name__} has no method {seam!r} to replace")
-    setattr(owner, seam, by)
-
-
-def _nothing(*_: object) -> None:
-    return None
-
-
 # Flood.
-
-
-def _echo_to_sender(r: DogReactor) -> None:
-    _replace(r, "who_has", lambda entry: NOBODY)
 
 
 def _send_twice(r: DogReactor) -> None:
@@ -43,11 +29,7 @@ def _send_twice(r: DogReactor) -> None:
         forward(entry)
         forward(entry)
 
-    _replace(r, "forward", twice)
-
-
-def _joiner_gets_nothing(r: DogReactor) -> None:
-    _replace(r, "catch_up", _nothing)
+    patch(r, "forward", twice)
 
 
 def _forget_later_senders(r: DogReactor) -> None:
@@ -60,15 +42,11 @@ def _forget_later_senders(r: DogReactor) -> None:
         if entry is not None:
             entry.senders = before
 
-    _replace(r, "again", unrecorded)
+    patch(r, "again", unrecorded)
 
 
 def _readmit_committed(r: DogReactor) -> None:
-    _replace(r.pool, "known", lambda key: r.pool.get(key) is not None)
-
-
-def _commit_is_ignored(r: DogReactor) -> None:
-    _replace(r, "commit", lambda tx: False)
+    patch(r.pool, "known", lambda key: r.pool.get(key) is not None)
 
 
 def _own_goes_to_one(r: DogReactor) -> None:
@@ -80,18 +58,10 @@ def _own_goes_to_one(r: DogReactor) -> None:
         if not entry.senders:
             del r.out[since + 1 :]
 
-    _replace(r, "forward", narrow)
+    patch(r, "forward", narrow)
 
 
 # DOG: HaveTx.
-
-
-def _last_sender(r: DogReactor) -> None:
-    _replace(r, "first_sender", lambda entry: next(reversed(entry.senders), None))
-
-
-def _never_blocked(r: DogReactor) -> None:
-    _replace(r.redundancy, "block", _nothing)
 
 
 def _starts_blocked(r: DogReactor) -> None:
@@ -104,7 +74,7 @@ def _have_tx_to_another(r: DogReactor) -> None:
     def elsewhere(source: Peer, key: bytes) -> bool:
         return say(next((peer for peer in r.links if peer != source), source), key)
 
-    _replace(r, "say_have_tx", elsewhere)
+    patch(r, "say_have_tx", elsewhere)
 
 
 def _cut_all_senders(r: DogReactor) -> None:
@@ -114,16 +84,12 @@ def _cut_all_senders(r: DogReactor) -> None:
             if r.is_there(source):
                 r.routes.disable(source, peer)
 
-    _replace(r, "have_tx", cut)
+    patch(r, "have_tx", cut)
 
 
 def _cut_the_other_way(r: DogReactor) -> None:
     disable = r.routes.disable
-    _replace(r.routes, "disable", lambda source, target: disable(target, source))
-
-
-def _route_of_the_dead(r: DogReactor) -> None:
-    _replace(r, "is_there", lambda source: True)
+    patch(r.routes, "disable", lambda source, target: disable(target, source))
 
 
 def _own_is_filtered(r: DogReactor) -> None:
@@ -132,7 +98,7 @@ def _own_is_filtered(r: DogReactor) -> None:
     def cut(entry: PoolEntry) -> Set[Peer]:
         return cut_off(entry) if entry.senders else {target for _, target in r.routes.pairs()}
 
-    _replace(r, "cut_off", cut)
+    patch(r, "cut_off", cut)
 
 
 def _havetx_is_a_duplicate(r: DogReactor) -> None:
@@ -142,14 +108,14 @@ def _havetx_is_a_duplicate(r: DogReactor) -> None:
         have_tx(peer, key)
         r.redundancy.count_duplicate(peer)
 
-    _replace(r, "have_tx", count_too)
+    patch(r, "have_tx", count_too)
 
 
 # DOG: ResetRoute.
 
 
 def _reset_all(r: DogReactor) -> None:
-    _replace(r.routes, "free_one", r.routes.forget_target)
+    patch(r.routes, "free_one", r.routes.forget_target)
 
 
 def _reset_any_target(r: DogReactor) -> None:
@@ -159,11 +125,7 @@ def _reset_any_target(r: DogReactor) -> None:
         pairs = r.routes.pairs()
         free_one(pairs[0][1] if pairs else target)
 
-    _replace(r.routes, "free_one", free)
-
-
-def _reset_is_ignored(r: DogReactor) -> None:
-    _replace(r, "reset_route", _nothing)
+    patch(r.routes, "free_one", free)
 
 
 def _reset_resends(r: DogReactor) -> None:
@@ -174,43 +136,39 @@ def _reset_resends(r: DogReactor) -> None:
         reset_route(peer)
         r.offer(held, peer)
 
-    _replace(r, "reset_route", resend)
+    patch(r, "reset_route", resend)
 
 
 # DOG: the controller.
 
 
 def _strict_upper(r: DogReactor) -> None:
-    _replace(r.redundancy, "too_high", lambda ratio: ratio > r.redundancy.upper)
-
-
-def _counts_kept(r: DogReactor) -> None:
-    _replace(r.redundancy, "restart", _nothing)
+    patch(r.redundancy, "too_high", lambda ratio: ratio > r.redundancy.upper)
 
 
 def _user_duplicates_uncounted(r: DogReactor) -> None:
     count = r.redundancy.count_duplicate
-    _replace(r.redundancy, "count_duplicate", lambda source: count(source) if source is not None else None)
+    patch(r.redundancy, "count_duplicate", lambda source: count(source) if source is not None else None)
 
 
 def _own_uncounted(r: DogReactor) -> None:
     first_time, count = r.first_time, r.redundancy.count_first_time
 
     def uncounted(entry: PoolEntry, source: Peer | None) -> None:
-        _replace(r.redundancy, "count_first_time", count if source is not None else _nothing)
+        patch(r.redundancy, "count_first_time", count if source is not None else nothing)
         first_time(entry, source)
 
-    _replace(r, "first_time", uncounted)
+    patch(r, "first_time", uncounted)
 
 
 def _none_new_is_low(r: DogReactor) -> None:
     ratio = r.redundancy.ratio
-    _replace(r.redundancy, "ratio", lambda: ratio() if r.redundancy.first_time else 0.0)
+    patch(r.redundancy, "ratio", lambda: ratio() if r.redundancy.first_time else 0.0)
 
 
 def _idle_is_low(r: DogReactor) -> None:
     level = r.redundancy.level
-    _replace(r.redundancy, "level", lambda: "low" if level() == "idle" else level())
+    patch(r.redundancy, "level", lambda: "low" if level() == "idle" else level())
 
 
 def _permission_withdrawn(r: DogReactor) -> None:
@@ -220,7 +178,7 @@ def _permission_withdrawn(r: DogReactor) -> None:
         r.redundancy.block()
         on_low()
 
-    _replace(r, "on_low", block_too)
+    patch(r, "on_low", block_too)
 
 
 def _reset_to_all(r: DogReactor) -> None:
@@ -228,11 +186,7 @@ def _reset_to_all(r: DogReactor) -> None:
         for peer in r.links:
             r.send_control(peer, RESET_ROUTE)
 
-    _replace(r, "on_low", tell_all)
-
-
-def _never_resets(r: DogReactor) -> None:
-    _replace(r, "on_low", _nothing)
+    patch(r, "on_low", tell_all)
 
 
 def _controls_among_txs(r: DogReactor) -> None:
@@ -241,22 +195,10 @@ def _controls_among_txs(r: DogReactor) -> None:
     def on_one_channel(peer: Peer, channel: int, data: bytes) -> None:
         send(peer, TX_CHANNEL, data)
 
-    _replace(r, "send", on_one_channel)
+    patch(r, "send", on_one_channel)
 
 
 # DOG: peers.
-
-
-def _stale_target(r: DogReactor) -> None:
-    _replace(r.routes, "forget_target", _nothing)
-
-
-def _stale_source(r: DogReactor) -> None:
-    _replace(r.routes, "forget_source", _nothing)
-
-
-def _loss_is_quiet(r: DogReactor) -> None:
-    _replace(r, "adjust_after_loss", _nothing)
 
 
 def _ask_the_lost_too(r: DogReactor) -> None:
@@ -265,7 +207,7 @@ def _ask_the_lost_too(r: DogReactor) -> None:
         r.adjust()
         del r.links[lost]
 
-    _replace(r, "adjust_after_loss", adjust)
+    patch(r, "adjust_after_loss", adjust)
 
 
 def _mass_reset(r: DogReactor) -> None:
@@ -274,103 +216,59 @@ def _mass_reset(r: DogReactor) -> None:
             r.send_control(peer, RESET_ROUTE)
         r.adjust()
 
-    _replace(r, "adjust_after_loss", tell_all)
+    patch(r, "adjust_after_loss", tell_all)
 
 
 def _pool_backwards(r: DogReactor) -> None:
-    _replace(r, "catch_up", lambda peer: r.offer(reversed([*r.pool]), peer))
-
-
-def _invalid_pooled(r: DogReactor) -> None:
-    _replace(r, "is_valid", lambda tx: True)
+    patch(r, "catch_up", lambda peer: r.offer(reversed([*r.pool]), peer))
 
 
 def _invalid_forgotten(r: DogReactor) -> None:
-    _replace(r, "refuse", lambda key: r.redundancy.count_first_time())
+    patch(r, "refuse", lambda key: r.redundancy.count_first_time())
 
 
-def _mutant(name: str, clause: str, edit: Edit, summary: str, protocol: str = "") -> Mutant:
-    def apply(router: object) -> None:
-        if not isinstance(router, DogReactor):
-            raise TypeError(f"mutant {name} edits a mempool Reactor, not a {type(router).__name__}")
-        edit(router)
+_EDITS: Mapping[str, Edit] = {
+    "echo-to-sender": put("who_has", lambda entry: NOBODY),
+    "send-twice": _send_twice,
+    "joiner-gets-nothing": put("catch_up", nothing),
+    "forget-later-senders": _forget_later_senders,
+    "readmit-committed": _readmit_committed,
+    "invalid-pooled": put("is_valid", lambda tx: True),
+    "invalid-forgotten": _invalid_forgotten,
+    "commit-is-ignored": put("commit", lambda tx: False),
+    "own-goes-to-one": _own_goes_to_one,
+    "pool-backwards": _pool_backwards,
+    "controls-among-txs": _controls_among_txs,
+    "last-sender": put("first_sender", lambda entry: next(reversed(entry.senders), None)),
+    "never-blocked": put("redundancy.block", nothing),
+    "starts-blocked": _starts_blocked,
+    "havetx-to-another": _have_tx_to_another,
+    "cut-all-senders": _cut_all_senders,
+    "cut-the-other-way": _cut_the_other_way,
+    "route-of-the-dead": put("is_there", lambda source: True),
+    "havetx-is-a-duplicate": _havetx_is_a_duplicate,
+    "own-is-filtered": _own_is_filtered,
+    "reset-all": _reset_all,
+    "reset-any-target": _reset_any_target,
+    "reset-is-ignored": put("reset_route", nothing),
+    "reset-resends": _reset_resends,
+    "strict-upper": _strict_upper,
+    "counts-kept": put("redundancy.restart", nothing),
+    "user-duplicates-uncounted": _user_duplicates_uncounted,
+    "own-uncounted": _own_uncounted,
+    "none-new-is-low": _none_new_is_low,
+    "idle-is-low": _idle_is_low,
+    "permission-withdrawn": _permission_withdrawn,
+    "reset-to-all": _reset_to_all,
+    "never-resets": put("on_low", nothing),
+    "stale-target": put("routes.forget_target", nothing),
+    "stale-source": put("routes.forget_source", nothing),
+    "loss-is-quiet": put("adjust_after_loss", nothing),
+    "ask-the-lost-too": _ask_the_lost_too,
+    "mass-reset": _mass_reset,
+}
 
-    protocol = protocol or clause.split("/")[0]
-    return Mutant(name=name, summary=summary, clause=clause, protocol=protocol, apply=apply)
-
-
-_ALL = (
-    _mutant("echo-to-sender", "flood/send.not-to-senders", _echo_to_sender,
-            "Sends a transaction to those who sent it too."),
-    _mutant("send-twice", "flood/send.once", _send_twice, "Forwards each new transaction twice."),
-    _mutant("joiner-gets-nothing", "flood/peer.whole-pool", _joiner_gets_nothing,
-            "Offers a new peer nothing of the present pool."),
-    _mutant("forget-later-senders", "flood/receive.duplicate", _forget_later_senders,
-            "Records the first sender of a transaction only."),
-    _mutant("readmit-committed", "flood/receive.committed", _readmit_committed,
-            "Takes a committed transaction for a new one."),
-    _mutant("invalid-pooled", "flood/receive.invalid-dropped", _invalid_pooled,
-            "Takes transactions that the application refuses."),
-    _mutant("invalid-forgotten", "flood/receive.invalid-cached", _invalid_forgotten,
-            "Forgets a transaction that the application refuses, so that its next copy is a first one.",
-            "dog"),
-    _mutant("commit-is-ignored", "flood/commit.leaves-pool", _commit_is_ignored,
-            "Keeps a committed transaction in the pool."),
-    _mutant("own-goes-to-one", "flood/submit.to-all", _own_goes_to_one,
-            "Sends a user's transaction to one peer."),
-    _mutant("pool-backwards", "flood/send.pool-order", _pool_backwards,
-            "Offers a new peer the pool from its end."),
-    _mutant("controls-among-txs", "dog/rpc.control-channel", _controls_among_txs,
-            "Sends HaveTx and ResetRoute on the channel of transactions."),
-    _mutant("last-sender", "dog/havetx.first-sender", _last_sender,
-            "Cuts and filters by the last sender instead of the first."),
-    _mutant("never-blocked", "dog/havetx.then-blocked", _never_blocked,
-            "Answers every duplicate with HaveTx."),
-    _mutant("starts-blocked", "dog/havetx.initially-allowed", _starts_blocked,
-            "Sends no HaveTx before the first adjustment that finds too much."),
-    _mutant("havetx-to-another", "dog/havetx.to-sender", _have_tx_to_another,
-            "Sends HaveTx to another peer than the one who sent the duplicate."),
-    _mutant("cut-all-senders", "dog/havetx.one-route", _cut_all_senders,
-            "One HaveTx disables the routes of all senders."),
-    _mutant("cut-the-other-way", "dog/havetx.target", _cut_the_other_way,
-            "Disables the route from the one who said HaveTx to the first sender."),
-    _mutant("route-of-the-dead", "dog/havetx.first-sender-gone", _route_of_the_dead,
-            "Disables the route of a first sender that is no longer connected."),
-    _mutant("havetx-is-a-duplicate", "dog/havetx.nothing-else", _havetx_is_a_duplicate,
-            "Counts each HaveTx that it receives as a duplicate."),
-    _mutant("own-is-filtered", "dog/send.own-unfiltered", _own_is_filtered,
-            "Withholds a user's transaction from every peer with a disabled route."),
-    _mutant("reset-all", "dog/reset.one", _reset_all, "One ResetRoute enables every route to its sender."),
-    _mutant("reset-any-target", "dog/reset.own-target", _reset_any_target,
-            "ResetRoute enables a route whoever its target is."),
-    _mutant("reset-is-ignored", "dog/reset.one", _reset_is_ignored, "ResetRoute enables nothing."),
-    _mutant("reset-resends", "dog/reset.not-retroactive", _reset_resends,
-            "ResetRoute sends what was withheld."),
-    _mutant("strict-upper", "dog/controller.unblock", _strict_upper,
-            "Unblocks above the upper bound and not at it."),
-    _mutant("counts-kept", "dog/controller.restart", _counts_kept, "Never sets the counters back."),
-    _mutant("user-duplicates-uncounted", "dog/count.user-duplicate", _user_duplicates_uncounted,
-            "Does not count a duplicate that a user submits."),
-    _mutant("own-uncounted", "dog/count.first", _own_uncounted,
-            "Does not count a user's transaction as first-time."),
-    _mutant("none-new-is-low", "dog/controller.ratio", _none_new_is_low,
-            "Takes duplicates alone for too little redundancy."),
-    _mutant("idle-is-low", "dog/controller.idle", _idle_is_low, "Takes silence for too little redundancy."),
-    _mutant("permission-withdrawn", "dog/controller.reset", _permission_withdrawn,
-            "Too little redundancy blocks HaveTx again."),
-    _mutant("reset-to-all", "dog/controller.reset", _reset_to_all, "Sends ResetRoute to every peer."),
-    _mutant("never-resets", "dog/controller.reset", _never_resets, "Sends no ResetRoute."),
-    _mutant("stale-target", "dog/peer.forget-routes", _stale_target,
-            "Keeps the disabled routes to a lost peer."),
-    _mutant("stale-source", "dog/peer.forget-routes", _stale_source,
-            "Keeps the disabled routes from a lost peer."),
-    _mutant("loss-is-quiet", "dog/peer.adjust-at-loss", _loss_is_quiet,
-            "Does not run the controller when a peer is lost."),
-    _mutant("ask-the-lost-too", "dog/peer.reset-not-to-lost", _ask_the_lost_too,
-            "May send the ResetRoute at a loss to the peer just lost."),
-    _mutant("mass-reset", "dog/peer.no-mass-reset", _mass_reset,
-            "Sends ResetRoute to all when a peer is lost."),
-)  # fmt: skip
-
-DOG_MUTANTS: Mapping[str, Mutant] = MappingProxyType({mutant.name: mutant for mutant in _ALL})
+DOG_MUTANTS: Mapping[str, Mutant] = MappingProxyType(
+    {mutant.name: mutant for mutant in read_mutants(__file__, DogReactor, _EDITS)}
+)
 """By name, as in `ours:NAME`."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from quidnunc.impl.gossipsub.router import GossipsubRouter
-from quidnunc.impl.mutant import Mutant
-from quidnunc.impl.mutants.mesh import Edit, mutant, nothing, patch
+from quidnunc.impl.mutant import nothing, patch, put
+from quidnunc.impl.mutants.mesh import Edit
+from quidnunc.impl.mutants.table import read_mutants
 from quidnunc.model.rpc import Peer
 
 
@@ -42,22 +43,14 @@ def _heeds_negative(r: GossipsubRouter) -> None:
     patch(r.mesh.exchange, "is_trusted", lambda p: r.core.score(p) < 0 or r.core.score(p) >= threshold)
 
 
-_ROWS: tuple[tuple[str, str, Edit, str], ...] = (
-    ("px-to-negative", "gs1.1/px.none-to-negative", _offers_to_negative,
-     "Names others to a peer that it prunes for its negative score."),
-    ("px-of-negative", "gs1.1/px.only-non-negative",
-     lambda r: patch(r.mesh.exchange, "may_be_named", lambda peer: True),
-     "Names peers with a negative score."),
-    ("px-of-the-pruned", "gs1.1/px.offer", _offers_the_pruned, "Names the pruned peer to itself."),
-    ("px-from-negative", "gs1.1/px.ignored-from-negative", _heeds_negative,
-     "Dials whom a peer with a negative score names."),
-    ("px-from-anybody", "gs1.1/px.accept-threshold", _trusts(0),
-     "Dials whom a peer below AcceptPXThreshold names."),
-    ("px-never-dialled", "gs1.1/px.accept-threshold",
-     lambda r: patch(r.mesh.exchange, "on_offer", nothing), "Dials nobody that it is offered."),
-    ("px-record-unchecked", "gs1.1/px.record-valid",
-     lambda r: patch(r.mesh.exchange, "is_sound", lambda info: True),
-     "Does not check signed records."),
-)  # fmt: skip
+_EDITS: Mapping[str, Edit] = {
+    "px-to-negative": _offers_to_negative,
+    "px-of-negative": put("mesh.exchange.may_be_named", lambda peer: True),
+    "px-of-the-pruned": _offers_the_pruned,
+    "px-from-negative": _heeds_negative,
+    "px-from-anybody": _trusts(0),
+    "px-never-dialled": put("mesh.exchange.on_offer", nothing),
+    "px-record-unchecked": put("mesh.exchange.is_sound", lambda info: True),
+}
 
-PX_MUTANTS: tuple[Mutant, ...] = tuple(mutant(*row) for row in _ROWS)
+PX_MUTANTS = read_mutants(__file__, GossipsubRouter, _EDITS)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from attrs import evolve
 
 from quidnunc.impl.gossipsub.router import GossipsubRouter
 from quidnunc.impl.gossipsub.scores import ScoreKeeper, TopicRecord
-from quidnunc.impl.mutant import Mutant
-from quidnunc.impl.mutants.mesh import Edit, mutant, nothing, patch
+from quidnunc.impl.mutant import nothing, patch, put
+from quidnunc.impl.mutants.mesh import Edit
+from quidnunc.impl.mutants.table import read_mutants
 from quidnunc.model.score_parameters import TopicScoreParameters
 
 
@@ -180,77 +181,40 @@ def _half_weight(r: GossipsubRouter) -> None:
     patch(keeper, "score", lambda peer, application: score(peer, application / 2))
 
 
-_ROWS: tuple[tuple[str, str, Edit, str] | tuple[str, str, Edit, str, str], ...] = (
-    ("time-in-mesh-uncounted", "gs1.1/score.time-in-mesh", _put("quanta", lambda p, s: 0.0),
-     "Gives nothing for time in the mesh."),
-    ("time-in-mesh-uncapped", "gs1.1/score.time-in-mesh", _keeper(_uncapped_time),
-     "Gives more and more for time in the mesh."),
-    ("time-in-mesh-doubled", "gs1.1/score.time-in-mesh", _keeper(_time_of_two),
-     "Counts half a quantum as a whole one."),
-    ("first-deliveries-uncounted", "gs1.1/score.first-deliveries", _put("first_delivery", nothing),
-     "Does not count first deliveries."),
-    ("first-deliveries-uncapped", "gs1.1/score.first-deliveries",
-     _of_each_topic(lambda p: evolve(p, first_message_deliveries_cap=1e9)),
-     "Counts first deliveries without a cap."),
-    ("duplicates-are-first", "gs1.1/score.first-deliveries", _keeper(_duplicates_are_first),
-     "Counts a duplicate as a first delivery."),
-    ("deficit-unpenalised", "gs1.1/score.mesh-deliveries", _put("deficit", lambda p, s: 0.0),
-     "Does not penalise members that deliver nothing."),
-    ("deficit-linear", "gs1.1/score.mesh-deliveries", _keeper(_linear_deficit),
-     "Does not square the deficit of deliveries."),
-    ("deficit-from-the-start", "gs1.1/score.mesh-deliveries", _put("is_active", _always_active),
-     "Penalises a member before its activation time is over."),
-    ("mesh-deliveries-uncapped", "gs1.1/score.mesh-deliveries",
-     _of_each_topic(lambda p: evolve(p, mesh_message_deliveries_cap=1e9)),
-     "Counts deliveries of members without a cap."),
-    ("near-first-for-ever", "gs1.1/score.mesh-deliveries",
-     lambda r: patch(r.gossip.watch, "is_near", lambda watched: True),
-     "Counts any later copy as near-first."),
-    ("near-first-never", "gs1.1/score.mesh-deliveries",
-     lambda r: patch(r.gossip.watch, "is_near", lambda watched: False),
-     "Counts no copy after validation as near-first."),
-    ("failures-forgotten", "gs1.1/score.mesh-failures",
-     _put("pruned", lambda peer, topic: None),
-     "Keeps a pruned peer for a member in its score, and its deficit without trace."),
-    ("invalid-uncounted", "gs1.1/score.invalid-messages", _put("invalid_message", nothing),
-     "Does not count invalid messages."),
-    ("invalid-linear", "gs1.1/score.invalid-messages", _keeper(_linear_invalid),
-     "Does not square the number of invalid messages."),
-    ("ignored-penalised", "gs1.1/validation.ignore-unpenalised",
-     lambda r: patch(r.gossip.watch, "is_penalised", lambda judgement: True),
-     "Counts an ignored message as invalid."),
-    ("application-half", "gs1.1/score.application", _keeper(_half_weight),
-     "Counts half of what the application says."),
-    ("colocation-uncounted", "gs1.1/score.colocation", _put("surplus", lambda address: 0),
-     "Does not penalise peers of one IP."),
-    ("colocation-of-all", "gs1.1/score.colocation", _keeper(_one_more_at_the_address),
-     "Counts one peer more than there are at an IP."),
-    ("behaviour-uncounted", "gs1.1/score.behaviour", _put("misbehaved", nothing),
-     "Does not count misbehaviour."),
-    ("behaviour-linear", "gs1.1/score.behaviour", _keeper(_linear_behaviour),
-     "Does not square the behaviour counter."),
-    ("promise-never-broken", "gs1.1/iwant.promise",
-     lambda r: patch(r.gossip.watch, "asked", nothing), "Tracks no promise."),
-    ("promise-kept-by-its-maker", "gs1.1/iwant.promise", _keeper(_promise_kept_by_its_maker),
-     "Takes a promise for broken where another peer brought the message."),
-    ("regraft-costs-ten", "gs1.1/backoff.penalty", _keeper(_ten_for_a_regraft),
-     "Penalises a GRAFT inside the backoff tenfold."),
-    ("nothing-decays", "gs1.1/score.decay", _keeper(_nothing_shrinks), "Does not decay its counters."),
-    ("decay-never-ends", "gs1.1/score.decay", _keeper(_never_zero), "Never takes a counter for zero."),
-    ("score-lost-with-connection", "gs1.1/score.retain-statistics", _keeper(_forgets_at_once),
-     "Forgets a peer as soon as it disconnects."),
-    ("score-kept-for-ever", "gs1.1/score.retain", _keeper(_never_forgets),
-     "Never forgets a peer that is gone."),
-    ("topic-cap-off", "gs1.1/score.weights", _put("capped", lambda topics: topics),
-     "Does not cap what the topics add."),
-    ("topic-cap-both-ways", "gs1.1/score.weights", _keeper(_capped_from_below),
-     "Caps what the topics take away as well."),
-    ("idontwant-enforced", "gs1.2/idontwant.no-penalty", _keeper(_enforces_idontwant),
-     "Penalises who sends what it was told IDONTWANT for.", "gossipsub-1.2"),
-    ("score-of-any-topic", "gs1.1/score.topics", _keeper(_any_topic_counts),
-     "Counts what a peer does in a topic without parameters."),
-    ("topic-unweighted", "gs1.1/score.weights", _of_each_topic(lambda p: evolve(p, topic_weight=1.0)),
-     "Counts every topic alike."),
-)  # fmt: skip
+_EDITS: Mapping[str, Edit] = {
+    "time-in-mesh-uncounted": _put("quanta", lambda p, s: 0.0),
+    "time-in-mesh-uncapped": _keeper(_uncapped_time),
+    "time-in-mesh-doubled": _keeper(_time_of_two),
+    "first-deliveries-uncounted": _put("first_delivery", nothing),
+    "first-deliveries-uncapped": _of_each_topic(lambda p: evolve(p, first_message_deliveries_cap=1e9)),
+    "duplicates-are-first": _keeper(_duplicates_are_first),
+    "deficit-unpenalised": _put("deficit", lambda p, s: 0.0),
+    "deficit-linear": _keeper(_linear_deficit),
+    "deficit-from-the-start": _put("is_active", _always_active),
+    "mesh-deliveries-uncapped": _of_each_topic(lambda p: evolve(p, mesh_message_deliveries_cap=1e9)),
+    "near-first-for-ever": put("gossip.watch.is_near", lambda watched: True),
+    "near-first-never": put("gossip.watch.is_near", lambda watched: False),
+    "failures-forgotten": _put("pruned", lambda peer, topic: None),
+    "invalid-uncounted": _put("invalid_message", nothing),
+    "invalid-linear": _keeper(_linear_invalid),
+    "ignored-penalised": put("gossip.watch.is_penalised", lambda judgement: True),
+    "application-half": _keeper(_half_weight),
+    "colocation-uncounted": _put("surplus", lambda address: 0),
+    "colocation-of-all": _keeper(_one_more_at_the_address),
+    "behaviour-uncounted": _put("misbehaved", nothing),
+    "behaviour-linear": _keeper(_linear_behaviour),
+    "promise-never-broken": put("gossip.watch.asked", nothing),
+    "promise-kept-by-its-maker": _keeper(_promise_kept_by_its_maker),
+    "regraft-costs-ten": _keeper(_ten_for_a_regraft),
+    "nothing-decays": _keeper(_nothing_shrinks),
+    "decay-never-ends": _keeper(_never_zero),
+    "score-lost-with-connection": _keeper(_forgets_at_once),
+    "score-kept-for-ever": _keeper(_never_forgets),
+    "topic-cap-off": _put("capped", lambda topics: topics),
+    "topic-cap-both-ways": _keeper(_capped_from_below),
+    "idontwant-enforced": _keeper(_enforces_idontwant),
+    "score-of-any-topic": _keeper(_any_topic_counts),
+    "topic-unweighted": _of_each_topic(lambda p: evolve(p, topic_weight=1.0)),
+}
 
-SCORE_MUTANTS: tuple[Mutant, ...] = tuple(mutant(*row) for row in _ROWS)
+SCORE_MUTANTS = read_mutants(__file__, GossipsubRouter, _EDITS)

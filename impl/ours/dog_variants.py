@@ -17,6 +17,7 @@ from quidnunc.impl.mempool.dog.routes import NOBODY
 from quidnunc.impl.mempool.pool import PoolEntry
 from quidnunc.impl.mutant import Mutant, patch
 from quidnunc.impl.mutants.dog import DOG_MUTANTS
+from quidnunc.impl.mutants.table import read_mutants
 from quidnunc.model.rpc import Peer
 
 Edit = Callable[[DogReactor], None]
@@ -226,12 +227,8 @@ VARIANTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )  # fmt: skip
 
 
-def _user_duplicates_counted(router: object) -> None:
-    if not isinstance(router, DogReactor):
-        raise TypeError(
-            f"mutant go-user-duplicates-counted edits a mempool Reactor, not a {type(router).__name__}"
-        )
-    counted = router.redundancy
+def _user_duplicates_counted(r: DogReactor) -> None:
+    counted = r.redundancy
 
     def count(source: Peer | None) -> None:
         counted.duplicates += 1
@@ -239,30 +236,17 @@ def _user_duplicates_counted(router: object) -> None:
     patch(counted, "count_duplicate", count)
 
 
-def _full_pool_looks(router: object) -> None:
-    if not isinstance(router, DogReactor):
-        raise TypeError(f"mutant go-full-pool-looks edits a mempool Reactor, not a {type(router).__name__}")
+def _full_pool_looks(r: DogReactor) -> None:
     # What the variant put in its place is let be: the method of the class is the one before it.
-    patch(router, "admit", lambda tx, source: DogReactor.admit(router, tx, source))
+    patch(r, "admit", lambda tx, source: DogReactor.admit(r, tx, source))
 
 
+_EDITS: Mapping[str, Edit] = {
+    "go-user-duplicates-counted": _user_duplicates_counted,
+    "go-full-pool-looks": _full_pool_looks,
+}
 VARIANT_MUTANTS: Mapping[str, Mutant] = MappingProxyType(
-    {
-        "go-user-duplicates-counted": Mutant(
-            name="go-user-duplicates-counted",
-            summary="Counts a duplicate that a user submits, though it speaks the variant that does not.",
-            clause="dog/count.user-duplicate",
-            protocol="dog-go",
-            apply=_user_duplicates_counted,
-        ),
-        "go-full-pool-looks": Mutant(
-            name="go-full-pool-looks",
-            summary="Looks at duplicates while its pool is full, though it speaks the variant that does not.",
-            clause="flood/receive.order-of-checks",
-            protocol="dog-go",
-            apply=_full_pool_looks,
-        ),
-    }
+    {each.name: each for each in read_mutants(__file__, DogReactor, _EDITS)}
 )
 """What is the sentence of our reading may be a departure from another text."""
 

@@ -6,14 +6,15 @@ it. They show that a separating trace tells the reading (`quidnunc check ... --d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from quidnunc.impl.gossipsub.mesh import GraftAnswer
 from quidnunc.impl.gossipsub.relay import ArrivedMessage
 from quidnunc.impl.gossipsub.router import GossipsubRouter
-from quidnunc.impl.mutant import Mutant
-from quidnunc.impl.mutants.mesh import Edit, mutant, nothing, patch
+from quidnunc.impl.mutant import Mutant, nothing, patch, put
+from quidnunc.impl.mutants.mesh import Edit
+from quidnunc.impl.mutants.table import read_mutants
 from quidnunc.impl.wire import wire_pb2 as wire
 from quidnunc.model.events import Judgement
 from quidnunc.model.rpc import Peer
@@ -285,59 +286,36 @@ def _relay_unwanted(r: GossipsubRouter) -> None:
     patch(r.gossip, "is_unwanted", lambda p, i: False)
 
 
-_ROWS: tuple[tuple[str, str, Callable[[GossipsubRouter], None], str], ...] = (
-    ("idontwant-not-honoured", "gs1.2/idontwant.skip", _relay_unwanted,
-     "Relays to who said IDONTWANT."),
-    ("idontwant-stops-iwant-answers", "gs1.2/idontwant.relay-only", _stops_answers,
-     "Gives no answer to an IWANT for what its sender does not want."),
-    ("idontwant-spares-explicit", "gs1.2/idontwant.skip", _spares_explicit,
-     "Skips explicit peers that said IDONTWANT."),
-    ("px-above-threshold-only", "gs1.1/px.accept-threshold", _trusts_above,
-     "Dials nobody on the word of a peer at AcceptPXThreshold."),
-    # To cut a mesh at D_high is a planted departure too: ours:cut-at-d-high is among the mutants.
-    ("ignored-forgotten", "gs1.1/validation.reject-ignore", _forget_ignored,
-     "Validates a later copy of an ignored message."),
-    ("graylisted-subscriptions-count", "gs1.1/threshold.graylist", _read_graylisted,
-     "Reads subscriptions of the graylisted."),
-    ("control-before-payload", "gs1.0/rpc.payload-first", _payload_last, "Reads messages after control."),
-    ("stranger-prune-ignored", "gs1.1/backoff.announced-period", _strangers_unheard,
-     "Ignores a PRUNE of a peer outside the mesh."),
-    ("prune-of-unknown-topic-backs-off", "gs1.1/prune.unknown-topic", _unknown_topics_too,
-     "Starts a backoff at a PRUNE for a topic that it is not in."),
-    ("unsubscribed-stays-in-mesh", "gs1.0/mesh.members", lambda r: patch(r.mesh, "quit", nothing),
-     "Keeps a peer that unsubscribes in its mesh."),
-    ("unsubscribed-stays-in-fanout", "gs1.0/fanout.members", _leaves_fanout_late,
-     "Keeps a peer that unsubscribes in the fanout until the heartbeat."),
-    ("graft-announces", "gs1.0/graft.accept", _graft_announces, "Takes a GRAFT for an announcement too."),
-    ("unannounced-graft-ignored", "gs1.0/graft.accept", _unannounced(GraftAnswer.LEAVE),
-     "Ignores a GRAFT of a peer that did not announce the topic."),
-    ("unannounced-graft-pruned", "gs1.0/graft.accept", _unannounced(GraftAnswer.PRUNE),
-     "Prunes who grafts itself without having announced the topic."),
-    ("empty-mesh-passed-over", "gs1.0/publish.mesh", _past_empty_mesh,
-     "Publishes to other members where the mesh is empty."),
-    ("iwant-counted-per-heartbeat", "gs1.1/iwant.retransmission", _served_per_heartbeat,
-     "Counts its answers to IWANT anew at each heartbeat."),
-    ("outbound-refused-when-full", "gs1.1/outbound.inbound-refused", _full_for_all,
-     "Takes nobody into a full mesh."),
-    ("seen-refreshed", "gs1.0/seen.ttl", _seen_renewed, "Renews what it has seen at each copy."),
-    ("best-kept-before-quota", "gs1.1/heartbeat.keep-best", _best_first,
-     "Keeps the best before the outbound quota."),
-    ("graft-on-subscribe", "gs1.0/heartbeat.no-churn", _graft_on_subscribe,
-     "Grafts a new subscriber at once."),
-    ("own-from-outside-marked-seen", "gs1.0/relay.own-not-forwarded", _own_marked,
-     "Marks a forged message of its own seen."),
-    ("fanout-filled-at-publish", "gs1.0/publish.fanout", _fanout_filled_in_use,
-     "Fills a fanout below D at each publish."),
-    ("ihave-capped-otherwise", "gs1.1/ihave.caps", _capped_per_topic, "Caps IHAVEs by topic."),
-    ("iwant-capped-otherwise", "gs1.1/iwant.retransmission", _iwants_per_second,
-     "Caps the IWANTs of a peer by the second."),
-    ("zero-backoff-is-none", "gs1.1/backoff.announced-period", _zero_is_no_backoff,
-     "Starts no backoff at a PRUNE that announces 0."),
-    ("idontwant-evicts-oldest", "gs1.2/idontwant.cap", _oldest_evicted,
-     "Keeps the latest IDONTWANTs beyond the cap."),
-)  # fmt: skip
+_EDITS: Mapping[str, Edit] = {
+    "idontwant-not-honoured": _relay_unwanted,
+    "idontwant-stops-iwant-answers": _stops_answers,
+    "idontwant-spares-explicit": _spares_explicit,
+    "px-above-threshold-only": _trusts_above,
+    "ignored-forgotten": _forget_ignored,
+    "graylisted-subscriptions-count": _read_graylisted,
+    "control-before-payload": _payload_last,
+    "stranger-prune-ignored": _strangers_unheard,
+    "prune-of-unknown-topic-backs-off": _unknown_topics_too,
+    "unsubscribed-stays-in-mesh": put("mesh.quit", nothing),
+    "unsubscribed-stays-in-fanout": _leaves_fanout_late,
+    "graft-announces": _graft_announces,
+    "unannounced-graft-ignored": _unannounced(GraftAnswer.LEAVE),
+    "unannounced-graft-pruned": _unannounced(GraftAnswer.PRUNE),
+    "empty-mesh-passed-over": _past_empty_mesh,
+    "iwant-counted-per-heartbeat": _served_per_heartbeat,
+    "outbound-refused-when-full": _full_for_all,
+    "seen-refreshed": _seen_renewed,
+    "best-kept-before-quota": _best_first,
+    "graft-on-subscribe": _graft_on_subscribe,
+    "own-from-outside-marked-seen": _own_marked,
+    "fanout-filled-at-publish": _fanout_filled_in_use,
+    "ihave-capped-otherwise": _capped_per_topic,
+    "iwant-capped-otherwise": _iwants_per_second,
+    "zero-backoff-is-none": _zero_is_no_backoff,
+    "idontwant-evicts-oldest": _oldest_evicted,
+}
 
 READINGS_OF_OURS: Mapping[str, Mutant] = MappingProxyType(
-    {name: mutant(name, clause, edit, summary) for name, clause, edit, summary in _ROWS}
+    {each.name: each for each in read_mutants(__file__, GossipsubRouter, _EDITS)}
 )
 """By name: the edit of our router, its clause, and the first protocol in which it shows."""

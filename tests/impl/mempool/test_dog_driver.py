@@ -248,7 +248,7 @@ def test_a_fault_of_the_reactor_is_a_crash_and_not_an_error() -> None:
 
 
 def test_a_mutant_edits_a_reactor_and_nothing_else() -> None:
-    with pytest.raises(TypeError, match="mutant reset-all edits a mempool Reactor, not a str"):
+    with pytest.raises(TypeError, match="mutant reset-all edits a DogReactor, not a str"):
         DOG_MUTANTS["reset-all"].apply("a router")
     assert len(DOG_MUTANTS) >= 7
     assert {m.protocol for m in DOG_MUTANTS.values()} == {"flood", "dog"}

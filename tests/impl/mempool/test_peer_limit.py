@@ -60,5 +60,5 @@ def test_its_parameters_cross_the_seam() -> None:
 
 
 def test_a_mutant_edits_a_reactor_and_nothing_else() -> None:
-    with pytest.raises(TypeError, match="edits a mempool Reactor, not a str"):
+    with pytest.raises(TypeError, match="edits a DogReactor, not a str"):
         PEER_LIMIT_MUTANTS["limit-ignored"].apply("a router")

@@ -10,7 +10,7 @@ import pytest
 
 from quidnunc.impl.gossipsub.core import FEATURES
 from quidnunc.impl.gossipsub.router import GossipsubRouter
-from quidnunc.impl.mutants.mesh import patch
+from quidnunc.impl.mutant import patch
 from quidnunc.impl.mutants.partial import PARTIAL_MUTANTS
 from quidnunc.impl.mutants.peer_exchange import PX_MUTANTS
 from quidnunc.impl.mutants.pubsub import MUTANTS
@@ -92,7 +92,7 @@ def test_a_seam_that_is_gone_is_noticed() -> None:
 
 
 def test_a_mutant_edits_its_own_kind_alone() -> None:
-    with pytest.raises(TypeError, match="mutant echo edits a pubsub Router, not a dict"):
+    with pytest.raises(TypeError, match="mutant echo edits a GossipsubRouter, not a dict"):
         MUTANTS["echo"].apply({})
 
 

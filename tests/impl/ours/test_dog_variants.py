@@ -164,5 +164,5 @@ def test_the_model_notices_each_mutant_of_a_variant(name: str) -> None:
         return any(run.do(e) for _ in range(40) for e in neighbours.act(run.oracle.state, digits))
 
     assert any(map(departs, range(60)))
-    with pytest.raises(TypeError, match="edits a mempool Reactor, not a str"):
+    with pytest.raises(TypeError, match="edits a DogReactor, not a str"):
         VARIANT_MUTANTS[name].apply("a router")

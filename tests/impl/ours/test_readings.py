@@ -38,5 +38,5 @@ def test_one_that_has_no_meaning_yet_is_refused() -> None:
 
 @pytest.mark.parametrize("name", sorted(READINGS_OF_OURS))
 def test_each_edits_a_pubsub_router_and_nothing_else(name: str) -> None:
-    with pytest.raises(TypeError, match=f"{name} edits a pubsub Router"):
+    with pytest.raises(TypeError, match=f"{name} edits a GossipsubRouter"):
         READINGS_OF_OURS[name].apply(object())

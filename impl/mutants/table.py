@@ -1,0 +1,41 @@
+"""Planted departures as they stand in a table: texts beside the module that has their edits."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from quidnunc.impl.mutant import Mutant, Router
+from quidnunc.model.versions import VERSIONS
+
+FIRST_PROTOCOL: Mapping[str, str] = MappingProxyType(
+    {"pubsub": "floodsub", **{each.clauses: each.name for each in VERSIONS.values()}}
+)
+"""Prefix of a clause -> the first protocol that it is in force for, where that has another name."""
+
+
+def read_mutants(
+    module: str, kind: type[Router], edits: Mapping[str, Callable[[Router], None]]
+) -> tuple[Mutant, ...]:
+    """The mutants of the table beside `module` (`mesh.toml` beside `mesh.py`), for routers of one kind.
+
+    Raises ValueError that names each row without an edit, and each edit without a row.
+    """
+    path = Path(module).with_suffix(".toml")
+    rows = tomllib.loads(path.read_text(encoding="utf-8"))
+    if rows.keys() != edits.keys():
+        raise ValueError(f"{path}: without a row or an edit: {', '.join(sorted(rows.keys() ^ edits.keys()))}")
+    return tuple(_mutant(kind, name, edits[name], row) for name, row in rows.items())
+
+
+def _mutant(kind: type[Router], name: str, edit: Callable[[Router], None], row: Mapping[str, str]) -> Mutant:
+    def apply(router: object) -> None:
+        if not isinstance(router, kind):
+            raise TypeError(f"mutant {name} edits a {kind.__name__}, not a {type(router).__name__}")
+        edit(router)
+
+    prefix = row["clause"].split("/")[0]
+    protocol = row.get("protocol", FIRST_PROTOCOL.get(prefix, prefix))
+    return Mutant(name, row["summary"], row["clause"], protocol, apply)
