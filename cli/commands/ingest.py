@@ -123,7 +123,8 @@ def _report(options: argparse.Namespace, manifest: dict[str, Any], folder: Path)
         print(f"  {count(len(ignored), 'entry', 'entries')} ignored; --json says why", file=sys.stderr)
     if manifest["bad_records"]:
         print(
-            f"  {manifest['bad_records']} bad records put aside, the first: {manifest['first_bad']}",
+            f"  {manifest['bad_records']} bad records put aside, {manifest['lost_bytes']} bytes lost; "
+            f"the first: {manifest['first_bad']}",
             file=sys.stderr,
         )
     if manifest["clock_steps_back"]:

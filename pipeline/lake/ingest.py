@@ -215,12 +215,24 @@ def describe(
         "files": [
             {
                 name: getattr(e, name)
-                for name in ("name", "path", "size", "time_ns", "key", "digest", "kind", "records", "bad")
+                for name in (
+                    "name",
+                    "path",
+                    "size",
+                    "time_ns",
+                    "key",
+                    "digest",
+                    "kind",
+                    "records",
+                    "bad",
+                    "lost",
+                )
             }
             for e in entries
         ],
         "records": sum(e.records for e in entries),
         "bad_records": bad,
+        "lost_bytes": sum(e.lost for e in entries),
         "first_bad": next((e.problem for e in entries if e.problem), ""),
         "left_out": dict(left_out),
         "complete": not lacking,

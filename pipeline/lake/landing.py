@@ -6,16 +6,14 @@ Which of them a file is, its first bytes say and not its name.
 
 from __future__ import annotations
 
-import gzip
 import json
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from attrs import evolve, frozen
 
-from quidnunc.pipeline.trace.carriers import Carrier, CarrierRecord, carrier_of, open_plain
+from quidnunc.pipeline.trace.carriers import Carrier, CarrierRecord, carrier_of, damage_of, open_plain
 from quidnunc.pipeline.trace.deliveries import COLUMNS, Deliveries
 from quidnunc.pipeline.trace.files import (
     BadRecord,
@@ -67,7 +65,7 @@ def landing_file(path: Path) -> LandingFile:
     made = LandingFile(path=path, digest=digest, kind="unknown", size=size, time_ns=time_ns)
     try:
         return evolve(made, kind=_kind_of(path))
-    except (TraceError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except TraceError as error:
         return evolve(made, problem=str(error))
 
 
@@ -85,7 +83,10 @@ def _joined(first: str, second: str) -> str:
 
 def _kind_of(path: Path) -> Kind:
     with path.open("rb") as raw:
-        head = open_plain(raw).read(HEAD_BYTES)
+        plain = open_plain(raw)
+        head = plain.read(HEAD_BYTES)
+    if not head and (damage := damage_of(plain)):
+        raise TraceError(damage.problem)
     if not head:
         return "json"
     first = head.split(b"\n", 1)[0]
@@ -132,5 +133,5 @@ def _of_others(file: LandingFile) -> Iterator[CarrierRecord]:
 
 def _drained(bad: list[BadRecord]) -> Iterator[CarrierRecord]:
     for each in bad:
-        yield CarrierRecord(each.position, None, f"{each.file.name}: {each.problem}")
+        yield CarrierRecord(each.position, None, f"{each.file.name}: {each.problem}", each.lost)
     bad.clear()

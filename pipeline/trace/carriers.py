@@ -11,7 +11,7 @@ import io
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, Literal, TypeAlias
+from typing import Any, BinaryIO, Literal, TypeAlias
 
 from attrs import frozen
 
@@ -30,6 +30,8 @@ MAX_VARINT_BYTES = 10
 BATCH_EVENTS = 16
 """How many events go's remote tracer waits for."""
 GZIP = b"\x1f\x8b"
+GZIP_CHUNK = 1 << 14
+BUFFER = 1 << 18
 
 
 @frozen
@@ -39,6 +41,8 @@ class CarrierRecord:
     position: int
     event: TraceEvent | None
     problem: str = ""
+    lost: int = 0
+    """Bytes in which more records may have been."""
 
 
 @frozen
@@ -46,6 +50,7 @@ class CutRecord:
     """Bytes that are no record, and why."""
 
     problem: str
+    lost: int = 0
 
 
 # -- writing ------------------------------------------------------------------------------------------------
@@ -59,11 +64,82 @@ def gzip_stream(into: BinaryIO) -> gzip.GzipFile:
 # -- reading ------------------------------------------------------------------------------------------------
 
 
+class Gunzip(io.RawIOBase):
+    """A gzip stream, decompressed up to its end, or up to the very byte where it is damaged: then `problem`
+    says how, and `lost` how many compressed bytes are behind that place."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.problem = ""
+        self.lost = 0
+        self._stream = stream
+        self._left = b""
+        self._inflate: Any = None
+        self._near_damage = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any) -> int:
+        found = b""
+        while (not found or self._near_damage and len(found) < len(into)) and not self.problem:
+            self._left = self._left or self._stream.read(GZIP_CHUNK)
+            if self._inflate is None:
+                # Members may follow one another, and zeros behind the last.
+                self._left = self._left.lstrip(b"\0")
+                if not self._left and self._stream.peek(1):  # type: ignore[attr-defined]
+                    continue
+                if not self._left:
+                    break
+                self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            ended = not self._left
+            found += self._some(len(into) - len(found))
+            if ended and not found and not self.problem:
+                self.problem = "cut off: the gzip stream has no end"
+        into[: len(found)] = found
+        return len(found)
+
+    def _some(self, most: int) -> bytes:
+        step = 1 if self._near_damage else len(self._left)
+        before = self._inflate.copy()
+        try:
+            found: bytes = self._inflate.decompress(self._left[:step], most)
+        except zlib.error as error:
+            if self._near_damage:
+                here = self._stream.tell()
+                self.lost = len(self._left) + self._stream.seek(0, io.SEEK_END) - here
+                self.problem = f"the gzip stream is corrupt: {error}; {self.lost} compressed bytes are lost"
+            # What precedes the damage comes out a byte at a time.
+            self._near_damage, self._inflate = True, before
+            return b""
+        rest = self._inflate.unused_data if self._inflate.eof else self._inflate.unconsumed_tail
+        self._left = rest + self._left[step:]
+        if self._inflate.eof:
+            self._inflate, self._near_damage = None, False
+        return found
+
+
 def open_plain(stream: BinaryIO) -> BinaryIO:
     """`stream` from its start, decompressed where it is a gzip stream."""
     head = stream.read(2)
     stream.seek(0)
-    return io.BufferedReader(gzip.GzipFile(fileobj=stream, mode="rb")) if head == GZIP else stream
+    return io.BufferedReader(Gunzip(stream), BUFFER) if head == GZIP else stream
+
+
+def damage_of(stream: BinaryIO) -> CutRecord | None:
+    """Why a stream of `open_plain` has ended too early; None where it has not."""
+    raw = getattr(stream, "raw", None)
+    return CutRecord(raw.problem, raw.lost) if isinstance(raw, Gunzip) and raw.problem else None
+
+
+def cut_at_end(stream: BinaryIO, rest: int, otherwise: str = "") -> CutRecord:
+    """What is wrong with the last `rest` bytes of a stream, whose records nobody can tell apart."""
+    damage = damage_of(stream) or CutRecord(otherwise)
+    return CutRecord(damage.problem, damage.lost + rest)
+
+
+def bytes_behind(stream: BinaryIO) -> int:
+    """How many bytes a stream still has; it is read to its end."""
+    return sum(map(len, iter(lambda: stream.read(BUFFER), b"")))
 
 
 def carrier_of(head: bytes) -> Carrier:
@@ -93,14 +169,14 @@ def found_in(
     stream: BinaryIO, carrier: Carrier, unknown: Counter[str] | None = None
 ) -> Iterator[CarrierRecord]:
     """Every record of a decompressed stream, good and bad, in its order."""
-    records = _lines(stream) if carrier == "json" else _frames(stream)
+    records = lines_of(stream) if carrier == "json" else _frames(stream)
     while True:
         try:
             position, data = next(records)
         except StopIteration:
             return
         if isinstance(data, CutRecord):
-            yield CarrierRecord(position, None, data.problem)
+            yield CarrierRecord(position, None, data.problem, data.lost)
         elif carrier == "batches":
             yield from _of_batch(position, data, unknown)
         else:
@@ -133,25 +209,24 @@ def _of_batch(position: int, data: bytes, unknown: Counter[str] | None) -> Itera
         )
 
 
-def _lines(stream: BinaryIO) -> Iterator[tuple[int, bytes | CutRecord]]:
+def lines_of(stream: BinaryIO) -> Iterator[tuple[int, bytes | CutRecord]]:
+    """The lines of a stream that are not blank, with their numbers from 1."""
     number = 0
-    while True:
-        line, broken = _careful(lambda: stream.readline(MAX_RECORD_BYTES + 1))
+    while line := stream.readline(MAX_RECORD_BYTES + 1):
         number += 1
-        if broken:
-            yield number, CutRecord(broken)
-            return
-        if not line:
-            return
         if len(line) > MAX_RECORD_BYTES:
-            yield number, CutRecord(f"a line of more than {MAX_RECORD_BYTES} bytes")
+            lost = len(line)
             while line and not line.endswith(b"\n"):
-                line, broken = _careful(lambda: stream.readline(MAX_RECORD_BYTES))
-                if broken:
-                    yield number, CutRecord(broken)
-                    return
+                line = stream.readline(MAX_RECORD_BYTES)
+                lost += len(line)
+            yield number, CutRecord(f"a line of more than {MAX_RECORD_BYTES} bytes", lost)
+        elif not line.endswith(b"\n") and damage_of(stream):
+            yield number, cut_at_end(stream, len(line))
+            return
         elif line.strip():
             yield number, line
+    if damage := damage_of(stream):
+        yield number + 1, damage
 
 
 def _frames(stream: BinaryIO) -> Iterator[tuple[int, bytes | CutRecord]]:
@@ -161,43 +236,34 @@ def _frames(stream: BinaryIO) -> Iterator[tuple[int, bytes | CutRecord]]:
         length, used, broken = _varint(stream)
         at += used
         if broken:
-            yield start, CutRecord(broken)
+            yield start, cut_at_end(stream, used + bytes_behind(stream), broken)
             return
         if length is None:
+            if damage := damage_of(stream):
+                yield start, damage
             return
         if length > MAX_RECORD_BYTES:
             # Where the next record begins is said by this one's length, which cannot be believed.
-            yield start, CutRecord(f"a record of {length} bytes; the most that is read is {MAX_RECORD_BYTES}")
+            said = f"a record of {length} bytes; the most that is read is {MAX_RECORD_BYTES}"
+            yield start, CutRecord(said, used + bytes_behind(stream))
             return
-        data, broken = _careful(lambda wanted=length: stream.read(wanted))  # type: ignore[misc]
+        data = stream.read(length)
         at += len(data)
-        if broken or len(data) < length:
-            yield (
-                start,
-                CutRecord(broken or f"cut off: {len(data)} of {length} bytes of the record are there"),
-            )
+        if len(data) < length:
+            said = f"cut off: {len(data)} of {length} bytes of the record are there"
+            yield start, cut_at_end(stream, at - start, said)
             return
         yield start, data
 
 
 def _varint(stream: BinaryIO) -> tuple[int | None, int, str]:
-    """(value, bytes used, what broke); the value is None at the end."""
+    """(value, bytes used, what is wrong); the value is None at the end."""
     value = 0
     for at in range(MAX_VARINT_BYTES):
-        byte, broken = _careful(lambda: stream.read(1))
-        if broken or not byte:
-            return None, at, broken or ("cut off inside a record's length" if at else "")
+        byte = stream.read(1)
+        if not byte:
+            return None, at, "cut off inside a record's length" if at else ""
         value |= (byte[0] & 0x7F) << 7 * at
         if not byte[0] & 0x80:
             return value, at + 1, ""
     return None, MAX_VARINT_BYTES, "a record's length has no end"
-
-
-def _careful(read: Callable[[], bytes]) -> tuple[bytes, str]:
-    """What was read, and what broke in a compressed stream."""
-    try:
-        return read(), ""
-    except EOFError:
-        return b"", "cut off: the gzip stream has no end"
-    except (gzip.BadGzipFile, zlib.error) as error:
-        return b"", f"the gzip stream is corrupt: {error}"

@@ -8,16 +8,14 @@ out: the publisher's own delivery stands for the publication. There is one clock
 from __future__ import annotations
 
 import csv
-import gzip
 import io
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from attrs import field, mutable
 
-from quidnunc.pipeline.trace.carriers import GZIP
+from quidnunc.pipeline.trace.carriers import damage_of, open_plain
 from quidnunc.pipeline.trace.events import DeliverMessage, PublishMessage, TraceEvent
 from quidnunc.pipeline.trace.files import MAX_BAD_KEPT, BadRecord
 from quidnunc.pipeline.trace.shapes import INT64, TraceError
@@ -39,17 +37,20 @@ class Deliveries:
     def __iter__(self) -> Iterator[TraceEvent]:
         """Raises TraceError where the file is no table of deliveries, or its gzip stream is broken."""
         with self.file.open("rb") as raw:
-            lines = _bounded(_opened(raw), self.file)
+            plain = open_plain(raw)
+            lines = _bounded(plain, self.file)
             try:
                 rows = csv.DictReader(lines)
                 lacking = [c for c in COLUMNS if c not in (rows.fieldnames or ())]
-                if lacking:
+                if lacking and not damage_of(plain):
                     raise TraceError(f"{self.file}:1: no column {', '.join(lacking)}: no table of deliveries")
-                for row in rows:
+                for row in () if lacking else rows:
                     self.line = rows.line_num
                     yield from self._row(row, rows.line_num)
-            except (EOFError, gzip.BadGzipFile, zlib.error, csv.Error) as error:
+            except csv.Error as error:
                 raise TraceError(f"{self.file}: cannot be read to its end: {error}") from None
+            if damage := damage_of(plain):
+                raise TraceError(f"{self.file}: cannot be read to its end: {damage.problem}")
 
     def _row(self, row: dict[str, str | None], line: int) -> Iterator[TraceEvent]:
         peer, sender, message, at = (row[c] for c in COLUMNS)
@@ -64,17 +65,14 @@ class Deliveries:
         yield TraceEvent(DeliverMessage(message_id=name, received_from=sender.encode()), observer, at_ns)
 
 
-def _opened(raw: BinaryIO) -> io.TextIOWrapper:
-    head = raw.read(2)
-    raw.seek(0)
-    plain = gzip.GzipFile(fileobj=raw, mode="rb") if head == GZIP else raw
-    return io.TextIOWrapper(plain, encoding="utf-8", errors="replace", newline="")
-
-
-def _bounded(stream: io.TextIOWrapper, file: Path) -> Iterator[str]:
+def _bounded(plain: BinaryIO, file: Path) -> Iterator[str]:
     number = 0
+    stream = io.TextIOWrapper(plain, encoding="utf-8", errors="replace", newline="")
     while line := stream.readline(MAX_LINE_CHARACTERS + 1):
         number += 1
         if len(line) > MAX_LINE_CHARACTERS:
             raise TraceError(f"{file}:{number}: a line of more than {MAX_LINE_CHARACTERS} characters")
+        if not line.endswith("\n") and damage_of(plain):
+            # Half of a number is another number.
+            return
         yield line

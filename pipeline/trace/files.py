@@ -10,7 +10,6 @@ import hashlib
 import json
 import re
 import stat
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -23,6 +22,7 @@ from quidnunc.pipeline.trace.carriers import (
     MAX_RECORD_BYTES,
     CarrierRecord,
     carrier_of,
+    damage_of,
     found_in,
     open_plain,
 )
@@ -67,6 +67,7 @@ class BadRecord:
     file: Path
     position: int
     problem: str
+    lost: int = 0
 
     def __str__(self) -> str:
         return f"{self.file}:{self.position}: {self.problem}"
@@ -219,7 +220,7 @@ def _begins_as_trace(path: Path) -> bool:
     try:
         with path.open("rb") as raw:
             carrier_of(open_plain(raw).read(64))
-    except (TraceError, EOFError, zlib.error):
+    except TraceError:
         return False
     return True
 
@@ -238,12 +239,9 @@ def digest_of(file: Path) -> bytes:
 def _found(file: Path, reading: TraceReader) -> Iterator[CarrierRecord]:
     with file.open("rb") as raw:
         plain = open_plain(raw)
-        try:
-            head = plain.peek(64)[:64] if plain is not raw else raw.read(64)  # type: ignore[attr-defined]
-            raw.seek(0) if plain is raw else None
-        except (EOFError, OSError, ValueError, zlib.error) as error:
-            yield CarrierRecord(0, None, f"the gzip stream is corrupt: {error}")
-            return
+        head = plain.peek(64)[:64]  # type: ignore[attr-defined]
+        if not head and (damage := damage_of(plain)):
+            yield CarrierRecord(0, None, damage.problem, damage.lost)
         if not head:
             return
         try:

@@ -17,7 +17,7 @@ from typing import Any
 
 from attrs import field, mutable
 
-from quidnunc.pipeline.trace.carriers import MAX_RECORD_BYTES
+from quidnunc.pipeline.trace.carriers import CutRecord, lines_of, open_plain
 from quidnunc.pipeline.trace.events import (
     Body,
     ClosedStream,
@@ -46,11 +46,12 @@ from quidnunc.pipeline.trace.rpc import (
     RpcMeta,
     SubscriptionMeta,
 )
-from quidnunc.pipeline.trace.shapes import TraceError
+from quidnunc.pipeline.trace.shapes import TraceError, read_int, read_text
 
 PASSED_OVER = frozenset({"VALIDATE_MESSAGE", "THROTTLE_PEER", "UNDELIVERABLE_MESSAGE", "PUBLISH_MESSAGE"})
 """Of a publication the id is in another form than of all else, so that nothing could be matched with it."""
 MAX_SKIPPED_KINDS = 100
+GO_ZERO = "0001-01-01T00:00:00Z"
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)")
 
 
@@ -67,18 +68,16 @@ class HermesLines:
 
     def __iter__(self) -> Iterator[TraceEvent]:
         with self.file.open("rb") as stream:
-            number = 0
-            while line := stream.readline(MAX_RECORD_BYTES + 1):
-                number += 1
+            for number, line in lines_of(open_plain(stream)):
                 try:
-                    if len(line) > MAX_RECORD_BYTES:
-                        # The rest of it is met as further bad lines.
-                        raise TraceError(f"a line of more than {MAX_RECORD_BYTES} bytes")
+                    if isinstance(line, CutRecord):
+                        raise TraceError(line.problem)
                     event = self._event(line)
                 except TraceError as error:
                     self.bad_count += 1
                     if len(self.bad) < MAX_BAD_KEPT:
-                        self.bad.append(BadRecord(self.file, number, str(error)))
+                        lost = line.lost if isinstance(line, CutRecord) else 0
+                        self.bad.append(BadRecord(self.file, number, str(error), lost))
                     continue
                 if event is not None:
                     self.line = number
@@ -103,8 +102,11 @@ class HermesLines:
         return TraceEvent(body, _text(plain, "PeerID").encode(), nanoseconds(_text(plain, "Timestamp")))
 
 
-def nanoseconds(text: str) -> int:
-    """RFC 3339 with up to nine digits of a second, as nanoseconds since 1970. Raises TraceError."""
+def nanoseconds(text: str) -> int | None:
+    """RFC 3339 with up to nine digits of a second, as nanoseconds since 1970; None for go's zero time, which
+    stands for none. Raises TraceError."""
+    if text == GO_ZERO:
+        return None
     found = _TIME.fullmatch(text)
     try:
         if found is None:
@@ -113,7 +115,7 @@ def nanoseconds(text: str) -> int:
     except ValueError:
         raise TraceError(f"expected a time as RFC 3339 has it, got {text[:40]!r}") from None
     whole = int((at - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds())
-    return whole * 1_000_000_000 + int((found[2] or "").ljust(9, "0"))
+    return read_int(whole * 1_000_000_000 + int((found[2] or "").ljust(9, "0")), f"Timestamp {text}")
 
 
 def _body(kind: str, data: Mapping[str, Any]) -> Body | None:
@@ -132,7 +134,7 @@ def _body(kind: str, data: Mapping[str, Any]) -> Body | None:
             return ClosedStream(peer=_peer(data))
         case "DELIVER_MESSAGE":
             size = data.get("MsgSize")
-            known = size if isinstance(size, int) and not isinstance(size, bool) else None
+            known = None if size is None else read_int(size, "MsgSize")
             return DeliverMessage(**_of_message(data), size=known)
         case "DUPLICATE_MESSAGE":
             return DuplicateMessage(**_of_message(data))
@@ -181,16 +183,14 @@ def _meta(data: Mapping[str, Any]) -> RpcMeta:
 
 def _text(plain: Mapping[str, Any], name: str) -> str:
     held = plain.get(name)
-    if not isinstance(held, str):
-        raise TraceError(f"expected a text as {name}")
-    return held
+    return read_text(held, name)
 
 
 def _texts(plain: Mapping[str, Any], name: str) -> Sequence[str]:
     held = plain.get(name) or []
-    if not isinstance(held, list) or not all(isinstance(i, str) for i in held):
+    if not isinstance(held, list):
         raise TraceError(f"expected a list of texts as {name}")
-    return held
+    return [read_text(each, name) for each in held]
 
 
 def _objects(plain: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:

@@ -145,7 +145,8 @@ def _bytes(held: object, here: str) -> bytes:
         raise TraceError(f"{here}: {_short(held)} is not base64") from None
 
 
-def _text(held: object, here: str) -> str:
+def read_text(held: object, here: str) -> str:
+    """A text that can be written as UTF-8."""
     if not isinstance(held, str):
         raise TraceError(f"{here}: expected a text, got {_short(held)}")
     try:
@@ -185,7 +186,7 @@ def _real(held: object, here: str) -> float:
 
 READ: Mapping[str, Callable[[object, str], Any]] = {
     "bytes": _bytes,
-    "text": _text,
+    "text": read_text,
     "int": read_int,
     "uint": _unsigned,
     "flag": _flag,

@@ -53,6 +53,8 @@ class BronzeEntry:
     """The first bad record, or nothing."""
     types: dict[str, int]
     """How many events of each type."""
+    lost: int = 0
+    """Bytes in which records may have been that nobody can read."""
     path: str = ""
     """Where it landed; a run says it, and size and time, and bronze does not."""
     size: int = 0
@@ -68,14 +70,16 @@ class _Writer:
     events: EventFiles = field(init=False)
     bad: int = 0
     runs: int = 0
+    lost: int = 0
     problem: str = ""
     _kept: list[tuple[int, str, bytes | None]] = field(factory=list)
 
     def __attrs_post_init__(self) -> None:
         self.events = EventFiles(self.folder, self.name)
 
-    def reject(self, position: int, problem: str, raw: bytes | None = None) -> None:
+    def reject(self, position: int, problem: str, raw: bytes | None = None, lost: int = 0) -> None:
         self.bad += 1
+        self.lost += lost
         self.problem = self.problem or f"{self.name}:{position}: {problem}"
         if len(self._kept) < MAX_BAD_KEPT:
             self._kept.append((position, problem, raw[:MAX_RAW_BYTES] if raw is not None else None))
@@ -116,6 +120,7 @@ def _entry(file: LandingFile, writer: _Writer) -> dict[str, Any]:
         "records": writer.events.records,
         "bad": writer.bad,
         "runs": writer.runs,
+        "lost": writer.lost,
         "problem": writer.problem,
         "types": {str(number): count for number, count in sorted(writer.events.types.items())},
     }
@@ -138,8 +143,8 @@ def _write_fast(file: LandingFile, writer: _Writer) -> None:
         else:
             careful = partial(_of_single, frames, starts, writer)
             _write_frames((frames, starts), careful, writer, sure=True)
-        for position, problem, raw in bad:
-            writer.reject(position, problem, raw)
+        for each in bad:
+            writer.reject(*each)
 
 
 Placed: TypeAlias = tuple[list[bytes], list[int]]
@@ -221,7 +226,7 @@ def _write_slowly(records: Iterable[Any], writer: _Writer) -> None:
     ours: list[str | None] = []
     for found in records:
         if found.event is None:
-            writer.reject(found.position, found.problem)
+            writer.reject(found.position, found.problem, lost=found.lost)
             continue
         frame, line = _frame(found.event)
         writer.runs += isinstance(found.event.body, RunStart)

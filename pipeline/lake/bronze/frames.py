@@ -6,21 +6,27 @@ is reported with its place, and nothing behind it is believed.
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from quidnunc.pipeline.trace.carriers import MAX_RECORD_BYTES, MAX_VARINT_BYTES, open_plain
+from quidnunc.pipeline.trace.carriers import (
+    MAX_RECORD_BYTES,
+    MAX_VARINT_BYTES,
+    bytes_behind,
+    cut_at_end,
+    damage_of,
+    open_plain,
+)
 
 READ_BYTES = 16 << 20
 BATCH_FIELD = 0x0A
 """Number 1, of bytes: an event in a batch of go's remote tracer."""
 
-Bad: TypeAlias = tuple[int, str, bytes | None]
+Bad: TypeAlias = tuple[int, str, bytes | None, int]
 Block: TypeAlias = tuple[list[bytes], list[int], list[Bad]]
-"""Records, the byte at which each begins, and bad records: place, problem, bytes."""
+"""Records, the byte at which each begins, and bad records: place, problem, bytes, and how many
+bytes are lost with it."""
 
 
 def blocks_of(path: Path, size: int) -> Iterator[Block]:
@@ -32,38 +38,20 @@ def blocks_of(path: Path, size: int) -> Iterator[Block]:
 def _blocks(stream: BinaryIO, size: int) -> Iterator[Block]:
     rest, base = b"", 0
     while True:
-        data, broken = _read(stream)
-        data = rest + data
-        ended = len(data) == len(rest)
+        new = stream.read(READ_BYTES)
+        data = rest + new
         for frames, starts, used, problem in _split(data, size):
-            bad: list[Bad] = [(base + used, problem, data[used : used + 64])] if problem else []
+            lost = len(data) - used + bytes_behind(stream) if problem else 0
+            bad: list[Bad] = [(base + used, problem, data[used : used + 64], lost)] if problem else []
             yield frames, [base + s for s in starts] if base else starts, bad
             if problem:
                 return
-        if broken:
-            yield [], [], [(base + used, broken, None)]
-            return
         rest, base = data[used:], base + used
-        if ended:
-            if rest:
-                yield [], [], [(base, _cut(rest), rest)]
+        if not new:
+            if rest or damage_of(stream):
+                cut = cut_at_end(stream, len(rest), _cut(rest) if rest else "")
+                yield [], [], [(base, cut.problem, rest or None, cut.lost)]
             return
-
-
-def _read(stream: BinaryIO) -> tuple[bytes, str]:
-    """Some bytes, none at the end, and what broke in a compressed stream behind them."""
-    parts: list[bytes] = []
-    count = 0
-    try:
-        # One read that breaks would lose what came before the break.
-        while count < READ_BYTES and (part := stream.read1(READ_BYTES - count)):  # type: ignore[attr-defined]
-            parts.append(part)
-            count += len(part)
-    except EOFError:
-        return b"".join(parts), "cut off: the gzip stream has no end"
-    except (gzip.BadGzipFile, zlib.error) as error:
-        return b"".join(parts), f"the gzip stream is corrupt: {error}"
-    return b"".join(parts), ""
 
 
 def _split(data: bytes, size: int) -> Iterator[tuple[list[bytes], list[int], int, str]]:

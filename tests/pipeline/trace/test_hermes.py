@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -103,3 +104,37 @@ def test_times_keep_their_nanoseconds() -> None:
     assert nanoseconds("1969-12-31T23:59:59Z") == -1_000_000_000
     with pytest.raises(TraceError, match="RFC 3339"):
         nanoseconds("2024-13-01T00:00:00Z")
+
+
+def test_a_record_of_a_stranger_does_not_end_an_ingest(tmp_path: Path) -> None:
+    """Go's zero time, years beyond 64 bits, half of a surrogate pair, sizes of thirty digits; compressed."""
+    pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
+    from quidnunc.pipeline.lake.ingest import SourceOptions, manifest_of
+    from quidnunc.pipeline.lake.run_folder import RunFolder
+    from tests.helpers.networks import silver_of
+
+    def line(**changes: object) -> str:
+        data = {"PeerID": "p", "Topic": "t", "MsgID": "00", "MsgSize": 1, **changes}
+        told = {"Type": "DELIVER_MESSAGE", "PeerID": "o", "Timestamp": "2026-01-01T00:00:00Z"}
+        told |= {name: data.pop(name) for name in ("Timestamp", "Observer") if name in data}  # type: ignore[misc]
+        return json.dumps({**told, "Data": data})
+
+    good = [line(), line(MsgID="01", Timestamp="0001-01-01T00:00:00Z")]
+    bad = [
+        line(Timestamp="9999-12-31T23:59:59Z"),
+        line(Timestamp="0001-01-01T00:00:01Z"),
+        line(Topic="\ud800"),
+        line(PeerID="\udfff"),
+        line(MsgSize=10**30),
+        line(MsgID="\ud800"),
+    ]
+    own = '{"type":9,"timestamp":5,"join":{"topic":"\\ud800"}}\n{"type":9,"join":{"topic":"t"}}\n'
+    (tmp_path / "land").mkdir()
+    packed = gzip.compress("\n".join([*good, *bad]).encode())
+    (tmp_path / "land" / "hermes.jsonl.gz").write_bytes(packed)
+    (tmp_path / "land" / "own.jsonl").write_text(own)
+    silver_of(tmp_path / "land", tmp_path / "run", SourceOptions(buckets=1))
+    files = {f["name"]: f for f in manifest_of(RunFolder(tmp_path / "run"))["files"]}
+    hermes, ours = files["hermes.jsonl.gz"], files["own.jsonl"]
+    assert (hermes["kind"], hermes["records"], hermes["bad"]) == ("hermes", len(good), len(bad))
+    assert (ours["records"], ours["bad"]) == (1, 1)
