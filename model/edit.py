@@ -40,6 +40,8 @@ class Edit:
     change: Change = field(eq=False)
     explains: bool = True
     """Whether it is tried as the root cause of a departure."""
+    rule: str = ""
+    """The one rule that it changes; empty where it changes several, or a switch."""
 
     def applied_to(self, protocol: Protocol) -> Protocol | None:
         """The edited protocol; None where the edit does not fit: an older version lacks some rules."""
@@ -166,32 +168,66 @@ class RuleEditForm:
     """A way to edit any rule."""
 
     kind: EditKind
-    says: Callable[[str, str], str]
-    """The sentence, from the clause of the rule and from what a router does that lacks the rule."""
+    name: Callable[[Rule], str]
+    says: Callable[[Rule], str]
     change: Callable[[Protocol, str], Protocol]
 
     def of(self, rule: str) -> Change:
         return lambda protocol: self.change(protocol, rule)
 
 
-def _sometimes(clause: str, lacking: str) -> str:
-    return f"Sometimes {lacking[0].lower()}{lacking[1:]}"
+ARTICLES = frozenset({"a", "an", "the", "its"})
 
 
-def _too_late(clause: str, lacking: str) -> str:
-    return f"Applies {clause} after the rule that should come next."
+def as_name(sentence: str) -> str:
+    """`Accepts a GRAFT inside the backoff.` as `accepts-graft-inside-backoff`: to the first comma, without
+    articles and what is in brackets."""
+    main = sentence.partition(",")[0].lower().replace("'", "")
+    kept = " ".join(word for word in main.split() if not word.startswith("("))
+    words = "".join(c if c.isalnum() else " " for c in kept).split()
+    return "-".join(word for word in words if word not in ARTICLES)
+
+
+def words_of(rule: str) -> str:
+    """The name of a rule as it stands in the name of an edit."""
+    return rule.replace("_", "-")
+
+
+def lacking_name(rule: Rule) -> str:
+    """The name of the edit that drops the rule."""
+    return as_name(rule.lacking) or f"without-{words_of(rule.name)}"
+
+
+def _lacking(rule: Rule) -> str:
+    return rule.lacking or f"Does not follow {rule.clause}."
+
+
+def when_words(rule: Rule) -> str:
+    """What the rule does, as the end of a sentence."""
+    return f"when {rule.when or f'it follows {rule.clause}'}."
+
+
+def _sometimes(rule: Rule) -> str:
+    said = _lacking(rule)
+    return f"Sometimes {said[0].lower()}{said[1:]}"
 
 
 FORMS: Mapping[str, RuleEditForm] = {
-    "without": RuleEditForm("dropped", lambda clause, lacking: lacking, Protocol.without_rule),
-    "may": RuleEditForm("softened", _sometimes, softened),
-    "later": RuleEditForm("reordered", _too_late, moved_later),
+    "without": RuleEditForm("dropped", lacking_name, _lacking, Protocol.without_rule),
+    "may": RuleEditForm("softened", lambda rule: f"sometimes-{lacking_name(rule)}", _sometimes, softened),
+    "later": RuleEditForm(
+        "reordered",
+        lambda rule: f"late-{words_of(rule.name)}",
+        lambda rule: f"Does the next step first {when_words(rule)}",
+        moved_later,
+    ),
 }
-"""What stands before the colon in the name of such an edit -> the form: `without:RULE`."""
+"""Word of a form -> the form. `WORD:RULE` is how such an edit was once called, and how it is still written
+where a rule is meant and not what a router does."""
 
 
-def rule_edit(form: str, rule: str, clause: str, lacking: str = "", *, explains: bool = False) -> Edit:
-    """The edit of one rule that is named `FORM:RULE`; `lacking` is the rule's own sentence."""
+def rule_edit(form: str, rule: Rule, clause: str = "", *, explains: bool = False) -> Edit:
+    """The edit of one rule; its clause is the rule's where none is given."""
     found = FORMS[form]
-    says = found.says(clause, lacking or f"Does not follow {clause}.")
-    return Edit(f"{form}:{rule}", found.kind, clause, says, found.of(rule), explains)
+    name, says, change = found.name(rule), found.says(rule), found.of(rule.name)
+    return Edit(name, found.kind, clause or rule.clause, says, change, explains, rule.name)

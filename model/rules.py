@@ -287,10 +287,14 @@ class Protocol:
 
     def _edited(self, name: str, change: Callable[[Rule], tuple[Rule, ...]]) -> Protocol:
         if not any(each.name == name for _, each in self.rules()):
-            near = similar_names(name, (each.name for _, each in self.rules()))
-            hint = f"did you mean {', '.join(near)}?" if near else "`quidnunc clauses --json` lists them"
-            raise SpecError(f"protocol {self.name} has no rule {name!r}; {hint}")
+            raise self.no_rule(name)
         return evolve(self, handlers={h: _edit(c, name, change) for h, c in self.handlers.items()})
+
+    def no_rule(self, name: str) -> SpecError:
+        """What is said of the name of a rule that it does not have."""
+        near = similar_names(name, (each.name for _, each in self.rules()))
+        hint = f"did you mean {', '.join(near)}?" if near else "`quidnunc clauses --json` lists them"
+        return SpecError(f"protocol {self.name} has no rule {name!r}; {hint}")
 
 
 def _named_as(old: Rule, new: Rule) -> Rule:

@@ -17,7 +17,7 @@ import pytest
 from tests.conftest import Command, Ran
 
 SOURCES = Path(__file__).parent / "outside"
-CLAUSE, CAUSE = "floodsub/relay.not-back", "without:the_forwarder"
+CLAUSE, CAUSE = "floodsub/relay.not-back", "sends-message-back-to-peer-it-came-from"
 BUG = "targets = self.members(topic)"
 REPAIR = "targets = self.members(topic) - {sender}"
 RUNS = ("--runs", "8", "--seed", "0")

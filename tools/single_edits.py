@@ -15,6 +15,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from quidnunc.model.edits.aliases import current_name
 from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import PROTOCOLS, family_of
 from quidnunc.properties.regress.compare import BehaviourComparison, behaviour
@@ -52,6 +53,11 @@ class SingleEdit:
     @property
     def side(self) -> str:
         return f"{self.base}+{self.edit}"
+
+    @property
+    def name(self) -> str:
+        """In words, where a rule is edited."""
+        return current_name(self.edit, PROTOCOLS[self.base])
 
 
 def drawn_edits(seed: int, count: int) -> tuple[SingleEdit, ...]:
@@ -126,16 +132,17 @@ def table(results: Sequence[EditResult], seed: int) -> str:
         "<!-- Written by `make regenerate` (PARTS=single-edits). Change what writes it, not this page. -->",
         "# Random single edits",
         "",
-        "Each edit changes one rule or one parameter of one protocol, drawn with a seed: `without` drops a",
-        "rule, `may` lets it demand nothing, `later` puts it behind the next one. What came of it is a",
-        "separating trace, or how far the search came without one: two are never called equal.",
+        "Each edit changes one rule or one parameter of one protocol, drawn with a seed. A rule is dropped",
+        "(the edit is called by what a router does then), demands nothing (`sometimes-...`), or comes behind",
+        "the next one (`late-...`). What came of it is a separating trace, or how far the search came",
+        "without one: two are never called equal.",
         "",
         f"Seed {seed}: {len(results)} edits, {separated} of them separated.",
         "",
         "| edit | what it does |",
         "|---|---|",
     ]
-    lines += [f"| `{r.edit.base}` `{r.edit.edit}` | {'<br>'.join(r.lines())} |" for r in results]
+    lines += [f"| `{r.edit.base}` `{r.edit.name}` | {'<br>'.join(r.lines())} |" for r in results]
     return "\n".join([*lines, "", "Again, of one: `quidnunc regress BASE BASE+EDIT --walks 40`.", ""])
 
 

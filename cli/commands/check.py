@@ -121,7 +121,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     started: float = options.started
     names = _validated(options)
-    expected = load_expectations(options.expect) if options.expect and options.expect.exists() else ()
+    expected = load_expectations(options.expect, names) if options.expect and options.expect.exists() else ()
     campaigns, paths = [], {}
     dialects: dict[str, tuple[DialectAnswer, ...] | None] = {}
     interrupted = 0
@@ -394,7 +394,7 @@ def _compared(
         options.expect.parent.mkdir(parents=True, exist_ok=True)
         options.expect.write_text(text, encoding="utf-8")
         print(f"wrote {options.expect}", file=sys.stderr)
-        entries = load_expectations(options.expect)
+        entries = load_expectations(options.expect, [c.protocol for c in campaigns])
         if number := without_case(entries):
             print(f"warning: {caseless(number)}; --cases DIR writes cases", file=sys.stderr)
         return ExpectationComparison(entries, (), (), ())

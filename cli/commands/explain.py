@@ -12,8 +12,11 @@ from quidnunc.arguments import suggestion
 from quidnunc.impl.routers import mutants_by_name
 from quidnunc.model.edit import Edit
 from quidnunc.model.edits import aliases
-from quidnunc.model.edits.catalogue import edits_of
+from quidnunc.model.edits.catalogue import edit_named, edits_of
+from quidnunc.model.edits.operators.catalogue import operated
+from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import PROTOCOLS
+from quidnunc.model.rules import Protocol
 from quidnunc.output import UsageError, print_json, table
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.file import load, render
@@ -66,20 +69,26 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"schema": 1, "kind": kind, **{k.replace(" ", "_"): v for k, v in found.items()}})
         return 0
-    old = options.what in RENAMED.get(kind, {}) and found.get("id")
-    print(f"{kind} {found['id']} (once called {options.what})\n" if old else f"{kind} {options.what}\n")
+    old = options.what in renamed()
+    name = found["id"] if old else options.what
+    print(f"{kind} {name} (once called {options.what})\n" if old else f"{kind} {name}\n")
     for name, value in found.items():
         _print_field(name, value)
-    print(f"\nagain: quidnunc explain {options.what}")
+    print(f"\nagain: quidnunc explain {name}")
     return 0
 
 
-RENAMED: Mapping[str, Mapping[str, str]] = {"edit": aliases.RENAMED, "statement": statements.ALIASES}
-"""What was renamed -> old name -> the name of today."""
+def renamed() -> dict[str, tuple[str, list[str]]]:
+    """Old name -> what it names, and the names of today: several where protocols differ."""
+    edits = aliases.old_names(PROTOCOLS.values())
+    return {
+        **{old: ("edit", list(names)) for old, names in edits.items()},
+        **{old: ("statement", [new]) for old, new in statements.ALIASES.items()},
+    }
 
 
 def _run_renamed(what: str | None, as_json: bool) -> int:
-    rows = [(kind, old, new) for kind, names in RENAMED.items() for old, new in names.items()]
+    rows = [(kind, old, new) for old, (kind, names) in renamed().items() for new in names]
     if what is not None:
         near = suggestion(what, (name for _, *names in rows for name in names))
         rows = [row for row in rows if what in row[1:]]
@@ -119,10 +128,14 @@ def _found(what: str) -> tuple[str, dict[str, Any]]:
         ("protocol", {name: name for name in PROTOCOLS}, of_protocol),
         ("mutant", {f"ours:{name}": name for name in mutants_by_name()}, of_mutant),
     )
-    name = next((names[what] for names in RENAMED.values() if what in names), what)
+    _, names_now = renamed().get(what, ("", [what]))
+    name, *others = names_now
     for kind, known, describe in kinds:
         if name in known:
-            return kind, describe(known[name])
+            return kind, describe(known[name]) | ({"in other protocols": others} if others else {})
+    made = next((m for p in PROTOCOLS.values() if (m := operated(p).get(name)) is not None), None)
+    if made is not None:
+        return "quirk", of_quirk(made.edit)
     # A clause without its prefix.
     whole = [clause for clause in clauses if clause.partition("/")[2] == what]
     names = [name for _, known, _ in kinds for name in known]
@@ -211,7 +224,7 @@ def of_case(case: Case) -> dict[str, Any]:
         "claim": case.claim,
         "clause": f"{case.clause}: {' '.join(about.clause.text.split())}" if about else case.clause,
         "quote": about.clause.quote.strip() if about else "",
-        "root cause": _says(case.quirk),
+        "root cause": _says(case),
         "argument": case.argument,
         "status": case.status,
         "file": case.path,
@@ -226,8 +239,15 @@ def of_quirk(quirk: Edit) -> dict[str, Any]:
         "made by": quirk.kind,
         "text": quirk.says,
         "clause": quirk.clause,
-        "protocols": [n for n, p in PROTOCOLS.items() if any(e.name == quirk.name for e in edits_of(p))],
+        "protocols": [n for n, p in PROTOCOLS.items() if has_edit(quirk, p)],
     }
+
+
+def has_edit(edit: Edit, protocol: Protocol) -> bool:
+    """Whether the protocol has an edit of that name."""
+    if edit.kind == "replaced" and edit.rule:
+        return edit.name in operated(protocol)
+    return any(each.name == edit.name for each in edits_of(protocol))
 
 
 def of_mutant(name: str) -> dict[str, Any]:
@@ -296,10 +316,14 @@ def of_line(line: tuple[str, tuple[str, ...]]) -> dict[str, Any]:
     }
 
 
-def _says(quirk: str) -> str:
-    known = {e.name: e for p in PROTOCOLS.values() for e in edits_of(p)}
-    quirk = aliases.current_name(quirk)
-    return f"{quirk}: {known[quirk].says}" if quirk in known else quirk
+def _says(case: Case) -> str:
+    """The name of the root cause, and its sentence where the protocol of the case has such an edit."""
+    known = PROTOCOLS.get(case.protocol)
+    try:
+        edit = edit_named(case.quirk, known) if known is not None and case.quirk else None
+    except SpecError:
+        edit = None
+    return f"{edit.name}: {edit.says}" if edit is not None else case.quirk
 
 
 def _all(names: Iterable[str]) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from quidnunc.model.edit import FORMS, Edit, rule_edit
-from quidnunc.model.edits.aliases import current_name
+from quidnunc.model.edits.aliases import RENAMED, rule_meant
 from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.edits.quirks import QUIRKS
 from quidnunc.model.edits.readings import EXPLAINING, TRACED
@@ -52,6 +52,11 @@ def edits_of(protocol: Protocol) -> tuple[Edit, ...]:
     return (*named, *_of_rules(protocol))
 
 
+@lru_cache(maxsize=64)
+def _by_name(protocol: Protocol) -> Mapping[str, Edit]:
+    return {each.name: each for each in edits_of(protocol)}
+
+
 def _of_rules(protocol: Protocol) -> Iterator[Edit]:
     rules = {each.name: each for _, each in protocol.rules()}
     for form in FORMS:
@@ -65,7 +70,7 @@ def _of_rule(form: str, rule: Rule) -> Edit:
     dropped = form == "without"
     clause = TAKES_WITH_IT.get(rule.name, rule.clause) if dropped else rule.clause
     explains = dropped and rule.name not in NO_CAUSE | WHOLE_KIND
-    return rule_edit(form, rule.name, clause, rule.lacking, explains=explains)
+    return rule_edit(form, rule, clause, explains=explains)
 
 
 @lru_cache(maxsize=64)
@@ -81,9 +86,7 @@ def hypotheses_of(protocol: Protocol) -> tuple[Edit, ...]:
     return tuple(
         each
         for each in edits_of(protocol)
-        if each.explains
-        or each.kind == "reordered"
-        or (each.kind == "dropped" and each.name.partition(":")[2] not in NO_CAUSE)
+        if each.explains or each.kind == "reordered" or (each.kind == "dropped" and each.rule not in NO_CAUSE)
     )
 
 
@@ -108,10 +111,8 @@ def size_of(edit: Edit, protocol: Protocol) -> tuple[int, int, int]:
 @lru_cache(maxsize=4096)
 def rules_changed(edit: Edit, protocol: Protocol) -> frozenset[str]:
     """Names of the rules that differ once the protocol has the edit."""
-    if edit.name in operated(protocol):
-        return frozenset({operated(protocol)[edit.name].rule})
-    if edit.kind in ("dropped", "reordered"):
-        return frozenset({edit.name.partition(":")[2]})
+    if edit.rule:
+        return frozenset({edit.rule})
     after = {(handler, each.name): each for handler, each in edit.change(protocol).rules()}
     before = {(handler, each.name): each for handler, each in protocol.rules()}
     return frozenset(key[1] for key in {*before, *after} if before.get(key) is not after.get(key))
@@ -120,11 +121,13 @@ def rules_changed(edit: Edit, protocol: Protocol) -> frozenset[str]:
 def edit_named(name: str, protocol: Protocol) -> Edit:
     """The edit of that name, new or old. Raises SpecError where there is none, which names those whose names
     are near, or where it does not fit the protocol."""
-    name = current_name(name)
+    name = RENAMED.get(name, name)
     form, _, rule = name.partition(":")
     if rule and form in FORMS:
-        rules = {each.name: each for _, each in protocol.rules()}
-        found = _of_rule(form, rules[rule]) if rule in rules else rule_edit(form, rule, "")
+        meant = rule_meant(name, protocol)
+        if meant is None:
+            raise protocol.no_rule(rule)
+        found = _of_rule(*meant)
     else:
         found = _named(name, protocol)
     try:
@@ -139,6 +142,8 @@ def _named(name: str, protocol: Protocol) -> Edit:
         return NAMED[protocol.family][name]
     if name in operated(protocol):
         return operated(protocol)[name].edit
+    if name in _by_name(protocol):
+        return _by_name(protocol)[name]
     near = similar_names(name, (each.name for each in edits_of(protocol)))
     hint = f"; did you mean {', '.join(near)}?" if near else ", nor one of a similar name"
     raise SpecError(f"{protocol.name} has no edit {name!r}{hint}")

@@ -25,7 +25,7 @@ def tell_mesh(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Route
 @rule(
     "gs1.2/iwant.cancel",
     lacking="Sends no IDONTWANT to peers that it asked for the message by IWANT.",
-    when="it tells the peers that it has asked for a message that it does not want it any more",
+    when="it sends IDONTWANT to peers that it asked for the message by IWANT",
 )
 def cancel_requests(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
     """Who was asked for it by IWANT may be told that it came from another."""

@@ -55,7 +55,8 @@ def edit_as_built(path: Path, protocol: Protocol) -> Edit | None:
         entries = tomllib.loads(path.read_text(encoding="utf-8")).get("expect", [])
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SpecError(f"{path}: not TOML: {error}") from None
-    causes = dict.fromkeys(current_name(str(e.get("cause", ""))) for e in entries if isinstance(e, dict))
+    named = (str(each.get("cause", "")) for each in entries if isinstance(each, dict))
+    causes = dict.fromkeys(current_name(cause, protocol) for cause in named)
     by_name = {edit.name: edit for edit in hypotheses_of(protocol)}
     by_name |= {name: made.edit for name, made in operated(protocol).items()}
     edits = tuple(by_name[cause] for cause in causes if cause in by_name)

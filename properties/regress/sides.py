@@ -102,7 +102,7 @@ def side_named(text: str) -> Side:
 
 def _edited(protocol: Protocol, edit: str, text: str) -> Protocol:
     if not edit:
-        raise SpecError(f"{text}: expected an edit after each +, such as {protocol.name}+without:RULE")
+        raise SpecError(f"{text}: expected an edit after each +, such as {protocol.name}+PARAMETER=VALUE")
     if edit in {a.name for a in family_of(protocol).parameters().__attrs_attrs__}:
         raise SpecError(f"{text}: {edit} is a parameter; write {edit}=VALUE")
     return edit_named(edit, protocol).change(protocol)

@@ -12,7 +12,7 @@ from attrs import evolve, field, fields, frozen
 
 from quidnunc.model.edits.aliases import current_name
 from quidnunc.model.errors import CaseError
-from quidnunc.model.machine import protocol_named
+from quidnunc.model.machine import PROTOCOLS, protocol_named
 from quidnunc.properties.claims.catalogue import (
     VerdictName,
     breach_of,
@@ -180,8 +180,12 @@ class ExpectationComparison:
 _FIELDS = {a.name for a in fields(Expectation)}
 
 
-def load_expectations(path: Path) -> tuple[Expectation, ...]:
-    """Read a file. Raises CaseError naming the file, the entry and what was expected."""
+def load_expectations(path: Path, protocols: Sequence[str] = ()) -> tuple[Expectation, ...]:
+    """Read a file, for a check of those protocols. Raises CaseError naming the file, the entry and what was
+    expected.
+
+    A cause that the file calls by an old name has its name of today.
+    """
     try:
         if path.stat().st_size > MAX_EXPECTATIONS_BYTES:
             raise CaseError(f"{path}: longer than {MAX_EXPECTATIONS_BYTES} bytes")
@@ -191,6 +195,7 @@ def load_expectations(path: Path) -> tuple[Expectation, ...]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CaseError(f"{path}: not TOML: {error}; `--update-expect` on another name writes one") from None
     entries = table.get("expect", [])
+    asked = [*map(protocol_named, protocols), *PROTOCOLS.values()]
     if set(table) - {"expect"} or not isinstance(entries, list):
         others = sorted(set(table) - {"expect"}) or ["expect"]
         raise CaseError(f"{path}: expected tables [[expect]] and nothing else, got {', '.join(others)}")
@@ -203,7 +208,7 @@ def load_expectations(path: Path) -> tuple[Expectation, ...]:
         if unknown or missing:
             raise CaseError(f"{path}: expect {at}: unknown {sorted(unknown)}, missing {sorted(missing)}")
         each = Expectation(**{k: str(v) for k, v in entry.items()})
-        found.append(evolve(each, cause=current_name(each.cause)))
+        found.append(evolve(each, cause=current_name(each.cause, *asked, clause=each.clause)))
     return tuple(found)
 
 

@@ -72,7 +72,7 @@ def test_a_rule_of_somebody_else_may_go_without() -> None:
         return None
 
     assert not quiet.lacking
-    assert rule_edit("without", quiet.name, quiet.clause, quiet.lacking).says == "Does not follow mine/quiet."
+    assert rule_edit("without", quiet).says == "Does not follow mine/quiet."
 
 
 def test_what_takes_the_place_of_a_rule_takes_its_sentence_unless_it_has_one() -> None:

@@ -17,8 +17,8 @@ no operator says, has no edit here, and is reported as unexplained.
     RULE-keeps-FIELD   one field of the state stays as it was, and the rest changes
     SET-also-RULE      a set leaves out also those whom another set does
 
-That a rule is not there (`without:RULE`), or comes after the next one (`later:RULE`), is in
-`quidnunc.model.edit`.
+That a rule is not there, or comes after the next one, is in `quidnunc.model.edit`. The words of all of them
+end with what the rule does: "... when it refuses a GRAFT inside the backoff".
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from typing import Any, TypeAlias
 
 from attrs import fields, frozen
 
-from quidnunc.model.edit import Edit
-from quidnunc.model.edits.operators import wrapped
+from quidnunc.model.edit import Edit, when_words, words_of
+from quidnunc.model.edits.operators import words, wrapped
 from quidnunc.model.edits.operators.reads import names_read
 from quidnunc.model.edits.operators.rule_use import RuleUse
 from quidnunc.model.errors import SpecError
@@ -106,21 +106,29 @@ def _changed(use: RuleUse) -> bool:
 
 _STEPS: Mapping[str, tuple[str, Callable[[Rule], Rule], Matters]] = {
     "silent": ("Sends nothing", partial(wrapped.after, wrapped.silent), _permitted),
-    "idle": ("Sends what is due and forgets it", partial(wrapped.after, wrapped.idle), _changed),
-    "twice": ("Sends twice what it should send once", partial(wrapped.after, wrapped.twice), _permitted),
-    "everybody": ("Sends to all what is for some", partial(wrapped.after, wrapped.everybody), _permitted),
-    "bare": ("Leaves optional fields out", partial(wrapped.after, wrapped.bare), _permitted),
+    "idle": ("Leaves its state as it was", partial(wrapped.after, wrapped.idle), _changed),
+    "twice": ("Sends everything twice", partial(wrapped.after, wrapped.twice), _permitted),
+    "everybody": (
+        "Sends to all peers what is meant for some",
+        partial(wrapped.after, wrapped.everybody),
+        _permitted,
+    ),
+    "bare": (
+        "Leaves the backoff and the offered peers out of PRUNE",
+        partial(wrapped.after, wrapped.bare),
+        _permitted,
+    ),
     "more": ("Chooses one peer too many", partial(wrapped.choosing, "more"), _chose),
     "fewer": ("Chooses one peer too few", partial(wrapped.choosing, "fewer"), _chose),
-    "none": ("Chooses nobody", partial(wrapped.choosing, "none"), _chose),
-    "any": ("Chooses whom it likes", partial(wrapped.choosing, "any"), _chose),
+    "none": ("Chooses no peer", partial(wrapped.choosing, "none"), _chose),
+    "any": ("Ignores the conditions of its choice", partial(wrapped.choosing, "any"), _chose),
 }
 """Operator -> words, what it makes of a rule, and what the rule must do for that to matter."""
 
 _TERMS: Mapping[str, tuple[str, tuple[int, int]]] = {
-    "doubled": ("Counts twice", (2, 1)),
-    "halved": ("Counts half", (1, 2)),
-    "negated": ("Counts with the other sign", (-1, 1)),
+    "doubled": ("Doubles the result", (2, 1)),
+    "halved": ("Halves the result", (1, 2)),
+    "negated": ("Reverses the sign of the result", (-1, 1)),
 }
 """Operator -> words, and what a term of a sum is multiplied by."""
 
@@ -142,18 +150,13 @@ FAMILIES: Mapping[str, FamilyOperators] = {
 """By the name that `Protocol.family` has."""
 
 STATE_FIELDS: Mapping[str, frozenset[str]] = {
-    name: frozenset(f.name for f in fields(family.state)) - {"protocol", "parameters", "now_ms"}
+    name: frozenset(f.name for f in fields(family.state) if f.init) - {"protocol", "parameters", "now_ms"}
     for name, family in FAMILIES.items()
 }
 """Family -> what its rules can change of a state."""
 
-UNSEEABLE = frozenset({"peers", "ledger", "known_bounds", "windows", "cached", "protocol"})
+UNSEEABLE = frozenset({"peers", "ledger", "windows", "cached", "protocol"})
 """Fields that other fields count on, or that hold several things."""
-
-
-def words_of(rule: str) -> str:
-    """The name of a rule as it stands in the name of an edit."""
-    return rule.replace("_", "-")
 
 
 @frozen
@@ -190,9 +193,9 @@ class RuleOperators:
     def _made(
         self, name: str, says: str, change: Callable[[Rule], Rule], matters: Matters = _called
     ) -> OperatorEdit:
-        words = f"{says} (rule: {self.rule.name.replace('_', ' ')})."
         changing = partial(_with_changed, name=self.rule.name, change=change)
-        edit = Edit(name, "replaced", self.rule.clause, words, changing)
+        said = f"{says} {when_words(self.rule)}"
+        edit = Edit(name, "replaced", self.rule.clause, said, changing, rule=self.rule.name)
         return OperatorEdit(edit, self.rule.name, matters)
 
     def _steps(self) -> Iterator[OperatorEdit]:
@@ -209,21 +212,21 @@ class RuleOperators:
             def matters(use: RuleUse, name: str = each) -> bool:
                 return name in use.changed and len(use.changed) > 1
 
-            says = f"Leaves {each.replace('_', ' ')} as it was"
+            says = f"Does not update {words.STATE[self.family][each]}"
             keeping = partial(wrapped.keeping, each)
             yield self._made(f"{self.name}-keeps-{words_of(each)}", says, keeping, matters)
 
     def _whom(self) -> Iterator[OperatorEdit]:
         for whom, (said, _) in FAMILIES[self.family].whom.items():
             alone, too = partial(wrapped.to_alone, whom), partial(wrapped.to_these_too, whom)
-            yield self._made(f"{self.name}-to-{whom}", f"Sends to {said} alone", alone, _permitted)
-            yield self._made(f"{self.name}-to-{whom}-too", f"Sends to {said} as well", too, _permitted)
+            yield self._made(f"{self.name}-to-{whom}", f"Sends only to {said}", alone, _permitted)
+            yield self._made(f"{self.name}-to-{whom}-too", f"Also sends to {said}", too, _permitted)
 
     def _values(self) -> Iterator[OperatorEdit]:
         for parameter in sorted(names_read(self.rule) & _plain_ones(self.parameters)):
             for word, said, value in _values(parameter, self.parameters):
                 reading = partial(wrapped.reading_parameter, parameter, value)
-                yield self._made(f"{self.name}-{words_of(parameter)}-as-{word}", f"Takes {said}", reading)
+                yield self._made(f"{self.name}-{words_of(parameter)}-as-{word}", said, reading)
 
     def _clocks(self) -> Iterator[OperatorEdit]:
         # What scores make of time is another matter.
@@ -231,15 +234,15 @@ class RuleOperators:
             return
         for clock, (said, change) in wrapped.CLOCKS.items():
             reading = partial(wrapped.reading_clock, change)
-            yield self._made(f"{self.name}-clock-{clock}", f"Measures time {said}", reading)
+            yield self._made(f"{self.name}-clock-{clock}", said, reading)
 
     def _views(self) -> Iterator[OperatorEdit]:
         reads = names_read(self.rule)
         for view, (about, said, _) in FAMILIES[self.family].views.items():
             if about in reads:
-                yield self._made(f"{self.name}-sees-{view}", f"Acts {said}", partial(wrapped.sees, view))
+                yield self._made(f"{self.name}-sees-{view}", said, partial(wrapped.sees, view))
         for each in sorted(STATE_FIELDS[self.family] & reads - UNSEEABLE):
-            says = f"Does not look at {each.replace('_', ' ')}"
+            says = f"Ignores {words.STATE[self.family][each]}"
             blind = partial(wrapped.blind_to, each)
             yield self._made(f"{self.name}-sees-no-{words_of(each)}", says, blind)
 
@@ -253,18 +256,20 @@ def _values(name: str, parameters: type) -> Iterator[tuple[str, str, Callable[[A
     default = next(f.default for f in fields(parameters) if f.name == name)
     for sibling in sorted(next((s for s in SIBLINGS if name in s), frozenset()) - {name}):
         if sibling in {f.name for f in fields(parameters)}:
-            yield words_of(sibling), f"{sibling} for {name}", partial(_read, sibling)
+            yield words_of(sibling), words.taken_for(name, sibling), partial(_read, sibling)
+    said = partial(words.instead, name)
     if isinstance(default, bool):
-        yield "switched", f"{name} the other way round", lambda p: not getattr(p, name)
+        yield "switched", said("switched"), lambda p: not getattr(p, name)
         return
-    yield "default", f"the default for {name}, whatever is configured", lambda p: default
-    if not isinstance(default, int | float):
+    number = isinstance(default, int | float)
+    yield "default", said("default" if number else "none"), lambda p: default
+    if not number:
         return
-    yield "one-more", f"{name} + 1", lambda p: getattr(p, name) + 1
-    yield "one-less", f"{name} - 1", lambda p: getattr(p, name) - 1
-    yield "zero", f"0 for {name}", lambda p: 0
     sign = -1 if default < 0 else 1
-    yield "endless", f"no bound for {name}", lambda p: sign * wrapped.ENDLESS
+    yield "one-more", said("one-more"), lambda p: getattr(p, name) + 1
+    yield "one-less", said("one-less"), lambda p: getattr(p, name) - 1
+    yield "zero", said("zero"), lambda p: 0
+    yield "endless", said("endless", negative=sign < 0), lambda p: sign * wrapped.ENDLESS
 
 
 def _plain_ones(parameters: type) -> set[str]:
@@ -303,10 +308,11 @@ def _also(protocol: Protocol) -> Iterator[tuple[Edit, str]]:
         names = {each.name for each in own.rules}
         others = {e.name: e for o in sets.values() for e in o.exclusions if e.name not in names}
         for other in others.values():
-            says = f"Leaves out also {other.name.replace('_', ' ')} (set: {handler.replace('_', ' ')})."
+            says = words.leaving_out(handler, other)
             change = partial(_leaving_out, handler=handler, other=other)
             name = f"{words_of(handler)}-also-{words_of(other.name)}"
-            yield Edit(name, "replaced", own.base.clause, says, change), own.base.name
+            base = own.base
+            yield Edit(name, "replaced", base.clause, says, change, rule=base.name), base.name
 
 
 def _leaving_out(protocol: Protocol, *, handler: str, other: Rule) -> Protocol:

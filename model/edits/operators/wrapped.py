@@ -134,30 +134,30 @@ def all_in_mesh(r: Any) -> Any:
 
 
 VIEWS: Mapping[str, tuple[str, str, Callable[[Any], Any]]] = {
-    "all-in-mesh": ("mesh", "as if every peer of the topic were in the mesh", all_in_mesh),
+    "all-in-mesh": ("mesh", "Treats all peers in the topic as mesh members", all_in_mesh),
     "all-outbound": (
         "outbound",
-        "as if every peer were outbound",
+        "Treats all peers as outbound",
         every_neighbour(lambda r, n: evolve(n, outbound=True)),
     ),
     "all-inbound": (
         "outbound",
-        "as if every peer were inbound",
+        "Treats all peers as inbound",
         every_neighbour(lambda r, n: evolve(n, outbound=False)),
     ),
     "all-in-topic": (
         "topics",
-        "as if every peer were in every topic",
+        "Treats all peers as subscribed to every topic",
         every_neighbour(lambda r, n: evolve(n, topics=n.topics | r.topics)),
     ),
     "all-newest": (
         "protocol",
-        "as if every peer spoke the newest version",
+        "Treats all peers as speakers of the newest version",
         every_neighbour(lambda r, n: evolve(n, protocol=NEWEST)),
     ),
     "all-floodsub": (
         "protocol",
-        "as if every peer spoke floodsub",
+        "Treats all peers as floodsub peers",
         every_neighbour(lambda r, n: evolve(n, protocol=OLDEST)),
     ),
 }
@@ -281,13 +281,13 @@ def reading_clock(change: Callable[[int], int], rule: Rule) -> Rule:
 
 
 CLOCKS: Mapping[str, tuple[str, Callable[[int], int]]] = {
-    "a-moment-ahead": ("a moment too early", lambda ms: ms + 1),
-    "a-moment-behind": ("a moment too late", lambda ms: max(0, ms - 1)),
-    "a-second-ahead": ("a second too early", lambda ms: ms + SECOND_MS),
-    "a-second-behind": ("a second too late", lambda ms: max(0, ms - SECOND_MS)),
-    "in-whole-seconds": ("in whole seconds", lambda ms: ms // SECOND_MS * SECOND_MS),
-    "far-ahead": ("as if all time were over", lambda ms: ms + ENDLESS),
-    "stopped": ("as if no time had passed", lambda ms: 0),
+    "a-moment-ahead": ("Reads the clock a millisecond ahead", lambda ms: ms + 1),
+    "a-moment-behind": ("Reads the clock a millisecond behind", lambda ms: max(0, ms - 1)),
+    "a-second-ahead": ("Reads the clock a second ahead", lambda ms: ms + SECOND_MS),
+    "a-second-behind": ("Reads the clock a second behind", lambda ms: max(0, ms - SECOND_MS)),
+    "in-whole-seconds": ("Rounds the time down to whole seconds", lambda ms: ms // SECOND_MS * SECOND_MS),
+    "far-ahead": ("Acts as if every period were over", lambda ms: ms + ENDLESS),
+    "stopped": ("Acts as if no time had passed", lambda ms: 0),
 }
 
 

@@ -33,15 +33,17 @@ def test_named_edits_change_a_clause_that_exists() -> None:
 def test_every_kind_is_there() -> None:
     assert {e.kind for e in edits_of(R1)} == {"reading", "replaced", "dropped", "softened", "reordered"}
     assert {e.kind for e in edits_of(DOG)} == {"variant", "dropped", "softened", "reordered"}
-    assert {"resets-all", "without:enable_one"} <= {e.name for e in edits_of(DOG)}
-    assert {"own-pushed", "may:push_own"} & {e.name for e in edits_of(CAT)} == {"own-pushed"}
+    assert {"resets-all", "enables-no-route-when-it-receives-resetroute"} <= {e.name for e in edits_of(DOG)}
+    assert {"own-pushed", "sometimes-announces-users-transaction-and-does-not-push-it"} & {
+        e.name for e in edits_of(CAT)
+    } == {"own-pushed"}
 
 
 def test_what_explains_is_a_part_of_it() -> None:
     assert {e.kind for e in explaining_edits(R1)} == {"reading", "replaced", "dropped"}
     assert {e.kind for e in explaining_edits(DOG)} == {"dropped"}
     assert {e.kind for e in hypotheses_of(DOG)} == {"dropped", "reordered"}
-    assert not {"without:take", "idontwant-not-honoured"} & {e.name for e in explaining_edits(R1)}
+    assert not {"reads-no-rpcs", "idontwant-not-honoured"} & {e.name for e in explaining_edits(R1)}
 
 
 @pytest.mark.parametrize(
@@ -71,7 +73,10 @@ def test_an_old_name_goes_on_working(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_several_edits_are_applied_in_order_as_far_as_they_fit() -> None:
-    named = [edit_named(name, R1) for name in ("without:the_author", "cut-at-d-high", "without:the_author")]
+    named = [
+        edit_named(name, R1)
+        for name in ("sends-message-to-author", "cut-at-d-high", "sends-message-to-author")
+    ]
     built = edited(R1, named)
     assert "the_author" not in {rule.name for _, rule in built.rules()}
     assert built.name == R1.name and edited(R1, ()) is R1

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from quidnunc.model.edit import words_of
 from quidnunc.model.edits.catalogue import edit_named, rules_changed, size_of
-from quidnunc.model.edits.operators.catalogue import TOO_WIDE, operated, words_of
+from quidnunc.model.edits.operators.catalogue import TOO_WIDE, operated
 from quidnunc.model.edits.operators.reads import names_read
 from quidnunc.model.edits.operators.rule_use import UseRecorder
 from quidnunc.model.errors import SpecError
@@ -101,7 +102,7 @@ def test_every_one_fits_its_protocol_and_is_named_once(name: str) -> None:
 def test_an_edit_of_one_rule_is_smaller_than_one_of_several() -> None:
     silent, several = (edit_named(n, SPEC) for n in ("silent-cut-to-d", "relay-needs-a-subscriber"))
     reading = edit_named("unsubscribed-stays-in-mesh", SPEC)
-    whole = edit_named("without:accept_message", SPEC)
+    whole = edit_named("accepts-no-messages", SPEC)
     order = sorted((whole, several, silent, reading), key=lambda edit: size_of(edit, SPEC))
     assert order == [reading, silent, several, whole]
 

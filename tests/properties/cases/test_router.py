@@ -115,7 +115,9 @@ def test_what_was_due_and_not_done_is_shown() -> None:
 
 
 def test_a_bad_choice_is_shown_with_what_was_chosen() -> None:
-    case = case_of(found("without:fill_to_d", events=[Join("t1"), *REGRAFT[:2], Advance(500)]))
+    case = case_of(
+        found("does-not-fill-mesh-to-d-at-heartbeat", events=[Join("t1"), *REGRAFT[:2], Advance(500)])
+    )
     misfits = [s.what for s in case.blocks[-1].shown if isinstance(s.what, Misfit)]
     assert [m.name for m in misfits] == ["mesh.fill"]
     assert parse(render(case)) == case
@@ -128,7 +130,7 @@ def test_quirks_in_force_are_kept_where_the_case_needs_them() -> None:
     nine = tuple(range(1, 10))
     grafts = Receive(nine, (Graft("t1"),))
     events = (Connect(nine, outbound=True), Join("t1"), grafts, Advance(500), grafts, Advance(1000))
-    both = ("heartbeat-prunes-bare", "without:while_backing_off")
+    both = ("heartbeat-prunes-bare", "accepts-graft-inside-backoff")
     finding = found(*both, events=events, excused=both[0])
     case = case_of(finding, quirks_in_force=("iwant-unbounded", both[0]))
     assert case.as_built == (both[0],)
@@ -164,13 +166,14 @@ def test_outcomes_follow_the_status(status: str, same: str, fixed: str) -> None:
 
 def test_another_failure_is_not_the_recorded_one() -> None:
     case = case_of(found("cut-at-d-high", events=CROWDED))
-    other = replay_router(case, simulated("without:announce_join"))
+    other = replay_router(case, simulated("does-not-announce-topic-that-it-joins"))
     assert other.outcome == "different"
     assert "recorded: unexpected Prune" in other.reason
     # The same act at the same event, of another cause.
     regraft = case_of(found("backoff-in-whole-seconds", events=REGRAFT))
     assert replay_router(
-        evolve(regraft, quirk="without:already_member"), simulated("backoff-in-whole-seconds")
+        evolve(regraft, quirk="treats-graft-from-mesh-member-as-new-one"),
+        simulated("backoff-in-whole-seconds"),
     ).outcome == ("different")
 
 

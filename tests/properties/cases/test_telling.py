@@ -57,7 +57,7 @@ def told(
 
 
 def test_a_headline_has_the_words_of_the_rule_and_the_peer_and_the_topic() -> None:
-    finding = found("without:while_backing_off", events=REGRAFT)
+    finding = found("accepts-graft-inside-backoff", events=REGRAFT)
     case = in_words(case_of(finding), finding, finding.quirks[0].says)
     assert case.reason == "Accepts a GRAFT inside the backoff (peer a, topic t1)."
     finding = found("cut-at-d-high", events=CROWDED)
@@ -72,14 +72,14 @@ def test_what_nothing_accounts_for_is_told_by_act_clause_and_state() -> None:
     assert headline(it, "") == (
         "Sends GRAFT t1 to a twice; gs1.0/heartbeat.fill; a is not in the mesh of t1."
     )
-    missing = found("without:while_backing_off", events=REGRAFT)
+    missing = found("accepts-graft-inside-backoff", events=REGRAFT)
     it_is = departing_run(missing.moments, SPEC, SMALL, missing.departure)
     assert it_is is not None
     assert headline(it_is, "") == (
         "Does not send PRUNE t1 backoff=60 to a; gs1.1/backoff.regraft; the backoff of a lasts another "
         "59.8 s, a is not in the mesh of t1."
     )
-    unfilled = found("without:fill_to_d", events=[*FILLED])
+    unfilled = found("does-not-fill-mesh-to-d-at-heartbeat", events=[*FILLED])
     it_is = departing_run(unfilled.moments, SPEC, SMALL, unfilled.departure)
     assert it_is is not None
     assert headline(it_is, "") == (
@@ -118,7 +118,7 @@ def test_the_sentence_is_that_of_the_step_and_the_root_cause_has_its_own() -> No
 
 
 def test_what_is_excused_is_said_in_words() -> None:
-    case = evolve(PLAIN, as_built=("without:pruner_backs_off", "heartbeat-prunes-bare"))
+    case = evolve(PLAIN, as_built=("starts-no-backoff-for-peer-that-it-prunes", "heartbeat-prunes-bare"))
     assert notes_of(case, None) == (
         "The router also starts no backoff for a peer that it prunes; that departure is filed on its own and "
         "excused here.",
@@ -162,12 +162,12 @@ def test_parameters_are_told_with_their_defaults() -> None:
 
 
 def regraft() -> Case:
-    finding = found("without:while_backing_off", events=REGRAFT)
+    finding = found("accepts-graft-inside-backoff", events=REGRAFT)
     return in_words(case_of(finding), finding, finding.quirks[0].says)
 
 
 def test_the_control_and_the_repeats_are_counted_and_kept() -> None:
-    case, broken = regraft(), simulated("without:while_backing_off")
+    case, broken = regraft(), simulated("accepts-graft-inside-backoff")
     assert repeated(case, broken, 4) == (4, 4)
     assert repeated(case, simulated(), 3) == (0, 3)
     assert control_by(case, simulated()) == "passes"

@@ -50,7 +50,7 @@ def test_the_true_one_stands() -> None:
 
 def test_one_that_is_wrong_where_the_run_goes_on_falls() -> None:
     """Without the rule nothing is sent either, and in a run of a router that does send that is wrong."""
-    lucky = edit_named("without:while_backing_off", SPEC)
+    lucky = edit_named("accepts-graft-inside-backoff", SPEC)
     departure = departure_of(INSIDE[0])
     assert lucky in standing([lucky], INSIDE, SPEC, departure), "the runs are too short to tell"
     conforming = run_of(regraft(0), edit="unknown-topic-graft-pruned")

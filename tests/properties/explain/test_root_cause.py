@@ -43,52 +43,53 @@ PLANTED = (
     "unknown-topic-graft-pruned",
     "unsubscribed-stays-in-mesh",
     "control-before-payload",
-    "without:announce_join",
-    "without:back_off_members",
-    "without:build_mesh",
-    "without:drop_negative",
-    "without:explicit",
-    "without:fill_outbound",
-    "without:fill_to_d",
-    "without:flawed",
-    "without:from_explicit_peer",
-    "without:inbound_while_full",
-    "without:keeps_the_best",
-    "without:keeps_the_outbound_quota",
-    "without:not_joined",
-    "without:prune_members",
-    "without:publish_to_mesh",
-    "without:remove",
-    "without:request_unseen",
-    "without:say_hello",
-    "without:serve_within_bound",
-    "without:the_author",
-    "without:the_forwarder",
-    "without:wait_for_verdict",
-    "without:while_backing_off",
-    "without:who_said_idontwant",
+    "does-not-announce-topic-that-it-joins",
+    "starts-no-backoff-for-mesh-when-it-leaves-topic",
+    "builds-no-mesh-when-it-joins-topic",
+    "keeps-mesh-members-whose-score-is-negative",
+    "grafts-peers-with-which-it-has-explicit-peering-agreement",
+    "does-not-graft-outbound-peers-to-reach-d-out",
+    "does-not-fill-mesh-to-d-at-heartbeat",
+    "accepts-messages-that-break-signature-policy",
+    "accepts-graft-from-peer-with-which-it-has-explicit-peering-agreement",
+    "accepts-graft-from-inbound-peer-at-d-high",
+    "cuts-mesh-without-keeping-members-with-best-scores",
+    "cuts-mesh-without-keeping-d-out-outbound-members",
+    "accepts-messages-in-topics-that-it-has-not-joined",
+    "sends-no-prune-to-mesh-when-it-leaves-topic",
+    "sends-own-messages-to-fanout-in-topic-that-it-has-joined",
+    "keeps-peer-in-mesh-that-has-sent-prune",
+    "does-not-request-unseen-messages-that-ihave-names",
+    "does-not-announce-topics-to-new-peer",
+    "does-not-answer-iwant",
+    "sends-message-to-author",
+    "sends-message-back-to-peer-it-came-from",
+    "delivers-and-relays-message-before-validators-have-answered",
+    "accepts-graft-inside-backoff",
+    "relays-message-to-peer-that-sent-idontwant-for-it",
 )
 """Edits that a search of 40 runs names as the root cause when they are planted."""
 
+OWED = "what was free is then owed, and a router that does it is in order"
 UNTOLD = {
     "own-from-outside-marked-seen": "nobody sends the id of an own message that is not told yet",
-    "without:age": "an entry that is free to be kept may be kept as it was",
-    "without:backing_off_is_free": "what was free is then owed, and a router that does it is in order",
-    "without:dial_explicit": "a dial is never owed",
-    "without:dropped_by_validator": "it decides nothing that the lack of a decision does not",
-    "without:explicit_beside_fanout": "what was free is then owed, and a router that does it is in order",
-    "without:explicit_has_it": "what was free is then owed, and a router that does it is in order",
-    "without:floodsub_below_publish": "what was free is then owed, and a router that does it is in order",
-    "without:forget_unwanted": "a peer that comes back is in no mesh, and outside it skipping is free",
-    "without:graylisted": "what was free is then owed, and a router that does it is in order",
-    "without:tell_mesh": "an IDONTWANT is never owed",
+    "keeps-idontwant-beyond-heartbeats-for-which-it-counts": "what may be kept may stay as it was",
+    "takes-peers-into-fanout-whether-or-not-they-are-in-backoff": OWED,
+    "does-not-dial-explicit-peers": "a dial is never owed",
+    "does-not-drop-messages-that-validators-reject-or-ignore": "the lack of a decision decides the same",
+    "counts-explicit-peers-among-d-peers-of-fanout": OWED,
+    "sends-gossip-to-explicit-peers": OWED,
+    "relays-messages-to-floodsub-peers-below-publish-threshold": OWED,
+    "keeps-idontwants-of-peer-that-disconnects": "outside the mesh, skipping is free",
+    "relays-messages-to-graylisted-peers": OWED,
+    "sends-no-idontwant-to-mesh": "an IDONTWANT is never owed",
 }
 """Edits of gossipsub-1.2 whose routers keep to the protocol in all that a run can show."""
 
 
 SEEDS = {
-    "without:while_backing_off": 1,
-    "without:inbound_while_full": 1,
+    "accepts-graft-inside-backoff": 1,
+    "accepts-graft-from-inbound-peer-at-d-high": 1,
 }
 """Whose first runs show the edit by itself; where another accounts for the first, it takes a whole search."""
 
@@ -260,26 +261,26 @@ class TestAccounts:
 
     def test_only_edits_that_agree_with_every_moment(self) -> None:
         run = self.moments(SPEC.without_rule("the_author"))
-        assert [q.name for q in accounting_edits(run.moments, SPEC, SMALL)] == ["without:the_author"]
+        assert [q.name for q in accounting_edits(run.moments, SPEC, SMALL)] == ["sends-message-to-author"]
         found = [q.name for q in hypotheses(run.moments, SPEC, SMALL, SPEC)]
-        assert found[0] == "without:the_author" and len(found) > 1
-        assert "without:the_forwarder" not in found
+        assert found[0] == "sends-message-to-author" and len(found) > 1
+        assert "sends-message-back-to-peer-it-came-from" not in found
 
     def test_with_quirks_in_force(self) -> None:
         """What is in force stays so, and one edit more accounts for the rest."""
-        first = edit_named("without:the_author", SPEC)
-        second = edit_named("without:the_forwarder", SPEC)
+        first = edit_named("sends-message-to-author", SPEC)
+        second = edit_named("sends-message-back-to-peer-it-came-from", SPEC)
         built = edited(SPEC, [first, second])
         run = play(TestShrinking.LONG, ModelSubject(built, SMALL, 1), first.change(SPEC), SMALL)
-        assert not {"without:the_author", "without:the_forwarder"} & {
+        assert not {"sends-message-to-author", "sends-message-back-to-peer-it-came-from"} & {
             q.name for q in accounting_edits(run.moments, SPEC, SMALL)
         }
         found = accounting_edits(run.moments, first.change(SPEC), SMALL, SPEC)
-        assert found[0].name == "without:the_forwarder"
+        assert found[0].name == "sends-message-back-to-peer-it-came-from"
 
     def test_among_given_ones(self) -> None:
         run = self.moments(SPEC.without_rule("the_author"))
-        other = edit_named("without:the_forwarder", SPEC)
+        other = edit_named("sends-message-back-to-peer-it-came-from", SPEC)
         assert not accounting_edits(run.moments, SPEC, SMALL, among=[other])
 
 

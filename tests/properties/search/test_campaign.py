@@ -66,7 +66,7 @@ def table_of(protocol: str, against: str, hash_seed: int) -> list[Any]:
 @pytest.mark.parametrize(
     ("protocol", "against", "cause"),
     [
-        ("gossipsub-1.1", "ours:leave-no-backoff", "without:back_off_members"),
+        ("gossipsub-1.1", "ours:leave-no-backoff", "starts-no-backoff-for-mesh-when-it-leaves-topic"),
         ("dog", "ours:never-blocked", ""),
     ],
 )

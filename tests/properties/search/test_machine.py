@@ -29,11 +29,11 @@ from tests.helpers.puppet import EVERYTHING, MODEL, hunt
 
 SPEC = protocol_named("gossipsub-1.2")
 FIVE = (
-    "without:the_author",
-    "without:back_off_members",
+    "sends-message-to-author",
+    "starts-no-backoff-for-mesh-when-it-leaves-topic",
     "unknown-topic-graft-pruned",
     "cut-at-d-high",
-    "without:drop_negative",
+    "keeps-mesh-members-whose-score-is-negative",
 )
 
 
@@ -56,9 +56,9 @@ def test_an_edit_takes_over_only_where_it_accounts_for_all() -> None:
 
 
 def test_after_it_is_found_a_quirk_is_not_found_again() -> None:
-    built = edit_named("without:the_author", SPEC).change(SPEC)
+    built = edit_named("sends-message-to-author", SPEC).change(SPEC)
     found = search(hunt("gossipsub-1.2", built), runs=40, seed=3)
-    assert [key for key in found.found] == [("floodsub/relay.not-to-author", "without:the_author")]
+    assert [key for key in found.found] == [("floodsub/relay.not-to-author", "sends-message-to-author")]
     assert found.departed == 1
 
 
@@ -87,7 +87,7 @@ def test_the_same_findings_too() -> None:
 
 
 def test_counting_minimises_nothing() -> None:
-    built = edit_named("without:the_forwarder", SPEC).change(SPEC)
+    built = edit_named("sends-message-back-to-peer-it-came-from", SPEC).change(SPEC)
     counting = hunt("gossipsub-1.2", built)
     counting.counting = True
     search(counting, runs=15, seed=1)

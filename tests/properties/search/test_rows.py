@@ -56,14 +56,25 @@ def test_a_reading_stays() -> None:
 
 
 def test_rows_with_an_explanation_in_common_are_one() -> None:
-    one = root("silent-prune-members", "without:prune_members", clause="gs1.0/leave.prune-each")
-    other = root("without:prune_members", clause="gs1.0/leave.prune-each", reason="Longer reason.")
+    one = root(
+        "silent-prune-members", "sends-no-prune-to-mesh-when-it-leaves-topic", clause="gs1.0/leave.prune-each"
+    )
+    other = root(
+        "sends-no-prune-to-mesh-when-it-leaves-topic",
+        clause="gs1.0/leave.prune-each",
+        reason="Longer reason.",
+    )
     (found,) = sharing_explanations(rows_of([one, other])).values()
-    assert found.quirk == "without:prune_members"
+    assert found.quirk == "sends-no-prune-to-mesh-when-it-leaves-topic"
 
 
 def test_rows_without_one_stay_apart() -> None:
-    rows = rows_of([root("silent-prune-members"), root("without:cut_to_d", clause="gs1.0/heartbeat.cut")])
+    rows = rows_of(
+        [
+            root("silent-prune-members"),
+            root("does-not-cut-mesh-to-d-at-heartbeat", clause="gs1.0/heartbeat.cut"),
+        ]
+    )
     assert sharing_explanations(rows) == rows
 
 

@@ -270,3 +270,18 @@ def test_a_convention_is_observed() -> None:
     practice = root("gs1.1/iwant.retransmission", "unexplained:missing", "unexplained")
     assert verdict_of_root(practice) == "observed"
     assert ended(campaign(practice)) == 0
+
+
+def test_an_expectations_file_with_old_names_agrees(tmp_path: Path) -> None:
+    found = root(quirk="accepts-graft-inside-backoff", kind="dropped")
+    old = Expectation(MUST, "without:while_backing_off", "fails", "Known.")
+    file = tmp_path / "expect.toml"
+    file.write_text(
+        f'[[expect]]\nclause = "{old.clause}"\ncause = "{old.cause}"\nverdict = "fails"\nreason = "Known."\n'
+    )
+    expected = load_expectations(file, ["gossipsub-1.2"])
+    assert [each.cause for each in expected] == [found.quirk]
+    assert compare([found], expected, {}).agrees
+    # Written again, the entry is one, under its name of today.
+    text = render_expectations(campaign(found), [(found, "")], expected, {})
+    assert text.count("[[expect]]") == 1 and found.quirk in text and old.cause not in text

@@ -96,7 +96,7 @@ def test_the_switch_is_named_and_only_it(name: str) -> None:
 def test_what_no_reading_allows_is_neither_until_its_cause_is_known() -> None:
     assert reading_at("A8", told_of("ours:ihave-seen-requested")).reading == NEITHER
     assert reading_at("A1", told_of("ours:echo")).reading == NEITHER
-    cause = ("without:the_forwarder", "without:the_author")
+    cause = ("sends-message-back-to-peer-it-came-from", "sends-message-to-author")
     assert reading_at("A1", told_of("ours:echo", quirks=cause)).reading == OWN
 
 

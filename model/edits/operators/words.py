@@ -1,0 +1,158 @@
+"""The words of operators: how parameters, fields of the state, and sets are called in a headline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from quidnunc.model.rules import Rule
+
+PARAMETERS: Mapping[str, str] = {
+    "d": "D",
+    "d_low": "D_low",
+    "d_high": "D_high",
+    "d_score": "D_score",
+    "d_out": "D_out",
+    "d_lazy": "D_lazy",
+    "gossip_factor": "the gossip factor",
+    "heartbeat_interval_ms": "the heartbeat interval",
+    "heartbeat_delay_ms": "the delay of the first heartbeat",
+    "fanout_ttl_ms": "fanout_ttl",
+    "mcache_len": "mcache_len",
+    "mcache_gossip": "mcache_gossip",
+    "seen_ttl_ms": "seen_ttl",
+    "prune_backoff_s": "the prune backoff",
+    "unsubscribe_backoff_s": "the unsubscribe backoff",
+    "flood_publish": "flood publishing",
+    "gossip_threshold": "the gossip threshold",
+    "publish_threshold": "the publish threshold",
+    "graylist_threshold": "the graylist threshold",
+    "opportunistic_graft_threshold": "the opportunistic graft threshold",
+    "opportunistic_graft_ticks": "the number of heartbeats between opportunistic grafts",
+    "opportunistic_graft_peers": "the number of peers of an opportunistic graft",
+    "gossip_retransmission": "the cap on answers to IWANT",
+    "max_ihave_messages": "the cap on IHAVEs",
+    "max_ihave_length": "the cap on the ids of IHAVEs",
+    "max_idontwant_messages": "the cap on IDONTWANTs",
+    "idontwant_min_bytes": "the least size of messages for IDONTWANT",
+    "idontwant_heartbeats": "the lifetime of an IDONTWANT",
+    "max_message_bytes": "the size limit of messages",
+    "test_extension": "the test extension",
+    "group_ttl_heartbeats": "the time to live of groups",
+    "max_groups_per_topic": "the limit on groups of a topic",
+    "max_groups_per_peer": "the limit on groups of a peer",
+    "explicit_peers": "explicit peers",
+    "prune_peers": "the number of peers that a PRUNE offers",
+    "accept_px_threshold": "AcceptPXThreshold",
+    "dog": "DOG",
+    "target_redundancy": "the target redundancy",
+    "delta_percent": "the allowed deviation of the redundancy",
+    "adjust_interval_ms": "the interval of adjustments",
+    "cache_size": "the size of the cache",
+    "pool_size": "the size of the pool",
+    "max_pool_bytes": "the limit on the bytes of the pool",
+    "max_tx_bytes": "the size limit of transactions",
+    "max_announced_peers": "the number of ranked peers",
+    "max_persistent": "the limit on persistent peers",
+    "max_non_persistent": "the limit on non-persistent peers",
+    "persistent_peers": "persistent peers",
+    "unconditional_peers": "unconditional peers",
+}
+"""Parameter -> its name in the documents, or in words where they give it none, or one of another language."""
+
+UNITS: Mapping[str, str] = {"_ms": "a millisecond", "_s": "a second", "_bytes": "a byte"}
+"""How the name of a parameter ends -> its unit; others are numbers."""
+
+STATE: Mapping[str, Mapping[str, str]] = {
+    "pubsub": {
+        "asked": "what it has asked for by IWANT",
+        "backoff": "its backoffs",
+        "cached": "the messages in its message cache",
+        "fanout": "its fanouts",
+        "groups": "its groups of partial messages",
+        "heard": "how much its peers have sent since the last heartbeat",
+        "heartbeats": "its count of heartbeats",
+        "kept": "the state of its own rules",
+        "ledger": "the counters behind its peers' scores",
+        "mesh": "its meshes",
+        "own": "what it announces of partial messages",
+        "peers": "what it knows of its peers",
+        "poor_for": "how long opportunistic grafting has been due",
+        "scores": "the scores that the application gives to its peers",
+        "seen": "which messages it has seen",
+        "served": "how often it has answered IWANT",
+        "started": "how many groups its peers have started",
+        "topics": "the topics that it has joined",
+        "unwanted": "its peers' IDONTWANTs",
+        "waiting": "the messages that wait for validation",
+        "windows": "the windows of its message cache",
+    },
+    "mempool": {
+        "blocked": "whether HaveTx is blocked",
+        "cache": "its cache",
+        "duplicates": "its count of duplicates",
+        "first_time": "its count of first-time transactions",
+        "holders": "which peers have which transaction",
+        "idle": "its count of idle intervals",
+        "own": "which transactions users have submitted",
+        "peers": "what it knows of its peers",
+        "pool": "its pool",
+        "queued": "the announcements that wait for their turn",
+        "ranks": "the ranks of its peers",
+        "routes": "which routes are disabled",
+        "slots": "the slots of its peers",
+        "stuck": "whether a ResetRoute waits for a route",
+        "taken": "which transaction of a signer is next",
+        "undecided": "the transactions that wait for a stalled peer",
+        "waiting_resets": "the ResetRoutes that wait for a stalled peer",
+        "wanted": "what it has requested",
+    },
+}
+"""Family -> field of its state -> what is in it, as an object of "ignores" and "does not update"."""
+
+SETS: Mapping[str, str] = {
+    "graft_candidates": "the peers that it grafts",
+    "fanout_candidates": "the peers that it takes into its fanout",
+    "gossip_candidates": "the peers that it gossips to",
+}
+"""Handler of a set -> who is in it."""
+
+EXCLUDED: Mapping[str, str] = {
+    "already_in_mesh": "mesh members",
+    "backing_off": "peers in backoff",
+    "backing_off_is_free": "peers in backoff",
+    "below_gossip": "peers below the gossip threshold",
+    "below_publish": "peers below the publish threshold",
+    "explicit": "explicit peers",
+    "explicit_beside_fanout": "explicit peers",
+    "explicit_has_it": "explicit peers",
+    "in_mesh_or_fanout": "mesh and fanout members",
+    "scores_below_zero": "peers with a negative score",
+}
+"""Rule of an exclusion from such a set -> whom it excludes."""
+
+
+def leaving_out(handler: str, exclusion: Rule) -> str:
+    """What a router does whose set leaves out also those whom another set does."""
+    whom = EXCLUDED.get(exclusion.name, f"peers that {exclusion.clause} is about")
+    return f"Leaves {whom} out of {SETS[handler]}."
+
+
+def instead(parameter: str, word: str, *, negative: bool = False) -> str:
+    """What a router does that takes another value for a parameter; `word` is how the edit's name says it."""
+    name = PARAMETERS[parameter]
+    unit = next((said for end, said in UNITS.items() if parameter.endswith(end)), "one")
+    infinity = "minus infinity" if negative else "infinity"
+    return {
+        "switched": f"Reads the switch for {name} the wrong way round",
+        "none": f"Ignores the list of {name}",
+        "default": f"Uses the default for {name}, whatever is configured,",
+        "one-more": f"Uses {name} plus {unit}",
+        "one-less": f"Uses {name} minus {unit}",
+        "zero": f"Uses 0 instead of {name}",
+        "endless": f"Uses {infinity} instead of {name}",
+    }[word]
+
+
+def taken_for(parameter: str, other: str) -> str:
+    """What a router does that reads one parameter as another."""
+    return f"Uses {PARAMETERS[other]} instead of {PARAMETERS[parameter]}"
