@@ -13,7 +13,7 @@ from types import ModuleType
 
 from quidnunc import __version__
 from quidnunc.arguments import fix_hash_seed
-from quidnunc.impl.seam import AdapterError
+from quidnunc.impl.seam import AdapterError, NotBuiltError
 from quidnunc.model.errors import CaseError, SpecError
 from quidnunc.output import UsageError, process_started
 
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("quidnunc: interrupted", file=sys.stderr)
         return 130
-    except (UsageError, CaseError) as error:
+    except (UsageError, CaseError, NotBuiltError) as error:
         print(f"quidnunc {options.command}: {error}", file=sys.stderr)
         return 2
     except (AdapterError, SpecError, OSError) as error:

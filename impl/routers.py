@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import metadata
 from typing import Literal, TypeAlias
 
@@ -12,7 +12,7 @@ from attrs import frozen
 from quidnunc.impl.mutant import Mutant
 from quidnunc.impl.seam import AdapterError, Config, Driver
 
-Kind: TypeAlias = Literal["ours", "mutant", "reading", "adapter", "external"]
+Kind: TypeAlias = Literal["ours", "mutant", "reading", "adapter", "release", "external"]
 
 WITHOUT_ADAPTER = ("js-libp2p", "go-libp2p-pubsub", "rust-libp2p", "jvm-libp2p", "cometbft")
 
@@ -32,7 +32,8 @@ class RouterInfo:
 
 
 def available() -> tuple[RouterInfo, ...]:
-    """Ours, its mutants and readings, the adapters of this kit, and the two ways to bring one's own."""
+    """Ours, its mutants and readings, the adapters of this kit, releases that can be built, and the two ways
+    to bring one's own."""
     version = _version()
     ours = RouterInfo(name="ours", kind="ours", version=version, reason="this kit's own routers")
     mutants = tuple(
@@ -53,14 +54,14 @@ def available() -> tuple[RouterInfo, ...]:
         RouterInfo(name=name, kind="external", reason="a router of your own: docs/adapters.md")
         for name in EXTERNAL
     )
-    return (ours, *mutants, *readings, _py_libp2p(), *missing, *external)
+    return (ours, *mutants, *readings, _py_libp2p(), *_releases(), *missing, *external)
 
 
 def open_router(spec: str, config: Config) -> Driver:
     """A started router. `spec` is a name of `available`, with the words in capitals filled in.
 
-    Raises ValueError for a name that does not exist, with the nearest ones; AdapterError where the router
-    exists and cannot run here, or not under `config`.
+    Raises ValueError for a name that does not exist, with the nearest ones; NotBuiltError for a release that
+    has to be built first; AdapterError where the router exists and cannot run here, or not under `config`.
     """
     name, _, rest = spec.partition(":")
     if spec == "ours" or (name == "ours" and (rest in mutants_by_name() or rest in readings_by_name())):
@@ -76,6 +77,10 @@ def open_router(spec: str, config: Config) -> Driver:
         from quidnunc.impl.drivers.py_libp2p.driver import open_py_libp2p
 
         return open_py_libp2p(config)
+    if spec.startswith("py-libp2p@"):
+        from quidnunc.impl.drivers.py_libp2p.builds import open_release
+
+        return open_release(spec.partition("@")[2], config)
     if name == "exec":
         from quidnunc.impl.seam.sidecar import open_exec
 
@@ -88,7 +93,7 @@ def open_router(spec: str, config: Config) -> Driver:
         raise AdapterError(
             f"{spec} has no adapter yet; write one as docs/adapters.md says and give it to exec:"
         )
-    names = ("ours", "ours:MUTANT", "py-libp2p", *WITHOUT_ADAPTER, *EXTERNAL)
+    names = ("ours", "ours:MUTANT", "py-libp2p", "py-libp2p@VERSION", *WITHOUT_ADAPTER, *EXTERNAL)
     raise ValueError(f"no router {spec!r}: there are {', '.join(names)}")
 
 
@@ -117,6 +122,38 @@ def _py_libp2p() -> RouterInfo:
     return RouterInfo(
         name="py-libp2p", kind="adapter", version=installed_version(), available=not reason, reason=reason
     )
+
+
+def build_release(name: str, progress: Callable[[str], None]) -> str:
+    """Build a release, `py-libp2p@0.2.8`, where it is not built yet; the folder that it is in.
+
+    Raises ValueError for a name that is no release's, AdapterError where it cannot be built here.
+    """
+    from quidnunc.impl.drivers.py_libp2p.builds import NAME, build, release_named
+
+    router, _, version = name.partition("@")
+    if router != NAME:
+        raise ValueError(
+            f"{name!r} cannot be built: write {NAME}@VERSION; `quidnunc routers --all` lists them"
+        )
+    release = release_named(version)
+    if release.record is None:
+        build(version, progress)
+    return str(release.folder)
+
+
+def _releases() -> tuple[RouterInfo, ...]:
+    from quidnunc.impl.drivers.py_libp2p.builds import releases
+
+    listed = []
+    for each in releases():
+        built = each.record is not None
+        reason = "" if built else f"not built here; to build it: {each.command}"
+        info = RouterInfo(
+            name=each.name, kind="release", version=each.version, available=built, reason=reason
+        )
+        listed.append(info)
+    return tuple(listed)
 
 
 def _version() -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from quidnunc.arguments import checked_protocol, suggestion
-from quidnunc.impl.seam import PROFILES, AdapterError
+from quidnunc.impl.seam import PROFILES, AdapterError, NotBuiltError
 from quidnunc.model.errors import CaseError, SpecError
 from quidnunc.model.machine import protocol_named
 from quidnunc.output import UsageError, clear_progress, count, print_json, progress_line
@@ -196,6 +196,10 @@ def _try(case: Case, protocol: str, options: argparse.Namespace) -> ReplayAttemp
             allow_exec=options.allow_exec,
         )
     except RefusedRouterError as error:
+        return ReplayAttempt(case, protocol, router, skipped=str(error))
+    except NotBuiltError as error:
+        if options.against:
+            raise
         return ReplayAttempt(case, protocol, router, skipped=str(error))
     except AdapterError as error:
         return ReplayAttempt(case, protocol, router, broken=str(error))

@@ -1,16 +1,25 @@
-"""quidnunc routers: list the routers that can be tested here, and why the others cannot."""
+"""quidnunc routers: list the routers that can be tested here, and why the others cannot; build releases."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+import textwrap
+import time
 
-from quidnunc.impl.routers import RouterInfo, available
-from quidnunc.output import print_json, table
+from quidnunc.impl.routers import RouterInfo, available, build_release
+from quidnunc.output import UsageError, print_json, table
 
 EXAMPLE = """\
 example:
   quidnunc routers
   quidnunc routers --all
+  quidnunc routers build py-libp2p@0.2.8
+  quidnunc check gossipsub-1.0 --against py-libp2p@0.2.8
+
+build fetches a release with pip and installs it into a virtual environment of its own in the user's cache
+folder (QUIDNUNC_CACHE names another). Nothing else in this kit builds or downloads.
+exit status: 0; 2 no such release; 4 it cannot be built here
 """
 
 INNER = ("mutant", "reading")
@@ -22,8 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--all", action="store_true", help="list the planted bugs and other readings of our own routers too"
     )
 
+    parser.add_argument("action", nargs="?", choices=("build",), help="build releases of routers")
+    parser.add_argument("releases", nargs="*", metavar="NAME@VERSION", help="what to build")
+
 
 def run(options: argparse.Namespace) -> int:
+    if options.action:
+        return _build(options)
     known = available()
     if options.json:
         print_json({"schema": 1, "routers": [_json(each) for each in known]})
@@ -31,16 +45,46 @@ def run(options: argparse.Namespace) -> int:
     drivable = sum(each.available for each in known if each.kind not in INNER)
     mutants, readings = (sum(each.kind == kind for each in known) for kind in INNER)
     print(f"routers: {drivable} can be tested here\n")
-    shown = [each for each in known if options.all or each.kind not in INNER]
+    shown = [each for each in known if options.all or _is_listed(each)]
     rows = [
         (each.name, each.kind, each.version or "-", "yes" if each.available else "no", each.reason)
         for each in shown
     ]
     print(table(("router", "kind", "version", "here", ""), rows))
     if not options.all:
+        unbuilt = [each for each in known if each.kind == "release" and not each.available]
+        if unbuilt:
+            print("\nreleases that can be built, by `quidnunc routers build NAME`:")
+            print(textwrap.fill(", ".join(each.name for each in unbuilt), 100, break_on_hyphens=False))
         print(f"\nand {mutants} of our own with one planted bug, ours:MUTANT (--all lists them)")
         print(f"and {readings} of our own with another reading, ours:READING")
     print(f"\nagain: quidnunc routers{' --all' if options.all else ''}")
+    return 0
+
+
+def _is_listed(each: RouterInfo) -> bool:
+    return each.kind not in INNER and (each.kind != "release" or each.available)
+
+
+def _build(options: argparse.Namespace) -> int:
+    if not options.releases:
+        raise UsageError("name a release: quidnunc routers build py-libp2p@0.2.8")
+    built = []
+    for name in options.releases:
+        started = time.monotonic()
+
+        def progress(what: str, name: str = name) -> None:
+            print(f"{name}: {what}", file=sys.stderr, flush=True)
+
+        try:
+            folder = build_release(name, progress)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        built.append({"name": name, "folder": folder})
+        if not options.json:
+            print(f"{name} is built ({time.monotonic() - started:.0f} s): {folder}")
+    if options.json:
+        print_json({"schema": 1, "built": built})
     return 0
 
 

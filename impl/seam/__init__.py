@@ -52,6 +52,10 @@ class AdapterError(Exception):
     """Their code broke the seam. Names the router, the request and what to try next."""
 
 
+class NotBuiltError(Exception):
+    """A release of a router that can be built, and is not. Names the command that builds it."""
+
+
 @frozen(kw_only=True)
 class Config:
     """What `init` carries."""

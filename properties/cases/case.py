@@ -120,8 +120,9 @@ class Case:
     protocols: tuple[str, ...] = field(converter=_protocols, validator=validators.min_len(1))
     """It holds under each. They are of one family."""
     against: str = field(converter=one_line, validator=[_said, _names_no_command])
-    """A router and its version (`py-libp2p 0.8.1`), a mutant (`ours:NAME`), `ours`, or `any`; `exec` or
-    `python` for one of the user's own; `model` for a network."""
+    """A router and its version (`py-libp2p 0.8.1`), a release that is replayed in its own environment
+    (`py-libp2p@0.2.8`), a mutant (`ours:NAME`), `ours`, or `any`; `exec` or `python` for one of the user's
+    own; `model` for a network."""
     status: Status = field(default="open", validator=validators.in_(STATUSES))
     quirk: str = field(default="", converter=one_line)
     """The root cause: the edit under which model and router agree (`quidnunc.model.edits.catalogue`)."""
@@ -209,7 +210,9 @@ def router_of(case: Case, *, allow_exec: bool = False) -> str:
 
 def against_text(router: str, version: str) -> str:
     """The router of a case, as its file names it: one of the user's own by its kind alone, and the first word
-    of its version that can be one."""
+    of its version that can be one. A release (`py-libp2p@0.2.8`) says its version itself."""
+    if "@" in router and not own_kind(router):
+        return router
     kind = own_kind(router)
     said = next(filter(_VERSION.fullmatch, version.split()), "") if kind else version
     return f"{kind or router} {said}".strip()

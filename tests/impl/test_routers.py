@@ -66,7 +66,11 @@ def test_ours_and_its_mutants_open() -> None:
 @pytest.mark.parametrize(
     ("spec", "error", "says"),
     [
-        ("theirs", ValueError, "no router 'theirs': there are ours, ours:MUTANT, py-libp2p, js-libp2p"),
+        (
+            "theirs",
+            ValueError,
+            "no router 'theirs': there are ours, ours:MUTANT, py-libp2p, py-libp2p@VERSION",
+        ),
         ("ours:no-such", ValueError, "no mutant 'no-such' of ours; .*routers --all` lists them"),
         ("ours:cut-at-d-hihg", ValueError, "did you mean ours:cut-at-d-high"),
         ("ours:", ValueError, "no mutant '' of ours"),

@@ -36,6 +36,8 @@ NAME = "py-libp2p"
 PACKAGE = "libp2p"
 """Of Python, where its own functions are."""
 
+WITHOUT_EXPLICIT_PEERS = ("floodsub", "gossipsub-1.0")
+
 CRASH_TEXT_MAX = 200
 """Characters of the router's own words that a reply repeats."""
 
@@ -83,7 +85,7 @@ class PyLibp2pDriver:
         can = {"verdict", "state", "clock", "stall", "explicit", "raw", "identity"}
         if release.has_scores and self.config.protocol != "floodsub":
             can.add("score")
-        if self.config.protocol == "floodsub":
+        if self.config.protocol in WITHOUT_EXPLICIT_PEERS or not release.has_explicit_peers:
             can.discard("explicit")
         on_offer = () if self.config.protocol == "floodsub" else release.additions
         self.hello = Hello(
@@ -108,7 +110,8 @@ class PyLibp2pDriver:
         )
         self._router = self.release.router(self._host, self.parameters, self._score_of, self.config)
         self._pubsub = self.release.attached(self._host, self._router, self.parameters)
-        nursery.start_soon(self._sweep, self._pubsub.seen_messages)
+        if self.release.forgets_seen:
+            nursery.start_soon(self._sweep, self._pubsub.seen_messages)
         async with AsyncExitStack() as services:
             await services.enter_async_context(self.release.service(self._pubsub))
             await self._pubsub.wait_until_ready()

@@ -1,4 +1,5 @@
-"""What the installed release of py-libp2p is and takes: looked up by name and by signature, never by version.
+"""What the release of py-libp2p in this environment is and takes: looked up by name and signature, never by
+version.
 
 Also the table of its additions to the protocol, and how each is switched off.
 """
@@ -31,6 +32,9 @@ VALIDATION_TIMEOUT_S = 3600
 
 NEVER_TICKS = 1 << 31
 """Heartbeats between two acts of what is switched off."""
+
+NEVER_MS = 1 << 31
+"""How long seen ids are kept by a release that never forgets them because of their age."""
 
 VALIDATORS_MAX = 100_000
 """Messages that may wait for a verdict at a time; the default of ten would deadlock a harness."""
@@ -156,13 +160,24 @@ class InstalledRelease:
     @property
     def protocols(self) -> tuple[str, ...]:
         """The protocols of the kit that this release says it speaks."""
-        spoken = tuple(name for name, _, constant in _SPOKEN if hasattr(self.gossipsub, constant))
+        # Releases before 0.4 have a constant of 1.1 and refuse its peers.
+        taken = self.gossipsub.GossipSub.add_peer.__code__.co_names
+        spoken = tuple(name for name, _, constant in _SPOKEN if constant in taken)
         return ("floodsub", *spoken)
+
+    @property
+    def forgets_seen(self) -> bool:
+        """Whether seen ids are forgotten by age, and not only when they are too many (before 0.2.3)."""
+        return hasattr(self.pubsub, "LastSeenCache")
 
     @property
     def has_scores(self) -> bool:
         """Whether an application-specific score can be given."""
         return "app_specific_score_fn" in self._score_arguments()
+
+    @property
+    def has_explicit_peers(self) -> bool:
+        return "direct_peers" in _arguments(self.gossipsub.GossipSub)
 
     def _score_arguments(self) -> frozenset[str]:
         parameters = getattr(self.gossipsub, "ScoreParams", None)
@@ -181,6 +196,8 @@ class InstalledRelease:
         # Its opportunistic grafting has times and scores of its own, and where it is off there is no other.
         is_off = any(each.name == "opportunistic-grafting" for each in self.off(config))
         fixed: dict[str, float] = {"opportunistic_graft_ticks": NEVER_TICKS} if is_off else {}
+        if not self.forgets_seen:
+            fixed["seen_ttl_ms"] = NEVER_MS
         if hasattr(self.gossipsub.GossipSub, "_check_ihave_rate_limit"):
             # It has no limit on the ids of an IHAVE, which the specification demands: any value shows that.
             fixed["max_ihave_messages"] = 10
@@ -219,13 +236,14 @@ class InstalledRelease:
 
     def switched(self, config: Config) -> dict[str, tuple[str, ...]]:
         """What the driver makes of this router that is not its default, and which clauses lean on it."""
-        told = {
+        told: dict[str, tuple[str, ...]] = {
             "it sets the timeout of validators to an hour and lets 100,000 wait at a time": (
                 "gs1.1/validation.*",
                 "pubsub/validation.*",
             ),
-            "it lets the cache of seen ids forget in virtual time": ("gs1.0/seen.ttl",),
         }
+        if self.forgets_seen:
+            told["it lets the cache of seen ids forget in virtual time"] = ("gs1.0/seen.ttl",)
         if config.protocol == "floodsub":
             return told
         if self.has_scores:
@@ -404,7 +422,7 @@ def installed_release() -> InstalledRelease:
         ) from error
     except AttributeError as error:
         raise AdapterError(
-            f"py-libp2p {version} is too old for the driver ({error}): install 0.2.9 or later"
+            f"py-libp2p {version} is too old for the driver ({error}): install 0.2.0 or later"
         ) from error
     substitute(("libp2p.pubsub", "libp2p.peer.", "libp2p.tools.timed_cache"))
     if not os.environ.get("LIBP2P_DEBUG"):

@@ -23,6 +23,11 @@ from quidnunc.properties.cases.file import load, parse
 from quidnunc.properties.documents.clauses import load as clauses
 from tests.conftest import Command
 
+RELEASE_CASE = next(
+    Path(__file__).parents[3].glob("counterexamples/routers/py-libp2p/older/gs1.0.fanout*.case")
+)
+"""It names py-libp2p@0.2.8."""
+
 CASE = """\
 A mesh of D_high members is cut.
 
@@ -154,6 +159,45 @@ def test_routers(quidnunc: Command) -> None:
     text = quidnunc("routers")
     assert "py-libp2p" in text.out and "ours:cut-at-d-high" not in text.out
     assert "ours:cut-at-d-high" in quidnunc("routers", "--all").out
+
+
+@pytest.fixture
+def nothing_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUIDNUNC_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.mark.usefixtures("nothing_built")
+def test_releases_that_can_be_built(quidnunc: Command) -> None:
+    listed = {r["name"]: r for r in quidnunc("routers", "--json").data["routers"]}
+    release = listed["py-libp2p@0.2.8"]
+    assert (release["kind"], release["version"], release["available"]) == ("release", "0.2.8", False)
+    assert release["reason"].endswith("to build it: quidnunc routers build py-libp2p@0.2.8")
+    assert "releases that can be built" in quidnunc("routers").out
+    for words, said in (
+        (("build",), "name a release"),
+        (("build", "py-libp2p@9"), "no release '9' of py-libp2p"),
+        (("build", "ours"), "'ours' cannot be built"),
+    ):
+        ran = quidnunc("routers", *words)
+        assert ran.code == 2 and said in ran.err
+
+
+@pytest.mark.usefixtures("nothing_built")
+def test_a_release_that_is_not_built_is_never_built_unasked(quidnunc: Command, tmp_path: Path) -> None:
+    build = "to build it: quidnunc routers build py-libp2p@0.2.8"
+    for words in (
+        ("check", "gossipsub-1.0", "--against", "py-libp2p@0.2.8"),
+        ("check", "auto", "--against", "py-libp2p@0.2.8"),
+        ("doctor", "py-libp2p@0.2.8"),
+        ("replay", str(RELEASE_CASE), "--against", "py-libp2p@0.2.8"),
+    ):
+        ran = quidnunc(*words)
+        assert ran.code == 2 and build in ran.err
+    ran = quidnunc("replay", str(RELEASE_CASE))
+    assert (
+        ran.code == 3 and f"py-libp2p@0.2.8 is not built here; {build}" in ran.out and "1 skipped" in ran.out
+    )
+    assert not (tmp_path / "cache").exists()
 
 
 def test_clauses(quidnunc: Command) -> None:

@@ -1,0 +1,113 @@
+"""Releases of other people's routers, each built into a folder of its own in the user's cache.
+
+A folder is there in whole or not at all: a build goes on beside it and is renamed at its end. Nothing here is
+built because it is asked for: only `quidnunc routers build` builds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from attrs import field, frozen
+
+from quidnunc.impl.seam import AdapterError, NotBuiltError
+
+RECORD = "build.json"
+FORMAT = 1
+
+
+@frozen
+class Release:
+    """One version of a router: `py-libp2p@0.2.8`."""
+
+    router: str
+    version: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.router}@{self.version}"
+
+    @property
+    def folder(self) -> Path:
+        """Where it is, once it is built."""
+        return cache_folder() / "routers" / self.router / self.version
+
+    @property
+    def command(self) -> str:
+        """The command that builds it."""
+        return f"quidnunc routers build {self.name}"
+
+    @property
+    def record(self) -> Mapping[str, object] | None:
+        """What was written down when it was built; None where it is not built, or for another kit."""
+        try:
+            record = json.loads((self.folder / RECORD).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return record if isinstance(record, dict) and record.get("format") == FORMAT else None
+
+    def needed(self) -> Path:
+        """Its folder. Raises NotBuiltError."""
+        if self.record is None:
+            raise NotBuiltError(f"{self.name} is not built here; to build it: {self.command}")
+        return self.folder
+
+
+@frozen
+class Build:
+    """A build that goes on: where to put the files, and what to write down of them."""
+
+    folder: Path
+    record: dict[str, object] = field(factory=dict)
+
+
+def cache_folder() -> Path:
+    """QUIDNUNC_CACHE, or the kit's part of the user's cache folder."""
+    named = os.environ.get("QUIDNUNC_CACHE")
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "quidnunc"
+
+
+@contextmanager
+def building(release: Release) -> Iterator[Build]:
+    """Build inside: at the end the folder becomes that of `release`; after an exception it is gone.
+
+    Raises AdapterError where the cache folder cannot be written.
+    """
+    final = release.folder
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=f".{release.version}-", dir=final.parent))
+    except OSError as error:
+        raise AdapterError(
+            f"{release.name}: cannot write to {final.parent} ({error.strerror}); "
+            "name another folder in QUIDNUNC_CACHE"
+        ) from error
+    try:
+        build = Build(beside)
+        yield build
+        record = {"format": FORMAT, "router": release.router, "version": release.version, **build.record}
+        (beside / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        if release.record is None:
+            # What an older kit left there.
+            shutil.rmtree(final, ignore_errors=True)
+            _rename(beside, release)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _rename(folder: Path, release: Release) -> None:
+    try:
+        folder.rename(release.folder)
+    except OSError:
+        # Another process may have built the same meanwhile.
+        if release.record is None:
+            raise
