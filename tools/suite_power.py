@@ -3,7 +3,8 @@
     python -m tools.suite_power                     every planted bug, under its protocol
     python -m tools.suite_power gossipsub-1.2 dog   those of these protocols
 
-The planted bugs are written by hand and known to no search of the suite, so they measure it.
+The cases at bounds were written with these bugs in mind. `make mutation` measures the suite by mutants of the
+sources, to which no case was fitted.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from quidnunc.output import UsageError, count, print_json, table
 from quidnunc.properties.cases.case import Case, events_of
 from quidnunc.properties.documents.clauses import documents, load
 from quidnunc.properties.suite.edits import shown_edits
-from quidnunc.properties.suite.files import edit_cases, rule_cases, suite_of
+from quidnunc.properties.suite.files import bound_cases, edit_cases, rule_cases, suite_of
 from quidnunc.properties.suite.run import SUITE_VERSION
 from quidnunc.properties.suite.unnoticed import UnnoticedRule, unnoticed_of
 
@@ -54,10 +54,14 @@ def run(options: argparse.Namespace) -> int:
     for name in suites:
         rules = {r.name for _, r in protocol_named(name).rules()}
         listed = unnoticed_of(name)
-        by_rule, by_edit = rule_cases(name), edit_cases(name)
+        by_rule, by_edit, at_bounds = rule_cases(name), edit_cases(name), bound_cases(name)
         missing = sorted(rules - {rule for rule, _ in by_rule} - listed.keys())
-        print(f"\n{name}: {len(by_rule)} cases of a missing rule, {len(by_edit)} of a wrong one\n")
-        for title, shown in (("without the rule", by_rule), ("with a wrong rule", by_edit)):
+        print(
+            f"\n{name}: {len(by_rule)} cases of a missing rule, {len(by_edit)} of a wrong one, "
+            f"{len(at_bounds)} at a bound\n"
+        )
+        tables = (("without the rule", by_rule), ("with a wrong rule", by_edit), ("at a bound", at_bounds))
+        for title, shown in tables:
             if shown:
                 lines = [(each, case.clause, len(events_of(case))) for each, case in shown]
                 print(table((title, "clause", "events"), lines) + "\n")

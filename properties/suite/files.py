@@ -5,6 +5,8 @@ one is `cases/RULE.PROTOCOL.case`, by the first of them. The first sentence, the
 the case, so that protocols in which they differ have files of their own.
 
 `cases/edits/RULE-N.case` shows that this rule, and perhaps others, are there and wrong.
+
+`cases/bounds/BOUND.case`, or `BOUND.PROTOCOL.case`, goes to a bound by hand: values below, at and above it.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from quidnunc.properties.cases.front_matter import read_fields
 SUFFIX = ".case"
 EDITS = "edits"
 """The folder of the cases of edited rules, below that of all cases."""
+BOUNDS = "bounds"
+"""That of the cases at bounds."""
 
 
 def rule_of(name: str) -> str:
@@ -50,11 +54,11 @@ def _parsed(name: str, text: str) -> Case:
 
 @cache
 def suite_of(protocol: str) -> tuple[tuple[str, Case], ...]:
-    """(name, case) of every case of a protocol: those of missing rules by rule, then those of edited rules.
+    """(name, case) of every case of a protocol: those of missing rules, of edited rules, and at bounds.
 
     Raises SpecError where the protocol has none.
     """
-    return rule_cases(protocol) + edit_cases(protocol)
+    return rule_cases(protocol) + edit_cases(protocol) + bound_cases(protocol)
 
 
 @cache
@@ -73,7 +77,15 @@ def rule_cases(protocol: str) -> tuple[tuple[str, Case], ...]:
 @cache
 def edit_cases(protocol: str) -> tuple[tuple[str, Case], ...]:
     """(`RULE-N`, case) of every case of edited rules, each of this protocol alone."""
-    own = [(name, text) for name, text, protocols in _shipped(EDITS) if protocol in protocols]
-    return tuple(
-        (name.removesuffix(SUFFIX), _parsed(f"{EDITS}/{name}", text).under(protocol)) for name, text in own
-    )
+    return _in_folder(EDITS, protocol)
+
+
+@cache
+def bound_cases(protocol: str) -> tuple[tuple[str, Case], ...]:
+    """(`BOUND`, case) of every case at a bound, each of this protocol alone."""
+    return _in_folder(BOUNDS, protocol)
+
+
+def _in_folder(folder: str, protocol: str) -> tuple[tuple[str, Case], ...]:
+    own = [(name, text) for name, text, protocols in _shipped(folder) if protocol in protocols]
+    return tuple((rule_of(name), _parsed(f"{folder}/{name}", text).under(protocol)) for name, text in own)

@@ -3,31 +3,44 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pytest
 from attrs import evolve
 
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.properties.cases.file import load, render
-from quidnunc.properties.suite.files import EDITS, SUFFIX, edit_cases, rule_cases, rule_of, suite_of
+from quidnunc.properties.suite.files import (
+    BOUNDS,
+    EDITS,
+    SUFFIX,
+    bound_cases,
+    edit_cases,
+    rule_cases,
+    rule_of,
+    suite_of,
+)
 from tools.rule_search.files import read_rule, rules_in, write_rule
 from tools.suite_edits.files import read_edit_cases, write_edit_cases
 
 FOLDER = Path(__file__).parents[3] / "properties" / "suite" / "cases"
 PATHS = sorted(FOLDER.glob(f"*{SUFFIX}"))
+AT_BOUNDS = sorted((FOLDER / BOUNDS).glob(f"*{SUFFIX}"))
 
 
 def test_files_are_as_they_are_written() -> None:
-    for path in PATHS:
+    for path in (*PATHS, *AT_BOUNDS):
         case = load(path)
         assert render(case, strict=True) == path.read_text("utf-8"), path
         assert list(case.protocols) == [name for name in PROTOCOLS if name in case.protocols], path
 
 
-def test_a_distinct_case_is_one_file_and_a_protocol_has_one_of_a_rule() -> None:
-    distinct = {(rule_of(path.name), evolve(load(path), protocols="every")) for path in PATHS}
-    assert len(distinct) == len(PATHS)
-    named = [(rule_of(path.name), protocol) for path in PATHS for protocol in load(path).protocols]
-    assert len(set(named)) == len(named) == sum(len(rule_cases(name)) for name in PROTOCOLS)
+@pytest.mark.parametrize(("paths", "cases"), [(PATHS, rule_cases), (AT_BOUNDS, bound_cases)])
+def test_a_distinct_case_is_one_file_and_a_protocol_has_one_of_a_name(paths: Any, cases: Any) -> None:
+    distinct = {(rule_of(path.name), evolve(load(path), protocols="every")) for path in paths}
+    assert len(distinct) == len(paths)
+    named = [(rule_of(path.name), protocol) for path in paths for protocol in load(path).protocols]
+    assert len(set(named)) == len(named) == sum(len(cases(name)) for name in PROTOCOLS)
 
 
 def test_what_is_the_same_is_one_file_of_several_protocols(tmp_path: Path) -> None:
@@ -60,9 +73,10 @@ def test_files_of_edited_rules_are_as_they_are_written_and_hold_distinct_traces(
     assert len(traces) == len(cases)
 
 
-def test_the_suite_of_a_protocol_has_the_cases_of_both_folders() -> None:
+def test_the_suite_of_a_protocol_has_the_cases_of_all_folders() -> None:
     names = [name for name, _ in suite_of("dog")]
-    assert len(set(names)) == len(names) == len(rule_cases("dog")) + len(edit_cases("dog"))
+    parts = [cases("dog") for cases in (rule_cases, edit_cases, bound_cases)]
+    assert all(parts) and len(set(names)) == len(names) == sum(map(len, parts))
     assert all(case.protocols == ("dog",) for _, case in suite_of("dog"))
 
 
