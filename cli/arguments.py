@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterable
 
-from quidnunc.impl.routers import WITHOUT_ADAPTER
+from quidnunc.impl.routers import WITHOUT_ADAPTER, mutants_by_name, readings_by_name
 from quidnunc.impl.seam import PROFILES, AdapterError, Hello, Profile
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.output import UsageError
@@ -77,6 +77,8 @@ def hello_from(against: str, protocol: str, profile: Profile = "shipped") -> Hel
         raise UsageError(
             f"{against} has no adapter yet; `quidnunc routers` lists the routers that can be tested"
         )
+    if first := _first_protocol(against):
+        _check_spoken(against, protocol, hello_of(against, first))
     try:
         hello = hello_of(against, protocol, profile=profile)
     except ValueError as error:
@@ -86,9 +88,13 @@ def hello_from(against: str, protocol: str, profile: Profile = "shipped") -> Hel
             else "; `quidnunc routers` lists the routers that can be tested"
         )
         raise UsageError(f"{error}{listed}") from None
+    _check_spoken(against, protocol, hello)
+    return hello
+
+
+def _check_spoken(against: str, protocol: str, hello: Hello) -> None:
     if protocol not in hello.protocols:
         raise UsageError(f"{against} does not speak {protocol}; it speaks {_list(hello)}")
-    return hello
 
 
 def protocols_spoken(against: str) -> list[str]:
@@ -98,7 +104,8 @@ def protocols_spoken(against: str) -> list[str]:
     spoken: set[str] = set()
     errors = []
     # A router may be one of pubsub and one of a mempool; each says its own.
-    for asked in ("gossipsub-1.2", "floodsub", "dog", "flood"):
+    first = _first_protocol(against)
+    for asked in (first,) if first else ("gossipsub-1.2", "floodsub", "dog", "flood"):
         try:
             spoken |= set(hello_of(against, asked).protocols)
         except ValueError as error:
@@ -119,6 +126,14 @@ def protocols_spoken(against: str) -> list[str]:
             f"{against} speaks {', '.join(sorted(spoken)) or 'nothing'}; quidnunc knows none of these"
         )
     return found
+
+
+def _first_protocol(against: str) -> str:
+    """The first protocol in which the departure of `ours:NAME` can be seen: it opens under no older one.
+    Empty for another router."""
+    kind, _, name = against.partition(":")
+    planted = {**mutants_by_name(), **readings_by_name()}.get(name) if kind == "ours" else None
+    return planted.protocol if planted is not None else ""
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:

@@ -15,6 +15,14 @@ DOG_VARIANTS = ("dog-adr", "dog-quint", "dog-quint-run", "dog-go", "dog-proposed
 PROTOCOLS = ("flood", "dog", *DOG_VARIANTS, "cat-classic", "cat", "peer-limit")
 """Every mempool protocol that our routers speak."""
 
+_DOGS = ("dog", *DOG_VARIANTS)
+_SINCE: Mapping[str, tuple[str, ...]] = {
+    "flood": ("flood", *_DOGS, "peer-limit"),
+    "dog": _DOGS,
+    "cat-classic": ("cat-classic", "cat"),
+}
+"""Protocol -> itself and those that are built on it; one that is not here stands alone."""
+
 
 class MempoolReactor(Protocol):
     """What a reactor does. What it sends and whom it closes gather in `out` and `closed`."""
@@ -164,5 +172,10 @@ def _no_pubsub(request: str) -> NoReturn:
 def mutant_of(name: str | None, table: Mapping[str, Mutant]) -> Mutant | None:
     """The planted departure of that name, if one is asked for. Raises AdapterError where there is none."""
     if name is not None and name not in table:
-        raise AdapterError(f"ours has no mempool mutant {name!r}: choose one of {sorted(table)}")
+        raise AdapterError(f"ours has no mempool mutant {name!r}; `quidnunc routers --all` lists them")
     return None if name is None else table[name]
+
+
+def protocols_of(planted: Mutant | None) -> tuple[str, ...]:
+    """The protocols that a router with this departure speaks: those in which it can be seen."""
+    return PROTOCOLS if planted is None else _SINCE.get(planted.protocol, (planted.protocol,))

@@ -7,7 +7,7 @@ The reactor itself is `quidnunc.impl.mempool.cat.reactor`; its planted departure
 from __future__ import annotations
 
 from quidnunc.impl.mempool.cat.reactor import CatReactor
-from quidnunc.impl.mempool.driver import PROTOCOLS, MempoolDriver, mutant_of
+from quidnunc.impl.mempool.driver import MempoolDriver, mutant_of, protocols_of
 from quidnunc.impl.mutants.cat import CAT_MUTANTS
 from quidnunc.impl.seam import AdapterError, Config, Driver, parameters_of
 from quidnunc.impl.wire.cat_codec import VERSIONS
@@ -29,6 +29,6 @@ def open_cat(config: Config, mutant: str | None = None) -> Driver:
     return MempoolDriver(
         reactor,
         name="ours" if mutant is None else f"ours:{mutant}",
-        protocols=PROTOCOLS,
+        protocols=protocols_of(planted),
         capabilities=frozenset({"state", "clock", "raw"}),
     )

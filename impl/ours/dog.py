@@ -7,8 +7,7 @@ The reactor itself is `quidnunc.impl.mempool.dog.reactor`; its planted departure
 from __future__ import annotations
 
 from quidnunc.impl.mempool.dog.reactor import DogReactor
-from quidnunc.impl.mempool.driver import DOG_VARIANTS, MempoolDriver, mutant_of
-from quidnunc.impl.mempool.driver import PROTOCOLS as EVERY_PROTOCOL
+from quidnunc.impl.mempool.driver import DOG_VARIANTS, MempoolDriver, mutant_of, protocols_of
 from quidnunc.impl.mutants.dog import DOG_MUTANTS
 from quidnunc.impl.mutants.peer_limit import PEER_LIMIT_MUTANTS
 from quidnunc.impl.ours.dog_variants import VARIANT_MUTANTS, apply_variant
@@ -35,4 +34,4 @@ def open_dog(config: Config, mutant: str | None = None) -> Driver:
     if planted is not None:
         planted.apply(reactor)
     name = "ours" if mutant is None else f"ours:{mutant}"
-    return MempoolDriver(reactor, name=name, protocols=EVERY_PROTOCOL)
+    return MempoolDriver(reactor, name=name, protocols=protocols_of(planted))

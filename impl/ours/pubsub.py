@@ -62,24 +62,24 @@ def open_ours(config: Config, mutant: str | None = None) -> Driver:
         )
     except ValueError as error:
         raise AdapterError(f"ours ({config.protocol}) cannot run so: {error}") from error
-    if mutant is not None:
-        _plant(router, mutant)
-    return PubsubDriver(router, name="ours" if mutant is None else f"ours:{mutant}")
+    if mutant is None:
+        return PubsubDriver(router, name="ours")
+    return PubsubDriver(router, name=f"ours:{mutant}", protocols=_plant(router, mutant))
 
 
-def _plant(router: GossipsubRouter, mutant: str) -> None:
+def _plant(router: GossipsubRouter, mutant: str) -> tuple[str, ...]:
+    """Make the departure, and say in which protocols it can be seen."""
     from quidnunc.impl.mutants.pubsub import MUTANTS
     from quidnunc.impl.ours.readings import READINGS_OF_OURS
 
     edit = MUTANTS.get(mutant) or READINGS_OF_OURS.get(mutant)
     if edit is None:
-        raise AdapterError(
-            f"ours has no pubsub mutant {mutant!r}: choose one of {', '.join(sorted(MUTANTS))}"
-        )
+        raise AdapterError(f"ours has no pubsub mutant {mutant!r}; `quidnunc routers --all` lists them")
     first, names = edit.protocol, list(FEATURES)
     if names.index(router.core.features.name) < names.index(first):
         raise AdapterError(f"ours:{mutant} differs from {first} on, and {router.core.features.name} is older")
     edit.apply(router)
+    return tuple(names[names.index(first) :])
 
 
 class PubsubDriver:
@@ -88,7 +88,9 @@ class PubsubDriver:
     A fault of the router is a reply with `crashed` set; after it, every request gets that reply.
     """
 
-    def __init__(self, router: GossipsubRouter, *, name: str) -> None:
+    def __init__(
+        self, router: GossipsubRouter, *, name: str, protocols: tuple[str, ...] = tuple(FEATURES)
+    ) -> None:
         self.router = router
         features = router.core.features
         since_1_1 = {"score", "explicit", "flood-publish", "score-parameters", "peer-exchange"}
@@ -98,7 +100,7 @@ class PubsubDriver:
         self.hello = Hello(
             name=name,
             version=VERSION,
-            protocols=tuple(FEATURES),
+            protocols=protocols,
             capabilities=frozenset(
                 {"verdict", "state", "clock", "stall", "raw", "strict-no-sign", "identity", "message-limit"}
                 | hardened

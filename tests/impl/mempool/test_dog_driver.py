@@ -49,7 +49,11 @@ def give(driver: Driver, peer: int, symbol: str) -> Reply:
     [
         (Config(protocol="gossipsub-1.2"), None, "does not speak 'gossipsub-1.2'"),
         (Config(protocol="dog", parameters=Parameters()), None, "takes DogParameters, got Parameters"),
-        (Config(protocol="dog"), "no-such", "no mempool mutant 'no-such': choose one of"),
+        (
+            Config(protocol="dog"),
+            "no-such",
+            "no mempool mutant 'no-such'; `quidnunc routers --all` lists them",
+        ),
     ],
 )
 def test_what_cannot_be_opened_is_refused_by_name(config: Config, mutant: str | None, told: str) -> None:
