@@ -31,7 +31,7 @@ from quidnunc.properties.neighbours.draw import draw_neighbours
 from quidnunc.properties.neighbours.partial import MORE, OF_PARTIAL, PARTIAL_WEIGHTS, WEIGHTS
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 from quidnunc.properties.occasions.occasion import ObservedStep
-from quidnunc.properties.suite.files import suite_of
+from quidnunc.properties.suite.files import rule_cases
 from quidnunc.properties.suite.run import run_suite
 from tests.helpers.pubsub_run import T, message, of
 from tests.helpers.puppet import EVERYTHING
@@ -153,5 +153,5 @@ def test_the_suite_holds_on_ours(name: str) -> None:
     campaign = run_suite(name, "ours")
     assert not campaign.roots and not campaign.left_out, campaign.roots
     rules = {rule.name for _, rule in protocol_named(name).rules()}
-    cases = {rule for rule, _ in suite_of(name)}
+    cases = {rule for rule, _ in rule_cases(name)}
     assert cases <= rules and len(cases) > 80
