@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import signal
 import sys
 import time
 import traceback
@@ -62,6 +63,11 @@ def parser_of() -> tuple[argparse.ArgumentParser, dict[str, ModuleType]]:
     return parser, modules
 
 
+def _interrupt(number: int, frame: object) -> None:
+    """SIGTERM ends a command as Ctrl-C does."""
+    raise KeyboardInterrupt(number)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; its result is the exit status (0, 1, 2, 3, 4: see `quidnunc check --help`).
 
@@ -69,6 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     if arguments is None:
         fix_hash_seed()
+        signal.signal(signal.SIGTERM, _interrupt)
     started = process_started() if arguments is None else time.monotonic()
     parser, modules = parser_of()
     options = parser.parse_args(arguments)
@@ -81,9 +88,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader closed the pipe; nothing more may be written, not at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         print("quidnunc: interrupted", file=sys.stderr)
-        return 130
+        return 128 + int(interrupt.args[0] if interrupt.args else signal.SIGINT)
     except (UsageError, CaseError, NotBuiltError) as error:
         print(f"quidnunc {options.command}: {error}", file=sys.stderr)
         return 2

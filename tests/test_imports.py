@@ -73,10 +73,11 @@ pipeline      : attrs google cattrs networkx numpy ptars pyarrow pyspark yaml mo
                 impl/seam impl/wire impl/routers \
                 properties/claims properties/judge properties/explain properties/notation properties/cases \
                 properties/search properties/sources properties/lazy
+  folder_lock   :                         = folder_lock
   trace         :
-  simulation    : trace
+  simulation    : folder_lock trace
   lake          : trace
-  sweep         : trace simulation lake
+  sweep         : folder_lock trace simulation lake
 
 cli           : attrs hypothesis pytest model impl/seam impl/wire impl/routers properties pipeline
   output        :                         = __init__ output arguments trace_run

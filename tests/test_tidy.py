@@ -57,6 +57,7 @@ SUBCLASSED = frozenset(
         "Protocol",
         "Shape",
         "TypedDict",
+        "RawIOBase",
         "RuleBasedStateMachine",
     }
 )

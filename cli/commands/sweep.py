@@ -35,7 +35,8 @@ A sweep looks like this:
   check:
     - {protocol: gossipsub-1.2, against: ours, runs: 10000}
 
-To continue a sweep that was stopped, run the same command again. docs/simulate.md says more.
+Ctrl-C and SIGTERM end it with a summary of what was done. To continue, run the same command again.
+docs/simulate.md says more.
 
 exit status: 0; 1 if a claim fails; 2 if the sweep cannot be run; 4 if a run broke or Spark cannot be started.
 """
@@ -98,10 +99,13 @@ def run(options: argparse.Namespace) -> int:
                 "coverage": carried.coverage["protocols"],
                 "done": carried.done,
                 "had": carried.had,
+                "interrupted": carried.interrupt is not None,
             }
         )
     else:
         _print(options, carried)
+    if carried.interrupt is not None:
+        raise carried.interrupt
     return _status(carried)
 
 

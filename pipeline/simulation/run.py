@@ -13,6 +13,7 @@ from typing import Any
 from attrs import asdict, frozen
 
 from quidnunc.impl.wire.keys import peer_id
+from quidnunc.pipeline.folder_lock import locked_folder
 from quidnunc.pipeline.simulation.plan import plan
 from quidnunc.pipeline.simulation.scenario.file import plain_of, scenario_text
 from quidnunc.pipeline.simulation.scenario.values import Scenario, ScenarioError
@@ -98,26 +99,28 @@ def _run(
 def write_run(scenario: Scenario, run: Path, progress: Progress = ignore_progress) -> SimulationResult:
     """Run a scenario into the directory `run`, which appears when it is whole; an older run there gives way.
 
-    Raises ScenarioError where something else is in its place.
+    Raises ScenarioError where something else is in its place, or another process writes there.
     """
     run = run.resolve()
     demand_place(run)
     part = run.with_name(run.name + ".part")
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
-    try:
-        with (part / TRACE).open("wb") as raw, gzip_stream(raw) as stream:
-            result = record_simulation(scenario, _writer(stream), progress)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
-    suffix = "json" if scenario.script else "yaml"
-    (part / f"scenario.{suffix}").write_text(scenario_text(scenario), encoding="utf-8")
-    (part / SUMMARY).write_text(json.dumps(result.plain(), indent=1) + "\n", encoding="utf-8")
-    demand_place(run)
-    if run.exists():
-        shutil.rmtree(run)
-    os.replace(part, run)
+    with locked_folder(part, ScenarioError):
+        # A killed process may have left some of these.
+        for name in WRITTEN:
+            (part / name).unlink(missing_ok=True)
+        try:
+            with (part / TRACE).open("wb") as raw, gzip_stream(raw) as stream:
+                result = record_simulation(scenario, _writer(stream), progress)
+        except BaseException:
+            shutil.rmtree(part, ignore_errors=True)
+            raise
+        suffix = "json" if scenario.script else "yaml"
+        (part / f"scenario.{suffix}").write_text(scenario_text(scenario), encoding="utf-8")
+        (part / SUMMARY).write_text(json.dumps(result.plain(), indent=1) + "\n", encoding="utf-8")
+        demand_place(run)
+        if run.exists():
+            shutil.rmtree(run)
+        os.replace(part, run)
     return result
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -32,9 +33,17 @@ class SweepExecutor(Protocol):
     def run(self, jobs: Sequence[Named]) -> Iterator[tuple[str, Result]]: ...
 
 
-def _leave_interrupts() -> None:
-    """Ctrl-C is for the process that has the terminal: it ends these, and they have nothing to say of it."""
+def _with_parent() -> None:
+    """Ctrl-C is for the process that has the terminal: it ends these. They end with it, whatever ends it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @frozen
@@ -64,12 +73,12 @@ class LocalExecutor:
             workers,
             mp_context=multiprocessing.get_context("spawn"),
             max_tasks_per_child=PORTIONS_PER_CHILD,
-            initializer=_leave_interrupts,
+            initializer=_with_parent,
         ) as pool:
             try:
                 seconds, first = _timed(pool.submit(_portion, [jobs[0]]).result)
                 yield from first
-                futures = [pool.submit(_portion, portion) for portion in portions(jobs[1:], seconds, workers)]
+                futures = [pool.submit(_portion, portion) for portion in portions(jobs[1:], seconds)]
                 for future in as_completed(futures):
                     yield from future.result()
             except BaseException:
@@ -101,7 +110,7 @@ class SparkExecutor:
 
         seconds, first = _timed(lambda: wave([[jobs[0]]]))
         yield from first
-        rest = portions(jobs[1:], seconds, cores)
+        rest = portions(jobs[1:], seconds)
         # What is collected is kept: a campaign that is stopped goes on with the next wave.
         size = cores * PORTIONS_PER_CORE
         for at in range(0, len(rest), size):
@@ -118,9 +127,9 @@ def _timed(call: Any) -> tuple[float, Any]:
     return time.monotonic() - started, found
 
 
-def portions(jobs: Sequence[Named], seconds: float, workers: int) -> list[list[Named]]:
-    """Jobs that take `seconds` each, in portions of a second or more; a few for each worker, if there are
-    enough. Neighbours go to different portions: what is varied last is alike, and so is how long it takes."""
+def portions(jobs: Sequence[Named], seconds: float) -> list[list[Named]]:
+    """Jobs that take `seconds` each, in portions of about a second: what is under way is lost when a campaign
+    is stopped. Neighbours, which take alike, go to different portions: what is varied last is alike."""
     each = max(1, round(PORTION_S / max(seconds, 1e-3) + 0.5))
-    count = min(-(-len(jobs) // each), max(workers * PORTIONS_PER_CORE, 1)) if jobs else 0
+    count = -(-len(jobs) // each)
     return [list(jobs[at::count]) for at in range(count)]

@@ -8,6 +8,8 @@ from typing import Any
 
 from attrs import field, mutable
 
+from quidnunc.pipeline.folder_lock import locked_folder
+from quidnunc.pipeline.simulation.scenario.values import ScenarioError
 from quidnunc.pipeline.sweep.executors import SweepExecutor
 from quidnunc.pipeline.sweep.file import Job, SweepPlan, batches, with_quirks
 from quidnunc.pipeline.sweep.store import SweepStore, read_whole, write_whole
@@ -31,6 +33,8 @@ class SweepResult:
     done: int = 0
     """Jobs that were done now; the others' results were there."""
     had: int = 0
+    interrupt: KeyboardInterrupt | None = None
+    """What came before the last job was done: the summary is of those that were."""
 
 
 def carry_out(
@@ -43,30 +47,50 @@ def carry_out(
 ) -> SweepResult:
     """Do what is not done yet, and sum up everything. `earlier`: campaigns whose coverage is merged in.
 
-    Raises ScenarioError for a directory that is another's, and whatever the executor raises.
+    An interrupt ends it with a summary of what was done. Raises ScenarioError for a directory that is
+    another's or that another process writes to, and whatever the executor raises.
     """
     coverage = list(map(_coverage_in, earlier))
-    store = SweepStore(folder, plan)
-    store.open()
-    carried = SweepResult(plan, {}, {}, had=store.had)
-    _fill(store, plan.simulations, executor, carried, progress)
-    campaigns = []
-    for number, each in enumerate(plan.checks):
-        campaign = Campaign(each.protocol, each.against, each.seed)
-        for jobs in batches(each, number):
-            told = with_quirks(jobs, list(dict.fromkeys(q.name for q in campaign.quirks)))
-            _fill(store, told, executor, carried, progress)
-            for _, result in store.results(told):
-                merge(campaign, result["answer"])
-        settle(campaign)
-        campaigns.append(campaign)
-    runs = list(store.results(plan.simulations))
-    carried.summary, texts = summary_of(plan, runs, campaigns)
-    carried.cases = _file(folder / CASES, texts)
-    write_whole(folder / SUMMARY, carried.summary)
-    carried.coverage = merged_coverage([coverage_of(runs, campaigns), *coverage])
-    write_whole(folder / COVERAGE, carried.coverage)
+    with locked_folder(folder, ScenarioError):
+        store = SweepStore(folder, plan)
+        store.open()
+        carried = SweepResult(plan, {}, {}, had=store.had)
+        campaigns: list[Campaign] = []
+        try:
+            _fill(store, plan.simulations, executor, carried, progress)
+            for number, each in enumerate(plan.checks):
+                campaigns.append(Campaign(each.protocol, each.against, each.seed))
+                _search(store, campaigns[-1], batches(each, number), executor, carried, progress)
+        except KeyboardInterrupt as interrupt:
+            carried.interrupt = interrupt
+        runs = list(store.results(plan.simulations))
+        carried.summary, texts = summary_of(plan, runs, campaigns)
+        carried.cases = _file(folder / CASES, texts)
+        write_whole(folder / SUMMARY, carried.summary)
+        carried.coverage = merged_coverage([coverage_of(runs, campaigns), *coverage])
+        write_whole(folder / COVERAGE, carried.coverage)
     return carried
+
+
+def _search(
+    store: SweepStore,
+    campaign: Campaign,
+    rounds: Sequence[Sequence[Job]],
+    executor: SweepExecutor,
+    carried: SweepResult,
+    progress: Progress,
+) -> None:
+    """One search, round by round; what a round has when it is interrupted counts."""
+    try:
+        for jobs in rounds:
+            told = with_quirks(jobs, list(dict.fromkeys(q.name for q in campaign.quirks)))
+            try:
+                _fill(store, told, executor, carried, progress)
+            finally:
+                for _, result in store.results(told):
+                    merge(campaign, result["answer"])
+    finally:
+        settle(campaign)
 
 
 def _fill(

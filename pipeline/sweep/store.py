@@ -32,14 +32,9 @@ class SweepStore:
         """Make the directory, or find what is in it. Raises ScenarioError where it is of another
         sweep or of another version of quidnunc."""
         place = self.folder / PLAN
-        if self.folder.exists() and not self.folder.is_dir():
-            raise ScenarioError(f"{self.folder}: is not a directory; name another with -o")
         if self.folder.exists() and any(self.folder.iterdir()) and not place.is_file():
             raise ScenarioError(f"{self.folder}: is not the directory of a sweep; name another with -o")
-        try:
-            (self.folder / RESULTS).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ScenarioError(f"{self.folder}: {error.strerror}; name another with -o") from None
+        (self.folder / RESULTS).mkdir(parents=True, exist_ok=True)
         if place.is_file():
             elsewhere = f"name another place with -o, or remove {self.folder}"
             told = read_whole(place, elsewhere)
@@ -77,8 +72,10 @@ class SweepStore:
         )
 
     def results(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Result]]:
+        """Those that are there: all, unless the campaign was interrupted."""
         for job in jobs:
-            yield job, self.result(job)
+            if self.name_of(job) in self._known:
+                yield job, self.result(job)
 
 
 def read_whole(path: Path, remedy: str) -> dict[str, Any]:

@@ -20,6 +20,7 @@ import pytest
 from attrs import evolve, frozen
 
 from quidnunc.__main__ import main
+from quidnunc.pipeline.folder_lock import locked_folder
 from quidnunc.pipeline.simulation.scenario.values import ScenarioError
 from quidnunc.pipeline.sweep.executors import (
     InProcessExecutor,
@@ -118,11 +119,11 @@ def test_property_tests_go_in_rounds(tmp_path: Path) -> None:
 
 def test_portions_take_a_second_and_mix_neighbours() -> None:
     jobs: list[Named] = [(str(k), {}) for k in range(1000)]
-    many = portions(jobs, 0.01, 2)
-    assert {len(p) for p in many} <= {90, 91, 99, 100, 83, 84} and len(many) <= 12
+    many = portions(jobs, 0.01)
+    assert {len(p) for p in many} <= {99, 100} and len(many) <= 12
     assert [name for name, _ in many[0]][:2] == ["0", str(len(many))]
-    assert len(portions(jobs, 5.0, 2)) == 12 and sum(map(len, portions(jobs, 5.0, 2))) == 1000
-    assert portions([], 1, 2) == [] and portions(jobs[:1], 1, 2) == [[jobs[0]]]
+    assert len(portions(jobs, 5.0)) == 1000
+    assert portions([], 1) == [] and portions(jobs[:1], 1) == [[jobs[0]]]
 
 
 def test_a_spread_is_students() -> None:
@@ -175,11 +176,10 @@ def test_what_was_interrupted_goes_on(plan: SweepPlan, tmp_path: Path) -> None:
     carry_out(plan, tmp_path / "whole", InProcessExecutor())
     done = 0
     for executor in (Stopping(1), Stopping(2), InProcessExecutor()):
-        try:
-            carried = carry_out(plan, tmp_path / "parts", executor)
-        except KeyboardInterrupt:
+        carried = carry_out(plan, tmp_path / "parts", executor)
+        if carried.interrupt is not None:
             done = len(list((tmp_path / "parts" / "results").iterdir()))
-            assert not (tmp_path / "parts" / "summary.json").exists()
+            assert sum(point["runs"] for point in carried.summary["simulate"]) == done
     assert done == 3 == carried.had and carried.done >= len(plan.simulations) - 3
     assert tree(tmp_path / "parts") == tree(tmp_path / "whole")
     # And once more there is nothing to do.
@@ -210,30 +210,64 @@ def test_what_was_killed_goes_on(tmp_path: Path) -> None:
     assert {k: v for k, v in ours.items() if not k.endswith(".part")} == fresh
 
 
-def test_an_interrupt_ends_the_processes_too_and_no_traceback_is_printed(tmp_path: Path) -> None:
-    """Ctrl-C goes to every process of the terminal; what is under way would have taken minutes."""
-    path = tmp_path / "s.yaml"
-    small, large = ({"nodes": [{"count": n}], "traffic": [{"count": c}]} for n, c in ((9, 1), (30, 20_000)))
-    path.write_text(json.dumps({"simulate": [{"scenario": s, "seeds": 1} for s in (small, large, large)]}))
-    command = ["sweep", str(path), "-o", str(tmp_path / "a"), "--workers", "2"]
+LONG = {"nodes": [{"count": 30}], "traffic": [{"count": 20_000}]}
+"""A simulation that takes minutes."""
+
+
+def started(folder: Path, sweep: dict[str, Any]) -> subprocess.Popen[str]:
+    """A sweep in processes of its own, whose first result is there."""
+    (folder / "s.yaml").write_text(json.dumps(sweep))
+    command = ["sweep", str(folder / "s.yaml"), "-o", str(folder / "a"), "--workers", "2"]
     child = subprocess.Popen(
         [sys.executable, "-m", "quidnunc", *command],
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
-    results = tmp_path / "a" / "results"
-    while child.poll() is None and not list(results.glob("*.json")):
+    while child.poll() is None and not list((folder / "a" / "results").glob("*.json")):
         try:
             child.wait(0.02)
         except subprocess.TimeoutExpired:
             continue
-    os.killpg(child.pid, signal.SIGINT)
+    return child
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupt_keeps_what_was_found_and_ends_the_processes(
+    tmp_path: Path, number: signal.Signals, status: int
+) -> None:
+    """Ctrl-C goes to every process of the terminal, SIGTERM to one; what is under way would take minutes."""
+    echo = {
+        "nodes": [{"count": 5}, {"count": 1, "router": "ours:echo"}],
+        "topology": {"degree": 3},
+        "traffic": [{"count": 2}],
+    }
+    sweep = {"simulate": [{"scenario": echo, "check": True}, {"scenario": LONG, "seeds": 2}]}
+    child = started(tmp_path, sweep)
+    os.killpg(child.pid, number) if number == signal.SIGINT else child.send_signal(number)
     # Its processes have the same stderr, so this waits for all of them.
-    _, told = child.communicate(timeout=30)
-    assert child.returncode == 130 and told.endswith("quidnunc: interrupted\n")
+    out, told = child.communicate(timeout=60)
+    assert child.returncode == status and told.endswith("quidnunc: interrupted\n"), told
     assert "Traceback" not in told
+    summary = json.loads((tmp_path / "a" / "summary.json").read_bytes())
+    assert [cause["against"] for cause in summary["root_causes"]] == ["ours:echo"]
+    assert list((tmp_path / "a" / "cases").iterdir()) and "departs from floodsub/relay.not-back" in out
+
+
+def test_processes_end_with_a_sweep_that_is_killed(tmp_path: Path) -> None:
+    small = {"nodes": [{"count": 9}], "traffic": [{"count": 1}]}
+    child = started(tmp_path, {"simulate": [{"scenario": s} for s in (small, LONG, LONG)]})
+    child.kill()
+    # They have its stderr: this waits for all of them.
+    child.communicate(timeout=20)
+    assert child.returncode == -signal.SIGKILL
+
+
+def test_two_sweeps_do_not_write_to_one_folder(tmp_path: Path, plan: SweepPlan) -> None:
+    with locked_folder(tmp_path / "a", ScenarioError):
+        with pytest.raises(ScenarioError, match="a: another process is writing to it"):
+            carry_out(plan, tmp_path / "a", InProcessExecutor())
 
 
 # -- what is kept -------------------------------------------------------------------------------------------
