@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from typing import Any, Protocol, TypeAlias
 
 from attrs import frozen
@@ -21,6 +21,7 @@ from quidnunc.pipeline.sweep.file import Job, Result
 from quidnunc.pipeline.sweep.jobs import do_job
 
 Named: TypeAlias = tuple[str, Job]
+INTERRUPTS = frozenset({signal.SIGINT, signal.SIGTERM})
 PORTION_S = 1.0
 PORTIONS_PER_CORE = 6
 PORTIONS_PER_CHILD = 50
@@ -36,6 +37,7 @@ class SweepExecutor(Protocol):
 def _with_parent() -> None:
     """Ctrl-C is for the process that has the terminal: it ends these. They end with it, whatever ends it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)
     parent = multiprocessing.parent_process()
     assert parent is not None
 
@@ -76,9 +78,9 @@ class LocalExecutor:
             initializer=_with_parent,
         ) as pool:
             try:
-                seconds, first = _timed(pool.submit(_portion, [jobs[0]]).result)
+                seconds, first = _timed(_submitted(pool, [[jobs[0]]])[0].result)
                 yield from first
-                futures = [pool.submit(_portion, portion) for portion in portions(jobs[1:], seconds)]
+                futures = _submitted(pool, portions(jobs[1:], seconds))
                 for future in as_completed(futures):
                     yield from future.result()
             except BaseException:
@@ -87,6 +89,15 @@ class LocalExecutor:
                     if child not in others:
                         child.terminate()
                 raise
+
+
+def _submitted(pool: ProcessPoolExecutor, work: Sequence[Sequence[Named]]) -> list[Future[Any]]:
+    """Processes are started here, and an interrupt waits until they are: half started they would complain."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
+    try:
+        return [pool.submit(_portion, portion) for portion in work]
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @frozen
