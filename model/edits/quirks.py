@@ -41,14 +41,14 @@ QUIRKS: tuple[Edit, ...] = (
         "unknown-topic-graft-pruned",
         "replaced",
         "gs1.1/graft.unknown-topic",
-        "A GRAFT for a topic that the router is not in is answered with PRUNE.",
+        "Answers a GRAFT in a topic that it has not joined with PRUNE.",
         replacing(unknown_topic=mesh.prune_unsubscribed),
     ),
     Edit(
         "backoff-in-whole-seconds",
         "replaced",
         "gs1.1/backoff.regraft",
-        "The end of a backoff is cut to whole seconds.",
+        "Rounds the end of a backoff down to whole seconds.",
         replacing_present(
             while_backing_off=seen.backing_off_in_whole_seconds, backing_off=seen.free_in_last_second
         ),
@@ -57,35 +57,35 @@ QUIRKS: tuple[Edit, ...] = (
         "fanout-ttl-in-whole-seconds",
         "replaced",
         "gs1.0/fanout.expire",
-        "The age of a fanout is cut to whole seconds, so that it lives up to a second longer.",
+        "Rounds the age of a fanout down to whole seconds, so that it lives up to a second longer.",
         replacing(expire=seen.expire_in_whole_seconds),
     ),
     Edit(
         "deserted-fanout-kept",
         "replaced",
         "gs1.0/fanout.expire",
-        "A fanout whose topic nobody is in any more does not expire.",
+        "Lets no fanout expire whose topic nobody is in any more.",
         replacing_present(expire=seen.expire_where_announced),
     ),
     Edit(
         "refusal-does-not-extend",
         "replaced",
         "gs1.1/backoff.regraft",
-        "A GRAFT inside the backoff is refused, and the backoff is not extended.",
+        "Refuses a GRAFT inside the backoff and does not extend the backoff.",
         replacing_present(while_backing_off=seen.refused_without_extension),
     ),
     Edit(
         "heartbeat-prunes-bare",
         "replaced",
         "gs1.1/backoff.announce",
-        "The PRUNEs of the heartbeat announce no backoff.",
+        "Announces no backoff in the PRUNEs of the heartbeat.",
         replacing_present(cut_to_d=seen.cut_with_bare_prune, drop_negative=seen.cut_with_bare_prune),
     ),
     Edit(
         "cut-at-d-high",
         "replaced",
         "gs1.0/heartbeat.cut",
-        "The mesh is cut at D_high, not above it.",
+        "Cuts its mesh at D_high, not above it.",
         replacing(cut_to_d=seen.cut_at_d_high),
     ),
     Edit(
@@ -99,8 +99,8 @@ QUIRKS: tuple[Edit, ...] = (
         "seen-after-validation",
         "replaced",
         "gs1.0/relay.seen",
-        "A message is marked seen only when its validation is over, so that copies that come meanwhile are "
-        "delivered and forwarded again.",
+        "Marks a message as seen only after its validation: copies that come meanwhile are delivered and "
+        "forwarded again.",
         in_turn(
             asking_first("message", seen.wait_unmarked),
             replacing_present(
@@ -112,7 +112,7 @@ QUIRKS: tuple[Edit, ...] = (
         "relay-needs-a-subscriber",
         "replaced",
         "gs1.0/relay.mesh",
-        "A mesh whose topic no peer has announced gets no messages, and is not cut.",
+        "Sends no messages to a mesh whose topic no peer has announced, and does not cut it.",
         replacing_present(
             mesh_floodsub_and_explicit=seen.relay_where_announced,
             publish_to_mesh=seen.publish_where_announced,
@@ -124,7 +124,7 @@ QUIRKS: tuple[Edit, ...] = (
         "gates-ignore-application-score",
         "replaced",
         "gs1.1/score.application",
-        "The publish and gossip thresholds are held against the topic scores alone.",
+        "Compares the publish and gossip thresholds with the topic scores alone.",
         in_turn(
             _without_application_score,
             replacing_present(
@@ -136,7 +136,7 @@ QUIRKS: tuple[Edit, ...] = (
         "graylist-refuses-grafts-only",
         "replaced",
         "gs1.1/threshold.graylist",
-        "RPCs of graylisted peers are taken; only their GRAFTs are refused.",
+        "Reads the RPCs of graylisted peers and refuses only their GRAFTs.",
         in_turn(dropping("ignore_graylisted"), asking_first("graft", seen.prune_graylisted)),
     ),
     # The texts leave room for it: when payload counts as processed, if validation takes time, is disputed.
@@ -159,35 +159,35 @@ QUIRKS: tuple[Edit, ...] = (
         "no-gossip-in-backoff",
         "replaced",
         "gs1.1/gossip.adaptive",
-        "Peers in backoff get no gossip.",
+        "Sends no gossip to peers in backoff.",
         _no_gossip_in_backoff,
     ),
     Edit(
         "iwant-unbounded",
         "replaced",
         "gs1.1/iwant.retransmission",
-        "IWANT for one message is answered without bound.",
+        "Answers IWANT for one message without bound.",
         replacing(serve_within_bound=gossip.serve),
     ),
     Edit(
         "ids-sent-as-hex",
         "replaced",
         "pubsub/id.supplied",
-        "IHAVE and IWANT carry message ids in hexadecimal digits.",
+        "Sends message ids as hexadecimal digits in IHAVE and IWANT.",
         replacing_present(gossip_adaptively=seen.gossip_spelled("hexed"), request_unseen=seen.request_in_hex),
     ),
     Edit(
         "ids-sent-as-text",
         "replaced",
         "pubsub/id.supplied",
-        "IHAVE carries message ids as the text of a Python tuple, and no id in one is recognised as seen.",
+        "Sends message ids in IHAVE as the text of a Python tuple, and knows no id in one as seen.",
         replacing_present(gossip_adaptively=seen.gossip_spelled("text"), request_unseen=seen.request_all),
     ),
     Edit(
         "hex-ids-decoded",
         "replaced",
         "gs1.0/rpc.control-fields",
-        "Message ids that look like hexadecimal text are decoded to other ids in IHAVE and IWANT.",
+        "Decodes ids that look like hexadecimal text to other ids in IHAVE and IWANT.",
         in_turn(
             asking_first("iwant", seen.serve_by_decoded_id),
             replacing_present(request_unseen=seen.request_by_decoded_id),
@@ -197,7 +197,7 @@ QUIRKS: tuple[Edit, ...] = (
         "cache-by-origin-id",
         "replaced",
         "pubsub/id.supplied",
-        "The message cache goes by author and seqno where another id function is configured.",
+        "Keys its message cache by author and seqno where another id function is configured.",
         in_turn(
             asking_first("iwant", seen.serve_by_origin_id),
             replacing_present(gossip_adaptively=seen.gossip_by_origin_id),

@@ -87,7 +87,7 @@ def _pool(n: Node, t: ReceivedPart[Tx], senders: tuple[Peer, ...], choose: Choos
 @rule(
     "flood/receive.committed",
     lacking="Pools a committed transaction again.",
-    when="it ignores a transaction that has left the pool",
+    when="it drops a transaction that has left the pool",
 )
 def not_in_pool(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
     """A transaction of the cache that has left the pool changes nothing."""
@@ -97,7 +97,7 @@ def not_in_pool(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | No
 @rule(
     "flood/submit.no-sender",
     lacking="Records the user as a sender of a transaction.",
-    when="it ignores a transaction that a user submits again",
+    when="it drops a transaction that a user submits again",
 )
 def again_from_user(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
     return Step(n) if t.peer == ROUTER else None
@@ -106,7 +106,7 @@ def again_from_user(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] 
 @rule(
     "flood/sender.ordered",
     lacking="Lists the same sender of a transaction twice.",
-    when="it ignores a transaction that the same peer sends again",
+    when="it drops a transaction that the same peer sends again",
 )
 def sent_before(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
     """The list of senders has no repeats."""
@@ -136,7 +136,7 @@ def leave_pool(n: Node, tx: str, choose: Choose) -> Step[Node]:
 @rule(
     "flood/rpc.txs-only",
     lacking="Acts on control messages that Flood does not have.",
-    when="it ignores a control message that Flood does not have",
+    when="it drops a control message that Flood does not have",
 )
 def means_nothing(n: Node, c: ReceivedPart[HaveTx | ResetRoute], choose: Choose) -> Step[Node]:
     """Flood has no control messages: it sends none, and those of others change nothing."""

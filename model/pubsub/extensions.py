@@ -69,7 +69,7 @@ def read_extensions(r: Router, rpc: ReceivedPart[tuple[Part, ...]], choose: Choo
 @rule(
     "gs1.3/extensions.unknown-ignored",
     lacking="Heeds extensions that it does not have itself.",
-    when="it ignores an extension that it does not have itself",
+    when="it disregards an extension that it does not have itself",
 )
 def unknown(r: Router, e: ReceivedPart[str], choose: Choose) -> Step[Router] | None:
     """What we do not have ourselves means nothing to us."""
@@ -79,7 +79,7 @@ def unknown(r: Router, e: ReceivedPart[str], choose: Choose) -> Step[Router] | N
 @rule(
     "gs1.3/extensions.not-below",
     lacking="Heeds extensions that a peer names on a stream below 1.3.",
-    when="it ignores extensions that a peer names on a stream below 1.3",
+    when="it disregards extensions that a peer names on a stream below 1.3",
 )
 def on_older_stream(r: Router, e: ReceivedPart[str], choose: Choose) -> Step[Router] | None:
     """Below 1.3 the message has no meaning; whether it is heeded there is not said."""
@@ -89,7 +89,7 @@ def on_older_stream(r: Router, e: ReceivedPart[str], choose: Choose) -> Step[Rou
 @rule(
     "gs1.3/extensions.misuse",
     lacking="Heeds extensions that a peer names late or twice.",
-    when="it ignores extensions that a peer names late or twice",
+    when="it disregards extensions that a peer names late or twice",
 )
 def named_late(r: Router, e: ReceivedPart[str], choose: Choose) -> Step[Router] | None:
     """In a later RPC, or once more: what follows is left open."""

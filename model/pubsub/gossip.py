@@ -28,7 +28,7 @@ many are free, more are not."""
 @rule(
     "gs1.1/threshold.gossip-ignored",
     lacking="Heeds IHAVE from peers below the gossip threshold.",
-    when="it ignores an IHAVE from a peer below the gossip threshold",
+    when="it drops an IHAVE from a peer below the gossip threshold",
 )
 def ihave_from_low_score(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router] | None:
     """Gossip of a peer below the gossip threshold is ignored."""
@@ -39,7 +39,7 @@ def ihave_from_low_score(r: Router, g: ReceivedPart[IHave], choose: Choose) -> S
 @rule(
     "gs1.1/ihave.caps",
     lacking="Heeds IHAVE beyond the caps of a heartbeat.",
-    when="it ignores an IHAVE beyond the caps of a heartbeat",
+    when="it drops an IHAVE beyond the caps of a heartbeat",
 )
 def ihave_beyond_caps(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router] | None:
     """So many IHAVEs, and so many ids, per peer and heartbeat; surplus is ignored.
@@ -103,7 +103,7 @@ def _unseen(r: Router, message_id: str) -> bool:
 @rule(
     "gs1.1/threshold.gossip-ignored",
     lacking="Answers IWANT from peers below the gossip threshold.",
-    when="it ignores an IWANT from a peer below the gossip threshold",
+    when="it drops an IWANT from a peer below the gossip threshold",
 )
 def iwant_from_low_score(r: Router, g: ReceivedPart[IWant], choose: Choose) -> Step[Router] | None:
     low = r.gate_below(g.peer, r.parameters.gossip_threshold)

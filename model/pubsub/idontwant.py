@@ -63,7 +63,7 @@ def offer_instead(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[R
 @rule(
     "gs1.2/idontwant.cap",
     lacking="Heeds IDONTWANT beyond the cap of a heartbeat.",
-    when="it ignores an IDONTWANT beyond the cap of a heartbeat",
+    when="it drops an IDONTWANT beyond the cap of a heartbeat",
 )
 def beyond_the_cap(r: Router, d: ReceivedPart[IDontWant], choose: Choose) -> Step[Router] | None:
     """So many per peer and heartbeat. Whether RPCs, entries or ids are counted is not said: with more RPCs

@@ -32,7 +32,7 @@ Rpc: TypeAlias = ReceivedPart[tuple[Part, ...]]
 @rule(
     "gs1.1/threshold.graylist",
     lacking="Reads RPCs from graylisted peers.",
-    when="it ignores an RPC from a graylisted peer",
+    when="it drops an RPC from a graylisted peer",
 )
 def ignore_graylisted(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
     """Below the graylist threshold the whole RPC is ignored; an explicit peer's never is."""

@@ -35,7 +35,7 @@ def prune_unsubscribed(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Ste
 @rule(
     "gs1.1/graft.unknown-topic",
     lacking="Treats a GRAFT in a topic that it has not joined like any other.",
-    when="it ignores a GRAFT in a topic that it has not joined",
+    when="it drops a GRAFT in a topic that it has not joined",
 )
 def unknown_topic(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
     """v1.1 ignores it, as a protection against spam."""
@@ -45,7 +45,7 @@ def unknown_topic(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Rou
 @rule(
     "gs1.0/graft.idempotent",
     lacking="Treats a GRAFT from a mesh member as a new one.",
-    when="it ignores a GRAFT from a mesh member",
+    when="it drops a GRAFT from a mesh member",
 )
 def already_member(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
     """Two GRAFTs that cross leave the link as it is."""

@@ -91,7 +91,7 @@ def heed_offer(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router
 @rule(
     "gs1.1/px.ignored-from-negative",
     lacking="Heeds peers offered by a peer whose score is negative.",
-    when="it ignores peers offered by a peer with a negative score",
+    when="it disregards peers offered by a peer with a negative score",
 )
 def offered_by_negative(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router] | None:
     """What a peer with a negative score offers is ignored."""
@@ -101,7 +101,7 @@ def offered_by_negative(r: Router, p: ReceivedPart[Prune], choose: Choose) -> St
 @rule(
     "gs1.1/px.accept-threshold",
     lacking="Heeds peers offered by a peer below AcceptPXThreshold.",
-    when="it ignores peers offered by a peer below AcceptPXThreshold",
+    when="it disregards peers offered by a peer below AcceptPXThreshold",
 )
 def offered_by_untrusted(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router] | None:
     """What a peer below AcceptPXThreshold offers is ignored; at the threshold it is free."""

@@ -285,7 +285,7 @@ def _excused(edit: Edit) -> str:
     """What the router is known to do besides, and what the run is not judged for."""
     excuse = "that departure is filed on its own and excused here."
     said = edit.says.removesuffix(".")
-    if edit.kind in ("dropped", "softened"):
+    if edit.kind not in ("reading", "variant") and not said.startswith("The "):
         return f"The router also {said[0].lower()}{said[1:]}; {excuse}"
     return f"Known of this router as well: {said}; {excuse}"
 

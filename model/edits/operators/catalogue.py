@@ -106,7 +106,7 @@ def _changed(use: RuleUse) -> bool:
 
 _STEPS: Mapping[str, tuple[str, Callable[[Rule], Rule], Matters]] = {
     "silent": ("Sends nothing", partial(wrapped.after, wrapped.silent), _permitted),
-    "idle": ("Leaves its state as it was", partial(wrapped.after, wrapped.idle), _changed),
+    "idle": ("Leaves its own state unchanged", partial(wrapped.after, wrapped.idle), _changed),
     "twice": ("Sends everything twice", partial(wrapped.after, wrapped.twice), _permitted),
     "everybody": (
         "Sends to all peers what is meant for some",
@@ -200,6 +200,8 @@ class RuleOperators:
 
     def _steps(self) -> Iterator[OperatorEdit]:
         for operator, (says, change, matters) in _STEPS.items():
+            if operator == "bare" and self.family != "pubsub":
+                continue  # Nobody prunes there.
             yield self._made(f"{operator}-{self.name}", says, change, matters)
 
     def _terms(self) -> Iterator[OperatorEdit]:

@@ -73,7 +73,7 @@ def drop_stale(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | Non
 @rule(
     "cat/seen.stale",
     lacking="Requests a transaction whose turn has passed.",
-    when="it ignores an announcement of a transaction whose turn has passed",
+    when="it drops an announcement of a transaction whose turn has passed",
 )
 def turn_has_passed(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node] | None:
     return Step(n) if ahead(n, s.part.id) < 0 else None

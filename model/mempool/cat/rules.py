@@ -175,7 +175,7 @@ def consider(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node]:
 @rule(
     "cat-classic/seen.ignored",
     lacking="Requests a transaction that is in its pool.",
-    when="it ignores an announcement of a transaction in its pool",
+    when="it drops an announcement of a transaction in its pool",
 )
 def in_pool(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node] | None:
     return Step(n) if s.part.id in n.pool else None
@@ -184,7 +184,7 @@ def in_pool(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node] | No
 @rule(
     "cat-classic/seen.ignored",
     lacking="Requests a transaction that has been committed.",
-    when="it ignores an announcement of a committed transaction",
+    when="it drops an announcement of a committed transaction",
 )
 def left_pool(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node] | None:
     """A block took it."""
@@ -194,7 +194,7 @@ def left_pool(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node] | 
 @rule(
     "cat-classic/want.one-outstanding",
     lacking="Requests a transaction from several peers at once.",
-    when="it ignores an announcement of a transaction that it has requested",
+    when="it drops an announcement of a transaction that it has requested",
 )
 def while_asking(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node] | None:
     wanted = n.wanted.get(s.part.id)
@@ -204,7 +204,7 @@ def while_asking(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node]
 @rule(
     "cat/want.not-again",
     lacking="Requests a transaction from the same peer twice.",
-    when="it ignores an announcement from a peer that it has asked for the transaction",
+    when="it drops an announcement from a peer that it has asked for the transaction",
 )
 def asked_already(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node] | None:
     """Its answer may still come, so that it is not asked twice."""

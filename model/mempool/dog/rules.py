@@ -62,7 +62,7 @@ def answer_duplicate(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node]
 @rule(
     "dog/havetx.not-to-user",
     lacking="Answers a user's duplicate with HaveTx.",
-    when="it ignores a duplicate that a user submits",
+    when="it drops a duplicate that a user submits",
 )
 def from_user(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
     """There is nobody to answer."""
@@ -148,7 +148,7 @@ def _perhaps_answered(n: Node, t: ReceivedPart[Tx], otherwise: bool | None, choo
 @rule(
     "dog/havetx.no-sender",
     lacking="Disables a route for a transaction that has no sender.",
-    when="it ignores a HaveTx for a transaction that has no sender",
+    when="it drops a HaveTx for a transaction that has no sender",
 )
 def no_sender(n: Node, h: ReceivedPart[HaveTx], choose: Choose) -> Step[Node] | None:
     """For what is unknown, gone from the pool, or from a user, there is no route to disable."""
@@ -158,7 +158,7 @@ def no_sender(n: Node, h: ReceivedPart[HaveTx], choose: Choose) -> Step[Node] | 
 @rule(
     "dog/havetx.first-sender-gone",
     lacking="Disables a route from a peer that has disconnected.",
-    when="it ignores a HaveTx for a transaction whose first sender has disconnected",
+    when="it drops a HaveTx for a transaction whose first sender has disconnected",
 )
 def first_sender_gone(n: Node, h: ReceivedPart[HaveTx], choose: Choose) -> Step[Node] | None:
     """A route is between peers. As written, the specification adds one from a peer that it has lost."""
@@ -168,7 +168,7 @@ def first_sender_gone(n: Node, h: ReceivedPart[HaveTx], choose: Choose) -> Step[
 @rule(
     "dog/havetx.one-route",
     lacking="Disables another route for a repeated HaveTx.",
-    when="it ignores a HaveTx whose route is disabled already",
+    when="it drops a HaveTx whose route is disabled already",
 )
 def disabled_already(n: Node, h: ReceivedPart[HaveTx], choose: Choose) -> Step[Node] | None:
     """The same HaveTx again disables no further one."""

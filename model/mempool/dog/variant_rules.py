@@ -127,7 +127,7 @@ def disable_first_live(n: Node, h: ReceivedPart[HaveTx], choose: Choose) -> Step
 @rule(
     "dog/havetx.self-route",
     lacking="Disables the route from a peer to itself.",
-    when="it ignores a HaveTx from the first sender of the transaction",
+    when="it drops a HaveTx from the first sender of the transaction",
 )
 def to_itself(n: Node, h: ReceivedPart[HaveTx], choose: Choose) -> Step[Node] | None:
     return Step(n) if _first_live(n, h.part.id) == h.peer else None

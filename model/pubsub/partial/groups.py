@@ -40,7 +40,7 @@ def from_one_without(r: Router, p: ReceivedPart[Partial], choose: Choose) -> Ste
 @rule(
     "pm-jvm/receive.before-handshake",
     lacking="Reads partial messages from peers that have not named the extension.",
-    when="it ignores a partial message from a peer that has not named the extension",
+    when="it drops a partial message from a peer that has not named the extension",
 )
 def before_handshake(r: Router, p: ReceivedPart[Partial], choose: Choose) -> Step[Router] | None:
     """Before Extensions, and without it, nothing of the extension is read."""

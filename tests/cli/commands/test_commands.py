@@ -288,7 +288,7 @@ def test_an_old_name_is_explained_by_the_new_one(quidnunc: Command) -> None:
 
 def test_a_case_is_explained(quidnunc: Command, case: Path) -> None:
     shown = quidnunc("explain", case).out
-    assert "The mesh is cut at D_high, not above it." in shown
+    assert "Cuts its mesh at D_high, not above it." in shown
     assert CASE.split("\n\n")[-1].strip() in shown
 
 

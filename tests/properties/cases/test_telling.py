@@ -63,7 +63,7 @@ def test_a_headline_has_the_words_of_the_rule_and_the_peer_and_the_topic() -> No
     finding = found("cut-at-d-high", events=CROWDED)
     assert (
         in_words(case_of(finding), finding, finding.quirks[0].says).reason
-        == "The mesh is cut at D_high, not above it (peers a, d, topic t1)."
+        == "Cuts its mesh at D_high, not above it (peers a, d, topic t1)."
     )
 
 
@@ -122,8 +122,8 @@ def test_what_is_excused_is_said_in_words() -> None:
     assert notes_of(case, None) == (
         "The router also starts no backoff for a peer that it prunes; that departure is filed on its own and "
         "excused here.",
-        "Known of this router as well: The PRUNEs of the heartbeat announce no backoff; that departure is "
-        "filed on its own and excused here.",
+        "The router also announces no backoff in the PRUNEs of the heartbeat; that departure is filed on its "
+        "own and excused here.",
     )
 
 
