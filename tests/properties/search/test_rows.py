@@ -40,7 +40,7 @@ def test_a_withdrawn_explanation_gives_way_to_the_next() -> None:
         (),
         "refusal-does-not-extend",
     )
-    assert "extended" in found.says
+    assert "does not extend" in found.says
 
 
 def test_where_none_is_left_it_is_unexplained() -> None:
