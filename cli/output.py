@@ -10,6 +10,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 
 class UsageError(Exception):
@@ -69,6 +70,12 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 def count(number: int, noun: str, plural: str = "") -> str:
     """`1 root cause`, `2 root causes`. `plural` is for nouns that take more than an s."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def fields_of(value: object, *names: str) -> dict[str, Any]:
+    """Attributes of a value as JSON has them, under their own names: a tuple is a list."""
+    found = {name: getattr(value, name) for name in names}
+    return {name: list(each) if isinstance(each, tuple) else each for name, each in found.items()}
 
 
 def print_json(value: object) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from quidnunc.arguments import checked_protocol
-from quidnunc.output import UsageError, print_json, table
+from quidnunc.output import UsageError, fields_of, print_json, table
 from quidnunc.properties.coverage import ClauseCoverage, coverage
 from quidnunc.properties.documents.clauses import documents
 from quidnunc.reports import text as text_report
@@ -187,21 +187,11 @@ def as_json(each: ClauseCoverage) -> dict[str, Any]:
     return {
         "id": clause.id,
         "protocol": clause.document,
-        "source": document.source,
-        "revision": document.revision,
-        "level": clause.level,
-        "keyword": clause.keyword,
-        "basis": clause.basis,
-        "status": clause.status,
+        **fields_of(document, "source", "revision"),
+        **fields_of(clause, "level", "keyword", "basis", "status"),
         "rules": [str(place) for place in each.rules],
-        "claims": list(each.claims),
-        "mutants": list(each.mutants),
-        "cases": list(each.cases),
-        "network_rules": {"explored": list(each.networks.explored), "followed": list(each.networks.followed)},
-        "reason": clause.reason,
-        "text": clause.text,
-        "quote": clause.quote,
-        "disputed": clause.disputed,
-        "held": each.held,
-        "lacks": list(each.lacks),
+        **fields_of(each, "claims", "mutants", "cases"),
+        "network_rules": fields_of(each.networks, "explored", "followed"),
+        **fields_of(clause, "reason", "text", "quote", "disputed"),
+        **fields_of(each, "held", "lacks"),
     }

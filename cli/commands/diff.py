@@ -9,7 +9,7 @@ from typing import Any
 from quidnunc.impl.wire.schemas import WireSchema, schema_changes
 from quidnunc.impl.wire.schemas_buf import BufOpinion, buf_program, opinion
 from quidnunc.model.errors import SpecError
-from quidnunc.output import UsageError, print_json, table
+from quidnunc.output import UsageError, fields_of, print_json, table
 from quidnunc.properties.documents.clauses import Clause
 from quidnunc.properties.regress.diff import ProtocolChange, changes_between
 from quidnunc.properties.regress.diff_clauses import (
@@ -108,7 +108,7 @@ def _opinion_json(by_buf: BufOpinion | None) -> dict[str, Any] | None:
     if by_buf is None:
         return None
     ways = (("to_new", by_buf.to_new), ("to_old", by_buf.to_old))
-    return {way: [{"rule": b.rule, "says": b.says} for b in found] for way, found in ways}
+    return {way: [fields_of(each, "rule", "says") for each in found] for way, found in ways}
 
 
 def _print_rules(changes: tuple[ProtocolChange, ...]) -> None:
@@ -149,13 +149,7 @@ def clauses_json(clauses: ClauseChanges) -> dict[str, Any]:
     """The clause changes, in the shape that scripts read."""
 
     def row(clause: Clause) -> dict[str, str]:
-        return {
-            "id": clause.id,
-            "level": clause.level,
-            "keyword": clause.keyword,
-            "basis": clause.basis,
-            "status": clause.status,
-        }
+        return fields_of(clause, "id", "level", "keyword", "basis", "status")
 
     return {
         "added": [row(c) for c in clauses.added],

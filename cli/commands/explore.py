@@ -9,7 +9,7 @@ from typing import Any
 
 from quidnunc.arguments import suggestion
 from quidnunc.model.errors import SpecError
-from quidnunc.output import UsageError, clear_progress, print_json, progress_line, table
+from quidnunc.output import UsageError, clear_progress, fields_of, print_json, progress_line, table
 from quidnunc.properties.proofs.networks import NETWORKS, network_named
 from quidnunc.properties.solver.explore import DEFAULT_MEMORY_BYTES, ExplorationResult, explore
 from quidnunc.properties.solver.rules import NetworkModel
@@ -103,21 +103,14 @@ def as_json(network: NetworkModel, found: ExplorationResult) -> dict[str, Any]:
     data: dict[str, Any] = {
         "network": network.name,
         "parameters": dict(network.parameters),
-        "states": found.states,
-        "transitions": found.transitions,
-        "depth": found.depth,
-        "complete": found.complete,
-        "deadlocks": found.deadlocks,
+        **fields_of(found, "states", "transitions", "depth", "complete", "deadlocks"),
         "seconds": round(found.seconds, 4),
         "compile_seconds": round(found.compile_seconds, 4),
         "memory_bytes": found.memory_bytes,
-        "claims": [
-            {"id": c.id, "kind": c.kind, "verdict": c.verdict, "trace_length": c.trace_length}
-            for c in found.claims
-        ],
+        "claims": [fields_of(c, "id", "kind", "verdict", "trace_length") for c in found.claims],
     }
     if found.orbits is not None:
-        data |= {"orbits": found.orbits, "orbit_transitions": found.orbit_transitions}
+        data |= fields_of(found, "orbits", "orbit_transitions")
     return data
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from quidnunc.output import UsageError, clear_progress, print_json, progress_line
+from quidnunc.output import UsageError, clear_progress, fields_of, print_json, progress_line
 from quidnunc.properties.params.file import FileValue, ParamsError, read_file
 from quidnunc.properties.params.guarantees import Guarantee
 from quidnunc.properties.params.values import NetworkParameters, decimal
@@ -218,13 +218,8 @@ def _comet(options: argparse.Namespace, given: Sequence[FileValue]) -> Parameter
 def _as_json(report: ParameterReport) -> dict[str, Any]:
     rows = [
         {
-            "id": line.id,
-            "text": line.text,
-            "verdict": line.verdict,
-            "found": list(line.found),
-            "assumptions": list(line.assumptions),
-            "clauses": list(line.clauses),
-            "advice": [{"change": a.change, "restored": a.restored, "price": a.price} for a in line.advice],
+            **fields_of(line, "id", "text", "verdict", "found", "assumptions", "clauses"),
+            "advice": [fields_of(each, "change", "restored", "price") for each in line.advice],
         }
         for line in report.lines
     ]

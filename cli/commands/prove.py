@@ -11,7 +11,15 @@ from typing import Any
 
 from quidnunc.arguments import suggestion
 from quidnunc.commands.explore import trace_json
-from quidnunc.output import UsageError, clear_progress, duration_s, print_json, progress_line, table
+from quidnunc.output import (
+    UsageError,
+    clear_progress,
+    duration_s,
+    fields_of,
+    print_json,
+    progress_line,
+    table,
+)
 from quidnunc.properties.proofs.citations import lines_of
 from quidnunc.properties.proofs.prove import prove, provers
 from quidnunc.properties.solver.questions import SolverSession, has_cvc5
@@ -125,26 +133,12 @@ def as_json(results: Sequence[ProofResult], questions: SolverSession) -> dict[st
     """The results as one object."""
     rows = []
     for result in results:
-        row: dict[str, Any] = {
-            "name": result.name,
-            "text": result.text,
-            "verdict": result.verdict,
-            "scope": result.scope,
-            "assumptions": list(result.assumptions),
-            "clauses": list(result.clauses),
-            "engine": result.engine,
-            "seconds": round(result.seconds, 3),
-            "vacuous": result.vacuous,
-            "evidence": list(result.evidence),
-        }
+        row = fields_of(result, "name", "text", "verdict", "scope", "assumptions", "clauses", "engine")
+        row |= {"seconds": round(result.seconds, 3), **fields_of(result, "vacuous", "evidence")}
         if result.trace is not None:
             row["trace"] = trace_json(result.trace)
         rows.append(row)
-    asked: dict[str, Any] = {
-        "asked": questions.asked,
-        "rechecked": questions.rechecked,
-        "unknown": list(questions.unknown),
-    }
+    asked = {**fields_of(questions, "asked", "rechecked"), "unknown": list(questions.unknown)}
     if questions.recheck:
         asked |= {"unanswered": questions.unanswered, "not_rechecked": questions.not_rechecked}
     return {"schema": 1, "results": rows, "questions": asked}

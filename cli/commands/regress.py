@@ -11,7 +11,7 @@ from typing import Any
 
 from quidnunc.commands.diff import clauses_json, on_the_wire, sides_of
 from quidnunc.impl.wire.schemas import exchanges
-from quidnunc.output import UsageError, clear_progress, print_json, progress_line
+from quidnunc.output import UsageError, clear_progress, fields_of, print_json, progress_line
 from quidnunc.properties.regress.as_built import routers_as_built
 from quidnunc.properties.regress.cases import CaseFolderOutcome, committed_outcomes
 from quidnunc.properties.regress.compare import WALKS, BehaviourComparison, behaviour
@@ -26,7 +26,7 @@ from quidnunc.properties.regress.expect import (
     render,
     trace_text,
 )
-from quidnunc.properties.regress.mixed.networks import DeliveryCount, MixedNetworks, run_mixed_networks
+from quidnunc.properties.regress.mixed.networks import MixedNetworks, run_mixed_networks
 from quidnunc.properties.regress.outcomes import against_refinement, newly_failing, outcomes_of_suite
 from quidnunc.properties.regress.search import UNDESCRIBED, BehaviourChange
 from quidnunc.properties.regress.sides import Side
@@ -225,15 +225,9 @@ def _as_json(report: RegressReport) -> dict[str, Any]:
         "committed": _committed_json(report.committed),
         "clauses": clauses_json(report.clauses),
         "wire": [
-            {
-                "writer": e.writer,
-                "reader": e.reader,
-                "what": e.what,
-                "bytes": e.bytes.hex(),
-                "result": e.result,
-                "same": e.same,
-            }
-            for e in report.wire
+            {**fields_of(each, "writer", "reader", "what"), "bytes": each.bytes.hex()}
+            | fields_of(each, "result", "same")
+            for each in report.wire
         ],
         "newly_failing": [{"router": n.router, "rule": n.change} for n in report.newly],
         "refines": _refines(found),
@@ -242,8 +236,7 @@ def _as_json(report: RegressReport) -> dict[str, Any]:
         "undeclared": [{"cause": s.change.key, "verdict": s.verdict} for s in compared.undeclared],
         "gone": _keys(compared.gone),
         "otherwise": [
-            {"cause": each.declared.cause, "verdict": each.declared.verdict, "says": each.says}
-            for each in compared.otherwise
+            {**fields_of(each.declared, "cause", "verdict"), "says": each.says} for each in compared.otherwise
         ],
     }
 
@@ -251,13 +244,10 @@ def _as_json(report: RegressReport) -> dict[str, Any]:
 def _committed_json(found: CaseFolderOutcome | None) -> dict[str, Any] | None:
     if found is None:
         return None
-    changed = [{"path": c.path, "router": c.router, "old": c.old, "new": c.new} for c in found.changed]
-    left_out = [{"path": each.path, "reason": each.reason} for each in found.left_out]
     return {
-        "folder": found.folder,
-        "replayed": found.replayed,
-        "changed": changed,
-        "left_out": left_out,
+        **fields_of(found, "folder", "replayed"),
+        "changed": [fields_of(each, "path", "router", "old", "new") for each in found.changed],
+        "left_out": [fields_of(each, "path", "reason") for each in found.left_out],
         "of_others": found.others,
     }
 
@@ -267,26 +257,19 @@ def _refines(found: BehaviourComparison) -> dict[str, Any] | None:
     against = against_refinement(found.separations)
     if not found.changes:
         return None
-    return {
-        "refuted": against is not None,
-        "by": against.separation.change.key if against is not None else None,
-    }
+    return {"refuted": against is not None, "by": against.separation.change.key if against else None}
 
 
 def _networks(networks: MixedNetworks | None) -> dict[str, Any] | None:
     if networks is None:
         return None
-    sorts: tuple[tuple[str, DeliveryCount], ...] = (
-        ("old", networks.old),
-        ("new", networks.new),
-        ("mixed", networks.both),
-    )
-    told = {name: {"runs": d.runs, "delivered": d.delivered, "lost": d.lost} for name, d in sorts}
+    sorts = {"old": networks.old, "new": networks.new, "mixed": networks.both}
+    told = {name: fields_of(each, "runs", "delivered", "lost") for name, each in sorts.items()}
     return {**told, "keep_delivering": networks.keeps_delivering}
 
 
 def _keys(entries: Sequence[DeclaredChange]) -> list[dict[str, str]]:
-    return [{"cause": d.cause, "verdict": d.verdict} for d in entries]
+    return [fields_of(each, "cause", "verdict") for each in entries]
 
 
 def _change(found: BehaviourChange) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from quidnunc.arguments import checked_protocol, suggestion
 from quidnunc.impl.seam import PROFILES, AdapterError, NotBuiltError
 from quidnunc.model.errors import CaseError, SpecError
 from quidnunc.model.machine import protocol_named
-from quidnunc.output import UsageError, clear_progress, count, print_json, progress_line
+from quidnunc.output import UsageError, clear_progress, count, fields_of, print_json, progress_line
 from quidnunc.properties.cases.case import Case, RefusedRouterError, own_kind, router_of
 from quidnunc.properties.cases.file import load, render
 from quidnunc.properties.cases.front_matter import WIDTH
@@ -308,10 +308,7 @@ def as_json(tried: ReplayAttempt, *, data: bool) -> dict[str, Any]:
         "path": case.path,
         "against": tried.router,
         "protocol": protocol,
-        "claim": case.claim,
-        "clause": case.clause,
-        "quirk": case.quirk,
-        "status": case.status,
+        **fields_of(case, "claim", "clause", "quirk", "status"),
         "outcome": tried.outcome,
         "as_expected": replayed is not None and replayed.as_expected,
         "departs": replayed is not None and replayed.departs,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quidnunc import __version__
-from quidnunc.output import count, table
+from quidnunc.output import count, fields_of, table
 from quidnunc.properties.cases.case import Control, events_of, replay_command
 from quidnunc.properties.cases.file import render
 from quidnunc.properties.documents.clauses import Clause, documents, load
@@ -207,7 +207,7 @@ def as_json(
     compared: ExpectationComparison | None,
 ) -> dict[str, Any]:
     """The object of one protocol. Scripts read its keys: never rename one."""
-    found = {
+    found: dict[str, Any] = {
         "schema": 2,
         "protocols": [campaign.protocol],
         "against": campaign.against,
@@ -215,22 +215,16 @@ def as_json(
         "tool_version": __version__,
         "suite_version": SUITE_VERSION,
         "spec_revisions": _revisions(verdicts),
-        "profile": campaign.profile,
-        "without": list(campaign.without),
+        **fields_of(campaign, "profile", "without"),
         "parameters": dict(campaign.fixed),
-        "seed": campaign.seed,
-        "runs": campaign.runs,
-        "steps": campaign.steps,
-        "interrupted": campaign.interrupted,
+        **fields_of(campaign, "seed", "runs", "steps", "interrupted"),
         "claims": [_claim(campaign, v, paths) for v in verdicts],
         "root_causes": [_root(r, paths.get(k)) for k, r in sorted(campaign.rows.items())],
         "not_checked": not_checked(campaign, verdicts),
     }
     if compared is not None:
         found["expected"] = {
-            "met": [_expectation(e) for e in compared.met],
-            "not_met": [_expectation(e) for e in compared.not_met],
-            "gone": [_expectation(e) for e in compared.gone],
+            **{name: [*map(_expectation, getattr(compared, name))] for name in ("met", "not_met", "gone")},
             "otherwise": [{**_expectation(e), "found": verdict_of_root(r)} for e, r in compared.otherwise],
             "unexpected": [{"clause": r.clause, "cause": r.quirk} for r in compared.unexpected],
         }
@@ -238,7 +232,7 @@ def as_json(
 
 
 def _expectation(expected: Any) -> dict[str, str]:
-    return {"clause": expected.clause, "cause": expected.cause}
+    return fields_of(expected, "clause", "cause")
 
 
 def _revisions(verdicts: Sequence[ClaimVerdict]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from quidnunc.arguments import suggestion
 from quidnunc.model.errors import SpecError
-from quidnunc.output import UsageError
+from quidnunc.output import UsageError, fields_of
 from quidnunc.properties.documents import named_sentences as clause_names
 from quidnunc.properties.documents.named_sentences import (
     NamedSentence,
@@ -120,15 +120,7 @@ def report_json(found: SpecificationReport, path: str) -> dict[str, Any]:
         "revision": found.text.revision,
         "as_then": round(found.known, 4),
         "quotes": [
-            {
-                "clause": q.clause,
-                "fate": q.fate,
-                "line": q.line,
-                "heading": q.heading,
-                "was": q.was,
-                "change": q.change,
-            }
-            for q in found.quotes
+            fields_of(quote, "clause", "fate", "line", "heading", "was", "change") for quote in found.quotes
         ],
         "sentences": [_sentence(n) for n in found.sentences],
         "unnamed": [_place(s) for s in found.unnamed],
@@ -147,7 +139,7 @@ def _sentence(each: NamedSentence) -> dict[str, Any]:
 
 
 def _place(sentence: Sentence) -> dict[str, Any]:
-    return {"line": sentence.line, "heading": sentence.heading, "text": sentence.text}
+    return fields_of(sentence, "line", "heading", "text")
 
 
 # -- two revisions ------------------------------------------------------------------------------------------

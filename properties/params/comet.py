@@ -264,7 +264,6 @@ def starts_line(comet: CometConfig) -> Guarantee:
     advice = Advice(change=_changes(comet, changed), restored=not list(refusals(changed)))
     return Guarantee(
         id="starts",
-        text="a node starts with these settings",
         verdict="fails" if found else "holds",
         found=tuple(why for why, _ in found),
         assumptions=(
@@ -307,13 +306,11 @@ def interval_line(comet: CometConfig, round_trip_ms: Fraction) -> Guarantee:
     )
     return Guarantee(
         id="interval",
-        text="an adjustment of the redundancy sees the effect of the one before",
         verdict="fails" if short else "holds",
         found=(
             f"the interval is {decimal(comet.interval_ms)} ms, a round trip {decimal(round_trip_ms)} ms"
             + (": the controller acts again before its last message was heeded" if short else ""),
         ),
-        assumptions=("the round trip is the longest to any peer (--round-trip)",),
         advice=(advice,) if short else (),
     )
 
@@ -334,7 +331,6 @@ def target_line(comet: CometConfig) -> Guarantee:
     advice = Advice(change="dog_target_redundancy = 1", restored=low <= 1 <= high, price="as published")
     return Guarantee(
         id="target",
-        text="the target redundancy is one that experiments bear out",
         verdict=verdict,
         found=(f"the target is {decimal(comet.target)}: {why}",),
         assumptions=(
@@ -367,10 +363,8 @@ def rest_line(comet: CometConfig) -> Guarantee:
     )
     return Guarantee(
         id="rest",
-        text="there is a redundancy at which the controller does nothing",
         verdict=verdict,
         found=(found,),
-        assumptions=("duplicates and new transactions are counted in whole numbers, the band is 10 %",),
     )
 
 
@@ -380,13 +374,11 @@ def stable_line(comet: CometConfig) -> Guarantee:
     seconds = routes * comet.interval_ms / 1000
     return Guarantee(
         id="stable",
-        text="routes are stable soon after the start",
         verdict="depends",
         found=(
             f"{comet.peers} peers at most, so up to {routes} routes; at one message per interval "
             f"{decimal(seconds / 60)} minutes, with fewer peers by the square less",
         ),
-        assumptions=("a node cuts one route per interval at most, and sees duplicates in each",),
     )
 
 
@@ -428,9 +420,7 @@ def limit_line(comet: CometConfig) -> Guarantee:
     changes = "; ".join(change for _, change in silent)
     return Guarantee(
         id="connected",
-        text="who is connected is sent every transaction, by way of somebody",
         verdict=verdict,
         found=tuple(found) or ("every peer is sent to",),
-        assumptions=("nobody else limits its connections, or is silent",),
         advice=(Advice(change=changes, restored=not limits and not comet.dog),) if silent else (),
     )

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from attrs import field, frozen
+from attrs import Factory, frozen
 
 from quidnunc.properties.params.advice import Advice, in_sight, longer_memory, no_starving, shed
 from quidnunc.properties.params.attack import Attack, simulate_attack, starving_attack
-from quidnunc.properties.params.citations import clauses_of_guarantee
+from quidnunc.properties.params.citations import row_of
 from quidnunc.properties.params.claims import PropertyCell, cells
 from quidnunc.properties.params.punish import (
     MAX_DECAYS,
@@ -26,31 +26,23 @@ from quidnunc.properties.solver.questions import SolverSession
 Verdict: TypeAlias = Literal["holds", "fails", "depends", "unknown"]
 """`depends`: on what the file does not say; the line names it."""
 
-BOTH_ENDS = "the peer stays in the mesh; whoever prunes it for another reason cannot tell it from others"
-ONE_ROUTER = "one router judges; a score is never told to others"
-LONG_RUN = "counters are looked at right after a decay, where they are least"
 REAL = "counters are real numbers, as under decay"
 WHOLE = "counters are whole numbers, as before their first decay"
-IDLE = "the peer does nothing else that counts"
 
 
 @frozen(kw_only=True)
 class Guarantee:
-    """One guarantee."""
+    """One guarantee; what it always says is in `guarantees.toml`."""
 
     id: str
-    text: str
     verdict: Verdict
     found: tuple[str, ...] = ()
     """What was found: the cheapest attack, or the figures."""
-    assumptions: tuple[str, ...] = ()
-    advice: tuple[Advice, ...] = field(default=())
-    clauses: tuple[str, ...] = field()
+    text: str = Factory(lambda one: row_of(one.id).text, takes_self=True)
+    assumptions: tuple[str, ...] = Factory(lambda one: row_of(one.id).assumptions, takes_self=True)
+    advice: tuple[Advice, ...] = ()
+    clauses: tuple[str, ...] = Factory(lambda one: row_of(one.id).clauses, takes_self=True)
     """The sentences of the specifications that it rests on."""
-
-    @clauses.default
-    def _clauses(self) -> tuple[str, ...]:
-        return clauses_of_guarantee(self.id)
 
 
 def guarantees(
@@ -80,20 +72,16 @@ def guarantees(
 def starving_line(network: NetworkParameters, questions: SolverSession) -> Guarantee:
     """Whether a peer can be silent in a topic for ever and keep a score above zero."""
     copies, first = (starving_attack(network, questions, means) for means in ("copies", "first"))
-    text = "a mesh member that delivers nothing in a topic does not keep a score above zero for ever"
-    assumptions = (LONG_RUN, BOTH_ENDS, "the application's score is 0, no penalties besides")
     if not (copies.confirmed and first.confirmed):
-        return Guarantee(id="no-starving", text=text, verdict="unknown", assumptions=assumptions)
+        return Guarantee(id="no-starving", verdict="unknown")
     found = list(_attack_lines(network, copies))
     if first.starved > copies.starved:
         found += _attack_lines(network, first)
     fails = bool(first.starved)
     return Guarantee(
         id="no-starving",
-        text=text,
         verdict="fails" if fails else "holds",
         found=tuple(found) or ("starving one topic costs more than all others together can add",),
-        assumptions=assumptions,
         advice=tuple(no_starving(network, questions)) if fails else (),
     )
 
@@ -133,7 +121,6 @@ def shadow_line(network: NetworkParameters, found: Sequence[PropertyCell]) -> Gu
         lines.append("an application score above zero hides more")
     return Guarantee(
         id="no-shadowing",
-        text="a topic in which a peer scores below zero does not hide under a total above zero",
         verdict=_verdict(of_all),
         found=tuple(lines),
         assumptions=(REAL if hidden_when_real else WHOLE, "any counters under their caps, reachable or not"),
@@ -188,10 +175,8 @@ def punished_line(
         )
     return Guarantee(
         id="punished",
-        text="more of what is bad (P3, P3b, P4, P6, P7) lowers the total",
         verdict=_verdict(of_all),
         found=tuple(lines),
-        assumptions=("the activation is over", REAL, "the other topics may add as much as they can"),
         advice=tuple(in_sight(network, questions)) if hidden else (),
     )
 
@@ -207,17 +192,14 @@ def good_line(network: NetworkParameters, found: Sequence[PropertyCell]) -> Guar
     lines = [f"before the activation is over, more time in the mesh lowers the score in {', '.join(early)}"]
     return Guarantee(
         id="good-is-good",
-        text="more time in the mesh and more deliveries never lower the score of a topic",
         verdict=_verdict([c for c in of_all if c.settled]),
         found=tuple(lines) if early else (),
-        assumptions=("the activation is over", REAL),
     )
 
 
 def _plain_lines(found: Sequence[PropertyCell]) -> Iterator[Guarantee]:
     of_all = [c for c in found if c.property == "fair"]
-    text = "equal counters have equal scores"
-    yield Guarantee(id="fair", text=text, verdict=_verdict(of_all), assumptions=(REAL,))
+    yield Guarantee(id="fair", verdict=_verdict(of_all))
 
 
 def _verdict(found: Sequence[PropertyCell]) -> Verdict:
@@ -250,17 +232,13 @@ def forgiven_line(network: NetworkParameters, held: Sequence[Penalty]) -> Guaran
     for_ever = any(p.zero is None for p in held)
     return Guarantee(
         id="forgiven",
-        text="a peer that does no more harm is forgiven in the end",
         verdict="fails" if for_ever else "holds",
         found=tuple(lines),
-        assumptions=(IDLE, "it stays connected; P2 may lift it sooner"),
     )
 
 
 def kept_line(network: NetworkParameters, held: Sequence[Penalty]) -> Guarantee:
     """Nobody sheds a penalty by reconnecting."""
-    assumptions = (ONE_ROUTER, "the peer keeps its identity: a new one is always clean")
-    text = "reconnecting does not clear a penalty"
     sooner = shed(network, held)
     away_ms = network.retain_score_ms
     found: tuple[str, ...]
@@ -278,10 +256,8 @@ def kept_line(network: NetworkParameters, held: Sequence[Penalty]) -> Guarantee:
         verdict = "fails" if sooner else "holds"
     return Guarantee(
         id="kept",
-        text=text,
         verdict=verdict,
         found=found,
-        assumptions=assumptions,
         advice=tuple(longer_memory(network)) if sooner else (),
     )
 
@@ -293,10 +269,9 @@ def _at(penalty: Penalty) -> str:
 def graylist_line(network: NetworkParameters) -> Guarantee:
     """How much it takes to be graylisted, from nothing and from the top."""
     threshold = network.graylist_threshold
-    text = "invalid messages alone bring a peer below the graylist threshold"
     if threshold is None:
         missing = ("the file has no graylist threshold",)
-        return Guarantee(id="graylist", text=text, verdict="depends", found=missing)
+        return Guarantee(id="graylist", verdict="depends", found=missing, assumptions=())
     lines, fails = [], False
     for topic in network.topics:
         from_nothing = invalid_until_graylisted(network, topic, ZERO)
@@ -310,10 +285,8 @@ def graylist_line(network: NetworkParameters) -> Guarantee:
         )
     return Guarantee(
         id="graylist",
-        text=text,
         verdict="fails" if fails else "holds",
         found=tuple(lines),
-        assumptions=("they come between two decays", "the application's score is 0"),
     )
 
 
@@ -348,10 +321,8 @@ def quiet_line(network: NetworkParameters) -> Guarantee:
     worst: Verdict = "fails" if "fails" in verdicts else "depends" if "depends" in verdicts else "holds"
     return Guarantee(
         id="quiet",
-        text="an honest member of a quiet topic is not punished for what nobody sent",
         verdict=worst,
         found=tuple(lines) or ("no topic punishes what is not delivered",),
-        assumptions=("every member gets every message, and hands it on within the window",),
     )
 
 
@@ -368,8 +339,6 @@ def neighbours_line(network: NetworkParameters) -> Guarantee:
             lines.append(f"from {number} peers behind one address on all of them are {name}")
     return Guarantee(
         id="neighbours",
-        text="honest peers behind one address are not punished for each other",
         verdict="depends" if lines else "holds",
         found=tuple(lines) or ("addresses do not count",),
-        assumptions=("they have a score of 0 besides",),
     )

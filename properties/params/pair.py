@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from quidnunc.properties.params.citations import CITED, OF_COMET_SIZES
+from quidnunc.properties.params.citations import OF_COMET_SIZES, ROWS
 from quidnunc.properties.params.comet import CometConfig, refused_altogether, silences
 from quidnunc.properties.params.guarantees import Guarantee, Verdict
 from quidnunc.properties.params.score import PeerCounters, global_score
@@ -33,8 +33,9 @@ def _names(judge: NetworkParameters, other: NetworkParameters) -> str:
     return f"{judge.name} of {other.name}"
 
 
-def _unsaid(identity: str, text: str, *missing: str) -> Guarantee:
-    return Guarantee(id=identity, text=text, verdict="depends", found=(f"not said: {', '.join(missing)}",))
+def _unsaid(identity: str, *missing: str) -> Guarantee:
+    found = (f"not said: {', '.join(missing)}",)
+    return Guarantee(id=identity, verdict="depends", found=found, assumptions=())
 
 
 def _missing(
@@ -48,10 +49,9 @@ def _missing(
 def backoff_line(judge: NetworkParameters, other: NetworkParameters) -> Guarantee:
     """A GRAFT by one's own backoff inside the other's."""
     identity = f"backoff ({_names(judge, other)})"
-    text = "who grafts again after its own backoff is not inside the backoff of the one who pruned it"
     missing = _missing(judge, other, ("prune_backoff_ms",), ("prune_backoff_ms",))
     if missing:
-        return _unsaid(identity, text, *missing)
+        return _unsaid(identity, *missing)
     mine, theirs = _backoffs(judge.mesh), _backoffs(other.mesh)
     lines = []
     for kind, own in theirs.items():
@@ -66,14 +66,8 @@ def backoff_line(judge: NetworkParameters, other: NetworkParameters) -> Guarante
         )
     return Guarantee(
         id=identity,
-        text=text,
         verdict="fails" if lines else "holds",
         found=tuple(lines),
-        assumptions=(
-            "the one who is pruned goes by its own length: a PRUNE that says its backoff (v1.1), to one who "
-            "obeys it, has none of this",
-            "nothing decays meanwhile; one penalty for each GRAFT",
-        ),
     )
 
 
@@ -89,11 +83,10 @@ def _backoffs(mesh: MeshParameters) -> dict[str, Fraction]:
 def ihave_line(judge: NetworkParameters, other: NetworkParameters) -> Guarantee:
     """Gossip beyond the other's caps."""
     identity = f"IHAVE ({_names(judge, other)})"
-    text = "gossip that one router sends by its settings is heeded by the other"
     needs = ("max_ihave_messages", "max_ihave_length", "heartbeat_interval_ms")
     missing = _missing(judge, other, needs, ("max_ihave_length", "heartbeat_interval_ms"))
     if missing:
-        return _unsaid(identity, text, *missing)
+        return _unsaid(identity, *missing)
     m, o = judge.mesh, other.mesh
     assert m.heartbeat_interval_ms and o.heartbeat_interval_ms
     beats = math.ceil(m.heartbeat_interval_ms / o.heartbeat_interval_ms)
@@ -108,21 +101,18 @@ def ihave_line(judge: NetworkParameters, other: NetworkParameters) -> Guarantee:
         lines.append(f"an IHAVE has up to {o.max_ihave_length} ids, {m.max_ihave_length} are heeded")
     return Guarantee(
         id=identity,
-        text=text,
         verdict="fails" if lines else "holds",
         found=(*lines, "what is not heeded costs no score, and its messages may not come") if lines else (),
-        assumptions=("one IHAVE for each topic in each heartbeat of its sender",),
     )
 
 
 def idontwant_line(judge: NetworkParameters, other: NetworkParameters) -> Guarantee:
     """Refusals beyond the other's caps."""
     identity = f"IDONTWANT ({_names(judge, other)})"
-    text = "every IDONTWANT that one router may send is kept by the other"
     named = ("max_idontwant_messages", "max_idontwant_length")
     missing = _missing(judge, other, named, named)
     if missing:
-        return _unsaid(identity, text, *missing)
+        return _unsaid(identity, *missing)
     lines = []
     for name, unit in zip(named, ("IDONTWANTs between heartbeats", "ids in one"), strict=True):
         most, sent = getattr(judge.mesh, name), getattr(other.mesh, name)
@@ -130,21 +120,18 @@ def idontwant_line(judge: NetworkParameters, other: NetworkParameters) -> Guaran
             lines.append(f"up to {sent} {unit}, {most} are kept: what is beyond is sent all the same")
     return Guarantee(
         id=identity,
-        text=text,
         verdict="fails" if lines else "holds",
         found=tuple(lines),
-        assumptions=("a router sends as many as it takes itself", "it costs traffic and no score"),
     )
 
 
 def promise_line(judge: NetworkParameters, other: NetworkParameters, round_trip_ms: Fraction) -> Guarantee:
     """An IWANT that comes when the message is gone."""
     identity = f"promises ({_names(judge, other)})"
-    text = "what one router offers it still has when it is asked for, and sends in time"
     needs = ("mcache_len", "mcache_gossip", "heartbeat_interval_ms")
     missing = _missing(judge, other, ("iwant_followup_ms",), needs)
     if missing:
-        return _unsaid(identity, text, *missing)
+        return _unsaid(identity, *missing)
     o = other.mesh
     assert o.mcache_len is not None and o.mcache_gossip is not None and o.heartbeat_interval_ms
     assert judge.mesh.iwant_followup_ms is not None
@@ -164,7 +151,6 @@ def promise_line(judge: NetworkParameters, other: NetworkParameters, round_trip_
         )
     return Guarantee(
         id=identity,
-        text=text,
         verdict="fails" if lines else "holds",
         found=tuple(lines),
         assumptions=(f"a round trip of {decimal(round_trip_ms)} ms at most (--round-trip)",),
@@ -174,17 +160,14 @@ def promise_line(judge: NetworkParameters, other: NetworkParameters, round_trip_
 def size_line(judge: NetworkParameters, other: NetworkParameters) -> Guarantee:
     """Messages that the other refuses to read."""
     identity = f"sizes ({_names(judge, other)})"
-    text = "every message that one router may send is read by the other"
     missing = _missing(judge, other, ("max_message_bytes",), ("max_message_bytes",))
     if missing:
-        return _unsaid(identity, text, *missing)
+        return _unsaid(identity, *missing)
     most, sent = judge.mesh.max_message_bytes or 0, other.mesh.max_message_bytes or 0
     return Guarantee(
         id=identity,
-        text=text,
         verdict="fails" if sent > most else "holds",
         found=(f"up to {sent} bytes are sent, {most} are read",) if sent > most else (),
-        assumptions=("what is longer is dropped, and its sender delivers less than it could",),
     )
 
 
@@ -197,7 +180,6 @@ def _mixed_line(left: CometConfig, right: CometConfig) -> Guarantee:
     on, off = (left, right) if left.dog else (right, left)
     return Guarantee(
         id="mixed",
-        text="both nodes control the redundancy of what they send each other",
         verdict="fails" if mixed else "holds",
         found=(
             f"{off.name} drops HaveTx and ResetRoute: what {on.name} spends on it is spent for nothing, and "
@@ -205,7 +187,6 @@ def _mixed_line(left: CometConfig, right: CometConfig) -> Guarantee:
         )
         if mixed
         else (),
-        assumptions=("both have the control channel 0x31: a node of v1 or older closes the connection",),
     )
 
 
@@ -217,12 +198,10 @@ def comet_pair_lines(left: CometConfig, right: CometConfig) -> Iterator[Guarante
         slower: Verdict = "depends" if left.interval_ms != right.interval_ms else "holds"
         yield Guarantee(
             id="pace",
-            text="neither node's controller is driven by the other's",
             verdict=slower,
             found=(f"intervals of {decimal(left.interval_ms)} ms and {decimal(right.interval_ms)} ms",)
             if slower == "depends"
             else (),
-            assumptions=("the peer answers a HaveTx by cutting a route at once",),
         )
     yield _taken_line(left, right)
     yield _taken_line(right, left)
@@ -235,11 +214,12 @@ def _taken_line(judge: CometConfig, other: CometConfig) -> Guarantee:
         refused.append(f"up to {other.max_tx_bytes} bytes are offered, {judge.max_tx_bytes} are taken")
     silent = [f"{other.name} offers none: {why}" for why, _ in silences(other)]
     verdict: Verdict = "fails" if refused else "depends" if silent else "holds"
+    row = ROWS[OF_COMET_SIZES]
     return Guarantee(
         id=f"sizes ({judge.name} of {other.name})",
-        text="every transaction that one node offers is taken by the other",
+        text=row.text,
         verdict=verdict,
         found=(*refused, *silent),
-        assumptions=("what is too long is refused before it is counted: no HaveTx stops it",),
-        clauses=CITED[OF_COMET_SIZES],
+        assumptions=row.assumptions,
+        clauses=row.clauses,
     )

@@ -7,7 +7,7 @@ values: up to which the result is what was announced, and what becomes of the fi
 
 from __future__ import annotations
 
-from attrs import frozen
+from attrs import field, frozen
 
 from quidnunc.properties.lazy import z3
 from quidnunc.properties.solver.questions import SolverSession
@@ -17,16 +17,16 @@ BITS = 64
 HOUR_S = 3600
 
 
-@frozen(kw_only=True)
+@frozen
 class BackoffArithmetic:
     """One way to compute the length of a backoff from the seconds announced."""
 
     name: str
-    text: str
     unit: int
     """How many to the second."""
-    signed: bool
-    cap_s: int | None
+    text: str
+    signed: bool = field(default=True, kw_only=True)
+    cap_s: int | None = field(default=None, kw_only=True)
     """The greatest length that is taken, applied before the multiplication."""
 
     @property
@@ -40,31 +40,18 @@ class BackoffArithmetic:
 
 WAYS = (
     BackoffArithmetic(
-        name="signed-nanoseconds",
-        text="a backoff in signed nanoseconds, as go-libp2p-pubsub is read to have it, is its own length",
-        unit=10**9,
-        signed=True,
-        cap_s=None,
+        "signed-nanoseconds",
+        10**9,
+        "a backoff in signed nanoseconds, as go-libp2p-pubsub is read to have it, is its own length",
+    ),
+    BackoffArithmetic("signed-milliseconds", 10**3, "a backoff in signed milliseconds is its own length"),
+    BackoffArithmetic(
+        "unsigned-milliseconds", 10**3, "a backoff in unsigned milliseconds is its own length", signed=False
     ),
     BackoffArithmetic(
-        name="signed-milliseconds",
-        text="a backoff in signed milliseconds is its own length",
-        unit=10**3,
-        signed=True,
-        cap_s=None,
-    ),
-    BackoffArithmetic(
-        name="unsigned-milliseconds",
-        text="a backoff in unsigned milliseconds is its own length",
-        unit=10**3,
-        signed=False,
-        cap_s=None,
-    ),
-    BackoffArithmetic(
-        name="capped-at-an-hour",
-        text="a backoff cut to an hour, as in rust-libp2p since its advisories, is its own length or an hour",
-        unit=10**9,
-        signed=True,
+        "capped-at-an-hour",
+        10**9,
+        "a backoff cut to an hour, as in rust-libp2p since its advisories, is its own length or an hour",
         cap_s=HOUR_S,
     ),
 )
@@ -82,28 +69,19 @@ class ExactRange:
     """What `first_wrong` gives, in units; negative means a backoff that is over before it begins."""
 
 
-def length(way: BackoffArithmetic, seconds: Expression) -> Expression:
-    """The length as the way computes it, in `BITS` bits."""
+def length(way: BackoffArithmetic, seconds: Expression, bits: int = BITS) -> Expression:
+    """The length as the way computes it, in `BITS` bits; in twice as many, as it should be: nothing wraps."""
     taken = seconds
     if way.cap_s is not None:
-        cap = z3.BitVecVal(way.cap_s, BITS)
+        cap = z3.BitVecVal(way.cap_s, bits)
         taken = z3.If(z3.ULT(cap, seconds), cap, seconds)
-    return taken * z3.BitVecVal(way.unit, BITS)
-
-
-def intended(way: BackoffArithmetic, seconds: Expression) -> Expression:
-    """The length as it should be, in twice as many bits, where nothing wraps."""
-    wide = z3.ZeroExt(BITS, seconds)
-    if way.cap_s is not None:
-        cap = z3.BitVecVal(way.cap_s, 2 * BITS)
-        wide = z3.If(z3.ULT(cap, wide), cap, wide)
-    return wide * z3.BitVecVal(way.unit, 2 * BITS)
+    return taken * z3.BitVecVal(way.unit, bits)
 
 
 def right(way: BackoffArithmetic, seconds: Expression) -> Expression:
     """That the way's length, read as a number of its sign, is the intended one."""
     extend = z3.SignExt if way.signed else z3.ZeroExt
-    return extend(BITS, length(way, seconds)) == intended(way, seconds)
+    return extend(BITS, length(way, seconds)) == length(way, z3.ZeroExt(BITS, seconds), 2 * BITS)
 
 
 def exact_for_a_minute(questions: SolverSession, way: BackoffArithmetic) -> bool:

@@ -14,6 +14,9 @@ from quidnunc.properties.proofs.messages.flow import FLOWS, mesh_flow
 from quidnunc.properties.proofs.messages.star import STARS, mesh_star
 from quidnunc.properties.solver.rules import NetworkModel
 
+_PLAIN = ((REVISIONS, dog_routes), (TEXTS, dog_cut_off), (FLOWS, mesh_flow), (ORDERS, idontwant_forged))
+"""Those of peers alone."""
+_OF_DEGREE = ((VARIANTS, mesh_link), (STARS, mesh_star))
 NETWORKS = (*VARIANTS, *STARS, *FLOWS, *REVISIONS, *TEXTS, *ORDERS)
 MAX_PEERS = 8
 
@@ -26,14 +29,8 @@ def network_named(name: str, *, peers: int, d_high: int) -> NetworkModel:
         raise SpecError(f"{name} needs 2 to {MAX_PEERS} peers, got {peers}")
     if d_high < 1:
         raise SpecError(f"{name} needs a D_high of at least 1, got {d_high}")
-    if name in REVISIONS:
-        return dog_routes(name, peers=peers)
-    if name in TEXTS:
-        return dog_cut_off(name, peers=peers)
-    if name in FLOWS:
-        return mesh_flow(name, peers=peers)
-    if name in STARS:
-        return mesh_star(name, peers=peers, d_high=d_high)
-    if name in ORDERS:
-        return idontwant_forged(name, peers=peers)
-    return mesh_link(name, peers=peers, d_high=d_high)
+    for names, build in _PLAIN:
+        if name in names:
+            return build(name, peers=peers)
+    build_of_degree = next(build for names, build in _OF_DEGREE if name in names)
+    return build_of_degree(name, peers=peers, d_high=d_high)

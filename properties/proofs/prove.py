@@ -13,33 +13,20 @@ from attrs import evolve
 from quidnunc.properties.lazy import z3
 from quidnunc.properties.params import prove as params_prove
 from quidnunc.properties.params import retain as params_retain
-from quidnunc.properties.proofs import degree as network_degree
+from quidnunc.properties.proofs import degree
 from quidnunc.properties.proofs.citations import clauses_of_line
-from quidnunc.properties.proofs.dog import (
-    controller_prove as network_dog_controller_prove,
-)
-from quidnunc.properties.proofs.dog import (
-    cut_off_prove as network_dog_cut_off_prove,
-)
-from quidnunc.properties.proofs.dog import (
-    routes_prove as network_dog_prove,
-)
+from quidnunc.properties.proofs.dog import controller_prove, cut_off_prove, routes_prove
 from quidnunc.properties.proofs.dog.controller import CONTROLLERS
 from quidnunc.properties.proofs.dog.relays import TEXTS
 from quidnunc.properties.proofs.dog.routes import REVISIONS
-from quidnunc.properties.proofs.idontwant import prove as network_idontwant_prove
+from quidnunc.properties.proofs.idontwant import prove as idontwant_prove
 from quidnunc.properties.proofs.idontwant.codec import codec
 from quidnunc.properties.proofs.idontwant.rules import REVISIONS as ORDERS
 from quidnunc.properties.proofs.mesh.infer import clause_sentence, expression_of, inferred_clauses, readable
 from quidnunc.properties.proofs.mesh.links import VARIANTS
 from quidnunc.properties.proofs.mesh.mesh_link import BIDIRECTIONAL, LINKED, mesh_link
 from quidnunc.properties.proofs.mesh.projection import PairTable, footprints, simulation, table_of
-from quidnunc.properties.proofs.messages import (
-    flow_prove as network_flow_prove,
-)
-from quidnunc.properties.proofs.messages import (
-    star_prove as network_star_prove,
-)
+from quidnunc.properties.proofs.messages import flow_prove, star_prove
 from quidnunc.properties.proofs.messages.flow import FLOWS
 from quidnunc.properties.proofs.messages.star import STARS
 from quidnunc.properties.solver.induction import InductionCheck, check_induction, refuting_trace
@@ -71,14 +58,14 @@ def provers() -> Mapping[str, Prover]:
     }
     return {
         **links,
-        "mesh-degree": network_degree.bound_results,
-        **{name: partial(network_star_prove.star_results, name) for name in STARS},
-        **{name: partial(network_flow_prove.flow_results, name) for name in FLOWS},
+        "mesh-degree": degree.bound_results,
+        **{name: partial(star_prove.star_results, name) for name in STARS},
+        **{name: partial(flow_prove.flow_results, name) for name in FLOWS},
         "backoff-arithmetic": backoff_arithmetic,
-        **{name: partial(network_dog_prove.route_results, name) for name in REVISIONS},
-        **{name: partial(network_dog_cut_off_prove.cut_off_results, name) for name in TEXTS},
-        **{name: partial(network_dog_controller_prove.controller_results, name) for name in CONTROLLERS},
-        **{name: partial(network_idontwant_prove.idontwant_results, name) for name in ORDERS},
+        **{name: partial(routes_prove.route_results, name) for name in REVISIONS},
+        **{name: partial(cut_off_prove.cut_off_results, name) for name in TEXTS},
+        **{name: partial(controller_prove.controller_results, name) for name in CONTROLLERS},
+        **{name: partial(idontwant_prove.idontwant_results, name) for name in ORDERS},
         "idontwant-codec": codec,
         **published,
         "score-algebra": params_prove.algebra,

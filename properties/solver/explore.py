@@ -8,7 +8,7 @@ numbers of all states and transitions follow from the sizes of the orbits.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 from attrs import define, field, frozen
@@ -207,9 +207,8 @@ class StateSearch:
         self.counters[self.module.ENTRIES] = 1
 
     def _expand(self, layer: Any, length: int) -> None:
-        name = ("expand_bits" if self.as_bits else "expand_table") + ("_orbits" if self.symmetry else "")
+        loop = self.module.expand_bits if self.as_bits else self.module.expand_table
         rest = () if self.as_bits else (int(len(self.known) * FULL_TABLE),)
-        loop = getattr(self.module, name)
         loop(self.known, layer, length, self.found, self.counters, self.out, self.fired, *rest)
 
     def _used(self, more: int = 0) -> int:
@@ -274,11 +273,10 @@ class StateSearch:
             entered += int(counters[module.FOUND])
             depth += int(counters[module.FOUND]) > 0
         transitions = int(counters[module.TRANSITIONS])
-        full = (int(counters[module.FULL_STATES]), int(counters[module.FULL_TRANSITIONS]))
         self.peak_bytes = max(self.peak_bytes, self._used())
         return ExplorationResult(
-            states=full[0] if self.symmetry else entered,
-            transitions=full[1] if self.symmetry else transitions,
+            states=int(counters[module.FULL_STATES]),
+            transitions=int(counters[module.FULL_TRANSITIONS]),
             depth=depth,
             complete=length is not None,
             deadlocks=int(counters[module.DEADLOCKS]),
@@ -289,15 +287,3 @@ class StateSearch:
             compile_seconds=self.compile_seconds,
             memory_bytes=self.peak_bytes,
         )
-
-    def entered(self) -> int:
-        """How many states stand in the set of bits: with symmetry, what the orbits must add up to."""
-        if not self.as_bits:
-            raise SpecError("an open table holds one state of each orbit; there is nothing to add up")
-        return int(sum(int(np.unpackbits(part.view(np.uint8)).sum()) for part in _parts(self.known)))
-
-
-def _parts(words: Any) -> Sequence[Any]:
-    """A long array in parts, so that no copy of all its bits is made."""
-    size = 1 << 16
-    return [words[i : i + size] for i in range(0, len(words), size)]

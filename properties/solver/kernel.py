@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 TAKEN, FOUND, TRANSITIONS, DEADLOCKS, NOTED, FULL_STATES, FULL_TRANSITIONS, ENTRIES = 0, 1, 2, 3, 4, 5, 6, 7
 """The counters: states of the layer that were expanded, new states that stand in `found`, pairs of a state
-and a rule enabled in it, states without any, the notes of new states; with symmetry, how many states and
-pairs there are without it; and the entries of an open table."""
+and a rule enabled in it, states without any, the notes of new states; how many states and pairs there are
+without symmetry; and the entries of an open table."""
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -94,35 +94,10 @@ def orbit_size(state: np.uint64) -> int:
 def expand_bits(
     visited: Words, layer: Words, length: int, found: Words, c: Words, out: Words, fired: Words
 ) -> None:
-    """Expand what is left of `layer[:length]`, with a set of bits for what is known."""
-    n = c[FOUND]
-    room = found.shape[0] - RULES
-    i = c[TAKEN]
-    transitions = 0
-    notes = ZERO
-    while i < length and n <= room:
-        enabled = successors(layer[i], out, fired)
-        transitions += enabled
-        if enabled == 0:
-            c[DEADLOCKS] += 1
-        for k in range(enabled):
-            state = out[k]
-            if not known(visited, state):
-                mark(visited, state)
-                found[n] = state
-                n += 1
-                notes |= noted(state)
-        i += 1
-    c[TAKEN] = i
-    c[FOUND] = n
-    c[TRANSITIONS] += transitions
-    c[NOTED] |= np.int64(notes)
+    """Expand what is left of `layer[:length]`, one state of each orbit, with a set of bits for what is known.
 
-
-def expand_bits_orbits(
-    visited: Words, layer: Words, length: int, found: Words, c: Words, out: Words, fired: Words
-) -> None:
-    """As `expand_bits`, for one state of each orbit. All images are entered: a known one costs one look."""
+    Without symmetry a state is an orbit of its own. All images are entered: a known one costs one look.
+    """
     n = c[FOUND]
     room = found.shape[0] - RULES
     i = c[TAKEN]
@@ -152,32 +127,7 @@ def expand_bits_orbits(
 def expand_table(
     table: Words, layer: Words, length: int, found: Words, c: Words, out: Words, fired: Words, limit: int
 ) -> None:
-    """As `expand_bits`, with an open table for what is known, until it has `limit` entries."""
-    n = c[FOUND]
-    room = found.shape[0] - RULES
-    i = c[TAKEN]
-    notes = ZERO
-    while i < length and n <= room and c[ENTRIES] + RULES <= limit:
-        enabled = successors(layer[i], out, fired)
-        c[TRANSITIONS] += enabled
-        if enabled == 0:
-            c[DEADLOCKS] += 1
-        for k in range(enabled):
-            if enter(table, out[k]):
-                found[n] = out[k]
-                n += 1
-                c[ENTRIES] += 1
-                notes |= noted(out[k])
-        i += 1
-    c[TAKEN] = i
-    c[FOUND] = n
-    c[NOTED] |= np.int64(notes)
-
-
-def expand_table_orbits(
-    table: Words, layer: Words, length: int, found: Words, c: Words, out: Words, fired: Words, limit: int
-) -> None:
-    """As `expand_table`, for the least state of each orbit; `limit` is of orbits."""
+    """As `expand_bits`, with an open table of the least state of each orbit, until it has `limit` entries."""
     n = c[FOUND]
     room = found.shape[0] - RULES
     i = c[TAKEN]

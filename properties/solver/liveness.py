@@ -282,3 +282,11 @@ def holds_in(
         if due and not group.rules & set(lasso.loop):
             return False
     return True
+
+
+def told(network: NetworkModel, lasso: Lasso, most: int | None = None) -> str:
+    """A lasso in words; of its loop the first `most` steps."""
+    stem, loop = ([network.spoken(network.rules[r]) for r in rules] for rules in (lasso.stem, lasso.loop))
+    shown = loop[:most]
+    rest = f"; and {len(loop) - len(shown)} more" if len(loop) > len(shown) else ""
+    return f"{'; '.join(stem) or 'from the start'}; then for ever: {'; '.join(shown) or 'nothing'}{rest}"

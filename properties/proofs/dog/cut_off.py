@@ -20,8 +20,6 @@ from quidnunc.properties.proofs.dog.relays import (
     HAVE,
     PLAIN,
     RESET,
-    SOURCE,
-    TARGET,
     TEXTS,
     RelayFields,
     RelaySetting,
@@ -29,6 +27,7 @@ from quidnunc.properties.proofs.dog.relays import (
     fields_of,
     shown,
 )
+from quidnunc.properties.proofs.phrases import phrases_of
 from quidnunc.properties.solver.rules import (
     Expression,
     NetworkClaim,
@@ -45,37 +44,6 @@ ASKS = "dog-cut-off.asks-who-is-there"
 BACK = "dog-cut-off.back-is-open"
 OFFERED = "dog-cut-off.own-is-offered"
 OPENS = "dog-cut-off.reset-opens"
-
-PHRASES = {
-    "submit": f"{SOURCE} has one more transaction, which each relay hands on that may",
-    "own": f"a user of {TARGET} submits one",
-    "first": f"{TARGET} has it, first from {{0}}",
-    "again": f"{TARGET} has it again from {{0}}, and may not say HaveTx",
-    "answered": f"{TARGET} has it again from {{0}}: HaveTx",
-    "low": f"{TARGET} finds too little, and asks {{0}}",
-    "high": f"{TARGET} finds too much: HaveTx is allowed",
-    "in-band": f"{TARGET} finds neither",
-    "idle-ask": f"{TARGET} was idle for long, and asks {{0}}",
-    "cuts": f"{{0}} takes a HaveTx, and cuts what comes from {SOURCE}",
-    "cuts-nothing": f"{{0}} takes a HaveTx of {SOURCE}, which is gone, and cuts nothing",
-    "resets": f"{{0}} takes a ResetRoute, and mends what comes from {SOURCE}",
-    "nothing-to-reset": "{0} takes a ResetRoute, and has nothing to mend",
-    "leaves": f"{{0}} leaves {TARGET}, which does nothing",
-    "leaves-asks": f"{{0}} leaves {TARGET}, which finds too little, and asks {{1}}",
-    "leaves-vain": f"{{0}} leaves {TARGET}, which finds too little, and asks {{0}}",
-    "leaves-high": f"{{0}} leaves {TARGET}, which finds too much: HaveTx is allowed",
-    "leaves-in-band": f"{{0}} leaves {TARGET}, which finds neither",
-    "loses": f"{{0}} loses {SOURCE}",
-    "returns": f"{SOURCE} is back at {{0}}",
-    "echo": f"{TARGET} has from {{0}} what its own user submitted too: HaveTx",
-    "cuts-echo": f"{{0}} takes a HaveTx of what came first from {TARGET}, and cuts what comes from there",
-    "echo-nothing": f"{{0}} takes a HaveTx of what came first from {TARGET}, and cuts nothing",
-    "resets-echo": f"{{0}} takes a ResetRoute, and mends what comes from {TARGET}",
-    "user": "a user of {0} submits one",
-    "both": f"{{0}} has the same from {SOURCE} before it has offered it",
-    "offers": f"{{0}} offers it to {TARGET}",
-    "withholds": f"{{0}} does not offer it to {TARGET}",
-}
 
 
 def dog_cut_off(name: str, *, peers: int, setting: RelaySetting = PLAIN) -> NetworkModel:
@@ -95,7 +63,7 @@ def dog_cut_off(name: str, *, peers: int, setting: RelaySetting = PLAIN) -> Netw
         rules=tuple(rules_of(at)),
         claims=tuple(claims_of(at)),
         shown=partial(shown, at),
-        phrases=PHRASES,
+        phrases=phrases_of("dog-cut-off"),
     )
 
 

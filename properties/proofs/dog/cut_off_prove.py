@@ -31,6 +31,7 @@ from quidnunc.properties.solver.liveness import (
     fair_loop,
     graph_of,
     holds_in,
+    told,
 )
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.result import ProofResult
@@ -230,11 +231,5 @@ def _of_runs(name: str, end: str, user: bool, case: CutOffProblem, graph: StateG
         assumptions=(*case.assumptions, WEAK, RUNS, EACH if user else ALONE),
         engine="fair components of the graph of all states; each loop stepped again",
         vacuous=not again or not graph.where(cut_off(graph, case.setting)),
-        evidence=() if lasso is None else (_said(graph, lasso),),
+        evidence=() if lasso is None else (told(graph.network, lasso),),
     )
-
-
-def _said(graph: StateGraph, lasso: Lasso) -> str:
-    network = graph.network
-    stem, loop = ([network.spoken(network.rules[r]) for r in rules] for rules in (lasso.stem, lasso.loop))
-    return f"{'; '.join(stem) or 'from the start'}; then for ever: {'; '.join(loop) or 'nothing'}"

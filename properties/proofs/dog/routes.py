@@ -20,6 +20,7 @@ from attrs import evolve, frozen
 
 from quidnunc.model.errors import SpecError
 from quidnunc.properties.lazy import z3
+from quidnunc.properties.proofs.phrases import phrases_of
 from quidnunc.properties.solver.rules import (
     PEER_LETTERS,
     Expression,
@@ -87,24 +88,6 @@ LOW_RULES = frozenset({"low", "idle-ask"})
 """The controller asks one neighbour for a route."""
 TAKING = frozenset({"cuts", "nothing-to-cut", "resets", "resets-all", "nothing-to-reset"})
 """A neighbour takes the oldest message."""
-
-PHRASES = {
-    "duplicate": f"{TARGET} has a duplicate from {{0}}, first there from {{1}}: HaveTx",
-    "duplicate-echo": f"{TARGET} has back from {{0}} what it sent there itself: HaveTx",
-    "duplicate-own": f"{TARGET} has a duplicate from {{0}}, of its own user: HaveTx",
-    "low": f"{TARGET} finds too little, and asks {{0}}",
-    "idle-ask": f"{TARGET} was idle for long, and asks {{0}}",
-    "high": f"{TARGET} finds too much: HaveTx is allowed",
-    "in-band": f"{TARGET} finds neither: HaveTx is not allowed",
-    "cuts": "{0} takes a HaveTx, and cuts what comes from {1}",
-    "cuts-echo": f"{{0}} takes a HaveTx, and cuts what comes from {TARGET}",
-    "nothing-to-cut": "{0} takes a HaveTx, and has nothing to cut",
-    "resets": "{0} takes a ResetRoute, and mends what comes from {1}",
-    "resets-echo": f"{{0}} takes a ResetRoute, and mends what comes from {TARGET}",
-    "resets-all": "{0} takes a ResetRoute, and mends everything",
-    "nothing-to-reset": "{0} takes a ResetRoute, and has nothing to mend",
-    "jam": "{0} has a ResetRoute of somebody else for which it has nothing to mend, and is stuck",
-}
 
 
 @frozen(eq=False)
@@ -178,7 +161,7 @@ def dog_routes(name: str, *, peers: int, capacity: int = CAPACITY) -> NetworkMod
         rules=tuple(rules_of(at)),
         claims=tuple(claims_of(at)),
         shown=partial(_shown, at),
-        phrases=PHRASES,
+        phrases=phrases_of("dog-routes"),
     )
 
 

@@ -36,6 +36,7 @@ from quidnunc.properties.solver.liveness import (
     fair_loop,
     graph_of,
     holds_in,
+    told,
 )
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.result import ProofResult
@@ -118,15 +119,18 @@ def _well_formed(at: RouteFields) -> Expression:
     return z3.And(*(z3.ULE(c.symbol, c._value(c._least(c.capacity + 1) - 1)) for c in channels))
 
 
-@frozen(kw_only=True)
+@frozen
 class ProofObligation:
-    """One step of the argument, and whether z3 shows it."""
+    """One step of the argument, and what z3 found against it."""
 
     text: str
-    holds: bool
+    broken_by: tuple[str, ...]
     asked: int
     """Questions that were put to z3."""
-    broken_by: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        return not self.broken_by
 
 
 def low_rules(network: NetworkModel) -> list[NetworkRule]:
@@ -137,12 +141,33 @@ def low_rules(network: NetworkModel) -> list[NetworkRule]:
 def obligations(network: NetworkModel, questions: SolverSession) -> Iterator[ProofObligation]:
     """The steps of the argument, for a network of one size. Each asks z3 as it is taken."""
     at = routes_of(network)
-    yield _kept(network, at, questions, "never raises the rank", low_rules(network), strict=False)
-    mending = [r for r in network.rules if r.kind.startswith("resets")]
-    yield _kept(network, at, questions, "mends, and lowers the rank", mending, strict=True)
-    yield _only_resets_mend(network, at, questions)
-    yield _always_taken(network, at, questions)
-    yield _order_is_kept(network, at, questions)
+    falling = low_rules(network)
+    mending = [rule for rule in network.rules if rule.kind.startswith("resets")]
+    steps = (
+        (
+            f"each of {len(falling)} rules never raises the rank",
+            _kept(network, at, questions, "never raises the rank", falling, strict=False),
+        ),
+        (
+            f"each of {len(mending)} rules mends, and lowers the rank",
+            _kept(network, at, questions, "mends, and lowers the rank", mending, strict=True),
+        ),
+        (
+            "a disabled route is enabled by a ResetRoute that its holder takes, and by nothing else",
+            _mended_otherwise(network, at, questions),
+        ),
+        (
+            "the oldest message can be taken, and a ResetRoute does not leave every disabled route as it is",
+            _not_taken(network, at, questions),
+        ),
+        (
+            "nothing passes the oldest message, and who cannot be asked for want of room has one to take",
+            _passing(network, at, questions),
+        ),
+    )
+    for text, faults in steps:
+        before = questions.asked
+        yield ProofObligation(text, tuple(faults), questions.asked - before)
 
 
 def _kept(
@@ -153,8 +178,8 @@ def _kept(
     rules: Sequence[NetworkRule],
     *,
     strict: bool,
-) -> ProofObligation:
-    broken, before = [], questions.asked
+) -> Iterator[str]:
+    """The rules that raise the rank, or, if `strict`, do not lower it."""
     for rule in rules:
         now, then = rank(at), expression_after(network, rule, rank(at))
         met = z3.And(_well_formed(at), rule.guard)
@@ -162,24 +187,16 @@ def _kept(
             p = rule.about[0]
             met = z3.And(met, z3.Or(*(at.cut(p, s) for s in at.sources(p))))
         less = z3.UGT(now, then) if strict else z3.UGE(now, then)
-        if not questions.valid(f"{network.name}, {network.peers}: {rule.name} {text}", z3.Implies(met, less)):
-            broken.append(rule.name)
+        label = f"{network.name}, {network.peers}: {rule.name}"
+        if not questions.valid(f"{label} {text}", z3.Implies(met, less)):
+            yield rule.name
         # A rule that is enabled nowhere proves nothing.
-        elif not questions.possible(
-            f"{network.name}, {network.peers}: {rule.name} is enabled", met, z3.Not(False)
-        ):
-            broken.append(f"{rule.name}, which is never enabled")
-    return ProofObligation(
-        text=f"each of {len(rules)} rules {text}",
-        holds=not broken,
-        asked=questions.asked - before,
-        broken_by=tuple(broken),
-    )
+        elif not questions.possible(f"{label} is enabled", met, z3.Not(False)):
+            yield f"{rule.name}, which is never enabled"
 
 
-def _only_resets_mend(network: NetworkModel, at: RouteFields, questions: SolverSession) -> ProofObligation:
-    """A disabled route stays disabled until its holder takes a ResetRoute."""
-    broken, before = [], questions.asked
+def _mended_otherwise(network: NetworkModel, at: RouteFields, questions: SolverSession) -> Iterator[str]:
+    """The rules that enable a disabled route, and are no ResetRoute that its holder takes."""
     for p, s in at.cuts():
         for rule in network.rules:
             # A rule that does not write the route leaves it as it is.
@@ -188,41 +205,28 @@ def _only_resets_mend(network: NetworkModel, at: RouteFields, questions: SolverS
             cut = at.cut(p, s)
             kept = z3.Implies(z3.And(_well_formed(at), rule.guard, cut), expression_after(network, rule, cut))
             if not questions.valid(f"{network.name}: {rule.name} keeps the route at {p} from {s} cut", kept):
-                broken.append(rule.name)
-    return ProofObligation(
-        text="a disabled route is enabled by a ResetRoute that its holder takes, and by nothing else",
-        holds=not broken,
-        asked=questions.asked - before,
-        broken_by=tuple(broken),
-    )
+                yield rule.name
 
 
 def _mends(rule: NetworkRule, p: int) -> bool:
     return rule.kind.startswith("resets") and rule.about[0] == p
 
 
-def _always_taken(network: NetworkModel, at: RouteFields, questions: SolverSession) -> ProofObligation:
-    """Whoever has a message can take it; where a route is cut, a ResetRoute mends one."""
-    broken, before = [], questions.asked
+def _not_taken(network: NetworkModel, at: RouteFields, questions: SolverSession) -> Iterator[str]:
+    """Who has a message that it cannot take, or where a route is cut and a ResetRoute mends none."""
     for p in range(at.neighbours):
         waiting = z3.And(_well_formed(at), z3.Not(at.channel(p).empty()))
         if not questions.valid(f"{network.name}: {p} can take what waits", z3.Implies(waiting, takes(at, p))):
-            broken.append(f"a message to {PEER_LETTERS[p]}")
-        mends = [r.guard for r in network.rules if r.kind.startswith("resets") and r.about[0] == p]
+            yield f"a message to {PEER_LETTERS[p]}"
+        mends = [rule.guard for rule in network.rules if _mends(rule, p)]
         due = z3.And(at.channel(p).head_is(at.reset), z3.Or(*(at.cut(p, s) for s in at.sources(p))))
         if not questions.valid(f"{network.name}: {p} mends one", z3.Implies(due, z3.Or(*mends))):
-            broken.append(f"a ResetRoute to {PEER_LETTERS[p]}")
-    return ProofObligation(
-        text="the oldest message can be taken, and a ResetRoute does not leave every disabled route as it is",
-        holds=not broken,
-        asked=questions.asked - before,
-        broken_by=tuple(broken),
-    )
+            yield f"a ResetRoute to {PEER_LETTERS[p]}"
 
 
-def _order_is_kept(network: NetworkModel, at: RouteFields, questions: SolverSession) -> ProofObligation:
-    """What waits comes nearer to the head with every message taken, and nothing passes it."""
-    broken, before = [], questions.asked
+def _passing(network: NetworkModel, at: RouteFields, questions: SolverSession) -> Iterator[str]:
+    """The rules by which something passes what waits, which else comes nearer to the head with every message
+    taken; and who is not asked though there is room."""
     for p in range(at.neighbours):
         channel = at.channel(p)
         for rule in network.rules:
@@ -234,17 +238,11 @@ def _order_is_kept(network: NetworkModel, at: RouteFields, questions: SolverSess
                     z3.And(_well_formed(at), rule.guard, head), expression_after(network, rule, head)
                 )
                 if not questions.valid(f"{network.name}: {rule.name} leaves the head of {p}", kept):
-                    broken.append(rule.name)
+                    yield rule.name
         asking = [r for r in network.rules if r.kind in LOW_RULES and r.about == (p,)]
         room = z3.Implies(z3.And(_well_formed(at), z3.Not(channel.room())), z3.Not(channel.empty()))
         if not asking or not questions.valid(f"{network.name}: {p} without room has a message", room):
-            broken.append(f"asking {PEER_LETTERS[p]}")
-    return ProofObligation(
-        text="nothing passes the oldest message, and who cannot be asked for want of room has one to take",
-        holds=not broken,
-        asked=questions.asked - before,
-        broken_by=tuple(broken),
-    )
+            yield f"asking {PEER_LETTERS[p]}"
 
 
 def _ranking(name: str, questions: SolverSession, graph: StateGraph) -> ProofResult:
@@ -262,7 +260,7 @@ def _ranking(name: str, questions: SolverSession, graph: StateGraph) -> ProofRes
     whole = Hypotheses()
     refuted = lasso is not None and holds_in(graph, lasso, fairness(graph, whole), allowed(graph, whole))
     if lasso is not None:
-        evidence += _lasso_lines(graph, lasso)
+        evidence.append(told(graph.network, lasso))
     met = questions.possible(
         f"{name}: a route is cut", rank(routes_of(dog_routes(name, peers=SEARCHED_PEERS))) != 0
     )
@@ -353,7 +351,6 @@ def _of_runs(name: str, graph: StateGraph) -> Iterator[ProofResult]:
 
 def _by_components(name: str, identity: str, text: str, graph: StateGraph, asked: Hypotheses) -> ProofResult:
     lasso = loop_against(graph, asked)
-    evidence = [] if lasso is None else _lasso_lines(graph, lasso)
     hypotheses = {LOW: asked.low, ASKED: asked.asked, TAKEN: asked.taken}
     # A loop that is no run of the network refutes nothing: the fault is in the search.
     replays = lasso is not None and holds_in(graph, lasso, fairness(graph, asked), allowed(graph, asked))
@@ -366,12 +363,5 @@ def _by_components(name: str, identity: str, text: str, graph: StateGraph, asked
         assumptions=(*(h for h, there in hypotheses.items() if there), CHANNELS, FREE, ONE_TARGET),
         engine="fair components of the graph of all states; each loop stepped again",
         vacuous=not _cut_somewhere(graph),
-        evidence=tuple(evidence),
+        evidence=() if lasso is None else (told(graph.network, lasso),),
     )
-
-
-def _lasso_lines(graph: StateGraph, lasso: Lasso) -> list[str]:
-    network = graph.network
-    said = [network.spoken(network.rules[rule]) for rule in lasso.stem]
-    again = [network.spoken(network.rules[rule]) for rule in lasso.loop]
-    return [f"{'; '.join(said) or 'from the start'}; then for ever: {'; '.join(again) or 'nothing'}"]

@@ -15,6 +15,7 @@ from attrs import frozen
 
 from quidnunc.model.errors import SpecError
 from quidnunc.properties.lazy import z3
+from quidnunc.properties.proofs.phrases import phrases_of
 from quidnunc.properties.solver.rules import (
     PEER_LETTERS,
     Expression,
@@ -65,17 +66,6 @@ REVISIONS: Mapping[str, IDontWantRevision] = {
     ),
 }
 
-PHRASES = {
-    "forge": f"{VICTIM} takes a forged copy from {ATTACKER}",
-    "obtain": "{0} gets the message from elsewhere",
-    "heed": f"{{0}} takes the IDONTWANT of {VICTIM}",
-    "relay": f"{{0}} relays to {VICTIM}",
-    "skip": f"{{0}} skips {VICTIM}",
-    "take": f"{VICTIM} takes the message of {{0}}",
-    "hear": f"a neighbour of {VICTIM} outside the mesh gets the message",
-    "gossip": f"that neighbour offers it, {VICTIM} asks, and has it",
-}
-
 
 @frozen(eq=False)
 class HolderFields:
@@ -113,7 +103,7 @@ def idontwant_forged(name: str, *, peers: int) -> NetworkModel:
         rules=tuple(rules_of(at)),
         claims=tuple(claims_of(at)),
         shown=partial(_shown, at),
-        phrases=PHRASES,
+        phrases=phrases_of("idontwant-forged"),
     )
 
 

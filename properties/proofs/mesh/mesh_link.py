@@ -23,6 +23,7 @@ from quidnunc.properties.proofs.mesh.links import (
     kinds_of,
     links,
 )
+from quidnunc.properties.proofs.phrases import phrases_of
 from quidnunc.properties.solver.rules import (
     PEER_LETTERS,
     Expression,
@@ -37,20 +38,6 @@ from quidnunc.properties.solver.rules import (
 )
 
 MESSAGES = {GRAFT: "GRAFT", PRUNE: "PRUNE", UNSUB: "UNSUB", SUB: "SUB"}
-
-PHRASES = {
-    "join": "{0} joins",
-    "leave": "{0} leaves",
-    "graft": "{0} grafts {1}",
-    "prune": "{0} prunes {1}",
-    "expire": "{0}'s backoff from {1} expires",
-    "accept": "{0} accepts the GRAFT of {1}",
-    "refuse": "{0} refuses the GRAFT of {1}",
-    "ignore": "{0} ignores the GRAFT of {1}",
-    "pruned": "{0} takes the PRUNE of {1}",
-    "unsubscribed": "{0} hears that {1} left",
-    "subscribed": "{0} hears that {1} joined",
-}
 
 BIDIRECTIONAL = "mesh-link.bidirectional"
 CEILING = "mesh-link.ceiling"
@@ -79,7 +66,7 @@ def mesh_link_of(
         rules=tuple(_chosen(at, rule) if d_high is None else rule for rule in rules_of(at)),
         claims=tuple(claims_of(at)),
         shown=partial(shown_state, at),
-        phrases=PHRASES,
+        phrases=phrases_of("mesh-link"),
     )
 
 

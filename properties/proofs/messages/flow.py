@@ -15,6 +15,7 @@ from attrs import frozen
 
 from quidnunc.model.errors import SpecError
 from quidnunc.properties.lazy import z3
+from quidnunc.properties.proofs.phrases import phrases_of
 from quidnunc.properties.solver.rules import (
     PEER_LETTERS,
     Expression,
@@ -84,18 +85,6 @@ FLOWS: Mapping[str, FlowVariant] = {
         gossip=True,
         tells_one=True,
     ),
-}
-
-PHRASES = {
-    "drop": "{0} and {1} are not in each other's mesh",
-    "lapse": "{0} does not hold {1}, which holds it",
-    "publish": "{0} publishes, and pushes to its mesh",
-    "take": "{1} takes the copy of {0}",
-    "prune": "{0} and {1} leave each other's mesh",
-    "graft": "{0} and {1} come into each other's mesh",
-    "heartbeat": "{0} has a heartbeat, and tells those outside its mesh",
-    "heartbeat-to": "{0} has a heartbeat, and tells {1}",
-    "hear": "{1} takes the IHAVE of {0}, and asks for what it lacks",
 }
 
 
@@ -169,7 +158,7 @@ def mesh_flow(name: str, *, peers: int) -> NetworkModel:
         rules=tuple(rules_of(at)),
         claims=tuple(claims_of(at)),
         shown=partial(_shown, at),
-        phrases=PHRASES,
+        phrases=phrases_of("mesh-flow"),
     )
 
 

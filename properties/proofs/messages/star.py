@@ -14,6 +14,7 @@ from attrs import frozen
 
 from quidnunc.model.errors import SpecError
 from quidnunc.properties.lazy import z3
+from quidnunc.properties.proofs.phrases import phrases_of
 from quidnunc.properties.solver.rules import (
     PEER_LETTERS,
     Expression,
@@ -53,14 +54,6 @@ STARS: Mapping[str, StarVariant] = {
     "mesh-star-inbound-go": StarVariant(
         summary="v1.1 and a cut at D_high, as go has it; the leaves have dialled", cuts_at_d_high=True
     ),
-}
-
-PHRASES = {
-    "graft": f"{{0}} grafts {HUB}, which accepts",
-    "refused": f"{{0}} grafts {HUB}, which refuses",
-    "fill": f"{HUB} grafts {{0}}",
-    "cut": f"{HUB} cuts all but {{0}}",
-    "expire": "the backoff of {0} expires",
 }
 
 
@@ -121,7 +114,7 @@ def mesh_star(name: str, *, peers: int, d_high: int) -> NetworkModel:
         rules=tuple(rules_of(at)),
         claims=tuple(claims_of(at)),
         shown=partial(_shown, at),
-        phrases=PHRASES,
+        phrases=phrases_of("mesh-star"),
     )
 
 

@@ -16,6 +16,7 @@ from quidnunc.properties.solver.liveness import (
     fair_loop,
     graph_of,
     holds_in,
+    told,
 )
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.result import ProofResult, Verdict
@@ -149,7 +150,7 @@ def _of_runs(
         assumptions=(ATOMIC, ALONE, WEAK),
         engine="fair components of the graph of all states; each loop stepped again",
         vacuous=not (again and roomy),
-        evidence=(_said(*against[0]), _control(control)) if against else (),
+        evidence=(told(against[0][0].network, against[0][1], SHOWN), _control(control)) if against else (),
     )
 
 
@@ -182,13 +183,4 @@ def _admits(name: str, graphs: list[StateGraph], control: StateGraph) -> ProofRe
         engine="from every state of the graph of all states, a run to where it is in",
         vacuous=not out or (bool(against) and bool(shut_out(control, 0))),
         evidence=tuple(evidence),
-    )
-
-
-def _said(graph: StateGraph, lasso: Lasso) -> str:
-    network = graph.network
-    stem, loop = ([network.spoken(network.rules[r]) for r in rules] for rules in (lasso.stem, lasso.loop))
-    rest = f"; and {len(loop) - SHOWN} more" if len(loop) > SHOWN else ""
-    return (
-        f"{'; '.join(stem) or 'from the start'}; then for ever: {'; '.join(loop[:SHOWN]) or 'nothing'}{rest}"
     )

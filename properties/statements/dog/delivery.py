@@ -41,14 +41,7 @@ from quidnunc.properties.statements.dog.places import (
     UNADJUSTED,
 )
 from quidnunc.properties.statements.dog.rounds import Rounds, at_each, everywhere, in_rounds
-from quidnunc.properties.statements.dog.tried import (
-    CUT_OFF,
-    IN_BOUNDS,
-    IN_BOUNDS_ONE_QUEUE,
-    LEAVES_EARLY,
-    ONE_ROUTE_EACH_ONE_LEAVES,
-    REPEATING_PEER,
-)
+from quidnunc.properties.statements.dog.tried import CUT_OFF, runs
 from quidnunc.properties.statements.statement import FromTexts, looked_at
 
 
@@ -225,7 +218,7 @@ LOOKS: Mapping[str, FromTexts] = {
         everyone_has_it_after_loss,
         ONE_LEAVES,
         occasion=has_left,
-        tried=(LEAVES_EARLY, ONE_ROUTE_EACH_ONE_LEAVES),
+        tried=runs("leaves-early", "one-route-each-one-leaves"),
     ),
     "dog.reaches-all-with-one-havetx-each": looked_at(
         everyone_has_it_after(1), CUT, occasion=cuts, tried=CUT_OFF
@@ -243,11 +236,11 @@ LOOKS: Mapping[str, FromTexts] = {
         everyone_has_it_in_band,
         (RING, *REPEATING),
         occasion=is_in_band,
-        tried=(IN_BOUNDS, IN_BOUNDS_ONE_QUEUE),
+        tried=runs("in-bounds", "in-bounds-one-queue"),
     ),
     "redundancy.settles-in-bounds": looked_at(in_rounds(everywhere, out_of_band), BOTH, rounds=True),
     "attack.positive-target-withstands-one-peer": looked_at(
-        honest_have_it, FORGED, occasion=cuts, tried=(REPEATING_PEER,)
+        honest_have_it, FORGED, occasion=cuts, tried=runs("repeating-peer")
     ),
     "attack.one-peer-does-not-change-traffic": looked_at(
         uncounted(lambda m: m.act.kind == "deliver" and m.act.node == 4, "what D sent"), FORGED, occasion=asks

@@ -227,15 +227,8 @@ def crosses(move: PubsubMove) -> bool:
 
 
 _LEAVES_IN_FLIGHT: Run = (
-    "join B t",
-    "leave B t",
-    "deliver B>A",
-    "join A t",
-    "join B t",
-    "deliver B>A",
-    "deliver A>B",
-    "deliver B>A",
-    "settle",
+    *("join B t", "leave B t", "deliver B>A", "join A t", "join B t"),
+    *("deliver B>A", "deliver A>B", "deliver B>A", "settle"),
 )
 
 LOOKS: Mapping[str, FromTexts] = {

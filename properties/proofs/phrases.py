@@ -1,0 +1,19 @@
+"""The rules of networks in words, by network: the tables of `phrases.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.resources import files
+
+
+@lru_cache(maxsize=1)
+def _tables() -> Mapping[str, Mapping[str, str]]:
+    text = files("quidnunc.properties.proofs").joinpath("phrases.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def phrases_of(network: str) -> Mapping[str, str]:
+    """Kind of a rule -> what it does, with the peers that it is about as {0} and {1}. Raises KeyError."""
+    return _tables()[network]
