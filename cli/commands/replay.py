@@ -15,6 +15,7 @@ from attrs import evolve, frozen
 
 from quidnunc.arguments import checked_protocol, suggestion
 from quidnunc.impl.seam import PROFILES, AdapterError, NotBuiltError
+from quidnunc.model.edits.aliases import current_name
 from quidnunc.model.errors import CaseError, SpecError
 from quidnunc.model.machine import protocol_named
 from quidnunc.output import UsageError, clear_progress, count, fields_of, print_json, progress_line
@@ -308,7 +309,9 @@ def as_json(tried: ReplayAttempt, *, data: bool) -> dict[str, Any]:
         "path": case.path,
         "against": tried.router,
         "protocol": protocol,
-        **fields_of(case, "claim", "clause", "quirk", "status"),
+        **fields_of(case, "claim", "clause"),
+        "quirk": current_name(case.quirk, protocol_named(case.protocol)),
+        "status": case.status,
         "outcome": tried.outcome,
         "as_expected": replayed is not None and replayed.as_expected,
         "departs": replayed is not None and replayed.departs,
