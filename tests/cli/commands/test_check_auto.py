@@ -1,4 +1,4 @@
-"""`quidnunc check auto` takes every router that `quidnunc routers` lists: it asks for what the router speaks."""
+"""`quidnunc check auto` takes every router that `quidnunc routers` lists, and asks for what it speaks."""
 
 from __future__ import annotations
 
