@@ -35,10 +35,11 @@ def gold_folder(run: Path, options: argparse.Namespace) -> Path:
 
     Raises UsageError.
     """
+    from quidnunc.impl.seam import AdapterError
     from quidnunc.pipeline.lake.gold.build import CLAIMS_FILE, make_gold, on_spark
     from quidnunc.pipeline.lake.ingest import gold_wanted
     from quidnunc.pipeline.lake.run_folder import RunFolder
-    from quidnunc.pipeline.lake.spark_session import SparkMissing, spark_session
+    from quidnunc.pipeline.lake.spark_session import SparkMissing, in_a_line, spark_session
     from quidnunc.pipeline.trace.shapes import TraceError
 
     folder = RunFolder(run)
@@ -54,6 +55,8 @@ def gold_folder(run: Path, options: argparse.Namespace) -> Path:
             return make_gold(folder, wanted, on_spark(session, say))
     except (TraceError, SparkMissing) as error:
         raise UsageError(str(error)) from None
+    except Exception as error:
+        raise AdapterError(in_a_line(error)) from None
     finally:
         clear_progress()
 

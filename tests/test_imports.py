@@ -46,6 +46,7 @@ impl          : attrs google cryptography model/vocabulary
 
 properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/mutant impl/wire impl/routers
   lazy          :                         = lazy
+  bounded       :                         = bounded
   documents     :
   sources       :                         = sources
   occasions     :
@@ -55,16 +56,16 @@ properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/m
   explain       : occasions blame claims judge
   notation      :
   networks      : judge notation
-  cases         : documents blame judge explain notation networks
+  cases         : bounded documents blame judge explain notation networks
   neighbours    :
-  search        : documents sources claims judge explain notation cases neighbours
+  search        : bounded documents sources claims judge explain notation cases neighbours
   suite         : claims judge explain cases neighbours search
   statements    : claims networks
   replays       : judge cases networks statements
   solver        : lazy
   params        : lazy judge solver
   proofs        : lazy networks solver params
-  regress       : documents claims judge explain notation cases neighbours suite networks \
+  regress       : bounded documents claims judge explain notation cases neighbours suite networks \
                   replays
   coverage      : documents claims cases suite proofs  = coverage
   mutants       : documents claims        = mutants
@@ -72,7 +73,7 @@ properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/m
 pipeline      : attrs google cattrs networkx numpy ptars pyarrow pyspark yaml model \
                 impl/seam impl/wire impl/routers \
                 properties/claims properties/judge properties/explain properties/notation properties/cases \
-                properties/search properties/sources properties/lazy
+                properties/search properties/sources properties/lazy properties/bounded
   folder_lock   :                         = folder_lock
   trace         :
   simulation    : folder_lock trace

@@ -63,8 +63,9 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from quidnunc.impl.seam import AdapterError
     from quidnunc.pipeline.lake.gold.claims import TraceSettings
-    from quidnunc.pipeline.lake.spark_session import SparkMissing, spark_session
+    from quidnunc.pipeline.lake.spark_session import SparkMissing, in_a_line, spark_session
     from quidnunc.pipeline.trace.shapes import TraceError
 
     if options.buckets is not None and not 1 <= options.buckets <= 10_000:
@@ -76,6 +77,8 @@ def run(options: argparse.Namespace) -> int:
         manifest, folder = _ingest(options, session)
     except (TraceError, SparkMissing) as error:
         raise UsageError(str(error)) from None
+    except Exception as error:
+        raise AdapterError(in_a_line(error)) from None
     return _report(options, manifest, folder)
 
 

@@ -44,6 +44,7 @@ STDERR_BYTES = 8192
 PARKED_MAX = 4
 """Children that wait for another router."""
 
+SHOWN_BYTES = 200
 _CHUNK_BYTES = 1 << 16
 
 
@@ -158,8 +159,8 @@ class Pipe:
         answer = self._exchange(request, line)
         try:
             value = json.loads(answer)
-        except ValueError as error:
-            self._unread[:0] = answer
+        except (ValueError, RecursionError) as error:
+            self._unread[:0] = answer[: 2 * SHOWN_BYTES]
             raise self.broken(request, f"its line is not JSON: {self._shown()}") from error
         if not isinstance(value, dict):
             raise self.broken(request, f"expected a line with a JSON object, got {type(value).__name__}")
@@ -279,8 +280,8 @@ class Pipe:
         return ""
 
     def _shown(self) -> str:
-        text = self._unread[:200].decode(errors="replace")
-        return repr(text) + (" ..." if len(self._unread) > 200 else "")
+        text = self._unread[:SHOWN_BYTES].decode(errors="replace")
+        return repr(text) + (" ..." if len(self._unread) > SHOWN_BYTES else "")
 
 
 def _short(request: dict[str, object]) -> str:

@@ -155,6 +155,17 @@ def why_not() -> str | None:
     return None
 
 
+def in_a_line(error: Exception) -> str:
+    """What ended Spark: a full disk, a JVM that was killed. What is no error of Spark's is raised again."""
+    if isinstance(error, OSError) and not isinstance(error, ConnectionError):
+        return f"{error}; free space or name another folder, then repeat the command"
+    if not isinstance(error, ConnectionError) and not type(error).__module__.startswith(("py4j", "pyspark")):
+        raise error
+    causes = re.findall(r"(?:Error|Exception): ([^\n]{1,300})", str(error))
+    said = causes[-1] if causes else str(error).split("\n", 1)[0][:300] or type(error).__name__
+    return f"Spark ended with {said}; what is whole is kept: repeat the command"
+
+
 def package_zip(folder: Path) -> Path:
     """The package as a zip in `folder`, laid out as its wheel is, for `addPyFile`."""
     target = folder / "quidnunc.zip"

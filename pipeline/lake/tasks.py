@@ -76,7 +76,8 @@ def on_spark(session: SparkSession, say: Say = ignore_task_progress) -> TaskRunn
 def _outcome(work: Callable[[Any], Any], item: Any) -> tuple[Any, str]:
     try:
         return work(item), ""
-    except TraceError as error:
+    except (TraceError, OSError) as error:
+        # A full disk is said in its own words, and not in those of Spark.
         return None, str(error)
 
 

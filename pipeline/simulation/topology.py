@@ -37,6 +37,12 @@ def edges_of(topology: Topology, nodes: int, seed: int) -> tuple[Edge, ...]:
         return _checked((Edge(a, b, ms) for (a, b), ms in pairs), nodes, "topology.edges")
     if topology.kind == "file":
         return _checked(_of_file(Path(topology.path)), nodes, topology.path)
+    expected = _expected_edges(topology, nodes)
+    if expected > MAX_EDGES:
+        raise ScenarioError(
+            f"topology: {topology.kind} with {nodes} nodes has some {expected:.0f} edges, at most "
+            f"{MAX_EDGES}; take fewer nodes, or lower degree or probability"
+        )
     nx = require("networkx")
     for _ in range(TRIES):
         graph = _drawn(nx, topology, nodes, die.getrandbits(32))
@@ -50,6 +56,19 @@ def edges_of(topology: Topology, nodes: int, seed: int) -> tuple[Edge, ...]:
         f"topology: {TRIES} {topology.kind} graphs with {nodes} nodes were all disconnected; raise `degree` "
         "or `probability`, or write `connected: false`"
     )
+
+
+def _expected_edges(t: Topology, nodes: int) -> float:
+    """About how many edges a graph will have, before it is made."""
+    pairs = nodes * (nodes - 1) / 2
+    of_kind = {
+        "complete": pairs,
+        "erdos-renyi": pairs * t.probability,
+        "random-regular": nodes * t.degree / 2,
+        "small-world": nodes * t.degree / 2,
+        "barabasi-albert": nodes * t.degree,
+    }
+    return of_kind.get(t.kind, nodes)
 
 
 def _drawn(nx: Any, t: Topology, nodes: int, seed: int) -> Any:

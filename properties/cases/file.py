@@ -22,6 +22,7 @@ from quidnunc.impl.wire.families import WIRES
 from quidnunc.model.errors import CaseError, SpecError
 from quidnunc.model.events import Advance, Event, Output, Raw
 from quidnunc.model.machine import protocol_named
+from quidnunc.properties.bounded import read_bounded, shortened
 from quidnunc.properties.cases.case import (
     CONTROLS,
     MODEL,
@@ -65,6 +66,8 @@ MAX_BODY_LINES = 40
 MAX_TIME_MS = 24 * 3600 * 1000
 MAX_HEARTBEATS = 100_000
 """In all of the time that passes in a case of one router."""
+MAX_DATA_BYTES = 64 << 20
+"""Of all messages that are sent and published in a case, each as often as it is sent."""
 MAX_PARTS = 100_000
 """Parts that all peers of a case send together, each `connect` and the like counted as one."""
 BYTE_ORDER_MARK = "\ufeff"
@@ -233,8 +236,7 @@ def load(path: str | Path) -> Case:
     """The case in a file. Raises CaseError that names the file, the line and what was expected there."""
     file = Path(path)
     try:
-        with file.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
+        data = read_bounded(file, MAX_BYTES)
         text = data.decode("utf-8").removeprefix(BYTE_ORDER_MARK)
     except OSError as error:
         raise CaseError(f"{path}: expected a case, got {error.strerror or error}") from None
@@ -254,7 +256,7 @@ def parse(text: str, path: str = "<text>") -> Case:
     try:
         return evolve(_parsed(lines), path=path)
     except CaseSyntaxError as error:
-        raise CaseError(f"{path}:{error.line}: {error}") from None
+        raise CaseError(f"{path}:{error.line}: {shortened(str(error))}") from None
 
 
 _NODE = re.compile(r"node ([A-Z])( attacker)?")
@@ -395,11 +397,15 @@ class CaseWork:
     parameters: Any
     ms: int = 0
     parts: int = 0
+    data: int = 0
 
     def add(self, event: Any) -> None:
         """Raises ValueError beyond a limit. A file of strangers must not occupy a machine for days."""
         self.ms += event.ms if isinstance(event, Advance) else getattr(event, "wait_ms", 0)
-        self.parts += len(getattr(event, "peers", ())) * max(1, len(getattr(event, "parts", ())))
+        peers, parts = getattr(event, "peers", ()), getattr(event, "parts", ())
+        self.parts += len(peers) * max(1, len(parts))
+        self.data += max(1, len(peers)) * sum(getattr(part, "size", 0) for part in parts)
+        self.data += getattr(getattr(event, "message", None), "size", 0)
         limit_ms = min(MAX_TIME_MS, MAX_HEARTBEATS * getattr(self.parameters, "heartbeat_interval_ms", 1000))
         if self.ms > limit_ms:
             raise ValueError(
@@ -408,6 +414,8 @@ class CaseWork:
             )
         if self.parts > MAX_PARTS:
             raise ValueError(f"expected at most {MAX_PARTS} parts in all the events of a case, got more")
+        if self.data > MAX_DATA_BYTES:
+            raise ValueError(f"expected messages of at most {MAX_DATA_BYTES} bytes, got {self.data}")
 
 
 def _block(

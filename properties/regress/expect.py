@@ -7,7 +7,6 @@ with the trace that shows the change instead of the path of a case. The cause is
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from attrs import field, fields, frozen
 
 from quidnunc.model.errors import CaseError
 from quidnunc.model.events import Event
+from quidnunc.properties.bounded import read_toml
 from quidnunc.properties.cases.case import Case, CaseBlock, CaseOutput, Misfit, events_of, parameters_of
 from quidnunc.properties.cases.case import Side as Saying
 from quidnunc.properties.cases.file import body_of, parse
@@ -60,12 +60,10 @@ class DeclaredChange:
 def load_declared(path: Path) -> tuple[DeclaredChange, ...]:
     """Read a file. Raises CaseError, naming the file, the entry and what was expected."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise CaseError(f"{path}: longer than {MAX_BYTES} bytes")
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = read_toml(path, MAX_BYTES)
     except OSError as error:
         raise CaseError(f"{path}: {error.strerror or error}; `--update-expect` writes one") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise CaseError(f"{path}: not TOML: {error}; `--update-expect` writes one") from None
     entries = table.get("expect", [])
     if not isinstance(entries, list) or len(entries) > MAX_ENTRIES or set(table) - {"expect"}:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
@@ -13,6 +12,7 @@ from attrs import evolve, field, fields, frozen
 from quidnunc.model.edits.aliases import current_name
 from quidnunc.model.errors import CaseError
 from quidnunc.model.machine import PROTOCOLS, protocol_named
+from quidnunc.properties.bounded import read_toml
 from quidnunc.properties.claims.catalogue import (
     VerdictName,
     breach_of,
@@ -187,12 +187,10 @@ def load_expectations(path: Path, protocols: Sequence[str] = ()) -> tuple[Expect
     A cause that the file calls by an old name has its name of today.
     """
     try:
-        if path.stat().st_size > MAX_EXPECTATIONS_BYTES:
-            raise CaseError(f"{path}: longer than {MAX_EXPECTATIONS_BYTES} bytes")
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = read_toml(path, MAX_EXPECTATIONS_BYTES)
     except OSError as error:
         raise CaseError(f"{path}: {error.strerror or error}; expected a file of expectations") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise CaseError(f"{path}: not TOML: {error}; `--update-expect` on another name writes one") from None
     entries = table.get("expect", [])
     asked = [*map(protocol_named, protocols), *PROTOCOLS.values()]

@@ -27,6 +27,8 @@ MAX_NODES = 10_000
 MAX_MESSAGES = 1_000_000
 MAX_MS = 1_000_000
 MAX_MESSAGE_BYTES = 8 << 20
+MAX_TRAFFIC_BYTES = 16 << 30
+"""Of all messages as they are published."""
 SETTLE_S = 5.0
 """How long a run goes on after the last thing that was planned, where it does not say."""
 
@@ -281,6 +283,11 @@ class Scenario:
         names = [t.name for t in self.topics]
         if len(set(names)) < len(names):
             raise ValueError(f"topics: duplicate names: {', '.join(sorted(names))}")
+        planned = sum(t.count * t.size_bytes for t in self.traffic)
+        if planned > MAX_TRAFFIC_BYTES:
+            raise ValueError(
+                f"traffic: {planned} bytes, at most {MAX_TRAFFIC_BYTES}; lower count or size_bytes"
+            )
         known = {*names, *topics_named(self.script)}
         strange = sorted({t.topic for t in self.traffic} - known)
         if strange and any(group.family.has_topics for group in self.nodes):

@@ -320,6 +320,8 @@ def child(program: str) -> str:
             "exited with status 3.*no such key",
         ),
         (f"{READ_ONE}; say('Listening on port 80')", "its line is not JSON: 'Listening on port 80"),
+        (f"{READ_ONE}; say('[' * 100_000)", "its line is not JSON: '\\[\\[\\["),
+        (f"{READ_ONE}; say('9' * 5000)", "its line is not JSON: '999"),
         (f"{READ_ONE}; say('[]')", "expected a line with a JSON object, got list"),
         (f"{READ_ONE}; say('{{}}')", "its answer is no hello: hello: need dict"),
         (f'{READ_ONE}; say(\'{{"hello":{{"format":9}}}}\')', "hello.format: 9, this kit speaks 1"),

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from quidnunc.pipeline.lake import spark_session as module
-from quidnunc.pipeline.lake.spark_session import is_local, package_zip, spark_session, why_not
+from quidnunc.pipeline.lake.spark_session import in_a_line, is_local, package_zip, spark_session, why_not
+from quidnunc.pipeline.lake.tasks import _outcome
 
 
 def java_saying(folder: Path, version: str) -> None:
@@ -101,3 +102,28 @@ def test_workers_find_the_package_and_this_interpreter(spark: Any) -> None:
     found = spark.range(1).mapInArrow(where, "python string, name string").collect()
     assert [(r.python, r.name) for r in found] == [(sys.executable, "PUBLISH_MESSAGE")]
     assert spark_session() is spark
+
+
+def test_what_ends_spark_is_a_line() -> None:
+    """A JVM that was killed, a full disk in a worker and one here; what is our own mistake is not hidden."""
+    protocol = pytest.importorskip("py4j.protocol", reason="pip install 'quidnunc[spark]'")
+    killed = in_a_line(protocol.Py4JNetworkError("Answer from Java side is empty\n\tat x"))
+    assert (
+        killed == "Spark ended with Answer from Java side is empty; what is whole is kept: repeat the command"
+    )
+    java = protocol.Py4JError(
+        "o1\norg.apache.SparkException: Job aborted\n\tat java\nCaused by: "
+        "java.io.IOException: No space left on device\n\tat x"
+    )
+    assert "Spark ended with No space left on device; " in in_a_line(java)
+    assert "\n" not in in_a_line(ConnectionRefusedError(111, "Connection refused"))
+    assert in_a_line(OSError(28, "No space left on device", "x")).endswith("then repeat the command")
+    with pytest.raises(KeyError):
+        in_a_line(KeyError("our own"))
+
+
+def test_a_full_disk_of_a_task_comes_back_in_its_own_words() -> None:
+    def full(item: object) -> None:
+        raise OSError(28, "No space left on device", "bronze")
+
+    assert _outcome(full, 1) == (None, "[Errno 28] No space left on device: 'bronze'")

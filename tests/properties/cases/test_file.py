@@ -277,7 +277,7 @@ def test_loading_names_the_file(tmp_path: Path) -> None:
     with pytest.raises(CaseError, match=r"bad\.case:2: expected UTF-8, got byte 0xff"):
         load(bad)
     bad.write_bytes(b"x" * (MAX_BYTES + 1))
-    with pytest.raises(CaseError, match="at most 256 KiB"):
+    with pytest.raises(CaseError, match="at most 262144 are read"):
         load(bad)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -129,3 +130,31 @@ def test_a_sweep_without_end_is_refused_at_once(text: str, said: str, tmp_path: 
     (tmp_path / "s.yaml").write_text(text)
     with pytest.raises(ScenarioError, match=said):
         load_sweep(tmp_path / "s.yaml")
+
+
+NETWORK = "nodes: [{count: 2}]\ntopology: {degree: 1}\n"
+ENDLESS = {
+    "deep.yaml": ("nodes: " + "[" * 40_000, "brackets nested deeper than 100"),
+    "deep.json": ("[" * 40_000, "brackets nested deeper than 100"),
+    "object.json": ('{"nodes":' + "[" * 40_000, "recursion"),
+    "digits.yaml": ("nodes: [{count: " + "9" * 5000 + "}]", "digits"),
+    "digits.json": ('{"nodes": [{"count": ' + "9" * 5000 + "}]}", "digits"),
+    "surrogate.json": ('{"nodes": [{"count": 2}], "name": "\\ud800"}', "name: "),
+    "edges.yaml": ("nodes: [{count: 10000}]\ntopology: {kind: complete}", "49995000 edges, at most 1000000"),
+    "bytes.yaml": (
+        NETWORK + "traffic: [{count: 1000000, every_s: 0, size_bytes: 8000000}]",
+        "at most 17179869184",
+    ),
+    "size.yaml": (NETWORK + "traffic: [{size_bytes: 10000000000}]", "at most 8388608"),
+    "many.yaml": (NETWORK + "links: {loss: " + "[0,1]," * 50_000 + "}", "not YAML"),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_a_scenario_asks_for_no_more_than_a_machine_has(name: str, tmp_path: Path, quidnunc: Command) -> None:
+    text, said = ENDLESS[name]
+    (tmp_path / name).write_text(text)
+    began = time.process_time()
+    ran = quidnunc("simulate", tmp_path / name, "-o", tmp_path / "run")
+    assert (ran.code, said in ran.err) == (2, True), ran.err[-600:]
+    assert time.process_time() - began < 4 and len(ran.err) < 1000

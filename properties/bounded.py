@@ -1,0 +1,51 @@
+"""Files of strangers, read within limits: of size, of kind, of depth."""
+
+from __future__ import annotations
+
+import errno
+import re
+import stat
+import tomllib
+from pathlib import Path
+from typing import Any
+
+MAX_DEPTH = 100
+"""Of brackets in a text, and of the dotted name of a value; parsers take the square of it."""
+MAX_SHOWN = 300
+_DOTTED = re.compile(rf"(?:[\w-]+[ \t]*\.[ \t]*){{{MAX_DEPTH}}}")
+
+
+def read_bounded(path: Path, most: int) -> bytes:
+    """What is in a file of at most `most` bytes. Raises OSError, whose strerror says why not: also for a FIFO
+    or a device, which may have no end."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "is no regular file", str(path))
+    if found.st_size > most:
+        raise OSError(errno.EFBIG, f"{found.st_size} bytes, and at most {most} are read", str(path))
+    return path.read_bytes()
+
+
+def demand_shallow(text: str) -> None:
+    """Raises ValueError for brackets that are nested deeper than `MAX_DEPTH`."""
+    depth = 0
+    for found in re.finditer(r"[\[{\]}]", text):
+        depth += 1 if found[0] in "[{" else -1
+        if depth > MAX_DEPTH:
+            line = text.count("\n", 0, found.start()) + 1
+            raise ValueError(f"line {line}: brackets nested deeper than {MAX_DEPTH}")
+
+
+def read_toml(path: Path, most: int) -> dict[str, Any]:
+    """The table of a file. Raises OSError as `read_bounded`, ValueError for what is no TOML or too deep."""
+    text = read_bounded(path, most).decode()
+    demand_shallow(text)
+    if found := _DOTTED.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        raise ValueError(f"line {line}: a name of more than {MAX_DEPTH} parts")
+    return tomllib.loads(text)
+
+
+def shortened(text: str) -> str:
+    """A message that quotes what a file says, no longer than a person reads."""
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}... ({len(text)} characters)"
