@@ -72,8 +72,8 @@ def run(options: argparse.Namespace) -> int:
     old = options.what in renamed()
     name = found["id"] if old else options.what
     print(f"{kind} {name} (once called {options.what})\n" if old else f"{kind} {name}\n")
-    for name, value in found.items():
-        _print_field(name, value)
+    for title, value in found.items():
+        _print_field(title, value)
     print(f"\nagain: quidnunc explain {name}")
     return 0
 
@@ -196,7 +196,7 @@ def of_claim(claim: Claim) -> dict[str, Any]:
         "text": claim.sentence,
         "protocols": [name for name, p in PROTOCOLS.items() if claim in claims_of(p)],
         "needs of a driver": sorted(claim.needs),
-        "clauses": [f"{c.clause.id}: {' '.join(c.clause.text.split())}" for c in resting],
+        "clauses": _texts(claim.clauses),
         "rules": _all(str(place) for c in resting for place in c.rules),
         "mutants": _all(f"ours:{name}" for c in resting for name in c.mutants),
         "suite": _all(name for c in resting for name in c.cases),
@@ -205,12 +205,11 @@ def of_claim(claim: Claim) -> dict[str, Any]:
 
 def of_held(claim: ConstructionClaim) -> dict[str, Any]:
     """A claim that no search of one router decides, and what decides it."""
-    known = {c.clause.id: c for c in coverage()}
     return {
         "id": claim.id,
         "level": ground_of(*claim.clauses),
         "text": claim.says,
-        "clauses": [f"{c}: {' '.join(known[c].clause.text.split())}" for c in claim.clauses],
+        "clauses": _texts(claim.clauses),
         "decided by": claim.by,
     }
 
@@ -309,11 +308,7 @@ def of_protocol(name: str) -> dict[str, Any]:
 def of_line(line: tuple[str, tuple[str, ...]]) -> dict[str, Any]:
     """A line of `quidnunc prove`, and the clauses that it rests on."""
     prover, cited = line
-    known = {c.clause.id: c for c in coverage()}
-    return {
-        "clauses": [f"{c}: {' '.join(known[c].clause.text.split())}" for c in cited],
-        "decided by": f"quidnunc prove {prover}",
-    }
+    return {"clauses": _texts(cited), "decided by": f"quidnunc prove {prover}"}
 
 
 def _says(case: Case) -> str:
@@ -324,6 +319,11 @@ def _says(case: Case) -> str:
     except SpecError:
         edit = None
     return f"{edit.name}: {edit.says}" if edit is not None else case.quirk
+
+
+def _texts(clauses: Iterable[str]) -> list[str]:
+    known = {c.clause.id: c.clause for c in coverage()}
+    return [f"{clause}: {' '.join(known[clause].text.split())}" for clause in clauses]
 
 
 def _all(names: Iterable[str]) -> list[str]:

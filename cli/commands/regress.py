@@ -11,7 +11,7 @@ from typing import Any
 
 from quidnunc.commands.diff import clauses_json, on_the_wire, sides_of
 from quidnunc.impl.wire.schemas import exchanges
-from quidnunc.output import UsageError, clear_progress, fields_of, print_json, progress_line
+from quidnunc.output import UsageError, clear_progress, fields_of, given_options, print_json, progress_line
 from quidnunc.properties.regress.as_built import routers_as_built
 from quidnunc.properties.regress.cases import CaseFolderOutcome, committed_outcomes
 from quidnunc.properties.regress.compare import WALKS, BehaviourComparison, behaviour
@@ -195,17 +195,9 @@ def _written(
 
 def reproduce(options: argparse.Namespace) -> str:
     """The command that gives the same result again."""
-    words = ["quidnunc", "regress", options.old, options.new]
-    if options.walks != WALKS:
-        words += ["--walks", str(options.walks)]
-    words += [f for f, asked in (("--as-one", options.as_one), ("--shortest", options.shortest)) if asked]
-    if options.seed:
-        words += ["--seed", str(options.seed)]
-    if options.cases:
-        words += ["--cases", str(options.cases)]
-    if options.expect:
-        words += ["--expect", str(options.expect)]
-    return shlex.join(words)
+    given = [name for name in ("as_one", "shortest", "seed", "cases", "expect") if getattr(options, name)]
+    given = ["walks", *given] if options.walks != WALKS else given
+    return shlex.join(["quidnunc", "regress", options.old, options.new, *given_options(options, *given)])
 
 
 def _as_json(report: RegressReport) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from attrs import frozen
@@ -66,3 +66,17 @@ class World:
 
     def move(self, network: Network[Any], act: Act) -> Move[Any]:
         return network_after(network, act)
+
+
+def connected(nodes: Iterable[Peer], joined_by: Callable[[Peer, Peer], bool]) -> bool:
+    """Whether these nodes are one component."""
+    left = [*nodes]
+    reached = set(left[:1])
+    waiting = left[:1]
+    while waiting:
+        a = waiting.pop()
+        for b in left:
+            if b not in reached and joined_by(a, b):
+                reached.add(b)
+                waiting.append(b)
+    return len(reached) == len(left)

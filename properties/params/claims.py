@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import product
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quidnunc.model.errors import SpecError
 from quidnunc.properties.lazy import z3
@@ -49,7 +49,7 @@ BAD_OF_PEER = {"P6": "colocated", "P7": "behaviour"}
 GOOD = {"P1": "time_ms", "P2": "first", "P3": "meshed"}
 
 
-@frozen(kw_only=True)
+@frozen
 class PropertyCell:
     """One property of one term of one topic, under hypotheses, and what became of it."""
 
@@ -58,13 +58,13 @@ class PropertyCell:
     """Empty where it is about no topic."""
     term: str
     """Empty for a property of the whole."""
-    whole: bool
-    """Whether counters are whole numbers, as if nothing decayed; otherwise they are real."""
-    application: bool
-    """Whether the application's score is free; otherwise it is 0."""
-    settled: bool
-    """Whether the activation is over; otherwise the time in the mesh is free."""
     verdict: Verdict
+    whole: bool = False
+    """Whether counters are whole numbers, as if nothing decayed; otherwise they are real."""
+    application: bool = True
+    """Whether the application's score is free; otherwise it is 0."""
+    settled: bool = False
+    """Whether the activation is over; otherwise the time in the mesh is free."""
     before: TopicCounters | None = None
     after: TopicCounters | None = None
     """Of `punished` and `good-is-good`: the counters after what was done."""
@@ -141,16 +141,15 @@ def no_shadowing(
     premise = z3.And(possible(topic, of), score < 0, said >= 0)
     label = f"no-shadowing of {topic.name}, {_kind(whole)}, application {'free' if application else 'silent'}"
     verdict, values = asked.verdict(label, premise, total > 0)
-    common: dict[str, Any] = {"property": "no-shadowing", "topic": topic.name, "term": ""}
-    common |= {"whole": whole, "application": application, "settled": False, "verdict": verdict}
+    cell = PropertyCell("no-shadowing", topic.name, "", verdict, whole=whole, application=application)
     if verdict != "refuted":
-        return PropertyCell(**common)
+        return cell
     counters = counters_in(values)
     held = PeerCounters(application=values.get("application", ZERO) if application else ZERO)
     own = topic_score(topic, counters, asked.form)
     whole_score = total_score(network, own + others, held, asked.form)
     _again(own < 0 < whole_score, label)
-    return PropertyCell(**common, before=counters, totals=(own, whole_score), others=others, held=held)
+    return evolve(cell, before=counters, totals=(own, whole_score), others=others, held=held)
 
 
 def punished(
@@ -174,17 +173,16 @@ def punished(
     hidden = after >= cap if network.topic_score_cap else z3.BoolVal(False)
     label = f"{term} of {topic.name} is punished, {_kind(whole)}, {_when(settled)}"
     verdict, values = asked.verdict(label, premise, z3.Or(after >= score, hidden))
-    common: dict[str, Any] = {"property": "punished", "topic": topic.name, "term": term}
-    common |= {"whole": whole, "application": True, "settled": settled, "verdict": verdict}
+    cell = PropertyCell("punished", topic.name, term, verdict, whole=whole, settled=settled)
     if verdict != "refuted":
-        return PropertyCell(**common)
+        return cell
     before, later = counters_in(values), counters_in(values, "then_")
     totals = tuple(
         total_score(network, topic_score(topic, each, asked.form) + others, PeerCounters(), asked.form)
         for each in (before, later)
     )
     _again(totals[1] >= totals[0], label)
-    return PropertyCell(**common, before=before, after=later, totals=totals, others=others)
+    return evolve(cell, before=before, after=later, totals=totals, others=others)
 
 
 def punished_besides(asked: CellSolver, term: str) -> PropertyCell:
@@ -203,15 +201,14 @@ def punished_besides(asked: CellSolver, term: str) -> PropertyCell:
     premise = z3.And(now >= 0, then > now)
     label = f"{term} is punished"
     verdict, values = asked.verdict(label, premise, value(then) >= value(now))
-    common: dict[str, Any] = {"property": "punished", "topic": "", "term": term}
-    common |= {"whole": False, "application": True, "settled": False, "verdict": verdict}
+    cell = PropertyCell("punished", "", term, verdict)
     if verdict != "refuted":
-        return PropertyCell(**common)
+        return cell
     counter = BAD_OF_PEER[term]
     held = [PeerCounters(**{counter: values.get(name, ZERO)}) for name in ("now", "then")]
     totals = tuple(global_score(network, each, asked.form) for each in held)
     _again(totals[1] >= totals[0], label)
-    return PropertyCell(**common, totals=totals, held=held[1])
+    return evolve(cell, totals=totals, held=held[1])
 
 
 def good_is_good(asked: CellSolver, topic: TopicParameters, term: str, *, settled: bool) -> PropertyCell:
@@ -224,14 +221,13 @@ def good_is_good(asked: CellSolver, topic: TopicParameters, term: str, *, settle
     score, after = (topic_expression(topic, each, asked.form) for each in (of, then))
     label = f"{term} of {topic.name} is good, {_when(settled)}"
     verdict, values = asked.verdict(label, premise, after < score)
-    common: dict[str, Any] = {"property": "good-is-good", "topic": topic.name, "term": term}
-    common |= {"whole": False, "application": True, "settled": settled, "verdict": verdict}
+    cell = PropertyCell("good-is-good", topic.name, term, verdict, settled=settled)
     if verdict != "refuted":
-        return PropertyCell(**common)
+        return cell
     before, later = counters_in(values), counters_in(values, "then_")
     totals = tuple(topic_score(topic, each, asked.form) for each in (before, later))
     _again(totals[1] < totals[0], label)
-    return PropertyCell(**common, before=before, after=later, totals=totals)
+    return evolve(cell, before=before, after=later, totals=totals)
 
 
 def fair(asked: CellSolver) -> PropertyCell:
@@ -247,15 +243,7 @@ def fair(asked: CellSolver) -> PropertyCell:
     answer, _ = asked.solve("fair", z3.And(*equal), z3.Or(*unequal))
     vacuous = asked.solve("fair: some topic's scores differ", z3.Or(*differ))[0] == "unsat"
     shown: Verdict = "refuted" if answer == "sat" else "proved" if answer == "unsat" else "undetermined"
-    return PropertyCell(
-        property="fair",
-        topic="",
-        term="",
-        whole=False,
-        application=True,
-        settled=False,
-        verdict="vacuous" if shown == "proved" and vacuous else shown,
-    )
+    return PropertyCell("fair", "", "", "vacuous" if shown == "proved" and vacuous else shown)
 
 
 def _kind(whole: bool) -> str:

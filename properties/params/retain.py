@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quidnunc.properties.lazy import z3
 from quidnunc.properties.params.score import PeerCounters, TopicCounters, topic_score, total_score
@@ -29,6 +29,8 @@ DECAYS = "counters decay while it is away, by one step at least"
 
 WEIGHTS = ("topic_weight", "w2", "w3", "w3b", "w4", "w7")
 COUNTERS = ("quanta", "first", "meshed", "failures", "invalid", "behaviour")
+HELD = COUNTERS[1:]
+"""Those that outlast a membership."""
 DECAYING = ("first", "failures", "invalid", "behaviour")
 
 
@@ -80,8 +82,7 @@ class _PeerSymbols:
         return capped + o["application"] + o["w7"] * held.behaviour * held.behaviour
 
     def held(self, *, member: bool, **changed: Expression) -> PeerScoreState:
-        names = ("first", "meshed", "failures", "invalid", "behaviour")
-        return PeerScoreState(member=member, **{name: changed.get(name, self.of[name]) for name in names})
+        return PeerScoreState(member=member, **{name: changed.get(name, self.of[name]) for name in HELD})
 
     def gone(self) -> PeerScoreState:
         """A member after it has left the mesh, with its deficit."""
@@ -124,49 +125,45 @@ def questions_of() -> Iterator[RetentionStatement]:
 
 
 def _of_members(peer: _PeerSymbols) -> Iterator[RetentionStatement]:
-    before, after, o = peer.held(member=True), peer.gone(), peer.of
+    before, o = peer.held(member=True), peer.of
     negative = z3.And(peer.allowed, peer.score(before) < 0)
-    text = "a member that disconnects and is back at once does not have a negative score raised"
-    assumed = (ONE_TOPIC, AT_REST, FROZEN)
-    yield RetentionStatement(
+    member = RetentionStatement(
         name="member",
-        text=text,
+        text="a member that disconnects and is back at once does not have a negative score raised",
         before=before,
-        after=after,
+        after=peer.gone(),
         premise=negative,
-        assumptions=assumed,
+        assumptions=(ONE_TOPIC, AT_REST, FROZEN),
         besides=("it sheds P3, and P3b does not make up for that",),
     )
-    yield RetentionStatement(
+    yield member
+    yield evolve(
+        member,
         name="member.failures-weigh",
-        text=f"{text}, if P3b weighs as much as P3 at least",
-        before=before,
-        after=after,
+        text=f"{member.text}, if P3b weighs as much as P3 at least",
         premise=z3.And(negative, o["w3b"] <= o["w3"]),
-        assumptions=assumed,
+        besides=(),
     )
 
 
 def _of_staying(peer: _PeerSymbols) -> Iterator[RetentionStatement]:
     stayed, away, o = peer.later(), peer.held(member=False), peer.of
-    text = "who was away for one decay has no better score than who stayed and was silent"
-    assumed = (OUTSIDE, AT_REST, FROZEN)
-    yield RetentionStatement(
+    silence = RetentionStatement(
         name="silence",
-        text=text,
+        text="who was away for one decay has no better score than who stayed and was silent",
         before=stayed,
         after=away,
         premise=peer.allowed,
-        assumptions=assumed,
+        assumptions=(OUTSIDE, AT_REST, FROZEN),
         besides=("its first deliveries are kept from decay",),
     )
-    yield RetentionStatement(
+    yield silence
+    yield evolve(
+        silence,
         name="silence.no-first-deliveries",
-        text=f"{text}, if it has no first deliveries",
-        before=stayed,
-        after=away,
+        text=f"{silence.text}, if it has no first deliveries",
         premise=z3.And(peer.allowed, o["first"] == 0),
-        assumptions=assumed,
+        besides=(),
     )
     yield RetentionStatement(
         name="decays-away",
@@ -182,34 +179,27 @@ def _of_staying(peer: _PeerSymbols) -> Iterator[RetentionStatement]:
 def _of_forgetting(peer: _PeerSymbols) -> Iterator[RetentionStatement]:
     o, held = peer.of, peer.held(member=False)
     nothing = z3.RealVal(0)
-    unknown = PeerScoreState(
-        member=False, first=nothing, meshed=nothing, failures=nothing, invalid=nothing, behaviour=nothing
-    )
-    text = "who is back after RetainScore does not have a negative score raised"
     negative = z3.And(peer.allowed, peer.score(held) < 0)
-    yield RetentionStatement(
+    forgotten = RetentionStatement(
         name="forgotten",
-        text=text,
+        text="who is back after RetainScore does not have a negative score raised",
         before=held,
-        after=unknown,
+        after=PeerScoreState(member=False, **dict.fromkeys(HELD, nothing)),
         premise=negative,
         assumptions=(OUTSIDE, AT_REST),
     )
-    yield RetentionStatement(
+    yield forgotten
+    yield evolve(
+        forgotten,
         name="forgotten.application-alone",
-        text=f"{text}, if the application alone holds something against it",
-        before=held,
-        after=unknown,
+        text=f"{forgotten.text}, if the application alone holds something against it",
         premise=z3.And(negative, o["failures"] == 0, o["invalid"] == 0, o["behaviour"] == 0),
-        assumptions=(OUTSIDE, AT_REST),
     )
-    yield RetentionStatement(
+    yield evolve(
+        forgotten,
         name="positive-forgotten",
         text="where a positive score is forgotten at once, as in Go, who had one does not gain by leaving",
-        before=held,
-        after=unknown,
         premise=z3.And(peer.allowed, peer.score(held) > 0),
-        assumptions=(OUTSIDE, AT_REST),
         besides=("what the application thinks well of hides what is forgotten",),
     )
 
@@ -270,7 +260,7 @@ def _valued(
         value = values.get(name, ZERO)
         swaps.append((symbol, z3.Q(value.numerator, value.denominator)))
     found = {"member": Fraction(held.member)}
-    for name in ("first", "meshed", "failures", "invalid", "behaviour"):
+    for name in HELD:
         value = z3.simplify(z3.substitute(getattr(held, name), *swaps))
         found[name] = Fraction(value.numerator_as_long(), value.denominator_as_long())
     return found

@@ -15,6 +15,7 @@ from quidnunc.properties.networks.acts import Kind, name_of
 from quidnunc.properties.networks.mempool import MempoolMove, MempoolNetwork
 from quidnunc.properties.networks.runs import BrokenClaim, Memory
 from quidnunc.properties.networks.world import Look
+from quidnunc.properties.networks.world import connected as is_connected
 
 Says = Callable[[MempoolMove], str]
 """What is wrong after a move, or nothing."""
@@ -139,10 +140,4 @@ def is_in_band(move: MempoolMove) -> bool:
 def connected(network: MempoolNetwork) -> bool:
     """Whether those who have peers are one component."""
     joined = network.joined()
-    reached, left = set(joined[:1]), list(joined[:1])
-    while left:
-        for p in network.nodes[left.pop()].peers:
-            if p not in reached:
-                reached.add(p)
-                left.append(p)
-    return bool(joined) and reached >= set(joined)
+    return bool(joined) and is_connected(joined, lambda a, b: b in network.nodes[a].peers)

@@ -10,12 +10,11 @@ from quidnunc.model.rpc import IHave, Message, Peer
 from quidnunc.properties.networks.acts import name_of
 from quidnunc.properties.networks.pubsub import TOPIC, PubsubMove, PubsubNetwork, RouterStep
 from quidnunc.properties.networks.runs import BrokenClaim, Memory
-from quidnunc.properties.networks.world import Look
+from quidnunc.properties.networks.world import Look, connected
 from quidnunc.properties.statements.gossipsub import places
 from quidnunc.properties.statements.gossipsub.steps import (
     Facts,
     always,
-    connected,
     holds,
     is_heartbeat,
     joined,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TypeVar, cast
 
 from quidnunc.model.events import Advance, Receive, Verdict
@@ -122,17 +122,3 @@ def prunes(move: PubsubMove) -> bool:
 def publishes(move: PubsubMove) -> bool:
     """Something is published."""
     return bool(published(move))
-
-
-def connected(nodes: Iterable[Peer], joined_by: Callable[[Peer, Peer], bool]) -> bool:
-    """Whether these nodes are one component."""
-    left = [*nodes]
-    reached = set(left[:1])
-    waiting = left[:1]
-    while waiting:
-        a = waiting.pop()
-        for b in left:
-            if b not in reached and joined_by(a, b):
-                reached.add(b)
-                waiting.append(b)
-    return len(reached) == len(left)

@@ -239,6 +239,7 @@ def test_a_clause_is_explained(quidnunc: Command) -> None:
         "refusal-does-not-extend",
     ):
         assert expected in shown
+    assert shown.splitlines()[-1] == "again: quidnunc explain gs1.1/backoff.regraft"
     assert "MUST" not in shown.partition("quote:")[0]
 
 
