@@ -18,6 +18,7 @@ import ast
 import hashlib
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -71,6 +72,7 @@ def baseline(path: Path) -> tuple[str, ...]:
 
 PROTOS = ("impl/wire/wire", "impl/wire/mempool", "impl/wire/cat", "pipeline/trace/trace")
 PUBSUB, DOG = "properties/statements/gossipsub/recorded", "properties/statements/dog/recorded"
+TEXTS = ("properties/statements/*/statements.toml",)
 PAGES = ("docs/results/dog-statements.md", "docs/results/gossipsub-claims.md")
 BASELINES = sorted((ROOT / "counterexamples" / "regress").glob("*.toml"))
 
@@ -142,19 +144,21 @@ PARTS = (
     Part(
         "statement-runs-dog",
         makes=(f"{DOG}/statements.toml",),
+        data=TEXTS,
         commands=(tool("decide", "dog", "--search", "--record", f"{DOG}/statements.toml"),),
         takes="an hour",
     ),
     Part(
         "statement-runs-gossipsub",
         makes=(f"{PUBSUB}/statements.toml",),
+        data=TEXTS,
         commands=(tool("decide", "gossipsub", "--search", "--record", f"{PUBSUB}/statements.toml"),),
         takes="an hour",
     ),
     Part(
         "statements",
         makes=(*PAGES, "counterexamples/networks/*.case"),
-        data=(f"{DOG}/*.toml", f"{PUBSUB}/*.toml"),
+        data=(*TEXTS, f"{DOG}/*.toml", f"{PUBSUB}/*.toml"),
         commands=(
             (
                 *tool("decide", "dog", "--record", f"{DOG}/statements.toml"),
@@ -251,6 +255,13 @@ def files(globs: Sequence[str]) -> list[Path]:
     return sorted({path for glob in globs for path in ROOT.glob(glob) if path.is_file()})
 
 
+def tables_of(path: Path) -> set[Path]:
+    """The tables beside a module: the one of its name, and those that it names."""
+    named = {node.value for node in ast.walk(parsed(path)) if isinstance(node, ast.Constant)}
+    texts = {each for each in named if isinstance(each, str) and re.fullmatch(r"[\w-]+\.toml", each)}
+    return {path.parent / name for name in (path.with_suffix(".toml").name, *texts)}
+
+
 def rests_on(part: Part) -> list[Path]:
     """Every file that says what a part is."""
     named = [argument for command in part.commands for argument in command]
@@ -260,7 +271,8 @@ def rests_on(part: Part) -> list[Path]:
         new = imports_of(starts.pop()) - seen
         seen |= new
         starts += new
-    return sorted(seen | {*files(part.data)})
+    tables = {table for path in seen for table in tables_of(path) if table.is_file()}
+    return sorted(seen | (tables - {*files(part.makes)}) | {*files(part.data)})
 
 
 def digests(part: Part) -> dict[str, str]:

@@ -73,6 +73,15 @@ def test_a_part_is_made_where_what_it_rests_on_changed(
     assert not made(toy, capsys)
     (tmp_path / "model" / "words.py").write_text('WORD = "b"\n')
     assert made(toy, capsys)
+    # So does a table beside a module, of its name or named by it.
+    (tmp_path / "model" / "words.toml").write_text("more = 1\n")
+    assert made(toy, capsys) and not made(toy, capsys)
+    (tmp_path / "model" / "other.toml").write_text("more = 1\n")
+    assert not made(toy, capsys)
+    (tmp_path / "model" / "words.py").write_text('WORD, TABLE = "b", "other.toml"\n')
+    assert made(toy, capsys)
+    (tmp_path / "model" / "other.toml").write_text("more = 2\n")
+    assert made(toy, capsys)
     page.write_text("by hand")
     assert made(toy, capsys) and page.read_text() == "2"
 
