@@ -6,13 +6,26 @@ All of it is taken from the run that departs. Peers, topics and messages have th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.catalogue import edit_named
-from quidnunc.model.events import Advance, Crashed, Delivered, Event, Output, Sent, output_key
+from quidnunc.model.events import (
+    Advance,
+    Closed,
+    Crashed,
+    Delivered,
+    Dialled,
+    Event,
+    GossipAsked,
+    Offered,
+    Output,
+    PartialIn,
+    Sent,
+    output_key,
+)
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.mempool.node import Node
 from quidnunc.model.parameters import ParameterSet
@@ -44,8 +57,20 @@ CHOSEN = {
     "want.source": "a peer to request from",
     "want.queued": "a peer to request from",
     "announce.sticky": "peers to announce to",
+    "announce.persistent": "persistent peers to announce to",
+    "partial.offered": "peers to offer to the application",
+    "publish.instead": "peers to publish to",
+    "pool.order": "the order of the pool",
 }
 """What is chosen, by the name of the choice; others stand by their name."""
+DEEDS: Mapping[type, tuple[str, str]] = {
+    Closed: ("close", "the connection to {peer}"),
+    Dialled: ("dial", "{peer}"),
+    GossipAsked: ("ask", "the application to gossip about {what} to {peer}"),
+    Offered: ("offer", "{peer} to the application for {what}"),
+    PartialIn: ("hand", "partial message {what} of {peer} to the application"),
+}
+"""What a router does that sends nothing: the verb, and the rest of the sentence."""
 _TIMES = {2: "twice"}
 
 
@@ -110,7 +135,8 @@ def headline(told: DepartingRun, says: str) -> str:
         place = ", ".join(_place(told))
         return f"{says.removesuffix('.')} ({place})." if place else says
     facts = ", ".join(_facts(told))
-    return "; ".join(each for each in (_act(told), told.clause, facts) if each) + "."
+    act = f"{_act(told)} ({told.clause})" if told.clause else _act(told)
+    return "; ".join(each for each in (act, facts) if each) + "."
 
 
 def _place(told: DepartingRun) -> Iterator[str]:
@@ -135,6 +161,10 @@ def _act(told: DepartingRun) -> str:
     observed, expected = each.observed, each.expected
     many = dict.fromkeys(peer for d in told.alike if (peer := _peer(d.observed or d.expected)) is not None)
     peers = ", ".join(map(peer_text, many))
+    if observed is not None and type(observed) in DEEDS and expected is not None:
+        return (
+            f"{_deed(observed, told, done=True)}, where `{output_text(expected, signed=told.signed)}` is due"
+        )
     if observed is not None and expected is not None:
         what, due = _words(observed, told), _words(expected, told)
         return f"Sends {what} to {peers}, where {due} is due" if peers else f"Makes {what} of {due}"
@@ -147,7 +177,18 @@ def _act(told: DepartingRun) -> str:
     if isinstance(output, Delivered):
         verb = "Delivers" if sends else "Does not deliver"
         return f"{verb} {_words(output, told)} to the application"
-    return f"{'Does' if sends else 'Does not do'} `{output_text(output, signed=told.signed)}`"
+    return _deed(output, told, done=sends)
+
+
+def _deed(output: Output, told: DepartingRun, *, done: bool) -> str:
+    """An output that is sent to nobody."""
+    text = output_text(output, signed=told.signed)
+    if type(output) not in DEEDS:
+        return f"{'Does' if done else 'Does not do'} `{text}`"
+    verb, rest = DEEDS[type(output)]
+    _, peer, what = (*text.split(" ", 2), "")[:3]
+    said = f"{verb.capitalize()}s" if done else f"Does not {verb}"
+    return f"{said} {rest.format(peer=peer, what=what)}"
 
 
 def _words(output: Output, told: DepartingRun) -> str:

@@ -9,9 +9,22 @@ from attrs import evolve, fields
 
 from quidnunc.model.edit import edited
 from quidnunc.model.edits.catalogue import edit_named
-from quidnunc.model.events import Advance, Connect, Crashed, Event, Join, Output, Receive
+from quidnunc.model.events import (
+    Advance,
+    Closed,
+    Connect,
+    Crashed,
+    Dialled,
+    Event,
+    GossipAsked,
+    Join,
+    Offered,
+    Output,
+    PartialIn,
+    Receive,
+)
 from quidnunc.model.parameters import DogParameters, Parameters
-from quidnunc.model.rpc import Graft, Subscribe
+from quidnunc.model.rpc import Graft, Partial, Subscribe
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.file import parse, render
@@ -24,6 +37,7 @@ from quidnunc.properties.cases.telling import (
     notes_of,
     sentence_of,
 )
+from quidnunc.properties.judge.oracle import Departure
 from quidnunc.properties.judge.play import ModelSubject, Opener, Play, play
 from quidnunc.properties.notation.parameters import parameter_docs, parameters_read, parameters_told
 from tests.properties.cases.test_router import CROWDED, PLAIN, REGRAFT, SMALL, SPEC, case_of, found, simulated
@@ -70,21 +84,48 @@ def test_a_headline_has_the_words_of_the_rule_and_the_peer_and_the_topic() -> No
 def test_what_nothing_accounts_for_is_told_by_act_clause_and_state() -> None:
     _, it = told(FILLED, Twice(SPEC, SMALL))
     assert headline(it, "") == (
-        "Sends GRAFT t1 to a twice; gs1.0/heartbeat.fill; a is not in the mesh of t1."
+        "Sends GRAFT t1 to a twice (gs1.0/heartbeat.fill); a is not in the mesh of t1."
     )
     missing = found("accepts-graft-inside-backoff", events=REGRAFT)
     it_is = departing_run(missing.moments, SPEC, SMALL, missing.departure)
     assert it_is is not None
     assert headline(it_is, "") == (
-        "Does not send PRUNE t1 backoff=60 to a; gs1.1/backoff.regraft; the backoff of a lasts another "
+        "Does not send PRUNE t1 backoff=60 to a (gs1.1/backoff.regraft); the backoff of a lasts another "
         "59.8 s, a is not in the mesh of t1."
     )
     unfilled = found("does-not-fill-mesh-to-d-at-heartbeat", events=[*FILLED])
     it_is = departing_run(unfilled.moments, SPEC, SMALL, unfilled.departure)
     assert it_is is not None
     assert headline(it_is, "") == (
-        "Chooses peers to graft at `advance 500ms`: 0 chosen, at least 2 required; gs1.0/heartbeat.fill."
+        "Chooses peers to graft at `advance 500ms`: 0 chosen, at least 2 required (gs1.0/heartbeat.fill)."
     )
+
+
+@pytest.mark.parametrize(
+    ("observed", "expected", "said"),
+    [
+        (Closed(1), None, "Closes the connection to a (x/y)."),
+        (None, Dialled(1), "Does not dial a (x/y)."),
+        (
+            PartialIn(1, Partial("t1", "f24-0")),
+            None,
+            "Hands partial message t1 f24-0 of a to the application (x/y).",
+        ),
+        (Offered("t1", "g1", 1), None, "Offers a to the application for t1 g1 (x/y)."),
+        (GossipAsked("t1", "g1", 1), None, "Asks the application to gossip about t1 g1 to a (x/y)."),
+        (
+            Offered("t1", "g1", 1, "s2"),
+            Offered("t1", "g1", 1, "s3"),
+            "Offers a to the application for t1 g1 state s2, where `offer a t1 g1 state s3` is due (x/y).",
+        ),
+    ],
+)
+def test_what_goes_to_no_peer_is_told_in_words(
+    observed: Output | None, expected: Output | None, said: str
+) -> None:
+    _, it = told(FILLED, Twice(SPEC, SMALL))
+    departure = Departure("unexpected", "x/y", expected, observed)
+    assert headline(evolve(it, departure=departure), "").partition(";")[0].removesuffix(".") + "." == said
 
 
 def test_a_crash_is_told_without_what_caused_it() -> None:
