@@ -60,7 +60,11 @@ def not_seen(campaign: Campaign) -> list[str]:
         lines.append(
             f"a router with a wrong rule, in {edits.missed} of the {edits.edits} small edits that were tried"
         )
-    lines.append(f"(`quidnunc suite {name}` lists both)" if lines else "")
+    if not edits.edits:
+        lines.append(
+            "a router with a wrong rule, as far as no case happens to show it: no small edits were tried"
+        )
+    lines.append(f"(`quidnunc suite {name}` lists what is known)" if lines else "")
     lines.append("runs longer than a case, wall-clock time, networks of routers: search without --suite")
     return [line for line in lines if line]
 

@@ -55,3 +55,10 @@ def test_edits_that_no_case_shows_are_counted(monkeypatch: pytest.MonkeyPatch) -
     assert edits.missed == 2 and edits.shown == 8
     monkeypatch.setattr("quidnunc.reports.suite.shown_edits", lambda name: edits)
     assert any("in 2 of the 10 small edits" in line for line in not_seen(Campaign("flood", "ours", 0)))
+
+
+def test_a_protocol_whose_edits_nobody_tried_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    campaign = Campaign("flood", "ours", 0)
+    assert not any("small edits were not tried" in line for line in not_seen(campaign))
+    monkeypatch.setattr("quidnunc.reports.suite.shown_edits", lambda name: ShownEdits())
+    assert any("small edits were not tried" in line for line in not_seen(campaign))
