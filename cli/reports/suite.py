@@ -62,7 +62,7 @@ def not_seen(campaign: Campaign) -> list[str]:
         )
     if not edits.edits:
         lines.append(
-            "a router with a wrong rule, as far as no case happens to show it: no small edits were tried"
+            "a router with a wrong rule, where no case happens to show it (small edits were not tried)"
         )
     lines.append(f"(`quidnunc suite {name}` lists what is known)" if lines else "")
     lines.append("runs longer than a case, wall-clock time, networks of routers: search without --suite")

@@ -17,7 +17,7 @@ from quidnunc.reports.suite import not_run, not_seen, suite_exit, word_of
 def test_our_router_exits_with_zero_although_a_claim_never_applied(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["check", "dog", "--against", "ours", "--suite"]) == 0
+    assert main(["check", "dog-adr", "--against", "ours", "--suite"]) == 0
     said = capsys.readouterr().out
     assert "19 holds, 1 not run" in said and "verdict: holds = " in said
     assert "mempool.malformed: no case applies it" in said
