@@ -19,15 +19,35 @@ Peer: TypeAlias = int
 ROUTER: Peer = 0
 """The router under test itself, as the author of a message."""
 
+RSA_AUTHOR: Peer = 2**31 + 2
+SECP256K1_AUTHOR: Peer = 2**31 + 4
+ECDSA_AUTHOR: Peer = 2**31 + 6
+OTHER_AUTHORS: Mapping[Peer, str] = {RSA_AUTHOR: "rsa", SECP256K1_AUTHOR: "secp256k1", ECDSA_AUTHOR: "ecdsa"}
+"""Authors of messages who are nobody's neighbour, and whose keys are of other types than Ed25519. A secp256k1
+key is in the peer id, as an Ed25519 key is; of the others the id is a hash."""
+
 Flaw: TypeAlias = Literal[
-    "", "unsigned", "forged", "foreign-key", "no-author", "no-seqno", "stamped", "altered", "stale-seqno"
+    "",
+    "unsigned",
+    "forged",
+    "foreign-key",
+    "other-key",
+    "junk-key",
+    "no-key",
+    "no-author",
+    "no-seqno",
+    "stamped",
+    "altered",
+    "stale-seqno",
 ]
 """What is wrong with one copy of a message, measured by the signature policy in force.
 
-`unsigned`: no signature; `forged`: a signature that does not verify; `foreign-key`: the key is not the
-author's; `no-author`, `no-seqno`: that field is absent; `stamped`: author, seqno or signature present under
-StrictNoSign; `altered`: differs in bytes from every copy that was sent; `stale-seqno`: the router's own, with
-a sequence number that is not beyond those before (both only ever observed, never sent).
+`unsigned`: no signature; `forged`: a signature that does not verify; `foreign-key`: signature and key are
+another peer's; `other-key`: the signature is the author's, the key another peer's; `junk-key`: the key is no
+key; `no-key`: no key, although it is not in the author's id; `no-author`, `no-seqno`: that field is absent;
+`stamped`: author, seqno or signature present under StrictNoSign; `altered`: differs in bytes from every
+copy that was sent; `stale-seqno`: the router's own, with a sequence number that is not beyond those before
+(both only ever observed, never sent).
 """
 
 
@@ -41,6 +61,8 @@ class Message:
     size: int = 0
     """Bytes of data; the codec pads to it. 0: as short as can be."""
     flaw: Flaw = ""
+    key: bool = False
+    """The author's key is in it although the author's peer id holds it."""
 
 
 @frozen
@@ -306,7 +328,7 @@ _FLAGS = {"requests": "partial-messages", "supports": "partial-messages"}
 PARTS: tuple[PartShape, ...] = (
     PartShape(Subscribe, ("topic", "flag", "flag"), "floodsub", later=_FLAGS),
     PartShape(Unsubscribe, ("topic", "flag", "flag"), "floodsub", later=_FLAGS),
-    PartShape(Message, ("message",) * 5, "floodsub"),
+    PartShape(Message, ("message",) * 6, "floodsub"),
     PartShape(IHave, ("topic", "ids"), "gossipsub-1.0", number=1),
     PartShape(IWant, ("ids",), "gossipsub-1.0", number=2),
     PartShape(Graft, ("topic",), "gossipsub-1.0", number=3),

@@ -103,6 +103,7 @@ class PubsubDriver:
             protocols=protocols,
             capabilities=frozenset(
                 {"verdict", "state", "clock", "stall", "raw", "strict-no-sign", "identity", "message-limit"}
+                | {"rsa-keys", "secp256k1-keys", "ecdsa-keys"}
                 | hardened
                 | extended
             ),

@@ -37,7 +37,7 @@ CAPABILITIES = frozenset(
             "strict-no-sign",
         ),
         *("test-extension", "partial", "feedback", "score-parameters", "peer-exchange", "identity"),
-        "message-limit",
+        *("message-limit", "rsa-keys", "secp256k1-keys", "ecdsa-keys"),
     }
 )
 """What a driver may say that it can. `clock`: time is virtual; `explicit`: explicit peers can be given;
@@ -45,7 +45,8 @@ CAPABILITIES = frozenset(
 `feedback`: the application's feedback on partial messages; `score-parameters`: it keeps
 all of the peer score by `Parameters.scores`, and takes addresses of peers; `peer-exchange`: it has PX,
 by `prune_peers` and `accept_px_threshold`; `identity`: it can be another peer than 0;
-`message-limit`: it takes `max_message_bytes`."""
+`message-limit`: it takes `max_message_bytes`; `rsa-keys`, `secp256k1-keys`, `ecdsa-keys`: it verifies
+messages whose authors have such keys."""
 
 
 class AdapterError(Exception):

@@ -300,7 +300,7 @@ class Codec:
         made = wire.Message(topic=message.topic, data=data_bytes(message.id, message.size))
         check_flaw(message, self._policy)
         if self._policy == "StrictSign" or message.flaw == "stamped":
-            stamp(made, author, message.flaw)
+            stamp(made, author, message.flaw, key=message.key)
         self._wire_of[message] = made
         canonical = made.SerializeToString(deterministic=True)
         if canonical not in self._value_of:

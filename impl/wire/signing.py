@@ -9,14 +9,13 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 
 from quidnunc.impl.wire import wire_pb2 as wire
-from quidnunc.impl.wire.keys import key_in_id, peer_id, sign, verify
+from quidnunc.impl.wire.keys import id_of_key, key_in_id, peer_id, sign, verify
+from quidnunc.impl.wire.other_keys import key_parts
 from quidnunc.model.parameters import MessageIdFunction, SignaturePolicy
 from quidnunc.model.rpc import Flaw, Peer
 
 PREFIX = b"libp2p-pubsub:"
 SEQNO_BYTES = 8
-MAX_INLINED_KEY_BYTES = 42
-"""Peer id specification: a longer key is hashed."""
 
 
 def author_bytes(message: wire.Message) -> bytes:
@@ -43,7 +42,7 @@ def signed_bytes(message: wire.Message) -> bytes:
 
 
 def sign_as(message: wire.Message, peer: Peer) -> None:
-    """Put the signature of `peer` on `message`. The key stays out: an Ed25519 peer id holds it."""
+    """Put the signature of `peer` on `message`. The key stays out."""
     message.signature = sign(peer, signed_bytes(message))
 
 
@@ -86,18 +85,16 @@ def _fault_strict_sign(message: wire.Message) -> Flaw:
         return "no-seqno"
     if not message.signature:
         return "unsigned"
-    key = message.key if message.HasField("key") else key_in_id(author)
+    inlined = key_in_id(author)
+    key = message.key if message.HasField("key") else inlined
     if key is None:
-        return "forged"
-    if not _names(author, key):
-        return "foreign-key"
+        return "no-key"
+    if key_parts(key) is None:
+        return "junk-key"
+    if author != id_of_key(key):
+        is_authors = inlined is not None and verify(inlined, signed_bytes(message), message.signature)
+        return "other-key" if is_authors else "foreign-key"
     return "" if verify(key, signed_bytes(message), message.signature) else "forged"
-
-
-def _names(author: bytes, key: bytes) -> bool:
-    """Whether `author` is the peer id of the public key: the key itself where it is short, else its hash."""
-    inlined = b"\x00" + bytes((len(key),)) + key if len(key) <= MAX_INLINED_KEY_BYTES else None
-    return author == inlined or author == b"\x12\x20" + sha256(key).digest()
 
 
 def _fault_strict_no_sign(message: wire.Message) -> Flaw:

@@ -7,7 +7,7 @@ import re
 from zlib import crc32
 
 from quidnunc.impl.wire import wire_pb2 as wire
-from quidnunc.impl.wire.keys import public_key, sign
+from quidnunc.impl.wire.keys import key_in_id, peer_id, public_key, sign
 from quidnunc.impl.wire.signing import SEQNO_BYTES, set_author, sign_as, signed_bytes
 from quidnunc.model.parameters import SignaturePolicy
 from quidnunc.model.rpc import Flaw, Message, Peer
@@ -16,7 +16,11 @@ _SYMBOL = re.compile(r"[!-~]{1,64}")
 _NUMBERED = re.compile(r"(.*?)([1-9][0-9]{0,8})")
 UNKNOWN = re.compile(r"x(?:[0-9a-f]{2})*")
 
-_NEEDS_SIGNATURES: frozenset[Flaw] = frozenset({"unsigned", "forged", "foreign-key", "no-author", "no-seqno"})
+_NEEDS_SIGNATURES: frozenset[Flaw] = frozenset(
+    {"unsigned", "forged", "foreign-key", "other-key", "junk-key", "no-key", "no-author", "no-seqno"}
+)
+JUNK_KEY = b"\x08\x07\x12\x03key"
+"""A protobuf PublicKey of a type that there is not."""
 
 
 def seqno_of(symbol: str) -> bytes:
@@ -31,8 +35,9 @@ def data_bytes(symbol: str, size: int) -> bytes:
     return (symbol.encode() + b"\n").ljust(size, b"\xff")
 
 
-def stamp(made: wire.Message, author: Peer, flaw: Flaw) -> None:
-    """Author, seqno and signature, as the flaw has them."""
+def stamp(made: wire.Message, author: Peer, flaw: Flaw, *, key: bool = False) -> None:
+    """Author, seqno, signature and key, as the flaw has them. The key of the author is there where its id
+    does not hold it, and where `key` asks for it."""
     if flaw != "no-author":
         set_author(made, author)
     if flaw != "no-seqno":
@@ -52,6 +57,18 @@ def stamp(made: wire.Message, author: Peer, flaw: Flaw) -> None:
             made.signature = bytes((good[0] ^ 1,)) + good[1:]
         case _:
             sign_as(made, author)
+    match flaw:
+        case "junk-key":
+            made.key = JUNK_KEY
+        case "other-key":
+            made.key = public_key(author ^ 1)
+        case "" | "forged" | "no-seqno" if key or not holds_key(author):
+            made.key = public_key(author)
+
+
+def holds_key(author: Peer) -> bool:
+    """Whether the peer id of `author` holds its public key."""
+    return key_in_id(peer_id(author)) is not None
 
 
 def symbol_in(data: bytes) -> str | None:
@@ -72,6 +89,10 @@ def check_flaw(message: Message, policy: SignaturePolicy) -> None:
     if message.flaw in ("altered", "stale-seqno"):
         raise ValueError(f"flaw {message.flaw!r} of {message.id!r} can be seen, but not sent")
     meant_for = "StrictSign" if message.flaw in _NEEDS_SIGNATURES else "StrictNoSign"
+    if message.key and (policy != "StrictSign" or message.flaw):
+        raise ValueError(f"key of {message.id!r}: only a message that is signed and has no flaw can have it")
+    if message.flaw == "no-key" and message.author is not None and holds_key(message.author):
+        raise ValueError(f"flaw 'no-key' of {message.id!r}: the peer id of its author holds the key")
     if message.flaw and meant_for != policy:
         raise ValueError(f"flaw {message.flaw!r} of {message.id!r} means nothing under {policy}")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from attrs import evolve
+
 from quidnunc.impl.wire.malformed import MALFORMED
 from quidnunc.model.events import (
     Advance,
@@ -27,7 +29,6 @@ from quidnunc.model.rpc import (
     IDontWant,
     IHave,
     IWant,
-    Message,
     Part,
     PartShape,
     Prune,
@@ -35,6 +36,15 @@ from quidnunc.model.rpc import (
     Unsubscribe,
 )
 from quidnunc.model.versions import STREAM_PROTOCOLS
+from quidnunc.properties.neighbours.edges import (
+    backoff_at_bound,
+    comeback,
+    has_bad_key,
+    score_at_bound,
+    takes_author,
+    unmet_stream,
+    wait_of,
+)
 from quidnunc.properties.neighbours.neighbourhood import MAX_PEERS, TOPICS, Act, Neighbours
 from quidnunc.properties.neighbours.rare import RARE
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
@@ -52,7 +62,13 @@ def arrive(n: Neighbours, d: SeededDraws) -> list[Event]:
     n.last_peer += count
     streams = STREAM_PROTOCOLS[n.protocol]
     stream = streams[0] if d.chance(65) else d.one_of(streams)
-    events: list[Event] = [Connect(peers, stream, outbound=d.chance(35))]
+    outbound = d.chance(35)
+    other = unmet_stream(streams, n.streams) if count > 1 else ""
+    alike = peers[:-1] if other else peers
+    events: list[Event] = [Connect(alike, stream, outbound)]
+    if other:
+        events.append(Connect(peers[-1:], other, outbound))
+    n.streams |= {stream, other or stream}
     if d.chance(92):
         topics = (n.topic(d),) if d.chance(70) else tuple(dict.fromkeys((n.topic(d), n.topic(d))))
         events.append(Receive(peers, tuple(Subscribe(t) for t in topics)))
@@ -60,11 +76,17 @@ def arrive(n: Neighbours, d: SeededDraws) -> list[Event]:
 
 
 def depart(n: Neighbours, d: SeededDraws) -> list[Event]:
+    """A peer goes, and now and then comes at once."""
+    if events := comeback(n, d):
+        return events
     peer = n.peer(d)
     return [Disconnect((peer,))] if peer else []
 
 
 def reconnect(n: Neighbours, d: SeededDraws) -> list[Event]:
+    """A peer that is gone comes back, or one that is there goes and comes."""
+    if events := comeback(n, d):
+        return events
     gone = [p for p in range(1, n.last_peer + 1) if p not in n.view.peers]
     if not gone or len(n.view.peers) >= MAX_PEERS:
         return []
@@ -112,12 +134,16 @@ def message(n: Neighbours, d: SeededDraws) -> list[Event]:
     flaw: Flaw = ""
     if d.chance(10):
         flaw = d.one_of(FLAWS) if n.parameters.signature_policy == "StrictSign" else "stamped"
+    elif has_bad_key(d, n.parameters):
+        flaw = "junk-key"
     sent = n.planned.pop() if n.planned and d.chance(40) else n.new_message(d, topic, author, flaw)
     topic = sent.topic
     events: list[Event] = [Receive((sender,), (sent,))]
+    if not takes_author(sent.author, n.capabilities):
+        return events
     if d.chance(35):
         other = n.peer(d)
-        good = Message(sent.id, topic, sent.author, sent.size)
+        good = evolve(sent, flaw="")
         events.append(Receive((other or sender,), (good,)))
     elif d.chance(20):
         events[0] = Receive((sender,), (sent, sent))
@@ -151,7 +177,7 @@ def prune(n: Neighbours, d: SeededDraws) -> list[Event]:
     """A PRUNE, mostly from a member, with backoffs that are absent, short, usual or absurd."""
     topic = n.topic(d)
     mesh = sorted(n.view.mesh_of(topic))
-    backoff = d.one_of((None, None, 0, 1, 2, 5, 9, 70, 2**63, 2**64 - 1))
+    backoff = backoff_at_bound(d.one_of((None, None, 0, 1, 2, 5, 9, 70, 2**63, 2**64 - 1)), d, n.parameters)
     if mesh and d.chance(30):
         start, count = d.below(len(mesh)), d.one_of((1, 2, 3, 6))
         return [Receive(tuple((mesh[start:] + mesh[:start])[:count]), (Prune(topic, backoff),))]
@@ -164,7 +190,8 @@ def prune(n: Neighbours, d: SeededDraws) -> list[Event]:
         parts = (Prune(d.one_of(TOPICS), backoff), *parts)
     events: list[Event] = [Receive((peer,), parts)]
     if d.chance(35):
-        events += [advance_some(n, d), Receive((peer,), (Graft(topic),))]
+        wait = wait_of(backoff, d, n.parameters)
+        events += [wait or advance_some(n, d), Receive((peer,), (Graft(topic),))]
     return events
 
 
@@ -273,7 +300,9 @@ def score(n: Neighbours, d: SeededDraws) -> list[Event]:
     peer = n.mesh_peer(d, topic)
     if peer is None or "score" not in n.capabilities:
         return []
-    value = d.one_of((-50, -41, -40, -30, -21, -15, -10, -5, -1, 0, 1, 2, 4, 7))
+    value = score_at_bound(
+        d.one_of((-50, -41, -40, -30, -21, -15, -10, -5, -1, 0, 1, 2, 4, 7)), d, n.parameters
+    )
     mesh = sorted(n.view.mesh_of(topic))
     return [Score(tuple(mesh) if mesh and d.chance(15) else (peer,), value)]
 

@@ -14,6 +14,7 @@ from quidnunc.model.events import Advance, Event
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.pubsub.router import Router
 from quidnunc.model.rpc import Flaw, Message, Peer
+from quidnunc.properties.neighbours.edges import size_at_bound, with_key
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws, weighted_name
 
 TOPICS = ("t1", "t2", "t3")
@@ -81,6 +82,8 @@ class Neighbours:
     capabilities: frozenset[str]
     weights: Mapping[str, int]
     last_peer: Peer = 0
+    streams: set[str] = field(factory=set)
+    """Of those who arrived."""
     last_message: int = 0
     view: Router = field(default=None)
     known: dict[str, Message] = field(factory=dict)
@@ -127,7 +130,9 @@ class Neighbours:
     def new_message(self, d: SeededDraws, topic: str, author: Peer, flaw: Flaw = "") -> Message:
         self.last_message += 1
         size = 0 if d.chance(70) else d.one_of((600, 2000))
+        size = size_at_bound(size, d, self.parameters)
         message = Message(f"m{self.last_message}", topic, self.author_of(author), size, flaw)
+        message = with_key(message, d, self.capabilities)
         self.known[message.id] = message
         if not flaw:
             self.undeclared.append(message)

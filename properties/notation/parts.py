@@ -46,6 +46,7 @@ RECORDS: tuple[str, ...] = tuple(r for r in get_args(RecordKind) if r)
 FAULTS: tuple[str, ...] = get_args(Fault)
 FLAWS: tuple[str, ...] = tuple(f for f in get_args(Flaw) if f)
 PART_NAMES = ", ".join(shape.word for shape in PARTS)
+WITH_KEY = "with-key"
 LATE = "late=yes"
 """Of Extensions. No name is written so."""
 
@@ -94,13 +95,14 @@ class Mentions:
     # -- messages -----------------------------------------------------------------------------------------
 
     def message_text(self, message: Message, unsaid: MessageDefaults) -> str:
-        """`m1 t1 [by PEER] [size=BYTES] [FLAW]`."""
+        """`m1 t1 [by PEER] [size=BYTES] [with-key] [FLAW]`."""
         unsaid = self._as_before(message.id, unsaid)
         text = sentence(message.id, message.topic)
         if unsaid.ambiguous or message.author != unsaid.author:
             text += f" by {'nobody' if message.author is None else peer_text(message.author)}"
         if message.size != unsaid.size:
             text += f" size={message.size}"
+        text += f" {WITH_KEY}" if message.key else ""
         return text + (f" {message.flaw}" if message.flaw else "")
 
     def message(self, words: WordReader, unsaid: MessageDefaults) -> Message:
@@ -109,20 +111,22 @@ class Mentions:
         author, size, flaw = unsaid.author, unsaid.size, ""
         said: set[str] = set()
         while words.left:
-            option = words.bare("`by PEER`, `size=BYTES` or a flaw")
+            option = words.bare("`by PEER`, `size=BYTES`, `with-key` or a flaw")
             kind = "flaw" if option in FLAWS else option.partition("=")[0]
             if kind in said:
                 raise ValueError(f"expected {kind} once, got it again: {option!r}")
             said.add(kind)
             if option == "by":
                 author = _author(words.bare("an author"))
+            elif option == WITH_KEY:
+                pass
             elif option.startswith("size="):
                 size = integer(option[len("size=") :], "a size in bytes", least=0)
             else:
-                flaw = one_of(option, FLAWS, "`by PEER`, `size=BYTES` or a flaw")
+                flaw = one_of(option, FLAWS, "`by PEER`, `size=BYTES`, `with-key` or a flaw")
         if unsaid.ambiguous and "by" not in said:
             raise ValueError(f"expected `by PEER`, for message {message_id!r} has not one sender")
-        return Message(message_id, topic, author, size, cast("Flaw", flaw))
+        return Message(message_id, topic, author, size, cast("Flaw", flaw), key=WITH_KEY in said)
 
     # -- parts --------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from itertools import groupby
 
 from attrs import frozen, mutable
 
-from quidnunc.model.rpc import ROUTER, Peer
+from quidnunc.model.rpc import OTHER_AUTHORS, ROUTER, Peer
 
 MAX_PEERS = 1000
 """Peers that one burst may name."""
@@ -22,7 +22,11 @@ MAX_REPEAT = 10_000
 
 STRANGER: Peer = -1
 """An offered peer that is none of ours, as the codec shows it."""
-NAMED = {ROUTER: "self", STRANGER: "stranger"}
+NAMED = {
+    ROUTER: "self",
+    STRANGER: "stranger",
+    **{author: f"{kind}-author" for author, kind in OTHER_AUTHORS.items()},
+}
 """Who is no neighbour, and so has no letters."""
 
 _BY_NAME = {name: peer for peer, name in NAMED.items()}

@@ -29,6 +29,9 @@ EVERYTHING = frozenset(
         "test-extension",
         "partial",
         "message-limit",
+        "rsa-keys",
+        "secp256k1-keys",
+        "ecdsa-keys",
     }
 )
 MODEL = Hello(name="model", version="1", protocols=(), capabilities=EVERYTHING)

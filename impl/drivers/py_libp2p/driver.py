@@ -87,6 +87,7 @@ class PyLibp2pDriver:
             can.add("score")
         if self.config.protocol in WITHOUT_EXPLICIT_PEERS or not release.has_explicit_peers:
             can.discard("explicit")
+        can |= release.key_types
         on_offer = () if self.config.protocol == "floodsub" else release.additions
         self.hello = Hello(
             name=NAME,

@@ -176,6 +176,14 @@ class InstalledRelease:
         return "app_specific_score_fn" in self._score_arguments()
 
     @property
+    def key_types(self) -> frozenset[str]:
+        """The types of keys whose messages it verifies, by the capability of each."""
+        taken = importlib.import_module("libp2p.crypto.serialization").key_type_to_public_key_deserializer
+        kinds: Any = importlib.import_module("libp2p.crypto.keys").KeyType
+        named = {"rsa-keys": kinds.RSA, "secp256k1-keys": kinds.Secp256k1}
+        return frozenset(name for name, kind in named.items() if kind.value in taken)
+
+    @property
     def has_explicit_peers(self) -> bool:
         return "direct_peers" in _arguments(self.gossipsub.GossipSub)
 

@@ -93,6 +93,8 @@ def test_a_key_that_is_attached_must_be_the_authors() -> None:
     sign_as(message, 3)
     assert signature_fault(message, "StrictSign") == ""
     message.key = public_key(4)
+    assert signature_fault(message, "StrictSign") == "other-key"
+    sign_as(message, 4)
     assert signature_fault(message, "StrictSign") == "foreign-key"
 
 

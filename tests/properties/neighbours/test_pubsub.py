@@ -162,7 +162,7 @@ def test_every_act_comes_somewhere() -> None:
     for acts, weights in ((ACTS, BASE), (MEMPOOL_ACTS, WEIGHTS)):
         assert set(weights) == set(acts)
     live: Counter[str] = Counter()
-    for number in range(60):
+    for number in range(100):
         plain = EVERYTHING - {CAPABILITY}
         _, run, neighbours = run_of("gossipsub-1.2", number, acts=15, capabilities=plain)
         neighbours.view = run.oracle.state

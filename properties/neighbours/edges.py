@@ -1,0 +1,175 @@
+"""Inputs at the edges: keys of every type and none, values at bounds, peers that come back.
+
+They are drawn beside the run, by numbers of their own: a run that meets none of them is the run that it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from quidnunc.model.events import Advance, Connect, Disconnect, Event, Receive
+from quidnunc.model.parameters import Parameters
+from quidnunc.model.pubsub.router import Router
+from quidnunc.model.rpc import (
+    ECDSA_AUTHOR,
+    OTHER_AUTHORS,
+    ROUTER,
+    RSA_AUTHOR,
+    SECP256K1_AUTHOR,
+    Flaw,
+    Graft,
+    IDontWant,
+    IWant,
+    Message,
+    Part,
+    Peer,
+    Subscribe,
+)
+from quidnunc.model.versions import STREAM_PROTOCOLS
+from quidnunc.properties.neighbours.seeded_draws import SeededDraws
+
+if TYPE_CHECKING:
+    from quidnunc.properties.neighbours.neighbourhood import Neighbours
+
+KEYS, SIZES, BACKOFFS, SCORES, STREAMS, RETURNS = range(0x5EED01, 0x5EED07)
+"""What tells the numbers for one kind of input from those for another."""
+
+BAD_KEYS: Sequence[tuple[Flaw, Peer | None]] = (
+    ("other-key", None),
+    ("other-key", SECP256K1_AUTHOR),
+    ("junk-key", None),
+    ("junk-key", RSA_AUTHOR),
+    ("no-key", RSA_AUTHOR),
+    ("no-key", ECDSA_AUTHOR),
+    ("forged", RSA_AUTHOR),
+    ("forged", SECP256K1_AUTHOR),
+    ("forged", ECDSA_AUTHOR),
+)
+"""Flaw and author; None: whoever it was."""
+
+
+def beside(d: SeededDraws, kind: int) -> SeededDraws:
+    """Numbers that follow from `d` and take nothing of it."""
+    return SeededDraws(d.state ^ kind)
+
+
+def takes_author(author: Peer | None, capabilities: frozenset[str]) -> bool:
+    """Whether a router of these capabilities verifies what `author` signs."""
+    kind = None if author is None else OTHER_AUTHORS.get(author)
+    return kind is None or f"{kind}-keys" in capabilities
+
+
+def with_key(message: Message, d: SeededDraws, capabilities: frozenset[str]) -> Message:
+    """`message` of a peer, now and then with its key where none is needed, by an author whose key is of
+    another type, or, where its key is flawed, with one of the flaws that a key has."""
+    own = beside(d, KEYS)
+    if message.author in (None, ROUTER) or message.flaw == "stamped":
+        return message
+    if message.flaw == "junk-key":
+        flaw, author = own.one_of(BAD_KEYS)
+        return evolve(message, flaw=flaw, author=author or message.author)
+    if message.flaw:
+        return message
+    if not own.chance(12):
+        return message
+    authors = [each for each in OTHER_AUTHORS if takes_author(each, capabilities)]
+    author = own.one_of((None, *authors))
+    if author is None:
+        return evolve(message, key=True)
+    return evolve(message, author=author, key=author == SECP256K1_AUTHOR and own.chance(50))
+
+
+def has_bad_key(d: SeededDraws, p: Parameters) -> bool:
+    """Whether the next message has one of `BAD_KEYS`."""
+    return p.signature_policy == "StrictSign" and beside(d, KEYS).chance(13)
+
+
+def size_at_bound(size: int, d: SeededDraws, p: Parameters) -> int:
+    """A size below, at or above one of the bounds on it, in place of some that are not small."""
+    own = beside(d, SIZES)
+    bounds = [each for each in (p.idontwant_min_bytes, p.max_message_bytes) if 100 <= each <= 5000]
+    return own.one_of(bounds) + own.below(3) - 1 if size and bounds and own.chance(60) else size
+
+
+def backoff_at_bound(backoff: int | None, d: SeededDraws, p: Parameters) -> int | None:
+    """A backoff below, at or above one that the router has itself, or at the end of the field's range."""
+    own = beside(d, BACKOFFS)
+    if not own.chance(30):
+        return backoff
+    bounds = (p.prune_backoff_s, p.unsubscribe_backoff_s)
+    return own.one_of((max(own.one_of(bounds) + own.below(3) - 1, 0), 2**32, 2**63 - 1))
+
+
+def wait_of(backoff: int | None, d: SeededDraws, p: Parameters) -> Advance | None:
+    """Until a ms before, at or after the end of a backoff; None where it is long."""
+    own = beside(d, BACKOFFS)
+    seconds = p.prune_backoff_s if backoff is None else backoff
+    return Advance(seconds * 1000 + own.below(3) - 1) if 0 < seconds <= 10 and own.chance(50) else None
+
+
+def score_at_bound(value: int, d: SeededDraws, p: Parameters) -> int:
+    """A score below, at or above a threshold, zero, or far away."""
+    own = beside(d, SCORES)
+    bounds = (
+        p.graylist_threshold,
+        p.publish_threshold,
+        p.gossip_threshold,
+        p.opportunistic_graft_threshold,
+        0,
+    )
+    if not own.chance(30):
+        return value
+    return own.one_of((*(own.one_of(bounds) + step for step in (-1, 0, 1)), 10**6, -(10**6)))
+
+
+def unmet_stream(streams: Sequence[str], seen: set[str]) -> str:
+    """The oldest version that nobody has arrived with, once somebody has; else empty."""
+    return next((each for each in reversed(streams) if each not in seen), "") if seen else ""
+
+
+def left_behind(view: Router) -> Mapping[str, Sequence[tuple[Peer, str]]]:
+    """By kind, what the router keeps of its peers, or is about to: (peer, topic or message id)."""
+    there = view.peers
+    return {
+        "mesh": [(p, t) for t in sorted(view.topics) for p in sorted(view.mesh_of(t))],
+        "backoff": [(p, t) for t, p in sorted(view.backoff) if p in there],
+        "served": [(p, i) for p, i in sorted(view.served) if p in there],
+        "asked": [(p, i) for i, peers in sorted(view.asked.items()) for p in sorted(peers) if p in there],
+        "unwanted": [(p, t) for t in sorted(view.topics) for p in sorted(view.mesh_of(t))],
+    }
+
+
+def comeback(n: Neighbours, d: SeededDraws) -> list[Event]:
+    """A peer of which the router keeps something goes and comes, and then shows whether that is still there.
+
+    Nothing where the router keeps nothing of anybody.
+    """
+    own, view = beside(d, RETURNS), n.view
+    kept = {kind: who for kind, who in left_behind(view).items() if who}
+    if not kept or own.chance(35):
+        return []
+    kind = own.one_of(sorted(kept))
+    peer, about = own.one_of(kept[kind])
+    message = n.known.get(about)
+    topic = message.topic if message else about if kind in ("mesh", "backoff", "unwanted") else n.topic(own)
+    others = [each for each in sorted(view.peers) if each != peer]
+    fresh = n.new_message(own, topic, own.one_of(others)) if kind == "unwanted" and others else None
+    events: list[Event] = [Receive((peer,), (IDontWant((fresh.id,)),))] if fresh else []
+    events.append(Disconnect((peer,)))
+    if own.chance(30):
+        events.append(Advance(own.one_of((1, 1000, 2000))))
+    events.append(Connect((peer,), own.one_of(STREAM_PROTOCOLS[n.protocol]), outbound=own.chance(35)))
+    shown: Mapping[str, tuple[Part, ...]] = {
+        "backoff": (Graft(topic),),
+        "unwanted": (Graft(topic),),
+        "served": (IWant((about,)),),
+    }
+    events.append(Receive((peer,), (Subscribe(topic), *shown.get(kind, ()))))
+    if fresh:
+        events.append(Receive((own.one_of(others),), (fresh,)))
+    elif kind == "asked" and message is not None and not message.flaw and message.author != ROUTER:
+        events.append(Receive((peer,), (message,)))
+    return events
