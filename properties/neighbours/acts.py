@@ -38,7 +38,6 @@ from quidnunc.model.rpc import (
 from quidnunc.model.versions import STREAM_PROTOCOLS
 from quidnunc.properties.neighbours.edges import (
     backoff_at_bound,
-    comeback,
     has_bad_key,
     score_at_bound,
     takes_author,
@@ -46,7 +45,7 @@ from quidnunc.properties.neighbours.edges import (
     wait_of,
 )
 from quidnunc.properties.neighbours.neighbourhood import MAX_PEERS, TOPICS, Act, Neighbours
-from quidnunc.properties.neighbours.rare import RARE
+from quidnunc.properties.neighbours.rare import RARE, comeback
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 
 FLAWS: tuple[Flaw, ...] = ("unsigned", "forged", "foreign-key", "no-author", "no-seqno")

@@ -5,11 +5,13 @@ Each leads up to one occasion at which some claim applies, and returns nothing w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from quidnunc.model.events import Advance, Connect, Event, Join, Publish, Receive, Score
+from quidnunc.model.events import Advance, Connect, Disconnect, Event, Join, Publish, Receive, Score
+from quidnunc.model.pubsub.router import Router
 from quidnunc.model.rpc import ROUTER, Graft, IDontWant, IHave, IWant, Part, Peer, Subscribe, Unsubscribe
 from quidnunc.model.versions import STREAM_PROTOCOLS
+from quidnunc.properties.neighbours.edges import RETURNS, beside
 from quidnunc.properties.neighbours.neighbourhood import MAX_PEERS, Act, Neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 
@@ -145,6 +147,51 @@ def hated_friend(n: Neighbours, d: SeededDraws) -> list[Event]:
         return []
     peer, topic = d.one_of(friends), n.topic(d)
     return [Score((peer,), -50), _rpc(peer, n.new_message(d, topic, peer))]
+
+
+def left_behind(view: Router) -> Mapping[str, Sequence[tuple[Peer, str]]]:
+    """By kind, what the router keeps of its peers, or is about to: (peer, topic or message id)."""
+    there = view.peers
+    return {
+        "mesh": [(p, t) for t in sorted(view.topics) for p in sorted(view.mesh_of(t))],
+        "backoff": [(p, t) for t, p in sorted(view.backoff) if p in there],
+        "served": [(p, i) for p, i in sorted(view.served) if p in there],
+        "asked": [(p, i) for i, peers in sorted(view.asked.items()) for p in sorted(peers) if p in there],
+        "unwanted": [(p, t) for t in sorted(view.topics) for p in sorted(view.mesh_of(t))],
+    }
+
+
+def comeback(n: Neighbours, d: SeededDraws) -> list[Event]:
+    """A peer of which the router keeps something goes and comes, and then shows whether that is still there.
+
+    Nothing where the router keeps nothing of anybody.
+    """
+    own, view = beside(d, RETURNS), n.view
+    kept = {kind: who for kind, who in left_behind(view).items() if who}
+    if not kept or own.chance(35):
+        return []
+    kind = own.one_of(sorted(kept))
+    peer, about = own.one_of(kept[kind])
+    message = n.known.get(about)
+    topic = message.topic if message else about if kind in ("mesh", "backoff", "unwanted") else n.topic(own)
+    others = [each for each in sorted(view.peers) if each != peer]
+    fresh = n.new_message(own, topic, own.one_of(others)) if kind == "unwanted" and others else None
+    events: list[Event] = [Receive((peer,), (IDontWant((fresh.id,)),))] if fresh else []
+    events.append(Disconnect((peer,)))
+    if own.chance(30):
+        events.append(Advance(own.one_of((1, 1000, 2000))))
+    events.append(Connect((peer,), own.one_of(STREAM_PROTOCOLS[n.protocol]), outbound=own.chance(35)))
+    shown: Mapping[str, tuple[Part, ...]] = {
+        "backoff": (Graft(topic),),
+        "unwanted": (Graft(topic),),
+        "served": (IWant((about,)),),
+    }
+    events.append(Receive((peer,), (Subscribe(topic), *shown.get(kind, ()))))
+    if fresh:
+        events.append(Receive((own.one_of(others),), (fresh,)))
+    elif kind == "asked" and message is not None and not message.flaw and message.author != ROUTER:
+        events.append(Receive((peer,), (message,)))
+    return events
 
 
 RARE: Mapping[str, Act] = {
