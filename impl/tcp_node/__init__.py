@@ -19,6 +19,8 @@ from quidnunc.impl.tcp_node.link import LINGER_SECONDS, TcpHello, TcpLink, commo
 from quidnunc.impl.wire.keys import PEER_BITS
 from quidnunc.model.rpc import Peer
 
+IDLE_SECONDS = 60.0
+"""After so long without a word a connection gives way, where there is no place left."""
 MAX_CONNECTIONS = 256
 """Connections of one node, those without a hello yet included. One more is closed at once."""
 TICK_SECONDS = 0.02
@@ -153,8 +155,13 @@ class TcpNode:
     # -- what connections tell (`link.Owner`) --------------------------------------------------------
 
     def made(self, link: TcpLink) -> bool:
-        if self._is_closing or len(self.everyone) >= MAX_CONNECTIONS:
+        if self._is_closing:
             return False
+        if len(self.everyone) >= MAX_CONNECTIONS:
+            idlest = min(self.everyone, key=lambda each: each.heard_s)
+            if time.monotonic() - idlest.heard_s < IDLE_SECONDS:
+                return False
+            idlest.give_up("it was idle, and its place is wanted")
         self.everyone.add(link)
         return True
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
+from collections import deque
 from typing import Protocol, cast
 
 from attrs import frozen
@@ -20,6 +22,8 @@ FORMAT = 1
 MAX_HELLO_BYTES = 1024
 HELLO_SECONDS = 5.0
 """How long a connection may take to say who it is."""
+TURN_SECONDS = 0.01
+"""How long the frames of one peer are handled before others have their turn."""
 LINGER_SECONDS = 2.0
 """How long a connection that is being closed may take to write what is left."""
 HIGH_BYTES = 256 << 10
@@ -104,6 +108,10 @@ class TcpLink(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._told = False
         self._head = bytearray()
+        self.heard_s = time.monotonic()
+        """When it last sent anything."""
+        self._waiting: deque[bytes] = deque()
+        self._error: FrameError | None = None
         self._frames = FrameDecoder(max_bytes=owner.frame_bytes_max)
 
     # -- what the event loop calls -----------------------------------------------------------------------
@@ -123,12 +131,27 @@ class TcpLink(asyncio.Protocol):
         if not self.is_open:
             return
         payloads, error = self._frames.feed(rest)
-        for payload in payloads:
-            self.owner.received(self, payload)
+        self.heard_s = time.monotonic()
+        self._waiting += payloads
+        self._error = self._error or error
+        self._handle_some()
+
+    def _handle_some(self) -> None:
+        """Handle frames for a while; what is left waits its turn, and the peer with it."""
+        if self._transport is None or not self.is_open:
+            return
+        until_s = time.monotonic() + TURN_SECONDS
+        while self._waiting and time.monotonic() < until_s:
+            self.owner.received(self, self._waiting.popleft())
             if not self.is_open:
                 return
-        if error is not None:
-            self.close(str(error))
+        if self._waiting:
+            self._transport.pause_reading()
+            asyncio.get_running_loop().call_soon(self._handle_some)
+        elif self._error is not None:
+            self.close(str(self._error))
+        else:
+            self._transport.resume_reading()
 
     def pause_writing(self) -> None:
         self.owner.stalled(self, True)
@@ -156,10 +179,15 @@ class TcpLink(asyncio.Protocol):
         if self._transport is None or not self.is_open:
             return
         if self.unsent_bytes + len(payload) > MAX_UNSENT_BYTES:
-            self._closing(f"more than {MAX_UNSENT_BYTES} bytes wait for it")
-            self._transport.abort()
+            self.give_up(f"more than {MAX_UNSENT_BYTES} bytes wait for it")
             return
         self._transport.write(frame(payload))
+
+    def give_up(self, reason: str) -> None:
+        """Close at once, without what is left to write."""
+        self._closing(reason)
+        if self._transport is not None:
+            self._transport.abort()
 
     def close(self, reason: str) -> None:
         """Write what is left, for a while, and close. What comes in from now on is let be."""

@@ -20,7 +20,7 @@ from quidnunc.pipeline.lake.gold.build import GoldRequest, make_gold
 from quidnunc.pipeline.lake.gold.build import on_spark as gold_engine
 from quidnunc.pipeline.lake.gold.claims import TraceSettings
 from quidnunc.pipeline.lake.landing import LandingFile, landing_file, size_and_time
-from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, write_json
+from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, is_run
 from quidnunc.pipeline.lake.silver.build import buckets_for, clock_steps_back, make_silver
 from quidnunc.pipeline.lake.tasks import Say, TaskRunner, ignore_task_progress, on_spark
 from quidnunc.pipeline.trace.files import LeftOut, State, files_in, printable
@@ -133,7 +133,7 @@ def _name_for(path: Path, taken: Container[str]) -> str:
 
 def manifest_of(run: RunFolder) -> dict[str, Any]:
     """The manifest of a run, or nothing where it has none yet."""
-    return run.read_manifest() if run.manifest.is_file() else {}
+    return run.read_manifest() if is_run(run.root) else {}
 
 
 def to_silver(run: RunFolder, found: Listing, asked: SourceOptions, runner: TaskRunner) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def to_silver(run: RunFolder, found: Listing, asked: SourceOptions, runner: Task
         "clock_steps_back": clock_steps_back(run.silver(silver)),
     }
     if new != manifest:
-        write_json(run.manifest, new)
+        run.write_manifest(new)
     _sweep(run, silver)
     return new
 

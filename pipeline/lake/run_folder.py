@@ -17,7 +17,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -72,11 +72,23 @@ class RunFolder:
     def _ours(self) -> bool:
         return (self.root / ".lock").exists()
 
+    def write_manifest(self, manifest: Mapping[str, Any]) -> None:
+        """Write it, and a copy beside the silver that it names, from which a lost one is restored."""
+        write_json(self.silver(manifest["silver"]) / MANIFEST, manifest)
+        write_json(self.manifest, manifest)
+
+    def _manifest_copy(self) -> Path | None:
+        copies = list(self.root.glob(f"silver/*/{MANIFEST}"))
+        return max(copies, key=lambda path: path.stat().st_mtime_ns, default=None)
+
     def read_manifest(self) -> dict[str, Any]:
         """Raises TraceError where there is none, or one of another version."""
         try:
             read = json.loads(self.manifest.read_bytes())
         except FileNotFoundError:
+            if copy := self._manifest_copy():
+                write_json(self.manifest, json.loads(copy.read_bytes()))
+                return self.read_manifest()
             raise TraceError(
                 f"{self.root}: no run; `quidnunc ingest SOURCE -o {self.root}` makes one"
             ) from None
@@ -91,7 +103,7 @@ class RunFolder:
 
 def is_run(path: Path) -> bool:
     """Whether a path is the folder of a run, and not a trace or a folder of traces."""
-    return (path / MANIFEST).is_file()
+    return (path / MANIFEST).is_file() or any(path.glob(f"silver/*/{MANIFEST}"))
 
 
 def write_json(path: Path, value: object) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 
@@ -277,6 +278,61 @@ def test_silence_and_a_crowd_are_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
             writer.close()
             assert len(node.everyone) == 2
             assert await silent.is_closed()
+        await until(lambda: not node.everyone)
+        await node.close()
+
+    leaving_nothing(run)
+
+
+def test_who_is_greeted_and_idle_gives_way_where_no_place_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tcp_node, "MAX_CONNECTIONS", 2)
+    monkeypatch.setattr(tcp_node, "IDLE_SECONDS", 0.3)
+
+    async def run() -> None:
+        node = TcpNode(config(), number=1)
+        port = await node.listen(HOST, 0)
+        async with Stranger(2, port) as idle, Stranger(3, port) as busy:
+            for each in (idle, busy):
+                each.writer.write(each.hello.frame())
+            await until(lambda: set(node.links) == {2, 3})
+            await asyncio.sleep(0.4)
+            busy.writer.write(frame(b""))
+            await asyncio.sleep(0.05)
+            async with Stranger(4, port) as late:
+                late.writer.write(late.hello.frame())
+                await until(lambda: set(node.links) == {3, 4})
+        await until(lambda: not node.everyone)
+        await node.close()
+
+    leaving_nothing(run)
+
+
+def test_a_peer_that_sends_much_leaves_others_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Frames of one read take a while; what another peer sends meanwhile is handled among them."""
+    monkeypatch.setattr(tcp_link, "TURN_SECONDS", 0.01)
+
+    async def run() -> None:
+        node = TcpNode(config(), number=1)
+        handled: list[int] = []
+
+        def slow(link: tcp_link.TcpLink, payload: bytes) -> None:
+            until_s = time.monotonic() + 0.002
+            while time.monotonic() < until_s:
+                pass
+            assert link.hello is not None
+            handled.append(link.hello.number)
+
+        monkeypatch.setattr(node, "received", slow)
+        port = await node.listen(HOST, 0)
+        async with Stranger(2, port) as greedy, Stranger(3, port) as modest:
+            for each in (greedy, modest):
+                each.writer.write(each.hello.frame())
+            await until(lambda: set(node.links) == {2, 3})
+            greedy.writer.write(frame(b"") * 500)
+            await until(lambda: 2 in handled)
+            modest.writer.write(frame(b""))
+            await until(lambda: handled.count(2) == 500 and 3 in handled)
+            assert handled.index(3) < 400, "the other waited for all of them"
         await until(lambda: not node.everyone)
         await node.close()
 

@@ -14,6 +14,7 @@ from quidnunc.properties.lazy import parquet, pyarrow
 VIOLATIONS = "violations.parquet"
 VIOLATIONS_JSON = "violations.json"
 _ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+MAX_BASE58_BYTES = 128
 _WITNESS = {claim.id: claim.witness for claim in CLAIMS}
 _TABLE = {"peer": "peers", "remote": "peers", "topic": "names", "message": "messages"}
 
@@ -68,9 +69,12 @@ def _duration(us: int | None) -> str:
 
 
 def peer_text(raw: bytes) -> str:
-    """A peer as libp2p writes it, in base58; an id that is a plain text as that text."""
+    """A peer as libp2p writes it, in base58; an id that is a plain text as that text; a longer one than
+    any of libp2p's in hexadecimal, as base58 takes the square of its length."""
     if raw and all(0x21 <= byte < 0x7F for byte in raw):
         return raw.decode()
+    if len(raw) > MAX_BASE58_BYTES:
+        return raw.hex()
     number, text = int.from_bytes(raw), ""
     while number:
         number, digit = divmod(number, 58)

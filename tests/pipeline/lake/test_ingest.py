@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import shutil
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 from quidnunc.pipeline.lake.gold.build import make_gold
+from quidnunc.pipeline.lake.gold.witness import peer_text
 from quidnunc.pipeline.lake.ingest import SourceOptions, find, gold_wanted, manifest_of, to_silver
 from quidnunc.pipeline.lake.run_folder import RunFolder, is_run
 from quidnunc.pipeline.lake.tasks import run_here
@@ -145,6 +147,23 @@ def test_asked_again_nothing_is_made_again(landing: Landing, tmp_path: Path) -> 
     assert after == before
 
 
+def test_a_lost_manifest_is_restored_from_what_is_there(landing: Landing, tmp_path: Path) -> None:
+    silver = silver_of(landing.folder, tmp_path / "run")
+    before = manifest_of(RunFolder(tmp_path / "run"))
+    (tmp_path / "run" / "manifest.json").unlink()
+    assert is_run(tmp_path / "run") and RunFolder(tmp_path / "run").read_manifest() == before
+    (tmp_path / "run" / "manifest.json").unlink()
+    assert silver_of(landing.folder, tmp_path / "run") == silver
+    assert manifest_of(RunFolder(tmp_path / "run")) == before
+
+
+def test_a_name_of_a_peer_takes_no_square_of_its_length() -> None:
+    began = time.process_time()
+    assert peer_text(b"\xff" * (1 << 20)) == "ff" * (1 << 20)
+    assert time.process_time() - began < 1
+    assert peer_text(bytes([0, 1, 57])) == "16Q"
+
+
 # -- kill -9 ------------------------------------------------------------------------------------------------
 
 STAGES = {
@@ -154,7 +173,7 @@ STAGES = {
     "ids merged": ("quidnunc.pipeline.lake.silver.build._merge_ids", 1),
     "silver, between buckets": ("quidnunc.pipeline.lake.silver.build.bucket_file", 3),
     "silver, before its place": ("quidnunc.pipeline.lake.silver.build._finish", 1),
-    "manifest": ("quidnunc.pipeline.lake.ingest.write_json", 1),
+    "manifest": ("quidnunc.pipeline.lake.run_folder.RunFolder.write_manifest", 1),
     "sweep": ("quidnunc.pipeline.lake.ingest._sweep", 1),
     "gold, in the middle": ("tests.helpers.duck.Duck.hops", 1),
     "gold, before its place": ("quidnunc.pipeline.lake.gold.build.write_json", 2),
