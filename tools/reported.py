@@ -7,7 +7,7 @@ from attrs import asdict
 from quidnunc.properties.search.batch import BatchRequest
 from quidnunc.properties.search.campaign import Campaign, merge
 from quidnunc.properties.search.machine import FindingSearch
-from quidnunc.properties.search.rows import RootCause, grouped_by_rule, sharing_explanations
+from quidnunc.properties.search.rows import RootCause, fewest_rows
 from quidnunc.properties.search.worker import answer_of
 from quidnunc.reports.summary import most_telling
 
@@ -18,4 +18,4 @@ def rows_reported(hunt: FindingSearch) -> list[RootCause]:
     asked = BatchRequest(protocol=hunt.protocol_name, against="ours", seed=0, runs=hunt.runs)
     merge(campaign, answer_of(asdict(asked), hunt, hunt.hello))
     # What the explanations account for together, the search itself has let go of.
-    return [row for _, row in most_telling(grouped_by_rule(sharing_explanations(campaign.roots)))]
+    return [row for _, row in most_telling(fewest_rows(campaign.roots))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from quidnunc.model.edit import FORMS, Edit, rule_edit
+from quidnunc.model.edit import FORMS, Edit, rule_edit, words_of
 from quidnunc.model.edits.aliases import RENAMED, rule_meant
 from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.edits.quirks import QUIRKS
@@ -113,9 +113,21 @@ def rules_changed(edit: Edit, protocol: Protocol) -> frozenset[str]:
     """Names of the rules that differ once the protocol has the edit."""
     if edit.rule:
         return frozenset({edit.rule})
+    if edit.name in operated(protocol):
+        return frozenset(operated(protocol)[edit.name].rules)
     after = {(handler, each.name): each for handler, each in edit.change(protocol).rules()}
     before = {(handler, each.name): each for handler, each in protocol.rules()}
     return frozenset(key[1] for key in {*before, *after} if before.get(key) is not after.get(key))
+
+
+def reading_of(name: str, protocol: Protocol) -> str:
+    """Of an operator's edit in which one rule takes a value, a view or a clock for another: the name without
+    the rule, which is the same for every rule that does so. Empty for all others."""
+    made = operated(protocol).get(name)
+    if made is None or len(made.rules) > 1:
+        return ""
+    rule = f"{words_of(made.rules[0])}-"
+    return name.removeprefix(rule) if name.startswith(rule) else ""
 
 
 def edit_named(name: str, protocol: Protocol) -> Edit:

@@ -7,15 +7,16 @@ where the protocol without it does not, and errs in none where the protocol does
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from attrs import frozen
 
 from quidnunc.model.edit import Edit
+from quidnunc.model.edits.operators.everywhere import EVERYWHERE
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.judge.oracle import Departure, Oracle
-from quidnunc.properties.judge.play import RecordedStep, same_act
+from quidnunc.properties.judge.play import ModelSubject, RecordedStep, play, same_act, steps_of
 
 MOST_EXPLANATIONS = 6
 """Of one finding."""
@@ -27,6 +28,11 @@ MISSED_IN = 4
 """An edit may miss the departure in one of so many runs: another fault can look the same."""
 LEAST_PREDICTED = 3
 """In so many fresh runs an explanation says what the router did where the protocol without it does not."""
+
+MOST_WIDE = 3
+"""So many edits of several rules besides: they are larger, and tell what else is as many rows."""
+SHARP = 0.5
+"""Of the runs in which a router without an edit departs from the best one."""
 
 
 @frozen
@@ -56,8 +62,17 @@ class Prediction:
     """Runs in which it says less."""
     missed: int = 0
     """Runs in which the departure that it is to explain comes, and it says no more."""
-    agreed: int = 0
-    """Steps of all runs up to where it does not say what the router did."""
+    agreed_in: tuple[int, ...] = ()
+    """Steps of each run up to where it does not say what the router did."""
+
+    @property
+    def agreed(self) -> int:
+        return sum(self.agreed_in)
+
+    def outdoes(self, other: Prediction) -> bool:
+        """Whether it says more of some run, and less of none."""
+        pairs = tuple(zip(self.agreed_in, other.agreed_in, strict=True))
+        return all(own >= its for own, its in pairs) and any(own > its for own, its in pairs)
 
     @property
     def stands(self) -> bool:
@@ -91,12 +106,13 @@ def predict(
     which the departure came.
     """
     changed = edit.applied_to(protocol)
-    right = missed = agreed = 0
+    right = missed = 0
+    agreed = list[int]()
     if changed is None:
         return Prediction(wrong=1)
     for run, without in runs:
         found = agreement(run, changed)
-        agreed += found.agreed
+        agreed.append(found.agreed)
         if found.agreed > without.agreed:
             right += 1
         elif found.agreed < without.agreed and found.departures:
@@ -105,17 +121,54 @@ def predict(
             missed += 1
             if missed >= MISSED and not right:
                 break
-    return Prediction(right, 0, missed, agreed)
+    return Prediction(right, 0, missed, tuple(agreed))
 
 
 def standing(
-    edits: Sequence[Edit], runs: Sequence[FreshRun], protocol: Protocol, departure: Departure
+    edits: Sequence[Edit],
+    runs: Sequence[FreshRun],
+    protocol: Protocol,
+    departure: Departure,
+    clauses: Collection[str] = (),
 ) -> list[Edit]:
-    """The edits that predict the runs, at most `MOST_EXPLANATIONS`: of those that say nearly the most of them
-    who comes first in `edits`, then the others."""
+    """The edits that predict the runs, the best first: at most `MOST_EXPLANATIONS` of one rule, and then
+    those of several rules.
+
+    Of those that say nearly the most, the first are those that a router without them departs from (another
+    one allows more than it says), that no other outdoes, and that drop a rule, or change one of `clauses`,
+    which the departure was judged by. Of equals, who comes first in `edits`.
+    """
     beside = [(run, agreement(run, protocol)) for run in runs]
     tried = [(edit, predict(edit, beside, protocol, departure)) for edit in edits]
     stand = [(edit, told) for edit, told in tried if told.stands]
-    enough = NEARLY * max((told.agreed for _, told in stand), default=0)
-    stand.sort(key=lambda each: each[1].agreed < enough)
-    return [edit for edit, _ in stand[:MOST_EXPLANATIONS]]
+    if not stand:
+        return []
+    plain = [plain_run(run, protocol, seed) for seed, run in enumerate(runs)]
+    sharpness = {edit: _departs_in(edit.applied_to(protocol), plain) for edit, _ in stand}
+    enough, sharp = NEARLY * max(told.agreed for _, told in stand), SHARP * max(sharpness.values())
+    if departure.kind == "missing":
+        # It was owed. Who explains that does not only say that it may be left out.
+        stand = [(edit, told) for edit, told in stand if sharpness[edit]]
+    best = [told for edit, told in stand if sharpness[edit] >= sharp]
+
+    def rank(each: tuple[Edit, Prediction]) -> tuple[bool, ...]:
+        edit, told = each
+        outdone = any(other.outdoes(told) for other in best)
+        elsewhere = edit.kind != "dropped" and edit.clause not in clauses
+        return (told.agreed < enough, sharpness[edit] < sharp, outdone, elsewhere)
+
+    found = [edit for edit, _ in sorted(stand, key=rank)]
+    wide = [edit for edit in found if edit.name.startswith(EVERYWHERE)]
+    narrow = [edit for edit in found if edit not in wide]
+    return [*narrow[:MOST_EXPLANATIONS], *wide[:MOST_WIDE]]
+
+
+def _departs_in(changed: Protocol | None, runs: Iterable[FreshRun]) -> int:
+    return sum(bool(agreement(run, changed).departures) for run in runs) if changed is not None else 0
+
+
+def plain_run(run: FreshRun, protocol: Protocol, seed: int) -> FreshRun:
+    """The same events, and what a router does that follows the protocol."""
+    subject = ModelSubject(protocol, run.parameters, seed)
+    played = play([event for event, _ in run.steps], subject, protocol, run.parameters)
+    return FreshRun(steps_of(played.moments), run.parameters)

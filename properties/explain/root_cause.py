@@ -39,6 +39,8 @@ class Finding:
     """A clause for each departure of the last moment, as the whole run tells it (`explain/runs.py`)."""
     suspects: frozenset[str] = frozenset()
     """Rules by some edit of which this run could be accounted for, whether or not it predicts others."""
+    nearly: Edit | None = None
+    """An explanation that accounts for it, and that a run of the router contradicts."""
 
     @property
     def clause(self) -> str:
@@ -240,7 +242,9 @@ class MinimalRunStates:
         """Edits of operators that can change what is judged, each with the moment in which it first does."""
         for made in operated(spec).values():
             first = (
-                n for n, uses in enumerate(self.uses) if made.rule in uses and made.matters(uses[made.rule])
+                n
+                for n, uses in enumerate(self.uses)
+                if any(made.matters(uses[rule]) for rule in made.rules if rule in uses)
             )
             at = next(first, None)
             if at is not None:

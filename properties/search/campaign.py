@@ -32,6 +32,7 @@ from quidnunc.properties.search.rows import (
     is_crash,
     keep,
     sharing_explanations,
+    sharing_readings,
     without_withdrawn,
 )
 
@@ -215,7 +216,7 @@ def settle(campaign: Campaign, *, until: float | None = None) -> None:
     found elsewhere together do; after `until` (of `time.monotonic`) it stays, and the campaign says so. Of
     the rest, what one rule could be behind is one row.
     """
-    campaign.roots = sharing_explanations(campaign.roots)
+    campaign.roots = sharing_readings(sharing_explanations(campaign.roots))
     _let_go_of_combined(campaign, until)
     campaign.roots = grouped_by_rule(campaign.roots)
 

@@ -119,6 +119,8 @@ class FindingSearch:
     unrepeated: int = 0
     withdrawn: list[str] = field(factory=list)
     """Names of explanations that a later run refuted."""
+    nearly: dict[str, tuple[str, str]] = field(factory=dict)
+    """Such a name -> the key of the finding that it explained, for others that it would explain."""
     counting: bool = False
     """Departures are counted and not minimised: how soon one comes is all that is asked."""
     departed: int = 0
@@ -257,7 +259,7 @@ class FindingSearch:
         if minimised:
             finding = self.explained(finding, parameters, fresh)
         finding = evolve(finding, blamed=blamed_clauses(finding.moments, protocol, parameters))
-        if revised := self._revise(finding, parameters):
+        if revised := self._of_nearly(finding, parameters) or self._revise(finding, parameters):
             return revised
         if not finding.quirks:
             self.signatures[signature] += 1
@@ -281,8 +283,19 @@ class FindingSearch:
         quirks = hypotheses(finding.moments, protocol, parameters, self.spec)
         suspects = frozenset(rule for q in quirks for rule in rules_changed(q, self.spec))
         left = [q for q in quirks if q.name not in self.withdrawn]
-        stand = standing(left, list(fresh()), protocol, finding.departure) if left else []
-        return evolve(finding, quirks=tuple(stand), suspects=suspects)
+        nearly = next((q for q in quirks if q.name in self.nearly), None)
+        clauses = {*blamed_clauses(finding.moments, protocol, parameters), finding.departure.clause}
+        stand = standing(left, list(fresh()), protocol, finding.departure, clauses) if left else []
+        return evolve(finding, quirks=tuple(stand), suspects=suspects, nearly=nearly)
+
+    def _of_nearly(self, finding: Finding, parameters: Any) -> tuple[str, str] | None:
+        """The key of the finding to which this one belongs, since an explanation that nearly holds for that
+        one accounts for both."""
+        key = self.nearly.get(finding.nearly.name) if finding.nearly is not None else None
+        if key not in self.found:
+            return None
+        self.found[key] = self.found[key].with_another(finding, parameters)
+        return key
 
     def _was_excused_wrongly(self, finding: Finding, parameters: Any) -> bool:
         """Whether the departure is from an explanation in force, and not from the specification.
@@ -307,8 +320,11 @@ class FindingSearch:
             del self.found[key]
             others = tuple(q for q in row.finding.quirks[1:] if not departs((*self.quirks, q)))
             self.quirks += [q for q in others[:1] if q not in self.quirks]
-            revised = evolve(row, finding=evolve(row.finding, quirks=others))
-            self.found[revised.finding.clause, revised.finding.cause] = revised
+            revised = evolve(row, finding=evolve(row.finding, quirks=others, nearly=wrong))
+            now = (revised.finding.clause, revised.finding.cause)
+            self.found[now] = revised
+            self.nearly = {name: now if at == key else at for name, at in self.nearly.items()}
+            self.nearly[wrong.name] = now
         return True
 
     def _settle(self) -> None:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from attrs import evolve, frozen
 
 from quidnunc.model.edit import Edit
-from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.edits.catalogue import edit_named, reading_of
 from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.file import render
@@ -19,6 +19,11 @@ from quidnunc.properties.explain.grouping import groups_by_rule
 from quidnunc.properties.explain.root_cause import CRASH
 
 UNEXPLAINED = "No single edit of the specification predicts it."
+
+
+def unexplained_words(nearly: str = "") -> str:
+    """`nearly` is the sentence of an explanation that a run contradicts."""
+    return f"{UNEXPLAINED} Nearly: {nearly} Some runs contradict that." if nearly else UNEXPLAINED
 
 
 @frozen
@@ -112,8 +117,9 @@ def unexplained(root: RootCause) -> RootCause:
     clause = clause or root.clause
     claim = claim_on(clause, protocol_named(root.case.protocol))
     named = claim.id if claim is not None else clause
-    case = evolve(root.case, quirk="", clause=clause, claim=named, reason=UNEXPLAINED)
-    return evolve(root, case=case, also=(), clause=clause, quirk=cause, kind="unexplained", says=UNEXPLAINED)
+    says = unexplained_words(root.says)
+    case = evolve(root.case, quirk="", clause=clause, claim=named, reason=says)
+    return evolve(root, case=case, also=(), clause=clause, quirk=cause, kind="unexplained", says=says)
 
 
 def sharing_explanations(rows: RootCauses) -> RootCauses:
@@ -130,6 +136,26 @@ def sharing_explanations(rows: RootCauses) -> RootCauses:
         for root in members:
             also = tuple(n for n in (root.quirk, *root.also) if n != name)
             kept.append(root if root.quirk == name else explained_by(name, root, also))
+    return rows_of(kept)
+
+
+def fewest_rows(rows: RootCauses) -> RootCauses:
+    """As few rows as account for all that was found."""
+    return grouped_by_rule(sharing_readings(sharing_explanations(rows)))
+
+
+def sharing_readings(rows: RootCauses) -> RootCauses:
+    """Rows in which several rules read the same thing wrongly are one row, with the shortest case: the rules
+    share what is at fault."""
+    groups: dict[str, list[RootCause]] = {}
+    for root in rows.values():
+        groups.setdefault(reading_of(root.quirk, protocol_named(root.case.protocol)), []).append(root)
+    kept = [root for reading, group in groups.items() for root in group if not reading or len(group) < 2]
+    for group in (group for reading, group in groups.items() if reading and len(group) > 1):
+        shortest = min(group, key=size_of_case)
+        others = [root.says for root in group if root is not shortest]
+        hidden = frozenset(clause for root in group for clause in root.leaves_open)
+        kept.append(evolve(shortest, says=" ".join([shortest.says, *others]), leaves_open=hidden))
     return rows_of(kept)
 
 

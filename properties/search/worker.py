@@ -32,7 +32,7 @@ from quidnunc.properties.explain.root_cause import CRASH, Finding, last_departur
 from quidnunc.properties.judge.play import Subject, WireSubject, play
 from quidnunc.properties.search.additions import PREFIX, says_of
 from quidnunc.properties.search.machine import FindingSearch, ReplayableFinding, search
-from quidnunc.properties.search.rows import UNEXPLAINED
+from quidnunc.properties.search.rows import unexplained_words
 
 COUNTS_EVERY_S = 0.5
 
@@ -184,7 +184,7 @@ def _root(
     quirk = finding.quirks[0] if finding.quirks else None
     protocol = protocol_named(asked["protocol"])
     claim = claim_on(finding.clause, protocol)
-    says = quirk.says if quirk is not None else UNEXPLAINED
+    says = quirk.says if quirk else unexplained_words(finding.nearly.says if finding.nearly else "")
     kind: str = quirk.kind if quirk is not None else "unexplained"
     cause = finding.cause
     if cause.startswith(CRASH):
@@ -219,7 +219,7 @@ def _root(
         "kind": kind,
         "says": says,
         "case": render(case),
-        "also": [q.name for q in finding.quirks[1:6]],
+        "also": [q.name for q in finding.quirks[1:]],
         "unexplained_as": _unexplained(finding),
         "suspects": sorted(finding.suspects) if kind == "unexplained" else [],
         "holds_on_ours": None if found is pending else _control(asked, finding, found),

@@ -7,13 +7,12 @@ found by `tools.rule_search` and is the same on every machine.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from attrs import evolve, field, fields, mutable
+from attrs import evolve, fields
 
 from quidnunc.impl.seam import Config, Hello, Profile
-from quidnunc.model.edit import Edit, edited
 from quidnunc.model.events import Event, Feedback, Join, PublishPartial, Raw, Resume, Score, Stall, Verdict
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rules import Protocol
@@ -28,14 +27,10 @@ from quidnunc.properties.cases.case import (
 from quidnunc.properties.cases.finding import from_finding
 from quidnunc.properties.cases.telling import in_words
 from quidnunc.properties.claims.catalogue import claim_on
-from quidnunc.properties.explain.hypotheses import FreshRun
-from quidnunc.properties.explain.root_cause import Finding, accounts_for, last_departures
-from quidnunc.properties.explain.runs import blamed_clauses
-from quidnunc.properties.judge.play import ModelSubject, Moment, Play, clauses_left_open, play, rejudge
+from quidnunc.properties.explain.root_cause import Finding, last_departures
+from quidnunc.properties.judge.play import ModelSubject, clauses_left_open, play, rejudge
 from quidnunc.properties.search.campaign import Campaign
-from quidnunc.properties.search.fresh_runs import fresh_runs
-from quidnunc.properties.search.machine import FindingSearch, in_order, signature_of
-from quidnunc.properties.search.rows import RootCause, grouped_by_rule, keep, sharing_explanations
+from quidnunc.properties.search.rows import RootCause, fewest_rows, keep
 from quidnunc.properties.suite.files import suite_of
 
 SUITE_VERSION = 1
@@ -65,7 +60,10 @@ def run_suite(
 
     Cases that need what the driver lacks are left out and named. `progress` is told after each case.
     """
+    # What searches loads Hypothesis.
+    from quidnunc.properties.search.machine import FindingSearch
     from quidnunc.properties.search.worker import hello_of, opener_of
+    from quidnunc.properties.suite.explanations import SuiteExplanations
 
     protocol = protocol_named(name)
     opener = opener or opener_of(against)
@@ -96,54 +94,9 @@ def run_suite(
         progress(campaign)
     for key in explain.combined():
         campaign.roots.pop(key, None)
-    campaign.roots = grouped_by_rule(sharing_explanations(campaign.roots))
+    campaign.roots = fewest_rows(campaign.roots)
     campaign.unfiled = explain.hunt.unfiled
     return campaign
-
-
-@mutable
-class SuiteExplanations:
-    """What is behind the cases that depart, tested on the router as in a search."""
-
-    hunt: FindingSearch
-    confirmed: list[Edit] = field(factory=list)
-    unexplained: dict[tuple[str, str], list[tuple[tuple[Moment, ...], Any]]] = field(factory=dict)
-    """Clause and cause -> runs, with their parameters."""
-
-    def finding(self, events: tuple[Event, ...], run: Play, parameters: Any, seed: int) -> Finding | None:
-        """The finding of one case; None where enough that departed in this way was not explained.
-
-        An explanation that stands for an earlier case is taken for this one.
-        """
-        protocol, departure = self.hunt.spec, last_departures(run)[0]
-        moments = tuple(run.moments)
-        found = Finding(events, moments, departure, (), blamed_clauses(moments, protocol, parameters))
-        known = tuple(q for q in self.confirmed if accounts_for(q, moments, protocol, parameters))
-        if known:
-            return evolve(found, quirks=known)
-        if not self.hunt.worth_explaining(departure):
-            self.hunt.leave_open(None, departure, {*clauses_left_open(moments[-1].judged)})
-            return None
-
-        def fresh() -> Iterator[FreshRun]:
-            return fresh_runs(self.hunt, protocol, events, (parameters,), seed)
-
-        found = self.hunt.explained(found, parameters, fresh)
-        if found.quirks:
-            self.confirmed.append(found.quirks[0])
-        else:
-            self.hunt.signatures[signature_of(departure)] += 1
-            self.unexplained.setdefault((found.clause, found.cause), []).append((moments, parameters))
-        return found
-
-    def combined(self) -> list[tuple[str, str]]:
-        """What no single edit explains, and those of other cases together do."""
-        built = edited(self.hunt.spec, self.confirmed)
-        return [
-            key
-            for key, runs in self.unexplained.items()
-            if all(in_order(moments, built, parameters) for moments, parameters in runs)
-        ]
 
 
 NEEDS: Mapping[type[Any], str] = {
@@ -214,7 +167,7 @@ def _file(campaign: Campaign, finding: Finding, parameters: Any, name: str, case
         kind,
         says,
         shown,
-        also=tuple(q.name for q in finding.quirks[1:6]),
+        also=tuple(q.name for q in finding.quirks[1:]),
         suspects=finding.suspects if kind == "unexplained" else frozenset(),
         leaves_open=frozenset(clauses_left_open(finding.moments[-1].judged)),
     )

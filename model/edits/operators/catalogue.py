@@ -16,6 +16,7 @@ no operator says, has no edit here, and is reported as unexplained.
     RULE-sees-VIEW     it looks at a state in which something is otherwise: no backoff, everybody in the mesh
     RULE-keeps-FIELD   one field of the state stays as it was, and the rest changes
     SET-also-RULE      a set leaves out also those whom another set does
+    everywhere-...     a parameter, a view or a field is taken so by every rule that reads it
 
 That a rule is not there, or comes after the next one, is in `quidnunc.model.edit`. The words of all of them
 end with what the rule does: "... when it refuses a GRAFT inside the backoff".
@@ -31,6 +32,7 @@ from attrs import fields, frozen
 
 from quidnunc.model.edit import Edit, when_words, words_of
 from quidnunc.model.edits.operators import words, wrapped
+from quidnunc.model.edits.operators.everywhere import Reading, edits_everywhere
 from quidnunc.model.edits.operators.reads import names_read
 from quidnunc.model.edits.operators.rule_use import RuleUse
 from quidnunc.model.errors import SpecError
@@ -78,12 +80,12 @@ Matters: TypeAlias = Callable[["RuleUse"], bool]
 
 @frozen
 class OperatorEdit:
-    """An edit that an operator makes of one rule of a protocol."""
+    """An edit that an operator makes of one rule of a protocol, or of several."""
 
     edit: Edit
-    rule: str
+    rules: tuple[str, ...]
     matters: Matters
-    """Whether what the rule did in a run lets the edit change what is judged of it."""
+    """Whether what a rule did in a run lets the edit change what is judged of it."""
     rank: int = 0
     """Of edits that account for the same, the one that routers are likelier to have comes first."""
 
@@ -159,6 +161,17 @@ UNSEEABLE = frozenset({"peers", "ledger", "windows", "cached", "protocol"})
 """Fields that other fields count on, or that hold several things."""
 
 
+PEER, PEER_IN_TOPIC = "Mapping[Peer, ", "Mapping[tuple[str, Peer], "
+"""How the type of a field begins that is kept of a peer, and of a peer in a topic."""
+
+
+@lru_cache
+def fields_by_peer(family: str) -> Mapping[str, str]:
+    """Fields of the state that are kept of each peer, with how their types begin."""
+    typed = [(f.name, str(f.type)) for f in fields(FAMILIES[family].state) if f.name not in UNSEEABLE]
+    return {name: start for name, of in typed for start in (PEER, PEER_IN_TOPIC) if of.startswith(start)}
+
+
 @frozen
 class RuleOperators:
     """What the operators make of one rule."""
@@ -196,7 +209,7 @@ class RuleOperators:
         changing = partial(_with_changed, name=self.rule.name, change=change)
         said = f"{says} {when_words(self.rule)}"
         edit = Edit(name, "replaced", self.rule.clause, said, changing, rule=self.rule.name)
-        return OperatorEdit(edit, self.rule.name, matters)
+        return OperatorEdit(edit, (self.rule.name,), matters)
 
     def _steps(self) -> Iterator[OperatorEdit]:
         for operator, (says, change, matters) in _STEPS.items():
@@ -247,6 +260,19 @@ class RuleOperators:
             says = f"Ignores {words.STATE[self.family][each]}"
             blind = partial(wrapped.blind_to, each)
             yield self._made(f"{self.name}-sees-no-{words_of(each)}", says, blind)
+        for name, keys in fields_by_peer(self.family).items():
+            if name in reads - UNSEEABLE:
+                yield from self._shared(name, keys)
+
+    def _shared(self, name: str, keys: str) -> Iterator[OperatorEdit]:
+        said = words.STATE[self.family][name]
+        share = partial(wrapped.of_anybody, name, False)
+        says = f"Does not tell peers apart in {said}"
+        yield self._made(f"{self.name}-sees-{words_of(name)}-of-anybody", says, share)
+        if keys == PEER_IN_TOPIC:
+            share = partial(wrapped.of_anybody, name, True)
+            says = f"Does not tell topics apart in {said}"
+            yield self._made(f"{self.name}-sees-{words_of(name)}-of-any-topic", says, share)
 
 
 def _read(name: str, parameters: Any) -> Any:
@@ -256,22 +282,21 @@ def _read(name: str, parameters: Any) -> Any:
 def _values(name: str, parameters: type) -> Iterator[tuple[str, str, Callable[[Any], Any]]]:
     """Other values of a parameter: (what stands in the name of the edit, words, value of the parameters)."""
     default = next(f.default for f in fields(parameters) if f.name == name)
-    for sibling in sorted(next((s for s in SIBLINGS if name in s), frozenset()) - {name}):
-        if sibling in {f.name for f in fields(parameters)}:
-            yield words_of(sibling), words.taken_for(name, sibling), partial(_read, sibling)
     said = partial(words.instead, name)
     if isinstance(default, bool):
         yield "switched", said("switched"), lambda p: not getattr(p, name)
         return
     number = isinstance(default, int | float)
+    if number:
+        sign = -1 if default < 0 else 1
+        yield "endless", said("endless", negative=sign < 0), lambda p: sign * wrapped.ENDLESS
+        yield "one-more", said("one-more"), lambda p: getattr(p, name) + 1
+        yield "one-less", said("one-less"), lambda p: getattr(p, name) - 1
+        yield "zero", said("zero"), lambda p: 0
     yield "default", said("default" if number else "none"), lambda p: default
-    if not number:
-        return
-    sign = -1 if default < 0 else 1
-    yield "one-more", said("one-more"), lambda p: getattr(p, name) + 1
-    yield "one-less", said("one-less"), lambda p: getattr(p, name) - 1
-    yield "zero", said("zero"), lambda p: 0
-    yield "endless", said("endless", negative=sign < 0), lambda p: sign * wrapped.ENDLESS
+    for sibling in sorted(next((s for s in SIBLINGS if name in s), frozenset()) - {name}):
+        if sibling in {f.name for f in fields(parameters)}:
+            yield words_of(sibling), words.taken_for(name, sibling), partial(_read, sibling)
 
 
 def _plain_ones(parameters: type) -> set[str]:
@@ -291,8 +316,29 @@ def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
     for rule in {each.name: each for _, each in protocol.rules() if each.name not in TOO_WIDE}.values():
         operators = RuleOperators(rule, protocol.family, rule.name in steps, rule.name in terms)
         found |= {made.edit.name: made for made in operators.all()}
-    found |= {edit.name: OperatorEdit(edit, base, _called) for edit, base in _also(protocol)}
+    found |= {edit.name: OperatorEdit(edit, (base,), _called) for edit, base in _also(protocol)}
+    found |= {edit.name: OperatorEdit(edit, names, _called) for edit, names in _everywhere(protocol)}
     return found
+
+
+def _everywhere(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str, ...]]]:
+    """Edits of all rules that read a parameter, what a view is about, or a field of the state."""
+    family = FAMILIES[protocol.family]
+    rules = tuple({r.name: r for _, r in protocol.rules() if r.name not in TOO_WIDE}.values())
+    readings: dict[str, list[Reading]] = {}
+    for name in sorted(_plain_ones(family.parameters)):
+        readings[name] = [
+            (f"{words_of(name)}-as-{word}", said, partial(wrapped.reading_parameter, name, value))
+            for word, said, value in _values(name, family.parameters)
+        ]
+    for view, (about, said, _) in family.views.items():
+        sees = (f"sees-{view}", said, partial(wrapped.sees, view))
+        readings.setdefault(about, []).append(sees)
+    for name in sorted(STATE_FIELDS[protocol.family] - UNSEEABLE):
+        blind = partial(wrapped.blind_to, name)
+        says = f"Ignores {words.STATE[protocol.family][name]}"
+        readings.setdefault(name, []).append((f"sees-no-{words_of(name)}", says, blind))
+    return edits_everywhere(rules, readings)
 
 
 def _with_changed(protocol: Protocol, *, name: str, change: Callable[[Rule], Rule]) -> Protocol:

@@ -181,6 +181,48 @@ def blind_to(name: str, rule: Rule) -> Rule:
     return seeing(alter, restore, rule)
 
 
+def of_anybody(name: str, over_topics: bool, rule: Rule) -> Rule:
+    """The rule, which sees of each peer what there is of any of them in one field of the state. With
+    `over_topics`, where the field is of a topic and a peer: what there is of the peer in any topic."""
+
+    def alter(r: Any) -> Any:
+        return evolve(r, **{name: _united(getattr(r, name), r.peers, over_topics)})
+
+    def restore(after: Any, r: Any) -> Any:
+        own, now = getattr(r, name), getattr(after, name)
+        seen = _united(own, r.peers, over_topics)
+        kept = {key: value for key, value in own.items() if key in now or key not in seen}
+        added = {key: value for key, value in now.items() if key not in seen or seen[key] != value}
+        return evolve(after, **{name: {**kept, **added}})
+
+    return seeing(alter, restore, rule)
+
+
+def _united(field: Mapping[Any, Any], peers: Mapping[int, Any], over_topics: bool) -> dict[Any, Any]:
+    """Keys are peers, or pairs of a topic and a peer."""
+
+    def place(key: Any) -> Any:
+        topic, peer = key if isinstance(key, tuple) else ("", key)
+        return peer if over_topics else topic
+
+    found: dict[Any, Any] = {}
+    for key, value in field.items():
+        found[place(key)] = _both(found[place(key)], value) if place(key) in found else value
+    whole = dict(field)
+    topics = {key[0] for key in field if isinstance(key, tuple)}
+    for peer in peers:
+        for key in [(topic, peer) for topic in topics] if topics else [peer]:
+            if place(key) in found:
+                whole[key] = found[place(key)]
+    return whole
+
+
+def _both(one: Any, other: Any) -> Any:
+    if isinstance(one, Mapping):
+        return {**one, **other}
+    return one | other if isinstance(one, frozenset) else max(one, other, key=repr)
+
+
 def nothing_of(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {}

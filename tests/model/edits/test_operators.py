@@ -7,13 +7,14 @@ import pytest
 from quidnunc.model.edit import words_of
 from quidnunc.model.edits.catalogue import edit_named, rules_changed, size_of
 from quidnunc.model.edits.operators.catalogue import TOO_WIDE, operated
+from quidnunc.model.edits.operators.everywhere import EVERYWHERE
 from quidnunc.model.edits.operators.reads import names_read
 from quidnunc.model.edits.operators.rule_use import UseRecorder
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Advance, Connect, Event, Join, Leave, Output, Receive, Score, Sent
 from quidnunc.model.machine import PROTOCOLS, protocol_named
 from quidnunc.model.parameters import Parameters
-from quidnunc.model.rpc import Graft, Prune
+from quidnunc.model.rpc import Graft, IDontWant, Message, Prune
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.judge.oracle import Oracle
 from quidnunc.properties.judge.play import ModelSubject, Play, play
@@ -21,6 +22,7 @@ from tests.helpers.pubsub_run import T, of, peers
 
 SPEC = protocol_named("gossipsub-1.2")
 SMALL = Parameters(d=3, d_low=2, d_high=4, d_score=2, d_out=0, d_lazy=2, prune_backoff_s=6)
+MESSAGE = Message("m1", T, 9)
 PRUNED: tuple[Event, ...] = (
     Connect((1,)),
     Join(T),
@@ -30,6 +32,10 @@ PRUNED: tuple[Event, ...] = (
     of(1, Graft(T)),
     Advance(1000),
 )
+
+
+def arriving(number: int) -> list[Event]:
+    return [event for peer in range(1, number + 1) for event in peers(peer)]
 
 
 def seen(name: str, events: tuple[Event, ...], at: int) -> set[Output]:
@@ -73,7 +79,7 @@ class TestWhatTheyDo:
         assert not seen("while-backing-off-sees-no-backoff", PRUNED, 5)
 
     def test_one_too_few(self) -> None:
-        arrivals = (event for peer in range(1, 6) for event in peers(peer))
+        arrivals = arriving(5)
         crowd = (*arrivals, Join(T))
         assert len(seen("", crowd, -1) & {Sent(p, Graft(T)) for p in range(1, 6)}) == 3
         assert len(seen("fewer-build-mesh", crowd, -1) & {Sent(p, Graft(T)) for p in range(1, 6)}) == 2
@@ -82,6 +88,21 @@ class TestWhatTheyDo:
         name = "gossip-candidates-also-backing-off"
         changed = edit_named(name, SPEC).change(SPEC)
         assert [r.name for r in changed["gossip_candidates"].rules][-1] == "backing_off"
+
+    def test_what_one_peer_did_is_taken_for_what_every_peer_did(self) -> None:
+        unwanted = of(1, IDontWant(("m1",)))
+        events = (*arriving(3), Join(T), *(of(p, Graft(T)) for p in (1, 2)), unwanted, of(3, MESSAGE))
+        plain = {o.peer for o in seen("", events, -1) if isinstance(o, Sent) and o.part == MESSAGE}
+        edited = seen("who-said-idontwant-sees-unwanted-of-anybody", events, -1)
+        assert plain == {2}
+        assert not {o.peer for o in edited if isinstance(o, Sent) and o.part == MESSAGE}
+
+    def test_a_parameter_is_read_wrongly_by_every_rule(self) -> None:
+        name = "everywhere-d-as-one-more"
+        assert {"fill_to_d", "cut_to_d"} <= rules_changed(edit_named(name, SPEC), SPEC)
+        events = (*arriving(6), Join(T))
+        grafts = [len({o for o in seen(n, events, -1) if o.part == Graft(T)}) for n in ("", name)]
+        assert grafts == [3, 4]
 
     def test_a_term_of_a_sum(self) -> None:
         events = (Connect((1,)), Join(T), of(1, Graft(T)), Score((1,), -3), Advance(500))
@@ -96,7 +117,8 @@ def test_every_one_fits_its_protocol_and_is_named_once(name: str) -> None:
     assert found
     for each, made in found.items():
         assert made.edit.name == each and made.edit.applied_to(protocol) is not None, each
-        assert rules_changed(made.edit, protocol) == {made.rule} and made.rule not in TOO_WIDE
+        assert rules_changed(made.edit, protocol) == {*made.rules} and not {*made.rules} & TOO_WIDE
+        assert each.startswith(EVERYWHERE) == (len(made.rules) > 1)
 
 
 def test_an_edit_of_one_rule_is_smaller_than_one_of_several() -> None:

@@ -10,6 +10,7 @@ from quidnunc.properties.search.rows import (
     grouped_by_rule,
     rows_of,
     sharing_explanations,
+    sharing_readings,
     unexplained,
     without_withdrawn,
 )
@@ -85,3 +86,22 @@ def test_what_one_rule_could_be_behind_is_one_row_that_says_so() -> None:
     found = grouped_by_rule(rows_of([first, second, crash]))
     assert len(found) == 2
     assert any("“cut to d”" in row.says for row in found.values())
+
+
+def test_rules_that_read_the_same_thing_wrongly_are_one_row() -> None:
+    rows = rows_of(
+        [
+            root("fill-to-d-sees-all-newest", clause="gs1.0/heartbeat.fill", reason="A longer reason."),
+            root("build-mesh-sees-all-newest", clause="gs1.0/join.fill"),
+            root("build-mesh-d-as-one-more", clause="gs1.0/join.fill"),
+        ]
+    )
+    found = sharing_readings(rows)
+    assert {quirk for _, quirk in found} == {"build-mesh-sees-all-newest", "build-mesh-d-as-one-more"}
+
+
+def test_an_explanation_that_a_run_contradicts_is_said_beside_what_is_unexplained() -> None:
+    (found,) = without_withdrawn(
+        rows_of([root("idle-while-backing-off")]), {"idle-while-backing-off"}
+    ).values()
+    assert "Nearly: It says." in found.says

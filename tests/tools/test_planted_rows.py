@@ -1,0 +1,32 @@
+"""What a search says of planted bugs that one edit of one rule does not tell, or that many edits fit."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.planted_rows import PlantedRows, rows_of_planted, summary
+
+
+@pytest.mark.parametrize(
+    ("name", "cause"),
+    [
+        ("ihave-uncapped", "ihave-beyond-caps-max-ihave-messages-as-endless"),
+        ("idontwant-for-all", "who-said-idontwant-sees-unwanted-of-anybody"),
+        ("limit-of-one-class", "everywhere-persistent-peers-as-default"),
+    ],
+)
+def test_one_row_says_what_is_wrong(name: str, cause: str) -> None:
+    found = rows_of_planted(name, seed=0, runs=60)
+    assert [cause for _, cause, _ in found.rows] == [cause]
+    assert found.expected_first and not found.unexplained
+
+
+def test_figures() -> None:
+    one = PlantedRows("a", 0, 80, "", (("c", "without", "dropped"),), expected_first=True)
+    two = PlantedRows(
+        "b", 0, 80, "", (("c", "unexplained:missing", "unexplained"),) * 3, expected_first=False
+    )
+    assert summary([one, two]) == (
+        "2 planted bugs: 2 with rows, median 3; 1 with more than two; 1 with an unexplained row; "
+        "1 with the claim expected, or an accepted one, first"
+    )
