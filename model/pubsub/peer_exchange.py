@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TypeAlias, cast
 
-from quidnunc.model.choices import Choose, settled
+from quidnunc.model.choices import Choose
 from quidnunc.model.events import Dialled
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.pubsub.router import ReceivedPart, Router
@@ -94,8 +94,8 @@ def heed_offer(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router
     when="it disregards peers offered by a peer with a negative score",
 )
 def offered_by_negative(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router] | None:
-    """What a peer with a negative score offers is ignored."""
-    return Step(r) if settled(r.below(p.peer, 0), "threshold.zero", choose) else None
+    """What a peer with a negative score offers is ignored; it is free where the score may be either."""
+    return Step(r) if r.below(p.peer, 0) is True else None
 
 
 @rule(

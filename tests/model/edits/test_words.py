@@ -38,8 +38,10 @@ def test_each_headline_is_a_sentence_without_names_of_the_kit(protocol: Protocol
 def test_each_headline_of_an_operator_says_when(protocol: Protocol) -> None:
     when = {each.name: each.when for _, each in protocol.rules()}
     made = operated(protocol)
-    ends = [m for name, m in made.items() if "-also-" not in name]
-    assert ends and all(m.edit.says.endswith(f" when {when[m.rule]}.") for m in ends)
+    ends = [m for name, m in made.items() if "-also-" not in name and len(m.rules) == 1]
+    assert ends and all(m.edit.says.endswith(f" when {when[m.rules[0]]}.") for m in ends)
+    wide = [m for m in made.values() if len(m.rules) > 1]
+    assert wide and all(m.edit.says.endswith(", wherever it matters.") for m in wide)
 
 
 @EVERY
