@@ -18,6 +18,7 @@ SHIPPED = ("cli", "model", "properties", "impl", "pipeline")
 TABLES = {
     "model/machine.py": "parameters, start, step, heartbeats, streams",
     "model/edits/operators/catalogue.py": "parameters and states, and what operators know of them",
+    "model/edits/operators/words.py": "the words of fields of a state",
     "impl/wire/families.py": "codec, messages, malformed bytes",
     "impl/tcp_node/families.py": "frames and timers of a node on TCP",
     "properties/claims/catalogue.py": "occasions",

@@ -25,12 +25,12 @@ CHECK = ("check", "gossipsub-1.1", "--against", ROUTER)
 
 CLAUSE_OF = {
     "echo": "floodsub/relay.not-back",
-    "bare-leave": "gs1.1/backoff.announce",
-    "old-ihave": "gs1.0/mcache.shift",
+    "bare-leave": "gs1.0/leave.prune-each",
+    "old-ihave": "gs1.1/gossip.adaptive",
     "early-graft": "gs1.1/backoff.regraft",
     "fanout-forever": "gs1.0/fanout.expire",
 }
-"""Bug -> the clause of a row that tells it."""
+"""Bug -> the clause of the row that tells it: of the rule that is carried out wrongly."""
 MOST_ROWS = len(CLAUSE_OF)
 """Of the suite and of a search alike."""
 

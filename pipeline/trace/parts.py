@@ -14,6 +14,7 @@ from attrs import frozen
 from quidnunc.impl.wire.keys import peer_id, peer_of
 from quidnunc.model.rpc import (
     CONTROL_SHAPES,
+    OTHER_AUTHORS,
     SHAPE_OF,
     Control,
     Extensions,
@@ -72,7 +73,7 @@ def peer_read(identity: bytes | None) -> Peer:
         raise TraceError("the record does not say which peer")
     found = peer_of(identity)
     if found is None:
-        for peer in range(MAX_PEER + 1):
+        for peer in (*range(MAX_PEER + 1), *OTHER_AUTHORS):
             peer_id(peer)
         found = peer_of(identity)
     if found is None:
@@ -113,6 +114,10 @@ def maybe_symbol(raw: bytes | None) -> str | None:
     return None if raw is None else symbol(raw)
 
 
+WITH_KEY = "with-key"
+"""Of a message that carries its author's key where the peer id has it: it stands behind the flaw, if any."""
+
+
 def message_fields(message: Message) -> dict[str, Any]:
     """A message, as the fields that all records of one have."""
     return {
@@ -120,15 +125,16 @@ def message_fields(message: Message) -> dict[str, Any]:
         "topic": message.topic,
         "size": message.size or None,
         "author": None if message.author is None else peer_id(message.author),
-        "flaw": message.flaw or None,
+        "flaw": f"{message.flaw} {WITH_KEY * message.key}".strip() or None,
     }
 
 
 def message_read(meta: Any) -> Message:
     """The message of any record that has those fields. Raises TraceError."""
     author = None if meta.author is None else peer_read(meta.author)
-    flaw: Any = meta.flaw or ""
-    return Message(symbol(meta.message_id), required_value(meta.topic, "topic"), author, meta.size or 0, flaw)
+    flaw: Any = (meta.flaw or "").removesuffix(WITH_KEY).strip()
+    topic, key = required_value(meta.topic, "topic"), (meta.flaw or "").endswith(WITH_KEY)
+    return Message(symbol(meta.message_id), topic, author, meta.size or 0, flaw, key)
 
 
 def meta_of(parts: Sequence[Part]) -> RpcMeta:

@@ -134,9 +134,9 @@ def standing(
     """The edits that predict the runs, the best first: at most `MOST_EXPLANATIONS` of one rule, and then
     those of several rules.
 
-    Of those that say nearly the most, the first are those that a router without them departs from (another
-    one allows more than it says), that no other outdoes, and that drop a rule, or change one of `clauses`,
-    which the departure was judged by. Of equals, who comes first in `edits`.
+    Of those that say nearly the most, readings come first. Then those that a router without them departs
+    from (another one allows more than it says), that no other outdoes, and that drop a rule, or change one
+    of `clauses`, which the departure was judged by. Of equals, who comes first in `edits`.
     """
     beside = [(run, agreement(run, protocol)) for run in runs]
     tried = [(edit, predict(edit, beside, protocol, departure)) for edit in edits]
@@ -147,15 +147,17 @@ def standing(
     sharpness = {edit: _departs_in(edit.applied_to(protocol), plain) for edit, _ in stand}
     enough, sharp = NEARLY * max(told.agreed for _, told in stand), SHARP * max(sharpness.values())
     if departure.kind == "missing":
-        # It was owed. Who explains that does not only say that it may be left out.
-        stand = [(edit, told) for edit, told in stand if sharpness[edit]]
+        # It was owed. Who explains that does not only say that it may be left out; a reading may.
+        stand = [(e, told) for e, told in stand if sharpness[e] or e.kind == "reading"]
     best = [told for edit, told in stand if sharpness[edit] >= sharp]
 
     def rank(each: tuple[Edit, Prediction]) -> tuple[bool, ...]:
         edit, told = each
         outdone = any(other.outdoes(told) for other in best)
         elsewhere = edit.kind != "dropped" and edit.clause not in clauses
-        return (told.agreed < enough, sharpness[edit] < sharp, outdone, elsewhere)
+        worse = (sharpness[edit] < sharp, outdone, elsewhere)
+        # What the texts leave open is no fault, whatever else would explain it.
+        return (told.agreed < enough, *(() if edit.kind == "reading" else (True, *worse)))
 
     found = [edit for edit, _ in sorted(stand, key=rank)]
     wide = [edit for edit in found if edit.name.startswith(EVERYWHERE)]

@@ -316,7 +316,7 @@ def _own_clause(observed: Output | None) -> str:
     return "pubsub/signing.sign" if flaw in UNSIGNED else "pubsub/relay.unchanged"
 
 
-UNSIGNED = ("no-author", "unsigned", "forged", "foreign-key")
+UNSIGNED = ("no-author", "unsigned", "forged", "foreign-key", "other-key", "junk-key", "no-key")
 """Flaws of a message that is not signed as the policy asks."""
 
 

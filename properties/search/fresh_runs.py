@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from attrs import evolve
 
 from quidnunc.impl.seam import AdapterError, Config, Hello
-from quidnunc.model.events import Advance, Event, Receive, Score
-from quidnunc.model.rpc import Part, Peer, Prune
+from quidnunc.model.events import Advance, Connect, Event, Join, Receive, Score
+from quidnunc.model.rpc import Part, Peer, Prune, Subscribe
 from quidnunc.model.rules import Protocol as Rules
 from quidnunc.properties.explain.hypotheses import FreshRun
 from quidnunc.properties.judge.oracle import Oracle
@@ -17,11 +17,13 @@ from quidnunc.properties.judge.play import Opener, Play, messages_in, steps_of
 from quidnunc.properties.neighbours.draw import DrawnNeighbours, draw_neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 
-AROUND = 10
+AROUND = 14
 """Runs that hold the minimal run, with other events before and after it; in half of them other numbers."""
+ELSEWHERE_FROM = 10
+"""The last of those: peers are in topics in which they were not, or the router is."""
 APART = 8
 """Runs in which neighbours do as they do in a search."""
-ACTS_BEFORE = (0, 0, 1, 0, 2, 1, 4, 3, 8, 6)
+ACTS_BEFORE = (0, 0, 1, 0, 2, 1, 4, 3, 8, 6, 0, 0, 0, 0)
 ACTS_AFTER = 10
 ACTS_APART = 40
 OTHER_NAMES_FROM = 500
@@ -65,6 +67,8 @@ def fresh_runs(
         acts: list[Event | None] = [None] * ACTS_APART
         if around:
             told = events if number % 2 == 0 else _otherwise(events, digits)
+            if number >= ELSEWHERE_FROM:
+                told = _in_more_topics(told, peers=number % 4 < 2)
             acts = [*[None] * ACTS_BEFORE[number], *told, *[None] * ACTS_AFTER]
         run = _played(router, rules, neighbours, acts, digits, seed + number)
         if run is not None and run.steps:
@@ -94,6 +98,25 @@ def _otherwise(events: Sequence[Event], digits: SeededDraws) -> list[Event]:
         return [_changed(event, digits) for event in events]
     one, more = digits.one_of(peers), tuple(range(first, first + twins))
     return [_with_twins(_changed(event, digits), one, more) for event in events]
+
+
+def _in_more_topics(events: Sequence[Event], *, peers: bool) -> list[Event]:
+    """The events, before which the router joins each topic that they name; or in which each peer that
+    connects subscribes to it."""
+    parts = [part for event in events if isinstance(event, Receive) for part in event.parts]
+    named = [getattr(each, "topic", "") for each in (*events, *parts, *messages_in(events))]
+    topics = sorted({topic for topic in named if topic})
+    if not peers:
+        return [*map(Join, topics), *events]
+    subscriptions = tuple(map(Subscribe, topics))
+    if not topics:
+        return list(events)
+    found: list[Event] = []
+    for event in events:
+        found.append(event)
+        if isinstance(event, Connect):
+            found.append(Receive(event.peers, subscriptions))
+    return found
 
 
 def _with_twins(event: Event, one: Peer, more: tuple[Peer, ...]) -> Event:

@@ -68,7 +68,9 @@ def open_release(version: str, config: Config) -> Driver:
     python = _python(release_named(version).needed())
     folders = [importlib.import_module(name).__path__[0] for name in PACKAGES]
     child = Path(__file__).with_name("child.py")
-    return open_exec(shlex.join([str(python), "-P", str(child), NAME, *folders]), config)
+    # A PYTHONPATH names packages of this process, the release that is installed here among them.
+    command = ["env", "-u", "PYTHONPATH", str(python), "-P", str(child), NAME, *folders]
+    return open_exec(shlex.join(command), config)
 
 
 def build(version: str, progress: Progress) -> Release:

@@ -143,11 +143,13 @@ class FamilyOperators:
     state: type
     whom: Mapping[str, tuple[str, wrapped.Whom]] = {}
     views: Mapping[str, tuple[str, str, Callable[[Any], Any]]] = {}
+    without: frozenset[str] = frozenset()
+    """Operators on what its routers never send."""
 
 
 FAMILIES: Mapping[str, FamilyOperators] = {
     "pubsub": FamilyOperators(Parameters, Router, wrapped.WHOM, wrapped.VIEWS),
-    "mempool": FamilyOperators(DogParameters, Node),
+    "mempool": FamilyOperators(DogParameters, Node, without=frozenset({"bare"})),
 }
 """By the name that `Protocol.family` has."""
 
@@ -213,8 +215,8 @@ class RuleOperators:
 
     def _steps(self) -> Iterator[OperatorEdit]:
         for operator, (says, change, matters) in _STEPS.items():
-            if operator == "bare" and self.family != "pubsub":
-                continue  # Nobody prunes there.
+            if operator in FAMILIES[self.family].without:
+                continue
             yield self._made(f"{operator}-{self.name}", says, change, matters)
 
     def _terms(self) -> Iterator[OperatorEdit]:

@@ -83,7 +83,7 @@ def test_help_has_an_example_that_parses(quidnunc: Command, name: str) -> None:
         ("check dog --against ours --budget soon", "invalid duration 'soon': write 90s"),
         ("check dog --against ours --update-expect", "needs --expect FILE"),
         ("check dog --against ours --expect . --update-expect", "--expect . is a folder"),
-        ("check dog --against ours --expect .", ".: Is a directory"),
+        ("check dog --against ours --expect .", ".: is no regular file"),
         ("check dog --against ours --cases file", "--cases file is not a folder"),
         ("check dog --against ours --cases file/x", "no permission to write to"),
         ("check dog --against ours --record .", "--record . is a folder"),

@@ -179,7 +179,7 @@ def test_an_update_is_read_again_whatever_the_router_says_of_itself(tmp_path: Pa
 
 
 def test_a_folder_is_no_file_of_expectations(tmp_path: Path) -> None:
-    with pytest.raises(CaseError, match="Is a directory"):
+    with pytest.raises(CaseError, match="no regular file"):
         load_expectations(tmp_path)
 
 
