@@ -1,4 +1,4 @@
-"""Two configurations that meet: does one hold against the other what it does by its own settings?"""
+"""Two configurations that meet: does one punish the other for what its own settings make it do?"""
 
 from __future__ import annotations
 

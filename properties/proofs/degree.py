@@ -201,7 +201,7 @@ def of_1_1(beat: HeartbeatSymbols) -> Iterator[DegreeBound]:
         + ", D_out and the opportunistic grafts together",
         premise=beat.allowed,
         conclusion=end.members <= most + beat.d_out + beat.opportunistic,
-        # The bound is met, and not for want of quotas.
+        # The bound is met, and not because quotas are missing.
         met=z3.And(
             end.members == most + beat.d_out + beat.opportunistic, beat.d_out > 0, beat.opportunistic > 1
         ),

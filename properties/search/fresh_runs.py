@@ -68,7 +68,7 @@ def fresh_runs(
         if around:
             told = events if number % 2 == 0 else _otherwise(events, digits)
             if number >= ELSEWHERE_FROM:
-                told = _in_more_topics(told, peers=number % 4 < 2)
+                told = in_more_topics(told, peers=number % 4 < 2)
             acts = [*[None] * ACTS_BEFORE[number], *told, *[None] * ACTS_AFTER]
         run = _played(router, rules, neighbours, acts, digits, seed + number)
         if run is not None and run.steps:
@@ -100,7 +100,7 @@ def _otherwise(events: Sequence[Event], digits: SeededDraws) -> list[Event]:
     return [_with_twins(_changed(event, digits), one, more) for event in events]
 
 
-def _in_more_topics(events: Sequence[Event], *, peers: bool) -> list[Event]:
+def in_more_topics(events: Sequence[Event], *, peers: bool) -> list[Event]:
     """The events, before which the router joins each topic that they name; or in which each peer that
     connects subscribes to it."""
     parts = [part for event in events if isinstance(event, Receive) for part in event.parts]

@@ -28,6 +28,18 @@ def test_every_case_of_an_older_release_is_here() -> None:
     assert {path.stem for path in FOLDER.glob("*.case")} == set(FIXED_IN)
 
 
+def test_packages_of_whoever_starts_it_are_not_those_of_the_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = load(FOLDER / "gs1.0.fanout.expire.fanout-never-expires.case")
+    release = release_named(router_of(case).partition("@")[2])
+    if release.record is None:
+        pytest.skip(f"{release.name} is not built here; to build it: {release.command}")
+    (tmp_path / "libp2p.py").write_text("raise ImportError('another release')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert replay(case, opener_of).outcome == "same"
+
+
 @pytest.mark.parametrize("name", sorted(FIXED_IN))
 def test_the_defect_is_found_before_its_fix_and_gone_after(name: str) -> None:
     case = load(FOLDER / f"{name}.case")

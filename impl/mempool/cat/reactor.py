@@ -209,7 +209,7 @@ class CatReactor:
         return self.pool.remove(key)
 
     def evict(self, key: bytes) -> None:
-        """Out of the pool and out of mind, for want of room or of time: it may come again."""
+        """Out of the pool and out of mind, because room or time ran out: it may come again."""
         if key in self.accounts.of:
             self.accounts.drop(self.accounts.of[key])
         self.pool.forget(key)
