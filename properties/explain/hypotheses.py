@@ -134,9 +134,9 @@ def standing(
     """The edits that predict the runs, the best first: at most `MOST_EXPLANATIONS` of one rule, and then
     those of several rules.
 
-    Of those that say nearly the most, readings come first. Then those that a router without them departs
-    from (another one allows more than it says), that no other outdoes, and that drop a rule, or change one
-    of `clauses`, which the departure was judged by. Of equals, who comes first in `edits`.
+    Of those that say nearly the most, one that another outdoes comes behind. Readings come first. Then those
+    that a router without them departs from (another one allows more than it says), and that drop a rule, or
+    change one of `clauses`, which the departure was judged by. Of equals, who comes first in `edits`.
     """
     beside = [(run, agreement(run, protocol)) for run in runs]
     tried = [(edit, predict(edit, beside, protocol, departure)) for edit in edits]
@@ -155,9 +155,9 @@ def standing(
         edit, told = each
         outdone = any(other.outdoes(told) for other in best)
         elsewhere = edit.kind != "dropped" and edit.clause not in clauses
-        worse = (sharpness[edit] < sharp, outdone, elsewhere)
-        # What the texts leave open is no fault, whatever else would explain it.
-        return (told.agreed < enough, *(() if edit.kind == "reading" else (True, *worse)))
+        # What the texts leave open is no fault, whatever else would explain as much.
+        worse = () if edit.kind == "reading" else (True, sharpness[edit] < sharp, elsewhere)
+        return (told.agreed < enough, outdone, *worse)
 
     found = [edit for edit, _ in sorted(stand, key=rank)]
     wide = [edit for edit in found if edit.name.startswith(EVERYWHERE)]

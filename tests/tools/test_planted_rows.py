@@ -10,7 +10,6 @@ from tools.planted_rows import PlantedRows, rows_of_planted, summary
 @pytest.mark.parametrize(
     ("name", "cause"),
     [
-        ("ihave-uncapped", "ihave-beyond-caps-max-ihave-messages-as-endless"),
         ("idontwant-for-all", "who-said-idontwant-sees-unwanted-of-anybody"),
         ("limit-of-one-class", "everywhere-persistent-peers-as-default"),
     ],
