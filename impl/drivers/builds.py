@@ -7,7 +7,6 @@ built because it is asked for: only `quidnunc routers build` builds.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ from pathlib import Path
 from attrs import field, frozen
 
 from quidnunc.impl.seam import AdapterError, NotBuiltError
+from quidnunc.impl.seam.cache import cache_folder
 
 RECORD = "build.json"
 FORMAT = 1
@@ -65,15 +65,6 @@ class Build:
 
     folder: Path
     record: dict[str, object] = field(factory=dict)
-
-
-def cache_folder() -> Path:
-    """QUIDNUNC_CACHE, or the kit's part of the user's cache folder."""
-    named = os.environ.get("QUIDNUNC_CACHE")
-    if named:
-        return Path(named)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "quidnunc"
 
 
 @contextmanager

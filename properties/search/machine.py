@@ -253,12 +253,11 @@ class FindingSearch:
 
         Returns its key.
         """
-        protocol = self.protocol
         if self._was_excused_wrongly(finding, parameters):
             return NO_FINDING
+        finding = evolve(finding, blamed=blamed_clauses(finding.moments, self.protocol, parameters))
         if minimised:
             finding = self.explained(finding, parameters, fresh)
-        finding = evolve(finding, blamed=blamed_clauses(finding.moments, protocol, parameters))
         if revised := self._of_nearly(finding, parameters) or self._revise(finding, parameters):
             return revised
         if not finding.quirks:
@@ -278,13 +277,13 @@ class FindingSearch:
     def explained(
         self, finding: Finding, parameters: Any, fresh: Callable[[], Iterable[FreshRun]]
     ) -> Finding:
-        """The finding with those of its hypotheses that predict the `fresh` runs of the router."""
+        """The finding, its clauses blamed, with those of its hypotheses that predict the `fresh` runs."""
         protocol = self.protocol
         quirks = hypotheses(finding.moments, protocol, parameters, self.spec)
         suspects = frozenset(rule for q in quirks for rule in rules_changed(q, self.spec))
         left = [q for q in quirks if q.name not in self.withdrawn]
         nearly = next((q for q in quirks if q.name in self.nearly), None)
-        clauses = {*blamed_clauses(finding.moments, protocol, parameters), finding.departure.clause}
+        clauses = {*finding.blamed, finding.departure.clause}
         stand = standing(left, list(fresh()), protocol, finding.departure, clauses) if left else []
         return evolve(finding, quirks=tuple(stand), suspects=suspects, nearly=nearly)
 

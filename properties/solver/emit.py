@@ -19,6 +19,7 @@ from types import ModuleType
 
 from attrs import field, frozen
 
+from quidnunc.impl.seam.cache import cache_folder
 from quidnunc.model.errors import SpecError
 from quidnunc.properties.lazy import z3
 from quidnunc.properties.solver.rules import MAX_STATE_BITS, Expression, NetworkModel
@@ -167,15 +168,6 @@ def module_text(network: NetworkModel, *, symmetry: bool) -> str:
     head = _HEAD.format(about=f"{network.name} {shown}")
     sizes = f"RULES = {len(network.rules)}\n"
     return head + sizes + _image(network, symmetry) + _successors(network) + _noted(network) + loops
-
-
-def cache_folder() -> Path:
-    """Where compiled networks are kept: QUIDNUNC_CACHE, or the user's cache folder."""
-    named = os.environ.get("QUIDNUNC_CACHE")
-    if named:
-        return Path(named)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "quidnunc"
 
 
 def compiled_module(network: NetworkModel, *, symmetry: bool) -> ModuleType:

@@ -114,7 +114,8 @@ sources of our own routers (a comparison, a condition, a number, a statement tha
 sample. Each mutant is tested as a stranger's router would be: by the fixed suite, and by a search of {runs}
 runs. Nothing was tuned to the sample. `make mutation` repeats it; `tools/source_mutants` says how.
 
-Seed {seed}, {sample} of {available} mutants, {date}. {starts} Shares are followed by their 95 % interval.
+Seed {seed}, {sample} of {available} mutants, {date}, of the sources with digest `{code}` (`--json` says that
+of yours). {starts} Shares are followed by their 95 % interval.
 """
 
 ROWS = (

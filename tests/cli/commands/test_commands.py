@@ -435,7 +435,7 @@ def test_check_by_the_suite(quidnunc: Command) -> None:
 
 def test_check_finds_files_and_tells(quidnunc: Command, tmp_path: Path) -> None:
     check = ("check", "gossipsub-1.2", "--against", "ours:echo", "--suite")
-    ran = quidnunc(*check, "--cases", tmp_path)
+    ran = quidnunc(*check, "--cases", tmp_path, "--verbose")
     assert ran.code == 1
     first, *_, last = ran.out.splitlines()
     assert first.startswith("gossipsub-1.2 against ours:echo")

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from quidnunc.impl.drivers.builds import Release, building, cache_folder
+from quidnunc.impl.drivers.builds import Release, building
 from quidnunc.impl.drivers.py_libp2p import builds
 from quidnunc.impl.routers import available, build_release, open_router
 from quidnunc.impl.seam import AdapterError, Config, NotBuiltError
+from quidnunc.impl.seam.cache import cache_folder
 from quidnunc.impl.seam.sidecar import close_parked
 from quidnunc.model.events import MESHSUB_1_2
 from quidnunc.model.parameters import Parameters

@@ -94,6 +94,10 @@ SEEDS = {
 """Whose first runs show the edit by itself; where another accounts for the first, it takes a whole search."""
 
 
+LONGER = {"refusal-does-not-extend": 15}
+"""Planted edit -> events of its minimal run, some of which only make the router's die fall as it does."""
+
+
 def first_found(name: str, runs: int) -> ReplayableFinding | None:
     seed = SEEDS.get(name, 2)
     built = edit_named(name, SPEC).change(SPEC)
@@ -111,8 +115,7 @@ def test_the_planted_edit_is_the_root_cause_named(name: str) -> None:
     assert found is not None
     assert found.finding.cause == name
     assert found.finding.clause == edit_named(name, SPEC).clause
-    # Some events stay only because without them the router's die falls otherwise.
-    assert len(found.finding.events) <= 15
+    assert len(found.finding.events) <= LONGER.get(name, 12)
 
 
 @pytest.mark.parametrize("name", UNTOLD)
