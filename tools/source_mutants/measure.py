@@ -23,8 +23,8 @@ from tools.source_mutants.protocols import Lines, executed_lines, protocols_of
 
 ROOT = FOLDER.parents[1]
 JOURNAL = Path(".quidnunc/source-mutants.jsonl")
-LIMIT_S = 600.0
-"""A stage is stopped after so long."""
+LIMIT_S = 1800.0
+"""A stage is stopped after so long: far more than one takes, on a busy machine too."""
 HANG_S = 10.0
 """Processor time after which one event hangs. A heartbeat of our router takes less than a thousandth."""
 RUNS = 200
