@@ -201,7 +201,7 @@ PARTS = (
     Part(
         "real-traces",
         makes=("docs/results/real-traces.md", "docs/results/real-traces.svg"),
-        data=("bench/real_traces.py",),
+        data=("bench/real_traces.py", "pipeline/lake/gold/sql/*.sql"),
         commands=(("bench/real_traces.py", "docs/results"),),
         program=("quidnunc.pipeline.lake.ingest", "quidnunc.pipeline.lake.gold.build"),
         needs=DATA,

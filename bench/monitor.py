@@ -1,6 +1,6 @@
 """Claims of one peer's own clock, watched event by event in plain Python over a bucket of silver.
 
-What the queries of `gold/violations.py` find by joins, this finds by remembering, one peer after the other:
+What the queries of `gold/sql/claims.sql` find by joins, this finds by remembering, one peer after the other:
 the two know nothing of each other but what a claim says. A worker is given the path of its file, because
 moving rows from the JVM to Python would cost more than to watch them.
 """

@@ -16,7 +16,9 @@ SHIPPED = ("cli", "model", "properties", "impl", "pipeline")
 OURS = (*SHIPPED, "tools")
 MODULES = (*OURS, ".ci", "bench", "tests")
 TEXTS = (*MODULES, "adapters", "counterexamples", "docs")
-TEXT_SUFFIXES = frozenset({".py", ".pyi", ".md", ".toml", ".case", ".proto", ".json", ".js", ".mjs", ".txt"})
+TEXT_SUFFIXES = frozenset(
+    {".py", ".pyi", ".md", ".toml", ".case", ".proto", ".json", ".js", ".mjs", ".txt", ".sql"}
+)
 
 MAX_FUNCTION_LINES = 50
 MAX_LOOSE_LINES = 3 * MAX_FUNCTION_LINES

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from attrs import field, mutable
 
-from quidnunc.pipeline.lake.gold.query import GoldQuery
+from quidnunc.pipeline.lake.gold.queries import GoldQuery
 
 HOPS = """
 WITH RECURSIVE far(run, message, peer, hops) AS (

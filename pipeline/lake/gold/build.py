@@ -24,10 +24,16 @@ from quidnunc.pipeline.lake.gold.claims import (
     granted_needs,
 )
 from quidnunc.pipeline.lake.gold.metrics import metrics_of_rows
-from quidnunc.pipeline.lake.gold.queries import HOPS, METRICS
-from quidnunc.pipeline.lake.gold.query import GoldQuery, query_texts
+from quidnunc.pipeline.lake.gold.queries import (
+    HOPS,
+    METRICS,
+    OF_CLAIMS,
+    PREPARED,
+    VIOLATION,
+    GoldQuery,
+    query_texts,
+)
 from quidnunc.pipeline.lake.gold.views import Rows, SparkEngine
-from quidnunc.pipeline.lake.gold.violations import COLUMNS, PREPARED
 from quidnunc.pipeline.lake.gold.witness import write_witnesses
 from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, version_of, write_json
 from quidnunc.pipeline.lake.tasks import Say, ignore_task_progress
@@ -200,7 +206,9 @@ def _allowed(
 def _applied(engine: QueryEngine, asked: Sequence[TraceClaim]) -> dict[tuple[str, int], int]:
     if not asked:
         return {}
-    parts = [f"SELECT '{c.id}' AS claim, run, applied FROM ({c.applied}) AS one" for c in asked]
+    parts = [
+        f"SELECT '{c.id}' AS claim, run, applied FROM ({OF_CLAIMS[c.id, 'applied']}) AS one" for c in asked
+    ]
     return {(r["claim"], r["run"]): r["applied"] or 0 for r in engine.rows(" UNION ALL ".join(parts))}
 
 
@@ -213,11 +221,11 @@ def _violations(
     """The violations in runs that can be judged, and how many there are of each claim."""
     if not asked:
         return [], {}
-    columns = ", ".join(COLUMNS)
-    parts = [
-        f"SELECT '{c.id}' AS claim, {columns} FROM ({c.violations.format(**values)}) AS one" for c in asked
-    ]
-    text = " UNION ALL ".join(parts)
+    columns = ", ".join(VIOLATION)
+    found = {c.id: OF_CLAIMS[c.id, "violations"].format(**values) for c in asked}
+    text = " UNION ALL ".join(
+        f"SELECT '{id}' AS claim, {columns} FROM ({q}) AS one" for id, q in found.items()
+    )
     engine.make(GoldQuery("violations_found", "kept", text), text)
     judged = {(claim, run) for claim, runs in allowed.items() for run, why in runs.items() if not why}
     counts: dict[str, int] = {}

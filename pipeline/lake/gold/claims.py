@@ -12,7 +12,6 @@ from typing import Any, Literal, TypeAlias
 from attrs import frozen
 
 from quidnunc.model.parameters import DogParameters, Parameters
-from quidnunc.pipeline.lake.gold import violations as found
 from quidnunc.pipeline.lake.silver.schema import RowKind
 from quidnunc.pipeline.trace.shapes import TraceError
 
@@ -95,7 +94,7 @@ class TraceSettings:
 
 @frozen(kw_only=True)
 class TraceClaim:
-    """One claim over traces."""
+    """One claim over traces; its queries are in `sql/claims.sql`."""
 
     id: str
     clause: str
@@ -103,16 +102,8 @@ class TraceClaim:
     tier: Tier
     family: Literal["pubsub", "mempool"] = "pubsub"
     needs: frozenset[Need]
-    violations: str
-    """A query with the columns of `gold/violations.py`."""
-    applied: str
-    """A query of how often it applied: run, applied."""
     witness: str
     """The violation in words, with its columns by name."""
-
-
-def _edges(what: str) -> str:
-    return f"SELECT run, CAST({what} AS BIGINT) AS applied FROM edges GROUP BY run"
 
 
 CLAIMS: tuple[TraceClaim, ...] = (
@@ -122,8 +113,6 @@ CLAIMS: tuple[TraceClaim, ...] = (
         says="A message is delivered once.",
         tier="relational",
         needs=frozenset({"deliveries"}),
-        violations=found.DELIVER_ONCE,
-        applied="SELECT run, COUNT(*) AS applied FROM delivered WHERE rank = 1 GROUP BY run",
         witness="delivered {message} again, which it had at {cause}",
     ),
     TraceClaim(
@@ -132,8 +121,6 @@ CLAIMS: tuple[TraceClaim, ...] = (
         says="A message does not go back to the one who forwarded it.",
         tier="relational",
         needs=frozenset({"deliveries", "rpcs", "complete"}),
-        violations=found.NOT_BACK,
-        applied=_edges("COUNT(delivered)"),
         witness="sent {message} to {remote}, of whom it had come at {cause}",
     ),
     TraceClaim(
@@ -142,8 +129,6 @@ CLAIMS: tuple[TraceClaim, ...] = (
         says="A message is forwarded once to a peer.",
         tier="relational",
         needs=frozenset({"rpcs", "complete"}),
-        violations=found.RELAY_ONCE,
-        applied=_edges("COUNT(sent_first)"),
         witness="sent {message} to {remote} again, after {cause}",
     ),
     TraceClaim(
@@ -152,8 +137,6 @@ CLAIMS: tuple[TraceClaim, ...] = (
         says="Who said IDONTWANT is skipped in relay to the mesh.",
         tier="relational",
         needs=frozenset({"rpcs", "times", "complete"}),
-        violations=found.IDONTWANT,
-        applied=_edges("COUNT(idontwant_in)"),
         witness="sent {message} to {remote}, who had said IDONTWANT at {cause}, {us} before",
     ),
     TraceClaim(
@@ -162,8 +145,6 @@ CLAIMS: tuple[TraceClaim, ...] = (
         says="Only what a peer advertised is requested of it.",
         tier="relational",
         needs=frozenset({"rpcs", "complete"}),
-        violations=found.IHAVE_REQUESTED,
-        applied=_edges("COUNT(iwant_out)"),
         witness="asked {remote} for {message}, which it had not advertised",
     ),
     TraceClaim(
@@ -172,8 +153,6 @@ CLAIMS: tuple[TraceClaim, ...] = (
         says="Neither end grafts inside a backoff.",
         tier="relational",
         needs=frozenset({"rpcs", "times", "backoff values"}),
-        violations=found.BACKOFF,
-        applied="SELECT run, COUNT(*) AS applied FROM grafts GROUP BY run",
         witness="grafted {remote} in {topic}, {us} before the end of the backoff of {cause}",
     ),
     TraceClaim(
@@ -182,8 +161,6 @@ CLAIMS: tuple[TraceClaim, ...] = (
         says="A link of a mesh is held by both ends.",
         tier="relational",
         needs=frozenset({"mesh", "both ends", "one clock", "times", "complete"}),
-        violations=found.MUTUAL,
-        applied="SELECT run, COUNT(*) AS applied FROM mesh_spans GROUP BY run",
         witness="held {remote} in its mesh of {topic} for {us} while {remote} did not hold it",
     ),
     TraceClaim(
@@ -193,9 +170,6 @@ CLAIMS: tuple[TraceClaim, ...] = (
         tier="relational",
         family="mempool",
         needs=frozenset({"rpcs", "complete"}),
-        violations=found.SEND_ONCE,
-        applied=f"SELECT run, CAST(SUM(with_message) AS BIGINT) AS applied FROM peer_counts "
-        f"WHERE type = 7 AND kind = {RowKind.TXS} GROUP BY run",
         witness="sent transaction {message} to {remote} again, after {cause}",
     ),
     TraceClaim(
@@ -205,8 +179,6 @@ CLAIMS: tuple[TraceClaim, ...] = (
         tier="relational",
         family="mempool",
         needs=frozenset({"rpcs", "complete"}),
-        violations=found.HAVETX_REPLY,
-        applied=_edges("COUNT(have_tx_out)"),
         witness="said HaveTx of {message} to {remote}, who had not sent it",
     ),
     TraceClaim(
@@ -216,8 +188,6 @@ CLAIMS: tuple[TraceClaim, ...] = (
         tier="relational",
         family="mempool",
         needs=frozenset({"rpcs", "times", "complete"}),
-        violations=found.RESET_TOO_MANY,
-        applied="SELECT run, COUNT(*) AS applied FROM resets GROUP BY run",
         witness="sent ResetRoute to {remote} {us} after the one at {cause}, within one interval",
     ),
     TraceClaim(
@@ -227,8 +197,6 @@ CLAIMS: tuple[TraceClaim, ...] = (
         tier="relational",
         family="mempool",
         needs=frozenset({"rpcs", "routes", "complete"}),
-        violations=found.RESET_ONE,
-        applied="SELECT run, COUNT(*) AS applied FROM routes_enabled GROUP BY run",
         witness="enabled more routes to {remote} than it had asked for",
     ),
 )

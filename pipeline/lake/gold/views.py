@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import field, mutable
 
 from quidnunc.pipeline.lake.gold.hops import hops_of
-from quidnunc.pipeline.lake.gold.query import GoldQuery
+from quidnunc.pipeline.lake.gold.queries import GoldQuery
 from quidnunc.pipeline.lake.tasks import Say
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ import pytest
 from quidnunc.pipeline.lake.gold.build import GoldRequest, GoldResults, gold_of
 from quidnunc.pipeline.lake.gold.claims import CLAIMS, TraceSettings
 from quidnunc.pipeline.lake.gold.metrics import metrics_of_rows
+from quidnunc.pipeline.lake.gold.queries import OF_CLAIMS
 from quidnunc.pipeline.trace.files import read_trace
 from quidnunc.pipeline.trace.metrics import metrics_of
 from quidnunc.pipeline.trace.shapes import TraceError
@@ -127,6 +128,11 @@ def test_claims_are_the_kits_by_name_and_clause() -> None:
         assert "{remote}" in claim.witness or claim.id == "deliver.once"
     # Of networks, and not of one router: `quidnunc explore mesh-link` is about it.
     assert {c.id for c in CLAIMS} - set(known) == {"mesh.mutual"}
+
+
+def test_every_claim_has_its_two_queries_and_no_query_is_of_none() -> None:
+    assert set(OF_CLAIMS) == {(claim.id, role) for claim in CLAIMS for role in ("applied", "violations")}
+    assert OF_CLAIMS["deliver.once", "applied"].startswith("SELECT run, COUNT(*) AS applied FROM delivered")
 
 
 def test_settings_are_read_and_refused() -> None:

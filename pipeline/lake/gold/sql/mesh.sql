@@ -1,28 +1,15 @@
-"""The queries from silver to gold that are about meshes and DOG's routes (see `gold/queries.py`)."""
-
-from __future__ import annotations
-
-from quidnunc.pipeline.lake.gold.query import GoldQuery
-
-MESH = (
-    # A peer that is lost leaves every mesh, and no PRUNE says so.
-    GoldQuery(
-        "mesh_changes",
-        "view",
-        """
+-- name: mesh_changes (view)
+-- A peer that is lost leaves every mesh, and no PRUNE says so.
 SELECT run, peer, remote, topic, seq, at_ns, CASE WHEN type = 11 THEN 1 ELSE 0 END AS held
 FROM told WHERE type IN (11, 12) AND peer IS NOT NULL AND remote IS NOT NULL AND topic IS NOT NULL
 UNION ALL
 SELECT c.run, c.peer, c.remote, g.topic, c.seq, c.at_ns, 0
-FROM told AS c JOIN (SELECT DISTINCT run, peer, remote, topic FROM told WHERE type = 11 AND topic IS NOT
-  NULL) AS g
+FROM told AS c
+JOIN (SELECT DISTINCT run, peer, remote, topic FROM told WHERE type = 11 AND topic IS NOT NULL) AS g
   ON c.run = g.run AND c.peer = g.peer AND c.remote = g.remote
-WHERE c.type = 5""",
-    ),
-    GoldQuery(
-        "mesh_spans",
-        "gold",
-        """
+WHERE c.type = 5
+
+-- name: mesh_spans (gold)
 SELECT run, peer, remote, topic, seq AS start_seq, at_ns AS start_ns, end_seq, end_ns
 FROM (SELECT run, peer, remote, topic, seq, at_ns, held,
              LEAD(seq) OVER (PARTITION BY run, peer, remote, topic ORDER BY seq) AS end_seq,
@@ -30,58 +17,41 @@ FROM (SELECT run, peer, remote, topic, seq, at_ns, held,
       FROM (SELECT *, LAG(held) OVER (PARTITION BY run, peer, remote, topic ORDER BY seq) AS before
             FROM mesh_changes) AS told
       WHERE held <> COALESCE(before, 0)) AS turns
-WHERE held = 1""",
-    ),
-    GoldQuery(
-        "mesh_turns",
-        "view",
-        """
+WHERE held = 1
+
+-- name: mesh_turns (view)
 SELECT run, peer, remote, topic, start_seq AS seq, start_ns AS at_ns, 1 AS delta FROM mesh_spans
-UNION ALL SELECT run, peer, remote, topic, end_seq, end_ns, -1 FROM mesh_spans WHERE end_seq IS NOT NULL""",
-    ),
-    GoldQuery(
-        "mesh_degree",
-        "gold",
-        """
+UNION ALL SELECT run, peer, remote, topic, end_seq, end_ns, -1 FROM mesh_spans WHERE end_seq IS NOT NULL
+
+-- name: mesh_degree (gold)
 SELECT run, topic, peer, second,
        CAST(SUM(delta) OVER (PARTITION BY run, topic, peer ORDER BY second) AS INT) AS degree
 FROM (SELECT run, topic, peer, CAST(FLOOR(at_ns / 1e9) AS BIGINT) AS second, SUM(delta) AS delta
       FROM mesh_turns WHERE at_ns IS NOT NULL
-      GROUP BY run, topic, peer, CAST(FLOOR(at_ns / 1e9) AS BIGINT)) AS seconds""",
-    ),
-    GoldQuery(
-        "mesh_over_time",
-        "gold",
-        """
+      GROUP BY run, topic, peer, CAST(FLOOR(at_ns / 1e9) AS BIGINT)) AS seconds
+
+-- name: mesh_over_time (gold)
 SELECT run, topic, second, CAST(SUM(delta) OVER (PARTITION BY run, topic ORDER BY second) AS BIGINT) AS links,
        CAST(SUM(fresh) OVER (PARTITION BY run, topic ORDER BY second) AS BIGINT) AS peers
 FROM (SELECT run, topic, second, SUM(delta) AS delta, SUM(fresh) AS fresh
       FROM (SELECT run, topic, CAST(FLOOR(at_ns / 1e9) AS BIGINT) AS second, delta,
-                   CASE WHEN ROW_NUMBER() OVER (PARTITION BY run, topic, peer ORDER BY at_ns, seq, delta,
-                     remote) = 1
-                        THEN 1 ELSE 0 END AS fresh
+                   CASE WHEN 1 = ROW_NUMBER() OVER (
+                     PARTITION BY run, topic, peer ORDER BY at_ns, seq, delta, remote) THEN 1 ELSE 0 END AS fresh
             FROM mesh_turns WHERE at_ns IS NOT NULL) AS turns
-      GROUP BY run, topic, second) AS seconds""",
-    ),
-    GoldQuery(
-        "degree_stats",
-        "row",
-        """
+      GROUP BY run, topic, second) AS seconds
+
+-- name: degree_stats (row)
 SELECT d.run, MAX(d.degree) AS highest, MAX(o.at_end) AS at_end
 FROM mesh_degree AS d
 JOIN (SELECT run, CAST(SUM(links) AS DOUBLE) / SUM(peers) AS at_end
       FROM (SELECT run, links, peers,
-                   ROW_NUMBER() OVER (PARTITION BY run, topic ORDER BY second DESC) AS place FROM
-                     mesh_over_time)
-        AS seconds
+                   ROW_NUMBER() OVER (PARTITION BY run, topic ORDER BY second DESC) AS place
+            FROM mesh_over_time) AS seconds
       WHERE place = 1 GROUP BY run) AS o ON d.run = o.run
-GROUP BY d.run""",
-    ),
-    # Both ends of a link on one timeline: `low_held` and `high_held` are 0 or 1 after each turn.
-    GoldQuery(
-        "mesh_links",
-        "view",
-        """
+GROUP BY d.run
+
+-- name: mesh_links (view)
+-- Both ends of a link on one timeline: `low_held` and `high_held` are 0 or 1 after each turn.
 SELECT run, topic, low, high, at_ns,
        SUM(low_delta) OVER (PARTITION BY run, topic, low, high ORDER BY at_ns) AS low_held,
        SUM(high_delta) OVER (PARTITION BY run, topic, low, high ORDER BY at_ns) AS high_held,
@@ -95,13 +65,10 @@ FROM (SELECT run, topic, LEAST(peer, remote) AS low, GREATEST(peer, remote) AS h
              MAX(CASE WHEN peer > remote AND delta = 1 THEN seq END) AS high_seq
       FROM mesh_turns WHERE at_ns IS NOT NULL
       GROUP BY run, topic, LEAST(peer, remote), GREATEST(peer, remote), at_ns) AS turns
-WHERE low_delta <> 0 OR high_delta <> 0""",
-    ),
-    # A peer whose trace is silent, because it died or had not begun, says nothing of what it held.
-    GoldQuery(
-        "one_sided",
-        "gold",
-        """
+WHERE low_delta <> 0 OR high_delta <> 0
+
+-- name: one_sided (gold)
+-- A peer whose trace is silent, because it died or had not begun, says nothing of what it held.
 SELECT run, topic, CASE WHEN low_held > high_held THEN low ELSE high END AS peer,
        CASE WHEN low_held > high_held THEN high ELSE low END AS remote,
        CASE WHEN low_held > high_held THEN low_seq ELSE high_seq END AS seq,
@@ -112,54 +79,18 @@ FROM (SELECT l.*, GREATEST(l.at_ns, a.first_ns, b.first_ns) AS since_ns,
       JOIN observers AS a ON l.run = a.run AND l.low = a.peer
       JOIN observers AS b ON l.run = b.run AND l.high = b.peer
       WHERE l.low_held <> l.high_held) AS alone
-WHERE upto_ns > since_ns""",
-    ),
-    GoldQuery(
-        "mesh_stats",
-        "row",
-        """
+WHERE upto_ns > since_ns
+
+-- name: mesh_stats (row)
 SELECT o.run, COUNT(*) AS one_sided_count, MAX(us) AS one_sided_longest_us,
        COUNT(CASE WHEN us > {mesh_settle_us} THEN 1 END) AS one_sided_long
-FROM one_sided AS o GROUP BY o.run""",
-    ),
-    # A copy is saved where the message came after the IDONTWANT, nothing was sent, and it would have been.
-    GoldQuery(
-        "idontwant_saved",
-        "row",
-        """
+FROM one_sided AS o GROUP BY o.run
+
+-- name: idontwant_saved (row)
+-- A copy is saved where the message came after the IDONTWANT, nothing was sent, and it would have been.
 SELECT e.run, COUNT(*) AS saved FROM edges AS e
 JOIN delivered AS d ON e.run = d.run AND e.peer = d.peer AND e.message = d.message AND d.rank = 1
 JOIN mesh_spans AS m ON e.run = m.run AND e.peer = m.peer AND e.remote = m.remote AND d.topic = m.topic
 WHERE e.idontwant_in < d.seq AND e.sent_first IS NULL AND d.remote <> e.remote
   AND m.start_seq < d.seq AND (m.end_seq IS NULL OR m.end_seq > d.seq)
-GROUP BY e.run""",
-    ),
-)
-ROUTES = (
-    GoldQuery(
-        "route_stats",
-        "row",
-        """
-SELECT run, CAST(SUM(CASE WHEN type = 105 THEN 1 ELSE 0 END) AS BIGINT) AS disabled,
-       CAST(SUM(CASE WHEN type = 106 THEN 1 ELSE 0 END) AS BIGINT) AS enabled
-FROM told WHERE type IN (105, 106) GROUP BY run""",
-    ),
-    GoldQuery(
-        "redundancy",
-        "gold",
-        """
-SELECT run, peer, COUNT(*) AS looks, AVG(value) AS mean, MIN(at_ns) AS first_ns, MAX(at_ns) AS last_ns,
-       MAX(CASE WHEN value < {redundancy_low} OR value > {redundancy_high} THEN at_ns END) AS last_outside_ns
-FROM told WHERE type = 107 AND value IS NOT NULL AND at_ns IS NOT NULL GROUP BY run, peer""",
-    ),
-    GoldQuery(
-        "redundancy_stats",
-        "row",
-        """
-SELECT r.run, COUNT(*) AS peers, AVG(r.mean) AS mean,
-       COUNT(CASE WHEN last_outside_ns IS NULL OR last_outside_ns < r.last_ns THEN 1 END) AS stable,
-       CAST(ROUND(MAX(CASE WHEN last_outside_ns < r.last_ns THEN last_outside_ns - s.first_ns ELSE 0 END) /
-       1e3) AS BIGINT) AS stable_after_us
-FROM redundancy AS r JOIN run_spans AS s ON r.run = s.run GROUP BY r.run""",
-    ),
-)
+GROUP BY e.run

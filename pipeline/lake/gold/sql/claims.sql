@@ -1,0 +1,113 @@
+-- Of each claim of `claims.py`, how often it applied in a run, and its violations.
+--
+-- `applied` gives run and applied. `violations` gives a row for each: run, peer, seq (of the event that should
+-- not be), at_ns, remote, topic, message, cause (the seq of the event that forbids it, of the same peer) and us (a
+-- duration, where there is one).
+
+-- name: deliver.once (applied)
+SELECT run, COUNT(*) AS applied FROM delivered WHERE rank = 1 GROUP BY run
+
+-- name: deliver.once (violations)
+SELECT run, peer, seq, at_ns, remote, topic, message, before_seq AS cause, CAST(NULL AS BIGINT) AS us
+FROM delivered
+WHERE rank > 1 AND (at_ns IS NULL OR before_ns IS NULL OR at_ns - before_ns < {seen_ttl_ns})
+
+-- name: relay.not-back (applied)
+SELECT run, CAST(COUNT(delivered) AS BIGINT) AS applied FROM edges GROUP BY run
+
+-- name: relay.not-back (violations)
+SELECT run, peer, seq, at_ns, remote, topic, message, delivered AS cause, CAST(NULL AS BIGINT) AS us
+FROM unasked WHERE kind = 1 AND seq > delivered
+
+-- name: relay.once (applied)
+SELECT run, CAST(COUNT(sent_first) AS BIGINT) AS applied FROM edges GROUP BY run
+
+-- name: relay.once (violations)
+SELECT run, peer, seq, at_ns, remote, topic, message, before_seq AS cause, CAST(NULL AS BIGINT) AS us
+FROM (SELECT *, LAG(seq) OVER (PARTITION BY run, peer, remote, message ORDER BY seq) AS before_seq,
+             LAG(at_ns) OVER (PARTITION BY run, peer, remote, message ORDER BY seq) AS before_ns
+      FROM unasked WHERE kind = 1) AS copies
+WHERE before_seq IS NOT NULL AND (at_ns IS NULL OR before_ns IS NULL OR at_ns - before_ns < {seen_ttl_ns})
+
+-- name: idontwant.honoured (applied)
+SELECT run, CAST(COUNT(idontwant_in) AS BIGINT) AS applied FROM edges GROUP BY run
+
+-- name: idontwant.honoured (violations)
+SELECT s.run, s.peer, s.seq, s.at_ns, s.remote, s.topic, s.message, s.cause,
+       CAST(ROUND((s.at_ns - s.cause_ns) / 1e3) AS BIGINT) AS us
+FROM (SELECT s.run, s.peer, s.seq, s.at_ns, s.remote, s.topic, s.message, MAX(i.seq) AS cause,
+             MAX(i.at_ns) AS cause_ns
+      FROM unasked AS s JOIN suspect_events AS i
+        ON s.run = i.run AND s.peer = i.peer AND s.remote = i.remote AND s.message = i.message
+      WHERE s.kind = 1 AND i.type = 6 AND i.kind = 4 AND i.seq < s.seq
+        AND s.at_ns - i.at_ns <= {idontwant_window_ns}
+      GROUP BY s.run, s.peer, s.seq, s.at_ns, s.remote, s.topic, s.message) AS s
+LEFT JOIN meshed AS k ON s.run = k.run AND s.peer = k.peer
+LEFT JOIN mesh_spans AS m ON s.run = m.run AND s.peer = m.peer AND s.remote = m.remote AND s.topic = m.topic
+  AND m.start_seq < s.seq AND (m.end_seq IS NULL OR m.end_seq > s.seq)
+WHERE (k.peer IS NULL OR s.topic IS NULL OR m.peer IS NOT NULL) AND NOT EXISTS (
+  SELECT 1 FROM told AS h WHERE h.type = 101 AND h.run = s.run AND h.peer = s.peer
+    AND h.seq > s.cause AND h.seq < s.seq)
+
+-- name: ihave.requested (applied)
+SELECT run, CAST(COUNT(iwant_out) AS BIGINT) AS applied FROM edges GROUP BY run
+
+-- name: ihave.requested (violations)
+SELECT run, peer, seq, at_ns, remote, topic, message, CAST(NULL AS BIGINT) AS cause,
+       CAST(NULL AS BIGINT) AS us
+FROM suspect_events WHERE type = 7 AND kind = 3 AND (ihave_in IS NULL OR ihave_in > seq)
+
+-- name: backoff.no-graft (applied)
+SELECT run, COUNT(*) AS applied FROM grafts GROUP BY run
+
+-- name: backoff.no-graft (violations)
+SELECT run, peer, seq, at_ns, remote, topic, CAST(NULL AS INT) AS message, cause,
+       CAST(ROUND((until_ns - at_ns) / 1e3) AS BIGINT) AS us
+FROM grafts WHERE at_ns < until_ns
+
+-- name: mesh.mutual (applied)
+SELECT run, COUNT(*) AS applied FROM mesh_spans GROUP BY run
+
+-- name: mesh.mutual (violations)
+SELECT run, peer, seq, at_ns, remote, topic, CAST(NULL AS INT) AS message, CAST(NULL AS BIGINT) AS cause, us
+FROM one_sided WHERE us > {mesh_settle_us}
+
+-- name: send.once-to-others (applied)
+SELECT run, CAST(SUM(with_message) AS BIGINT) AS applied
+FROM peer_counts WHERE type = 7 AND kind = 11 GROUP BY run
+
+-- name: send.once-to-others (violations)
+SELECT c.run, c.peer, c.seq, c.at_ns, c.remote, c.topic, c.message, c.before_seq AS cause,
+       CAST(NULL AS BIGINT) AS us
+FROM (SELECT *, LAG(seq) OVER (PARTITION BY run, peer, remote, message ORDER BY seq) AS before_seq
+      FROM unasked WHERE kind = 11) AS c
+WHERE c.before_seq IS NOT NULL AND NOT EXISTS (
+  SELECT 1 FROM away AS a WHERE a.run = c.run AND a.peer = c.peer AND a.remote = c.remote
+    AND a.start_seq > c.before_seq AND a.start_seq < c.seq)
+
+-- name: havetx.reply (applied)
+SELECT run, CAST(COUNT(have_tx_out) AS BIGINT) AS applied FROM edges GROUP BY run
+
+-- name: havetx.reply (violations)
+SELECT run, peer, seq, at_ns, remote, topic, message, CAST(NULL AS BIGINT) AS cause,
+       CAST(NULL AS BIGINT) AS us
+FROM suspect_events WHERE type = 7 AND kind = 9 AND (recv_first IS NULL OR recv_first > seq)
+
+-- name: controller.resets-when-low (applied)
+SELECT run, COUNT(*) AS applied FROM resets GROUP BY run
+
+-- name: controller.resets-when-low (violations)
+SELECT r.run, r.peer, r.seq, r.at_ns, r.remote, CAST(NULL AS INT) AS topic, CAST(NULL AS INT) AS message,
+       r.before_seq AS cause, CAST(ROUND((r.at_ns - r.before_ns) / 1e3) AS BIGINT) AS us
+FROM resets AS r
+WHERE r.at_ns - r.before_ns < {adjust_interval_ns} AND NOT EXISTS (
+  SELECT 1 FROM away AS a WHERE a.run = r.run AND a.peer = r.peer
+    AND a.start_seq > r.before_seq AND a.start_seq < r.seq)
+
+-- name: reset.one (applied)
+SELECT run, COUNT(*) AS applied FROM routes_enabled GROUP BY run
+
+-- name: reset.one (violations)
+SELECT run, peer, seq, at_ns, remote, CAST(NULL AS INT) AS topic, CAST(NULL AS INT) AS message,
+       CAST(NULL AS BIGINT) AS cause, CAST(NULL AS BIGINT) AS us
+FROM routes_enabled WHERE enabled > asked
