@@ -17,6 +17,7 @@ no operator says, has no edit here, and is reported as unexplained.
     RULE-keeps-FIELD   one field of the state stays as it was, and the rest changes
     SET-also-RULE      a set leaves out also those whom another set does
     everywhere-...     a parameter, a view or a field is taken so by every rule that reads it
+    everywhere-in-HANDLER-...   all rules that answer one thing do so, or all exclusions from one set
 
 That a rule is not there, or comes after the next one, is in `quidnunc.model.edit`. The words of all of them
 end with what the rule does: "... when it refuses a GRAFT inside the backoff".
@@ -32,7 +33,12 @@ from attrs import fields, frozen
 
 from quidnunc.model.edit import Edit, when_words, words_of
 from quidnunc.model.edits.operators import words, wrapped
-from quidnunc.model.edits.operators.everywhere import Reading, edits_everywhere
+from quidnunc.model.edits.operators.everywhere import (
+    Reading,
+    edits_everywhere,
+    edits_of_answers,
+    edits_of_sets,
+)
 from quidnunc.model.edits.operators.reads import names_read
 from quidnunc.model.edits.operators.rule_use import RuleUse
 from quidnunc.model.errors import SpecError
@@ -320,7 +326,27 @@ def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
         found |= {made.edit.name: made for made in operators.all()}
     found |= {edit.name: OperatorEdit(edit, (base,), _called) for edit, base in _also(protocol)}
     found |= {edit.name: OperatorEdit(edit, names, _called) for edit, names in _everywhere(protocol)}
+    found |= {edit.name: OperatorEdit(edit, names, _called) for edit, names in edits_of_sets(protocol)}
+    found |= {made.edit.name: made for made in _of_answers(protocol)}
     return found
+
+
+def _of_answers(protocol: Protocol) -> Iterator[OperatorEdit]:
+    """Edits of all rules that answer one thing: they send nothing, or do not change the state."""
+    kept = {f"keeps-{words_of(name)}": name for name in sorted(STATE_FIELDS[protocol.family])}
+    readings: list[Reading] = [
+        (word, f"Does not update {words.STATE[protocol.family][name]}", partial(wrapped.keeping, name))
+        for word, name in kept.items()
+    ]
+    steps = {name: _STEPS[name] for name in ("silent", "idle")}
+    readings += [(name, says, change) for name, (says, change, _) in steps.items()]
+    for edit, word, names in edits_of_answers(protocol, readings):
+        matters = steps[word][2] if word in steps else partial(_changed_in, kept[word])
+        yield OperatorEdit(edit, names, matters)
+
+
+def _changed_in(name: str, use: RuleUse) -> bool:
+    return name in use.changed
 
 
 def _everywhere(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str, ...]]]:
@@ -340,6 +366,8 @@ def _everywhere(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str, ...]]]:
         blind = partial(wrapped.blind_to, name)
         says = f"Ignores {words.STATE[protocol.family][name]}"
         readings.setdefault(name, []).append((f"sees-no-{words_of(name)}", says, blind))
+        says = f"Does not update {words.STATE[protocol.family][name]}"
+        readings[name].append((f"keeps-{words_of(name)}", says, partial(wrapped.keeping, name)))
     return edits_everywhere(rules, readings)
 
 

@@ -1,7 +1,8 @@
-"""Edits of all rules at once: a parameter, a view of the peers or a field that every rule reads wrongly.
+"""Edits of several rules at once: what they share is wrong, and it shows in each of them.
 
-A fault in what several rules share shows in each of them. One edit then tells what as many edits of one rule
-would tell apart.
+What they share is a parameter, a view of the peers or a field that all of them read; the message that they
+answer; or the set of peers that they make together. One edit then tells what as many edits of one rule would
+tell apart.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from quidnunc.model.edit import Edit
+from quidnunc.model.edit import Edit, words_of
+from quidnunc.model.edits.operators import words
 from quidnunc.model.edits.operators.reads import names_read
-from quidnunc.model.rules import Protocol, Rule
+from quidnunc.model.errors import SpecError
+from quidnunc.model.rules import Exclusion, FirstMatch, Protocol, Rule
+from quidnunc.model.values import evolve
 
 EVERYWHERE = "everywhere-"
 """How their names begin."""
@@ -34,6 +38,60 @@ def edits_everywhere(
             changing = partial(_changed, names=names, change=change)
             says = f"{said}, wherever it matters."
             yield Edit(f"{EVERYWHERE}{word}", "replaced", readers[0].clause, says, changing), names
+
+
+def edits_of_answers(
+    protocol: Protocol, readings: Sequence[Reading]
+) -> Iterator[tuple[Edit, str, tuple[str, ...]]]:
+    """Edits of all rules that answer one thing, each with the word of its reading and the rules."""
+    for handler, said_of in words.ANSWERS.items():
+        combined = protocol.handlers.get(handler)
+        if not isinstance(combined, FirstMatch) or len(combined.rules) < 2:
+            continue
+        names = tuple(rule.name for rule in combined.rules)
+        for word, said, change in readings:
+            name = f"{EVERYWHERE}in-{words_of(handler)}-{word}"
+            changing = partial(_changed, names=names, change=change)
+            says = f"{said} when it handles {said_of}."
+            yield Edit(name, "replaced", combined.rules[-1].clause, says, changing), word, names
+
+
+def edits_of_sets(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str, ...]]]:
+    """Edits of all exclusions from one set of peers."""
+    for handler, said_of in words.SETS.items():
+        combined = protocol.handlers.get(handler)
+        if not isinstance(combined, Exclusion) or len(combined.exclusions) < 2:
+            continue
+        names = tuple(rule.name for rule in combined.rules)
+        for word, says, change in (
+            ("unfiltered", f"Leaves nobody out of {said_of}.", _unfiltered),
+            ("reversed", f"Reverses who is in and who is left out of {said_of}.", _reversed),
+        ):
+            changing = partial(_with_set, handler=handler, change=change)
+            name = f"{EVERYWHERE}in-{words_of(handler)}-{word}"
+            yield Edit(name, "replaced", combined.base.clause, says, changing), names
+
+
+def _unfiltered(whole: Exclusion) -> Exclusion:
+    return Exclusion(whole.base, ())
+
+
+def _reversed(whole: Exclusion) -> Exclusion:
+    """The members of the base that the exclusions leave out; those who are free stay free."""
+
+    def kept(r: Any, what: Any, member: int) -> bool | None:
+        said = [each.apply(r, what, member) for each in whole.exclusions]
+        return None if None in said and True not in said else True not in said
+
+    first = whole.exclusions[0]
+    return Exclusion(whole.base, (evolve(first, apply=kept),))
+
+
+def _with_set(protocol: Protocol, *, handler: str, change: Callable[[Exclusion], Exclusion]) -> Protocol:
+    old = protocol.handlers[handler]
+    if not isinstance(old, Exclusion):
+        raise SpecError(f"{protocol.name} has no set {handler!r}")
+    return evolve(protocol, handlers={**protocol.handlers, handler: change(old)})
 
 
 def _changed(protocol: Protocol, *, names: tuple[str, ...], change: Callable[[Rule], Rule]) -> Protocol:

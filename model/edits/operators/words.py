@@ -113,8 +113,38 @@ SETS: Mapping[str, str] = {
     "graft_candidates": "the peers that it grafts",
     "fanout_candidates": "the peers that it takes into its fanout",
     "gossip_candidates": "the peers that it gossips to",
+    "relay": "the peers that it forwards a message to",
+    "offered": "the peers that it offers in a PRUNE",
+    "suppressed": "the peers that it sends no whole message to",
+    "diverted": "the peers that it gossips parts to",
+    "targets": "the peers that it forwards a transaction to",
+    "lacking": "the peers that it announces a transaction to",
+    "sources": "the peers that it requests a transaction from",
 }
 """Handler of a set -> who is in it."""
+
+ANSWERS: Mapping[str, str] = {
+    "graft": "a GRAFT",
+    "ihave": "an IHAVE",
+    "iwant": "an IWANT",
+    "idontwant": "an IDONTWANT",
+    "message": "a message",
+    "verdict": "the verdict of validation",
+    "publish_to": "a message of its own",
+    "exchange": "the peers that a PRUNE offers",
+    "extension": "an extension",
+    "partial": "a partial message",
+    "first_time": "a new transaction",
+    "again": "a transaction that it has seen",
+    "have_tx": "a HaveTx",
+    "reset_route": "a ResetRoute",
+    "duplicate": "a duplicate",
+    "new": "a new transaction",
+    "seen": "a SeenTx",
+    "want_tx": "a WantTx",
+    "arrived": "a transaction that it has requested",
+}
+"""Handler of which the first rule that fits decides -> what it handles."""
 
 EXCLUDED: Mapping[str, str] = {
     "already_in_mesh": "mesh members",

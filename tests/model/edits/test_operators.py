@@ -104,6 +104,25 @@ class TestWhatTheyDo:
         grafts = [len({o for o in seen(n, events, -1) if o.part == Graft(T)}) for n in ("", name)]
         assert grafts == [3, 4]
 
+    def test_no_rule_that_answers_a_message_updates_a_field(self) -> None:
+        """Neither a GRAFT inside the backoff nor one at a negative score starts a backoff."""
+        name = "everywhere-in-graft-keeps-backoff"
+        refused = (Connect((1,)), Join(T), Score((1,), -3), of(1, Graft(T)), Score((1,), 0), of(1, Graft(T)))
+        assert seen("", refused, 5) == {Sent(1, Prune(T, 6))}
+        assert not seen(name, refused, 5)
+        assert {"negative_score", "while_backing_off"} <= rules_changed(edit_named(name, SPEC), SPEC)
+
+    def test_no_rule_updates_a_field(self) -> None:
+        left = (Connect((1,)), Join(T), of(1, Graft(T)), Leave(T), Join(T), of(1, Graft(T)))
+        assert {o.peer for o in seen("", left, 5)} == {1}
+        assert not seen("everywhere-keeps-backoff", left, 5)
+
+    @pytest.mark.parametrize(("word", "targets"), [("", {4}), ("unfiltered", {1, 4}), ("reversed", {1})])
+    def test_a_set_without_its_exclusions_and_the_reverse(self, word: str, targets: set[int]) -> None:
+        name = f"everywhere-in-graft-candidates-{word}" if word else ""
+        events = (*arriving(1), *peers(4), Score((1,), -3), Join(T))
+        assert {o.peer for o in seen(name, events, -1) if o.part == Graft(T)} == targets
+
     def test_a_term_of_a_sum(self) -> None:
         events = (Connect((1,)), Join(T), of(1, Graft(T)), Score((1,), -3), Advance(500))
         assert seen("", events, -1) == {Sent(1, Prune(T, 6))}

@@ -12,7 +12,7 @@ from quidnunc.model.edits.catalogue import edits_of
 from quidnunc.model.edits.operators import words
 from quidnunc.model.edits.operators.catalogue import FAMILIES, SETS_OF_A_TOPIC, STATE_FIELDS, operated
 from quidnunc.model.machine import PROTOCOLS
-from quidnunc.model.rules import Exclusion, Protocol, rule
+from quidnunc.model.rules import Exclusion, FirstMatch, Protocol, rule
 
 EVERY = pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS.keys())
 OF_THE_TEXT = re.compile(r"\b(D_(low|high|score|out|lazy)|mcache_(len|gossip)|(seen|fanout)_ttl)\b")
@@ -40,8 +40,12 @@ def test_each_headline_of_an_operator_says_when(protocol: Protocol) -> None:
     made = operated(protocol)
     ends = [m for name, m in made.items() if "-also-" not in name and len(m.rules) == 1]
     assert ends and all(m.edit.says.endswith(f" when {when[m.rules[0]]}.") for m in ends)
-    wide = [m for m in made.values() if len(m.rules) > 1]
+    wide = [m for name, m in made.items() if len(m.rules) > 1 and not name.startswith("everywhere-in-")]
     assert wide and all(m.edit.says.endswith(", wherever it matters.") for m in wide)
+    answers = tuple(f" when it handles {said}." for said in words.ANSWERS.values())
+    sets = tuple(f" out of {said}." for said in words.SETS.values())
+    handlers = [m for name, m in made.items() if name.startswith("everywhere-in-")]
+    assert all(m.edit.says.endswith((*answers, *sets)) for m in handlers)
 
 
 @EVERY
@@ -90,7 +94,10 @@ def test_every_parameter_and_field_has_words(family: str) -> None:
 
 
 def test_every_set_and_exclusion_has_words() -> None:
-    assert words.SETS.keys() == {*SETS_OF_A_TOPIC}
+    known = {name: c for p in PROTOCOLS.values() for name, c in p.handlers.items()}
+    assert {*SETS_OF_A_TOPIC} <= words.SETS.keys()
+    assert all(isinstance(known[name], Exclusion) for name in words.SETS)
+    assert all(isinstance(known[name], FirstMatch) for name in words.ANSWERS)
     found = [protocol.handlers.get(name) for protocol in PROTOCOLS.values() for name in SETS_OF_A_TOPIC]
     excluding = {each.name for one in found if isinstance(one, Exclusion) for each in one.exclusions}
     assert excluding == words.EXCLUDED.keys()
