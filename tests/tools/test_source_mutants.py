@@ -13,6 +13,7 @@ import pytest
 
 from quidnunc.properties.documents.clauses import load
 from tools.source_mutants.__main__ import main
+from tools.source_mutants.callers import callers
 from tools.source_mutants.measure import Journal, compared, outcome_of, run_stage
 from tools.source_mutants.mutants import (
     MODULES,
@@ -33,6 +34,7 @@ from tools.source_mutants.outcomes import (
     gaps,
     is_named,
     named_first,
+    named_nearby,
 )
 from tools.source_mutants.protocols import executed_lines, order_of, protocols_of
 from tools.source_mutants.table import Measurement, figures, page
@@ -274,6 +276,19 @@ def test_raw_rates_leave_out_nothing_but_what_is_no_router() -> None:
     assert raw["crashes"] == "2 of 4", "a crash and a hang"
     assert raw["first_row_names"] == "0 of 1" and raw["some_row_names"] == "1 of 1"
     assert said["without_equivalents"] == said["raw"], "without a written reason a survivor counts"
+
+
+def test_a_helper_is_named_by_its_callers() -> None:
+    """`Gossip.under_idontwant_cap` is asked by what heeds an IDONTWANT, and by nothing else."""
+    mutant = MUTANTS["gossipsub.gossip:Gossip.under_idontwant_cap#return.2"]
+    assert callers()[mutant.place] == {"gossipsub.gossip:Gossip.on_idontwant"}
+    caller = clauses_by_place()["gossipsub.gossip:Gossip.on_idontwant"]
+    other = next(clause for clause in caller if not is_named(clause, mutant))
+    found = made_outcome(mutant.id, search_rows=(CRASH_ROW, ("gossipsub-1.2", other, "dropped")))
+    assert not named_first(found, mutant) and named_nearby(found, mutant)
+    elsewhere = made_outcome(mutant.id, search_rows=(OTHER_ROW,))
+    assert not named_nearby(elsewhere, mutant)
+    assert named_nearby(made_outcome(mutant.id, search_rows=(CRASH_ROW,)), mutant) is None
 
 
 def test_a_function_without_clauses_is_not_asked_for_one() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 from attrs import frozen
 
 from quidnunc.properties.documents.clauses import load
+from tools.source_mutants.callers import callers
 from tools.source_mutants.mutants import Mutant
 
 FOLDER = Path(__file__).parent
@@ -97,7 +98,11 @@ def clauses_by_place() -> Mapping[str, tuple[str, ...]]:
 def is_named(clause: str, mutant: Mutant) -> bool:
     """Whether a row with this clause names what was changed: one clause of the function, or another that the
     same rule of the model carries out."""
-    return rule_of(clause) in {rule_of(each) for each in clauses_by_place()[mutant.place]}
+    return _is_among(clause, clauses_by_place()[mutant.place])
+
+
+def _is_among(clause: str, clauses: Collection[str]) -> bool:
+    return rule_of(clause) in {rule_of(each) for each in clauses}
 
 
 def rule_of(clause: str) -> str:
@@ -106,11 +111,28 @@ def rule_of(clause: str) -> str:
     return known.carried_by or clause if known is not None else clause
 
 
+def _told(outcome: Outcome) -> list[str]:
+    """The clauses of the rows that say more than that the router crashed."""
+    return [clause for _, clause, cause in outcome.rows if not cause.startswith(CRASHES)]
+
+
 def named_first(outcome: Outcome, mutant: Mutant) -> bool | None:
-    """Whether the first row names the function; None where it has no clause, or nothing has a row."""
-    if not clauses_by_place()[mutant.place] or not outcome.rows:
-        return None
-    return is_named(outcome.rows[0][1], mutant)
+    """Whether the first row that is no crash names the function; None where it has no clause, or nothing has
+    such a row."""
+    told = _told(outcome)
+    return is_named(told[0], mutant) if told and clauses_by_place()[mutant.place] else None
+
+
+def named_nearby(outcome: Outcome, mutant: Mutant) -> bool | None:
+    """Whether that row names the function or one that calls it, where what it does can be seen."""
+    near, told = clauses_nearby(mutant.place), _told(outcome)
+    return _is_among(told[0], near) if told and near else None
+
+
+def clauses_nearby(place: str) -> frozenset[str]:
+    """The clauses of a function and of those that call it."""
+    by_place = clauses_by_place()
+    return frozenset(c for each in {place, *callers().get(place, ())} for c in by_place.get(each, ()))
 
 
 def named_at_all(outcome: Outcome, mutant: Mutant) -> bool | None:
