@@ -8,8 +8,10 @@ import os
 import signal
 import sys
 import time
+import tomllib
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from types import ModuleType
 
 from quidnunc import __version__
@@ -18,24 +20,10 @@ from quidnunc.impl.seam import AdapterError, NotBuiltError
 from quidnunc.model.errors import CaseError, SpecError
 from quidnunc.output import UsageError, process_started
 
-COMMANDS = {
-    "check": "test a router against the model, and report claim by claim",
-    "simulate": "simulate one network of real routers, and write its trace",
-    "sweep": "run many simulations or searches, on all cores or on Spark",
-    "ingest": "turn traces of any size into tables, metrics and violations, on Spark",
-    "trace": "check a recorded trace, or measure it",
-    "replay": "replay case files on a router, and compare with the model",
-    "routers": "list the routers that can be tested here, and why the others cannot",
-    "doctor": "show what a driver can do, and which claims can be tested with it",
-    "suite": "list the fixed suite, or export it",
-    "clauses": "list the clauses of the specifications, and what checks each",
-    "explain": "show everything about one clause, claim, rule, edit, statement or case",
-    "diff": "compare two protocols as written: rules, clauses, parameters, wire",
-    "regress": "compare the behaviour of two protocols, and check that each change is declared",
-    "explore": "search every reachable state of a small network",
-    "prove": "prove statements about networks of any size, or show a shortest counterexample",
-    "params": "check what the parameters of a network guarantee, and show the cheapest attack",
-}
+COMMANDS: Mapping[str, Mapping[str, str]] = tomllib.loads(
+    files("quidnunc.commands").joinpath("help.toml").read_text(encoding="utf-8")
+)
+"""Name of a command -> its `summary`, and the `details` below its options."""
 
 
 def parser_of() -> tuple[argparse.ArgumentParser, dict[str, ModuleType]]:
@@ -48,14 +36,15 @@ def parser_of() -> tuple[argparse.ArgumentParser, dict[str, ModuleType]]:
     parser.add_argument("--version", action="version", version=f"quidnunc {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     modules = {}
-    for name, summary in COMMANDS.items():
+    for name, texts in COMMANDS.items():
+        summary = texts["summary"]
         module = importlib.import_module(f"quidnunc.commands.{name}")
         modules[name] = module
         sub = commands.add_parser(
             name,
             help=summary,
             description=summary[0].upper() + summary[1:] + ".",
-            epilog=module.EXAMPLE,
+            epilog=texts["details"],
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         sub.add_argument("--json", action="store_true", help="one JSON object on stdout")

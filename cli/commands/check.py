@@ -48,19 +48,6 @@ from quidnunc.reports.dialect import dialect_json, print_dialect
 from quidnunc.reports.suite import suite_exit, suite_json
 from quidnunc.reports.summary import RootKey, summary_lines
 
-EXAMPLE = """\
-example:
-  quidnunc check gossipsub-1.2 --against py-libp2p --budget 60s --cases found/
-  quidnunc check auto --against exec:./my-router --suite
-
-exit status:
-  0 nothing fails; 1 something fails, or differs from --expect; 2 wrong usage;
-  3 nothing fails, but some MUST claim never applied (with --suite or --expect: nothing was played);
-  4 the driver or this tool broke;
-  130 interrupted by Ctrl-C, 143 by SIGTERM: what was found so far is reported and written, and not compared
-"""
-
-
 ACTS = 40
 SAID_AFTER_S = 2.0
 """A suite that takes longer says how far it is."""

@@ -14,17 +14,6 @@ from quidnunc.properties.coverage import ClauseCoverage, coverage
 from quidnunc.properties.documents.clauses import documents
 from quidnunc.reports import text as text_report
 
-EXAMPLE = """\
-example:
-  quidnunc clauses gossipsub-1.2
-  quidnunc clauses --uncovered
-  quidnunc clauses --text gossipsub-v1.2.md
-  quidnunc clauses --text old/gossipsub-v1.2.md --text new/gossipsub-v1.2.md
-
-With one --text, the exit status is 1 if a quoted sentence changed or is gone, or if a sentence that may
-demand something belongs to no clause.
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("protocol", nargs="?", help="only the clauses of this protocol")

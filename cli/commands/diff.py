@@ -20,23 +20,6 @@ from quidnunc.properties.regress.diff_clauses import (
 )
 from quidnunc.properties.regress.sides import Side, side_named
 
-EXAMPLE = """\
-example:
-  quidnunc diff gossipsub-1.2-draft gossipsub-1.2
-  quidnunc diff gossipsub-1.2 gossipsub-1.2+accepts-graft-inside-backoff+d=8 --json
-  quidnunc diff gossipsub-1.2 py-libp2p:as-built
-  quidnunc diff main@python:my_fork:FORK python:my_fork:FORK
-
-OLD and NEW are each one of
-  gossipsub-1.2                       a protocol
-  python:MODULE:NAME                  a protocol of your own; REVISION@ before it takes a git revision
-  py-libp2p:as-built                  the protocol with the known departures of a router
-and may be followed by edits: +NAME (a reading or a root cause), +PARAMETER=VALUE.
-
-To see what the differences do, use `quidnunc regress OLD NEW`.
-If buf is installed (pip install 'quidnunc[wire]'), its check of the wire format is added.
-Exit status: 0, whether or not the two differ.
-"""
 NOTHING_COMMON = "the two have no message in common"
 
 

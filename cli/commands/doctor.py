@@ -20,16 +20,6 @@ from quidnunc.properties.claims.claim import Claim
 from quidnunc.properties.suite.files import suite_of
 from quidnunc.properties.suite.run import fitted_parameters
 
-EXAMPLE = """\
-example:
-  quidnunc doctor py-libp2p
-  quidnunc doctor exec:./my-router --protocol gossipsub-1.1
-
-exit status:
-  0 every MUST claim has a control; 2 wrong usage; 3 some MUST claim has none; 4 the driver broke.
-  A control is a run in which the claim applies and holds. To test the router, use `quidnunc check`.
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("router", metavar="ROUTER", help="the router (see `quidnunc routers`)")

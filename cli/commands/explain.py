@@ -34,16 +34,6 @@ from quidnunc.properties.statements import catalogue as statements
 from quidnunc.properties.statements.decisions import cell, read_decisions, recorded
 from quidnunc.properties.statements.statement import Statement
 
-EXAMPLE = """\
-example:
-  quidnunc explain gs1.1/backoff.regraft
-  quidnunc explain backoff.regraft-refused
-  quidnunc explain gossipsub-1.2/while_backing_off
-  quidnunc explain found/gs1.1.backoff.regraft.case
-  quidnunc explain dog-controller.idle
-  quidnunc explain --renamed
-"""
-
 NETWORKS = Path("counterexamples") / "networks"
 
 

@@ -15,21 +15,12 @@ from quidnunc.properties.solver.explore import DEFAULT_MEMORY_BYTES, Exploration
 from quidnunc.properties.solver.rules import NetworkModel
 from quidnunc.properties.solver.trace import MissingTrace, NetworkTrace, shortest_trace
 
-EXAMPLE = f"""\
-example:
-  quidnunc explore mesh-link --peers 3 --d-high 1 --symmetry
-  quidnunc explore mesh-link --peers 2 --trace mesh-link.bidirectional
-
-networks: {", ".join(NETWORKS)}
-Exit status: 0 if every claim holds in this network, 1 if one is refuted, 3 if memory ran out before any was
-refuted.
-"""
-
 NEEDS = {"compiled": ("z3", "numba"), "python": ("z3",)}
 UNITS = {"k": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (parser.epilog or "").format(networks=", ".join(NETWORKS))
     parser.add_argument("network", help="name of the network (listed below)")
     parser.add_argument("--peers", type=int, default=2, help="number of peers (default: 2)")
     parser.add_argument("--d-high", type=int, default=1, help="largest number of mesh members (default: 1)")

@@ -10,24 +10,6 @@ from typing import Any
 
 from quidnunc.output import UsageError, clear_progress, count, print_json, progress_line
 
-EXAMPLE = """\
-example:
-  quidnunc ingest traces/ -o run/
-  quidnunc ingest trace.pb.gz other.jsonl -o run/ --clock one --set prune_backoff_s=60
-  quidnunc trace metrics run/ && quidnunc trace check run/
-
-SOURCE is a trace of go-libp2p-pubsub (lines of JSON, delimited protobuf, gzip batches), quidnunc or Hermes,
-a table of deliveries, or a directory of these. Files that RUN already holds are not read
-again, so you can call it on a growing directory, or again after an interruption.
-
-It needs pyspark and pyarrow (pip install 'quidnunc[spark]') and Java 17. It runs on this machine by default.
---master or QUIDNUNC_SPARK_MASTER names a cluster, which must see SOURCE and RUN under the same paths.
-
-exit status: 0; 3 if a file of a directory is unfinished or unreadable, so that the run is incomplete; 2 if
-nothing can be read or something is not installed. Bad records are counted and put aside; for verdicts use
-`quidnunc trace check`.
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(

@@ -18,21 +18,6 @@ from quidnunc.properties.params.file import FileValue, ParamsError, read_file
 from quidnunc.properties.params.guarantees import Guarantee
 from quidnunc.properties.params.values import NetworkParameters, decimal
 
-EXAMPLE = """\
-example:
-  quidnunc params eth2
-  quidnunc params my-network.yaml
-  quidnunc params peer-score-params.json --json
-  quidnunc params filecoin --replay ours
-  quidnunc params mine.yaml theirs.yaml
-  quidnunc params config.toml --round-trip 250ms
-
-FILE is YAML (--list names examples), the JSON of go-libp2p-pubsub's PeerScoreParams, or a config.toml of
-CometBFT.
-With two files: whether a node with one would penalise a node with the other for following its own settings.
-Exit status: 0 if no guarantee fails, 1 if one does, 3 if none does and one could not be decided.
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(

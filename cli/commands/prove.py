@@ -26,15 +26,6 @@ from quidnunc.properties.solver.questions import SolverSession, has_cvc5
 from quidnunc.properties.solver.result import ProofResult
 from quidnunc.reports.prove import page, recheck_summary
 
-EXAMPLE = """\
-example:
-  quidnunc prove
-  quidnunc prove mesh-link mesh-link-backoff --smt2 questions --recheck
-  quidnunc prove --recheck 60s --markdown > prove.md
-
-Exit status: 0 if every statement was proved or refuted, 3 if one is undetermined or vacuously true.
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(

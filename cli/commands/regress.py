@@ -34,18 +34,6 @@ from quidnunc.reports.regress import RegressReport, as_markdown, print_report
 
 CASES = Path("counterexamples")
 
-EXAMPLE = """\
-example:
-  quidnunc regress gossipsub-1.2-draft gossipsub-1.2
-  quidnunc regress gossipsub-1.0 gossipsub-1.1 --markdown
-  quidnunc regress gossipsub-1.2 gossipsub-1.2+d=8 --expect changes.toml --update-expect
-  quidnunc regress main@python:my_fork:FORK python:my_fork:FORK --expect changes.toml
-  quidnunc regress flood dog --cases counterexamples/mutants
-
-OLD and NEW are written as for `quidnunc diff`.
-Exit status: 0 if every change found is declared in --expect FILE and every declared change occurs, else 1.
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(

@@ -29,17 +29,6 @@ from quidnunc.properties.documents.clauses import load as known_clauses
 from quidnunc.properties.replays.network import place_in_front
 from quidnunc.properties.replays.replay import replay
 
-EXAMPLE = """\
-example:
-  quidnunc replay found/gs1.1.backoff.regraft.case
-  quidnunc replay counterexamples/ --against py-libp2p
-  quidnunc replay counterexamples/proofs --against ours
-
-exit status:
-  0 no case fails; 1 a case fails; 2 wrong usage, or a file is no case (the others are replayed);
-  3 no case fails, and some were inconclusive; 4 the driver or this tool broke
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="case files, or folders of them")

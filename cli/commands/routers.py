@@ -10,18 +10,6 @@ import time
 from quidnunc.impl.routers import RouterInfo, available, build_release
 from quidnunc.output import UsageError, print_json, table
 
-EXAMPLE = """\
-example:
-  quidnunc routers
-  quidnunc routers --all
-  quidnunc routers build py-libp2p@0.2.8
-  quidnunc check gossipsub-1.0 --against py-libp2p@0.2.8
-
-build fetches a release with pip and installs it into a virtual environment of its own in the user's cache
-folder (QUIDNUNC_CACHE names another). Nothing else in this kit builds or downloads.
-exit status: 0; 2 no such release; 4 it cannot be built here
-"""
-
 INNER = ("mutant", "reading")
 """Kinds that are listed on request."""
 

@@ -22,23 +22,6 @@ if TYPE_CHECKING:
     from quidnunc.pipeline.simulation.scenario.values import Scenario
     from quidnunc.pipeline.trace.network_check import NodeKindReport
 
-EXAMPLE = """\
-example:
-  quidnunc simulate network.yaml -o run
-  quidnunc simulate network.yaml -o run --set nodes.0.count=50 --set links.loss=0.01 --seed 3 --check
-  quidnunc simulate params.json -o run
-
-params.json is a script of gossipsub-interop. A scenario of your own looks like this:
-  nodes: [{count: 90, protocol: gossipsub-1.2}, {count: 10, router: "ours:echo"}]
-  topology: {kind: random-regular, degree: 8}
-  links: {latency: {kind: uniform, low_ms: 5, high_ms: 100}, jitter_ms: 3}
-  traffic: [{count: 20, every_s: 1, size_bytes: 1024}]
-
-docs/simulate.md describes every field. `quidnunc trace check` and `quidnunc trace metrics` read the run.
-
-exit status: 0; 1 if a claim fails (with --check); 2 if the scenario cannot be run; 4 if a router or a driver
-broke.
-"""
 SHOWN = 10
 
 

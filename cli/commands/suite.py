@@ -19,14 +19,6 @@ from quidnunc.properties.suite.files import bound_cases, edit_cases, rule_cases,
 from quidnunc.properties.suite.run import SUITE_VERSION
 from quidnunc.properties.suite.unnoticed import UnnoticedRule, unnoticed_of
 
-EXAMPLE = """\
-example:
-  quidnunc suite gossipsub-1.2
-  quidnunc suite gossipsub-1.2 --emit json > vectors.json
-
-To run the suite: quidnunc check PROTOCOL --against ROUTER --suite
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("protocol", nargs="?", help="only the suite of this protocol")

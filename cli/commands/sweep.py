@@ -21,25 +21,6 @@ if TYPE_CHECKING:
     from quidnunc.pipeline.sweep.executors import SweepExecutor
     from quidnunc.pipeline.sweep.run import SweepResult
 
-EXAMPLE = """\
-example:
-  quidnunc sweep sweep.yaml -o campaign
-  quidnunc sweep sweep.yaml -o campaign --executor spark --with last-week
-
-A sweep looks like this:
-  simulate:
-    - scenario: network.yaml
-      vary: {nodes.0.parameters.d: [4, 6, 8], links.loss: [0, 0.01]}
-      seeds: 10
-      check: true
-  check:
-    - {protocol: gossipsub-1.2, against: ours, runs: 10000}
-
-Ctrl-C and SIGTERM end it with a summary of what was done. To continue, run the same command again.
-docs/simulate.md says more.
-
-exit status: 0; 1 if a claim fails; 2 if the sweep cannot be run; 4 if a run broke or Spark cannot be started.
-"""
 SHOWN = (
     "delivery_ratio",
     "copies_per_node",

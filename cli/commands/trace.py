@@ -24,21 +24,6 @@ if TYPE_CHECKING:
     from quidnunc.pipeline.trace.files import TraceReader
     from quidnunc.pipeline.trace.metrics import RunMetrics
 
-EXAMPLE = """\
-example:
-  quidnunc trace check found.jsonl
-  quidnunc trace metrics trace.pb.gz --json
-  quidnunc trace check run/ --claims 'idontwant.*' --set idontwant_window_ms=3000
-
-check reads
-  a trace of `quidnunc check --record`: the verdicts of that check, from the trace alone
-  a run of `quidnunc simulate`:         every node against the model
-  a folder of `quidnunc ingest`:        claims over the whole network; --set changes their assumptions
-metrics reads all of these, and the traces of go-libp2p-pubsub (JSON lines, delimited protobuf, gzip).
-
-exit status of check: 0; 1 a violation; 3 a claim that can fail could not be decided. Of metrics: 0.
-A trace that cannot be read is wrong usage (2).
-"""
 SHOWN = 10
 """Bad records and violations that are printed."""
 
