@@ -258,7 +258,7 @@ def files(globs: Sequence[str]) -> list[Path]:
 def tables_of(path: Path) -> set[Path]:
     """The tables beside a module: the one of its name, and those that it names."""
     named = {node.value for node in ast.walk(parsed(path)) if isinstance(node, ast.Constant)}
-    texts = {each for each in named if isinstance(each, str) and re.fullmatch(r"[\w/-]+\.toml", each)}
+    texts = {each for each in named if isinstance(each, str) and re.fullmatch(r"[\w-]+\.toml", each)}
     return {path.parent / name for name in (path.with_suffix(".toml").name, *texts)}
 
 

@@ -17,7 +17,6 @@ from quidnunc.model.errors import SpecError, similar_names
 from quidnunc.model.events import Output
 from quidnunc.model.permits import Step
 from quidnunc.model.rpc import ControlField
-from quidnunc.model.rule_words import words_of
 from quidnunc.model.score_interval import ZERO
 from quidnunc.model.values import evolve
 
@@ -69,15 +68,12 @@ def rule(clause: str, *, lacking: str = "", when: str = "") -> Callable[[F], Rul
     """Make a rule of a function.
 
     `clause` is the sentence that it formalises. `lacking` says what a router does that lacks the rule, and
-    `when` what the rule does ("it refuses a GRAFT inside the backoff"): headlines are made of them. Those of
-    the kit's own rules are in `rules.toml`.
+    `when` what the rule does ("it refuses a GRAFT inside the backoff"): headlines are made of them.
     """
 
     def make(function: F) -> Rule:
         name, doc = getattr(function, "__name__", "rule"), (function.__doc__ or "").strip()
-        said = words_of(function.__module__, name)
-        lacks, does = lacking or said.get("lacking", ""), when or said.get("when", "")
-        return Rule(name=name, clause=clause, apply=function, doc=doc, lacking=lacks, when=does)
+        return Rule(name=name, clause=clause, apply=function, doc=doc, lacking=lacking, when=when)
 
     return make
 

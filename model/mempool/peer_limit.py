@@ -36,31 +36,51 @@ def members(n: Node, name: str) -> frozenset[Peer]:
 # -- a peer comes -----------------------------------------------------------------------------------------
 
 
-@rule("peer-limit/slot.by-connection")
+@rule(
+    "peer-limit/slot.by-connection",
+    lacking="Gives no slot to a peer that connects.",
+    when="it decides whether a new peer gets a slot",
+)
 def enter(n: Node, peer: Peer, choose: Choose) -> Step[Node] | None:
     """Once, when it connects. Nothing is said to it."""
     return run(n, "enter", peer, choose)
 
 
-@rule("peer-limit/send.unconditional")
+@rule(
+    "peer-limit/send.unconditional",
+    lacking="Limits unconditional peers as well.",
+    when="it lets in an unconditional peer",
+)
 def unconditional(n: Node, peer: Peer, choose: Choose) -> Step[Node] | None:
     return _taken(n, ALWAYS, peer) if peer in n.parameters.unconditional_peers else None
 
 
-@rule("peer-limit/config.limits")
+@rule(
+    "peer-limit/config.limits",
+    lacking="Limits a class of peers whose limit is 0.",
+    when="it lets in a peer of a class whose limit is 0",
+)
 def unlimited(n: Node, peer: Peer, choose: Choose) -> Step[Node] | None:
     """A limit of 0 is none; that of the other class is no matter."""
     return _taken(n, ALWAYS, peer) if not limit_of(n, class_of(n, peer)) else None
 
 
-@rule("peer-limit/slot.by-connection")
+@rule(
+    "peer-limit/slot.by-connection",
+    lacking="Leaves a free slot empty when a peer connects.",
+    when="it gives a free slot to a new peer",
+)
 def take_free_slot(n: Node, peer: Peer, choose: Choose) -> Step[Node] | None:
     """Who comes while there is one has it."""
     name = class_of(n, peer)
     return _taken(n, name, peer) if n.slots_of(name).most < limit_of(n, name) else None
 
 
-@rule("peer-limit/slot.held")
+@rule(
+    "peer-limit/slot.held",
+    lacking="Gives a new peer the slot of another.",
+    when="it lets a new peer wait for a slot",
+)
 def wait_for_slot(n: Node, peer: Peer, choose: Choose) -> Step[Node]:
     """Those who have one keep it."""
     return Step(n)
@@ -75,14 +95,22 @@ def _taken(n: Node, name: str, peer: Peer) -> Step[Node]:
 # -- to whom it goes --------------------------------------------------------------------------------------
 
 
-@rule("peer-limit/send.at-most")
+@rule(
+    "peer-limit/send.at-most",
+    lacking="Sends transactions to peers without a slot.",
+    when="it checks whether a peer has a slot before it sends a transaction",
+)
 def without_slot(n: Node, tx: str, peer: Peer) -> bool | None:
     """Who has no slot is not sent anything; of whom it is not known, it shows with this transaction."""
     held = [known.holds(peer) for known in n.slots.values()]
     return False if True in held else None if None in held else True
 
 
-@rule("peer-limit/send.at-most")
+@rule(
+    "peer-limit/send.at-most",
+    lacking="Moves a slot from one peer to another while both are connected.",
+    when="it sends a transaction to the peers with a slot",
+)
 def learn_slots(n: Node, s: FloodObservation, choose: Choose) -> Step[Node]:
     for name, known in n.slots.items():
         got = known.must | (s.sent & known.may)
@@ -94,7 +122,11 @@ def learn_slots(n: Node, s: FloodObservation, choose: Choose) -> Step[Node]:
 # -- a peer goes ------------------------------------------------------------------------------------------
 
 
-@rule("peer-limit/slot.freed")
+@rule(
+    "peer-limit/slot.freed",
+    lacking="Leaves the slot of a peer that disconnects empty.",
+    when="it passes on the slot of a peer that disconnects",
+)
 def pass_slot_on(n: Node, lost: Peer, choose: Choose) -> Step[Node]:
     """Its slot goes to one that waits in its class, which is then offered the whole pool from the front."""
     for name in (ALWAYS, "persistent", "other"):

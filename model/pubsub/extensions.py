@@ -23,7 +23,11 @@ def own_extensions(r: Router) -> tuple[str, ...]:
 # -- at the head of a stream --------------------------------------------------------------------------------
 
 
-@rule("gs1.3/extensions.first-rpc")
+@rule(
+    "gs1.3/extensions.first-rpc",
+    lacking="Does not name its extensions in its first RPC.",
+    when="it names its extensions to a new peer",
+)
 def name_extensions(r: Router, peer: Peer, choose: Choose) -> Step[Router] | None:
     """Who has extensions names them first of all."""
     own = own_extensions(r)
@@ -32,7 +36,11 @@ def name_extensions(r: Router, peer: Peer, choose: Choose) -> Step[Router] | Non
     return Step(r, must_send([peer], Extensions(own), "gs1.3/extensions.first-rpc"))
 
 
-@rule("gs1.3/extensions.none-omitted")
+@rule(
+    "gs1.3/extensions.none-omitted",
+    lacking="Sends no Extensions message when it has no extensions.",
+    when="it tells a new peer that it has no extensions",
+)
 def name_none(r: Router, peer: Peer, choose: Choose) -> Step[Router] | None:
     """Who has none may say so or leave it."""
     if own_extensions(r) or not r.peers[peer].knows_extensions:
@@ -44,7 +52,11 @@ def name_none(r: Router, peer: Peer, choose: Choose) -> Step[Router] | None:
 # -- what a peer names --------------------------------------------------------------------------------------
 
 
-@rule("gs1.3/extensions.described")
+@rule(
+    "gs1.3/extensions.described",
+    lacking="Ignores the extensions that a peer names.",
+    when="it reads the extensions that a peer names",
+)
 def read_extensions(r: Router, rpc: ReceivedPart[tuple[Part, ...]], choose: Choose) -> Step[Router] | None:
     """What the sender says that it supports; before anything else of the RPC, which may rest on it."""
     names = [name for part in rpc.part if isinstance(part, Extensions) for name in part.names]
@@ -54,32 +66,52 @@ def read_extensions(r: Router, rpc: ReceivedPart[tuple[Part, ...]], choose: Choo
     return found if names else None
 
 
-@rule("gs1.3/extensions.unknown-ignored")
+@rule(
+    "gs1.3/extensions.unknown-ignored",
+    lacking="Heeds extensions that it does not have itself.",
+    when="it disregards an extension that it does not have itself",
+)
 def unknown(r: Router, e: ReceivedPart[str], choose: Choose) -> Step[Router] | None:
     """What we do not have ourselves means nothing to us."""
     return Step(r) if e.part not in own_extensions(r) else None
 
 
-@rule("gs1.3/extensions.not-below")
+@rule(
+    "gs1.3/extensions.not-below",
+    lacking="Heeds extensions that a peer names on a stream below 1.3.",
+    when="it disregards extensions that a peer names on a stream below 1.3",
+)
 def on_older_stream(r: Router, e: ReceivedPart[str], choose: Choose) -> Step[Router] | None:
     """Below 1.3 the message has no meaning; whether it is heeded there is not said."""
     return None if r.peers[e.peer].knows_extensions else _perhaps(r, e)
 
 
-@rule("gs1.3/extensions.misuse")
+@rule(
+    "gs1.3/extensions.misuse",
+    lacking="Heeds extensions that a peer names late or twice.",
+    when="it disregards extensions that a peer names late or twice",
+)
 def named_late(r: Router, e: ReceivedPart[str], choose: Choose) -> Step[Router] | None:
     """In a later RPC, or once more: what follows is left open."""
     return _perhaps(r, e) if r.peers[e.peer].spoke else None
 
 
-@rule("gs1.3/extensions.described")
+@rule(
+    "gs1.3/extensions.described",
+    lacking="Does not note the extensions that a peer names.",
+    when="it notes an extension that a peer names",
+)
 def note_extension(r: Router, e: ReceivedPart[str], choose: Choose) -> Step[Router]:
     peer = r.peers[e.peer]
     noted = evolve(peer, extensions=peer.extensions | {e.part})
     return run(evolve(r, peers={**r.peers, e.peer: noted}), "both_have", e, choose)
 
 
-@rule("gs1.3/test.exchanged")
+@rule(
+    "gs1.3/test.exchanged",
+    lacking="Sends no TestExtension to a peer that has named it.",
+    when="it sends TestExtension to a peer that has named it",
+)
 def send_test(r: Router, e: ReceivedPart[str], choose: Choose) -> Step[Router] | None:
     """Each end sends one TestExtension where both have named it."""
     if e.part != TEST_EXTENSION:

@@ -25,14 +25,22 @@ many are free, more are not."""
 # -- IHAVE received -----------------------------------------------------------------------------------------
 
 
-@rule("gs1.1/threshold.gossip-ignored")
+@rule(
+    "gs1.1/threshold.gossip-ignored",
+    lacking="Heeds IHAVE from peers below the gossip threshold.",
+    when="it drops an IHAVE from a peer below the gossip threshold",
+)
 def ihave_from_low_score(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router] | None:
     """Gossip of a peer below the gossip threshold is ignored."""
     low = r.gate_below(g.peer, r.parameters.gossip_threshold)
     return Step(r) if settled(low, "threshold.gossip", choose) else None
 
 
-@rule("gs1.1/ihave.caps")
+@rule(
+    "gs1.1/ihave.caps",
+    lacking="Heeds IHAVE beyond the caps of a heartbeat.",
+    when="it drops an IHAVE beyond the caps of a heartbeat",
+)
 def ihave_beyond_caps(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router] | None:
     """So many IHAVEs, and so many ids, per peer and heartbeat; surplus is ignored.
 
@@ -49,7 +57,11 @@ def ihave_beyond_caps(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step
     return None
 
 
-@rule("gs1.0/ihave.request-unseen")
+@rule(
+    "gs1.0/ihave.request-unseen",
+    lacking="Does not request unseen messages that an IHAVE names.",
+    when="it requests unseen messages that an IHAVE names",
+)
 def request_unseen(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router]:
     """Ids that we have not seen are requested from the one who advertised them."""
     heard = r.heard.get(g.peer, HeartbeatCounts())
@@ -88,19 +100,23 @@ def _unseen(r: Router, message_id: str) -> bool:
 # -- IWANT received -----------------------------------------------------------------------------------------
 
 
-@rule("gs1.1/threshold.gossip-ignored")
+@rule(
+    "gs1.1/threshold.gossip-ignored",
+    lacking="Answers IWANT from peers below the gossip threshold.",
+    when="it drops an IWANT from a peer below the gossip threshold",
+)
 def iwant_from_low_score(r: Router, g: ReceivedPart[IWant], choose: Choose) -> Step[Router] | None:
     low = r.gate_below(g.peer, r.parameters.gossip_threshold)
     return Step(r) if settled(low, "threshold.gossip", choose) else None
 
 
-@rule("gs1.1/iwant.retransmission")
+@rule("gs1.1/iwant.retransmission", lacking="Does not answer IWANT.", when="it answers an IWANT")
 def serve_within_bound(r: Router, g: ReceivedPart[IWant], choose: Choose) -> Step[Router] | None:
     """Answers per peer and id are bounded. The first is owed; up to the allowance more are free."""
     return _serve(r, g, owed=1, allowed=max(IWANT_ALLOWANCE, r.parameters.gossip_retransmission))
 
 
-@rule("gs1.0/iwant.serve")
+@rule("gs1.0/iwant.serve", lacking="Does not answer IWANT.", when="it answers an IWANT")
 def serve(r: Router, g: ReceivedPart[IWant], choose: Choose) -> Step[Router]:
     """v1.0: whatever is in the cache goes to the one who asked."""
     return _serve(r, g, owed=None, allowed=None)
@@ -126,12 +142,20 @@ def _serve(r: Router, g: ReceivedPart[IWant], *, owed: int | None, allowed: int 
 # -- gossip emission ---------------------------------------------------------------------------------------
 
 
-@rule("gs1.0/gossip.targets")
+@rule(
+    "gs1.0/gossip.targets",
+    lacking="Sends gossip to none of the peers in the topic.",
+    when="it looks up the peers that it can gossip to",
+)
 def topic_speakers(r: Router, topic: str) -> frozenset[Peer]:
     return r.mesh_speakers(topic)
 
 
-@rule("gs1.0/gossip.outside-mesh")
+@rule(
+    "gs1.0/gossip.outside-mesh",
+    lacking="Sends gossip to members of its mesh or fanout.",
+    when="it leaves members of its mesh and fanout out of those to gossip to",
+)
 def in_mesh_or_fanout(r: Router, topic: str, peer: Peer) -> bool | None:
     """Members of the mesh and the fanout get the messages themselves."""
     if peer in r.mesh_of(topic):
@@ -140,24 +164,34 @@ def in_mesh_or_fanout(r: Router, topic: str, peer: Peer) -> bool | None:
     return None if entry is not None and entry.tentative else r.fanout_of(topic).holds(peer)
 
 
-@rule("gs1.1/explicit.no-gossip")
+@rule(
+    "gs1.1/explicit.no-gossip",
+    lacking="Sends gossip to explicit peers.",
+    when="it leaves explicit peers out of those to gossip to",
+)
 def explicit_has_it(r: Router, topic: str, peer: Peer) -> bool | None:
     """Explicit peers get the messages themselves; that they get no gossip is practice, not text."""
     return None if r.is_explicit(peer) else False
 
 
-@rule("gs1.1/threshold.gossip")
+@rule(
+    "gs1.1/threshold.gossip",
+    lacking="Sends gossip to peers below the gossip threshold.",
+    when="it checks whether a peer to gossip to is below the gossip threshold",
+)
 def below_gossip(r: Router, topic: str, peer: Peer) -> bool | None:
     return r.gate_below(peer, r.parameters.gossip_threshold)
 
 
-@rule("gs1.0/gossip.targets")
+@rule("gs1.0/gossip.targets", lacking="Sends no gossip at the heartbeat.", when="it gossips at the heartbeat")
 def gossip_to_d_lazy(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """v1.0: to D_lazy members at most. Its pseudo-code picks first and then filters, so fewer is free."""
     return _gossip(r, lambda eligible, _: (0, min(r.parameters.d_lazy, len(eligible.all))), choose)
 
 
-@rule("gs1.1/gossip.adaptive")
+@rule(
+    "gs1.1/gossip.adaptive", lacking="Sends no gossip at the heartbeat.", when="it gossips at the heartbeat"
+)
 def gossip_adaptively(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """v1.1: to max(D_lazy, factor * non-mesh peers) of them.
 
@@ -212,7 +246,11 @@ def _any_of(topic: str, ids: Sequence[str]) -> Reveals:
 # -- windows -----------------------------------------------------------------------------------------------
 
 
-@rule("gs1.0/mcache.shift")
+@rule(
+    "gs1.0/mcache.shift",
+    lacking="Keeps messages in its message cache beyond its history.",
+    when="it shifts its message cache at the heartbeat",
+)
 def shift(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """Once per heartbeat, after gossip; what falls out of mcache_len windows is gone."""
     if not r.cached:
@@ -224,7 +262,11 @@ def shift(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     return Step(evolve(r, served={k: v for k, v in r.served.items() if k[1] not in gone}) if gone else r)
 
 
-@rule("gs1.1/ihave.caps")
+@rule(
+    "gs1.1/ihave.caps",
+    lacking="Counts IHAVE over all heartbeats, not anew in each.",
+    when="it restarts its counts of IHAVE at the heartbeat",
+)
 def start_counting_anew(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     kept = {p: HeartbeatCounts(iwants_before=c.iwants) for p, c in r.heard.items() if c.iwants}
     return Step(evolve(r, heard=kept)) if r.heard else None

@@ -10,7 +10,11 @@ from quidnunc.model.rules import rule
 from quidnunc.model.values import evolve
 
 
-@rule("gs1.2/idontwant.immediate")
+@rule(
+    "gs1.2/idontwant.immediate",
+    lacking="Sends no IDONTWANT to its mesh.",
+    when="it sends IDONTWANT to its mesh",
+)
 def tell_mesh(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
     """At the first copy, at once, to the mesh peers that know of it. The sender MAY do without."""
     mesh = frozenset(p for p in r.mesh_of(m.part.topic) if p in r.peers and r.peers[p].knows_idontwant)
@@ -18,7 +22,11 @@ def tell_mesh(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Route
     return Step(r, told) if told else None
 
 
-@rule("gs1.2/iwant.cancel")
+@rule(
+    "gs1.2/iwant.cancel",
+    lacking="Sends no IDONTWANT to peers that it asked for the message by IWANT.",
+    when="it sends IDONTWANT to peers that it asked for the message by IWANT",
+)
 def cancel_requests(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
     """Who was asked for it by IWANT may be told that it came from another."""
     others = r.asked.get(m.part.id, frozenset()) - {m.peer}
@@ -26,7 +34,11 @@ def cancel_requests(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step
     return Step(r, may_send(told, IDontWant((m.part.id,)), "gs1.2/iwant.cancel", "now")) if told else None
 
 
-@rule("gs1.2-draft/idontwant.on-ihave")
+@rule(
+    "gs1.2-draft/idontwant.on-ihave",
+    lacking="Sends no IDONTWANT for messages that it requests after an IHAVE.",
+    when="it sends IDONTWANT for messages that it requests after an IHAVE",
+)
 def tell_before(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router] | None:
     """What is asked for after an IHAVE the mesh may be told not to send."""
     mesh = frozenset(p for p in r.mesh_of(g.part.topic) if p in r.peers and r.peers[p].knows_idontwant)
@@ -35,7 +47,11 @@ def tell_before(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Route
     return Step(r, told) if told else None
 
 
-@rule("gs1.2-draft/ihave.instead-of-message")
+@rule(
+    "gs1.2-draft/ihave.instead-of-message",
+    lacking="Sends no IHAVE in place of a message that a peer does not want.",
+    when="it sends IHAVE in place of a message that a peer does not want",
+)
 def offer_instead(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
     """Mesh members that said IDONTWANT may be sent an IHAVE in the place of the message."""
     spared = frozenset(p for p in r.mesh_of(m.part.topic) if m.part.id in r.unwanted.get(p, {}))
@@ -44,7 +60,11 @@ def offer_instead(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[R
     return Step(r, may_send(spared - {m.peer}, offered, clause)) if spared else None
 
 
-@rule("gs1.2/idontwant.cap")
+@rule(
+    "gs1.2/idontwant.cap",
+    lacking="Heeds IDONTWANT beyond the cap of a heartbeat.",
+    when="it drops an IDONTWANT beyond the cap of a heartbeat",
+)
 def beyond_the_cap(r: Router, d: ReceivedPart[IDontWant], choose: Choose) -> Step[Router] | None:
     """So many per peer and heartbeat. Whether RPCs, entries or ids are counted is not said: with more RPCs
     there are too many by any count, and what they say is not heeded."""
@@ -52,7 +72,7 @@ def beyond_the_cap(r: Router, d: ReceivedPart[IDontWant], choose: Choose) -> Ste
     return Step(r) if over else None
 
 
-@rule("gs1.2/idontwant.per-peer")
+@rule("gs1.2/idontwant.per-peer", lacking="Does not note an IDONTWANT.", when="it notes an IDONTWANT")
 def remember_unwanted(r: Router, d: ReceivedPart[IDontWant], choose: Choose) -> Step[Router] | None:
     """The ids enter the peer's set; beyond the cap, if ids are counted, they are free to be ignored.
 
@@ -72,7 +92,11 @@ def remember_unwanted(r: Router, d: ReceivedPart[IDontWant], choose: Choose) -> 
     return Step(evolve(r, unwanted={**r.unwanted, d.peer: kept}, heard={**r.heard, d.peer: counted}))
 
 
-@rule("gs1.2/idontwant.skip")
+@rule(
+    "gs1.2/idontwant.skip",
+    lacking="Relays a message to a peer that sent IDONTWANT for it.",
+    when="it checks whether a peer sent IDONTWANT for the message to relay",
+)
 def who_said_idontwant(r: Router, m: ReceivedPart[Message], peer: Peer) -> bool | None:
     """r1: they MUST be skipped, as long as the entry lives: to the next heartbeat at least.
 
@@ -84,13 +108,21 @@ def who_said_idontwant(r: Router, m: ReceivedPart[Message], peer: Peer) -> bool 
     return True if age == 0 and peer in r.mesh_of(m.part.topic) else None
 
 
-@rule("gs1.2-draft/idontwant.may-skip")
+@rule(
+    "gs1.2-draft/idontwant.may-skip",
+    lacking="Relays a message to every peer, even one that sent IDONTWANT for it.",
+    when="it checks whether a peer sent IDONTWANT for the message to relay",
+)
 def who_may_be_skipped(r: Router, m: ReceivedPart[Message], peer: Peer) -> bool | None:
     """Draft: they "could" be skipped."""
     return None if m.part.id in r.unwanted.get(peer, {}) else False
 
 
-@rule("gs1.2/idontwant.prune-old")
+@rule(
+    "gs1.2/idontwant.prune-old",
+    lacking="Keeps an IDONTWANT beyond the heartbeats for which it counts.",
+    when="it ages its IDONTWANTs at the heartbeat",
+)
 def age(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """Old entries should go at the heartbeat, by whatever policy: from then on they are free."""
     if not r.unwanted:

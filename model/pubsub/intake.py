@@ -29,7 +29,11 @@ from quidnunc.model.values import evolve
 Rpc: TypeAlias = ReceivedPart[tuple[Part, ...]]
 
 
-@rule("gs1.1/threshold.graylist")
+@rule(
+    "gs1.1/threshold.graylist",
+    lacking="Reads RPCs from graylisted peers.",
+    when="it drops an RPC from a graylisted peer",
+)
 def ignore_graylisted(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
     """Below the graylist threshold the whole RPC is ignored; an explicit peer's never is."""
     if r.is_explicit(rpc.peer):
@@ -40,24 +44,30 @@ def ignore_graylisted(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | Non
     return (each_of(r, rpc, (Subscribe, Unsubscribe), choose) if read else None) or Step(r)
 
 
-@rule("pubsub/rpc.any-combination")
+@rule("pubsub/rpc.any-combination", lacking="Reads no RPCs.", when="it reads an RPC")
 def take(r: Router, rpc: Rpc, choose: Choose) -> Step[Router]:
     """Any combination of parts is an RPC, the empty one too."""
     return run(r, "intake", rpc, choose)
 
 
-@rule("pubsub/subscription.table")
+@rule(
+    "pubsub/subscription.table", lacking="Ignores subscriptions.", when="it reads the subscriptions of an RPC"
+)
 def read_subscriptions(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
     return each_of(r, rpc, (Subscribe, Unsubscribe), choose)
 
 
-@rule("gs1.0/rpc.payload-first")
+@rule(
+    "gs1.0/rpc.payload-first",
+    lacking="Ignores messages that peers send.",
+    when="it reads the messages of an RPC",
+)
 def read_messages(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
     """The payload of an RPC is processed before its control part."""
     return each_of(r, rpc, (Message,), choose)
 
 
-@rule("gs1.0/ihave.request-unseen")
+@rule("gs1.0/ihave.request-unseen", lacking="Ignores IHAVE.", when="it reads the IHAVEs of an RPC")
 def read_ihaves(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
     if not any(isinstance(p, IHave) for p in rpc.part):
         return None
@@ -72,7 +82,7 @@ def read_ihaves(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
     return Step(scores_events.promised(step.router, rpc.peer, rpc.part, step.permits), step.permits)
 
 
-@rule("gs1.0/iwant.serve")
+@rule("gs1.0/iwant.serve", lacking="Ignores IWANT.", when="it reads the IWANTs of an RPC")
 def read_iwants(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
     """An id that one RPC asks for several times may be answered each time, and counts as answered once."""
     step = each_of(r, rpc, (IWant,), choose)
@@ -82,17 +92,17 @@ def read_iwants(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
     return Step(evolve(step.router, served=once), step.permits)
 
 
-@rule("gs1.0/graft.accept")
+@rule("gs1.0/graft.accept", lacking="Ignores GRAFT.", when="it reads the GRAFTs of an RPC")
 def read_grafts(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
     return each_of(r, rpc, (Graft,), choose)
 
 
-@rule("gs1.0/prune.remove")
+@rule("gs1.0/prune.remove", lacking="Ignores PRUNE.", when="it reads the PRUNEs of an RPC")
 def read_prunes(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
     return each_of(r, rpc, (Prune,), choose)
 
 
-@rule("gs1.2/idontwant.per-peer")
+@rule("gs1.2/idontwant.per-peer", lacking="Ignores IDONTWANT.", when="it reads the IDONTWANTs of an RPC")
 def read_idontwants(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
     if not any(isinstance(p, IDontWant) for p in rpc.part):
         return None
@@ -101,7 +111,11 @@ def read_idontwants(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
     return each_of(evolve(r, heard={**r.heard, rpc.peer: counted}), rpc, (IDontWant,), choose)
 
 
-@rule("pm/application.forwarded")
+@rule(
+    "pm/application.forwarded",
+    lacking="Ignores partial messages.",
+    when="it reads the partial messages of an RPC",
+)
 def read_partials(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
     """Partial messages come last: the extensions and subscriptions of their RPC are known by then."""
     return each_of(r, rpc, (Partial,), choose)

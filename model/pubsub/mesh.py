@@ -22,30 +22,50 @@ from quidnunc.model.values import evolve
 # -- GRAFT ------------------------------------------------------------------------------------------------
 
 
-@rule("gs1.0/graft.unsubscribed")
+@rule(
+    "gs1.0/graft.unsubscribed",
+    lacking="Sends no PRUNE for a GRAFT in a topic that it has not joined.",
+    when="it refuses a GRAFT in a topic that it has not joined",
+)
 def prune_unsubscribed(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
     """v1.0 answers a GRAFT for a topic that we are not in with PRUNE."""
     return refuse(r, g, "gs1.0/graft.unsubscribed") if g.part.topic not in r.topics else None
 
 
-@rule("gs1.1/graft.unknown-topic")
+@rule(
+    "gs1.1/graft.unknown-topic",
+    lacking="Treats a GRAFT in a topic that it has not joined like any other.",
+    when="it drops a GRAFT in a topic that it has not joined",
+)
 def unknown_topic(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
     """v1.1 ignores it, as a protection against spam."""
     return Step(r) if g.part.topic not in r.topics else None
 
 
-@rule("gs1.0/graft.idempotent")
+@rule(
+    "gs1.0/graft.idempotent",
+    lacking="Treats a GRAFT from a mesh member as a new one.",
+    when="it drops a GRAFT from a mesh member",
+)
 def already_member(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
     """Two GRAFTs that cross leave the link as it is."""
     return Step(r) if g.peer in r.mesh_of(g.part.topic) else None
 
 
-@rule("gs1.1/explicit.graft-pruned")
+@rule(
+    "gs1.1/explicit.graft-pruned",
+    lacking="Accepts a GRAFT from a peer with which it has an explicit peering agreement.",
+    when="it refuses a GRAFT from an explicit peer",
+)
 def from_explicit_peer(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
     return refuse(r, g, "gs1.1/explicit.graft-pruned") if r.is_explicit(g.peer) else None
 
 
-@rule("gs1.1/backoff.regraft")
+@rule(
+    "gs1.1/backoff.regraft",
+    lacking="Accepts a GRAFT inside the backoff.",
+    when="it refuses a GRAFT inside the backoff",
+)
 def while_backing_off(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
     """A GRAFT inside the backoff is pruned at once, and the backoff extended."""
     # "Inside" excludes the instant of expiry.
@@ -58,14 +78,22 @@ def while_backing_off(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step
     return Step(scores_events.count(refused.router, "regraft", g.peer), refused.permits)
 
 
-@rule("gs1.1/threshold.negative-score")
+@rule(
+    "gs1.1/threshold.negative-score",
+    lacking="Accepts a GRAFT from a peer whose score is negative.",
+    when="it refuses a GRAFT from a peer with a negative score",
+)
 def negative_score(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
     """A peer with a negative score is not taken into the mesh."""
     negative = settled(r.below(g.peer, 0), "threshold.zero", choose)
     return refuse_and_back_off(r, g, "gs1.1/threshold.negative-score") if negative else None
 
 
-@rule("gs1.1/outbound.inbound-refused")
+@rule(
+    "gs1.1/outbound.inbound-refused",
+    lacking="Accepts a GRAFT from an inbound peer at D_high.",
+    when="it refuses a GRAFT from an inbound peer at D_high",
+)
 def inbound_while_full(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
     """At D_high, only a peer that we dialled may still graft itself."""
     full = len(r.mesh_of(g.part.topic)) >= r.parameters.d_high
@@ -73,7 +101,11 @@ def inbound_while_full(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Ste
     return refuse_and_back_off(r, g, "gs1.1/outbound.inbound-refused") if refused else None
 
 
-@rule("gs1.0/graft.accept")
+@rule(
+    "gs1.0/graft.accept",
+    lacking="Does not take a peer that sends GRAFT into its mesh.",
+    when="it takes a peer that sends GRAFT into its mesh",
+)
 def accept(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
     if g.part.topic not in r.topics:
         return None
@@ -104,14 +136,22 @@ def prune_to(r: Router, peer: Peer, topic: str, seconds: int, clause: str) -> Pe
 # -- PRUNE ------------------------------------------------------------------------------------------------
 
 
-@rule("gs1.0/prune.remove")
+@rule(
+    "gs1.0/prune.remove",
+    lacking="Keeps a peer in its mesh that has sent PRUNE.",
+    when="it takes a peer that sends PRUNE out of its mesh",
+)
 def remove(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router] | None:
     if p.peer not in r.mesh_of(p.part.topic):
         return None
     return Step(r.with_mesh(p.part.topic, r.mesh_of(p.part.topic) - {p.peer}))
 
 
-@rule("gs1.1/backoff.announced-period")
+@rule(
+    "gs1.1/backoff.announced-period",
+    lacking="Starts no backoff when it receives a PRUNE.",
+    when="it starts a backoff because of a PRUNE",
+)
 def back_off_as_announced(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router] | None:
     """The announced period, or our own default where none is announced."""
     if p.part.topic not in r.topics and not r.reads("prune-of-unknown-topic-backs-off"):
@@ -123,7 +163,11 @@ def back_off_as_announced(r: Router, p: ReceivedPart[Prune], choose: Choose) -> 
 # -- Join and Leave ---------------------------------------------------------------------------------------
 
 
-@rule("gs1.0/join.fill")
+@rule(
+    "gs1.0/join.fill",
+    lacking="Builds no mesh when it joins a topic.",
+    when="it builds a mesh on joining a topic",
+)
 def build_mesh(r: Router, topic: str, choose: Choose) -> Step[Router]:
     """Up to D peers: those of the fanout first, then other members. Each is told by GRAFT."""
     eligible = r.protocol.set_of("graft_candidates", r, topic, choose)
@@ -140,7 +184,11 @@ def build_mesh(r: Router, topic: str, choose: Choose) -> Step[Router]:
     return graft_some(r, topic, "mesh.join", clause, eligible, (least, most), moves_the_fanout, choose)
 
 
-@rule("gs1.0/leave.prune-each")
+@rule(
+    "gs1.0/leave.prune-each",
+    lacking="Sends no PRUNE to its mesh when it leaves a topic.",
+    when="it prunes the mesh of a topic that it leaves",
+)
 def prune_members(r: Router, topic: str, choose: Choose) -> Step[Router]:
     """PRUNE to each member of the mesh, which is then forgotten."""
     members = r.mesh_of(topic)
@@ -149,7 +197,11 @@ def prune_members(r: Router, topic: str, choose: Choose) -> Step[Router]:
     return Step(evolve(r, mesh=without_key(r.mesh, topic), poor_for=without_key(r.poor_for, topic)), permits)
 
 
-@rule("gs1.1/backoff.unsubscribe")
+@rule(
+    "gs1.1/backoff.unsubscribe",
+    lacking="Starts no backoff for its mesh when it leaves a topic.",
+    when="it starts the backoff of its mesh on leaving a topic",
+)
 def back_off_members(r: Router, topic: str, choose: Choose) -> Step[Router] | None:
     """The one who unsubscribes keeps the (shorter) backoff too. Runs before the mesh is forgotten."""
     members = r.mesh_of(topic)
@@ -159,24 +211,40 @@ def back_off_members(r: Router, topic: str, choose: Choose) -> Step[Router] | No
 # -- Who may be grafted ------------------------------------------------------------------------------------
 
 
-@rule("gs1.0/mesh.members")
+@rule(
+    "gs1.0/mesh.members",
+    lacking="Grafts none of the peers in the topic.",
+    when="it looks up the peers that it can graft",
+)
 def mesh_speakers(r: Router, topic: str) -> frozenset[Peer]:
     """Candidates are gossipsub peers in the topic."""
     return r.mesh_speakers(topic)
 
 
-@rule("gs1.0/heartbeat.fill")
+@rule(
+    "gs1.0/heartbeat.fill",
+    lacking="Grafts peers that are in its mesh already.",
+    when="it leaves mesh members out of the peers to graft",
+)
 def already_in_mesh(r: Router, topic: str, peer: Peer) -> bool:
     return peer in r.mesh_of(topic)
 
 
-@rule("gs1.1/explicit.no-mesh")
+@rule(
+    "gs1.1/explicit.no-mesh",
+    lacking="Grafts peers with which it has an explicit peering agreement.",
+    when="it leaves explicit peers out of the peers to graft",
+)
 def explicit(r: Router, topic: str, peer: Peer) -> bool:
     """Explicit peers are outside the mesh."""
     return r.is_explicit(peer)
 
 
-@rule("gs1.1/backoff.both-ends")
+@rule(
+    "gs1.1/backoff.both-ends",
+    lacking="Grafts peers inside their backoff.",
+    when="it checks whether a peer to graft is in backoff",
+)
 def backing_off(r: Router, topic: str, peer: Peer) -> bool | None:
     """Not before the end of the backoff; from then on free until it must have been cleared."""
     ends = r.ends_backoff_ms(topic, peer)
@@ -186,7 +254,11 @@ def backing_off(r: Router, topic: str, peer: Peer) -> bool | None:
     return None if ends and r.now_ms < swept else False
 
 
-@rule("gs1.1/threshold.negative-score")
+@rule(
+    "gs1.1/threshold.negative-score",
+    lacking="Grafts peers whose score is negative.",
+    when="it checks whether the score of a peer to graft is negative",
+)
 def scores_below_zero(r: Router, topic: str, peer: Peer) -> bool | None:
     return r.below(peer, 0)
 
@@ -194,7 +266,11 @@ def scores_below_zero(r: Router, topic: str, peer: Peer) -> bool | None:
 # -- Heartbeat --------------------------------------------------------------------------------------------
 
 
-@rule("gs1.1/threshold.negative-pruned")
+@rule(
+    "gs1.1/threshold.negative-pruned",
+    lacking="Keeps mesh members whose score is negative.",
+    when="it prunes members with a negative score at the heartbeat",
+)
 def drop_negative(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """Members with a negative score are pruned."""
     clause = "gs1.1/threshold.negative-pruned"
@@ -206,7 +282,11 @@ def drop_negative(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     return each_topic(r, drop)
 
 
-@rule("gs1.0/heartbeat.fill")
+@rule(
+    "gs1.0/heartbeat.fill",
+    lacking="Does not fill its mesh to D at the heartbeat.",
+    when="it fills its mesh to D at the heartbeat",
+)
 def fill_to_d(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """Below D_low, as many as are missing to D."""
     return each_topic(r, lambda r, t: _fill(r, t, choose) if len(r.mesh[t]) < r.parameters.d_low else None)
@@ -219,7 +299,11 @@ def _fill(r: Router, topic: str, choose: Choose) -> Step[Router] | None:
     return graft_some(r, topic, "mesh.fill", "gs1.0/heartbeat.fill", eligible, count, None, choose)
 
 
-@rule("gs1.0/heartbeat.cut")
+@rule(
+    "gs1.0/heartbeat.cut",
+    lacking="Does not cut its mesh to D at the heartbeat.",
+    when="it cuts its mesh to D at the heartbeat",
+)
 def cut_to_d(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """Above D_high, down to D; which members go is what `kept_in_cut` leaves free."""
     return each_topic(r, lambda r, t: _cut(r, t, choose) if len(r.mesh[t]) > r.parameters.d_high else None)
@@ -246,7 +330,11 @@ def _cut(r: Router, topic: str, choose: Choose) -> Step[Router] | None:
     return prune_these(r, topic, gone, "gs1.0/heartbeat.cut", choose)
 
 
-@rule("gs1.1/heartbeat.keep-best")
+@rule(
+    "gs1.1/heartbeat.keep-best",
+    lacking="Cuts a mesh without keeping the members with the best scores.",
+    when="it chooses the best members to keep in a cut",
+)
 def keeps_the_best(r: Router, topic: str, kept: frozenset[Peer]) -> bool:
     """The D_score members with the best scores stay, unless the outbound quota needs the room."""
     p, members = r.parameters, r.mesh[topic]
@@ -262,13 +350,21 @@ def keeps_the_best(r: Router, topic: str, kept: frozenset[Peer]) -> bool:
     return len(best - kept) <= max(0, displaced)
 
 
-@rule("gs1.1/outbound.cut-quota")
+@rule(
+    "gs1.1/outbound.cut-quota",
+    lacking="Cuts a mesh without keeping D_out outbound members.",
+    when="it chooses the outbound members to keep in a cut",
+)
 def keeps_the_outbound_quota(r: Router, topic: str, kept: frozenset[Peer]) -> bool:
     """D_out outbound members stay, if the mesh had as many."""
     return len(r.outbound_of(kept)) >= min(r.parameters.d_out, len(r.outbound_of(r.mesh[topic])))
 
 
-@rule("gs1.1/outbound.fill")
+@rule(
+    "gs1.1/outbound.fill",
+    lacking="Does not graft outbound peers to reach D_out.",
+    when="it grafts outbound peers to reach D_out at the heartbeat",
+)
 def fill_outbound(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """With D_low members or more, but fewer than D_out outbound ones, the missing outbound ones."""
     return each_topic(
@@ -286,7 +382,11 @@ def _fill_outbound(r: Router, topic: str, choose: Choose) -> Step[Router] | None
     return graft_some(r, topic, "mesh.outbound", "gs1.1/outbound.fill", outbound, count, None, choose)
 
 
-@rule("gs1.1/opportunistic.graft")
+@rule(
+    "gs1.1/opportunistic.graft",
+    lacking="Grafts no better peers while the median score of its mesh is poor.",
+    when="it grafts better peers because the median score of its mesh is poor",
+)
 def graft_opportunistically(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """Now and then, where the median score is poor, at least two better peers are grafted.
 
@@ -365,7 +465,11 @@ def prune_these(
     return Step(after.router, permits)
 
 
-@rule("gs1.1/backoff.both-ends")
+@rule(
+    "gs1.1/backoff.both-ends",
+    lacking="Starts no backoff for a peer that it prunes.",
+    when="it starts the backoff of a peer that it prunes",
+)
 def pruner_backs_off(r: Router, pruned: tuple[str, frozenset[Peer]], choose: Choose) -> Step[Router]:
     """Who sends a PRUNE keeps to the backoff as well."""
     topic, gone = pruned

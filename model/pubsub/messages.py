@@ -19,31 +19,51 @@ from quidnunc.model.values import evolve
 # -- acceptance --------------------------------------------------------------------------------------------
 
 
-@rule("floodsub/relay.joined-topics")
+@rule(
+    "floodsub/relay.joined-topics",
+    lacking="Accepts messages in topics that it has not joined.",
+    when="it drops a message in a topic that it has not joined",
+)
 def not_joined(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
     """A message in a topic that we are not in is dropped."""
     return Step(r) if m.part.topic not in r.topics else None
 
 
-@rule("pubsub/rpc.size-limit")
+@rule(
+    "pubsub/rpc.size-limit",
+    lacking="Accepts messages beyond the size limit.",
+    when="it drops a message beyond the size limit",
+)
 def too_large(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
     """A message beyond the configured size is rejected."""
     return Step(r) if m.part.size > r.parameters.max_message_bytes else None
 
 
-@rule("pubsub/signing.reject")
+@rule(
+    "pubsub/signing.reject",
+    lacking="Accepts messages that break the signature policy.",
+    when="it drops a message that breaks the signature policy",
+)
 def flawed(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
     """A copy that breaks the signature policy is dropped, and does not make a good copy a duplicate."""
     return Step(r) if m.part.flaw else None
 
 
-@rule("gs1.0/relay.own-not-forwarded")
+@rule(
+    "gs1.0/relay.own-not-forwarded",
+    lacking="Accepts messages from a peer that name the router as their author.",
+    when="it drops a message from a peer that names the router as its author",
+)
 def from_itself(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
     """What claims to be ours and comes from outside is not forwarded."""
     return Step(r) if m.part.author == ROUTER else None
 
 
-@rule("gs1.0/relay.seen")
+@rule(
+    "gs1.0/relay.seen",
+    lacking="Delivers and relays a message that it has seen.",
+    when="it drops a message that it has seen",
+)
 def seen_before(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
     """Within seen_ttl of its first copy a message id is a duplicate; afterwards it may be kept for longer."""
     first = r.seen.get(m.part.id)
@@ -66,7 +86,11 @@ def _shows_first(o: Output, m: Message) -> bool:
     return output_key(o) == Delivered(Message(m.id, m.topic))
 
 
-@rule("gs1.1/validation.late-verdict")
+@rule(
+    "gs1.1/validation.late-verdict",
+    lacking="Delivers and relays a message before its validators have answered.",
+    when="it lets a message wait for its validators",
+)
 def wait_for_verdict(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
     """The first copy waits for its validators; what can be said of it before is said."""
     if r.parameters.validation != "manual":
@@ -75,7 +99,7 @@ def wait_for_verdict(r: Router, m: ReceivedPart[Message], choose: Choose) -> Ste
     return run(evolve(r.with_seen(m.part.id), waiting=waiting), "announce", m, choose)
 
 
-@rule("gs1.0/relay.mesh")
+@rule("gs1.0/relay.mesh", lacking="Accepts no messages.", when="it accepts a message")
 def accept_message(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router]:
     told = run(r.with_seen(m.part.id), "announce", m, choose)
     return told.then(run(told.router, "accepted", m, choose))
@@ -84,7 +108,11 @@ def accept_message(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[
 # -- verdicts ---------------------------------------------------------------------------------------------
 
 
-@rule("gs1.1/validation.accept")
+@rule(
+    "gs1.1/validation.accept",
+    lacking="Drops messages that its validators accept.",
+    when="it handles a message that its validators accept",
+)
 def accepted_by_validator(
     r: Router, v: tuple[WaitingMessage, Judgement], choose: Choose
 ) -> Step[Router] | None:
@@ -96,7 +124,11 @@ def accepted_by_validator(
     return told.then(run(told.router, "accepted", m, choose))
 
 
-@rule("gs1.1/validation.reject-ignore")
+@rule(
+    "gs1.1/validation.reject-ignore",
+    lacking="Does not drop messages that its validators reject or ignore.",
+    when="it drops a message that its validators reject or ignore",
+)
 def dropped_by_validator(r: Router, v: tuple[WaitingMessage, Judgement], choose: Choose) -> Step[Router]:
     """Reject and Ignore: neither delivered nor forwarded. They differ in the score alone."""
     return Step(r)
@@ -105,17 +137,25 @@ def dropped_by_validator(r: Router, v: tuple[WaitingMessage, Judgement], choose:
 # -- what an accepted message causes -----------------------------------------------------------------------
 
 
-@rule("floodsub/deliver.once")
+@rule(
+    "floodsub/deliver.once",
+    lacking="Does not deliver accepted messages to the application.",
+    when="it delivers an accepted message to the application",
+)
 def deliver(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router]:
     return Step(r, (Permit(Delivered(m.part), m.part.topic in r.topics, "floodsub/deliver.once"),))
 
 
-@rule("gs1.0/mcache.put")
+@rule(
+    "gs1.0/mcache.put",
+    lacking="Does not keep accepted messages in its message cache.",
+    when="it puts an accepted message into its message cache",
+)
 def cache(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router]:
     return Step(r.with_cached(m.part))
 
 
-@rule("gs1.0/relay.mesh")
+@rule("gs1.0/relay.mesh", lacking="Does not relay accepted messages.", when="it relays an accepted message")
 def forward(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router]:
     targets = r.protocol.set_of("relay", r, m, choose)
     clause = "gs1.0/relay.mesh" if "graft" in r.protocol.handlers else "floodsub/relay.members"
@@ -133,35 +173,59 @@ def forward(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router]
 # -- relay targets ----------------------------------------------------------------------------------------
 
 
-@rule("floodsub/relay.members")
+@rule(
+    "floodsub/relay.members",
+    lacking="Relays messages to none of the peers in the topic.",
+    when="it looks up the peers to which it relays a message",
+)
 def all_members(r: Router, m: ReceivedPart[Message]) -> frozenset[Peer]:
     return r.members(m.part.topic)
 
 
-@rule("gs1.0/relay.mesh")
+@rule(
+    "gs1.0/relay.mesh",
+    lacking="Relays messages to neither its mesh nor floodsub peers.",
+    when="it looks up the peers to which it relays a message",
+)
 def mesh_and_floodsub(r: Router, m: ReceivedPart[Message]) -> frozenset[Peer]:
     """Every floodsub peer in the topic, then the mesh."""
     return r.mesh_of(m.part.topic) | r.floodsub_speakers(m.part.topic)
 
 
-@rule("gs1.1/explicit.forward")
+@rule(
+    "gs1.1/explicit.forward",
+    lacking="Relays messages to neither its mesh nor floodsub nor explicit peers.",
+    when="it looks up the peers to which it relays a message",
+)
 def mesh_floodsub_and_explicit(r: Router, m: ReceivedPart[Message]) -> Targets:
     """v1.1 adds the explicit peers: those in the topic; whether also those outside it is not said."""
     beside = r.floodsub_speakers(m.part.topic) | explicit_members(r, m.part.topic)
     return Targets(r.mesh_of(m.part.topic) | beside, connected_explicit(r))
 
 
-@rule("floodsub/relay.not-back")
+@rule(
+    "floodsub/relay.not-back",
+    lacking="Sends a message back to the peer it came from.",
+    when="it checks whether a peer to relay to is the one the message came from",
+)
 def the_forwarder(r: Router, m: ReceivedPart[Message], peer: Peer) -> bool:
     return peer == m.peer
 
 
-@rule("floodsub/relay.not-to-author")
+@rule(
+    "floodsub/relay.not-to-author",
+    lacking="Sends a message to its author.",
+    when="it checks whether a peer to relay to is the author of the message",
+)
 def the_author(r: Router, m: ReceivedPart[Message], peer: Peer) -> bool:
     return peer == m.part.author
 
 
-@rule("gs1.1/threshold.publish")
+@rule(
+    "gs1.1/threshold.publish",
+    lacking="Relays messages to floodsub peers below the publish threshold.",
+    when="it checks whether a floodsub peer to relay to is below the publish threshold",
+)
 def floodsub_below_publish(r: Router, m: ReceivedPart[Message], peer: Peer) -> bool | None:
     """The text sets the publish threshold for own messages; routers apply it to relay to floodsub as well."""
     if peer not in r.floodsub_speakers(m.part.topic):
@@ -170,7 +234,11 @@ def floodsub_below_publish(r: Router, m: ReceivedPart[Message], peer: Peer) -> b
     return None if low and not r.is_explicit(peer) else False
 
 
-@rule("gs1.1/threshold.graylist")
+@rule(
+    "gs1.1/threshold.graylist",
+    lacking="Relays messages to graylisted peers.",
+    when="it checks whether a peer to relay to is graylisted",
+)
 def graylisted(r: Router, m: ReceivedPart[Message], peer: Peer) -> bool | None:
     """What a graylisted peer says is ignored; whether it is still sent to, until the heartbeat takes it out
     of the mesh, is not said."""
@@ -181,7 +249,11 @@ def graylisted(r: Router, m: ReceivedPart[Message], peer: Peer) -> bool | None:
 # -- publish ----------------------------------------------------------------------------------------------
 
 
-@rule("gs1.0/publish.cached")
+@rule(
+    "gs1.0/publish.cached",
+    lacking="Keeps its own messages neither as seen nor in its message cache.",
+    when="it puts its own message into its caches",
+)
 def remember_own(r: Router, m: Message, choose: Choose) -> Step[Router]:
     """Our own message is seen and cached; whether it is delivered to ourselves is not said."""
     seen = r.with_seen(m.id).with_cached(m)
@@ -190,17 +262,25 @@ def remember_own(r: Router, m: Message, choose: Choose) -> Step[Router]:
     )
 
 
-@rule("floodsub/relay.members")
+@rule(
+    "floodsub/relay.members",
+    lacking="Sends its own messages to none of the peers in the topic.",
+    when="it publishes to the peers in the topic",
+)
 def publish_to_members(r: Router, m: Message, choose: Choose) -> Step[Router]:
     return Step(r, must_send(r.members(m.topic), m, "floodsub/relay.members"))
 
 
-@rule("gs1.0/publish.mesh")
+@rule("gs1.0/publish.mesh", lacking="Sends its own messages to nobody.", when="it sends its own message")
 def send_own(r: Router, m: Message, choose: Choose) -> Step[Router]:
     return run(r, "publish_to", m, choose)
 
 
-@rule("gs1.1/publish.flood")
+@rule(
+    "gs1.1/publish.flood",
+    lacking="Sends its own messages to its mesh alone, although flood publishing is on.",
+    when="it floods its own message to the peers in the topic",
+)
 def flood_own(r: Router, m: Message, choose: Choose) -> Step[Router] | None:
     """Flood publishing: to every member with a score of at least the publish threshold."""
     if not r.parameters.flood_publish:
@@ -213,7 +293,11 @@ def flood_own(r: Router, m: Message, choose: Choose) -> Step[Router] | None:
     return Step(r, sent + may_send(friends, m, "gs1.1/explicit.forward"))
 
 
-@rule("gs1.0/publish.mesh")
+@rule(
+    "gs1.0/publish.mesh",
+    lacking="Sends its own messages to a fanout in a topic that it has joined.",
+    when="it publishes in a topic that it has joined",
+)
 def publish_to_mesh(r: Router, m: Message, choose: Choose) -> Step[Router] | None:
     """In the topic: to floodsub peers (and explicit ones), and to the mesh."""
     if m.topic not in r.topics:
@@ -228,7 +312,11 @@ def publish_to_mesh(r: Router, m: Message, choose: Choose) -> Step[Router] | Non
     return Step(r, must_send(targets.must, m, clause) + may_send(targets.may, m, clause))
 
 
-@rule("gs1.0/publish.fanout")
+@rule(
+    "gs1.0/publish.fanout",
+    lacking="Sends its own messages to nobody in a topic that it has not joined.",
+    when="it publishes in a topic that it has not joined",
+)
 def publish_to_fanout(r: Router, m: Message, choose: Choose) -> Step[Router]:
     """Not in the topic: to the fanout, of up to D peers, chosen when it is empty and then kept."""
     clause = "gs1.0/publish.fanout"
@@ -280,7 +368,11 @@ def _who_gets_no_message(r: Router, topic: str) -> frozenset[Peer]:
     return r.protocol.set_of("suppressed", r, topic, UNNOTICED).all
 
 
-@rule("gs1.1/explicit.configured")
+@rule(
+    "gs1.1/explicit.configured",
+    lacking="Ignores its explicit peering agreements.",
+    when="it looks up its explicit peers",
+)
 def explicit_peers(r: Router, _: None) -> frozenset[Peer]:
     """Those that the operator agreed with, while they are connected."""
     return r.parameters.explicit_peers & r.peers.keys()

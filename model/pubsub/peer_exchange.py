@@ -32,25 +32,41 @@ def pool(r: Router, topic: str, peer: Peer) -> tuple[Peer, ...]:
     return tuple(sorted(offered(r, (topic, peer), QUIET).all))
 
 
-@rule("gs1.1/px.offer")
+@rule(
+    "gs1.1/px.offer",
+    lacking="Offers none of the peers in the topic with a PRUNE.",
+    when="it looks up the peers that it can offer with a PRUNE",
+)
 def members(r: Router, what: Pruned) -> frozenset[Peer]:
     """Peers of the topic. That any is listed, and how many, is free."""
     return r.members(what[0])
 
 
-@rule("gs1.1/px.offer")
+@rule(
+    "gs1.1/px.offer",
+    lacking="Offers a pruned peer itself among the peers to dial.",
+    when="it leaves the pruned peer out of the peers that it offers",
+)
 def the_pruned(r: Router, what: Pruned, peer: Peer) -> bool:
     """Nobody has to be told of itself."""
     return peer == what[1]
 
 
-@rule("gs1.1/px.none-to-negative")
+@rule(
+    "gs1.1/px.none-to-negative",
+    lacking="Offers peers to a pruned peer whose score is negative.",
+    when="it checks whether the pruned peer's score is negative before it offers peers",
+)
 def from_the_negative(r: Router, what: Pruned, peer: Peer) -> bool | None:
     """Nobody is named to a peer with a negative score."""
     return r.below(what[1], 0)
 
 
-@rule("gs1.1/px.only-non-negative")
+@rule(
+    "gs1.1/px.only-non-negative",
+    lacking="Offers peers whose score is negative with a PRUNE.",
+    when="it checks whether the score of a peer to offer with a PRUNE is negative",
+)
 def named_below_zero(r: Router, what: Pruned, peer: Peer) -> bool | None:
     """No peer with a negative score is named."""
     return r.below(peer, 0)
@@ -59,7 +75,11 @@ def named_below_zero(r: Router, what: Pruned, peer: Peer) -> bool | None:
 # -- being offered ------------------------------------------------------------------------------------------
 
 
-@rule("gs1.1/px.record-optional")
+@rule(
+    "gs1.1/px.record-optional",
+    lacking="Ignores the peers that a PRUNE offers.",
+    when="it reads the peers that a PRUNE offers",
+)
 def heed_offer(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router] | None:
     """Asked before the sender leaves the mesh."""
     handler = r.protocol.handlers.get("exchange")
@@ -68,25 +88,41 @@ def heed_offer(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router
     return cast("Step[Router] | None", handler(r, p, choose))
 
 
-@rule("gs1.1/px.ignored-from-negative")
+@rule(
+    "gs1.1/px.ignored-from-negative",
+    lacking="Heeds peers offered by a peer whose score is negative.",
+    when="it disregards peers offered by a peer with a negative score",
+)
 def offered_by_negative(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router] | None:
     """What a peer with a negative score offers is ignored; it is free where the score may be either."""
     return Step(r) if r.below(p.peer, 0) is True else None
 
 
-@rule("gs1.1/px.accept-threshold")
+@rule(
+    "gs1.1/px.accept-threshold",
+    lacking="Heeds peers offered by a peer below AcceptPXThreshold.",
+    when="it disregards peers offered by a peer below AcceptPXThreshold",
+)
 def offered_by_untrusted(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router] | None:
     """What a peer below AcceptPXThreshold offers is ignored; at the threshold it is free."""
     return Step(r) if _short_of(r, p.peer) is True else None
 
 
-@rule("gs1.1/px.record-valid")
+@rule(
+    "gs1.1/px.record-valid",
+    lacking="Dials offered peers whose signed record is not valid.",
+    when="it checks the signed records of the peers that a PRUNE offers",
+)
 def unsound_records(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router] | None:
     """A record that does not verify, or is another peer's, leads nowhere."""
     return Step(r) if p.part.records in ("forged", "foreign") else None
 
 
-@rule("gs1.1/px.accept-threshold")
+@rule(
+    "gs1.1/px.accept-threshold",
+    lacking="Does not dial the peers that a PRUNE offers.",
+    when="it dials the peers that a PRUNE offers",
+)
 def dial_offered(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router]:
     """Those offered with a record by a member above the threshold are dialled.
 

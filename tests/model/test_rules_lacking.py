@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from importlib import import_module
-from typing import Any
 
 import pytest
 
@@ -13,8 +10,7 @@ from quidnunc.model.edit import rule_edit
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.model.mempool.dog.variants import VARIANTS
-from quidnunc.model.rule_words import TABLES, rule_words
-from quidnunc.model.rules import Protocol, Rule, rule
+from quidnunc.model.rules import Protocol, rule
 
 EVERY = {**PROTOCOLS, **VARIANTS}
 LONGEST = 110
@@ -68,23 +64,6 @@ def test_the_sentence_is_what_the_edit_says() -> None:
     protocol = PROTOCOLS["gossipsub-1.2"]
     assert edit_named("without:while_backing_off", protocol).says == "Accepts a GRAFT inside the backoff."
     assert edit_named("may:the_author", protocol).says == "Sometimes sends a message to its author."
-
-
-def rows_without_a_rule(family: str, table: Mapping[str, Any], module: str = "") -> Iterator[str]:
-    """Rows of `rules.toml` whose function is no rule of the kit."""
-    for name, row in table.items():
-        if "lacking" not in row:
-            yield from rows_without_a_rule(family, row, f"{module}.{name}")
-        elif not isinstance(getattr(import_module(f"quidnunc.model.{family}{module}"), name, None), Rule):
-            yield f"{module[1:]}.{name}"
-
-
-@pytest.mark.parametrize("family", TABLES)
-def test_each_row_is_of_a_rule(family: str) -> None:
-    table = rule_words(family)
-    assert table and not [*rows_without_a_rule(family, table)]
-    gone = {"mesh": {"gone": {"lacking": "Sends nothing.", "when": "it sends"}}}
-    assert [*rows_without_a_rule("pubsub", gone)] == ["mesh.gone"]
 
 
 def test_a_rule_of_somebody_else_may_go_without() -> None:

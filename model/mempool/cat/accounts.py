@@ -25,7 +25,11 @@ QUEUED_MS = 120_000
 # -- whose turn it is -------------------------------------------------------------------------------------
 
 
-@rule("cat/seen.expectation")
+@rule(
+    "cat/seen.expectation",
+    lacking="Does not track which transaction of a signer is next.",
+    when="it works out which transaction of a signer is next",
+)
 def first_gap(n: Node, signer: str) -> int:
     """The first place that the pool has nothing for, from the one that the application expects."""
     place, held = n.taken.get(signer, 0), {account_of(tx) for tx in n.pool}
@@ -34,7 +38,11 @@ def first_gap(n: Node, signer: str) -> int:
     return place
 
 
-@rule("cat/seen.expectation")
+@rule(
+    "cat/seen.expectation",
+    lacking="Expects the same transaction of a signer after it was committed.",
+    when="it moves a signer's turn on at a commit",
+)
 def take_place(n: Node, tx: str, choose: Choose) -> Step[Node]:
     """A block took it: the application expects the next one of its signer."""
     signer, place = account_of(tx)
@@ -50,7 +58,11 @@ def ahead(n: Node, tx: str) -> int:
 # -- a transaction, or an announcement of one ---------------------------------------------------------------
 
 
-@rule("cat/receive.stale")
+@rule(
+    "cat/receive.stale",
+    lacking="Takes in a transaction whose turn has passed.",
+    when="it drops a transaction whose turn has passed",
+)
 def drop_stale(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
     """Another one had its turn. It is not even validated, and not asked for any more."""
     if t.peer == ROUTER or n.knows(t.part.id) or ahead(n, t.part.id) >= 0:
@@ -58,12 +70,20 @@ def drop_stale(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | Non
     return Step(evolve(n, wanted=without_key(n.wanted, t.part.id)))
 
 
-@rule("cat/seen.stale")
+@rule(
+    "cat/seen.stale",
+    lacking="Requests a transaction whose turn has passed.",
+    when="it drops an announcement of a transaction whose turn has passed",
+)
 def turn_has_passed(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node] | None:
     return Step(n) if ahead(n, s.part.id) < 0 else None
 
 
-@rule("cat/seen.queued")
+@rule(
+    "cat/seen.queued",
+    lacking="Requests a transaction ahead of its turn.",
+    when="it queues an announcement of a transaction ahead of its turn",
+)
 def wait_for_turn(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node] | None:
     """What is ahead of its turn is not asked for yet. The first announcement of a peer counts."""
     if ahead(n, s.part.id) <= 0:
@@ -73,14 +93,22 @@ def wait_for_turn(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node
     return Step(evolve(n, queued={**n.queued, s.part.id: known}))
 
 
-@rule("cat/seen.request-expected")
+@rule(
+    "cat/seen.request-expected",
+    lacking="Does not request the transaction of a signer whose turn it is.",
+    when="it requests an announced transaction whose turn has come",
+)
 def ask_when_expected(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node] | None:
     """The first of a signer is asked for as any transaction is; a later one because its turn has come."""
     later = account_of(s.part.id)[1] > 0
     return ask(n, s.part.id, s.peer, "cat/seen.request-expected") if later else None
 
 
-@rule("cat/seen.request-expected")
+@rule(
+    "cat/seen.request-expected",
+    lacking="Does not request a queued transaction when its turn comes.",
+    when="it requests a queued transaction whose turn has come",
+)
 def ask_in_turn(n: Node, _: object, choose: Choose) -> Step[Node] | None:
     """What waits is asked for when its turn comes, of one that announced it and is still there."""
     total: Step[Node] = Step(n)
@@ -109,13 +137,21 @@ def _in_time(n: Node, tx: str) -> frozenset[Peer]:
     return frozenset(p for p, at_ms in n.queued.get(tx, {}).items() if n.now_ms < at_ms + QUEUED_MS)
 
 
-@rule("cat/seen.stale")
+@rule(
+    "cat/seen.stale",
+    lacking="Requests a transaction from another peer after its turn has passed.",
+    when="it checks whether the turn of a transaction to request again has passed",
+)
 def whose_turn_has_passed(n: Node, tx: str, peer: Peer) -> bool:
     """Nobody else is asked for it."""
     return ahead(n, tx) < 0
 
 
-@rule("cat/seen.queued")
+@rule(
+    "cat/seen.queued",
+    lacking="Keeps the queued announcements of a peer that disconnects.",
+    when="it forgets the queued announcements of a peer that disconnects",
+)
 def forget_queued(n: Node, lost: Peer, choose: Choose) -> Step[Node] | None:
     """What a peer announced goes with it."""
     left = {tx: without_key(peers, lost) for tx, peers in n.queued.items()}
@@ -126,7 +162,11 @@ def forget_queued(n: Node, lost: Peer, choose: Choose) -> Step[Node] | None:
 # -- who is told ------------------------------------------------------------------------------------------
 
 
-@rule("cat/announce.rendezvous")
+@rule(
+    "cat/announce.rendezvous",
+    lacking="Chooses no ranked peers to announce a transaction to.",
+    when="it announces a transaction to the ranked peers",
+)
 def announce_by_rank(n: Node, tx: str, choose: Choose) -> Step[Node]:
     """Those of the highest rank among a bounded number: for one signer the rank of peers does not change.
 
@@ -150,7 +190,11 @@ def announce_by_rank(n: Node, tx: str, choose: Choose) -> Step[Node]:
     return Step(evolve(step, ranks={**step.ranks, signer: ranks}) if ranks else step, told.permits)
 
 
-@rule("cat/announce.persistent")
+@rule(
+    "cat/announce.persistent",
+    lacking="Announces transactions to no persistent peers besides the ranked ones.",
+    when="it announces a transaction to persistent peers",
+)
 def announce_to_persistent(n: Node, tx: str, choose: Choose) -> Step[Node] | None:
     """The Go node tells some of its persistent peers besides, who then count as having it too."""
     lacking = n.protocol.set_of("lacking", n, tx, choose).must & n.parameters.persistent_peers

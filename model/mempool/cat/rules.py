@@ -30,30 +30,46 @@ NOT_ONE_TRANSACTION = frozenset({"two-txs", "empty-tx", "empty-txs"})
 # -- a transaction arrives --------------------------------------------------------------------------------
 
 
-@rule("cat-classic/receive.request-marked")
+@rule(
+    "cat-classic/receive.request-marked",
+    lacking="Does not note that the sender of a transaction has it.",
+    when="it notes that the sender of a transaction has it",
+)
 def note_sender(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
     """Whether it was asked for or not."""
     return Step(n.with_holders(t.part.id, [t.peer])) if t.peer != ROUTER else None
 
 
-@rule("cat-classic/receive.new-only")
+@rule(
+    "cat-classic/receive.new-only",
+    lacking="Does not take in new transactions.",
+    when="it takes in a new transaction",
+)
 def take_new(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
     """What is in the pool, or was lately, is not new: nothing is said about it."""
     return run(n, "new", t, choose) if not n.knows(t.part.id) else None
 
 
-@rule("cat/receive.unrequested")
+@rule("cat/receive.unrequested", lacking="Ignores transactions.", when="it takes in a transaction")
 def take_in(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
     return run(n, "arrived", t, choose)
 
 
-@rule("cat/receive.unrequested")
+@rule(
+    "cat/receive.unrequested",
+    lacking="Takes in transactions that it has not asked for.",
+    when="it drops a transaction that it has not asked for",
+)
 def not_asked_for(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
     """It is not even validated. An answer may be late."""
     return Step(n) if t.peer != ROUTER and not _awaits(n, t.part.id, t.peer) else None
 
 
-@rule("cat-classic/submit.push")
+@rule(
+    "cat-classic/submit.push",
+    lacking="Announces a user's transaction and does not push it.",
+    when="it pushes a user's transaction to its peers",
+)
 def push_own(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
     """From a user: the whole transaction goes out, and no announcement of it."""
     if t.peer != ROUTER:
@@ -63,7 +79,11 @@ def push_own(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
     return Step(n.with_holders(tx, peers), _permits(peers, Tx(tx), "cat-classic/submit.push"))
 
 
-@rule("cat/submit.announced")
+@rule(
+    "cat/submit.announced",
+    lacking="Does not announce a user's transaction.",
+    when="it announces a user's transaction",
+)
 def announce_own(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
     """From a user: announced as any other."""
     if t.peer != ROUTER:
@@ -71,12 +91,20 @@ def announce_own(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | N
     return run(_pooled(n, t.part.id), "announce", t.part.id, choose)
 
 
-@rule("cat-classic/receive.announce-after")
+@rule(
+    "cat-classic/receive.announce-after",
+    lacking="Does not announce a transaction that a peer sends.",
+    when="it announces a transaction that a peer sent",
+)
 def announce_received(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node]:
     return run(_pooled(n, t.part.id), "announce", t.part.id, choose)
 
 
-@rule("cat-classic/receive.announce")
+@rule(
+    "cat-classic/receive.announce",
+    lacking="Announces transactions to nobody.",
+    when="it announces a transaction to the peers without it",
+)
 def announce_to_all(n: Node, tx: str, choose: Choose) -> Step[Node]:
     """To all who are not known to have it. Who is told has it not yet."""
     peers = n.protocol.set_of("lacking", n, tx, choose).must
@@ -98,18 +126,30 @@ def announced(n: Node, tx: str, clause: str, choose: Choose, *, such_that: SuchT
     return Step(n, _permits(told, SeenTx(tx), "cat/announce.sticky"))
 
 
-@rule("cat/announce.sticky")
+@rule(
+    "cat/announce.sticky",
+    lacking="Announces transactions to none of the ranked peers.",
+    when="it announces a transaction to the ranked peers",
+)
 def announce_to_some(n: Node, tx: str, choose: Choose) -> Step[Node] | None:
     """Who is told counts as having it from then on."""
     return run(n, "announce_to", tx, choose)
 
 
-@rule("cat-classic/receive.announce")
+@rule(
+    "cat-classic/receive.announce",
+    lacking="Treats every peer as having every transaction.",
+    when="it looks up the peers to which it can announce a transaction",
+)
 def every_peer(n: Node, tx: str) -> frozenset[Peer]:
     return frozenset(n.peers)
 
 
-@rule("cat-classic/receive.announce")
+@rule(
+    "cat-classic/receive.announce",
+    lacking="Announces a transaction to peers that have it.",
+    when="it checks whether a peer already has the transaction to announce",
+)
 def who_has_it(n: Node, tx: str, peer: Peer) -> bool:
     """The one who sent it, and those who announced it."""
     return peer in n.holders_of(tx)
@@ -118,40 +158,64 @@ def who_has_it(n: Node, tx: str, peer: Peer) -> bool:
 # -- an announcement arrives ------------------------------------------------------------------------------
 
 
-@rule("cat-classic/seen.recorded")
+@rule(
+    "cat-classic/seen.recorded",
+    lacking="Does not note that the announcer of a transaction has it.",
+    when="it notes that the announcer of a transaction has it",
+)
 def note_announcer(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node]:
     return Step(n.with_holders(s.part.id, [s.peer]))
 
 
-@rule("cat-classic/seen.request")
+@rule("cat-classic/seen.request", lacking="Ignores announcements.", when="it reads an announcement")
 def consider(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node]:
     return run(n, "seen", s, choose)
 
 
-@rule("cat-classic/seen.ignored")
+@rule(
+    "cat-classic/seen.ignored",
+    lacking="Requests a transaction that is in its pool.",
+    when="it drops an announcement of a transaction in its pool",
+)
 def in_pool(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node] | None:
     return Step(n) if s.part.id in n.pool else None
 
 
-@rule("cat-classic/seen.ignored")
+@rule(
+    "cat-classic/seen.ignored",
+    lacking="Requests a transaction that has been committed.",
+    when="it drops an announcement of a committed transaction",
+)
 def left_pool(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node] | None:
     """A block took it."""
     return Step(n) if _gone(n, s.part.id) else None
 
 
-@rule("cat-classic/want.one-outstanding")
+@rule(
+    "cat-classic/want.one-outstanding",
+    lacking="Requests a transaction from several peers at once.",
+    when="it drops an announcement of a transaction that it has requested",
+)
 def while_asking(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node] | None:
     wanted = n.wanted.get(s.part.id)
     return Step(n) if wanted is not None and wanted.of is not None else None
 
 
-@rule("cat/want.not-again")
+@rule(
+    "cat/want.not-again",
+    lacking="Requests a transaction from the same peer twice.",
+    when="it drops an announcement from a peer that it has asked for the transaction",
+)
 def asked_already(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node] | None:
     """Its answer may still come, so that it is not asked twice."""
     return Step(n) if _awaits(n, s.part.id, s.peer) else None
 
 
-@rule("cat-classic/seen.request")
+@rule(
+    "cat-classic/seen.request",
+    lacking="Does not request an announced transaction.",
+    when="it requests an announced transaction",
+)
 def ask_announcer(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node]:
     return ask(n, s.part.id, s.peer, "cat-classic/seen.request")
 
@@ -159,7 +223,11 @@ def ask_announcer(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node
 # -- a request arrives ------------------------------------------------------------------------------------
 
 
-@rule("cat-classic/want.answered")
+@rule(
+    "cat-classic/want.answered",
+    lacking="Does not answer a request for a transaction.",
+    when="it answers a request for a transaction",
+)
 def serve(n: Node, w: ReceivedPart[WantTx], choose: Choose) -> Step[Node] | None:
     """However often it is asked for."""
     tx = w.part.id
@@ -168,7 +236,11 @@ def serve(n: Node, w: ReceivedPart[WantTx], choose: Choose) -> Step[Node] | None
     return Step(n.with_holders(tx, [w.peer]), _permits([w.peer], Tx(tx), "cat-classic/want.answered"))
 
 
-@rule("cat-classic/want.not-found")
+@rule(
+    "cat-classic/want.not-found",
+    lacking="Does not say that it lacks a requested transaction.",
+    when="it answers a request for a transaction that it lacks",
+)
 def nothing_to_serve(n: Node, w: ReceivedPart[WantTx], choose: Choose) -> Step[Node]:
     """What it had once it may say that it has no more, in the same words."""
     if not _gone(n, w.part.id):
@@ -179,43 +251,71 @@ def nothing_to_serve(n: Node, w: ReceivedPart[WantTx], choose: Choose) -> Step[N
 # -- nobody answers, or is gone ---------------------------------------------------------------------------
 
 
-@rule("cat-classic/want.timeout")
+@rule(
+    "cat-classic/want.timeout",
+    lacking="Does not request a transaction from another peer after a timeout.",
+    when="it requests a transaction elsewhere after a timeout",
+)
 def ask_others_in_time(n: Node, _: None, choose: Choose) -> Step[Node] | None:
     """Each request that has waited long enough is forgotten, and made to another announcer."""
     late = [tx for tx, each in n.wanted.items() if each.of is not None and each.due_ms <= n.now_ms]
     return _ask_others(n, late, "cat-classic/want.timeout", choose) if late else None
 
 
-@rule("cat-classic/want.timeout")
+@rule(
+    "cat-classic/want.timeout",
+    lacking="Requests a transaction from another peer without waiting for an answer.",
+    when="it works out how long it waits for a requested transaction",
+)
 def after_a_moment(n: Node, tx: str) -> int:
     """In ms: 200."""
     return 200
 
 
-@rule("cat/want.per-peer")
+@rule(
+    "cat/want.per-peer",
+    lacking="Requests a transaction from another peer without waiting for an answer.",
+    when="it works out how long it waits for a requested transaction",
+)
 def after_a_minute(n: Node, tx: str) -> int:
     """In ms: 60 000."""
     return 60_000
 
 
-@rule("cat-classic/want.after-seen")
+@rule(
+    "cat-classic/want.after-seen",
+    lacking="Requests a transaction from no other peer when one does not answer.",
+    when="it looks up who announced a transaction",
+)
 def announcers(n: Node, tx: str) -> frozenset[Peer]:
     return n.holders_of(tx) & n.peers.keys()
 
 
-@rule("cat-classic/want.timeout")
+@rule(
+    "cat-classic/want.timeout",
+    lacking="Requests a transaction again from a peer that did not answer.",
+    when="it checks whether it has asked a peer for a transaction before",
+)
 def asked_before(n: Node, tx: str, peer: Peer) -> bool:
     return _awaits(n, tx, peer)
 
 
-@rule("cat-classic/state.per-connection")
+@rule(
+    "cat-classic/state.per-connection",
+    lacking="Keeps what it knew of a peer that disconnects.",
+    when="it forgets which transactions a disconnecting peer has",
+)
 def forget_holder(n: Node, lost: Peer, choose: Choose) -> Step[Node] | None:
     """What a peer has is known of a connection: another one may be to a node that has started anew."""
     holders = {tx: peers - {lost} for tx, peers in n.holders.items()}
     return Step(evolve(n, holders=holders)) if holders != n.holders else None
 
 
-@rule("cat-classic/peer.gone")
+@rule(
+    "cat-classic/peer.gone",
+    lacking="Requests a transaction from no other peer when the one it asked disconnects.",
+    when="it requests a transaction elsewhere because the peer it asked disconnects",
+)
 def ask_others_at_loss(n: Node, lost: Peer, choose: Choose) -> Step[Node] | None:
     """What was asked of the lost peer is asked of another; of whom it was asked before, it is again."""
     orphaned = [tx for tx, each in n.wanted.items() if each.of == lost]
@@ -225,7 +325,11 @@ def ask_others_at_loss(n: Node, lost: Peer, choose: Choose) -> Step[Node] | None
     return _ask_others(evolve(n, wanted=wanted), orphaned, "cat-classic/peer.gone", choose)
 
 
-@rule("cat-classic/peer.pool-announced")
+@rule(
+    "cat-classic/peer.pool-announced",
+    lacking="Does not announce its pool to a new peer.",
+    when="it announces its pool to a new peer",
+)
 def announce_pool(n: Node, peer: Peer, choose: Choose) -> Step[Node] | None:
     """A new peer may be told what is in the pool."""
     told = tuple(
@@ -237,13 +341,21 @@ def announce_pool(n: Node, peer: Peer, choose: Choose) -> Step[Node] | None:
 # -- bytes that are refused -------------------------------------------------------------------------------
 
 
-@rule("cat-classic/rpc.key-length")
+@rule(
+    "cat-classic/rpc.key-length",
+    lacking="Stays connected to a peer that sends a key of the wrong length.",
+    when="it disconnects a peer that sends a key of the wrong length",
+)
 def short_key(n: Node, r: ReceivedPart[str], choose: Choose) -> Step[Node] | None:
     """Who names a transaction by another number of bytes than 32 is dropped."""
     return _dropped(n, r.peer, "cat-classic/rpc.key-length") if r.part == SHORT_KEY else None
 
 
-@rule("cat/receive.malformed")
+@rule(
+    "cat/receive.malformed",
+    lacking="Stays connected to a peer that does not send exactly one transaction.",
+    when="it disconnects a peer that does not send exactly one transaction",
+)
 def not_one_transaction(n: Node, r: ReceivedPart[str], choose: Choose) -> Step[Node] | None:
     """Who sends more than one transaction in a message, or none, or one of no bytes, is dropped."""
     return _dropped(n, r.peer, "cat/receive.malformed") if r.part in NOT_ONE_TRANSACTION else None

@@ -35,13 +35,21 @@ def enable_all(n: Node, q: ReceivedPart[ResetRoute], choose: Choose) -> Step[Nod
     return Step(n.with_disabled_to(q.peer, PartialSet()))
 
 
-@rule("dog/reset.none")
+@rule(
+    "dog/reset.none",
+    lacking="Drops a ResetRoute that finds no disabled route.",
+    when="it leaves a ResetRoute unread that finds no disabled route",
+)
 def wait_for_a_route(n: Node, q: ReceivedPart[ResetRoute], choose: Choose) -> Step[Node] | None:
     """D-2: the message stays at the head of the one inbox, and nothing behind it is read."""
     return Step(evolve(n, stuck=True)) if not n.disabled_to(q.peer).most else None
 
 
-@rule("dog/reset.none")
+@rule(
+    "dog/reset.none",
+    lacking="Reads on while a ResetRoute waits for a route.",
+    when="it leaves messages unread while a ResetRoute waits for a route",
+)
 def while_stuck(n: Node, part: ReceivedPart[Part], choose: Choose) -> Step[Node] | None:
     return Step(n) if n.stuck and part.peer != ROUTER else None
 
@@ -72,7 +80,11 @@ def forget_refused(n: Node, tx: str, choose: Choose) -> Step[Node]:
     return Step(n)
 
 
-@rule("flood/receive.order-of-checks")
+@rule(
+    "flood/receive.order-of-checks",
+    lacking="Takes in transactions while its pool is full.",
+    when="it drops a transaction because its pool is full",
+)
 def while_full(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
     """D-22: nothing is looked at, not even whether it is known."""
     return Step(n) if len(n.pool) >= n.parameters.pool_size else None
@@ -112,7 +124,11 @@ def disable_first_live(n: Node, h: ReceivedPart[HaveTx], choose: Choose) -> Step
     return Step(n.with_disabled_to(h.peer, with_source(n.disabled_to(h.peer), source)))
 
 
-@rule("dog/havetx.self-route")
+@rule(
+    "dog/havetx.self-route",
+    lacking="Disables the route from a peer to itself.",
+    when="it drops a HaveTx from the first sender of the transaction",
+)
 def to_itself(n: Node, h: ReceivedPart[HaveTx], choose: Choose) -> Step[Node] | None:
     return Step(n) if _first_live(n, h.part.id) == h.peer else None
 
@@ -241,7 +257,11 @@ def in_band_blocks(n: Node, lost: Peer | None, choose: Choose) -> Step[Node]:
     return Step(evolve(n, blocked=True))
 
 
-@rule("dog/controller.idle")
+@rule(
+    "dog/controller.idle",
+    lacking="Asks for no route after several idle intervals.",
+    when="it finds that nothing came in several intervals",
+)
 def nothing_came_for_long(n: Node, lost: Peer | None, choose: Choose) -> Step[Node] | None:
     """A proposal: who hears nothing for some intervals asks for a route, for it may be cut off from all."""
     if n.first_time or n.duplicates:

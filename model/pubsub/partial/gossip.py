@@ -23,7 +23,11 @@ Asked: TypeAlias = tuple[str, str, frozenset[Peer]]
 """Topic, group, and the peers that the application was asked to gossip to."""
 
 
-@rule("pm/gossip.no-ihave")
+@rule(
+    "pm/gossip.no-ihave",
+    lacking="Sends IHAVE to peers that requested parts.",
+    when="it looks up the gossip targets that requested parts",
+)
 def requesters_of_parts(r: Router, topic: str) -> frozenset[Peer]:
     """Gossip targets who requested parts get no IHAVE."""
     return frozenset(p for p in r.members(topic) if r.peers[p].flags_in(topic).requests)
@@ -32,31 +36,51 @@ def requesters_of_parts(r: Router, topic: str) -> frozenset[Peer]:
 # -- of which groups the application is asked for whom -------------------------------------------------------
 
 
-@rule("pm/gossip.partial-instead")
+@rule(
+    "pm/gossip.partial-instead",
+    lacking="Does not ask the application to gossip to peers that requested parts.",
+    when="it looks up the peers for which it asks the application to gossip",
+)
 def diverted_peers(r: Router, g: OfGroup) -> Targets:
     return r.protocol.set_of("diverted", r, g[0], UNNOTICED)
 
 
-@rule("pm-jvm/gossip.callback")
+@rule(
+    "pm-jvm/gossip.callback",
+    lacking="Asks the application to gossip about groups that it has not published to.",
+    when="it checks whether it has published to a group to gossip about",
+)
 def not_ours(r: Router, g: OfGroup, peer: Peer) -> bool:
     """Only of groups that the application has published to."""
     return r.groups[g].initiator != ROUTER
 
 
-@rule("pm/gossip.partial-instead")
+@rule(
+    "pm/gossip.partial-instead",
+    lacking="Asks the application at every heartbeat to gossip about every group.",
+    when="it checks whether it has asked the application to gossip about a group before",
+)
 def asked_or_not_fresh(r: Router, g: OfGroup, peer: Peer) -> bool | None:
     """Once after each publish it is called for; how often beyond that, and of whose groups, is not said."""
     group = r.groups[g]
     return False if group.fresh and peer not in group.asked and group.initiator == ROUTER else None
 
 
-@rule("pm-go/gossip.once")
+@rule(
+    "pm-go/gossip.once",
+    lacking="Asks the application to gossip to peers whose state it keeps already.",
+    when="it checks whether it keeps the state of a peer to gossip to",
+)
 def kept_already(r: Router, g: OfGroup, peer: Peer) -> bool:
     """Only for peers of whom nothing is kept in this group yet."""
     return peer in r.groups[g].states
 
 
-@rule("pm/gossip.partial-instead")
+@rule(
+    "pm/gossip.partial-instead",
+    lacking="Does not note for which peers it asked the application to gossip.",
+    when="it notes for which peers it asks the application to gossip",
+)
 def note_who(r: Router, a: Asked, choose: Choose) -> Step[Router]:
     topic, name, peers = a
     group = r.groups[topic, name]
@@ -64,7 +88,11 @@ def note_who(r: Router, a: Asked, choose: Choose) -> Step[Router]:
     return Step(evolve(r, groups={**r.groups, (topic, name): asked}))
 
 
-@rule("pm-go/gossip.once")
+@rule(
+    "pm-go/gossip.once",
+    lacking="Keeps no state for peers for which it asked the application to gossip.",
+    when="it starts to keep a peer's state because it asks the application to gossip to the peer",
+)
 def keep_place(r: Router, a: Asked, choose: Choose) -> Step[Router]:
     """From now on there is something kept of them, if nothing yet."""
     topic, name, peers = a
@@ -103,7 +131,7 @@ class _Round:
         return tuple(Sent(peer, IHave(self.topic, (i,))) for i in self.ids)
 
 
-@rule("pm/gossip.no-ihave")
+@rule("pm/gossip.no-ihave", lacking="Sends no gossip at the heartbeat.", when="it gossips at the heartbeat")
 def gossip_with_parts(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """The targets are chosen as ever; those who requested parts are left to the application."""
     permits: list[Permit] = []

@@ -27,13 +27,21 @@ Groups: TypeAlias = Mapping[tuple[str, str], PartialGroup]
 # -- a partial message comes in -----------------------------------------------------------------------------
 
 
-@rule("pm/send.advertised")
+@rule(
+    "pm/send.advertised",
+    lacking="Hands over partial messages from peers that have not named the extension.",
+    when="it handles a partial message from a peer that has not named the extension",
+)
 def from_one_without(r: Router, p: ReceivedPart[Partial], choose: Choose) -> Step[Router] | None:
     """That a peer which has not named the extension is not heard follows from no sentence of the text."""
     return _handed(r, p, must=False) if named_it(r, p.peer) is not True else None
 
 
-@rule("pm-jvm/receive.before-handshake")
+@rule(
+    "pm-jvm/receive.before-handshake",
+    lacking="Reads partial messages from peers that have not named the extension.",
+    when="it drops a partial message from a peer that has not named the extension",
+)
 def before_handshake(r: Router, p: ReceivedPart[Partial], choose: Choose) -> Step[Router] | None:
     """Before Extensions, and without it, nothing of the extension is read."""
     named = named_it(r, p.peer)
@@ -42,35 +50,55 @@ def before_handshake(r: Router, p: ReceivedPart[Partial], choose: Choose) -> Ste
     return Step(r) if named is False else _handed(r, p, must=False)
 
 
-@rule("pm/group.bounded")
+@rule(
+    "pm/group.bounded",
+    lacking="Hands over partial messages beyond the limits on groups.",
+    when="it drops a partial message beyond the limits on groups",
+)
 def beyond_advice(r: Router, p: ReceivedPart[Partial], choose: Choose) -> Step[Router] | None:
     """The text wants every message handed over, and advises limits. A peer that has sent no more messages
     than it may start groups is beyond no limit; what comes after them is free."""
     return _handed(r, p, must=False) if _full(r, p) else None
 
 
-@rule("pm-jvm/group.topic-cap")
+@rule(
+    "pm-jvm/group.topic-cap",
+    lacking="Lets peers start more groups than a topic may have.",
+    when="it refuses to let peers start more groups than a topic may have",
+)
 def topic_is_full(r: Router, p: ReceivedPart[Partial], choose: Choose) -> Step[Router] | None:
     """So many groups of a topic that peers started; the message that would start one more is dropped."""
     full = _started_in(r, p.part.topic) >= r.parameters.max_groups_per_topic
     return Step(r) if _is_new(r, p) and full else None
 
 
-@rule("pm-jvm/group.peer-cap")
+@rule(
+    "pm-jvm/group.peer-cap",
+    lacking="Lets a peer start more groups than it may.",
+    when="it refuses to let a peer start more groups than it may",
+)
 def peer_has_started_enough(r: Router, p: ReceivedPart[Partial], choose: Choose) -> Step[Router] | None:
     """And so many of one peer."""
     full = r.started.get((p.part.topic, p.peer), 0) >= r.parameters.max_groups_per_peer
     return Step(r) if _is_new(r, p) and full else None
 
 
-@rule("pm/application.forwarded")
+@rule(
+    "pm/application.forwarded",
+    lacking="Does not hand partial messages to the application.",
+    when="it hands a partial message to the application",
+)
 def hand_over_and_count(r: Router, p: ReceivedPart[Partial], choose: Choose) -> Step[Router]:
     """How long a group lasts is not said, so any message may be the first of a new one."""
     started = {**r.started, (p.part.topic, p.peer): r.started.get((p.part.topic, p.peer), 0) + 1}
     return Step(evolve(r, started=started), _handed(r, p, must=True).permits)
 
 
-@rule("pm/application.forwarded")
+@rule(
+    "pm/application.forwarded",
+    lacking="Does not hand partial messages to the application.",
+    when="it hands a partial message to the application",
+)
 def hand_over(r: Router, p: ReceivedPart[Partial], choose: Choose) -> Step[Router]:
     """Whatever it carries, from whomever, it goes to the application, which alone knows what it is worth."""
     handed = _handed(r, p, must=True)
@@ -105,13 +133,21 @@ def _full(r: Router, p: ReceivedPart[Partial]) -> bool:
 # -- the application publishes to a group -------------------------------------------------------------------
 
 
-@rule("pm-jvm/group.refreshed")
+@rule(
+    "pm-jvm/group.refreshed",
+    lacking="Keeps no group when the application publishes parts.",
+    when="it opens a group because the application publishes parts",
+)
 def open_group(r: Router, p: PublishPartial, choose: Choose) -> Step[Router]:
     """It is ours from now on, whoever started it, and its time begins anew."""
     return _opened(r, p)
 
 
-@rule("pm/application.interface")
+@rule(
+    "pm/application.interface",
+    lacking="Keeps no group when the application publishes parts.",
+    when="it opens a group because the application publishes parts",
+)
 def open_unsaid(r: Router, p: PublishPartial, choose: Choose) -> Step[Router]:
     """What a library keeps of a group is not said, but that there is something to gossip about."""
     return _opened(r, p)
@@ -123,7 +159,11 @@ def group_time(r: Router) -> int:
     return of_protocol(r, None) if isinstance(of_protocol, Total) else r.parameters.group_ttl_heartbeats
 
 
-@rule("pm-go/group.least-time")
+@rule(
+    "pm-go/group.least-time",
+    lacking="Gives groups no time to live.",
+    when="it works out how long a group lives",
+)
 def three_at_least(r: Router, _: None) -> int:
     """Go: what is configured, and three heartbeats at least."""
     return max(LEAST_GO_HEARTBEATS, r.parameters.group_ttl_heartbeats)
@@ -137,7 +177,11 @@ def _opened(r: Router, p: PublishPartial) -> Step[Router]:
     return Step(evolve(r, groups={**r.groups, key: ours}))
 
 
-@rule("pm/application.interface")
+@rule(
+    "pm/application.interface",
+    lacking="Offers no peers to an application that publishes parts.",
+    when="it offers peers to an application that publishes parts",
+)
 def offer_anybody(r: Router, p: PublishPartial, choose: Choose) -> Step[Router] | None:
     """Whom the application is offered, and what it is told of them, the text leaves to the library, as it
     does whether this counts as publishing to a fanout."""
@@ -151,7 +195,11 @@ def offer_anybody(r: Router, p: PublishPartial, choose: Choose) -> Step[Router] 
     return Step(r, permits) if permits or p.topic not in r.topics else None
 
 
-@rule("pm-jvm/publish.fanout")
+@rule(
+    "pm-jvm/publish.fanout",
+    lacking="Offers no peers to an application that publishes parts.",
+    when="it offers peers to an application that publishes parts",
+)
 def offer_mesh_or_fanout(r: Router, p: PublishPartial, choose: Choose) -> Step[Router]:
     """The mesh, or the fanout where that is empty; and whoever something is kept of in this group."""
     found = r.protocol.set_of("offered_to", r, p.topic, choose)
@@ -205,7 +253,11 @@ def _with_fanout(r: Router, topic: str, entry: TopicFanout) -> Router:
     return evolve(r, fanout={**r.fanout, topic: entry})
 
 
-@rule("pm-jvm/publish.fanout")
+@rule(
+    "pm-jvm/publish.fanout",
+    lacking="Offers no new peers to an application that publishes parts.",
+    when="it looks up the peers to offer to an application that publishes parts",
+)
 def mesh_or_fanout(r: Router, topic: str) -> Targets:
     """Where nobody is in either, whom of the topic's peers it falls on is not said."""
     mesh = r.mesh_of(topic)
@@ -217,14 +269,22 @@ def mesh_or_fanout(r: Router, topic: str) -> Targets:
     return Targets(known.peers.must, known.peers.may)
 
 
-@rule("pm-jvm/publish.fanout")
+@rule(
+    "pm-jvm/publish.fanout",
+    lacking="Offers the application peers that take no part in partial messages.",
+    when="it checks whether a peer to offer takes part in partial messages",
+)
 def has_no_part_in_it(r: Router, topic: str, peer: Peer) -> bool | None:
     """Neither sends us parts that we request, nor requests what we send; or has not named the extension."""
     named = named_it(r, peer)
     return True if not _concerned(r, topic, peer) else None if named is None else not named
 
 
-@rule("pm-go/publish.unnamed-offered")
+@rule(
+    "pm-go/publish.unnamed-offered",
+    lacking="Offers the application peers that take no part in partial messages.",
+    when="it checks whether a peer to offer takes part in partial messages",
+)
 def has_no_part_in_it_go(r: Router, topic: str, peer: Peer) -> bool | None:
     """That the peer has named the extension is asked of the first of the two alone."""
     own, theirs = r.own_flags(topic), r.peers[peer].flags_in(topic)
@@ -241,7 +301,11 @@ def _concerned(r: Router, topic: str, peer: Peer) -> bool:
     return (own.requests and theirs.supports) or (own.supports and theirs.requests)
 
 
-@rule("pm/application.interface")
+@rule(
+    "pm/application.interface",
+    lacking="Does not send the parts that the application decided to send.",
+    when="it sends the parts that the application decided to send",
+)
 def send_decided(r: Router, p: PublishPartial, choose: Choose) -> Step[Router] | None:
     """What the application decided goes out, less what a peer may not be sent. What failed sends nothing."""
     permits: list[Permit] = []
@@ -262,13 +326,21 @@ def send_decided(r: Router, p: PublishPartial, choose: Choose) -> Step[Router] |
     return Step(r, tuple(permits)) if permits else None
 
 
-@rule("pm-jvm/api.state-atomic")
+@rule(
+    "pm-jvm/api.state-atomic",
+    lacking="Does not keep the peer states that the application decided on.",
+    when="it keeps the peer states that the application decided on",
+)
 def keep_decided(r: Router, p: PublishPartial, choose: Choose) -> Step[Router] | None:
     """What is to be kept of a peer is kept at once; a decision that failed changes nothing."""
     return _keep(r, p, lambda failed: not failed)
 
 
-@rule("pm-go/api.state-in-place")
+@rule(
+    "pm-go/api.state-in-place",
+    lacking="Does not keep the peer states that the application decided on.",
+    when="it keeps the peer states that the application decided on",
+)
 def keep_in_place(r: Router, p: PublishPartial, choose: Choose) -> Step[Router] | None:
     """The application writes to the router's own map: what it wrote before it failed stays."""
     return _keep(r, p, lambda failed: True)
@@ -293,7 +365,11 @@ def _with_group(r: Router, p: PublishPartial, group: PartialGroup) -> Router:
 # -- the end of groups --------------------------------------------------------------------------------------
 
 
-@rule("pm-jvm/group.time-to-live")
+@rule(
+    "pm-jvm/group.time-to-live",
+    lacking="Keeps groups beyond their time to live.",
+    when="it counts down the time to live of its groups at the heartbeat",
+)
 def count_down(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """One less at each heartbeat, and at zero it is over."""
     older = {k: evolve(g, heartbeats_left=g.heartbeats_left - 1) for k, g in r.groups.items()}
@@ -301,14 +377,22 @@ def count_down(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     return Step(_without(evolve(r, groups=older), spent)) if older else None
 
 
-@rule("pm-jvm/group.empty")
+@rule(
+    "pm-jvm/group.empty",
+    lacking="Keeps groups that hold no peer states.",
+    when="it drops groups without peer states at the heartbeat",
+)
 def drop_empty(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """A group in which nothing is kept of anybody is over as well."""
     empty = [k for k, g in r.groups.items() if not g.states]
     return Step(_without(r, empty)) if empty else None
 
 
-@rule("pm-go/group.one-heartbeat-more")
+@rule(
+    "pm-go/group.one-heartbeat-more",
+    lacking="Keeps groups beyond their time to live.",
+    when="it counts down the time to live of its groups at the heartbeat",
+)
 def drop_spent_then_count(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """What was at zero before this heartbeat, or is empty, goes; the others count down."""
     over = [k for k, g in r.groups.items() if g.heartbeats_left <= 0 or not g.states]
@@ -317,28 +401,44 @@ def drop_spent_then_count(r: Router, _: None, choose: Choose) -> Step[Router] | 
     return Step(evolve(r2, groups=older)) if r.groups else None
 
 
-@rule("pm/gossip.partial-instead")
+@rule(
+    "pm/gossip.partial-instead",
+    lacking="Treats a published group as new after its heartbeat.",
+    when="it stops to treat a published group as new at the heartbeat",
+)
 def no_longer_fresh(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """What was published has had its heartbeat; how long gossip about it goes on is not said."""
     stale = {k: evolve(g, fresh=False) for k, g in r.groups.items()}
     return Step(evolve(r, groups=stale)) if any(g.fresh for g in r.groups.values()) else None
 
 
-@rule("pm/gossip.partial-instead")
+@rule(
+    "pm/gossip.partial-instead",
+    lacking="Treats a published group as new after it has left the topic.",
+    when="it stops to treat published groups as new on leaving their topic",
+)
 def not_fresh_when_left(r: Router, topic: str, choose: Choose) -> Step[Router] | None:
     """Whether groups outlive the membership in their topic is not said either."""
     stale = {k: evolve(g, fresh=g.fresh and k[0] != topic) for k, g in r.groups.items()}
     return Step(evolve(r, groups=stale)) if stale != r.groups else None
 
 
-@rule("pm-jvm/group.left")
+@rule(
+    "pm-jvm/group.left",
+    lacking="Keeps the groups of a topic that it leaves.",
+    when="it drops the groups of a topic that it leaves",
+)
 def drop_groups_of_topic(r: Router, topic: str, choose: Choose) -> Step[Router] | None:
     """With the topic go its groups."""
     of_topic = [k for k in r.groups if k[0] == topic]
     return Step(_without(r, of_topic)) if of_topic else None
 
 
-@rule("pm-jvm/group.peer-gone")
+@rule(
+    "pm-jvm/group.peer-gone",
+    lacking="Keeps the group states of a peer that disconnects.",
+    when="it forgets the group states of a peer that disconnects",
+)
 def forget_states(r: Router, peer: Peer, choose: Choose) -> Step[Router] | None:
     """What was kept of a peer goes with it, in every group."""
     if not any(peer in g.states for g in r.groups.values()):
@@ -347,7 +447,11 @@ def forget_states(r: Router, peer: Peer, choose: Choose) -> Step[Router] | None:
     return Step(evolve(r, groups=left))
 
 
-@rule("pm-go/group.counts-released")
+@rule(
+    "pm-go/group.counts-released",
+    lacking="Counts the groups of a disconnected peer against its limit.",
+    when="it stops to count the groups of a peer that disconnects",
+)
 def release_counts(r: Router, peer: Peer, choose: Choose) -> Step[Router] | None:
     """The groups that a peer started no longer count once it has gone, though they live on till they age.
 

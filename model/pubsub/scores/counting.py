@@ -69,7 +69,11 @@ def with_tally(r: Router, peer: Peer, topic: str, tally: TopicTally) -> Router:
 # -- deliveries ---------------------------------------------------------------------------------------------
 
 
-@rule("gs1.1/score.first-deliveries")
+@rule(
+    "gs1.1/score.first-deliveries",
+    lacking="Does not count first deliveries.",
+    when="it counts a first delivery",
+)
 def count_first(r: Router, d: CountedDelivery, _: Witness) -> Step[Router] | None:
     """One more, capped as it is counted."""
     p = scored(r).of(d.topic)
@@ -82,7 +86,11 @@ def count_first(r: Router, d: CountedDelivery, _: Witness) -> Step[Router] | Non
     return Step(with_tally(r, d.peer, d.topic, evolve(tally, first=first)))
 
 
-@rule("gs1.1/score.mesh-deliveries")
+@rule(
+    "gs1.1/score.mesh-deliveries",
+    lacking="Does not count the deliveries of mesh members.",
+    when="it counts a delivery of a mesh member",
+)
 def count_meshed(r: Router, d: CountedDelivery, _: Witness) -> Step[Router] | None:
     """First and near-first deliveries of mesh members, capped as they are counted."""
     p = scored(r).of(d.topic)
@@ -94,7 +102,11 @@ def count_meshed(r: Router, d: CountedDelivery, _: Witness) -> Step[Router] | No
     return Step(with_tally(r, d.peer, d.topic, evolve(tally, meshed=meshed)))
 
 
-@rule("gs1.1/score.invalid-messages")
+@rule(
+    "gs1.1/score.invalid-messages",
+    lacking="Does not count invalid messages.",
+    when="it counts an invalid message",
+)
 def count_invalid(r: Router, d: CountedDelivery, _: Witness) -> Step[Router] | None:
     """One more, without a cap."""
     if d.kind not in ("invalid", "maybe-invalid") or scored(r).of(d.topic) is None:
@@ -108,7 +120,11 @@ def count_invalid(r: Router, d: CountedDelivery, _: Witness) -> Step[Router] | N
 # -- mesh and promises, at the end of a step ----------------------------------------------------------------
 
 
-@rule("gs1.1/score.time-in-mesh")
+@rule(
+    "gs1.1/score.time-in-mesh",
+    lacking="Does not note when a peer enters its mesh.",
+    when="it notes the time at which a peer enters its mesh",
+)
 def note_grafted(r: Router, before: Router, _: Witness) -> Step[Router] | None:
     """From its GRAFT on a member's time counts, and starts at zero."""
     came = {
@@ -120,7 +136,11 @@ def note_grafted(r: Router, before: Router, _: Witness) -> Step[Router] | None:
     return _with_tallies(r, {**r.ledger.tallies, **came}) if came else None
 
 
-@rule("gs1.1/score.mesh-failures")
+@rule(
+    "gs1.1/score.mesh-failures",
+    lacking="Forgets how many deliveries a pruned member still owed.",
+    when="it counts the deliveries that a pruned member still owed",
+)
 def note_pruned(r: Router, before: Router, _: Witness) -> Step[Router] | None:
     """Who is pruned at a heartbeat for its negative score takes its squared deficit along.
 
@@ -148,7 +168,11 @@ def note_pruned(r: Router, before: Router, _: Witness) -> Step[Router] | None:
     return _with_tallies(r, {k: t for k, t in tallies.items() if t != NO_TALLY})
 
 
-@rule("gs1.1/iwant.promise")
+@rule(
+    "gs1.1/iwant.promise",
+    lacking="Does not penalise a peer that breaks the promise of its IHAVE.",
+    when="it penalises a peer that breaks the promise of its IHAVE",
+)
 def break_promises(r: Router, before: Router, _: Witness) -> Step[Router] | None:
     """A promise that is overdue at a heartbeat costs its maker a penalty.
 
@@ -167,7 +191,11 @@ def break_promises(r: Router, before: Router, _: Witness) -> Step[Router] | None
     return Step(evolve(r, ledger=evolve(r.ledger, promises=kept)))
 
 
-@rule("gs1.1/backoff.penalty")
+@rule(
+    "gs1.1/backoff.penalty",
+    lacking="Does not penalise a GRAFT inside the backoff.",
+    when="it penalises a GRAFT inside the backoff",
+)
 def penalise_regraft(r: Router, peer: Peer, _: Witness) -> Step[Router]:
     """Who grafts inside the backoff may be penalised."""
     return Step(with_penalty(r, peer, 0, REGRAFT_PENALTIES))
@@ -186,7 +214,11 @@ def _with_tallies(r: Router, tallies: Mapping[tuple[Peer, str], TopicTally]) -> 
 # -- decay --------------------------------------------------------------------------------------------------
 
 
-@rule("gs1.1/score.time-in-mesh")
+@rule(
+    "gs1.1/score.time-in-mesh",
+    lacking="Does not update the time in the mesh when the counters decay.",
+    when="it updates the time in the mesh as the counters decay",
+)
 def refresh_time(r: Router, _: None, __: Witness) -> Step[Router] | None:
     """The time in the mesh is calculated at the decay, and stands until the next."""
     found = {
@@ -196,7 +228,11 @@ def refresh_time(r: Router, _: None, __: Witness) -> Step[Router] | None:
     return _with_tallies(r, found)
 
 
-@rule("gs1.1/score.decay")
+@rule(
+    "gs1.1/score.decay",
+    lacking="Lets the counters of a score stand without decay.",
+    when="it decays the counters of a score",
+)
 def decay(r: Router, _: None, __: Witness) -> Step[Router] | None:
     """Each counter is multiplied by its factor, and is zero below DecayToZero.
 
@@ -253,7 +289,11 @@ def _still_of_use(r: Router) -> Mapping[str, MessageCopies]:
 # -- peers that come and go ---------------------------------------------------------------------------------
 
 
-@rule("gs1.1/score.retain")
+@rule(
+    "gs1.1/score.retain",
+    lacking="Keeps the score of a disconnected peer beyond RetainScore.",
+    when="it forgets the score of a peer that disconnected long ago",
+)
 def forget_departed(r: Router, _: None, __: Witness) -> Step[Router] | None:
     """What is noted of a peer that is gone is forgotten some time after RetainScore: at a decay."""
     over = [p for p, at in r.ledger.gone_ms.items() if r.now_ms - at > scored(r).retain_score_ms]
@@ -264,13 +304,21 @@ def forget_departed(r: Router, _: None, __: Witness) -> Step[Router] | None:
     return Step(r)
 
 
-@rule("gs1.1/score.retain-statistics")
+@rule(
+    "gs1.1/score.retain-statistics",
+    lacking="Does not note when a scored peer disconnects.",
+    when="it notes that a scored peer disconnects",
+)
 def remember_departed(r: Router, peer: Peer, _: Witness) -> Step[Router]:
     """A peer that disconnects is remembered."""
     return Step(evolve(r, ledger=evolve(r.ledger, gone_ms={**r.ledger.gone_ms, peer: r.now_ms})))
 
 
-@rule("gs1.1/score.retain-statistics")
+@rule(
+    "gs1.1/score.retain-statistics",
+    lacking="Counts a peer that has returned as still disconnected.",
+    when="it restores the score of a peer that returns",
+)
 def recognise(r: Router, peer: Peer, _: Witness) -> Step[Router] | None:
     """Who returns within RetainScore has the counters of before; from then to the next decay that is free."""
     gone_ms = r.ledger.gone_ms.get(peer)

@@ -19,7 +19,11 @@ InTopic: TypeAlias = tuple[Peer, TopicScoreParameters, TopicTally]
 """A peer in one topic that counts."""
 
 
-@rule("gs1.1/score.weights")
+@rule(
+    "gs1.1/score.weights",
+    lacking="Leaves the topics out of the score.",
+    when="it works out the topics' part of a score",
+)
 def topics_capped(r: Router, peer: Peer) -> ScoreInterval:
     """The topics' weighted sums, together under the cap."""
     p = r.parameters.scores
@@ -48,7 +52,11 @@ def _in_topic(r: Router, terms: Total, what: InTopic) -> ScoreInterval:
     return found
 
 
-@rule("gs1.1/score.application")
+@rule(
+    "gs1.1/score.application",
+    lacking="Leaves the application's term (P5) out of the score.",
+    when="it works out the application's part (P5) of a score",
+)
 def application(r: Router, peer: Peer) -> ScoreInterval | int:
     """P5: what the application says."""
     value = r.scores.get(peer, 0)
@@ -57,7 +65,11 @@ def application(r: Router, peer: Peer) -> ScoreInterval | int:
     return interval(r.parameters.scores.app_specific_weight).times(interval(value))
 
 
-@rule("gs1.1/score.colocation")
+@rule(
+    "gs1.1/score.colocation",
+    lacking="Leaves IP colocation (P6) out of the score.",
+    when="it works out the IP colocation part (P6) of a score",
+)
 def colocation(r: Router, peer: Peer) -> ScoreInterval:
     """P6: the square of the peers on one IP beyond the threshold.
 
@@ -74,7 +86,11 @@ def colocation(r: Router, peer: Peer) -> ScoreInterval:
     return interval(p.ip_colocation_factor_weight).times(surplus.squared())
 
 
-@rule("gs1.1/score.behaviour")
+@rule(
+    "gs1.1/score.behaviour",
+    lacking="Leaves the behaviour penalty (P7) out of the score.",
+    when="it works out the behaviour penalty (P7) of a score",
+)
 def behaviour(r: Router, peer: Peer) -> ScoreInterval:
     """P7: the square of the counter. A promise that is overdue counts at the next heartbeat at the latest."""
     p = r.parameters.scores
@@ -89,7 +105,11 @@ def behaviour(r: Router, peer: Peer) -> ScoreInterval:
 # -- terms of one topic -------------------------------------------------------------------------------------
 
 
-@rule("gs1.1/score.time-in-mesh")
+@rule(
+    "gs1.1/score.time-in-mesh",
+    lacking="Leaves the time in the mesh (P1) out of the score.",
+    when="it works out the time in the mesh part (P1) of a score",
+)
 def time_in_mesh(r: Router, what: InTopic) -> ScoreInterval:
     """P1: whole quanta in the mesh, capped."""
     _, p, tally = what
@@ -100,14 +120,22 @@ def time_in_mesh(r: Router, what: InTopic) -> ScoreInterval:
     return value.or_also(ZERO) if has_left(r, what) else value
 
 
-@rule("gs1.1/score.first-deliveries")
+@rule(
+    "gs1.1/score.first-deliveries",
+    lacking="Leaves first deliveries (P2) out of the score.",
+    when="it works out the first deliveries part (P2) of a score",
+)
 def first_deliveries(r: Router, what: InTopic) -> ScoreInterval:
     """P2: the counter."""
     _, p, tally = what
     return interval(p.first_message_deliveries_weight).times(tally.first)
 
 
-@rule("gs1.1/score.mesh-deliveries")
+@rule(
+    "gs1.1/score.mesh-deliveries",
+    lacking="Leaves the deficit of mesh deliveries (P3) out of the score.",
+    when="it works out the mesh deliveries part (P3) of a score",
+)
 def mesh_deliveries(r: Router, what: InTopic) -> ScoreInterval:
     """P3: the squared deficit of a mesh member, once it has been there for longer than the activation."""
     _, p, tally = what
@@ -117,7 +145,11 @@ def mesh_deliveries(r: Router, what: InTopic) -> ScoreInterval:
     return value.or_also(ZERO) if has_left(r, what) else value
 
 
-@rule("gs1.1/score.mesh-failures")
+@rule(
+    "gs1.1/score.mesh-failures",
+    lacking="Leaves mesh failures (P3b) out of the score.",
+    when="it works out the mesh failures part (P3b) of a score",
+)
 def mesh_failures(r: Router, what: InTopic) -> ScoreInterval:
     """P3b: the counter. Of a peer that leaves the mesh right now it may or may not have been raised."""
     _, p, tally = what
@@ -127,7 +159,11 @@ def mesh_failures(r: Router, what: InTopic) -> ScoreInterval:
     return interval(p.mesh_failure_penalty_weight).times(counter)
 
 
-@rule("gs1.1/score.invalid-messages")
+@rule(
+    "gs1.1/score.invalid-messages",
+    lacking="Leaves invalid messages (P4) out of the score.",
+    when="it works out the invalid messages part (P4) of a score",
+)
 def invalid_messages(r: Router, what: InTopic) -> ScoreInterval:
     """P4: the square of the counter."""
     _, p, tally = what
