@@ -10,7 +10,7 @@ from typing import Any
 
 SEARCHED = ("model", "impl", "properties")
 """Packages that a search of one router runs on."""
-TABLES = ("clauses", "claims", "mutants", "ours")
+TABLES = ("clauses", "claims", "neighbours", "suite", "mutants", "ours")
 """Folders of tables that results rest on."""
 SIMULATED = (*SEARCHED, "pipeline")
 """Packages that a simulated network runs on."""

@@ -46,6 +46,7 @@ impl          : attrs google cryptography model/vocabulary
 
 properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/mutant impl/wire impl/routers
   lazy          :                         = lazy
+  tables        :                         = tables
   bounded       :                         = bounded
   documents     :
   sources       :                         = sources
@@ -57,14 +58,14 @@ properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/m
   notation      :
   networks      : judge notation
   cases         : bounded documents blame judge explain notation networks
-  neighbours    :
+  neighbours    : tables
   search        : bounded documents sources claims judge explain notation cases neighbours
-  suite         : claims judge explain cases neighbours search
+  suite         : tables claims judge explain cases neighbours search
   statements    : claims networks
   replays       : judge cases networks statements
   solver        : lazy
-  params        : lazy judge solver
-  proofs        : lazy networks solver params
+  params        : lazy tables judge solver
+  proofs        : lazy tables networks solver params
   regress       : bounded documents claims judge explain notation cases neighbours suite networks \
                   replays
   coverage      : documents claims cases suite proofs  = coverage

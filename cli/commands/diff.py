@@ -110,12 +110,7 @@ def _print_clauses(clauses: ClauseChanges, old: Side, new: Side) -> None:
     rows = [("added", c.id, "-", c.ground) for c in clauses.added]
     rows += [("removed", c.id, c.ground, "-") for c in clauses.removed]
     rows += [
-        (
-            "level",
-            was.id if was.id == now.id else f"{was.id} -> {now.id}",
-            was.ground,
-            now.ground,
-        )
+        ("level", was.id if was.id == now.id else f"{was.id} -> {now.id}", was.ground, now.ground)
         for was, now in clauses.levels
     ]
     rows += [("no longer ruled", name, "-", "-") for name in clauses.no_longer_ruled]

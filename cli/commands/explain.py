@@ -289,10 +289,7 @@ def of_network(name: str) -> dict[str, Any]:
 
 def of_protocol(name: str) -> dict[str, Any]:
     """A protocol, by its name."""
-    return {
-        "id": name,
-        "text": f"a protocol; `quidnunc clauses {name}` lists its clauses and claims",
-    }
+    return {"id": name, "text": f"a protocol; `quidnunc clauses {name}` lists its clauses and claims"}
 
 
 def of_line(line: tuple[str, tuple[str, ...]]) -> dict[str, Any]:

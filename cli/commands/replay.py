@@ -179,11 +179,7 @@ def _try(case: Case, protocol: str, options: argparse.Namespace) -> ReplayAttemp
     router = options.against or _named(case, options)
     try:
         replayed = replay(
-            case,
-            opener_of,
-            against=options.against or "",
-            protocol=protocol,
-            allow_exec=options.allow_exec,
+            case, opener_of, against=options.against or "", protocol=protocol, allow_exec=options.allow_exec
         )
     except RefusedRouterError as error:
         return ReplayAttempt(case, protocol, router, skipped=str(error))

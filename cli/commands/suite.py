@@ -109,12 +109,7 @@ def _row(protocol: str, rule: str, case: Case) -> dict[str, Any]:
 
 
 def _unnoticed_row(protocol: str, entry: UnnoticedRule) -> dict[str, Any]:
-    return {
-        "protocol": protocol,
-        "rule": entry.rule,
-        "because": entry.because,
-        "reason": entry.reason,
-    }
+    return {"protocol": protocol, "rule": entry.rule, "because": entry.because, "reason": entry.reason}
 
 
 def exported_suites(suites: dict[str, Sequence[tuple[str, Case]]]) -> dict[str, Any]:

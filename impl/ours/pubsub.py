@@ -54,12 +54,7 @@ def open_ours(config: Config, mutant: str | None = None) -> Driver:
         raise AdapterError(f"ours does not speak {config.protocol!r}: choose one of {', '.join(PROTOCOLS)}")
     parameters = parameters_of(config, Parameters, f"ours ({config.protocol})")
     try:
-        router = GossipsubRouter(
-            parameters,
-            protocol=config.protocol,
-            seed=config.seed,
-            own=config.identity,
-        )
+        router = GossipsubRouter(parameters, protocol=config.protocol, seed=config.seed, own=config.identity)
     except ValueError as error:
         raise AdapterError(f"ours ({config.protocol}) cannot run so: {error}") from error
     if mutant is None:

@@ -16,15 +16,9 @@ from quidnunc.model.pubsub import (
     messages,
     peer_exchange,
 )
-from quidnunc.model.pubsub.partial import (
-    gossip as partial_gossip,
-)
-from quidnunc.model.pubsub.partial import (
-    groups as partial_groups,
-)
-from quidnunc.model.pubsub.partial import (
-    metadata as partial,
-)
+from quidnunc.model.pubsub.partial import gossip as partial_gossip
+from quidnunc.model.pubsub.partial import groups as partial_groups
+from quidnunc.model.pubsub.partial import metadata as partial
 from quidnunc.model.pubsub.router import Router
 from quidnunc.model.pubsub.scores import counting as scores_counting
 from quidnunc.model.pubsub.scores import terms as scores

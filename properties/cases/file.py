@@ -375,11 +375,7 @@ def _placed(case: Case, place: _Paragraph) -> Case:
         except ValueError as error:
             raise CaseSyntaxError(number, str(error)) from None
     return evolve(
-        case,
-        nodes=tuple(nodes),
-        attackers=frozenset(attackers),
-        links=tuple(links),
-        before=tuple(before),
+        case, nodes=tuple(nodes), attackers=frozenset(attackers), links=tuple(links), before=tuple(before)
     )
 
 

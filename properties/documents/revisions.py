@@ -221,10 +221,7 @@ def _pairs(olds: Sequence[tuple[str, ...]], news: Sequence[tuple[str, ...]]) -> 
     taken = {of for of, _ in pairs.values()}
     left = [of for of in range(len(olds)) if of not in taken]
     open_ = [at for at in range(len(news)) if at not in pairs]
-    ranked = sorted(
-        ((_ratio(olds[of], news[at]), -of, -at) for of in left for at in open_),
-        reverse=True,
-    )
+    ranked = sorted(((_ratio(olds[of], news[at]), -of, -at) for of in left for at in open_), reverse=True)
     for ratio, of, at in ranked:
         if ratio < ALIKE:
             break

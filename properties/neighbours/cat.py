@@ -30,28 +30,6 @@ from quidnunc.properties.neighbours.mempool_acts import (
 )
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 
-WEIGHTS: Mapping[str, int] = {
-    "arrive": 7,
-    "depart": 2,
-    "reconnect": 2,
-    "submit": 6,
-    "first_time": 4,
-    "duplicate": 3,
-    "announce": 12,
-    "announce_wanted": 10,
-    "announce_known": 4,
-    "answer": 10,
-    "want": 8,
-    "announce_of_account": 0,
-    "submit_of_account": 0,
-    "invalid": 2,
-    "commit": 3,
-    "wait_for_answer": 9,
-    "wait": 1,
-    "lose_asked": 3,
-    "raw": 1,
-}
-
 
 def _wanted_of(view: Node, d: SeededDraws) -> str | None:
     """A transaction that the node has not got and has asked for."""
@@ -147,8 +125,6 @@ def lose_asked(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:
 
 
 SIGNERS = ("s1", "s2", "s3")
-CURRENT_WEIGHTS: Mapping[str, int] = {**WEIGHTS, "announce_of_account": 8, "submit_of_account": 5}
-"""In the current version transactions have accounts."""
 
 ACTS: Mapping[str, Act] = {
     f.__name__: f

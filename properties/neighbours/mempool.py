@@ -30,24 +30,7 @@ from quidnunc.properties.neighbours.mempool_acts import (
     submit,
 )
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
-
-WEIGHTS: Mapping[str, int] = {
-    "arrive": 6,
-    "depart": 2,
-    "reconnect": 2,
-    "submit": 5,
-    "first_time": 10,
-    "duplicate": 12,
-    "havetx": 10,
-    "resetroute": 5,
-    "cut_then_send": 6,
-    "invalid": 2,
-    "commit": 3,
-    "adjust": 7,
-    "stalled_send": 2,
-    "raw": 1,
-    "wait": 1,
-}
+from quidnunc.properties.neighbours.weights import WEIGHTS
 
 
 def cut_then_send(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:
@@ -103,12 +86,12 @@ ACTS: Mapping[str, Act] = {
 }
 
 
-TABLES: Mapping[str, tuple[Mapping[str, int], Mapping[str, Act]]] = {
-    "cat-classic": (cat_neighbours.WEIGHTS, cat_neighbours.ACTS),
-    "cat": (cat_neighbours.CURRENT_WEIGHTS, cat_neighbours.ACTS),
-    "peer-limit": (peer_limit_neighbours.WEIGHTS, peer_limit_neighbours.ACTS),
+OTHER_ACTS: Mapping[str, Mapping[str, Act]] = {
+    "cat-classic": cat_neighbours.ACTS,
+    "cat": cat_neighbours.ACTS,
+    "peer-limit": peer_limit_neighbours.ACTS,
 }
-"""Weights and acts of the other protocols."""
+"""Of protocols that are not DOG's."""
 
 DRAWN: Mapping[str, Callable[[SeededDraws], DogParameters]] = {
     "cat-classic": cat_neighbours.draw_cat_parameters,
@@ -148,7 +131,7 @@ def draw_mempool_neighbours(
     d: SeededDraws, protocol: str, capabilities: frozenset[str], *, steered: bool = True
 ) -> MempoolNeighbours:
     """The parameters and the neighbours of one run, whichever mempool protocol it is."""
-    table, acts = TABLES.get(protocol, (WEIGHTS, ACTS))
+    acts, table = OTHER_ACTS.get(protocol, ACTS), WEIGHTS.get(protocol, WEIGHTS["mempool"])
     weights = table if steered else dict.fromkeys(table, 1)
     parameters = DRAWN[protocol](d) if protocol in DRAWN else draw_mempool_parameters(d, protocol)
     return MempoolNeighbours(protocol, parameters, capabilities, weights, acts)

@@ -32,6 +32,7 @@ from quidnunc.model.rpc import (
 )
 from quidnunc.properties.neighbours.neighbourhood import Act, Neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
+from quidnunc.properties.neighbours.weights import WEIGHTS
 
 UNKNOWN = ("x4000001", "x9", "x536870911")
 """Extensions that nobody knows: of an experiment, of the registry's next number, of the last one there is."""
@@ -51,7 +52,7 @@ def extended(n: Neighbours, d: SeededDraws, steered: bool) -> Neighbours:
         )
     more = {**MORE, **(OF_PARTIAL if speaks_partial else {})}
     n.more = {**n.more, **more}
-    weights = {**WEIGHTS, **(PARTIAL_WEIGHTS if speaks_partial else {})}
+    weights = {**WEIGHTS["extensions"], **(WEIGHTS["partial"] if speaks_partial else {})}
     n.weights = {**n.weights, **(weights if steered else dict.fromkeys(more, 1))}
     n.finish = finish
     return n
@@ -137,7 +138,6 @@ def test_message(n: Neighbours, d: SeededDraws) -> list[Event]:
 
 
 MORE: Mapping[str, Act] = {f.__name__: f for f in (extensions_again, test_message)}
-WEIGHTS: Mapping[str, int] = {"extensions_again": 2, "test_message": 1}
 
 
 # -- partial messages ---------------------------------------------------------------------------------------
@@ -288,15 +288,4 @@ OF_PARTIAL: Mapping[str, Act] = {
         *(publish_partial, partial_in, group_flood, gossip_round, leaver, left_and_back, comes_back),
         *(resubscribe, gone_with_state),
     )
-}
-PARTIAL_WEIGHTS: Mapping[str, int] = {
-    "publish_partial": 14,
-    "partial_in": 8,
-    "group_flood": 3,
-    "gossip_round": 8,
-    "leaver": 3,
-    "left_and_back": 3,
-    "comes_back": 3,
-    "resubscribe": 3,
-    "gone_with_state": 2,
 }

@@ -49,5 +49,3 @@ def take_up(n: Neighbours, d: SeededDraws) -> list[Event]:
 
 
 EXCHANGING: Mapping[str, Act] = {f.__name__: f for f in (offer_peers, take_up)}
-EXCHANGE_WEIGHTS: Mapping[str, int] = {"offer_peers": 14, "take_up": 5, "crowd": 9, "score": 6}
-"""On top of those of runs with score parameters, where peers are exchanged."""

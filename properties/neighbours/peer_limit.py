@@ -28,24 +28,6 @@ from quidnunc.properties.neighbours.mempool_acts import (
 )
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 
-WEIGHTS: Mapping[str, int] = {
-    "arrive": 8,
-    "depart": 4,
-    "holder_leaves": 6,
-    "reconnect": 5,
-    "submit": 6,
-    "first_time": 6,
-    "duplicate": 4,
-    "leave_and_send": 5,
-    "empty_pool": 2,
-    "invalid": 2,
-    "commit": 2,
-    "wait": 1,
-    "raw": 1,
-    "havetx": 1,
-    "resetroute": 1,
-}
-
 
 def holder_leaves(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:
     """One that has a slot, or may have one."""

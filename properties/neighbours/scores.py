@@ -6,8 +6,6 @@ was before there were any.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from attrs import evolve
 
 from quidnunc.model.parameters import Parameters
@@ -19,37 +17,6 @@ EXCHANGE = "peer-exchange"
 SALT = 0x5C0_8E5
 CHANCE = 35
 """Of a hundred runs, so many have score parameters where the router takes them."""
-
-WEIGHTS: Mapping[str, int] = {
-    "arrive": 5,
-    "depart": 1,
-    "join": 3,
-    "leave": 1,
-    "publish": 1,
-    "message": 3,
-    "duplicate": 1,
-    "graft": 3,
-    "prune": 1,
-    "ihave": 1,
-    "iwant": 1,
-    "subscribe": 1,
-    "combined": 1,
-    "heartbeat": 4,
-    "verdict": 3,
-    "crowd": 1,
-    "better_outside": 1,
-    "probe": 24,
-    "deliver_first": 6,
-    "deliver_nearly_first": 5,
-    "deliver_invalid": 5,
-    "stay": 6,
-    "break_promise": 5,
-    "regraft": 3,
-    "share_address": 3,
-    "come_back": 5,
-    "settle_in": 8,
-}
-"""Weights of the acts in such a run."""
 
 
 def own_digits(d: SeededDraws) -> SeededDraws:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from importlib.resources import files
 
 from attrs import frozen
+
+from quidnunc.properties.tables import table
 
 
 @frozen
@@ -19,10 +19,9 @@ class GuaranteeRow:
 
 
 def _read() -> Mapping[str, GuaranteeRow]:
-    text = files("quidnunc.properties.params").joinpath("guarantees.toml").read_text(encoding="utf-8")
     return {
         name: GuaranteeRow(row.get("text", ""), tuple(row["clauses"]), tuple(row.get("assumptions", ())))
-        for name, row in tomllib.loads(text).items()
+        for name, row in table("properties.params", "guarantees.toml").items()
     }
 
 

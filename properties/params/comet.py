@@ -361,11 +361,7 @@ def rest_line(comet: CometConfig) -> Guarantee:
         if firsts is None
         else f"from {firsts} new transactions per interval on there are numbers of duplicates within the band"
     )
-    return Guarantee(
-        id="rest",
-        verdict=verdict,
-        found=(found,),
-    )
+    return Guarantee(id="rest", verdict=verdict, found=(found,))
 
 
 def stable_line(comet: CometConfig) -> Guarantee:

@@ -230,11 +230,7 @@ def forgiven_line(network: NetworkParameters, held: Sequence[Penalty]) -> Guaran
         for p in held
     ]
     for_ever = any(p.zero is None for p in held)
-    return Guarantee(
-        id="forgiven",
-        verdict="fails" if for_ever else "holds",
-        found=tuple(lines),
-    )
+    return Guarantee(id="forgiven", verdict="fails" if for_ever else "holds", found=tuple(lines))
 
 
 def kept_line(network: NetworkParameters, held: Sequence[Penalty]) -> Guarantee:
@@ -255,10 +251,7 @@ def kept_line(network: NetworkParameters, held: Sequence[Penalty]) -> Guarantee:
         )
         verdict = "fails" if sooner else "holds"
     return Guarantee(
-        id="kept",
-        verdict=verdict,
-        found=found,
-        advice=tuple(longer_memory(network)) if sooner else (),
+        id="kept", verdict=verdict, found=found, advice=tuple(longer_memory(network)) if sooner else ()
     )
 
 
@@ -283,11 +276,7 @@ def graylist_line(network: NetworkParameters) -> Guarantee:
             if from_nothing is not None
             else f"{topic.name}: invalid messages cost nothing"
         )
-    return Guarantee(
-        id="graylist",
-        verdict="fails" if fails else "holds",
-        found=tuple(lines),
-    )
+    return Guarantee(id="graylist", verdict="fails" if fails else "holds", found=tuple(lines))
 
 
 # -- who means well -----------------------------------------------------------------------------------------
@@ -320,9 +309,7 @@ def quiet_line(network: NetworkParameters) -> Guarantee:
         )
     worst: Verdict = "fails" if "fails" in verdicts else "depends" if "depends" in verdicts else "holds"
     return Guarantee(
-        id="quiet",
-        verdict=worst,
-        found=tuple(lines) or ("no topic punishes what is not delivered",),
+        id="quiet", verdict=worst, found=tuple(lines) or ("no topic punishes what is not delivered",)
     )
 
 

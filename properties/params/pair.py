@@ -64,11 +64,7 @@ def backoff_line(judge: NetworkParameters, other: NetworkParameters) -> Guarante
             f"{kind}: {decimal(own / 1000)} s against {decimal(wanted / 1000)} s: up to {early} GRAFTs too "
             f"early, {decimal(score)} of score"
         )
-    return Guarantee(
-        id=identity,
-        verdict="fails" if lines else "holds",
-        found=tuple(lines),
-    )
+    return Guarantee(id=identity, verdict="fails" if lines else "holds", found=tuple(lines))
 
 
 def _backoffs(mesh: MeshParameters) -> dict[str, Fraction]:
@@ -118,11 +114,7 @@ def idontwant_line(judge: NetworkParameters, other: NetworkParameters) -> Guaran
         most, sent = getattr(judge.mesh, name), getattr(other.mesh, name)
         if sent > most:
             lines.append(f"up to {sent} {unit}, {most} are kept: what is beyond is sent all the same")
-    return Guarantee(
-        id=identity,
-        verdict="fails" if lines else "holds",
-        found=tuple(lines),
-    )
+    return Guarantee(id=identity, verdict="fails" if lines else "holds", found=tuple(lines))
 
 
 def promise_line(judge: NetworkParameters, other: NetworkParameters, round_trip_ms: Fraction) -> Guarantee:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
-from importlib.resources import files
 
 from attrs import frozen
+
+from quidnunc.properties.tables import table
 
 
 @frozen
@@ -26,8 +26,7 @@ class ProofCitation:
 
 
 def _read() -> Iterator[ProofCitation]:
-    text = files("quidnunc.properties.proofs").joinpath("citations.toml").read_text(encoding="utf-8")
-    for prover, lines in tomllib.loads(text).items():
+    for prover, lines in table("properties.proofs", "citations.toml").items():
         yield from (ProofCitation(prover, line, tuple(clauses)) for line, clauses in lines.items())
 
 

@@ -7,14 +7,13 @@ neither z3 nor a search.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib.resources import files
 
 from attrs import frozen
 
 from quidnunc.model.errors import SpecError
+from quidnunc.properties.tables import table
 
 
 @frozen
@@ -34,9 +33,8 @@ class AppliedRules:
 @lru_cache
 def applied_rules() -> Mapping[str, AppliedRules]:
     """Clause -> the rules of networks that were taken. Raises SpecError for a record of another shape."""
-    text = files("quidnunc.properties.proofs").joinpath("network-rules.toml").read_text(encoding="utf-8")
     found = {}
-    for clause, each in tomllib.loads(text).items():
+    for clause, each in table("properties.proofs", "network-rules.toml").items():
         try:
             found[clause] = AppliedRules(tuple(each.get("explored", ())), tuple(each.get("followed", ())))
         except (AttributeError, TypeError):

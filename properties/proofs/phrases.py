@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib.resources import files
+
+from quidnunc.properties.tables import table
 
 
 @lru_cache(maxsize=1)
 def _tables() -> Mapping[str, Mapping[str, str]]:
-    text = files("quidnunc.properties.proofs").joinpath("phrases.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return table("properties.proofs", "phrases.toml")
 
 
 def phrases_of(network: str) -> Mapping[str, str]:

@@ -60,11 +60,7 @@ class CaseFolderOutcome:
 
 
 def committed_outcomes(
-    folder: Path,
-    old: Side,
-    new: Side,
-    openers: Openers,
-    progress: Callable[[str], None] = lambda text: None,
+    folder: Path, old: Side, new: Side, openers: Openers, progress: Callable[[str], None] = lambda text: None
 ) -> CaseFolderOutcome:
     """Replay the cases of `folder` and of those in it. Raises CaseError for a file that is no case, and
     where there are more than `MAX_CASES`."""

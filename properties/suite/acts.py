@@ -29,6 +29,7 @@ from quidnunc.properties.neighbours import mempool as mempool_neighbours
 from quidnunc.properties.neighbours.acts import ACTS
 from quidnunc.properties.neighbours.mempool_acts import Act
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
+from quidnunc.properties.neighbours.weights import WEIGHTS
 
 
 def _says(peer: Peer, *parts: Part) -> Event:
@@ -170,7 +171,7 @@ MEMPOOL_ACTS: Mapping[str, Act] = {
     **{f.__name__: f for f in (stall, two_routes, quiet_answer, lost_reset)},
 }
 MEMPOOL_WEIGHTS: Mapping[str, int] = {
-    **mempool_neighbours.WEIGHTS,
+    **WEIGHTS["mempool"],
     "stall": 8,
     "commit": 6,
     "raw": 0,

@@ -14,10 +14,12 @@ from quidnunc.model.parameters import Parameters
 from quidnunc.model.rules import Protocol
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from quidnunc.properties.neighbours.neighbourhood import Neighbours
-from quidnunc.properties.neighbours.peer_exchange import EXCHANGE_WEIGHTS, EXCHANGING
+from quidnunc.properties.neighbours.peer_exchange import EXCHANGING
 from quidnunc.properties.neighbours.score_acts import SCORING, waver
-from quidnunc.properties.neighbours.scores import CAPABILITY, EXCHANGE, WEIGHTS, with_scores
+from quidnunc.properties.neighbours.scores import CAPABILITY, EXCHANGE, with_scores
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
+from quidnunc.properties.neighbours.weights import WEIGHTS
+from quidnunc.properties.tables import table
 
 SWITCHED = (
     *(
@@ -34,42 +36,11 @@ SWITCHED = (
 """Modules whose rules say nothing without score parameters, or without peers in a PRUNE."""
 OF_EXCHANGE = "quidnunc.model.pubsub.peer_exchange"
 
-FOCUS: Mapping[str, Mapping[str, int]] = {
-    "topics_capped": {"deliver_first": 16, "stay": 12},
-    "colocation": {"share_address": 24},
-    "behaviour": {"break_promise": 16, "regraft": 16},
-    "time_in_mesh": {"stay": 20},
-    "first_deliveries": {"deliver_first": 24},
-    "mesh_deliveries": {"stay": 20, "deliver_nearly_first": 10},
-    "mesh_failures": {"stay": 16, "prune": 16, "graft": 8},
-    "invalid_messages": {"deliver_invalid": 24},
-    "count_first": {"deliver_first": 24},
-    "count_meshed": {"deliver_first": 12, "deliver_nearly_first": 20, "stay": 16},
-    "count_invalid": {"deliver_invalid": 24},
-    "penalise_regraft": {"regraft": 30, "waver": 24},
-    "note_pruned": {"stay": 16, "prune": 20},
-    "note_grafted": {"graft": 12, "stay": 20},
-    "break_promises": {"break_promise": 30},
-    "refresh_time": {"stay": 24},
-    "decay": {"deliver_first": 12, "deliver_invalid": 12, "stay": 24},
-    "remember_departed": {"deliver_invalid": 16, "regraft": 10, "come_back": 24},
-    "recognise": {"deliver_invalid": 16, "regraft": 10, "come_back": 24},
-    "forget_departed": {"deliver_invalid": 16, "regraft": 10, "come_back": 24},
-}
+_STEERING = table("properties.suite", "scores.toml")
+SITUATIONS: Mapping[str, Sequence[Sequence[str]]] = _STEERING["situations"]
+"""Acts with which a walk begins."""
+FOCUS: Mapping[str, Mapping[str, int]] = _STEERING["focus"]
 """Rule of the score -> weights of the acts that feed what it counts."""
-SITUATIONS: Sequence[Sequence[str]] = (
-    ("settle_in",),
-    ("settle_in", "stay"),
-    ("settle_in", "deliver_first"),
-    ("settle_in", "heartbeat"),
-    ("arrive", "settle_in", "graft"),
-)
-EXCHANGE_SITUATIONS: Sequence[Sequence[str]] = (
-    ("settle_in", "graft"),
-    ("settle_in", "heartbeat"),
-    ("join", "crowd"),
-    ("settle_in", "heartbeat", "offer_peers"),
-)
 EXCHANGE_FOCUS: Mapping[str, int] = {"offer_peers": 24, "heartbeat": 10}
 OFFERING = ("members", "the_pruned", "from_the_negative", "named_below_zero")
 OFFERING_FOCUS: Mapping[str, int] = {"offer_peers": 0, "crowd": 24, "score": 16, "heartbeat": 30}
@@ -108,13 +79,13 @@ def draw_switched(
     n.more = {**n.more, **SCORING, **EXCHANGING, waver.__name__: waver}
     if OF_EXCHANGE in _modules(protocol, rule_name):
         n.parameters = evolve(n.parameters, prune_peers=d.one_of((1, 2, 4)))
-        n.weights = {**WEIGHTS, "probe": 4, **EXCHANGE_WEIGHTS, **EXCHANGE_FOCUS}
+        n.weights = {**WEIGHTS["scores"], "probe": 4, **WEIGHTS["peer-exchange"], **EXCHANGE_FOCUS}
         if rule_name in OFFERING:
             n.weights = {**n.weights, **OFFERING_FOCUS}
-        return EXCHANGE_SITUATIONS
+        return SITUATIONS["exchange"]
     n.parameters = _quieter(evolve(n.parameters, prune_peers=0), d)
-    n.weights = {**WEIGHTS, **FOCUS.get(rule_name, {})}
-    return SITUATIONS
+    n.weights = {**WEIGHTS["scores"], **FOCUS.get(rule_name, {})}
+    return SITUATIONS["scores"]
 
 
 def _quieter(p: Parameters, d: SeededDraws) -> Parameters:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib import resources
 from typing import Literal, TypeAlias, get_args
 
 from attrs import field, frozen, validators
 
 from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import PROTOCOLS
+from quidnunc.properties.tables import table
 
 Because: TypeAlias = Literal["never-asked", "never-decides", "does-nothing", "shadowed", "unread"]
 
@@ -35,8 +34,8 @@ def unnoticed_rules() -> tuple[UnnoticedRule, ...]:
 
     Raises SpecError for an entry that names no protocol or no rule of one.
     """
-    text = resources.files("quidnunc.properties.suite").joinpath("cases", "UNNOTICED.toml").read_text("utf-8")
-    entries = tuple(UnnoticedRule(**entry) for entry in tomllib.loads(text).get("unnoticed", ()))
+    listed = table("properties.suite", "cases", "UNNOTICED.toml").get("unnoticed", ())
+    entries = tuple(UnnoticedRule(**entry) for entry in listed)
     for entry in entries:
         for name in entry.protocols:
             if name not in PROTOCOLS or entry.rule not in {r.name for _, r in PROTOCOLS[name].rules()}:

@@ -325,9 +325,7 @@ def recognise(r: Router, peer: Peer, _: Witness) -> Step[Router] | None:
     if gone_ms is None:
         return None
     ledger = evolve(
-        r.ledger,
-        gone_ms=without_key(r.ledger.gone_ms, peer),
-        returned=r.ledger.returned | {peer},
+        r.ledger, gone_ms=without_key(r.ledger.gone_ms, peer), returned=r.ledger.returned | {peer}
     )
     if r.now_ms - gone_ms >= scored(r).retain_score_ms:
         ledger = evolve(

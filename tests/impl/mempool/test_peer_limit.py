@@ -14,8 +14,9 @@ from quidnunc.model.parameters import DogParameters
 from quidnunc.properties.judge.oracle import Departure, Oracle
 from quidnunc.properties.judge.play import Play, WireSubject
 from quidnunc.properties.neighbours.mempool import draw_mempool_neighbours
-from quidnunc.properties.neighbours.peer_limit import ACTS, WEIGHTS
+from quidnunc.properties.neighbours.peer_limit import ACTS
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
+from quidnunc.properties.neighbours.weights import WEIGHTS
 
 
 def departures(number: int, mutant: str | None) -> tuple[Departure, ...]:
@@ -35,7 +36,7 @@ def departures(number: int, mutant: str | None) -> tuple[Departure, ...]:
 
 
 def test_ours_never_departs() -> None:
-    assert set(ACTS) == set(WEIGHTS)
+    assert set(ACTS) == set(WEIGHTS["peer-limit"])
     for number in range(100):
         assert departures(number, None) == (), number
 

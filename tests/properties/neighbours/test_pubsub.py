@@ -28,13 +28,13 @@ from quidnunc.properties.judge.play import ModelSubject, Play
 from quidnunc.properties.neighbours.acts import ACTS
 from quidnunc.properties.neighbours.draw import draw_neighbours
 from quidnunc.properties.neighbours.mempool import ACTS as MEMPOOL_ACTS
-from quidnunc.properties.neighbours.mempool import WEIGHTS
 from quidnunc.properties.neighbours.mempool_acts import MAX_PEERS as MAX_MEMPOOL_PEERS
 from quidnunc.properties.neighbours.neighbourhood import MAX_PEERS, draw_parameters
-from quidnunc.properties.neighbours.pubsub import BASE, THEMES, draw_pubsub_neighbours
+from quidnunc.properties.neighbours.pubsub import draw_pubsub_neighbours
 from quidnunc.properties.neighbours.score_acts import SCORING
 from quidnunc.properties.neighbours.scores import CAPABILITY, EXCHANGE
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws, weighted_name
+from quidnunc.properties.neighbours.weights import THEMES, WEIGHTS
 from quidnunc.properties.search.worker import hello_of
 from tests.helpers.puppet import EVERYTHING
 
@@ -159,7 +159,7 @@ def test_floodsub_neighbours_say_no_control() -> None:
 
 def test_every_act_comes_somewhere() -> None:
     """Each act of the tables leads to events in some run: none is dead."""
-    for acts, weights in ((ACTS, BASE), (MEMPOOL_ACTS, WEIGHTS)):
+    for acts, weights in ((ACTS, WEIGHTS["pubsub"]), (MEMPOOL_ACTS, WEIGHTS["mempool"])):
         assert set(weights) == set(acts)
     live: Counter[str] = Counter()
     for number in range(100):
@@ -222,9 +222,9 @@ def test_parts_are_exchanged_beside_scores_and_peer_exchange(name: str) -> None:
 
 
 def test_themes_steer() -> None:
-    assert len({theme.name for theme in THEMES}) == len(THEMES)
-    for theme in THEMES:
-        assert set(theme.weights) <= set(BASE), theme.name
+    assert THEMES
+    for theme, weights in THEMES.items():
+        assert set(weights) <= set(WEIGHTS["pubsub"]), theme
 
 
 def test_a_run_has_bursts_late_verdicts_and_waits() -> None:

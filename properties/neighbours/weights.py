@@ -1,0 +1,12 @@
+"""How often each act is drawn: the tables of `weights.toml`, by what plays and what a run is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from quidnunc.properties.tables import table
+
+_TABLES = table("properties.neighbours", "weights.toml")
+THEMES: Mapping[str, Mapping[str, int]] = _TABLES.pop("themes")
+"""What a run of a pubsub router is mostly about -> weights over those of every run."""
+WEIGHTS: Mapping[str, Mapping[str, int]] = _TABLES
