@@ -166,6 +166,14 @@ def test_a_protocol_is_one_whose_router_executes_the_line() -> None:
     assert (slot.module, slot.line) not in lines["flood"], "Flood has no slots to wait for"
 
 
+def test_a_default_is_tried_under_every_protocol_that_enters_the_function() -> None:
+    default = MUTANTS["gossipsub.router:GossipsubRouter.join#constant.2"]
+    order = order_of(default.module)
+    inside = frozenset({(default.module, default.line + 4)})
+    lines = {name: inside if name in ("gossipsub-1.2", "partial-messages") else frozenset() for name in order}
+    assert protocols_of(default, lines) == ("gossipsub-1.2", "partial-messages")
+
+
 # -- running them -------------------------------------------------------------------------------------------
 
 SAMPLE = {

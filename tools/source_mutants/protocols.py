@@ -4,9 +4,10 @@ A module has a list of protocols, in an order. Which lines each of them executes
 few runs of the search are played on our router with a trace of its lines. A mutant is tried under the first
 protocol of its list that executes its line; where none does, under the first that enters its function; where
 none does either, under the first of the list. Where the function reads a switch of the protocol (`SWITCHES`),
-the suite runs under every protocol of the list that executes the line, and so does the search until one of
-them notices the mutant. So they do for modules whose protocols judge the same lines by other clauses
-(`JUDGED_APART`): each reading of partial messages, and the mempools.
+or what changed is the default of an argument, the suite runs under every protocol of the list that executes
+the line or enters the function, and so does the search until one of them notices the mutant. So they do for
+modules whose protocols judge the same lines by other clauses (`JUDGED_APART`): each reading of partial
+messages, and the mempools.
 """
 
 from __future__ import annotations
@@ -71,24 +72,24 @@ def protocols_of(mutant: Mutant, lines: Lines) -> tuple[str, ...]:
     """The protocols under which a mutant is tried, the first of them first."""
     order = order_of(mutant.module)
     first_line, last_line, switched = function_of(mutant.module, mutant.function)
-    entered = range(first_line + 1, last_line + 1)
+    entered, is_default = range(first_line, last_line + 1), mutant.line < first_line
     on_line = [p for p in order if (mutant.module, mutant.line) in lines[p]]
     inside = [p for p in order if any((mutant.module, line) in lines[p] for line in entered)]
     found = on_line or inside or list(order)
-    several = switched or mutant.module.startswith(JUDGED_APART)
+    several = is_default or switched or mutant.module.startswith(JUDGED_APART)
     return tuple(found) if several and (on_line or inside) else (found[0],)
 
 
 @cache
 def function_of(module: str, name: str) -> tuple[int, int, bool]:
-    """First and last line of a function, and whether it reads a switch; an empty range at the top."""
+    """First and last line of a function's body, and whether it reads a switch; an empty range at the top."""
     if not name:
         return 0, -1, False
     node: Any = ast.parse(source_of(module)[1])
     for part in name.split("."):
         node = next(each for each in node.body if getattr(each, "name", None) == part)
     reads = any(isinstance(n, ast.Attribute) and n.attr in SWITCHES for n in ast.walk(node))
-    return node.lineno, node.end_lineno, reads
+    return node.body[0].lineno, node.end_lineno, reads
 
 
 def executed_lines(among: Iterable[str] = MODULES) -> dict[str, frozenset[tuple[str, int]]]:
