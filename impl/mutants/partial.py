@@ -179,7 +179,7 @@ _EDITS: Mapping[str, Edit] = {
     "partial-before-handshake": _of_partial("hears", lambda p: True),
     "idontwant-to-senders": _of_partial("senders_of_parts", lambda topic: set()),
     "gossip-of-others": _of_partial("gossips", lambda group: True),
-    "topic-cap-off": _of_partial("topic_is_full", lambda topic: False),
+    "group-topic-cap-off": _of_partial("topic_is_full", lambda topic: False),
     "peer-cap-off": _of_partial("peer_is_over", lambda p, topic: False),
     "group-lives-on": _lives_on,
     "group-kept-by-peers": _peers_refresh,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from quidnunc.impl import routers
+from quidnunc.impl import mutants, routers
 from quidnunc.impl.drivers.py_libp2p import release as py_libp2p_release
 from quidnunc.impl.mempool.driver import PROTOCOLS as MEMPOOL_PROTOCOLS
 from quidnunc.impl.routers import WITHOUT_ADAPTER, available, mutants_by_name, open_router
@@ -37,6 +38,13 @@ def test_list_names_every_router_once_with_a_reason_for_each_absence() -> None:
         "python:MODULE:FACTORY",
     }
     assert all(router.available or router.reason for router in listed.values())
+
+
+def test_no_planted_bug_hides_behind_another_of_its_name() -> None:
+    tables = Path(mutants.__file__).parent.glob("*.toml")
+    rows = [name for table in tables for name in tomllib.loads(table.read_text("utf-8"))]
+    assert {name for name in rows if rows.count(name) > 1} == set()
+    assert {*rows} <= {*mutants_by_name()}
 
 
 def test_py_libp2p_is_listed_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
