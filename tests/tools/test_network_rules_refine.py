@@ -18,12 +18,13 @@ from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.file import MAX_BODY_LINES, parse, render
 from quidnunc.properties.networks.acts import Act, act_of
 from quidnunc.properties.networks.network import NodeSetup, network_after, opened
-from quidnunc.properties.networks.places import SMALL, Place, Revision
+from quidnunc.properties.networks.places import SMALL, Revision
 from quidnunc.properties.networks.pubsub import PUBSUB, PubsubMove, PubsubNetwork
 from quidnunc.properties.proofs.mesh.mesh_link import BIDIRECTIONAL, mesh_link
 from quidnunc.properties.replays.network import claims_on, replay_network
 from quidnunc.properties.solver.interpret import interpreter
 from quidnunc.properties.solver.trace import shortest_trace
+from tools.decide.place import Place
 from tools.network_rules.followed import NARROW, PATIENT, drawn_run, follow_run, follow_runs, places
 from tools.network_rules.refine import RefinementResult, follow, rules_for
 

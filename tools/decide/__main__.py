@@ -27,7 +27,7 @@ from quidnunc.properties.networks.acts import act_of
 from quidnunc.properties.statements.catalogue import ALIASES, CATALOGUES, statement_named
 from quidnunc.properties.statements.decisions import Decision, cell, read_decisions, recorded
 from quidnunc.properties.statements.statement import Catalogue
-from tools.decide.engine import decide, still_refutes, world_of
+from tools.decide.engine import SEARCHES, decide, still_refutes, world_of
 from tools.decide.page import RESULTS, table
 from tools.decide.plans import PLANS
 from tools.decide.record import (
@@ -90,7 +90,8 @@ def case_of(catalogue: Catalogue, decision: Decision) -> Case:
     """The case of a run that refutes. Raises CaseError if it no longer refutes."""
     statement, world = statement_named(decision.statement), world_of(catalogue, decision)
     assert statement is not None
-    rounds = "From there the rounds repeat for ever." if statement.rounds and not statement.assumes else ""
+    in_rounds = SEARCHES[statement.id].rounds and not statement.assumes
+    rounds = "From there the rounds repeat for ever." if in_rounds else ""
     case = Case(
         reason=denied(statement.says),
         claim=statement.id,

@@ -6,21 +6,25 @@ runs of up to so many acts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
 
 from quidnunc.properties.networks.acts import act_of
 from quidnunc.properties.networks.network import Move
-from quidnunc.properties.networks.places import Place
 from quidnunc.properties.networks.runs import BrokenClaim, Memory
 from quidnunc.properties.networks.world import World
 from quidnunc.properties.statements.catalogue import statement_named
 from quidnunc.properties.statements.decisions import Decision
 from quidnunc.properties.statements.statement import Catalogue, Statement
+from tools.decide.place import Place, StatementSearch, world_of_statement
 from tools.decide.plans import PLANS
 from tools.decide.runs import WorldSearchResult, breadth_first, judge_run, minimised_run, walks
+from tools.decide.searches import dog, gossipsub
+
+SEARCHES: Mapping[str, StatementSearch] = {**gossipsub.SEARCHES, **dog.SEARCHES}
+"""By the id of the statement."""
 
 
 def decide(
@@ -48,10 +52,10 @@ def decide(
 
 def _searched(catalogue: Catalogue, statement: Statement, revision: str) -> Iterator[Decision]:
     assert statement.look is not None
-    plan = PLANS[catalogue.name]
-    effort = plan.effort_of_rounds if statement.rounds else plan.effort
-    for place in statement.places:
-        world = statement.world(place, catalogue.revision(revision))
+    plan, search = PLANS[catalogue.name], SEARCHES[statement.id]
+    effort = plan.effort_of_rounds if search.rounds else plan.effort
+    for place in search.places:
+        world = world_of_statement(statement, place, catalogue.revision(revision))
         every = breadth_first(world, statement.look, effort.states)
         if every.acts is not None:
             yield _decision(statement, revision, place, every, shortest=True)
@@ -65,11 +69,12 @@ def _tried(
     catalogue: Catalogue, statement: Statement, revision: str, known: Sequence[Decision]
 ) -> Iterator[Decision]:
     assert statement.look is not None
-    names = {place.name for place in statement.places}
+    search = SEARCHES[statement.id]
+    names = {place.name for place in search.places}
     elsewhere = (each for each in known if each.revision != revision and each.place in names)
     runs = [(place_named(statement, each.place), each.events) for each in elsewhere if each.events]
-    for place, run in (*runs, *statement.tried):
-        world = statement.world(place, catalogue.revision(revision))
+    for place, run in (*runs, *search.tried):
+        world = world_of_statement(statement, place, catalogue.revision(revision))
         tried = judge_run(world, statement.look, tuple(map(act_of, run)), strict=False)
         if tried.acts is not None:
             acts, why = minimised_run(world, statement.look, tried.acts)
@@ -100,21 +105,24 @@ def _decision(
 
 def had_occasion(catalogue: Catalogue, statement: Statement, revision: str) -> bool:
     """Whether a drawn run in some place has what the statement is about."""
-    if statement.occasion is None:
+    search = SEARCHES[statement.id]
+    occasion = search.occasion
+    if occasion is None:
         return True
-    occasion = statement.occasion
 
     def look(memory: Memory, move: Move[Any]) -> Memory:
         return BrokenClaim("here") if occasion(move) else None
 
-    worlds = [statement.world(place, catalogue.revision(revision)) for place in statement.places]
+    at = catalogue.revision(revision)
+    worlds = [world_of_statement(statement, place, at) for place in search.places]
     effort = PLANS[catalogue.name].effort
     return any(walks(w, look, runs=effort.runs, length=effort.length).acts is not None for w in worlds)
 
 
 def place_named(statement: Statement, name: str) -> Place:
     """A place that a statement is looked at in. Raises ValueError where it is not, any more."""
-    places = {place.name: place for place in (*statement.places, *(place for place, _ in statement.tried))}
+    search = SEARCHES[statement.id]
+    places = {place.name: place for place in (*search.places, *(place for place, _ in search.tried))}
     if name not in places:
         raise ValueError(f"{statement.id} is no longer decided in {name!r}: use --search")
     return places[name]
@@ -124,7 +132,8 @@ def world_of(catalogue: Catalogue, decision: Decision) -> World:
     """Where a decision was found. Raises ValueError if its statement is no longer looked at there."""
     statement = statement_named(decision.statement)
     assert statement is not None
-    return statement.world(place_named(statement, decision.place), catalogue.revision(decision.revision))
+    place = place_named(statement, decision.place)
+    return world_of_statement(statement, place, catalogue.revision(decision.revision))
 
 
 def still_refutes(catalogue: Catalogue, decision: Decision) -> WorldSearchResult:

@@ -9,6 +9,7 @@ from pathlib import Path
 from quidnunc.properties.claims.elsewhere import HELD
 from quidnunc.properties.statements.decisions import Decision, cell
 from quidnunc.properties.statements.statement import Catalogue, Statement
+from tools.decide.engine import SEARCHES
 from tools.decide.plans import PLANS
 from tools.decide.record import RevisionRuns
 
@@ -18,11 +19,10 @@ RESULTS = Path(__file__).parents[2] / "docs" / "results"
 def figures(catalogue: Catalogue, decisions: Iterable[Decision], runs: Mapping[str, RevisionRuns]) -> str:
     """When and how much was run, as the records have it."""
     decisions = [*decisions]
-    by_id = {each.id: each for each in catalogue.statements}
     # What is not refuted was looked at in every one of its places, as often in each.
-    kept = [(by_id[each.statement], each) for each in decisions if not each.events]
-    plain = {each.runs // len(of.places) for of, each in kept if of.places and not of.rounds}
-    rounds = {each.runs // len(of.places) for of, each in kept if of.places and of.rounds}
+    kept = [(SEARCHES.get(each.statement), each) for each in decisions if not each.events]
+    plain = {each.runs // len(of.places) for of, each in kept if of and not of.rounds}
+    rounds = {each.runs // len(of.places) for of, each in kept if of and of.rounds}
     drawn = f"{_numbers(plain)} drawn runs for each place"
     drawn += f" ({_numbers(rounds)} where rounds are played)" if rounds else ""
     states = max((each.states for each in decisions), default=0)
@@ -121,7 +121,8 @@ def _runs(catalogue: Catalogue, statement: Statement, decisions: Sequence[Decisi
         if each.events:
             key = (each.events, each.place, each.why)
             revisions_of.setdefault(key, []).append(catalogue.columns[each.revision])
-    rounds = ", then rounds" if statement.rounds else ""
+    search = SEARCHES.get(statement.id)
+    rounds = ", then rounds" if search is not None and search.rounds else ""
     return [
         f"- {', '.join(names)} ({place}{rounds}): {', '.join(f'`{act}`' for act in events)}: {why}."
         for (events, place, why), names in revisions_of.items()

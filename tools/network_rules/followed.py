@@ -24,13 +24,14 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.networks.acts import Act
 from quidnunc.properties.networks.network import drawn
-from quidnunc.properties.networks.places import SMALL, Place, Revision
+from quidnunc.properties.networks.places import SMALL, Revision
 from quidnunc.properties.networks.pubsub import TOPIC, PubsubMove, PubsubNetwork
 from quidnunc.properties.networks.routers import RouterLinks, place_routers
 from quidnunc.properties.networks.runs import SeededDie
 from quidnunc.properties.networks.world import World
 from quidnunc.properties.solver.rules import NetworkModel as Links
 from tools.decide.acts import options_of
+from tools.decide.place import Place
 from tools.network_rules.refine import RefinementResult, follow, pairs_of, rules_for
 
 PROG = "python -m tools.network_rules.followed"

@@ -9,9 +9,8 @@ from quidnunc.model.rpc import Peer, SeenTx, Tx, WantTx
 from quidnunc.properties.networks.acts import name_of
 from quidnunc.properties.networks.mempool import MempoolMove
 from quidnunc.properties.networks.runs import BrokenClaim, Memory
-from quidnunc.properties.statements.dog.moves import announces, kept, packed, taken_message, wants
-from quidnunc.properties.statements.dog.places import CATS, ONE_IS_TOLD, WAITING
-from quidnunc.properties.statements.statement import FromTexts, looked_at
+from quidnunc.properties.networks.world import Look
+from quidnunc.properties.statements.dog.moves import kept, packed, taken_message
 
 Said = frozenset[tuple[Peer, Peer, str]]
 """(by whom, to whom, of what)"""
@@ -103,11 +102,11 @@ def everyone_learns(memory: Memory, move: MempoolMove) -> Memory:
     return None
 
 
-LOOKS: Mapping[str, FromTexts] = {
-    "cat.announced-once-per-connection": looked_at(announced_once, (*CATS, *WAITING), occasion=announces),
-    "cat.one-request-outstanding": looked_at(one_request, (*CATS, *WAITING), occasion=wants),
-    "cat.announced-is-obtained": looked_at(obtained, (*CATS, *WAITING), occasion=wants),
-    "cat.wanted-after-announced": looked_at(asked_who_announced, (*CATS, *WAITING), occasion=wants),
-    "cat.one-copy-without-timeouts": looked_at(received_once, CATS, occasion=wants),
-    "cat.everyone-learns": looked_at(everyone_learns, (*CATS, ONE_IS_TOLD)),
+LOOKS: Mapping[str, Look] = {
+    "cat.announced-once-per-connection": announced_once,
+    "cat.one-request-outstanding": one_request,
+    "cat.announced-is-obtained": obtained,
+    "cat.wanted-after-announced": asked_who_announced,
+    "cat.one-copy-without-timeouts": received_once,
+    "cat.everyone-learns": everyone_learns,
 }

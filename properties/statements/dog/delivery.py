@@ -17,32 +17,14 @@ from quidnunc.properties.networks.world import Look
 from quidnunc.properties.statements.dog.flood import everyone_has_it
 from quidnunc.properties.statements.dog.moves import (
     ADJUSTING,
-    asks,
     bounds,
     connected,
-    cuts,
-    has_left,
-    is_in_band,
     kept,
     packed,
     ratio,
     sent_of,
 )
-from quidnunc.properties.statements.dog.places import (
-    BOTH,
-    CUT,
-    FORGED,
-    KITE,
-    LINE,
-    ONE_LEAVES,
-    PAIR,
-    REPEATING,
-    RING,
-    UNADJUSTED,
-)
 from quidnunc.properties.statements.dog.rounds import Rounds, at_each, everywhere, in_rounds
-from quidnunc.properties.statements.dog.tried import CUT_OFF, runs
-from quidnunc.properties.statements.statement import FromTexts, looked_at
 
 
 def own_goes_to_all(memory: Memory, move: MempoolMove) -> Memory:
@@ -212,45 +194,21 @@ def _far(network: MempoolNetwork, origin: Peer) -> int:
     return max(distance.values())
 
 
-LOOKS: Mapping[str, FromTexts] = {
-    "dissemination.own-goes-to-all": looked_at(own_goes_to_all, BOTH),
-    "dog.reaches-all-after-a-disconnect": looked_at(
-        everyone_has_it_after_loss,
-        ONE_LEAVES,
-        occasion=has_left,
-        tried=runs("leaves-early", "one-route-each-one-leaves"),
+LOOKS: Mapping[str, Look] = {
+    "dissemination.own-goes-to-all": own_goes_to_all,
+    "dog.reaches-all-after-a-disconnect": everyone_has_it_after_loss,
+    "dog.reaches-all-with-one-havetx-each": everyone_has_it_after(1),
+    "dog.controller-repairs-isolation": in_rounds(at_each, goes_without),
+    "dog.long-interval-prevents-isolation": everyone_has_it_after(1),
+    "dog.no-redundancy-still-reaches-all": everyone_has_it_after(1),
+    "redundancy.in-bounds-means-delivery": everyone_has_it_in_band,
+    "redundancy.settles-in-bounds": in_rounds(everywhere, out_of_band),
+    "attack.positive-target-withstands-one-peer": honest_have_it,
+    "attack.one-peer-does-not-change-traffic": uncounted(
+        lambda m: m.act.kind == "deliver" and m.act.node == 4, "what D sent"
     ),
-    "dog.reaches-all-with-one-havetx-each": looked_at(
-        everyone_has_it_after(1), CUT, occasion=cuts, tried=CUT_OFF
-    ),
-    "dog.controller-repairs-isolation": looked_at(
-        in_rounds(at_each, goes_without), CUT, occasion=cuts, rounds=True, tried=CUT_OFF
-    ),
-    "dog.long-interval-prevents-isolation": looked_at(
-        everyone_has_it_after(1), UNADJUSTED, occasion=cuts, tried=CUT_OFF
-    ),
-    "dog.no-redundancy-still-reaches-all": looked_at(
-        everyone_has_it_after(1), UNADJUSTED, occasion=cuts, tried=CUT_OFF
-    ),
-    "redundancy.in-bounds-means-delivery": looked_at(
-        everyone_has_it_in_band,
-        (RING, *REPEATING),
-        occasion=is_in_band,
-        tried=runs("in-bounds", "in-bounds-one-queue"),
-    ),
-    "redundancy.settles-in-bounds": looked_at(in_rounds(everywhere, out_of_band), BOTH, rounds=True),
-    "attack.positive-target-withstands-one-peer": looked_at(
-        honest_have_it, FORGED, occasion=cuts, tried=runs("repeating-peer")
-    ),
-    "attack.one-peer-does-not-change-traffic": looked_at(
-        uncounted(lambda m: m.act.kind == "deliver" and m.act.node == 4, "what D sent"), FORGED, occasion=asks
-    ),
-    "redundancy.unaffected-by-own-submissions": looked_at(
-        uncounted(lambda m: m.act.kind == "submit", "its own"), (PAIR,)
-    ),
-    "dog.as-fast-as-flood": looked_at(as_near_as_flood, (LINE, RING, KITE), occasion=cuts, tried=CUT_OFF),
-    "dissemination.withheld-arrives-elsewhere": looked_at(withheld_has_it, CUT, occasion=cuts, tried=CUT_OFF),
-    "dissemination.no-permanent-silence": looked_at(
-        in_rounds(everywhere, silence), BOTH, occasion=asks, rounds=True
-    ),
+    "redundancy.unaffected-by-own-submissions": uncounted(lambda m: m.act.kind == "submit", "its own"),
+    "dog.as-fast-as-flood": as_near_as_flood,
+    "dissemination.withheld-arrives-elsewhere": withheld_has_it,
+    "dissemination.no-permanent-silence": in_rounds(everywhere, silence),
 }

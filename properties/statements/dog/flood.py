@@ -11,19 +11,8 @@ from quidnunc.properties.networks.acts import Act, name_of
 from quidnunc.properties.networks.mempool import MempoolMove, MempoolNetwork
 from quidnunc.properties.networks.network import network_after
 from quidnunc.properties.networks.runs import ActError, BrokenClaim, Memory
-from quidnunc.properties.statements.dog.moves import always, connected, gets_a_sender, nodes, sent_of
-from quidnunc.properties.statements.dog.places import (
-    BOTH,
-    CHANGING,
-    KITE,
-    LIMITED,
-    LIMITED_CHANGING,
-    LINE,
-    ONE_SUBMISSION,
-    PAIR,
-    RING,
-)
-from quidnunc.properties.statements.statement import FromTexts, looked_at
+from quidnunc.properties.networks.world import Look
+from quidnunc.properties.statements.dog.moves import always, connected, nodes, sent_of
 
 
 def pool_is_sound(move: MempoolMove) -> str:
@@ -120,14 +109,14 @@ def copies(memory: Memory, move: MempoolMove) -> Memory:
     return (sent, premise)
 
 
-LOOKS: Mapping[str, FromTexts] = {
-    "pool.without-repeats": looked_at(always(pool_is_sound), BOTH),
-    "senders.of-the-pool-only": looked_at(always(senders_are_sound), BOTH, occasion=gets_a_sender),
-    "flood.never-sent-back": looked_at(always(not_sent_back), BOTH),
-    "messages.can-be-taken": looked_at(always(inboxes_move), (*BOTH, CHANGING[1])),
-    "network.keeps-a-link": looked_at(always(network_lives), CHANGING),
-    "flood.reaches-all": looked_at(everyone_has_it, (PAIR, RING, LINE, KITE), occasion=gets_a_sender),
-    "peer-limit.reaches-all": looked_at(everyone_has_it, LIMITED),
-    "peer-limit.free-slot-is-taken": looked_at(always(no_idle_slot), (*LIMITED, *LIMITED_CHANGING)),
-    "flood.number-of-copies": looked_at(copies, ONE_SUBMISSION, occasion=gets_a_sender),
+LOOKS: Mapping[str, Look] = {
+    "pool.without-repeats": always(pool_is_sound),
+    "senders.of-the-pool-only": always(senders_are_sound),
+    "flood.never-sent-back": always(not_sent_back),
+    "messages.can-be-taken": always(inboxes_move),
+    "network.keeps-a-link": always(network_lives),
+    "flood.reaches-all": everyone_has_it,
+    "peer-limit.reaches-all": everyone_has_it,
+    "peer-limit.free-slot-is-taken": always(no_idle_slot),
+    "flood.number-of-copies": copies,
 }

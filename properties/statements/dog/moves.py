@@ -9,7 +9,7 @@ from typing import cast
 from quidnunc.model.mempool.dog import rules as dog
 from quidnunc.model.mempool.dog.variant_rules import too_much_in_integers
 from quidnunc.model.mempool.node import Node
-from quidnunc.model.rpc import HaveTx, Peer, ResetRoute, SeenTx, Tx, WantTx
+from quidnunc.model.rpc import HaveTx, Peer, ResetRoute, Tx
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.networks.acts import Kind, name_of
 from quidnunc.properties.networks.mempool import MempoolMove, MempoolNetwork
@@ -98,43 +98,6 @@ def ratio(n: Node) -> float:
     if not n.first_time:
         return bounds(n)[1]
     return n.duplicates // n.first_time if in_integers(n.protocol) else n.duplicates / n.first_time
-
-
-def cuts(move: MempoolMove) -> bool:
-    """Whether a route was disabled."""
-    return any(routes_of(n) - routes_of(move.before.nodes[i]) for i, n in move.after.nodes.items())
-
-
-def says_have_tx(move: MempoolMove) -> bool:
-    return bool(sent_of(move, HaveTx))
-
-
-def asks(move: MempoolMove) -> bool:
-    return bool(sent_of(move, ResetRoute))
-
-
-def has_left(move: MempoolMove) -> bool:
-    return move.act.kind == "notice" and move.after.quiet()
-
-
-def gets_a_sender(move: MempoolMove) -> bool:
-    return isinstance(taken_message(move), Tx)
-
-
-def announces(move: MempoolMove) -> bool:
-    return any(isinstance(part, SeenTx) for _, part, _ in move.sent)
-
-
-def wants(move: MempoolMove) -> bool:
-    return any(isinstance(part, WantTx) for _, part, _ in move.sent)
-
-
-def is_in_band(move: MempoolMove) -> bool:
-    """Whether nothing moves and every node's redundancy is within its bounds."""
-    nodes_now = [move.after.nodes[i] for i in move.after.joined()]
-    return move.after.quiet() and all(
-        n.first_time and bounds(n)[0] <= ratio(n) < bounds(n)[1] for n in nodes_now
-    )
 
 
 def connected(network: MempoolNetwork) -> bool:

@@ -9,24 +9,21 @@ from quidnunc.model.rpc import HaveTx, ResetRoute, Tx
 from quidnunc.properties.networks.acts import name_of
 from quidnunc.properties.networks.mempool import MempoolMove, MempoolNetwork
 from quidnunc.properties.networks.runs import BrokenClaim, Memory
+from quidnunc.properties.networks.world import Look
 from quidnunc.properties.statements.dog.moves import (
     ADJUSTING,
     adjusts,
     always,
-    asks,
     bounds,
-    cuts,
     kept,
     nodes,
     packed,
     ratio,
     route_name,
     routes_of,
-    says_have_tx,
     sent_of,
     taken_message,
 )
-from quidnunc.properties.statements.dog.places import BOTH, CHANGING
 from quidnunc.properties.statements.dog.rounds import (
     Rounds,
     at_each,
@@ -35,7 +32,6 @@ from quidnunc.properties.statements.dog.rounds import (
     nowhere,
     somewhere,
 )
-from quidnunc.properties.statements.statement import FromTexts, looked_at
 
 
 def routes_are_of_others(move: MempoolMove) -> str:
@@ -222,36 +218,24 @@ def asks_in_vain(network: MempoolNetwork, rounds: Rounds) -> str:
     return ""
 
 
-LOOKS: Mapping[str, FromTexts] = {
-    "routes.never-mention-their-node": looked_at(always(routes_are_of_others), BOTH, occasion=cuts),
-    "routes.change-one-at-a-time": looked_at(always(only_heard_routes_change), BOTH, occasion=cuts),
-    "havetx.names-what-the-receiver-has": looked_at(
-        always(have_tx_is_of_the_pool), BOTH, occasion=says_have_tx
-    ),
-    "havetx.one-between-unblocks": looked_at(one_have_tx_between_unblocks, BOTH, occasion=says_have_tx),
-    "controller.resets-or-unblocks": looked_at(always(adjustment_is_one), BOTH, occasion=adjusts),
-    "controller.restarts-its-counters": looked_at(always(adjustment_starts_anew), BOTH, occasion=adjusts),
-    "routes.of-peers-in-a-static-network": looked_at(always(links_are_sound), BOTH),
-    "routes.of-peers-only": looked_at(always(routes_are_of_peers), CHANGING, occasion=cuts),
-    "routes.never-to-self": looked_at(always(no_self_route), BOTH, occasion=cuts),
-    "controller.one-message-per-interval": looked_at(
-        one_control_message_a_window, BOTH, occasion=says_have_tx
-    ),
-    "havetx.only-after-excess": looked_at(have_tx_after_high, BOTH, occasion=says_have_tx),
-    "havetx.one-in-flight": looked_at(always(one_have_tx_in_flight), BOTH, occasion=says_have_tx),
-    "reset.goes-to-a-peer": looked_at(always(asked_is_a_peer), CHANGING, occasion=asks),
-    "routes.reopen-with-traffic": looked_at(
-        in_rounds(somewhere, stays_cut_with_traffic), BOTH, occasion=cuts, rounds=True
-    ),
-    "routes.reopen-without-traffic": looked_at(
-        in_rounds(nowhere, stays_cut), BOTH, occasion=cuts, rounds=True
-    ),
-    "routes.not-disabled-while-low": looked_at(none_cut_while_low, BOTH, occasion=cuts),
-    "routes.form-spanning-trees": looked_at(in_rounds(at_each, no_tree), BOTH, rounds=True),
-    "reset.brings-duplicates": looked_at(
-        in_rounds(everywhere, asks_in_vain), BOTH, occasion=asks, rounds=True
-    ),
-    "havetx.without-sender-is-harmless": looked_at(
-        always(of_no_sender_is_harmless), BOTH, occasion=says_have_tx
-    ),
+LOOKS: Mapping[str, Look] = {
+    "routes.never-mention-their-node": always(routes_are_of_others),
+    "routes.change-one-at-a-time": always(only_heard_routes_change),
+    "havetx.names-what-the-receiver-has": always(have_tx_is_of_the_pool),
+    "havetx.one-between-unblocks": one_have_tx_between_unblocks,
+    "controller.resets-or-unblocks": always(adjustment_is_one),
+    "controller.restarts-its-counters": always(adjustment_starts_anew),
+    "routes.of-peers-in-a-static-network": always(links_are_sound),
+    "routes.of-peers-only": always(routes_are_of_peers),
+    "routes.never-to-self": always(no_self_route),
+    "controller.one-message-per-interval": one_control_message_a_window,
+    "havetx.only-after-excess": have_tx_after_high,
+    "havetx.one-in-flight": always(one_have_tx_in_flight),
+    "reset.goes-to-a-peer": always(asked_is_a_peer),
+    "routes.reopen-with-traffic": in_rounds(somewhere, stays_cut_with_traffic),
+    "routes.reopen-without-traffic": in_rounds(nowhere, stays_cut),
+    "routes.not-disabled-while-low": none_cut_while_low,
+    "routes.form-spanning-trees": in_rounds(at_each, no_tree),
+    "reset.brings-duplicates": in_rounds(everywhere, asks_in_vain),
+    "havetx.without-sender-is-harmless": always(of_no_sender_is_harmless),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from quidnunc.model.choices import Choose
@@ -14,11 +14,10 @@ from quidnunc.model.rules import Protocol, Rule
 from quidnunc.properties.networks.acts import name_of
 from quidnunc.properties.networks.pubsub import PubsubMove
 from quidnunc.properties.networks.runs import BrokenClaim, Memory
-from quidnunc.properties.statements.gossipsub import places
+from quidnunc.properties.networks.world import Look
 from quidnunc.properties.statements.gossipsub.messages import over_the_mesh
 from quidnunc.properties.statements.gossipsub.partial import group_is_open
-from quidnunc.properties.statements.gossipsub.steps import always, grafts, received_parts
-from quidnunc.properties.statements.statement import FromTexts, looked_at
+from quidnunc.properties.statements.gossipsub.steps import always
 
 
 def honest_do_not_back_off(memory: Memory, move: PubsubMove) -> Memory:
@@ -28,11 +27,6 @@ def honest_do_not_back_off(memory: Memory, move: PubsubMove) -> Memory:
             if peer in move.after.nodes and ends > r.now_ms:
                 return BrokenClaim(f"{name_of(i)} backs off from {name_of(peer)}")
     return None
-
-
-def forges(move: PubsubMove) -> bool:
-    """Somebody gets a copy that breaks the policy."""
-    return any(m.flaw for seen in move.steps for m in received_parts(seen, Message))
 
 
 def telling_before_the_signature(protocol: Protocol) -> Protocol:
@@ -48,14 +42,14 @@ def telling_before_the_signature(protocol: Protocol) -> Protocol:
     return protocol.with_rule("flawed", Rule("flawed", plain.clause, told))
 
 
-LOOKS: Mapping[str, FromTexts] = {
-    "attack.bad-copy-does-not-block-good": looked_at(over_the_mesh, (places.FORGED,), occasion=forges),
-    "attack.forged-copies-do-not-stop-delivery": looked_at(over_the_mesh, (places.FORGED,), occasion=forges),
-    "attack.idontwant-before-signature": looked_at(
-        over_the_mesh, (places.FORGED,), occasion=forges, edit=telling_before_the_signature
-    ),
-    "attack.honest-routers-do-not-back-off": looked_at(
-        honest_do_not_back_off, (places.CROWDED,), occasion=grafts
-    ),
-    "attack.groups-cannot-be-used-up": looked_at(always(group_is_open), (places.SQUATTED,)),
+LOOKS: Mapping[str, Look] = {
+    "attack.bad-copy-does-not-block-good": over_the_mesh,
+    "attack.forged-copies-do-not-stop-delivery": over_the_mesh,
+    "attack.idontwant-before-signature": over_the_mesh,
+    "attack.honest-routers-do-not-back-off": honest_do_not_back_off,
+    "attack.groups-cannot-be-used-up": always(group_is_open),
 }
+EDITS: Mapping[str, Callable[[Protocol], Protocol]] = {
+    "attack.idontwant-before-signature": telling_before_the_signature,
+}
+"""Statements that are looked at in a protocol edited so."""

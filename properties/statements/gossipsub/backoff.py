@@ -8,16 +8,14 @@ from typing import cast
 from quidnunc.model.rpc import Graft, Prune
 from quidnunc.properties.networks.acts import name_of
 from quidnunc.properties.networks.pubsub import TOPIC, RouterStep
-from quidnunc.properties.statements.gossipsub import places
+from quidnunc.properties.networks.world import Look
 from quidnunc.properties.statements.gossipsub.steps import (
     always,
-    prunes,
     received_parts,
     remembering,
     sender,
     sent_parts,
 )
-from quidnunc.properties.statements.statement import FromTexts, looked_at
 
 
 def no_graft_in_backoff(facts: set[tuple[object, ...]], seen: RouterStep) -> str:
@@ -63,15 +61,9 @@ def backoff_never_shortened(seen: RouterStep) -> str:
     return ""
 
 
-LOOKS: Mapping[str, FromTexts] = {
-    "backoff.no-graft-before-its-end": looked_at(
-        remembering(no_graft_in_backoff), (places.PAIR_MESHED, places.RING_OF_ONE)
-    ),
-    "backoff.no-graft-before-a-heeded-end": looked_at(
-        remembering(no_graft_in_heeded_backoff), (places.PAIR_MESHED, places.RING_OF_ONE), occasion=prunes
-    ),
-    "backoff.kept-by-both-ends": looked_at(always(both_back_off), (places.PAIR_MESHED, places.NEAR_EXPLICIT)),
-    "backoff.never-shortened": looked_at(
-        always(backoff_never_shortened), (places.PAIR_MESHED, places.RING_OF_ONE), occasion=prunes
-    ),
+LOOKS: Mapping[str, Look] = {
+    "backoff.no-graft-before-its-end": remembering(no_graft_in_backoff),
+    "backoff.no-graft-before-a-heeded-end": remembering(no_graft_in_heeded_backoff),
+    "backoff.kept-by-both-ends": always(both_back_off),
+    "backoff.never-shortened": always(backoff_never_shortened),
 }

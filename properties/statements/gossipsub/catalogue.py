@@ -18,7 +18,7 @@ from quidnunc.properties.statements.statement import Catalogue, read_statements
 _SUBJECTS = (mesh, backoff, messages, gossip, idontwant, scores, partial, attack)
 GOSSIPSUB = Catalogue(
     name="gossipsub",
-    statements=read_statements("gossipsub", GROUPS, (each.LOOKS for each in _SUBJECTS)),
+    statements=read_statements("gossipsub", GROUPS, (each.LOOKS for each in _SUBJECTS), attack.EDITS),
     columns=COLUMNS,
     revision=revision,
     page="gossipsub-claims.md",

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from quidnunc.model.rpc import IHave, IWant, Message
 from quidnunc.properties.networks.acts import name_of
-from quidnunc.properties.networks.pubsub import PubsubMove, RouterStep
-from quidnunc.properties.statements.gossipsub import places
+from quidnunc.properties.networks.pubsub import RouterStep
+from quidnunc.properties.networks.world import Look
 from quidnunc.properties.statements.gossipsub.steps import (
     is_heartbeat,
     received_parts,
@@ -15,7 +15,6 @@ from quidnunc.properties.statements.gossipsub.steps import (
     sender,
     sent_parts,
 )
-from quidnunc.properties.statements.statement import FromTexts, looked_at
 
 
 def advertised_is_served(facts: set[tuple[object, ...]], seen: RouterStep) -> str:
@@ -38,16 +37,7 @@ def requested_is_served(facts: set[tuple[object, ...]], seen: RouterStep) -> str
     return ""
 
 
-def advertises(move: PubsubMove) -> bool:
-    """Somebody takes an IHAVE."""
-    return any(received_parts(seen, IHave) for seen in move.steps)
-
-
-LOOKS: Mapping[str, FromTexts] = {
-    "gossip.advertised-is-served-at-once": looked_at(
-        remembering(advertised_is_served), (places.LATE, places.OUTSIDE), occasion=advertises
-    ),
-    "gossip.advertised-is-served-however-late": looked_at(
-        remembering(requested_is_served), (places.LATE, places.OUTSIDE), occasion=advertises
-    ),
+LOOKS: Mapping[str, Look] = {
+    "gossip.advertised-is-served-at-once": remembering(advertised_is_served),
+    "gossip.advertised-is-served-however-late": remembering(requested_is_served),
 }

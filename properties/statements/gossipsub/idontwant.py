@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from quidnunc.model.rpc import IDontWant, Message, Peer
 from quidnunc.properties.networks.acts import name_of
-from quidnunc.properties.networks.pubsub import TOPIC, PubsubMove, RouterStep
-from quidnunc.properties.statements.gossipsub import places
+from quidnunc.properties.networks.pubsub import TOPIC, RouterStep
+from quidnunc.properties.networks.world import Look
 from quidnunc.properties.statements.gossipsub.messages import over_the_mesh
 from quidnunc.properties.statements.gossipsub.steps import (
     always,
@@ -18,7 +18,6 @@ from quidnunc.properties.statements.gossipsub.steps import (
     sender,
     sent_parts,
 )
-from quidnunc.properties.statements.statement import FromTexts, looked_at
 
 
 def _told(seen: RouterStep) -> Iterator[tuple[Peer, str]]:
@@ -79,24 +78,11 @@ def unwanted_is_spared(facts: set[tuple[object, ...]], seen: RouterStep) -> str:
     return ""
 
 
-def unwants(move: PubsubMove) -> bool:
-    """Somebody takes an IDONTWANT."""
-    return any(received_parts(seen, IDontWant) for seen in move.steps)
-
-
-LOOKS: Mapping[str, FromTexts] = {
-    "idontwant.names-received-messages": looked_at(
-        always(unwanted_is_held), (places.WAITING_RING,), occasion=unwants
-    ),
-    "idontwant.sent-to-the-mesh": looked_at(
-        remembering(unwanted_said_to_mesh), (places.WAITING,), occasion=unwants
-    ),
-    "idontwant.sent-once": looked_at(remembering(unwanted_said_once), (places.WAITING,), occasion=unwants),
-    "idontwant.sent-at-first-copy": looked_at(always(unwanted_said_at_once), (places.WAITING,)),
-    "idontwant.suppresses-relay": looked_at(
-        remembering(unwanted_is_spared), (places.WAITING_RING, places.STATIC[1]), occasion=unwants
-    ),
-    "idontwant.costs-nobody-a-message": looked_at(
-        over_the_mesh, (places.UNWILLING, places.STATIC[1]), occasion=unwants
-    ),
+LOOKS: Mapping[str, Look] = {
+    "idontwant.names-received-messages": always(unwanted_is_held),
+    "idontwant.sent-to-the-mesh": remembering(unwanted_said_to_mesh),
+    "idontwant.sent-once": remembering(unwanted_said_once),
+    "idontwant.sent-at-first-copy": always(unwanted_said_at_once),
+    "idontwant.suppresses-relay": remembering(unwanted_is_spared),
+    "idontwant.costs-nobody-a-message": over_the_mesh,
 }

@@ -5,31 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from quidnunc.model.events import Connect, Disconnect, Join, Leave
+from quidnunc.model.events import Join, Leave
 from quidnunc.model.rpc import Graft, Message, Peer, Prune
 from quidnunc.properties.networks.acts import name_of
 from quidnunc.properties.networks.choices import Rpc
 from quidnunc.properties.networks.pubsub import TOPIC, PubsubMove, PubsubNetwork, RouterStep
 from quidnunc.properties.networks.runs import BrokenClaim, Memory
 from quidnunc.properties.networks.world import Look
-from quidnunc.properties.statements.gossipsub import places
 from quidnunc.properties.statements.gossipsub.steps import (
     Folded,
     always,
     at_rest,
-    grafts,
     holds,
     is_heartbeat,
     joined,
     played,
-    prunes,
     received_parts,
     relayed_parts,
     remembering,
     sender,
     sent_parts,
 )
-from quidnunc.properties.statements.statement import FromTexts, Run, looked_at
 
 
 def members_announced(seen: RouterStep) -> str:
@@ -214,52 +210,17 @@ def _out_of_bounds(network: PubsubNetwork) -> Mapping[Peer, str]:
     return found
 
 
-def breaks(move: PubsubMove) -> bool:
-    """A connection of somebody in the topic breaks or opens."""
-    of_links = any(isinstance(seen.event, Connect | Disconnect) for seen in move.steps)
-    return of_links and bool(joined(move.after))
-
-
-def crosses(move: PubsubMove) -> bool:
-    """Two GRAFTs are on their way to meet."""
-    links = move.after.links
-    return any(grafting(links[a, b]) and grafting(links[b, a]) for a, b in links)
-
-
-_LEAVES_IN_FLIGHT: Run = (
-    *("join B t", "leave B t", "deliver B>A", "join A t", "join B t"),
-    *("deliver B>A", "deliver A>B", "deliver B>A", "settle"),
-)
-
-LOOKS: Mapping[str, FromTexts] = {
-    "mesh.of-joined-topics": looked_at(always(mesh_is_of_joined_topics), (places.COMING,)),
-    "mesh.of-connected-speakers": looked_at(
-        always(mesh_is_of_speakers), (places.CHURN, places.CHURN_OF_THREE), occasion=breaks
-    ),
-    "mesh.members-announced-the-topic": looked_at(always(members_announced), (places.FOREIGN,)),
-    "mesh.graft-is-symmetric": looked_at(
-        at_rest(links_are_mutual), (places.PAIR, places.PAIR_MESHED), occasion=grafts
-    ),
-    "mesh.one-sided-link-is-repaired": looked_at(
-        mutual_after(12),
-        (places.PAIR, places.PAIR_MESHED, places.RING_OF_TWO),
-        occasion=grafts,
-        rounds=True,
-        tried=tuple((place, _LEAVES_IN_FLIGHT) for place in (places.PAIR_MESHED, places.PAIR)),
-    ),
-    "mesh.crossing-grafts-agree": looked_at(crossed_grafts, (places.CROSSING,), occasion=crosses),
-    "mesh.graft-joins-or-is-pruned": looked_at(
-        always(graft_is_answered), (places.PAIR, places.RING_OF_ONE), occasion=grafts
-    ),
-    "mesh.pruned-peer-gets-nothing": looked_at(
-        remembering(pruned_gets_nothing), (places.SPREADING,), occasion=prunes
-    ),
-    "mesh.leave-prunes-each-member": looked_at(remembering(leave_is_complete), (places.LEAVING,)),
-    "degree.at-most-d-high": looked_at(always(degree_is_capped), (places.QUOTAS,)),
-    "degree.clique-settles-in-bounds": looked_at(
-        converges(30), (places.NEWCOMER, places.CLIQUE), occasion=grafts, rounds=True
-    ),
-    "subscriptions.known-to-all-neighbours": looked_at(
-        at_rest(subscriptions_are_known), (places.CHURN, places.PAIR_SCORED)
-    ),
+LOOKS: Mapping[str, Look] = {
+    "mesh.of-joined-topics": always(mesh_is_of_joined_topics),
+    "mesh.of-connected-speakers": always(mesh_is_of_speakers),
+    "mesh.members-announced-the-topic": always(members_announced),
+    "mesh.graft-is-symmetric": at_rest(links_are_mutual),
+    "mesh.one-sided-link-is-repaired": mutual_after(12),
+    "mesh.crossing-grafts-agree": crossed_grafts,
+    "mesh.graft-joins-or-is-pruned": always(graft_is_answered),
+    "mesh.pruned-peer-gets-nothing": remembering(pruned_gets_nothing),
+    "mesh.leave-prunes-each-member": remembering(leave_is_complete),
+    "degree.at-most-d-high": always(degree_is_capped),
+    "degree.clique-settles-in-bounds": converges(30),
+    "subscriptions.known-to-all-neighbours": at_rest(subscriptions_are_known),
 }

@@ -11,7 +11,6 @@ from quidnunc.properties.networks.acts import name_of
 from quidnunc.properties.networks.pubsub import TOPIC, PubsubMove, PubsubNetwork, RouterStep
 from quidnunc.properties.networks.runs import BrokenClaim, Memory
 from quidnunc.properties.networks.world import Look, connected
-from quidnunc.properties.statements.gossipsub import places
 from quidnunc.properties.statements.gossipsub.steps import (
     Facts,
     always,
@@ -20,14 +19,12 @@ from quidnunc.properties.statements.gossipsub.steps import (
     joined,
     played,
     published,
-    publishes,
     received_parts,
     relayed_parts,
     remembering,
     sender,
     sent_parts,
 )
-from quidnunc.properties.statements.statement import FromTexts, looked_at
 
 
 def delivered_once(facts: set[tuple[object, ...]], seen: RouterStep) -> str:
@@ -92,27 +89,6 @@ def dropped_outside_the_topic(seen: RouterStep) -> str:
         if m.id in seen.after.seen and m.id not in seen.before.seen:
             return f"{name_of(seen.node)} is not in {m.topic}, and counts {m.id} as seen"
     return ""
-
-
-def duplicates(move: PubsubMove) -> bool:
-    """Somebody gets a message that it has seen."""
-    return any(m.id in seen.before.seen for seen in move.steps for m in received_parts(seen, Message))
-
-
-def passes_on(move: PubsubMove) -> bool:
-    """A message is relayed."""
-    return any(map(relayed_parts, move.steps))
-
-
-def drops(move: PubsubMove) -> bool:
-    """A message is rejected or ignored."""
-    verdicts = [seen.event for seen in move.steps if isinstance(seen.event, Verdict)]
-    return any(each.judgement != "accept" for each in verdicts)
-
-
-def comes_foreign(move: PubsubMove) -> bool:
-    """A message comes to a router that has left its topic."""
-    return any(m.topic not in s.before.topics for s in move.steps for m in received_parts(s, Message))
 
 
 def over_the_mesh(memory: Memory, move: PubsubMove) -> Memory:
@@ -223,33 +199,15 @@ def _offered_in_vain(facts: Mapping[Owed, int], move: PubsubMove) -> Memory:
     return frozenset(left.items())
 
 
-LOOKS: Mapping[str, FromTexts] = {
-    "messages.delivered-once": looked_at(
-        remembering(delivered_once), (places.OUTSIDE, places.STATIC[1]), occasion=duplicates
-    ),
-    "messages.sent-once-to-a-peer": looked_at(
-        remembering(forwarded_once), (places.OUTSIDE, places.STATIC[1]), occasion=duplicates
-    ),
-    "messages.not-sent-back": looked_at(
-        remembering(not_sent_back), (places.STATIC[0], places.STATIC[1]), occasion=passes_on
-    ),
-    "messages.outside-joined-topics-ignored": looked_at(
-        always(dropped_outside_the_topic), (places.SPREADING,), occasion=comes_foreign
-    ),
-    "validation.precedes-relay": looked_at(
-        remembering(relayed_after_accept), (places.JUDGED,), occasion=passes_on
-    ),
-    "validation.dropped-stays-dropped": looked_at(
-        remembering(rejected_is_buried), (places.JUDGED,), occasion=drops
-    ),
-    "delivery.over-a-connected-mesh": looked_at(over_the_mesh, places.STATIC, occasion=publishes),
-    "delivery.in-a-connected-topic": looked_at(
-        over_the_topic(6), (places.UNMESHED,), occasion=publishes, rounds=True
-    ),
-    "delivery.in-a-connected-topic-by-flooding": looked_at(
-        over_the_topic(6), (places.UNMESHED_LINE,), occasion=publishes, rounds=True
-    ),
-    "delivery.repaired-by-gossip": looked_at(
-        repaired_by_gossip, (places.UNMESHED, places.LATE), occasion=publishes
-    ),
+LOOKS: Mapping[str, Look] = {
+    "messages.delivered-once": remembering(delivered_once),
+    "messages.sent-once-to-a-peer": remembering(forwarded_once),
+    "messages.not-sent-back": remembering(not_sent_back),
+    "messages.outside-joined-topics-ignored": always(dropped_outside_the_topic),
+    "validation.precedes-relay": remembering(relayed_after_accept),
+    "validation.dropped-stays-dropped": remembering(rejected_is_buried),
+    "delivery.over-a-connected-mesh": over_the_mesh,
+    "delivery.in-a-connected-topic": over_the_topic(6),
+    "delivery.in-a-connected-topic-by-flooding": over_the_topic(6),
+    "delivery.repaired-by-gossip": repaired_by_gossip,
 }

@@ -8,15 +8,13 @@ from quidnunc.model.events import Publish
 from quidnunc.model.rpc import Message, Partial
 from quidnunc.properties.networks.acts import name_of
 from quidnunc.properties.networks.pubsub import TOPIC, RouterStep
-from quidnunc.properties.statements.gossipsub import places
+from quidnunc.properties.networks.world import Look
 from quidnunc.properties.statements.gossipsub.steps import (
     always,
-    publishes,
     received_parts,
     sender,
     sent_parts,
 )
-from quidnunc.properties.statements.statement import FromTexts, looked_at
 
 
 def requester_gets_full(seen: RouterStep) -> str:
@@ -39,8 +37,6 @@ def group_is_open(seen: RouterStep) -> str:
     return ""
 
 
-LOOKS: Mapping[str, FromTexts] = {
-    "partial.requester-of-non-sender-gets-full": looked_at(
-        always(requester_gets_full), (places.PARTS,), occasion=publishes
-    ),
+LOOKS: Mapping[str, Look] = {
+    "partial.requester-of-non-sender-gets-full": always(requester_gets_full),
 }

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar, cast
 
 from quidnunc.model.events import Advance, Receive, Verdict
-from quidnunc.model.rpc import Graft, IWant, Message, Peer, Prune
+from quidnunc.model.rpc import IWant, Message, Peer
 from quidnunc.properties.networks.acts import Act
 from quidnunc.properties.networks.network import network_after
 from quidnunc.properties.networks.pubsub import TOPIC, PubsubMove, PubsubNetwork, RouterStep
@@ -107,18 +107,3 @@ def published(move: PubsubMove) -> list[tuple[Peer, str]]:
     """(who, what) was published in this move."""
     act = move.act
     return [(act.node, act.id)] if act.kind == "publish" else []
-
-
-def grafts(move: PubsubMove) -> bool:
-    """Somebody has a GRAFT to take."""
-    return any(received_parts(seen, Graft) for seen in move.steps)
-
-
-def prunes(move: PubsubMove) -> bool:
-    """Somebody has a PRUNE to take."""
-    return any(received_parts(seen, Prune) for seen in move.steps)
-
-
-def publishes(move: PubsubMove) -> bool:
-    """Something is published."""
-    return bool(published(move))

@@ -13,10 +13,10 @@ from quidnunc.properties.networks.mempool import MempoolMove, MempoolNetwork
 from quidnunc.properties.networks.network import act_variants, network_after
 from quidnunc.properties.networks.runs import ActError, BrokenClaim, Memory
 from quidnunc.properties.networks.world import World
-from quidnunc.properties.statements.dog.places import NO_ADJUSTMENT, STILL
 from tests.helpers.small_networks import network_of, world_of
 from tools.decide.acts import moves_of
 from tools.decide.runs import breadth_first, judge_run, minimised_run, walks
+from tools.decide.searches.dog import NO_ADJUSTMENT, STILL
 
 RING = ((1, 2), (1, 3), (2, 3))
 

@@ -11,16 +11,17 @@ from quidnunc.model.rpc import Graft, IDontWant, Message, Subscribe
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.networks.acts import act_of, acts_of, name_of, part_text, parts_of
 from quidnunc.properties.networks.network import NodeSetup, act_variants, network_after, opened
-from quidnunc.properties.networks.places import GRAPHS, SMALL, Place, Revision
+from quidnunc.properties.networks.places import GRAPHS, SMALL, Revision
 from quidnunc.properties.networks.pubsub import PUBSUB as FAMILY
 from quidnunc.properties.networks.pubsub import PubsubMove, PubsubNetwork, hashable
 from quidnunc.properties.networks.runs import ActError
 from quidnunc.properties.networks.world import World
 from quidnunc.properties.statements.gossipsub.mesh import links_are_mutual
 from quidnunc.properties.statements.gossipsub.messages import delivered_once, not_sent_back, over_the_mesh
-from quidnunc.properties.statements.gossipsub.places import place
 from quidnunc.properties.statements.gossipsub.steps import played, remembering
+from tools.decide.place import Place
 from tools.decide.runs import breadth_first, by_hypothesis, judge_run, minimised_run, walks
+from tools.decide.searches.gossipsub import place
 
 LATEST = protocol_named("gossipsub-1.2")
 TEXTS = (

@@ -26,7 +26,8 @@ from quidnunc.properties.statements.catalogue import statement_named
 from quidnunc.properties.statements.decisions import Decision, read_decisions, recorded
 from quidnunc.properties.statements.dog.catalogue import DOG
 from tools.decide.__main__ import main
-from tools.decide.engine import still_refutes
+from tools.decide.engine import SEARCHES, still_refutes
+from tools.decide.place import world_of_statement
 from tools.decide.record import record_text
 from tools.decide.runs import WorldSearchResult, breadth_first, walks
 
@@ -41,6 +42,7 @@ def test_all_fifty_are_there() -> None:
     decided = {each.statement for each in DECISIONS}
     for statement in DOG.statements:
         assert (statement.look is None) == bool(statement.needs), statement.id
+        assert (statement.id in SEARCHES) == (statement.look is not None), statement.id
         assert (statement.id in decided) != bool(statement.needs), statement.id
 
 
@@ -195,11 +197,12 @@ def searched(name: str, revision: Revision) -> WorldSearchResult:
     statement = statement_named(name)
     assert statement is not None and statement.look is not None
     found = WorldSearchResult(None)
-    for place in statement.places:
-        world = statement.world(place, revision)
-        found = breadth_first(world, statement.look, 100 if statement.rounds else 1200)
+    search = SEARCHES[name]
+    for place in search.places:
+        world = world_of_statement(statement, place, revision)
+        found = breadth_first(world, statement.look, 100 if search.rounds else 1200)
         if found.acts is None:
-            runs, length = (20, 16) if statement.rounds else (150, 30)
+            runs, length = (20, 16) if search.rounds else (150, 30)
             found = walks(world, statement.look, runs=runs, length=length)
         if found.acts is not None:
             break

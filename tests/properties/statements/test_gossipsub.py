@@ -26,8 +26,9 @@ from quidnunc.properties.proofs.prove import provers
 from quidnunc.properties.statements.decisions import Decision, read_decisions, recorded
 from quidnunc.properties.statements.gossipsub.catalogue import GOSSIPSUB
 from tools.decide.__main__ import main
-from tools.decide.engine import still_refutes
+from tools.decide.engine import SEARCHES, still_refutes
 from tools.decide.page import RESULTS, figures, table
+from tools.decide.place import world_of_statement
 from tools.decide.record import RevisionRuns, in_order, read_runs, record_text, runs_recorded, write_runs
 from tools.decide.runs import WorldSearchResult, breadth_first, walks
 
@@ -51,7 +52,7 @@ def test_all_hundred_and_twenty_are_there_and_something_decides_each() -> None:
         for asked in re.findall(r"`quidnunc prove ([^`]+)`", each.needs + each.reading):
             assert fnmatch.filter(proofs, asked), asked
         assert {*each.claims} <= known, each.id
-        assert bool(each.places) == (each.look is not None), each.id
+        assert (each.id in SEARCHES) == (each.look is not None), each.id
 
 
 def test_every_revision_is_decided() -> None:
@@ -61,7 +62,7 @@ def test_every_revision_is_decided() -> None:
 
 def test_what_liveness_takes_for_granted_is_said() -> None:
     for statement in STATEMENTS:
-        if statement.rounds:
+        if statement.id in SEARCHES and SEARCHES[statement.id].rounds:
             assert "Rounds" in statement.assumes or "rounds" in statement.assumes, statement.id
 
 
@@ -171,7 +172,7 @@ def test_the_command_notices_a_run_that_refutes_nothing(
         Decision(
             "mesh.members-announced-the-topic",
             "gossipsub-1.0",
-            next(iter(BY_ID["mesh.members-announced-the-topic"].places)).name,
+            SEARCHES["mesh.members-announced-the-topic"].places[0].name,
             ("join A t",),
             "so",
         )
@@ -233,7 +234,7 @@ def test_a_place_that_is_gone_says_so() -> None:
     missing = Decision(
         "mesh.members-announced-the-topic",
         "gossipsub-1.0",
-        BY_ID["mesh.members-announced-the-topic"].places[0].name,
+        SEARCHES["mesh.members-announced-the-topic"].places[0].name,
         ("deliver A>B",),
     )
     with pytest.raises(ActError):
@@ -350,15 +351,14 @@ def test_the_search_refutes_a_planted_edit(name: str) -> None:
     revision, edit = EDITS[name]
     statement = BY_ID[name]
     assert statement.look is not None
-    for place in statement.places:
+    search = SEARCHES[name]
+    for place in search.places:
         of_revision = GOSSIPSUB.revision(revision)
         planted = evolve(of_revision, protocol=edit(of_revision.protocol))
-        world = statement.world(place, planted)
-        found: WorldSearchResult[object] = breadth_first(
-            world, statement.look, 60 if statement.rounds else 400
-        )
+        world = world_of_statement(statement, place, planted)
+        found: WorldSearchResult[object] = breadth_first(world, statement.look, 60 if search.rounds else 400)
         if found.acts is None:
-            found = walks(world, statement.look, runs=8 if statement.rounds else 40, length=25)
+            found = walks(world, statement.look, runs=8 if search.rounds else 40, length=25)
         if found.acts is not None:
             return
     pytest.fail(f"{name} is not refuted in an edit of {revision}")

@@ -1,0 +1,1 @@
+"""Where the statements of each catalogue are looked at."""

@@ -1,0 +1,210 @@
+"""The small networks in which statements about mempools are looked at, and what puts them to the test."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from quidnunc.model.rpc import HaveTx, ResetRoute, SeenTx, Tx, WantTx
+from quidnunc.properties.networks.acts import Kind, acts_of
+from quidnunc.properties.networks.mempool import MempoolMove
+from quidnunc.properties.statements.dog.moves import adjusts, bounds, ratio, routes_of, sent_of, taken_message
+from tools.decide.place import Place, Run, StatementSearch
+
+NO_ADJUSTMENT: tuple[Kind, ...] = ("submit", "offer", "deliver")
+STILL: tuple[Kind, ...] = (*NO_ADJUSTMENT, "adjust")
+LEAVING: tuple[Kind, ...] = (*STILL, "leave", "notice")
+CHURN: tuple[Kind, ...] = (*LEAVING, "join")
+PATIENT: tuple[Kind, ...] = ("submit", "deliver")
+_LIFE = {
+    STILL: "nobody leaves",
+    CHURN: "nodes leave and join",
+    LEAVING: "one node leaves",
+    NO_ADJUSTMENT: "no adjustment",
+    PATIENT: "no request expires",
+}
+
+
+def place(
+    graph: str, kinds: tuple[Kind, ...] = STILL, messages: int = 2, text: str = "", **more: Any
+) -> Place:
+    """A place with two transactions, named for what its nodes do."""
+    return Place(graph, kinds, text or _LIFE[kinds], messages=messages, **more)
+
+
+REPEATED = "users repeat themselves"
+ONE_SLOT = {"dog": False, "max_non_persistent": 1}
+
+PAIR, LINE, RING = place("pair"), place("line"), place("ring")
+KITE = place("kite", messages=3)
+BOTH = (PAIR, RING)
+REPEATING = tuple(place(graph, messages=3, again=True, text=REPEATED) for graph in ("line", "kite"))
+CHANGING = (place("pair", CHURN), place("ring", CHURN))
+UNADJUSTED = (
+    place("line", NO_ADJUSTMENT),
+    place("ring", NO_ADJUSTMENT),
+    place("kite", NO_ADJUSTMENT, 3),
+)
+CUT = (*UNADJUSTED, *REPEATING)
+ONE_LEAVES = (place("ring", LEAVING), place("kite", LEAVING, 3))
+RING_OF_FIVE = place("ring of five", NO_ADJUSTMENT, 3)
+RING_OF_FIVE_LEFT = place("ring of five", LEAVING, 3)
+REPEATING_UNADJUSTED = tuple(
+    place(graph, NO_ADJUSTMENT, 3, "no adjustment, users repeat themselves", again=True)
+    for graph in ("kite", "ring of five")
+)
+LIMITED = tuple(
+    place(graph, NO_ADJUSTMENT, text="one slot", changes=ONE_SLOT) for graph in ("line", "ring", "star")
+)
+LIMITED_CHANGING = (
+    place(
+        "ring",
+        (*NO_ADJUSTMENT, "leave", "notice", "join"),
+        1,
+        "one slot, nodes leave and join",
+        changes=ONE_SLOT,
+    ),
+)
+FORGED = (
+    place(
+        "line of four",
+        text="D says what it likes",
+        attackers=(4,),
+        says=("resetroute", "tx t1", "havetx t1", "tx t2", "havetx t2"),
+    ),
+)
+CATS = (place("kite", PATIENT, 1), place("ring of four", PATIENT, 1))
+WAITING = tuple(
+    place(graph, (*PATIENT, "wait"), 1, "requests expire", wait_ms=200) for graph in ("kite", "ring of four")
+)
+ONE_IS_TOLD = place("star", PATIENT, 1, "one peer is told", changes={"max_announced_peers": 1})
+ONE_SUBMISSION = tuple(
+    place(graph, NO_ADJUSTMENT, 1, "one submission", origins=(1,))
+    for graph in (
+        "pair", "line", "ring", "star", "line of four", "ring of four", "ring of five", "kite", "diamond",
+        "mesh of four",
+    )
+)  # fmt: skip
+
+
+def cuts(move: MempoolMove) -> bool:
+    """Whether a route was disabled."""
+    return any(routes_of(n) - routes_of(move.before.nodes[i]) for i, n in move.after.nodes.items())
+
+
+def says_have_tx(move: MempoolMove) -> bool:
+    return bool(sent_of(move, HaveTx))
+
+
+def asks(move: MempoolMove) -> bool:
+    return bool(sent_of(move, ResetRoute))
+
+
+def has_left(move: MempoolMove) -> bool:
+    return move.act.kind == "notice" and move.after.quiet()
+
+
+def gets_a_sender(move: MempoolMove) -> bool:
+    return isinstance(taken_message(move), Tx)
+
+
+def announces(move: MempoolMove) -> bool:
+    return any(isinstance(part, SeenTx) for _, part, _ in move.sent)
+
+
+def wants(move: MempoolMove) -> bool:
+    return any(isinstance(part, WantTx) for _, part, _ in move.sent)
+
+
+def is_in_band(move: MempoolMove) -> bool:
+    """Whether nothing moves and every node's redundancy is within its bounds."""
+    nodes_now = [move.after.nodes[i] for i in move.after.joined()]
+    return move.after.quiet() and all(
+        n.first_time and bounds(n)[0] <= ratio(n) < bounds(n)[1] for n in nodes_now
+    )
+
+
+# -- the statements -----------------------------------------------------------------------------------------
+
+
+def _runs() -> Mapping[str, tuple[Place, Run]]:
+    places = (*UNADJUSTED, RING_OF_FIVE, RING_OF_FIVE_LEFT, *ONE_LEAVES, *REPEATING_UNADJUSTED, *FORGED)
+    by_name = {place.name: place for place in places}
+    text = Path(__file__).with_name("tried.toml").read_text(encoding="utf-8")
+    return {
+        name: (by_name[run["place"]], tuple(map(str, acts_of(run["acts"]))))
+        for name, run in tomllib.loads(text).items()
+    }
+
+
+RUNS = _runs()
+"""Runs that were thought of and not drawn."""
+
+
+def runs(*names: str) -> tuple[tuple[Place, Run], ...]:
+    """The runs of those names, each with its place. Raises KeyError."""
+    return tuple(RUNS[name] for name in names)
+
+
+CUT_OFF = runs("two-users", "one-route-each", "one-route-each-one-queue")
+"""Runs in which somebody never gets a transaction."""
+
+
+SEARCHES: Mapping[str, StatementSearch] = {
+    "pool.without-repeats": StatementSearch(BOTH),
+    "senders.of-the-pool-only": StatementSearch(BOTH, occasion=gets_a_sender),
+    "flood.never-sent-back": StatementSearch(BOTH),
+    "messages.can-be-taken": StatementSearch((*BOTH, CHANGING[1])),
+    "network.keeps-a-link": StatementSearch(CHANGING),
+    "flood.reaches-all": StatementSearch((PAIR, RING, LINE, KITE), occasion=gets_a_sender),
+    "peer-limit.reaches-all": StatementSearch(LIMITED),
+    "peer-limit.free-slot-is-taken": StatementSearch((*LIMITED, *LIMITED_CHANGING)),
+    "flood.number-of-copies": StatementSearch(ONE_SUBMISSION, occasion=gets_a_sender),
+    "routes.never-mention-their-node": StatementSearch(BOTH, occasion=cuts),
+    "routes.change-one-at-a-time": StatementSearch(BOTH, occasion=cuts),
+    "havetx.names-what-the-receiver-has": StatementSearch(BOTH, occasion=says_have_tx),
+    "havetx.one-between-unblocks": StatementSearch(BOTH, occasion=says_have_tx),
+    "controller.resets-or-unblocks": StatementSearch(BOTH, occasion=adjusts),
+    "controller.restarts-its-counters": StatementSearch(BOTH, occasion=adjusts),
+    "routes.of-peers-in-a-static-network": StatementSearch(BOTH),
+    "routes.of-peers-only": StatementSearch(CHANGING, occasion=cuts),
+    "routes.never-to-self": StatementSearch(BOTH, occasion=cuts),
+    "controller.one-message-per-interval": StatementSearch(BOTH, occasion=says_have_tx),
+    "havetx.only-after-excess": StatementSearch(BOTH, occasion=says_have_tx),
+    "havetx.one-in-flight": StatementSearch(BOTH, occasion=says_have_tx),
+    "reset.goes-to-a-peer": StatementSearch(CHANGING, occasion=asks),
+    "routes.reopen-with-traffic": StatementSearch(BOTH, occasion=cuts, rounds=True),
+    "routes.reopen-without-traffic": StatementSearch(BOTH, occasion=cuts, rounds=True),
+    "routes.not-disabled-while-low": StatementSearch(BOTH, occasion=cuts),
+    "routes.form-spanning-trees": StatementSearch(BOTH, rounds=True),
+    "reset.brings-duplicates": StatementSearch(BOTH, occasion=asks, rounds=True),
+    "havetx.without-sender-is-harmless": StatementSearch(BOTH, occasion=says_have_tx),
+    "dissemination.own-goes-to-all": StatementSearch(BOTH),
+    "dog.reaches-all-after-a-disconnect": StatementSearch(
+        ONE_LEAVES, occasion=has_left, tried=runs("leaves-early", "one-route-each-one-leaves")
+    ),
+    "dog.reaches-all-with-one-havetx-each": StatementSearch(CUT, occasion=cuts, tried=CUT_OFF),
+    "dog.controller-repairs-isolation": StatementSearch(CUT, occasion=cuts, rounds=True, tried=CUT_OFF),
+    "dog.long-interval-prevents-isolation": StatementSearch(UNADJUSTED, occasion=cuts, tried=CUT_OFF),
+    "dog.no-redundancy-still-reaches-all": StatementSearch(UNADJUSTED, occasion=cuts, tried=CUT_OFF),
+    "redundancy.in-bounds-means-delivery": StatementSearch(
+        (RING, *REPEATING), occasion=is_in_band, tried=runs("in-bounds", "in-bounds-one-queue")
+    ),
+    "redundancy.settles-in-bounds": StatementSearch(BOTH, rounds=True),
+    "attack.positive-target-withstands-one-peer": StatementSearch(
+        FORGED, occasion=cuts, tried=runs("repeating-peer")
+    ),
+    "attack.one-peer-does-not-change-traffic": StatementSearch(FORGED, occasion=asks),
+    "redundancy.unaffected-by-own-submissions": StatementSearch((PAIR,)),
+    "dog.as-fast-as-flood": StatementSearch((LINE, RING, KITE), occasion=cuts, tried=CUT_OFF),
+    "dissemination.withheld-arrives-elsewhere": StatementSearch(CUT, occasion=cuts, tried=CUT_OFF),
+    "dissemination.no-permanent-silence": StatementSearch(BOTH, occasion=asks, rounds=True),
+    "cat.announced-once-per-connection": StatementSearch((*CATS, *WAITING), occasion=announces),
+    "cat.one-request-outstanding": StatementSearch((*CATS, *WAITING), occasion=wants),
+    "cat.announced-is-obtained": StatementSearch((*CATS, *WAITING), occasion=wants),
+    "cat.wanted-after-announced": StatementSearch((*CATS, *WAITING), occasion=wants),
+    "cat.one-copy-without-timeouts": StatementSearch(CATS, occasion=wants),
+    "cat.everyone-learns": StatementSearch((*CATS, ONE_IS_TOLD)),
+}
