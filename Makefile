@@ -15,6 +15,7 @@
 #                   cluster of two workers; twenty kills at random
 #   make pipeline-bench  ten million trace events through the pipeline on Spark, with planted faults
 #   make bench      how fast the machine plays, and how much of that is the driver of py-libp2p
+#   make fuzz       bytes of strangers against every reader, for MINUTES
 #   make memory     whether memory stays flat over half an hour of search
 #   make clean      remove what was built, the installation included
 #
@@ -50,7 +51,7 @@ QUIDNUNC := $(PYTHON) -m quidnunc
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: check main test lint nightly regenerate mutants suite suite-power edits results mutation campaign pipeline-bench bench memory clean kit py-libp2p prove spark
+.PHONY: check main test lint nightly regenerate mutants suite suite-power edits results mutation campaign pipeline-bench bench memory fuzz clean kit py-libp2p prove spark
 
 check: $(KIT) main
 
@@ -176,6 +177,9 @@ bench: $(KIT)
 
 memory: $(KIT)
 	@$(PYTHON) bench/memory.py --budget 30m
+
+fuzz: $(TESTS)
+	@QUIDNUNC_FUZZ_MINUTES=$(MINUTES) $(PYTHON) -m pytest -n0 tests/test_hostile_bytes.py
 
 clean:
 	rm -rf $(VENV) build dist quidnunc.egg-info .quidnunc .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -18,7 +18,7 @@ from quidnunc import __version__
 from quidnunc.arguments import fix_hash_seed
 from quidnunc.impl.seam import AdapterError, NotBuiltError
 from quidnunc.model.errors import CaseError, SpecError
-from quidnunc.output import UsageError, process_started
+from quidnunc.output import UsageError, process_started, say_refusal
 
 COMMANDS: Mapping[str, Mapping[str, str]] = tomllib.loads(
     files("quidnunc.commands").joinpath("help.toml").read_text(encoding="utf-8")
@@ -81,10 +81,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("quidnunc: interrupted", file=sys.stderr)
         return 128 + int(interrupt.args[0] if interrupt.args else signal.SIGINT)
     except (UsageError, CaseError, NotBuiltError) as error:
-        print(f"quidnunc {options.command}: {error}", file=sys.stderr)
+        say_refusal(options.command, error)
         return 2
     except (AdapterError, SpecError, OSError) as error:
-        print(f"quidnunc {options.command}: {error}", file=sys.stderr)
+        say_refusal(options.command, error)
         return 4
     except Exception:
         # 1 would say that a router fails.

@@ -12,9 +12,19 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from quidnunc.properties.bounded import shortened
+
+MAX_LINE_CHARACTERS = 1000
+
 
 class UsageError(Exception):
     """The command was used wrongly; exit status 2."""
+
+
+def say_refusal(command: str, error: object) -> None:
+    """Say what is wrong, on stderr; it may quote what a file has, or a router says."""
+    lines = [shortened(line, MAX_LINE_CHARACTERS) for line in str(error).splitlines()]
+    print(f"quidnunc {command}: " + "\n".join(lines), file=sys.stderr)
 
 
 def duration_s(text: str) -> float:

@@ -12,7 +12,8 @@ from typing import Any
 MAX_DEPTH = 100
 """Of brackets in a text, and of the dotted name of a value; parsers take the square of it."""
 MAX_SHOWN = 300
-_DOTTED = re.compile(rf"(?:[\w-]+[ \t]*\.[ \t]*){{{MAX_DEPTH}}}")
+_DOTTED = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{MAX_DEPTH}}}")
+"""Each word is read once: without that, a long one would take the square of its length."""
 
 
 def read_bounded(path: Path, most: int) -> bytes:
@@ -38,14 +39,18 @@ def demand_shallow(text: str) -> None:
 
 def read_toml(path: Path, most: int) -> dict[str, Any]:
     """The table of a file. Raises OSError as `read_bounded`, ValueError for what is no TOML or too deep."""
-    text = read_bounded(path, most).decode()
+    return parse_toml(read_bounded(path, most).decode())
+
+
+def parse_toml(text: str, **options: Any) -> dict[str, Any]:
+    """The table of a text; `options` are those of `tomllib.loads`. Raises ValueError as `read_toml`."""
     demand_shallow(text)
     if found := _DOTTED.search(text):
         line = text.count("\n", 0, found.start()) + 1
         raise ValueError(f"line {line}: a name of more than {MAX_DEPTH} parts")
-    return tomllib.loads(text)
+    return tomllib.loads(text, **options)
 
 
-def shortened(text: str) -> str:
+def shortened(text: str, most: int = MAX_SHOWN) -> str:
     """A message that quotes what a file says, no longer than a person reads."""
-    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}... ({len(text)} characters)"
+    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"

@@ -64,7 +64,7 @@ properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/m
   statements    : claims networks
   replays       : judge cases networks statements
   solver        : lazy
-  params        : lazy tables judge solver
+  params        : bounded lazy tables judge solver
   proofs        : lazy tables networks solver params
   regress       : bounded documents claims judge explain notation cases neighbours suite networks \
                   replays

@@ -18,7 +18,16 @@ from quidnunc.impl.seam import PROFILES, AdapterError, NotBuiltError
 from quidnunc.model.edits.aliases import current_name
 from quidnunc.model.errors import CaseError, SpecError
 from quidnunc.model.machine import protocol_named
-from quidnunc.output import UsageError, clear_progress, count, fields_of, print_json, progress_line
+from quidnunc.output import (
+    UsageError,
+    clear_progress,
+    count,
+    fields_of,
+    print_json,
+    progress_line,
+    say_refusal,
+)
+from quidnunc.properties.bounded import shortened
 from quidnunc.properties.cases.case import Case, RefusedRouterError, own_kind, router_of
 from quidnunc.properties.cases.file import load, render
 from quidnunc.properties.cases.front_matter import WIDTH
@@ -89,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
     elif tried:
         _print(tried, options)
     for each in errors:
-        print(f"quidnunc replay: {each}", file=sys.stderr)
+        say_refusal("replay", each)
     return 2 if errors else _exit_status(tried)
 
 
@@ -216,8 +225,8 @@ def _print(tried: Sequence[ReplayAttempt], options: argparse.Namespace) -> None:
         under = f" under {each.protocol}" if len(each.case.protocols) > 1 else ""
         print(f"\n{each.case.path}{under} against {each.router}{_releases(each)}: {each.outcome}")
         if each.replayed is not None:
-            print(f"  {each.case.reason}")
-        print(f"  {each.reason}")
+            print(f"  {shortened(each.case.reason)}")
+        print(f"  {shortened(each.reason)}")
         for line in _telling(each):
             print(line)
     counts = Counter(each.outcome for each in tried)

@@ -20,9 +20,11 @@ from quidnunc.impl.wire.keys import PEER_BITS
 from quidnunc.model.rpc import Peer
 
 IDLE_SECONDS = 60.0
-"""After so long without a word a connection gives way, where there is no place left."""
+"""After so long without anything of use a connection that others made gives way, where no place is left."""
 MAX_CONNECTIONS = 256
 """Connections of one node, those without a hello yet included. One more is closed at once."""
+MAX_ACCEPTED = 192
+"""Of these, connections that others made: strangers leave places for whom we dial."""
 TICK_SECONDS = 0.02
 """How often the router is told the time, beside at every event."""
 MAX_CATCH_UP_MS = 60_000
@@ -157,11 +159,13 @@ class TcpNode:
     def made(self, link: TcpLink) -> bool:
         if self._is_closing:
             return False
-        if len(self.everyone) >= MAX_CONNECTIONS:
-            idlest = min(self.everyone, key=lambda each: each.heard_s)
-            if time.monotonic() - idlest.heard_s < IDLE_SECONDS:
+        accepted = [each for each in self.everyone if not each.outbound]
+        is_full = not link.outbound and len(accepted) >= MAX_ACCEPTED
+        if is_full or len(self.everyone) >= MAX_CONNECTIONS:
+            idlest = min(accepted, key=lambda each: each.useful_s, default=None)
+            if idlest is None or time.monotonic() - idlest.useful_s < IDLE_SECONDS:
                 return False
-            idlest.give_up("it was idle, and its place is wanted")
+            idlest.give_up("nothing of use came from it, and its place is wanted")
         self.everyone.add(link)
         return True
 
@@ -191,7 +195,9 @@ class TcpNode:
 
     def received(self, link: TcpLink, payload: bytes) -> None:
         number = self._number_of(link)
-        self._run(lambda: self.family.receive(self.core, number, payload))
+        reply = self._run(lambda: self.family.receive(self.core, number, payload))
+        if reply.out or reply.delivered:
+            link.useful_s = time.monotonic()
 
     def stalled(self, link: TcpLink, is_stalled: bool) -> None:
         if "stall" in self.core.hello.capabilities and self.links.get(self._number_of(link)) is link:
@@ -250,10 +256,12 @@ class TcpNode:
 
     # -- the router --------------------------------------------------------------------------------------
 
-    def _run(self, act: Callable[[], Reply]) -> None:
+    def _run(self, act: Callable[[], Reply]) -> Reply:
         """Tell the router the time, then let it act, and do what it says."""
         self._do(self._catch_up())
-        self._do((act(),))
+        reply = act()
+        self._do((reply,))
+        return reply
 
     def _catch_up(self) -> Iterable[Reply]:
         """Let the router's clock go on to that of the machine, and DOG's controller take its turns."""

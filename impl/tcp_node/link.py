@@ -108,8 +108,8 @@ class TcpLink(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._told = False
         self._head = bytearray()
-        self.heard_s = time.monotonic()
-        """When it last sent anything."""
+        self.useful_s = time.monotonic()
+        """When it was made, or last sent what the router made something of."""
         self._waiting: deque[bytes] = deque()
         self._error: FrameError | None = None
         self._frames = FrameDecoder(max_bytes=owner.frame_bytes_max)
@@ -131,7 +131,6 @@ class TcpLink(asyncio.Protocol):
         if not self.is_open:
             return
         payloads, error = self._frames.feed(rest)
-        self.heard_s = time.monotonic()
         self._waiting += payloads
         self._error = self._error or error
         self._handle_some()

@@ -324,6 +324,8 @@ class Codec:
             rpc = wire.RPC.FromString(data)
         except DecodeError as error:
             raise WireError(f"{len(data)} bytes are not an RPC: {error}") from error
+        if not rpc.IsInitialized():
+            raise WireError(f"{len(data)} bytes are not an RPC: a required field is missing")
         parts: list[Part] = []
         if self._extended and rpc.control.HasField("extensions"):
             parts.append(extensions_value(rpc.control.extensions))

@@ -38,6 +38,10 @@ _PRIMES = (
 )
 
 
+MAX_KEY_BYTES = 1 << 14
+"""Of a key that is looked at; one of RSA with 8,192 bits has a tenth."""
+
+
 @lru_cache(maxsize=1)
 def _rsa() -> rsa.RSAPrivateKey:
     p, q = (int(prime, 16) for prime in _PRIMES)
@@ -80,7 +84,7 @@ def _protobuf(kind: int, data: bytes) -> bytes:
 
 def key_parts(key: bytes) -> tuple[int, bytes] | None:
     """Type and data of a protobuf PublicKey; None for bytes that are none."""
-    if len(key) < 4 or key[0] != 0x08 or key[1] > ECDSA or key[2] != 0x12:
+    if not 4 <= len(key) <= MAX_KEY_BYTES or key[0] != 0x08 or key[1] > ECDSA or key[2] != 0x12:
         return None
     head = 4 if key[3] < 0x80 else 5
     data = key[head:]

@@ -283,11 +283,12 @@ def _sweep(run: RunFolder, silver: str) -> None:
 def gold_wanted(run: RunFolder, settings: TraceSettings | None = None) -> GoldRequest:
     """The gold of a run under these settings, or those that it was ingested with. Raises TraceError."""
     manifest = run.read_manifest()
+    said = manifest["settings"]
     return GoldRequest(
         silver=manifest["silver"],
         completeness=manifest["completeness"],
         clock=manifest["clock"],
-        settings=TraceSettings(**manifest["settings"]) if settings is None else settings,
+        settings=settings or TraceSettings().changed(f"{n}={v}" for n, v in said.items() if v is not None),
     )
 
 

@@ -92,13 +92,25 @@ class RunFolder:
             raise TraceError(
                 f"{self.root}: no run; `quidnunc ingest SOURCE -o {self.root}` makes one"
             ) from None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise TraceError(f"{self.manifest}: not JSON") from None
-        if not isinstance(read, dict) or read.get("schema") != SCHEMA:
+        if not isinstance(read, dict) or read.get("schema") != SCHEMA or not _is_whole(read):
             raise TraceError(
                 f"{self.manifest}: expected a manifest of schema {SCHEMA}; ingest the source again"
             )
         return read
+
+
+def _is_whole(manifest: Mapping[str, Any]) -> bool:
+    """Whether it has what every manifest has, in its shape."""
+    files = manifest.get("files")
+    return (
+        all(isinstance(manifest.get(name), str) for name in ("silver", "completeness", "clock"))
+        and str(manifest["silver"]).isalnum()
+        and isinstance(manifest.get("settings"), dict)
+        and isinstance(files, list)
+        and all(isinstance(each, dict) and {"name", "digest"} <= set(each) for each in files)
+    )
 
 
 def is_run(path: Path) -> bool:

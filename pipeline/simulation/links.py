@@ -10,6 +10,7 @@ from attrs import define, field
 
 from quidnunc.pipeline.simulation.scenario.values import MAX_MS, Latency, LinkConditions, ScenarioError
 from quidnunc.pipeline.simulation.topology import Edge
+from quidnunc.properties.bounded import shortened
 
 US_PER_MS = 1000
 MAX_REGIONS = 1024
@@ -120,7 +121,9 @@ def _read(path: Path) -> list[list[float]]:
     try:
         return [[float(cell) for cell in row[names:]] for row in table[1:]]
     except ValueError as error:
-        raise ScenarioError(f"links.latency.path: {path}: {error}; expected a header, then rows") from None
+        raise ScenarioError(
+            f"links.latency.path: {path}: {shortened(str(error))}; expected a header, then rows"
+        ) from None
 
 
 def _is_number(cell: str) -> bool:

@@ -11,6 +11,7 @@ from attrs import frozen
 
 from quidnunc.pipeline.simulation.scenario.file import require
 from quidnunc.pipeline.simulation.scenario.values import MAX_MS, ScenarioError, Topology
+from quidnunc.properties.bounded import shortened
 
 MAX_EDGES = 1_000_000
 TRIES = 100
@@ -111,13 +112,16 @@ def _of_file(path: Path) -> list[Edge]:
         raise ScenarioError(f"topology.path: {path}: {error.strerror}") from None
     except Exception as error:
         raise ScenarioError(
-            f"topology.path: {path} is neither an edge list of node numbers nor GraphML: {error}"
+            f"topology.path: {path} is neither an edge list of node numbers nor GraphML: "
+            f"{shortened(str(error))}"
         ) from None
     found = []
     for a, b, given in graph.edges(data=True):
         latency_ms = given.get("latency_ms")
         if latency_ms is not None and not (isinstance(latency_ms, int | float) and 0 <= latency_ms <= MAX_MS):
-            raise ScenarioError(f"topology.path: {path}: latency_ms of {a}-{b} is {latency_ms!r}")
+            raise ScenarioError(
+                f"topology.path: {path}: latency_ms of {a}-{b} is {shortened(repr(latency_ms))}"
+            )
         found.append(Edge(a, b, None if latency_ms is None else float(latency_ms)))
     return found
 
@@ -127,7 +131,8 @@ def _checked(edges: Iterable[Edge], nodes: int, where: str) -> tuple[Edge, ...]:
     for edge in edges:
         ends = (edge.dialler, edge.other)
         if not all(0 <= end < nodes for end in ends):
-            raise ScenarioError(f"{where}: edge {ends[0]}-{ends[1]}, and nodes are 0 to {nodes - 1}")
+            named = shortened(f"edge {ends[0]}-{ends[1]}")
+            raise ScenarioError(f"{where}: {named}, and nodes are 0 to {nodes - 1}")
         if ends[0] == ends[1]:
             raise ScenarioError(f"{where}: node {ends[0]} cannot be connected to itself")
         found.setdefault(frozenset(ends), edge)

@@ -119,4 +119,10 @@ def _file(folder: Path, texts: dict[str, str]) -> list[str]:
 
 
 def _coverage_in(folder: Path) -> dict[str, Any]:
-    return read_whole(folder / COVERAGE, "name the directory of a finished sweep with --with")
+    remedy = "name the directory of a finished sweep with --with"
+    found = read_whole(folder / COVERAGE, remedy)
+    applied = found.get("applied")
+    told = applied.values() if isinstance(applied, dict) else ("nothing",)
+    if not all(isinstance(each, dict) and all(type(n) is int for n in each.values()) for each in told):
+        raise ScenarioError(f"{folder / COVERAGE}: expected counts of what was applied; {remedy}")
+    return found

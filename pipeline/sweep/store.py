@@ -82,7 +82,7 @@ def read_whole(path: Path, remedy: str) -> dict[str, Any]:
     """What `write_whole` wrote. Raises ScenarioError, which ends with `remedy`: what to do."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ScenarioError(f"{path}: {error}; {remedy}") from None
     if not isinstance(found, dict):
         raise ScenarioError(f"{path}: expected an object; {remedy}")

@@ -38,9 +38,8 @@ class Deliveries:
         """Raises TraceError where the file is no table of deliveries, or its gzip stream is broken."""
         with self.file.open("rb") as raw:
             plain = open_plain(raw)
-            lines = _bounded(plain, self.file)
             try:
-                rows = csv.DictReader(lines)
+                rows = csv.DictReader(self._lines(plain))
                 lacking = [c for c in COLUMNS if c not in (rows.fieldnames or ())]
                 if lacking and not damage_of(plain):
                     raise TraceError(f"{self.file}:1: no column {', '.join(lacking)}: no table of deliveries")
@@ -55,24 +54,32 @@ class Deliveries:
     def _row(self, row: dict[str, str | None], line: int) -> Iterator[TraceEvent]:
         peer, sender, message, at = (row[c] for c in COLUMNS)
         if not peer or not sender or not message or not at or not at.isdecimal() or int(at) >= INT64:
-            self.bad_count += 1
-            if len(self.bad) < MAX_BAD_KEPT:
-                self.bad.append(BadRecord(self.file, line, "a row without peer, sender, message or time"))
+            self._reject(line, "a row without peer, sender, message or time")
             return
         observer, name, at_ns = peer.encode(), message.encode(), int(at)
         if peer == sender:
             yield TraceEvent(PublishMessage(message_id=name), observer, at_ns)
         yield TraceEvent(DeliverMessage(message_id=name, received_from=sender.encode()), observer, at_ns)
 
+    def _reject(self, line: int, problem: str, lost: int = 0) -> None:
+        self.bad_count += 1
+        if len(self.bad) < MAX_BAD_KEPT:
+            self.bad.append(BadRecord(self.file, line, problem, lost))
 
-def _bounded(plain: BinaryIO, file: Path) -> Iterator[str]:
-    number = 0
-    stream = io.TextIOWrapper(plain, encoding="utf-8", errors="replace", newline="")
-    while line := stream.readline(MAX_LINE_CHARACTERS + 1):
-        number += 1
-        if len(line) > MAX_LINE_CHARACTERS:
-            raise TraceError(f"{file}:{number}: a line of more than {MAX_LINE_CHARACTERS} characters")
-        if not line.endswith("\n") and damage_of(plain):
-            # Half of a number is another number.
-            return
-        yield line
+    def _lines(self, plain: BinaryIO) -> Iterator[str]:
+        """The lines of the table, a blank one in place of one that is too long."""
+        number = 0
+        stream = io.TextIOWrapper(plain, encoding="utf-8", errors="replace", newline="")
+        while line := stream.readline(MAX_LINE_CHARACTERS + 1):
+            number += 1
+            if len(line) > MAX_LINE_CHARACTERS:
+                lost = len(line)
+                while line and not line.endswith("\n"):
+                    line = stream.readline(MAX_LINE_CHARACTERS)
+                    lost += len(line)
+                self._reject(number, f"a line of more than {MAX_LINE_CHARACTERS} characters", lost)
+                line = "\n"
+            if not line.endswith("\n") and damage_of(plain):
+                # Half of a number is another number.
+                return
+            yield line

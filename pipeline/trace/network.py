@@ -129,12 +129,15 @@ def _nodes_of(manifest: Mapping[str, Any], place: str) -> list[NodeRun]:
             NodeRun(number, kinds[kind], _config(kinds[kind].config, number, seed, delay_ms))
             for number, (kind, seed, delay_ms) in enumerate(listed)
         ]
-    except (KeyError, TypeError, ValueError, AdapterError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, AdapterError) as error:
         raise TraceError(f"{place}: the manifest of a simulated network: {error}") from None
 
 
 def _kind(plain: Mapping[str, Any]) -> NodeKind:
     config = config_of(plain["init"])
+    expected = type(node_family(config.protocol).parameters(config.protocol))
+    if not isinstance(config.parameters, expected):
+        raise ValueError(f"{config.protocol} without {expected.__name__}")
     hello = Hello(
         name=str(plain["name"]),
         version=str(plain["version"]),

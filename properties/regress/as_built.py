@@ -6,7 +6,6 @@ side of a comparison, so that it can be said what a change of the specification 
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 from quidnunc.model.edit import Edit, edited
@@ -16,6 +15,7 @@ from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rules import Protocol
+from quidnunc.properties.bounded import read_toml
 
 AS_BUILT = ":as-built"
 OF_CHECK = "gossipsub-1.2"
@@ -49,11 +49,11 @@ def as_built_named(text: str) -> Protocol:
 def edit_as_built(path: Path, protocol: Protocol) -> Edit | None:
     """All departures that a file names as one edit, in the file's order; None where none is an edit of the
     protocol. Raises SpecError where the file cannot be read."""
-    if path.stat().st_size > MAX_BYTES:
-        raise SpecError(f"{path}: longer than {MAX_BYTES} bytes")
     try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8")).get("expect", [])
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        entries = read_toml(path, MAX_BYTES).get("expect", [])
+    except OSError as error:
+        raise SpecError(f"{path}: {error.strerror or error}") from None
+    except ValueError as error:
         raise SpecError(f"{path}: not TOML: {error}") from None
     named = (str(each.get("cause", "")) for each in entries if isinstance(each, dict))
     causes = dict.fromkeys(current_name(cause, protocol) for cause in named)

@@ -19,8 +19,10 @@ from quidnunc.impl.seam import AdapterError, Config, PartialCall, PartialDecisio
 from quidnunc.impl.tcp_node import TcpNode
 from quidnunc.impl.tcp_node import link as tcp_link
 from quidnunc.impl.tcp_node.link import MAX_HELLO_BYTES, TcpHello, read_hello
+from quidnunc.impl.wire.codec import Codec
 from quidnunc.impl.wire.framing import FrameDecoder, FrameError, frame, varint
 from quidnunc.model.parameters import DogParameters, Parameters
+from quidnunc.model.rpc import Message
 
 HOST = "127.0.0.1"
 PUBSUB = tuple(p for p in PROTOCOLS if p.startswith(("floodsub", "gossipsub", "partial")))
@@ -284,25 +286,53 @@ def test_silence_and_a_crowd_are_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     leaving_nothing(run)
 
 
-def test_who_is_greeted_and_idle_gives_way_where_no_place_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+NEWS = frame(Codec(Parameters()).encode([Message("m1", "t", 3)], sender=3))
+
+
+@pytest.mark.parametrize("little", [b"", frame(b""), b"\x7f"], ids=["nothing", "empty RPCs", "half a frame"])
+def test_who_sends_nothing_of_use_gives_way_where_no_place_is_left(
+    little: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tcp_node, "MAX_CONNECTIONS", 2)
     monkeypatch.setattr(tcp_node, "IDLE_SECONDS", 0.3)
 
     async def run() -> None:
         node = TcpNode(config(), number=1)
+        node.join("t")
         port = await node.listen(HOST, 0)
         async with Stranger(2, port) as idle, Stranger(3, port) as busy:
             for each in (idle, busy):
                 each.writer.write(each.hello.frame())
             await until(lambda: set(node.links) == {2, 3})
             await asyncio.sleep(0.4)
-            busy.writer.write(frame(b""))
+            idle.writer.write(little)
+            busy.writer.write(NEWS)
             await asyncio.sleep(0.05)
             async with Stranger(4, port) as late:
                 late.writer.write(late.hello.frame())
                 await until(lambda: set(node.links) == {3, 4})
         await until(lambda: not node.everyone)
         await node.close()
+
+    leaving_nothing(run)
+
+
+def test_strangers_leave_places_for_those_who_are_dialled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tcp_node, "MAX_CONNECTIONS", 2)
+    monkeypatch.setattr(tcp_node, "MAX_ACCEPTED", 1)
+
+    async def run() -> None:
+        node, other = TcpNode(config(), number=1), TcpNode(config(), number=5)
+        port = await node.listen(HOST, 0)
+        async with Stranger(2, port) as first:
+            first.writer.write(first.hello.frame())
+            await until(lambda: set(node.links) == {2})
+            reader, writer = await asyncio.open_connection(HOST, port)
+            assert await reader.read() == b""
+            writer.close()
+            await node.dial(HOST, await other.listen(HOST, 0))
+            await until(lambda: set(node.links) == {2, 5})
+        await asyncio.gather(node.close(), other.close())
 
     leaving_nothing(run)
 

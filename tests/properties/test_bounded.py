@@ -11,6 +11,7 @@ import pytest
 
 from quidnunc.model.errors import CaseError
 from quidnunc.properties.cases.file import load
+from quidnunc.properties.params.file import ParamsError, read_file
 from quidnunc.properties.regress.expect import load_declared
 from quidnunc.properties.search.verdicts import load_expectations
 from tests.conftest import Command
@@ -70,6 +71,32 @@ def test_deep_toml_is_refused(reader: object, name: str, tmp_path: Path) -> None
     assert "x.toml: not TOML: " in refused(reader, tmp_path / "x.toml")
 
 
+def test_a_long_word_takes_no_more_than_its_length(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text("# " + "x" * 500_000)
+    began = time.process_time()
+    assert load_expectations(tmp_path / "x.toml") == ()
+    assert time.process_time() - began < 1
+
+
+PARAMETERS = {
+    "x.yaml": ("[" * 40_000, "line 1: brackets nested deeper than 100"),
+    "x.json": ("{" + ",".join(f'"a{n}":1' for n in range(50_000)) + ',"a49999":1}', "a49999: expected once"),
+    "x.toml": ("a." * 20_000 + "b = 1", "expected TOML: line 1: a name of more than 100 parts"),
+}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_parameters_without_end_are_refused(name: str, tmp_path: Path) -> None:
+    text, expected = PARAMETERS[name]
+    (tmp_path / name).write_text(text)
+    assert refused(read_file, tmp_path / name).endswith(expected)
+
+
+def test_parameters_from_a_fifo_are_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.toml")
+    assert refused(read_file, tmp_path / "x.toml").endswith("is no regular file")
+
+
 @pytest.mark.parametrize("reader", [load, load_expectations, load_declared])
 def test_what_has_no_end_is_not_read(reader: object, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
@@ -85,7 +112,7 @@ def refused(reader: object, path: Path) -> str:
     tracemalloc.start()
     began = time.process_time()
     try:
-        with pytest.raises(CaseError) as found:
+        with pytest.raises((CaseError, ParamsError)) as found:
             reader(path)  # type: ignore[operator]
         assert tracemalloc.get_traced_memory()[1] < 100 << 20
     finally:
@@ -94,6 +121,23 @@ def refused(reader: object, path: Path) -> str:
     said = str(found.value)
     assert "\n" not in said and len(said) < 600, said[:1000]
     return said
+
+
+@pytest.mark.parametrize("field", ["against", "quirk", "as built"])
+def test_a_replay_quotes_little(field: str, tmp_path: Path, quidnunc: Command) -> None:
+    text = CASE.format(body="advance 1s", seed=1).replace("against: ours\n", "")
+    fields = {"against": "ours", field: "x" * 5000}
+    lines = "".join(f"{name}: {value}\n" for name, value in fields.items())
+    (tmp_path / "a.case").write_text(text.replace("seed:", f"{lines}seed:"))
+    ran = quidnunc("replay", tmp_path / "a.case")
+    assert ran.code == 2 and f"{'x' * 100}" in ran.err
+    assert max(map(len, ran.err.splitlines())) < 1200
+
+
+def test_a_long_reason_is_cut_short(tmp_path: Path, quidnunc: Command) -> None:
+    (tmp_path / "a.case").write_text(CASE.format(body="advance 1s", seed=1).replace("why", "why " * 1500))
+    ran = quidnunc("replay", tmp_path / "a.case")
+    assert ran.code == 0 and "why" in ran.out and max(map(len, ran.out.splitlines())) < 600
 
 
 def test_a_command_says_one_line(tmp_path: Path, quidnunc: Command) -> None:

@@ -29,6 +29,8 @@ MAX_MS = 1_000_000
 MAX_MESSAGE_BYTES = 8 << 20
 MAX_TRAFFIC_BYTES = 16 << 30
 """Of all messages as they are published."""
+MAX_TURNS = 100_000_000
+"""Heartbeats, adjustments and departures of all nodes: hours of a machine."""
 SETTLE_S = 5.0
 """How long a run goes on after the last thing that was planned, where it does not say."""
 
@@ -113,6 +115,12 @@ class NodeGroup:
     def given(self) -> Any:
         """The parameters of its family, or what a node has where nothing is said."""
         return getattr(self, self.family.key) or self.family.parameters(self.protocol)
+
+    @property
+    def every_ms(self) -> float:
+        """How often a node acts of its own: its heartbeat, or the turn of its controller."""
+        beat = self.family.beat_ms(self.given)
+        return max(1, beat[1] if beat is not None else self.family.adjust_ms(self.given) or math.inf)
 
 
 @frozen(kw_only=True)
@@ -280,6 +288,11 @@ class Scenario:
             raise ValueError(f"duration_s: above 0 and at most {MAX_DURATION_S}, got {self.duration_s}")
         if not self.end_s <= MAX_DURATION_S:
             raise ValueError(f"duration_s: the plan takes {self.end_s:g} s, more than {MAX_DURATION_S}")
+        if self.turns > MAX_TURNS:
+            raise ValueError(
+                f"duration_s: {self.turns:.0f} heartbeats, adjustments and departures, at most {MAX_TURNS}; "
+                "lower it or the nodes, or raise heartbeat_interval_ms, adjust_interval_ms or churn.up_s"
+            )
         names = [t.name for t in self.topics]
         if len(set(names)) < len(names):
             raise ValueError(f"topics: duplicate names: {', '.join(sorted(names))}")
@@ -297,6 +310,13 @@ class Scenario:
     @property
     def node_count(self) -> int:
         return sum(group.count for group in self.nodes)
+
+    @property
+    def turns(self) -> float:
+        """How often nodes have a heartbeat, adjust their redundancy, or leave, in all of the run."""
+        leave_every_s = self.churn.up_s + self.churn.down_s
+        of_nodes = sum(1000 * group.count / group.every_ms for group in self.nodes)
+        return self.end_s * (of_nodes + self.node_count * self.churn.nodes / leave_every_s)
 
     @property
     def end_s(self) -> float:

@@ -37,13 +37,21 @@ def test_bad_rows_are_kept_aside(tmp_path: Path) -> None:
     assert [b.position for b in reading.bad] == [2, 6]
 
 
+def test_a_line_that_is_too_long_is_one_bad_row(tmp_path: Path) -> None:
+    path = tmp_path / "deliveries.csv"
+    path.write_text(HEAD + "x" * 10_000 + "\n" + ROWS + "y" * 5000)
+    reading = Deliveries(path)
+    assert [type(e.body) for e in reading] == [PublishMessage, *[DeliverMessage] * 3]
+    assert [(b.position, b.lost) for b in reading.bad] == [(2, 10_001), (6, 5000)]
+    assert "more than 4096 characters" in str(reading.bad[0])
+
+
 def test_what_is_no_such_table_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "deliveries.csv"
     packed = gzip.compress((HEAD + ROWS).encode())
     for data, said in (
         (b"", "no column col1_peer"),
         (b"a,b\n1,2\n", "no column col1_peer"),
-        (HEAD.encode() + b"x" * 5000, "more than 4096 characters"),
         (packed[:-9], "cannot be read to its end"),
         (packed[:20] + b"\xff" * 20 + packed[40:], "cannot be read to its end"),
     ):

@@ -98,7 +98,7 @@ def test_both_spellings_are_one_field(tmp_path: Path) -> None:
         ("scores:", "scores: {", "expected YAML"),
         (SMALL, "- 1\n", "the file: expected a group of fields, got a list"),
         (SMALL, "", "the file is empty"),
-        (SMALL, "[" * 500 + "]" * 500, "at most 12 deep"),
+        (SMALL, "[" * 500 + "]" * 500, "nested deeper than 100"),
         (SMALL, "scores: {decay_interval: 1s, topics: {}}", "topics: expected one topic at least"),
         (SMALL, "scores: {decay_interval: 1s}", "expected a group `Topics`"),
     ],
@@ -151,7 +151,7 @@ def test_a_mesh_that_no_router_keeps_is_none(tmp_path: Path, mesh: str, said: st
 def test_a_file_has_its_limits(tmp_path: Path) -> None:
     path = tmp_path / "large.yaml"
     path.write_bytes(b"#" * (MAX_FILE_BYTES + 1))
-    with pytest.raises(ParamsError, match="expected at most 1048576 bytes"):
+    with pytest.raises(ParamsError, match="at most 1048576 are read"):
         read_file(path)
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(ParamsError, match="expected UTF-8, byte 0"):

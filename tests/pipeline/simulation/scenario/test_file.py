@@ -238,6 +238,19 @@ def test_a_smaller_network_keeps_the_latencies_of_its_edges(tmp_path: Path) -> N
         ("traffic: [{count: 3, every_s: 604000}]", "the plan takes 1.208"),
         ("measure_from_s: .nan", "measure_from_s must be 0 or more"),
         ("script: [{type: waitUntil, elapsedSeconds: .inf}]", "elapsedSeconds is from 0 to 604800"),
+        (
+            "nodes: [{count: 1, parameters: {heartbeat_interval_ms: 1}}]\nduration_s: 604800",
+            "604800000 heartbeats, adjustments and departures, at most 100000000",
+        ),
+        (
+            "nodes: [{count: 1, protocol: dog, dog: {adjust_interval_ms: 1}}]\nduration_s: 604800",
+            "604800000 heartbeats, adjustments and departures, at most 100000000",
+        ),
+        ("nodes: [{count: 9999}]\nduration_s: 604800", "6047395200 heartbeats"),
+        (
+            "churn: {nodes: 1, up_s: 0.001, down_s: 0.001}\nduration_s: 604800",
+            "909014400 heartbeats, adjustments and departures",
+        ),
         ("topology: {kind: edges, edges: [[0, 1]], latencies_ms: [1, 2]}", "2 for 1 edges"),
         ("traffic: [{topic: typo}]", "traffic: nobody subscribes to typo; topics are t"),
         ("traffic: [{publishers: []}]", "publishers: expected node numbers"),
