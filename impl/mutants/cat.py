@@ -47,10 +47,6 @@ def _announces_again(r: CatReactor) -> None:
     patch(r, "admit", again)
 
 
-def _own_is_announced(r: CatReactor) -> None:
-    patch(r, "push", r.announce)
-
-
 def _own_is_pushed(r: CatReactor) -> None:
     take, announce = r.take, r.announce
 
@@ -83,14 +79,6 @@ def _announces_to_one(r: CatReactor) -> None:
         del r.out[since + 1 :]
 
     patch(r, "announce", narrow)
-
-
-def _announces_to_holders(r: CatReactor) -> None:
-    patch(r, "lacking", lambda key: list(r.links))
-
-
-def _announces_without_bound(r: CatReactor) -> None:
-    patch(r, "most_announced", lambda: len(r.links))
 
 
 # Requests.
@@ -143,19 +131,11 @@ def _asks_anybody(r: CatReactor) -> None:
     patch(r, "sources", anybody)
 
 
-def _asks_the_same(r: CatReactor) -> None:
-    patch(r, "sources", lambda key: sorted(r.holders.of(key)))
-
-
 # Accounts.
 
 
 def _expects_by_blocks(r: CatReactor) -> None:
     patch(r.accounts, "expected", lambda signer: r.accounts.next.get(signer, 0))
-
-
-def _ranks_shuffled(r: CatReactor) -> None:
-    patch(r, "ranked", lambda key, peers: r.random.sample(peers, len(peers)))
 
 
 def _all_persistent_told(r: CatReactor) -> None:
@@ -176,10 +156,6 @@ def _wants_on_the_data_channel(r: CatReactor) -> None:
 
 def _keys_cut(r: CatReactor) -> None:
     patch(r, "announcement", lambda key: seen_tx(key[:31], signed=r.version.signed))
-
-
-def _signer_left_out(r: CatReactor) -> None:
-    patch(r, "announcement", lambda key: seen_tx(key, signed=False))
 
 
 def _any_number_taken(r: CatReactor) -> None:
@@ -223,12 +199,12 @@ _EDITS: Mapping[str, Edit] = {
     "cat-sender-unrecorded": _sender_unrecorded,
     "cat-announces-again": _announces_again,
     "cat-takes-unasked": put("takes_unasked", lambda: True),
-    "cat-own-is-announced": _own_is_announced,
+    "cat-own-is-announced": lambda r: patch(r, "push", r.announce),
     "cat-own-is-pushed": _own_is_pushed,
     "cat-announces-unstored": _announces_unstored,
     "cat-announces-to-one": _announces_to_one,
-    "cat-announces-to-holders": _announces_to_holders,
-    "cat-announces-without-bound": _announces_without_bound,
+    "cat-announces-to-holders": lambda r: patch(r, "lacking", lambda key: list(r.links)),
+    "cat-announces-without-bound": lambda r: patch(r, "most_announced", lambda: len(r.links)),
     "cat-announcer-unrecorded": put("note_announcer", lambda peer, key: True),
     "cat-never-asks": put("is_wanted", lambda peer, key: False),
     "cat-asks-for-what-it-has": _asks_for_what_it_has,
@@ -241,7 +217,7 @@ _EDITS: Mapping[str, Edit] = {
     "cat-waits-too-long": _waits_too_long,
     "cat-waits-a-moment": _waits_a_moment,
     "cat-asks-anybody": _asks_anybody,
-    "cat-asks-the-same": _asks_the_same,
+    "cat-asks-the-same": lambda r: patch(r, "sources", lambda key: sorted(r.holders.of(key))),
     "cat-holders-outlive-connections": put("forget", nothing),
     "cat-loss-is-final": put("ask_elsewhere_at_loss", nothing),
     "cat-stale-taken": put("is_stale", lambda tx: False),
@@ -249,11 +225,11 @@ _EDITS: Mapping[str, Edit] = {
     "cat-asks-out-of-turn": put("must_wait", lambda ahead: False),
     "cat-forgets-the-queue": put("ask_in_turn", nothing),
     "cat-expects-by-blocks": _expects_by_blocks,
-    "cat-ranks-shuffled": _ranks_shuffled,
+    "cat-ranks-shuffled": lambda r: patch(r, "ranked", lambda key, peers: r.random.sample(peers, len(peers))),
     "cat-all-persistent-told": _all_persistent_told,
     "cat-wants-on-data-channel": _wants_on_the_data_channel,
     "cat-keys-cut": _keys_cut,
-    "cat-signer-left-out": _signer_left_out,
+    "cat-signer-left-out": lambda r: patch(r, "announcement", lambda key: seen_tx(key, signed=False)),
     "cat-any-number-taken": _any_number_taken,
     "cat-passes-requests-on": _passes_requests_on,
     "cat-tells-of-the-committed": _tells_of_the_committed,

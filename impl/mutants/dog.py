@@ -45,10 +45,6 @@ def _forget_later_senders(r: DogReactor) -> None:
     patch(r, "again", unrecorded)
 
 
-def _readmit_committed(r: DogReactor) -> None:
-    patch(r.pool, "known", lambda key: r.pool.get(key) is not None)
-
-
 def _own_goes_to_one(r: DogReactor) -> None:
     forward = r.forward
 
@@ -62,10 +58,6 @@ def _own_goes_to_one(r: DogReactor) -> None:
 
 
 # DOG: HaveTx.
-
-
-def _starts_blocked(r: DogReactor) -> None:
-    r.redundancy.block()
 
 
 def _have_tx_to_another(r: DogReactor) -> None:
@@ -114,10 +106,6 @@ def _havetx_is_a_duplicate(r: DogReactor) -> None:
 # DOG: ResetRoute.
 
 
-def _reset_all(r: DogReactor) -> None:
-    patch(r.routes, "free_one", r.routes.forget_target)
-
-
 def _reset_any_target(r: DogReactor) -> None:
     free_one = r.routes.free_one
 
@@ -140,10 +128,6 @@ def _reset_resends(r: DogReactor) -> None:
 
 
 # DOG: the controller.
-
-
-def _strict_upper(r: DogReactor) -> None:
-    patch(r.redundancy, "too_high", lambda ratio: ratio > r.redundancy.upper)
 
 
 def _user_duplicates_uncounted(r: DogReactor) -> None:
@@ -219,40 +203,32 @@ def _mass_reset(r: DogReactor) -> None:
     patch(r, "adjust_after_loss", tell_all)
 
 
-def _pool_backwards(r: DogReactor) -> None:
-    patch(r, "catch_up", lambda peer: r.offer(reversed([*r.pool]), peer))
-
-
-def _invalid_forgotten(r: DogReactor) -> None:
-    patch(r, "refuse", lambda key: r.redundancy.count_first_time())
-
-
 _EDITS: Mapping[str, Edit] = {
     "echo-to-sender": put("who_has", lambda entry: NOBODY),
     "send-twice": _send_twice,
     "joiner-gets-nothing": put("catch_up", nothing),
     "forget-later-senders": _forget_later_senders,
-    "readmit-committed": _readmit_committed,
+    "readmit-committed": lambda r: patch(r.pool, "known", lambda key: r.pool.get(key) is not None),
     "invalid-pooled": put("is_valid", lambda tx: True),
-    "invalid-forgotten": _invalid_forgotten,
+    "invalid-forgotten": lambda r: patch(r, "refuse", lambda key: r.redundancy.count_first_time()),
     "commit-is-ignored": put("commit", lambda tx: False),
     "own-goes-to-one": _own_goes_to_one,
-    "pool-backwards": _pool_backwards,
+    "pool-backwards": lambda r: patch(r, "catch_up", lambda peer: r.offer(reversed([*r.pool]), peer)),
     "controls-among-txs": _controls_among_txs,
     "last-sender": put("first_sender", lambda entry: next(reversed(entry.senders), None)),
     "never-blocked": put("redundancy.block", nothing),
-    "starts-blocked": _starts_blocked,
+    "starts-blocked": lambda r: r.redundancy.block(),
     "havetx-to-another": _have_tx_to_another,
     "cut-all-senders": _cut_all_senders,
     "cut-the-other-way": _cut_the_other_way,
     "route-of-the-dead": put("is_there", lambda source: True),
     "havetx-is-a-duplicate": _havetx_is_a_duplicate,
     "own-is-filtered": _own_is_filtered,
-    "reset-all": _reset_all,
+    "reset-all": lambda r: patch(r.routes, "free_one", r.routes.forget_target),
     "reset-any-target": _reset_any_target,
     "reset-is-ignored": put("reset_route", nothing),
     "reset-resends": _reset_resends,
-    "strict-upper": _strict_upper,
+    "strict-upper": lambda r: patch(r.redundancy, "too_high", lambda ratio: ratio > r.redundancy.upper),
     "counts-kept": put("redundancy.restart", nothing),
     "user-duplicates-uncounted": _user_duplicates_uncounted,
     "own-uncounted": _own_uncounted,

@@ -17,10 +17,6 @@ from quidnunc.model.rpc import Peer
 Edit = Callable[[GossipsubRouter], None]
 
 
-def _leave_silently(r: GossipsubRouter) -> None:
-    patch(r.mesh, "leave", lambda topic: r.mesh.of.pop(topic))
-
-
 def _fanout_not_told(r: GossipsubRouter) -> None:
     join = r.mesh.join
 
@@ -128,7 +124,7 @@ _EDITS: Mapping[str, Edit] = {
     "join-takes-one": _join_takes_one,
     "join-drops-fanout": _fanout_dropped_at_join,
     "join-fanout-untold": _fanout_not_told,
-    "leave-silently": _leave_silently,
+    "leave-silently": lambda r: patch(r.mesh, "leave", lambda topic: r.mesh.of.pop(topic)),
     "graft-unknown-silent": _answer(_OUTSIDE, GraftAnswer.LEAVE),
     "graft-crossing-pruned": _answer(_MEMBER, GraftAnswer.PRUNE),
     "graft-not-taken": lambda r: r.mesh.graft_checks.append(lambda p, topic: GraftAnswer.LEAVE),

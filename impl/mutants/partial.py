@@ -129,10 +129,6 @@ def _peers_refresh(r: GossipsubRouter) -> None:
     patch(r.partial, "group_of", refreshed)
 
 
-def _states_stay(r: GossipsubRouter) -> None:
-    patch(r.partial, "forget", lambda peer: r.partial.flags.pop(peer, None))
-
-
 def _counts_stay(r: GossipsubRouter) -> None:
     forget = r.partial.forget
 
@@ -185,7 +181,7 @@ _EDITS: Mapping[str, Edit] = {
     "group-kept-by-peers": _peers_refresh,
     "group-empty-kept": _of_partial("is_empty", lambda group: False),
     "group-of-left-kept": _of_partial("drops_groups_of_left", lambda: False),
-    "states-outlive-peer": _states_stay,
+    "states-outlive-peer": lambda r: patch(r.partial, "forget", lambda peer: r.partial.flags.pop(peer, None)),
     "failed-decision-kept": _of_partial("keeps", lambda d: True),
     "all-offered": _of_partial("is_offered", lambda p, topic: True),
     "gossip-asked-again": _of_partial("to_ask_about", lambda group, peers: peers),

@@ -128,10 +128,6 @@ def _close_all(r: GossipsubRouter) -> None:
     patch(r, "close", close_all)
 
 
-def _control_first(r: GossipsubRouter) -> None:
-    r.intake.insert(0, r.intake.pop())
-
-
 def _explicit_graylisted(r: GossipsubRouter) -> None:
     patch(r, "is_graylisted", lambda p: r.core.score(p) < r.core.parameters.graylist_threshold)
 
@@ -269,7 +265,7 @@ _EDITS: Mapping[str, Edit] = {
     "seen-after-verdict": _mark_after_validation,
     "relay-before-verdict": _relay_before_verdict,
     "ignored-is-accepted": put("relay.passes", lambda judgement: judgement != "reject"),
-    "control-first": _control_first,
+    "control-first": lambda r: r.intake.insert(0, r.intake.pop()),
     "ihave-seen-requested": put("gossip.is_news", lambda i: True),
     "ihave-silenced": put("gossip.counts_as_ihave", lambda control: True),
     "ihave-uncapped": put("gossip.under_ihave_cap", lambda heard: True),

@@ -282,12 +282,8 @@ def _trusts_above(r: GossipsubRouter) -> None:
     patch(r.mesh.exchange, "is_trusted", lambda peer: r.core.score(peer) > threshold)
 
 
-def _relay_unwanted(r: GossipsubRouter) -> None:
-    patch(r.gossip, "is_unwanted", lambda p, i: False)
-
-
 _EDITS: Mapping[str, Edit] = {
-    "idontwant-not-honoured": _relay_unwanted,
+    "idontwant-not-honoured": lambda r: patch(r.gossip, "is_unwanted", lambda p, i: False),
     "idontwant-stops-iwant-answers": _stops_answers,
     "idontwant-spares-explicit": _spares_explicit,
     "px-above-threshold-only": _trusts_above,

@@ -13,6 +13,7 @@ from quidnunc.properties.params.file import FileValue, ParamsError
 from quidnunc.properties.params.guarantees import Guarantee, Verdict
 from quidnunc.properties.params.read import duration_ms, number, whole
 from quidnunc.properties.params.values import decimal
+from quidnunc.properties.tables import table
 
 MIN_INTERVAL_MS = 1000
 BAND = Fraction(1, 10)
@@ -91,36 +92,20 @@ def _target(given: FileValue) -> Fraction:
         raise given.wrong("a number of at most 1e99") from None
 
 
+_READERS: dict[str, Callable[[FileValue], object]] = {
+    "text": _text,
+    "switch": _switch,
+    "target": _target,
+    "duration_ms": duration_ms,
+    "whole": whole,
+}
+_TABLES = table("properties.params", "comet.toml")
 READS: dict[str, dict[str, tuple[str, Callable[[FileValue], object]]]] = {
-    "mempool": {
-        "type": ("kind", _text),
-        "dog_protocol_enabled": ("dog", _switch),
-        "dog_target_redundancy": ("target", _target),
-        "dog_adjust_interval": ("interval_ms", duration_ms),
-        "experimental_max_gossip_connections_to_persistent_peers": ("max_persistent", whole),
-        "experimental_max_gossip_connections_to_non_persistent_peers": ("max_others", whole),
-        "max_tx_bytes": ("max_tx_bytes", whole),
-        "broadcast": ("broadcast", _switch),
-    },
-    "p2p": {
-        "max_num_inbound_peers": ("max_inbound", whole),
-        "max_num_outbound_peers": ("max_outbound", whole),
-    },
+    section: {setting: (attribute, _READERS[read]) for setting, (attribute, read) in settings.items()}
+    for section, settings in _TABLES["reads"].items()
 }
-DEFAULTS = {
-    "size": "5000",
-    "max_txs_bytes": "67108864",
-    "max_tx_bytes": "1048576",
-    "cache_size": "10000",
-    "recheck": "true",
-    "keep-invalid-txs-in-cache": "false",
-    "recheck_timeout": '"1000ms"',
-    "dog_adjust_interval": '"1000ms"',
-    "max_num_inbound_peers": "40",
-    "max_num_outbound_peers": "10",
-    "experimental_max_gossip_connections_to_persistent_peers": "0",
-    "experimental_max_gossip_connections_to_non_persistent_peers": "0",
-}
+"""Section -> setting -> its attribute, and what reads it."""
+DEFAULTS: dict[str, str] = _TABLES["defaults"]
 """What is written into a new file, for settings that are checked."""
 COUNTS = ("size", "max_txs_bytes", "cache_size")
 SWITCHES = ("recheck", "keep-invalid-txs-in-cache")

@@ -19,6 +19,7 @@ from attrs import frozen
 
 from quidnunc.properties.params.file import FileValue, ParamsError
 from quidnunc.properties.params.values import MAX_TOPICS, MeshParameters, NetworkParameters, TopicParameters
+from quidnunc.properties.tables import table
 
 _NUMBER = re.compile(r"[+-]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})([eE][+-]?\d{1,2})?")
 _RATIO = re.compile(r"[+-]?\d{1,18}/\d{1,18}")
@@ -105,79 +106,14 @@ def anything(given: FileValue) -> None:
 
 # -- groups of fields ---------------------------------------------------------------------------------------
 
-OF_TOPIC: Mapping[str, tuple[str, Read]] = {
-    "Count": ("count", copies),
-    "MessagesPerInterval": ("messages_per_interval", positive),
-    "SkipAtomicValidation": ("", anything),
-    "TopicWeight": ("topic_weight", positive),
-    "TimeInMeshWeight": ("time_in_mesh_weight", positive),
-    "TimeInMeshQuantum": ("time_in_mesh_quantum_ms", duration_ms),
-    "TimeInMeshCap": ("time_in_mesh_cap", positive),
-    "FirstMessageDeliveriesWeight": ("first_message_deliveries_weight", positive),
-    "FirstMessageDeliveriesDecay": ("first_message_deliveries_decay", factor),
-    "FirstMessageDeliveriesCap": ("first_message_deliveries_cap", positive),
-    "MeshMessageDeliveriesWeight": ("mesh_message_deliveries_weight", penalty),
-    "MeshMessageDeliveriesDecay": ("mesh_message_deliveries_decay", factor),
-    "MeshMessageDeliveriesCap": ("mesh_message_deliveries_cap", positive),
-    "MeshMessageDeliveriesThreshold": ("mesh_message_deliveries_threshold", positive),
-    "MeshMessageDeliveriesWindow": ("mesh_message_deliveries_window_ms", duration_ms),
-    "MeshMessageDeliveriesActivation": ("mesh_message_deliveries_activation_ms", duration_ms),
-    "MeshFailurePenaltyWeight": ("mesh_failure_penalty_weight", penalty),
-    "MeshFailurePenaltyDecay": ("mesh_failure_penalty_decay", factor),
-    "InvalidMessageDeliveriesWeight": ("invalid_message_deliveries_weight", penalty),
-    "InvalidMessageDeliveriesDecay": ("invalid_message_deliveries_decay", factor),
+_READERS = (positive, penalty, factor, whole, copies, duration_ms, anything)
+_BY_NAME: Mapping[str, Read] = {each.__name__: each for each in _READERS}
+FIELDS: Mapping[str, Mapping[str, tuple[str, Read]]] = {
+    group: {name: (attribute, _BY_NAME[read]) for name, (attribute, read) in fields.items()}
+    for group, fields in table("properties.params", "read.toml").items()
 }
+"""Group -> field -> its attribute, empty where it says nothing of a score, and what reads it."""
 
-OF_SCORES: Mapping[str, tuple[str, Read]] = {
-    "Name": ("", anything),
-    "SkipAtomicValidation": ("", anything),
-    "TopicScoreCap": ("topic_score_cap", positive),
-    "AppSpecificScore": ("", anything),
-    "AppSpecificWeight": ("app_specific_weight", positive),
-    "IPColocationFactorWeight": ("ip_colocation_factor_weight", penalty),
-    "IPColocationFactorThreshold": ("ip_colocation_factor_threshold", whole),
-    "IPColocationFactorWhitelist": ("", anything),
-    "BehaviourPenaltyWeight": ("behaviour_penalty_weight", penalty),
-    "BehaviourPenaltyThreshold": ("behaviour_penalty_threshold", positive),
-    "BehaviourPenaltyDecay": ("behaviour_penalty_decay", factor),
-    "DecayInterval": ("decay_interval_ms", duration_ms),
-    "DecayToZero": ("decay_to_zero", factor),
-    "RetainScore": ("retain_score_ms", duration_ms),
-    "SeenMsgTTL": ("", anything),
-}
-
-OF_THRESHOLDS: Mapping[str, tuple[str, Read]] = {
-    "SkipAtomicValidation": ("", anything),
-    "GossipThreshold": ("gossip_threshold", penalty),
-    "PublishThreshold": ("publish_threshold", penalty),
-    "GraylistThreshold": ("graylist_threshold", penalty),
-    "AcceptPXThreshold": ("", positive),
-    "OpportunisticGraftThreshold": ("", positive),
-}
-
-OF_MESH: Mapping[str, tuple[str, Read]] = {
-    "D": ("d", whole),
-    "Dlo": ("d_low", whole),
-    "Dlow": ("d_low", whole),
-    "Dhi": ("d_high", whole),
-    "Dhigh": ("d_high", whole),
-    "Dlazy": ("d_lazy", whole),
-    "HeartbeatInterval": ("heartbeat_interval_ms", duration_ms),
-    "PruneBackoff": ("prune_backoff_ms", duration_ms),
-    "UnsubscribeBackoff": ("unsubscribe_backoff_ms", duration_ms),
-    "HistoryLength": ("mcache_len", whole),
-    "McacheLen": ("mcache_len", whole),
-    "HistoryGossip": ("mcache_gossip", whole),
-    "McacheGossip": ("mcache_gossip", whole),
-    "SeenTTL": ("seen_ttl_ms", duration_ms),
-    "MaxIHaveMessages": ("max_ihave_messages", whole),
-    "MaxIHaveLength": ("max_ihave_length", whole),
-    "MaxIDontWantMessages": ("max_idontwant_messages", whole),
-    "MaxIDontWantLength": ("max_idontwant_length", whole),
-    "GossipRetransmission": ("gossip_retransmission", whole),
-    "IWantFollowupTime": ("iwant_followup_ms", duration_ms),
-    "MaxMessageSize": ("max_message_bytes", whole),
-}
 
 GROUPS: Mapping[str, str] = {
     "name": "name",
@@ -204,15 +140,15 @@ class _Fields:
     given: dict[str, FileValue]
 
 
-def _group(given: FileValue, table: Mapping[str, tuple[str, Read]], besides: str = "") -> _Fields:
-    known = {plain(name): name for name in table}
+def _group(given: FileValue, known_fields: Mapping[str, tuple[str, Read]], besides: str = "") -> _Fields:
+    known = {plain(name): name for name in known_fields}
     found = _Fields({}, {})
     for name, value in given.fields().items():
         if plain(name) == besides:
             continue
         if plain(name) not in known:
-            raise ParamsError(f"{value.place}: no such field{_near(name, table)}")
-        attribute, read = table[known[plain(name)]]
+            raise ParamsError(f"{value.place}: no such field{_near(name, known_fields)}")
+        attribute, read = known_fields[known[plain(name)]]
         result = read(value)
         if not attribute:
             continue
@@ -223,10 +159,10 @@ def _group(given: FileValue, table: Mapping[str, tuple[str, Read]], besides: str
     return found
 
 
-def _near(name: str, table: Mapping[str, object]) -> str:
-    plainly = {plain(known): known for known in table}
+def _near(name: str, known_fields: Mapping[str, object]) -> str:
+    plainly = {plain(known): known for known in known_fields}
     near = difflib.get_close_matches(plain(name), plainly, 1)
-    return f"; did you mean {plainly[near[0]]}?" if near else f"; there are {', '.join(table)}"
+    return f"; did you mean {plainly[near[0]]}?" if near else f"; there are {', '.join(known_fields)}"
 
 
 def network_of(given: FileValue) -> NetworkParameters:
@@ -245,8 +181,8 @@ def network_of(given: FileValue) -> NetworkParameters:
             parts[group] = value
     if "scores" not in parts:
         raise given.wrong("a group `scores`, or `Topics`")
-    scores = _group(parts["scores"], OF_SCORES, besides="topics")
-    limits = _group(parts["thresholds"], OF_THRESHOLDS) if "thresholds" in parts else _Fields({}, {})
+    scores = _group(parts["scores"], FIELDS["scores"], besides="topics")
+    limits = _group(parts["thresholds"], FIELDS["thresholds"]) if "thresholds" in parts else _Fields({}, {})
     mesh = _mesh(parts["mesh"]) if "mesh" in parts else MeshParameters()
     said = parts["name"].content if "name" in parts else None
     _checked(parts["scores"], scores, limits)
@@ -261,7 +197,7 @@ def network_of(given: FileValue) -> NetworkParameters:
 
 def _mesh(given: FileValue) -> MeshParameters:
     """The group of the mesh. Raises ParamsError where the degrees are not in order, or no heartbeat comes."""
-    found = _group(given, OF_MESH)
+    found = _group(given, FIELDS["mesh"])
     values, at = found.values, found.given
     if "heartbeat_interval_ms" in values and not values["heartbeat_interval_ms"]:
         raise at["heartbeat_interval_ms"].wrong("a duration above 0")
@@ -299,7 +235,7 @@ def _topics(scores: FileValue) -> Iterator[TopicParameters]:
         raise scores.wrong("a group `Topics`")
     total = 0
     for name, given in topics.fields().items():
-        found = _group(given, OF_TOPIC)
+        found = _group(given, FIELDS["topic"])
         topic = TopicParameters(name=name, **found.values)
         total += topic.count
         if topic.time_in_mesh_weight and not found.values.get("time_in_mesh_quantum_ms"):

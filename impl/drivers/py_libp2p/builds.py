@@ -9,6 +9,7 @@ import platform
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -19,26 +20,9 @@ from quidnunc.impl.seam.sidecar import open_exec
 
 NAME = "py-libp2p"
 
-WHEELS = {
-    "0.2.0": "61be1ddb282a9ba90d09e125324cfdb2c99e1a5414ec3c6d55af25eb868836c0",
-    "0.2.1": "e4e6f99dfe0f9691cc2954abd161d5fe28540fcdbf5af9a399dd322d1b6f633e",
-    "0.2.2": "22beaed67936239843c8e287e2b988ec682d1f942a4482d73e32d95ee0f96d92",
-    "0.2.3": "02c8188a3286c3bd3a634dca38116a61cdfb3569b09e1d7d332c88298d3bade1",
-    "0.2.4": "2f2ae8842dfe25a20c2c66d5493ece9a6fa8fc245d020b9a21e2a17feeacb81b",
-    "0.2.5": "0705e735d074efb839750e19d6ca8f3004c6959e61eb0caaf1064d920437a0af",
-    "0.2.6": "bf4a7befb72da0826da21bc5fb55db4c8f7f9edd274f7d8623dd02f508cd10c5",
-    "0.2.7": "6d342e8ba1a6cc6daf975b0c8cabf0b2a1e85fbd5a1f80db83c51a4361316117",
-    "0.2.8": "1bcea6f8d585e292e7fd1fc5fbe7e08b265b6d79555e3e9ba797991c64137708",
-    "0.2.9": "10caf7b67ed3e0b125d5ea8097b25c00a6ef8b293d5b1905e7f71ff5ec03551f",
-    "0.3.0": "16544d1b83fcf45278dcd3c95a88c3534cedcb9ceb3f4d574460f7725ff7321c",
-    "0.4.0": "cfa152c3c56ef205049a2c085a59ddcc2de8f4dd68935bfe0568e2669587784d",
-    "0.5.0": "dc46e3fa2e5ddbb6d0fe18c1d5c0eeeb02b16de1dc18a2463b12f5164ea8c351",
-    "0.6.0": "1f1248d8553081b636022c5b5d5453ff71cf40d5dd31f19d0c56aa1e49edc678",
-    "0.7.0": "3989d2dc3432c478833eb6aaa0d2a18627e08e56164644fdf0739af258bf39c4",
-    "0.8.0": "b758f931ee50a67075cf10ee10135bb7ee43d8cf5422d3dd51da73c5e9dfa7d4",
-    "0.8.1": "3d53daa20a6a78984c9b4ed1654d771757b187282f90376d7156c2b67828b308",
-}
-"""By release, the SHA-256 of its wheel. Older ones need Python 3.8 or an older trio."""
+WHEELS: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+"""By release, the SHA-256 of its wheel."""
+
 
 NEEDED = ("attrs>=23.2", "cryptography>=42", "trio==0.35.0")
 """What the kit needs beside a release; of trio it uses private names (`loop`)."""

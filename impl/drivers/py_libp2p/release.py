@@ -1,7 +1,7 @@
 """What the release of py-libp2p in this environment is and takes: looked up by name and signature, never by
 version.
 
-Also the table of its additions to the protocol, and how each is switched off.
+Also its additions to the protocol (`release.toml`), and how each is switched off.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ import importlib.util
 import inspect
 import logging
 import os
+import tomllib
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from attrs import field, frozen
@@ -49,6 +51,11 @@ _SPOKEN = (
 )
 
 
+def _answers(methods: Mapping[str, object]) -> Mapping[str, object]:
+    """TOML has no None."""
+    return {name: None if answer == "None" else answer for name, answer in methods.items()}
+
+
 @frozen(kw_only=True)
 class ProtocolAddition:
     """One addition of the router to the protocol, and what switches it off."""
@@ -56,16 +63,16 @@ class ProtocolAddition:
     name: str
     says: str
     """What the router does that the protocol does not have, as the rest of "Adds ..."."""
-    clauses: tuple[str, ...]
+    clauses: tuple[str, ...] = field(converter=tuple)
     """Sentences (globs) whose verdicts lean on whether it is on."""
     argument: str = ""
     """A boolean argument of the constructor."""
-    methods: Mapping[str, object] = field(factory=dict)
+    methods: Mapping[str, object] = field(factory=dict, converter=_answers)
     """Methods of the router to replace, each by one that does nothing but answer this.
 
     Synchronous or not as the original is; a method that the release lacks is left alone.
     """
-    otherwise: Mapping[str, object] = field(factory=dict)
+    otherwise: Mapping[str, object] = field(factory=dict, converter=_answers)
     """Methods to replace instead, in releases that have none of `methods`."""
 
     def is_in(self, router: Any) -> bool:
@@ -74,75 +81,8 @@ class ProtocolAddition:
         return self.argument in _arguments(router) or any(hasattr(router, name) for name in methods)
 
 
-ADDITIONS = (
-    ProtocolAddition(
-        name="adaptive-gossip",
-        says="degrees of the mesh and a number of gossip targets that follow the health of the network",
-        clauses=("gs1.0/heartbeat.*", "gs1.*/gossip.*", "gs1.1/outbound.*"),
-        argument="adaptive_gossip_enabled",
-    ),
-    ProtocolAddition(
-        name="spam-protection",
-        says="a limit of ten messages a second, topic and sender, own ones included",
-        clauses=("gs1.0/relay.*", "gs1.*/publish.*"),
-        argument="spam_protection_enabled",
-    ),
-    ProtocolAddition(
-        name="eclipse-protection",
-        says="a choice of mesh members by the variety of their addresses",
-        clauses=("gs1.*/heartbeat.*",),
-        argument="eclipse_protection_enabled",
-    ),
-    # By (author, seqno), whatever the message id is; without an author all messages are one to it.
-    ProtocolAddition(
-        name="equivocation-check",
-        says="a refusal of a second message with the author and seqno of another one",
-        clauses=("gs1.0/relay.*", "gs1.*/publish.*"),
-        methods={"_check_equivocation": True},
-    ),
-    # Each heartbeat, by a scorer that is not the specification's. Before 0.6 it is part of the mesh heartbeat
-    # itself and asks nobody but `supports_scoring`, which nothing else asks there.
-    ProtocolAddition(
-        name="opportunistic-grafting",
-        says="opportunistic grafting at each heartbeat, by scores of its own",
-        clauses=("gs1.1/opportunistic.*", "gs1.0/heartbeat.no-churn"),
-        methods={"_perform_opportunistic_grafting": 0},
-        otherwise={"supports_scoring": False},
-    ),
-    ProtocolAddition(
-        name="replacing-members",
-        says="a replacement of mesh members by better ones at each heartbeat",
-        clauses=("gs1.0/heartbeat.no-churn",),
-        methods={"_maintain_mesh_quality": None},
-    ),
-    ProtocolAddition(
-        name="replay-to-subscribers",
-        says="a replay of the message cache to each new subscriber",
-        clauses=("gs1.0/relay.*",),
-        methods={"send_recent_messages": None},
-    ),
-    ProtocolAddition(
-        name="graft-on-subscription",
-        says="a GRAFT to a peer that subscribes, while the mesh is small",
-        clauses=("gs1.0/heartbeat.*", "gs1.1/threshold.*"),
-        methods={"on_peer_subscribed": None},
-    ),
-    # Messages are still queued (100 a peer, 30 s) and no more sent late: later subscribers are no recipients.
-    ProtocolAddition(
-        name="late-sending",
-        says="a queue of messages for peers that have not subscribed yet",
-        clauses=("gs1.*/publish.*",),
-        methods={"flush_pending_messages": None},
-    ),
-    # It answers GRAFT within ten seconds of a PRUNE ahead of the backoff that the specification has.
-    ProtocolAddition(
-        name="graft-flood-check",
-        says="a refusal of GRAFT within ten seconds of a PRUNE",
-        clauses=("gs1.1/backoff.*",),
-        methods={"_check_graft_flood_protection": True},
-    ),
-)
-# Its limits of ten IHAVE and ten IWANT a second are no additions: v1.1 wants both bounded.
+_TEXT = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+ADDITIONS = tuple(ProtocolAddition(name=name, **row) for name, row in tomllib.loads(_TEXT).items())
 
 
 @frozen(eq=False)

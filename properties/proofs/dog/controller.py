@@ -13,6 +13,8 @@ from typing import Literal, TypeAlias
 
 from attrs import frozen
 
+from quidnunc.properties.proofs.variants import variants_of
+
 Found: TypeAlias = Literal["idle", "low", "in-band", "high"]
 """Nothing came; too little, so that a route is asked for; within the bounds; too much: HaveTx is allowed."""
 
@@ -42,19 +44,7 @@ class ControllerRevision:
     """After idle intervals a route is asked for."""
 
 
-CONTROLLERS: Mapping[str, ControllerRevision] = {
-    "dog-controller": ControllerRevision(summary="the specification with the kit's repairs", zero_delta=True),
-    "dog-controller-adr": ControllerRevision(
-        summary="ADR-119", strict=True, fixed_delta=True, undefined_at_zero=True
-    ),
-    "dog-controller-quint": ControllerRevision(
-        summary="the published Quint text", whole=True, zero_target=True
-    ),
-    "dog-controller-go": ControllerRevision(summary="the Go node, v2.0.0-rc1", floats=True, fixed_delta=True),
-    "dog-controller-proposed": ControllerRevision(
-        summary="the repairs that the kit proposes", zero_delta=True, keep_alive=True
-    ),
-}
+CONTROLLERS: Mapping[str, ControllerRevision] = variants_of("dog-controller", ControllerRevision)
 
 
 def bounds(by: ControllerRevision, target: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]:

@@ -21,6 +21,7 @@ from attrs import evolve, frozen
 from quidnunc.model.errors import SpecError
 from quidnunc.properties.lazy import z3
 from quidnunc.properties.proofs.phrases import phrases_of
+from quidnunc.properties.proofs.variants import variants_of
 from quidnunc.properties.solver.rules import (
     PEER_LETTERS,
     Expression,
@@ -72,17 +73,7 @@ class RouteRevision:
     """After idle intervals a neighbour is asked as well."""
 
 
-REVISIONS: Mapping[str, RouteRevision] = {
-    "dog-routes": RouteRevision(summary="the specification with the repairs without which it deadlocks"),
-    "dog-routes-adr": RouteRevision(
-        summary="ADR-119", resets_all=True, starts_blocked=True, low_blocks=True, band_blocks=True
-    ),
-    "dog-routes-quint": RouteRevision(summary="the published Quint text", stuck=True),
-    "dog-routes-go": RouteRevision(summary="the Go node, v2.0.0-rc1", any_sender=True),
-    "dog-routes-proposed": RouteRevision(
-        summary="the repairs that the kit proposes", self_route=False, low_blocks=True, keep_alive=True
-    ),
-}
+REVISIONS: Mapping[str, RouteRevision] = variants_of("dog-routes", RouteRevision)
 
 LOW_RULES = frozenset({"low", "idle-ask"})
 """The controller asks one neighbour for a route."""

@@ -16,6 +16,7 @@ from attrs import frozen
 from quidnunc.model.errors import SpecError
 from quidnunc.properties.lazy import z3
 from quidnunc.properties.proofs.phrases import phrases_of
+from quidnunc.properties.proofs.variants import variants_of
 from quidnunc.properties.solver.rules import (
     PEER_LETTERS,
     Expression,
@@ -50,21 +51,7 @@ class IDontWantRevision:
     """V has a neighbour outside its mesh that gets the message and gossips."""
 
 
-REVISIONS: Mapping[str, IDontWantRevision] = {
-    "idontwant-forged": IDontWantRevision(summary="r1, IDONTWANT before the signature is looked at"),
-    "idontwant-forged-draft": IDontWantRevision(
-        summary="the draft, where who was told may relay all the same", must_skip=False
-    ),
-    "idontwant-forged-checked": IDontWantRevision(
-        summary="r1, IDONTWANT after the signature was looked at", before_check=False
-    ),
-    "idontwant-forged-content": IDontWantRevision(
-        summary="r1, with ids that bind the content", content_ids=True
-    ),
-    "idontwant-forged-gossip": IDontWantRevision(
-        summary="r1, with a holder outside the mesh that gossips to the victim", gossip=True
-    ),
-}
+REVISIONS: Mapping[str, IDontWantRevision] = variants_of("idontwant", IDontWantRevision)
 
 
 @frozen(eq=False)

@@ -16,6 +16,7 @@ from attrs import frozen
 from quidnunc.model.errors import SpecError
 from quidnunc.properties.lazy import z3
 from quidnunc.properties.proofs.phrases import phrases_of
+from quidnunc.properties.proofs.variants import variants_of
 from quidnunc.properties.solver.rules import (
     PEER_LETTERS,
     Expression,
@@ -56,36 +57,7 @@ class FlowVariant:
     """A heartbeat tells one of those outside the mesh (D_lazy of 1), and not all of them."""
 
 
-FLOWS: Mapping[str, FlowVariant] = {
-    "mesh-flow": FlowVariant(summary="a fixed mesh that is connected, eager push alone"),
-    "mesh-flow-one-sided": FlowVariant(
-        summary="a fixed mesh with links that one end alone holds, eager push alone", one_sided=True
-    ),
-    "mesh-flow-churn": FlowVariant(
-        summary="a mesh that is connected throughout and changes, eager push alone", prunes=True, grafts=True
-    ),
-    "mesh-flow-gossip": FlowVariant(
-        summary="any mesh, which loses links at any time, and gossip",
-        connected=False,
-        one_sided=True,
-        prunes=True,
-        gossip=True,
-    ),
-    "mesh-flow-gossip-grafts": FlowVariant(
-        summary="any mesh, which loses and gains links at any time, and gossip",
-        connected=False,
-        one_sided=True,
-        prunes=True,
-        grafts=True,
-        gossip=True,
-    ),
-    "mesh-flow-gossip-one": FlowVariant(
-        summary="any fixed mesh, and gossip to one at a time",
-        connected=False,
-        gossip=True,
-        tells_one=True,
-    ),
-}
+FLOWS: Mapping[str, FlowVariant] = variants_of("flow", FlowVariant)
 
 
 @frozen(eq=False)

@@ -15,6 +15,7 @@ from attrs import frozen
 from quidnunc.model.errors import SpecError
 from quidnunc.properties.lazy import z3
 from quidnunc.properties.proofs.phrases import phrases_of
+from quidnunc.properties.proofs.variants import variants_of
 from quidnunc.properties.solver.rules import (
     PEER_LETTERS,
     Expression,
@@ -47,14 +48,7 @@ class StarVariant:
     """The heartbeat cuts at D_high already, and not only above."""
 
 
-STARS: Mapping[str, StarVariant] = {
-    "mesh-star": StarVariant(summary="v1.0", backoff=False, refuses=False),
-    "mesh-star-inbound": StarVariant(summary="v1.1, the leaves have dialled"),
-    "mesh-star-outbound": StarVariant(summary="v1.1, the hub has dialled", refuses=False),
-    "mesh-star-inbound-go": StarVariant(
-        summary="v1.1 and a cut at D_high, as go has it; the leaves have dialled", cuts_at_d_high=True
-    ),
-}
+STARS: Mapping[str, StarVariant] = variants_of("star", StarVariant)
 
 
 @frozen(eq=False)

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("yaml", reason="PyYAML is not installed: pip install 'quidnunc[prove]'")
 
 from quidnunc.properties.params.file import MAX_FILE_BYTES, ParamsError, read_file
-from quidnunc.properties.params.read import OF_SCORES, OF_TOPIC, network_of, remarks
+from quidnunc.properties.params.read import FIELDS, network_of, remarks
 from quidnunc.properties.params.shipped import shipped_files
 from quidnunc.properties.params.values import NetworkParameters, decimal, for_router
 
@@ -171,9 +171,9 @@ def test_every_field_of_the_values_can_be_given() -> None:
 
     from quidnunc.properties.params.values import TopicParameters
 
-    of_topic = {attribute for attribute, _ in OF_TOPIC.values() if attribute}
+    of_topic = {attribute for attribute, _ in FIELDS["topic"].values() if attribute}
     assert of_topic == {each.name for each in fields(TopicParameters)} - {"name"}
-    of_scores = {attribute for attribute, _ in OF_SCORES.values() if attribute}
+    of_scores = {attribute for attribute, _ in FIELDS["scores"].values() if attribute}
     besides = {"name", "topics", "mesh", "gossip_threshold", "publish_threshold", "graylist_threshold"}
     assert of_scores == {each.name for each in fields(NetworkParameters)} - besides
 
