@@ -31,14 +31,14 @@ from bench import monitor  # noqa: E402
 from bench.monitor import BucketMonitor  # noqa: E402
 from bench.synthetic import CLEAN, Faults, Network, peer_id, write_dog, write_files  # noqa: E402
 from quidnunc.pipeline.lake.bronze.build import make_bronze  # noqa: E402
-from quidnunc.pipeline.lake.gold.build import CLAIMS_FILE, gold_of, make_gold, on_spark  # noqa: E402
+from quidnunc.pipeline.lake.engines.spark import SparkEngine  # noqa: E402
+from quidnunc.pipeline.lake.gold.build import CLAIMS_FILE, gold_of, make_gold  # noqa: E402
 from quidnunc.pipeline.lake.gold.claims import TraceSettings  # noqa: E402
 from quidnunc.pipeline.lake.gold.witness import VIOLATIONS_JSON, peer_text  # noqa: E402
 from quidnunc.pipeline.lake.ingest import SourceOptions, find, gold_wanted, to_silver  # noqa: E402
 from quidnunc.pipeline.lake.replay import replay  # noqa: E402
 from quidnunc.pipeline.lake.run_folder import RunFolder  # noqa: E402
 from quidnunc.pipeline.lake.spark_session import spark_session  # noqa: E402
-from quidnunc.pipeline.lake.tasks import on_spark as tasks_on_spark  # noqa: E402
 from quidnunc.pipeline.simulation.run import write_run  # noqa: E402
 from tests.helpers.simulated import scenario  # noqa: E402
 
@@ -121,7 +121,8 @@ def _bench(options: argparse.Namespace, folder: Path) -> list[Row]:
         session.range(10).count()
     run = RunFolder(folder / "run")
     asked = SourceOptions(clock="one", settings=SETTINGS)
-    runner = tasks_on_spark(session)
+    engine = SparkEngine(session)
+    runner = engine.tasks
     with run.locked():
         found = find([folder / "land"], run)
         with measured(rows, "delimited protobuf to bronze", count):
@@ -131,7 +132,7 @@ def _bench(options: argparse.Namespace, folder: Path) -> list[Row]:
         silver = run.silver(manifest["silver"])
         wanted = gold_wanted(run)
         with measured(rows, "silver to gold: all metrics and relational claims, Spark", count):
-            gold = make_gold(run, wanted, on_spark(session))
+            gold = make_gold(run, wanted, engine.queries)
     _judge(gold, expected)
     buckets = [str(path) for path in sorted(silver.glob("bucket-*.parquet"))]
     with measured(rows, "a watch of single peers, from bucket files", count):

@@ -46,19 +46,16 @@ def measure(data: Path, work: Path) -> dict[str, Any]:
     """Both sources through the pipeline: their metrics, claims, and how long each message took."""
     from pyarrow import parquet
 
+    from quidnunc.pipeline.lake.engines.embedded import EmbeddedEngine
     from quidnunc.pipeline.lake.ingest import SourceOptions, ingest
     from quidnunc.pipeline.lake.run_folder import RunFolder
-    from quidnunc.pipeline.lake.spark_session import spark_session
 
-    # There is little to do, so what is compiled for each query would not pay.
-    small = {"spark.sql.codegen.wholeStage": "false", "spark.sql.shuffle.partitions": "2"}
-    session = spark_session(short=True, settings=small)
     made: dict[str, Any] = {}
     for name, path, asked in (
         ("deliveries", data / DELIVERIES, SourceOptions(clock="one")),
         ("lines", data / LINES, SourceOptions()),
     ):
-        manifest, gold = ingest([path], RunFolder(work / name), asked, session)
+        manifest, gold = ingest([path], RunFolder(work / name), asked, EmbeddedEngine())
         read = {part: _read(gold / f"{part}.json") for part in ("metrics", "claims", "violations")}
         made[name] = {"manifest": manifest, **read}
         if name == "deliveries":

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from quidnunc.output import (
     UsageError,
@@ -19,27 +21,56 @@ from quidnunc.output import (
     table,
 )
 
+if TYPE_CHECKING:
+    from quidnunc.pipeline.lake.engines.seam import Engine
+    from quidnunc.pipeline.lake.run_folder import RunFolder
+
 SHOWN = 10
 """Violations that are printed."""
+REPLAY_COST = 100
+"""How many times as long a byte takes to replay as to ingest, at least."""
 
 
 def asked_again(options: argparse.Namespace) -> str:
     """How to ask the same again."""
     claims = [] if options.claims == "*" else ["--claims", options.claims]
-    named = given_options(options, "strict", "replay", "set", "master")
+    named = given_options(options, "strict", "replay", "set", "engine", "master")
     return repeat_command("trace", options.what, *options.traces, *claims, *named)
 
 
+@contextmanager
+def opened_engine(options: argparse.Namespace, size: int) -> Iterator[Engine]:
+    """The engine that `--engine` and `--master` name, for so many bytes; stderr says which.
+
+    Raises UsageError, EngineMissing.
+    """
+    from quidnunc.pipeline.lake.engines.choose import opened
+
+    if options.engine == "duckdb" and options.master:
+        raise UsageError("--master is for Spark, and --engine is duckdb")
+    try:
+        asked = options.engine or "auto"
+        with opened(asked, progress_line(), _tell, master=options.master, size=size) as engine:
+            yield engine
+    finally:
+        clear_progress()
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
 def gold_folder(run: Path, options: argparse.Namespace) -> Path:
-    """The gold of a run, under the settings asked for; Spark is started where it is not there yet.
+    """The gold of a run, under the settings asked for; an engine is started where it is not there yet.
 
     Raises UsageError.
     """
     from quidnunc.impl.seam import AdapterError
-    from quidnunc.pipeline.lake.gold.build import CLAIMS_FILE, make_gold, on_spark
+    from quidnunc.pipeline.lake.engines.seam import EngineMissing
+    from quidnunc.pipeline.lake.gold.build import CLAIMS_FILE, make_gold
     from quidnunc.pipeline.lake.ingest import gold_wanted
     from quidnunc.pipeline.lake.run_folder import RunFolder
-    from quidnunc.pipeline.lake.spark_session import SparkMissing, in_a_line, spark_session
+    from quidnunc.pipeline.lake.spark_session import in_a_line
     from quidnunc.pipeline.trace.shapes import TraceError
 
     folder = RunFolder(run)
@@ -49,16 +80,18 @@ def gold_folder(run: Path, options: argparse.Namespace) -> Path:
         found = folder.gold(wanted.version)
         if (found / CLAIMS_FILE).is_file():
             return found
-        say = progress_line()
-        with folder.locked():
-            session = spark_session(master=options.master, short=True)
-            return make_gold(folder, wanted, on_spark(session, say))
-    except (TraceError, SparkMissing) as error:
+        with folder.locked(), opened_engine(options, _size(folder)) as engine:
+            return make_gold(folder, wanted, engine.queries)
+    except (TraceError, EngineMissing) as error:
         raise UsageError(str(error)) from None
     except Exception as error:
         raise AdapterError(in_a_line(error)) from None
-    finally:
-        clear_progress()
+
+
+def _size(run: RunFolder) -> int:
+    """Bytes of the silver of a run."""
+    silver = run.silver(run.read_manifest()["silver"])
+    return sum(path.stat().st_size for path in silver.glob("bucket-*.parquet"))
 
 
 def metrics(options: argparse.Namespace) -> int:
@@ -154,20 +187,18 @@ def check(options: argparse.Namespace) -> int:
 
 def replay(options: argparse.Namespace) -> int:
     """Check every peer of runs against the model; returns the exit status."""
+    from quidnunc.pipeline.lake.engines.seam import EngineMissing
     from quidnunc.pipeline.lake.replay import replay as replayed
     from quidnunc.pipeline.lake.run_folder import RunFolder
-    from quidnunc.pipeline.lake.spark_session import SparkMissing, spark_session
-    from quidnunc.pipeline.lake.tasks import on_spark, run_here
     from quidnunc.pipeline.trace.shapes import TraceError
 
-    say = progress_line()
     claims: list[dict[str, Any]] = []
     violations: list[dict[str, Any]] = []
     try:
-        # A small run is done before Spark has started.
-        runner = on_spark(spark_session(master=options.master), say) if options.master else run_here(say)
         for run in options.traces:
-            for (protocol, router), report in sorted(replayed(RunFolder(run), runner).items()):
+            with _replaying(options, RunFolder(run)) as engine:
+                reports = replayed(RunFolder(run), engine.tasks)
+            for (protocol, router), report in sorted(reports.items()):
                 head = {"trace": str(run), "protocol": protocol, "against": router, "tier": "replay"}
                 claims += [
                     {
@@ -194,11 +225,26 @@ def replay(options: argparse.Namespace) -> int:
                     }
                     for v in report.violations
                 ]
-    except (TraceError, SparkMissing) as error:
+    except (TraceError, EngineMissing) as error:
         raise UsageError(str(error)) from None
     finally:
         clear_progress()
     return _print_replay(options, claims, violations)
+
+
+@contextmanager
+def _replaying(options: argparse.Namespace, run: RunFolder) -> Iterator[Engine]:
+    """What replays a run: processes here, unless Spark is asked for, since a small run is done before it has
+    started."""
+    from quidnunc.pipeline.lake.engines.embedded import EmbeddedEngine, workers_for
+
+    size = REPLAY_COST * _size(run)
+    if options.master or options.engine == "spark":
+        with opened_engine(options, size) as asked:
+            yield asked
+        return
+    with EmbeddedEngine(workers_for(size), progress_line()) as engine:
+        yield engine
 
 
 def _print_replay(

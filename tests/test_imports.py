@@ -71,15 +71,16 @@ properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/m
   coverage      : documents claims cases suite proofs  = coverage
   mutants       : documents claims        = mutants
 
-pipeline      : attrs google cattrs networkx numpy ptars pyarrow pyspark yaml model \
+pipeline      : attrs duckdb google cattrs networkx numpy ptars pyarrow pyspark yaml model \
                 impl/seam impl/wire impl/routers \
                 properties/claims properties/judge properties/explain properties/notation properties/cases \
                 properties/search properties/sources properties/lazy properties/bounded
   folder_lock   :                         = folder_lock
+  processes     :                         = processes
   trace         :
   simulation    : folder_lock trace
-  lake          : trace
-  sweep         : folder_lock trace simulation lake
+  lake          : processes trace
+  sweep         : folder_lock processes trace simulation lake
 
 cli           : attrs hypothesis pytest model impl/seam impl/wire impl/routers properties pipeline
   output        :                         = __init__ output arguments trace_run
@@ -105,6 +106,7 @@ LAZY = (
     "numpy",
     "pyarrow",
     "pyspark",
+    "duckdb",
     "libp2p",
     "trio",
     "pytest",

@@ -1,4 +1,4 @@
-"""quidnunc ingest: turn traces of any size into tables, metrics and violations, on Spark."""
+"""quidnunc ingest: turn traces of any size into tables, metrics and violations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from quidnunc.output import UsageError, clear_progress, count, print_json, progress_line
+from quidnunc.output import UsageError, count, print_json
+from quidnunc.trace_run import opened_engine
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
-    """The options for Spark and for assumptions, of `ingest` and of `trace`."""
+    """The options for the engine and for assumptions, of `ingest` and of `trace`."""
+    parser.add_argument(
+        "--engine",
+        choices=("auto", "spark", "duckdb"),
+        help="spark, duckdb (this machine, no Java), or auto: Spark where it can start (default)",
+    )
     parser.add_argument("--master", metavar="URL", help="URL of a Spark cluster (default: this machine)")
     parser.add_argument(
         "--set",
@@ -46,26 +52,22 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from quidnunc.impl.seam import AdapterError
+    from quidnunc.pipeline.lake.engines.seam import EngineMissing
     from quidnunc.pipeline.lake.gold.claims import TraceSettings
-    from quidnunc.pipeline.lake.spark_session import SparkMissing, in_a_line, spark_session
+    from quidnunc.pipeline.lake.spark_session import in_a_line
     from quidnunc.pipeline.trace.shapes import TraceError
 
     if options.buckets is not None and not 1 <= options.buckets <= 10_000:
         raise UsageError(f"--buckets must be from 1 to 10000, got {options.buckets}")
     try:
-        # What is no setting is refused before Spark is started.
+        # What is no setting is refused before an engine is started.
         TraceSettings().changed(options.set)
-        session = spark_session(master=options.master, short=_bytes_in(options.sources) < SHORT_BYTES)
-        manifest, folder = _ingest(options, session)
-    except (TraceError, SparkMissing) as error:
+        manifest, folder = _ingest(options)
+    except (TraceError, EngineMissing) as error:
         raise UsageError(str(error)) from None
     except Exception as error:
         raise AdapterError(in_a_line(error)) from None
     return _report(options, manifest, folder)
-
-
-SHORT_BYTES = 200 << 20
-"""Sources up to here take seconds, in which the JVM's last compiler would not pay."""
 
 
 def _bytes_in(sources: list[Path]) -> int:
@@ -73,7 +75,7 @@ def _bytes_in(sources: list[Path]) -> int:
     return sum(f.stat().st_size for f in files if f.is_file())
 
 
-def _ingest(options: argparse.Namespace, session: Any) -> tuple[dict[str, Any], Path]:
+def _ingest(options: argparse.Namespace) -> tuple[dict[str, Any], Path]:
     from quidnunc.pipeline.lake.ingest import SourceOptions, ingest
     from quidnunc.pipeline.lake.run_folder import RunFolder
 
@@ -83,11 +85,8 @@ def _ingest(options: argparse.Namespace, session: Any) -> tuple[dict[str, Any], 
         buckets=options.buckets,
         changes=tuple(options.set),
     )
-    say = progress_line()
-    try:
-        return ingest(options.sources, RunFolder(options.output), asked, session, say)
-    finally:
-        clear_progress()
+    with opened_engine(options, _bytes_in(options.sources)) as engine:
+        return ingest(options.sources, RunFolder(options.output), asked, engine)
 
 
 def _report(options: argparse.Namespace, manifest: dict[str, Any], folder: Path) -> int:

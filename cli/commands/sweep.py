@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +36,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="DIR", help="directory of the results"
     )
-    parser.add_argument("--executor", choices=("local", "spark"), default="local")
     parser.add_argument(
-        "--workers", type=int, metavar="N", help="with local: number of processes (default: one per core)"
+        "--engine",
+        "--executor",
+        choices=("auto", "spark", "duckdb", "local"),
+        default="local",
+        help="spark, local (processes of this machine; duckdb means the same), or auto: Spark where it can "
+        "start (default: local)",
+    )
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="without Spark: number of processes (default: one per core)"
     )
     parser.add_argument(
         "--master", metavar="URL", help="with spark: URL of a cluster (default: this machine)"
@@ -56,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from quidnunc.impl.seam import AdapterError
-    from quidnunc.pipeline.lake.spark_session import SparkMissing
+    from quidnunc.pipeline.lake.engines.seam import EngineMissing
     from quidnunc.pipeline.simulation.scenario.values import ScenarioError
     from quidnunc.pipeline.sweep.file import load_sweep
     from quidnunc.pipeline.sweep.run import carry_out
@@ -69,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         )
     except ScenarioError as error:
         raise UsageError(str(error)) from None
-    except SparkMissing as error:
+    except EngineMissing as error:
         raise AdapterError(str(error)) from None
     finally:
         clear_progress()
@@ -91,14 +99,19 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _executor(options: argparse.Namespace) -> SweepExecutor:
+    from quidnunc.pipeline.lake.spark_session import why_not
     from quidnunc.pipeline.sweep.executors import LocalExecutor, SparkExecutor
 
     if options.workers is not None and options.workers < 1:
         raise UsageError(f"--workers must be 1 or more, got {options.workers}")
-    if options.executor == "spark":
+    if options.master and options.engine in ("local", "duckdb"):
+        raise UsageError("--master needs --engine spark")
+    lacking = why_not() if options.engine == "auto" else None
+    if options.engine == "auto":
+        said = f"local (no Spark: {lacking})" if lacking else "spark (pyspark and Java are here)"
+        print(f"engine: {said}", file=sys.stderr)
+    if options.engine == "spark" or options.engine == "auto" and lacking is None:
         return SparkExecutor(options.master)
-    if options.master:
-        raise UsageError("--master needs --executor spark")
     return LocalExecutor(options.workers)
 
 
@@ -140,9 +153,9 @@ def _print(options: argparse.Namespace, carried: SweepResult) -> None:
         print(f"\ncoverage of {protocol}: {shares}")
         if found["claims"]["never"]:
             print(f"not checked, never applied: {', '.join(found['claims']['never'])}")
-    executor = [] if options.executor == "local" else ["--executor", options.executor]
+    engine = [] if options.engine == "local" else ["--engine", options.engine]
     earlier = [word for folder in options.earlier for word in ("--with", folder)]
-    named = [*executor, *given_options(options, "workers", "master", "allow_exec"), *earlier]
+    named = [*engine, *given_options(options, "workers", "master", "allow_exec"), *earlier]
     print(repeat_command("sweep", options.sweep, "-o", options.output, *named))
 
 

@@ -57,8 +57,8 @@ def run(options: argparse.Namespace) -> int:
         if options.what == "metrics":
             return trace_run.metrics(options)
         return trace_run.replay(options) if options.replay else trace_run.check(options)
-    if options.set or options.master or options.replay:
-        raise UsageError("--set, --replay and --master need a folder of `quidnunc ingest`")
+    if options.set or options.master or options.replay or options.engine:
+        raise UsageError("--set, --replay, --engine and --master need a folder of `quidnunc ingest`")
     try:
         reading = read_trace(*options.traces)
         if options.what == "metrics":

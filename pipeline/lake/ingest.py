@@ -10,24 +10,20 @@ import shutil
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import attrs
 from attrs import evolve, frozen
 
 from quidnunc.pipeline.lake.bronze.build import BronzeEntry, make_bronze, read_entry
+from quidnunc.pipeline.lake.engines.seam import Engine, TaskRunner
 from quidnunc.pipeline.lake.gold.build import GoldRequest, make_gold
-from quidnunc.pipeline.lake.gold.build import on_spark as gold_engine
 from quidnunc.pipeline.lake.gold.claims import TraceSettings
 from quidnunc.pipeline.lake.landing import LandingFile, landing_file, size_and_time
 from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, is_run
 from quidnunc.pipeline.lake.silver.build import buckets_for, clock_steps_back, make_silver
-from quidnunc.pipeline.lake.tasks import Say, TaskRunner, ignore_task_progress, on_spark
 from quidnunc.pipeline.trace.files import LeftOut, State, files_in, printable
 from quidnunc.pipeline.trace.shapes import TraceError
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 Completeness: TypeAlias = Literal["full", "sampled", "filtered", "lossy"]
 Clock: TypeAlias = Literal["unknown", "one", "own", "harness"]
@@ -292,25 +288,16 @@ def gold_wanted(run: RunFolder, settings: TraceSettings | None = None) -> GoldRe
     )
 
 
-def to_gold(run: RunFolder, session: SparkSession, say: Say = ignore_task_progress) -> Path:
-    """Make or find it, under the settings of the run; returns its folder."""
-    return make_gold(run, gold_wanted(run), gold_engine(session, say))
-
-
 def ingest(
-    sources: Sequence[Path],
-    run: RunFolder,
-    asked: SourceOptions,
-    session: SparkSession,
-    say: Say = ignore_task_progress,
+    sources: Sequence[Path], run: RunFolder, asked: SourceOptions, engine: Engine
 ) -> tuple[dict[str, Any], Path]:
-    """All of it, on Spark: the manifest and the folder of gold. Raises TraceError."""
+    """All of it: the manifest and the folder of gold. Raises TraceError."""
     if run.root.resolve() in [s.resolve() for s in sources]:
         raise TraceError(f"{run.root} is the source as well as the run: name another folder for one of them")
     with run.locked():
         _clear(run)
-        manifest = to_silver(run, find(sources, run), asked, on_spark(session, say))
-        gold = to_gold(run, session, say)
+        manifest = to_silver(run, find(sources, run), asked, engine.tasks)
+        gold = make_gold(run, gold_wanted(run), engine.queries)
         shutil.rmtree(run.work, ignore_errors=True)
         return manifest, gold
 

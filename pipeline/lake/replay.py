@@ -15,9 +15,9 @@ from typing import TypeAlias
 
 from attrs import frozen
 
+from quidnunc.pipeline.lake.engines.seam import TaskRunner
 from quidnunc.pipeline.lake.run_folder import RunFolder
 from quidnunc.pipeline.lake.silver.events import events_of_bucket
-from quidnunc.pipeline.lake.tasks import TaskRunner
 from quidnunc.pipeline.trace.events import RunStart
 from quidnunc.pipeline.trace.files import TraceRecord
 from quidnunc.pipeline.trace.network import is_of_network

@@ -22,6 +22,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quidnunc.pipeline.lake.engines.seam import EngineMissing
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -31,10 +33,6 @@ MASTER = "QUIDNUNC_SPARK_MASTER"
 """The environment variable that names a cluster, as `--master` does."""
 FIRST_TIERS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 ALL_TIERS = "-XX:+UseSerialGC"
-
-
-class SparkMissing(Exception):
-    """Spark cannot be started here; says what to install."""
 
 
 def spark_session(
@@ -49,7 +47,7 @@ def spark_session(
     `master` is Spark's URL of a cluster; without it `QUIDNUNC_SPARK_MASTER`, else every core here. `short` is
     for work of seconds, as tests are: the JVM then compiles less. `memory` is the JVM's, in local mode.
 
-    Raises SparkMissing where Java or pyspark is not there.
+    Raises EngineMissing where Java or pyspark is not there.
     """
     _demand_pyspark()
     from pyspark.sql import SparkSession
@@ -68,7 +66,7 @@ def spark_session(
         try:
             session: SparkSession = builder.getOrCreate()
         except Exception as error:
-            raise SparkMissing(
+            raise EngineMissing(
                 f"Spark does not start at {url}: {error}; the JVM's own words: {said}"
             ) from None
     if not is_local(url):
@@ -128,7 +126,7 @@ def _settings(url: str, short: bool, memory: str) -> dict[str, str]:
 def _demand_pyspark() -> None:
     lacking = [name for name in ("pyspark", "pyarrow") if importlib.util.find_spec(name) is None]
     if lacking:
-        raise SparkMissing(f"{' and '.join(lacking)} must be installed: pip install 'quidnunc[spark]'")
+        raise EngineMissing(f"{' and '.join(lacking)} must be installed: pip install 'quidnunc[spark]'")
 
 
 def _demand_java() -> None:
@@ -137,12 +135,12 @@ def _demand_java() -> None:
     said = f"Java {MIN_JAVA} or newer is what Spark runs on: apt-get install openjdk-17-jre-headless"
     if java is None or not Path(java).is_file():
         where = f"JAVA_HOME is {home}, which has no bin/java" if home else "there is no `java` on the path"
-        raise SparkMissing(f"{where}. {said}")
+        raise EngineMissing(f"{where}. {said}")
     found = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60)
     version = re.search(r'version "(?:1\.)?(\d+)', found.stderr + found.stdout)
     if version is None or int(version[1]) < MIN_JAVA:
         there = f"Java {version[1]}" if version else "a program that does not say its version"
-        raise SparkMissing(f"{java} is {there}. {said}, or set JAVA_HOME")
+        raise EngineMissing(f"{java} is {there}. {said}, or set JAVA_HOME")
 
 
 def why_not() -> str | None:
@@ -150,20 +148,23 @@ def why_not() -> str | None:
     try:
         _demand_pyspark()
         _demand_java()
-    except SparkMissing as error:
+    except EngineMissing as error:
         return str(error)
     return None
 
 
 def in_a_line(error: Exception) -> str:
-    """What ended Spark: a full disk, a JVM that was killed. What is no error of Spark's is raised again."""
+    """What ended an engine: a full disk, a JVM or worker that was killed. Other errors are raised again."""
     if isinstance(error, OSError) and not isinstance(error, ConnectionError):
         return f"{error}; free space or name another folder, then repeat the command"
-    if not isinstance(error, ConnectionError) and not type(error).__module__.startswith(("py4j", "pyspark")):
+    module = type(error).__module__
+    embedded = module.startswith(("duckdb", "_duckdb", "concurrent.futures"))
+    if not (embedded or isinstance(error, ConnectionError) or module.startswith(("py4j", "pyspark"))):
         raise error
     causes = re.findall(r"(?:Error|Exception): ([^\n]{1,300})", str(error))
     said = causes[-1] if causes else str(error).split("\n", 1)[0][:300] or type(error).__name__
-    return f"Spark ended with {said}; what is whole is kept: repeat the command"
+    who = "the embedded engine" if embedded else "Spark"
+    return f"{who} ended with {said}; what is whole is kept: repeat the command"
 
 
 def package_zip(folder: Path) -> Path:

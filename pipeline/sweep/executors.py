@@ -6,22 +6,19 @@ portions of a second or more, since a task on Spark costs some milliseconds and 
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from typing import Any, Protocol, TypeAlias
 
 from attrs import frozen
 
+from quidnunc.pipeline.processes import process_pool, submitted
 from quidnunc.pipeline.sweep.file import Job, Result
 from quidnunc.pipeline.sweep.jobs import do_job
 
 Named: TypeAlias = tuple[str, Job]
-INTERRUPTS = frozenset({signal.SIGINT, signal.SIGTERM})
 PORTION_S = 1.0
 PORTIONS_PER_CORE = 6
 PORTIONS_PER_CHILD = 50
@@ -32,20 +29,6 @@ class SweepExecutor(Protocol):
     """Does jobs. The first of them tells how long one takes."""
 
     def run(self, jobs: Sequence[Named]) -> Iterator[tuple[str, Result]]: ...
-
-
-def _with_parent() -> None:
-    """Ctrl-C is for the process that has the terminal: it ends these. They end with it, whatever ends it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def watch() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 @frozen
@@ -68,36 +51,11 @@ class LocalExecutor:
         if workers == 1 or len(jobs) == 1:
             yield from InProcessExecutor().run(jobs)
             return
-        # Children take the hash seed from the environment, and a router in Python acts by it.
-        os.environ.setdefault("PYTHONHASHSEED", "0")
-        others = multiprocessing.active_children()
-        with ProcessPoolExecutor(
-            workers,
-            mp_context=multiprocessing.get_context("spawn"),
-            max_tasks_per_child=PORTIONS_PER_CHILD,
-            initializer=_with_parent,
-        ) as pool:
-            try:
-                seconds, first = _timed(_submitted(pool, [[jobs[0]]])[0].result)
-                yield from first
-                futures = _submitted(pool, portions(jobs[1:], seconds))
-                for future in as_completed(futures):
-                    yield from future.result()
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                for child in multiprocessing.active_children():
-                    if child not in others:
-                        child.terminate()
-                raise
-
-
-def _submitted(pool: ProcessPoolExecutor, work: Sequence[Sequence[Named]]) -> list[Future[Any]]:
-    """Processes are started here, and an interrupt waits until they are: half started they would complain."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
-    try:
-        return [pool.submit(_portion, portion) for portion in work]
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        with process_pool(workers, PORTIONS_PER_CHILD) as pool:
+            seconds, first = _timed(submitted(pool, _portion, [[jobs[0]]])[0].result)
+            yield from first
+            for future in as_completed(submitted(pool, _portion, portions(jobs[1:], seconds))):
+                yield from future.result()
 
 
 @frozen
@@ -107,7 +65,7 @@ class SparkExecutor:
     master: str | None = None
 
     def run(self, jobs: Sequence[Named]) -> Iterator[tuple[str, Result]]:
-        """Raises SparkMissing where Spark cannot be started."""
+        """Raises EngineMissing where Spark cannot be started."""
         from quidnunc.pipeline.lake.spark_session import spark_session
 
         context: Any = spark_session(master=self.master).sparkContext

@@ -1,13 +1,16 @@
-"""The queries of gold by DuckDB: an engine that shares nothing with Spark but their text."""
+"""The queries of gold by DuckDB, over tables of memory: what both engines are compared with."""
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import field, mutable
+from attrs import define, field
 
+from quidnunc.pipeline.lake.engines.embedded import DuckQueries
+from quidnunc.pipeline.lake.engines.seam import Rows, ignore_task_progress
 from quidnunc.pipeline.lake.gold.queries import GoldQuery
 
 HOPS = """
@@ -22,36 +25,29 @@ LEFT JOIN far AS f ON a.run = f.run AND a.message = f.message AND a.peer = f.pee
 """Along the edges, where `gold/hops.py` goes from each delivery back."""
 
 
-@mutable
+@define
 class Duck:
-    """An engine as `gold_of` wants one, over the silver in a folder."""
+    """An engine as `gold_of` wants one, over the silver in a folder: the embedded one, but for the hops."""
 
     silver: Path
-    texts: dict[str, str] = field(factory=dict)
-    """Every query as it was asked."""
-    _database: Any = None
+    _queries: Any = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        duckdb = pytest.importorskip("duckdb", reason="pip install duckdb: it is the oracle of these queries")
-        self._database = duckdb.connect()
-        self._database.execute("SET threads = 2")
-        self._define("events", f"SELECT * FROM read_parquet('{self.silver}/bucket-*.parquet')")
+        pytest.importorskip("duckdb", reason="pip install duckdb: it is the oracle of these queries")
+        folder = Path(tempfile.mkdtemp(prefix="quidnunc-duck-"))
+        self._queries = DuckQueries.over(self.silver, folder, 2, ignore_task_progress)
 
-    def _define(self, name: str, text: str) -> None:
-        self._database.execute(f"CREATE TABLE {name} AS {text}")
+    def make(self, query: GoldQuery) -> Rows:
+        found: Rows = self._queries.make(query)
+        return found
 
-    def make(self, query: GoldQuery, text: str) -> list[dict[str, Any]]:
-        self.texts[query.name] = text
-        self._define(query.name, text)
-        return self.rows(f"SELECT * FROM {query.name}") if query.role == "row" else []
+    def rows(self, text: str) -> Rows:
+        found: Rows = self._queries.rows(text)
+        return found
 
-    def rows(self, text: str) -> list[dict[str, Any]]:
-        found = self._database.execute(text)
-        names = [column[0] for column in found.description]
-        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
-
-    def hops(self) -> None:
-        self._define("hops", HOPS)
+    def group(self, name: str, *_: object) -> None:
+        assert name == "hops"
+        self._queries.database.execute(f"CREATE TABLE hops AS {HOPS}")
 
     def forget(self) -> None:
-        self._database.close()
+        self._queries.forget()

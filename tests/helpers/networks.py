@@ -7,11 +7,11 @@ from pathlib import Path
 from attrs import frozen
 
 from bench.synthetic import CLEAN, Faults, Network, peer_id, write_dog, write_files
+from quidnunc.pipeline.lake.engines.embedded import EmbeddedEngine
 from quidnunc.pipeline.lake.gold.claims import TraceSettings
 from quidnunc.pipeline.lake.gold.witness import peer_text
 from quidnunc.pipeline.lake.ingest import SourceOptions, find, manifest_of, to_silver
 from quidnunc.pipeline.lake.run_folder import RunFolder
-from quidnunc.pipeline.lake.tasks import run_here
 
 SETTINGS = TraceSettings(prune_backoff_s=60, idontwant_window_ms=3000)
 ASKED = SourceOptions(clock="one", buckets=3, settings=SETTINGS)
@@ -41,7 +41,7 @@ def silver_of(landing: Path, root: Path, asked: SourceOptions = ASKED) -> Path:
     """The silver of a landing folder, made in this process."""
     run = RunFolder(root)
     with run.locked():
-        manifest = to_silver(run, find([landing], run), asked, run_here())
+        manifest = to_silver(run, find([landing], run), asked, EmbeddedEngine().tasks)
     return run.silver(manifest["silver"])
 
 

@@ -9,11 +9,13 @@ import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import attrs
 from attrs import frozen
 
+from quidnunc.pipeline.lake.engines.seam import QueryEngine, Rows
+from quidnunc.pipeline.lake.gold import hops
 from quidnunc.pipeline.lake.gold.claims import (
     CLAIMS,
     RunFacts,
@@ -31,15 +33,10 @@ from quidnunc.pipeline.lake.gold.queries import (
     PREPARED,
     VIOLATION,
     GoldQuery,
-    query_texts,
+    with_settings,
 )
-from quidnunc.pipeline.lake.gold.views import Rows, SparkEngine
 from quidnunc.pipeline.lake.gold.witness import write_witnesses
 from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, version_of, write_json
-from quidnunc.pipeline.lake.tasks import Say, ignore_task_progress
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 CLAIMS_FILE, METRICS_FILE = "claims.json", "metrics.json"
 GOLD_SCHEMA = 3
@@ -63,24 +60,6 @@ class GoldRequest:
         return version_of("gold", SCHEMA, GOLD_SCHEMA, self.silver, self.completeness, self.clock, settings)
 
 
-class QueryEngine(Protocol):
-    """What runs the queries of gold over `events`. Spark's is `gold/views.py`; the tests have another."""
-
-    def make(self, query: GoldQuery, text: str) -> Rows:
-        """Define one query; of a `row` query, its rows."""
-        ...
-
-    def rows(self, text: str) -> Rows: ...
-
-    def hops(self) -> None:
-        """Define `hops`, of `arrivals` (see `gold/hops.py`)."""
-        ...
-
-    def forget(self) -> None:
-        """Leave no more than the tables of gold."""
-        ...
-
-
 @frozen(kw_only=True)
 class GoldResults:
     """What the queries found, before it is put in words."""
@@ -94,9 +73,9 @@ class GoldResults:
 def gold_of(engine: QueryEngine, wanted: GoldRequest) -> GoldResults:
     """Everything that gold has, by any engine."""
     values = wanted.settings.texts()
-    rows = {q.name: engine.make(q, text) for q, text in query_texts(METRICS, values)}
-    engine.hops()
-    rows |= {q.name: engine.make(q, text) for q, text in query_texts(HOPS, values)}
+    rows = {q.name: engine.make(q) for q in with_settings(METRICS, values)}
+    engine.group("hops", hops.WANTED, "message", hops.hop_batches, hops.SCHEMA)
+    rows |= {q.name: engine.make(q) for q in with_settings(HOPS, values)}
     runs = _runs(rows, wanted)
     claims, violations = _decide(engine, wanted.settings, runs, rows)
     return GoldResults(runs=runs, metrics=metrics_of_rows(rows, runs), claims=claims, violations=violations)
@@ -105,7 +84,7 @@ def gold_of(engine: QueryEngine, wanted: GoldRequest) -> GoldResults:
 def make_gold(run: RunFolder, wanted: GoldRequest, engine: Callable[[Path, Path], QueryEngine]) -> Path:
     """The gold of a silver, made or found; returns its folder.
 
-    `engine` makes one of the folder of silver and that of the tables (see `on_spark`).
+    `engine` makes one of the folder of silver and that of the tables.
     """
     target = run.gold(wanted.version)
     if (target / CLAIMS_FILE).is_file():
@@ -123,11 +102,6 @@ def make_gold(run: RunFolder, wanted: GoldRequest, engine: Callable[[Path, Path]
     target.parent.mkdir(parents=True, exist_ok=True)
     making.rename(target)
     return target
-
-
-def on_spark(session: SparkSession, say: Say = ignore_task_progress) -> Callable[[Path, Path], QueryEngine]:
-    """The engine of a Spark session, for `make_gold`."""
-    return lambda silver, folder: SparkEngine.over(session, silver, folder, say)
 
 
 def _runs(rows: Mapping[str, Rows], wanted: GoldRequest) -> list[dict[str, Any]]:
@@ -169,8 +143,8 @@ def _decide(
     """What is said of each claim, and the violations."""
     allowed = _allowed(settings, runs, rows)
     values = settings.texts()
-    for query, text in query_texts(PREPARED, values):
-        engine.make(query, text)
+    for query in with_settings(PREPARED, values):
+        engine.make(query)
     asked = [claim for claim in CLAIMS if any(not why for why in allowed[claim.id].values())]
     applied = _applied(engine, asked)
     violations, counts = _violations(engine, asked, values, allowed)
@@ -226,7 +200,7 @@ def _violations(
     text = " UNION ALL ".join(
         f"SELECT '{id}' AS claim, {columns} FROM ({q}) AS one" for id, q in found.items()
     )
-    engine.make(GoldQuery("violations_found", "kept", text), text)
+    engine.make(GoldQuery("violations_found", "kept", text))
     judged = {(claim, run) for claim, runs in allowed.items() for run, why in runs.items() if not why}
     counts: dict[str, int] = {}
     for row in engine.rows("SELECT claim, run, COUNT(*) AS n FROM violations_found GROUP BY claim, run"):

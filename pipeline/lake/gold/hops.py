@@ -13,12 +13,7 @@ from quidnunc.properties.lazy import numpy, pyarrow
 
 SCHEMA = "run int, message int, peer int, hops int"
 COLUMNS = ("run", "message", "peer", "remote", "publisher")
-
-
-def hops_of(arrivals: Any) -> Any:
-    """The data frame of `hops` of that of `arrivals`, a message's deliveries always on one worker."""
-    wanted = arrivals.where("rank = 1").select(*COLUMNS)
-    return wanted.repartition("message").mapInArrow(hop_batches, SCHEMA)
+WANTED = f"SELECT {', '.join(COLUMNS)} FROM arrivals WHERE rank = 1"
 
 
 def hop_batches(batches: Iterator[Any]) -> Iterator[Any]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from importlib import resources
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 HEAD = re.compile(r"^-- name: (\S+) \((\w+)\)\n", re.MULTILINE)
 
@@ -34,12 +34,9 @@ def read_queries(*names: str) -> tuple[GoldQuery, ...]:
     return tuple(found)
 
 
-def query_texts(
-    queries: tuple[GoldQuery, ...], settings: Mapping[str, object]
-) -> Iterator[tuple[GoldQuery, str]]:
-    """Each query with its text, the settings put in."""
-    for query in queries:
-        yield query, query.text.format(**settings)
+def with_settings(queries: tuple[GoldQuery, ...], settings: Mapping[str, object]) -> Iterator[GoldQuery]:
+    """Each query with the settings put in."""
+    return (evolve(query, text=query.text.format(**settings)) for query in queries)
 
 
 METRICS = read_queries("events", "messages", "subscribers", "edges", "mesh", "routes")

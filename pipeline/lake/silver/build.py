@@ -15,10 +15,10 @@ from typing import Any
 from attrs import frozen
 
 from quidnunc.pipeline.lake.bronze.build import BronzeEntry
+from quidnunc.pipeline.lake.engines.seam import TaskRunner
 from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, version_of, write_json
 from quidnunc.pipeline.lake.silver.pieces import SilverPieceRequest, make_pieces, pieces_folder, read_ids
 from quidnunc.pipeline.lake.silver.schema import IDS, TABLE_OF, TABLES, silver_schema
-from quidnunc.pipeline.lake.tasks import TaskRunner
 from quidnunc.properties.lazy import numpy, parquet, pyarrow
 
 ROW_GROUP = 262_144

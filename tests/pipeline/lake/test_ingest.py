@@ -16,17 +16,16 @@ from typing import Any
 
 import pytest
 
+from quidnunc.pipeline.lake.engines.embedded import EmbeddedEngine
 from quidnunc.pipeline.lake.gold.build import make_gold
 from quidnunc.pipeline.lake.gold.witness import peer_text
 from quidnunc.pipeline.lake.ingest import SourceOptions, find, gold_wanted, manifest_of, to_silver
 from quidnunc.pipeline.lake.run_folder import RunFolder, is_run
-from quidnunc.pipeline.lake.tasks import run_here
 from quidnunc.pipeline.trace.events import HeartbeatEvent, JoinEvent, OpenedStream, TraceEvent
 from quidnunc.pipeline.trace.shapes import TraceError
 from tests.helpers.trace_files import write_trace
 
 parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[spark]'")
-from tests.helpers.duck import Duck
 from tests.helpers.networks import ASKED, Landing, land, left_out_of, silver_of
 
 BEAT = TraceEvent(HeartbeatEvent(), b"a", 5)
@@ -175,7 +174,7 @@ STAGES = {
     "silver, before its place": ("quidnunc.pipeline.lake.silver.build._finish", 1),
     "manifest": ("quidnunc.pipeline.lake.run_folder.RunFolder.write_manifest", 1),
     "sweep": ("quidnunc.pipeline.lake.ingest._sweep", 1),
-    "gold, in the middle": ("tests.helpers.duck.Duck.hops", 1),
+    "gold, in the middle": ("quidnunc.pipeline.lake.engines.embedded.DuckQueries.group", 1),
     "gold, before its place": ("quidnunc.pipeline.lake.gold.build.write_json", 2),
 }
 """What is called where the process dies, and at which call."""
@@ -210,7 +209,7 @@ def everything(folder: Path, root: Path) -> tuple[list[Any], Any, Any]:
     """Ingest all of it, gold by DuckDB: rows of silver, the manifest, what gold says."""
     rows = rows_in(silver_of(folder, root))
     run = RunFolder(root)
-    gold = make_gold(run, gold_wanted(run), lambda silver, tables: Duck(silver))
+    gold = make_gold(run, gold_wanted(run), EmbeddedEngine().queries)
     said = {path.name: path.read_bytes() for path in gold.iterdir() if path.suffix == ".json"}
     return rows, json.loads((root / "manifest.json").read_bytes()), said
 
@@ -238,7 +237,7 @@ def test_found_and_made_are_told_apart(landing: Landing, tmp_path: Path) -> None
     run = RunFolder(tmp_path / "run")
     found = find([landing.folder], run)
     assert len(found.fresh) == 3 and not found.left_out
-    to_silver(run, found, ASKED, run_here())
+    to_silver(run, found, ASKED, EmbeddedEngine().tasks)
     assert not find([landing.folder], run).fresh
 
 
@@ -259,7 +258,7 @@ def test_peers_may_call_their_files_alike(tmp_path: Path) -> None:
     ):
         found = find(some, run)
         assert not found.left_out
-        to_silver(run, found, SourceOptions(buckets=1), run_here())
+        to_silver(run, found, SourceOptions(buckets=1), EmbeddedEngine().tasks)
         assert [e["name"] for e in manifest_of(run)["files"]] == names
     assert manifest_of(run)["records"] == 6
     # One that changed is refused all the same, and the same bytes elsewhere are the same.

@@ -9,10 +9,10 @@ import attrs
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from quidnunc.pipeline.lake.engines.embedded import EmbeddedEngine
 from quidnunc.pipeline.lake.ingest import SourceOptions
 from quidnunc.pipeline.lake.run_folder import RunFolder
 from quidnunc.pipeline.lake.silver.rows import rows_of
-from quidnunc.pipeline.lake.tasks import run_here
 from quidnunc.pipeline.simulation.run import write_run
 from quidnunc.pipeline.trace.events import TraceEvent
 from quidnunc.pipeline.trace.files import read_trace
@@ -47,7 +47,7 @@ def test_every_peer_is_judged_as_it_is_of_the_trace(tmp_path: Path) -> None:
     write_run(scenario(**ECHO), tmp_path / "land")
     of_trace = check_network(read_trace(tmp_path / "land"))
     silver_of(tmp_path / "land", tmp_path / "run", SourceOptions(buckets=3))
-    of_silver = replay(RunFolder(tmp_path / "run"), run_here())
+    of_silver = replay(RunFolder(tmp_path / "run"), EmbeddedEngine().tasks)
     assert of_silver.keys() == of_trace.keys() and len(of_trace) == 2
     for key, report in of_trace.items():
         found = of_silver[key]
@@ -62,7 +62,7 @@ def test_every_peer_is_judged_as_it_is_of_the_trace(tmp_path: Path) -> None:
 def test_a_trace_that_says_not_how_its_peers_were_opened_is_not_replayed(tmp_path: Path) -> None:
     silver_of(land(tmp_path / "land", faulty=False).folder, tmp_path / "run")
     with pytest.raises(TraceError, match="needs a RUN event"):
-        replay(RunFolder(tmp_path / "run"), run_here())
+        replay(RunFolder(tmp_path / "run"), EmbeddedEngine().tasks)
 
 
 def test_the_command_says_what_the_replay_finds(quidnunc: Command, tmp_path: Path) -> None:

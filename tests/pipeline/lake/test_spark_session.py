@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from quidnunc.pipeline.lake import spark_session as module
+from quidnunc.pipeline.lake.engines.seam import outcome
 from quidnunc.pipeline.lake.spark_session import in_a_line, is_local, package_zip, spark_session, why_not
-from quidnunc.pipeline.lake.tasks import _outcome
 
 
 def java_saying(folder: Path, version: str) -> None:
@@ -64,7 +64,7 @@ def test_without_pyspark_it_says_what_to_install() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert ran.returncode == 1
-    assert "SparkMissing" in ran.stderr and "pip install 'quidnunc[spark]'" in ran.stderr
+    assert "EngineMissing" in ran.stderr and "pip install 'quidnunc[spark]'" in ran.stderr
 
 
 def test_a_cluster_is_known_by_its_url() -> None:
@@ -126,4 +126,4 @@ def test_a_full_disk_of_a_task_comes_back_in_its_own_words() -> None:
     def full(item: object) -> None:
         raise OSError(28, "No space left on device", "bronze")
 
-    assert _outcome(full, 1) == (None, "[Errno 28] No space left on device: 'bronze'")
+    assert outcome(full, 1) == (None, "[Errno 28] No space left on device: 'bronze'")

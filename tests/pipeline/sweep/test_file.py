@@ -358,7 +358,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     told = json.loads(capsys.readouterr().out)
     assert (told["done"], told["had"], told["simulate"][0]["runs"]) == (0, 2, 2)
     assert main([*command, "--master", "spark://x"]) == 2
-    assert "--master needs --executor spark" in capsys.readouterr().err
+    assert "--master needs --engine spark" in capsys.readouterr().err
 
 
 def test_without_spark_it_says_what_to_install(
@@ -367,10 +367,10 @@ def test_without_spark_it_says_what_to_install(
     from quidnunc.pipeline.lake import spark_session as module
 
     def missing() -> None:
-        raise module.SparkMissing("pyspark must be installed: pip install 'quidnunc[spark]'")
+        raise module.EngineMissing("pyspark must be installed: pip install 'quidnunc[spark]'")
 
     monkeypatch.setattr(module, "_demand_pyspark", missing)
     path = tmp_path / "s.yaml"
     path.write_text("simulate: {scenario: {nodes: [{count: 4}], topology: {degree: 2}}}")
-    assert main(["sweep", str(path), "-o", str(tmp_path / "c"), "--executor", "spark"]) == 4
+    assert main(["sweep", str(path), "-o", str(tmp_path / "c"), "--engine", "spark"]) == 4
     assert "pip install 'quidnunc[spark]'" in capsys.readouterr().err

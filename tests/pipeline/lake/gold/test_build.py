@@ -35,7 +35,7 @@ def test_ingest_gives_what_duckdb_does_and_the_commands_tell_it(
 ) -> None:
     """One test, because it is the one that takes Spark long; what is told of the run needs Spark no more."""
     root = tmp_path / "made"
-    ran = quidnunc("ingest", landing.folder, "-o", root, *SAID, "--json")
+    ran = quidnunc("ingest", landing.folder, "-o", root, *SAID, "--engine", "spark", "--json")
     assert ran.code == 0, ran.err
     as_duckdb_has_it(landing, root, tmp_path, ran)
     told_of_the_run(quidnunc, root, landing)
@@ -125,15 +125,15 @@ def wrong_usage_is_said(quidnunc: Command, root: Path, landing: Landing, tmp_pat
         assert (ran.code, said in ran.err) == (2, True), ran.err
 
 
-def test_without_java_the_commands_say_what_to_install(
+def test_where_spark_is_asked_for_its_lack_is_said(
     quidnunc: Command, landing: Landing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from quidnunc.pipeline.lake import spark_session
 
     def missing() -> None:
-        raise spark_session.SparkMissing("Java 17 or newer: apt-get install openjdk-17-jre-headless")
+        raise spark_session.EngineMissing("Java 17 or newer: apt-get install openjdk-17-jre-headless")
 
     monkeypatch.setattr(spark_session, "_demand_pyspark", missing)
-    ran = quidnunc("ingest", landing.folder, "-o", tmp_path / "run")
+    ran = quidnunc("ingest", landing.folder, "-o", tmp_path / "run", "--engine", "spark")
     assert (ran.code, "apt-get install openjdk-17-jre-headless" in ran.err) == (2, True)
     assert not (tmp_path / "run").exists()

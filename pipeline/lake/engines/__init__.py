@@ -1,0 +1,1 @@
+"""What carries out the pipeline: Spark, here or on a cluster, or processes and DuckDB on one machine."""
