@@ -29,7 +29,7 @@ TABLES = {
     "properties/networks/places.py": "small networks",
     "properties/replays/network.py": "worlds of network cases",
     "properties/regress/small.py": "small worlds",
-    "properties/regress/mixed/networks.py": "mixed networks",
+    "properties/regress/mixed.py": "mixed networks",
     "pipeline/trace/families.py": "nodes of a simulated network",
     "pipeline/simulation/wire.py": "the languages of RPCs",
 }

@@ -43,8 +43,15 @@ from quidnunc.properties.search.verdicts import (
     without_case,
 )
 from quidnunc.properties.suite.dialect import DialectAnswer, dialect_of
-from quidnunc.reports.check import as_json, caseless, control_of, print_compared, print_report
-from quidnunc.reports.dialect import dialect_json, print_dialect
+from quidnunc.reports.check import (
+    as_json,
+    caseless,
+    control_of,
+    dialect_json,
+    print_compared,
+    print_dialect,
+    print_report,
+)
 from quidnunc.reports.suite import suite_exit, suite_json
 from quidnunc.reports.summary import RootKey, summary_lines
 

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from quidnunc.properties.params.shipped import shipped_files
+    from quidnunc.properties.params.file import shipped_files
 
     if options.list:
         if options.files or options.replay or options.round_trip:

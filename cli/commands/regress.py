@@ -26,7 +26,7 @@ from quidnunc.properties.regress.expect import (
     render,
     trace_text,
 )
-from quidnunc.properties.regress.mixed.networks import MixedNetworks, run_mixed_networks
+from quidnunc.properties.regress.mixed import MixedNetworks, run_mixed_networks
 from quidnunc.properties.regress.outcomes import against_refinement, newly_failing, outcomes_of_suite
 from quidnunc.properties.regress.search import UNDESCRIBED, BehaviourChange
 from quidnunc.properties.regress.sides import Side

@@ -14,7 +14,7 @@ from quidnunc.properties.regress.cases import CaseFolderOutcome
 from quidnunc.properties.regress.compare import BehaviourComparison
 from quidnunc.properties.regress.diff_clauses import ClauseChanges
 from quidnunc.properties.regress.expect import DeclarationComparison, trace_text
-from quidnunc.properties.regress.mixed.networks import MixedNetworks
+from quidnunc.properties.regress.mixed import MixedNetworks
 from quidnunc.properties.regress.outcomes import RouterOutcome, SuiteOutcome, against_refinement
 from quidnunc.properties.regress.search import BehaviourChange
 

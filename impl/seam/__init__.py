@@ -25,18 +25,9 @@ PROFILES: tuple[Profile, ...] = ("shipped", "spec")
 
 CAPABILITIES = frozenset(
     {
-        *(
-            "score",
-            "verdict",
-            "state",
-            "clock",
-            "stall",
-            "explicit",
-            "flood-publish",
-            "raw",
-            "strict-no-sign",
-        ),
-        *("test-extension", "partial", "feedback", "score-parameters", "peer-exchange", "identity"),
+        *("score", "verdict", "state", "clock", "stall", "explicit", "flood-publish", "raw"),
+        *("strict-no-sign", "test-extension", "partial", "feedback", "score-parameters"),
+        *("peer-exchange", "identity"),
         *("message-limit", "rsa-keys", "secp256k1-keys", "ecdsa-keys"),
     }
 )

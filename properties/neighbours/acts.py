@@ -47,6 +47,7 @@ from quidnunc.properties.neighbours.edges import (
 from quidnunc.properties.neighbours.neighbourhood import MAX_PEERS, TOPICS, Act, Neighbours
 from quidnunc.properties.neighbours.rare import RARE, comeback
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
+from quidnunc.properties.neighbours.weights import by_name
 
 FLAWS: tuple[Flaw, ...] = ("unsigned", "forged", "foreign-key", "no-author", "no-seqno")
 
@@ -346,34 +347,10 @@ def control_act(shapes: Sequence[PartShape]) -> Act:
     return later_control
 
 
-PLAIN: Mapping[str, Act] = {
-    f.__name__: f
-    for f in (
-        arrive,
-        depart,
-        reconnect,
-        join,
-        leave,
-        rejoin,
-        publish,
-        message,
-        duplicate,
-        graft,
-        prune,
-        ihave,
-        iwant,
-        idontwant,
-        idontwant_known,
-        subscribe,
-        unsubscribe_mesh,
-        combined,
-        heartbeat,
-        advance,
-        verdict,
-        score,
-        stall,
-        raw,
-    )
-}
+PLAIN: Mapping[str, Act] = by_name(
+    *(arrive, depart, reconnect, join, leave, rejoin, subscribe, unsubscribe_mesh),
+    *(publish, message, duplicate, graft, prune, ihave, iwant, idontwant, idontwant_known, combined),
+    *(heartbeat, advance, verdict, score, stall, raw),
+)
 
 ACTS: Mapping[str, Act] = {**PLAIN, **RARE}

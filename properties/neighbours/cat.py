@@ -29,6 +29,7 @@ from quidnunc.properties.neighbours.mempool_acts import (
     submit,
 )
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
+from quidnunc.properties.neighbours.weights import by_name
 
 
 def _wanted_of(view: Node, d: SeededDraws) -> str | None:
@@ -126,30 +127,11 @@ def lose_asked(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:
 
 SIGNERS = ("s1", "s2", "s3")
 
-ACTS: Mapping[str, Act] = {
-    f.__name__: f
-    for f in (
-        arrive,
-        depart,
-        reconnect,
-        submit,
-        first_time,
-        duplicate,
-        announce,
-        announce_wanted,
-        announce_known,
-        announce_of_account,
-        submit_of_account,
-        answer,
-        want,
-        invalid,
-        commit,
-        wait_for_answer,
-        wait,
-        lose_asked,
-        raw,
-    )
-}
+ACTS: Mapping[str, Act] = by_name(
+    *(arrive, depart, reconnect, submit, first_time, duplicate, invalid, commit, wait, raw),
+    *(announce, announce_wanted, announce_known, announce_of_account, submit_of_account),
+    *(answer, want, wait_for_answer, lose_asked),
+)
 
 
 def draw_current_parameters(d: SeededDraws) -> DogParameters:

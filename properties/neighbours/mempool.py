@@ -30,7 +30,7 @@ from quidnunc.properties.neighbours.mempool_acts import (
     submit,
 )
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
-from quidnunc.properties.neighbours.weights import WEIGHTS
+from quidnunc.properties.neighbours.weights import WEIGHTS, by_name
 
 
 def cut_then_send(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:
@@ -64,26 +64,10 @@ def wait(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:
     return [Advance(d.one_of((100, 1000, 5000)))]
 
 
-ACTS: Mapping[str, Act] = {
-    f.__name__: f
-    for f in (
-        arrive,
-        depart,
-        reconnect,
-        submit,
-        first_time,
-        duplicate,
-        havetx,
-        resetroute,
-        cut_then_send,
-        invalid,
-        commit,
-        adjust,
-        stalled_send,
-        raw,
-        wait,
-    )
-}
+ACTS: Mapping[str, Act] = by_name(
+    *(arrive, depart, reconnect, submit, first_time, duplicate, invalid, commit, wait, raw),
+    *(havetx, resetroute, cut_then_send, adjust, stalled_send),
+)
 
 
 OTHER_ACTS: Mapping[str, Mapping[str, Act]] = {

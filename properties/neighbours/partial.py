@@ -32,7 +32,7 @@ from quidnunc.model.rpc import (
 )
 from quidnunc.properties.neighbours.neighbourhood import Act, Neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
-from quidnunc.properties.neighbours.weights import WEIGHTS
+from quidnunc.properties.neighbours.weights import WEIGHTS, by_name
 
 UNKNOWN = ("x4000001", "x9", "x536870911")
 """Extensions that nobody knows: of an experiment, of the registry's next number, of the last one there is."""
@@ -137,7 +137,7 @@ def test_message(n: Neighbours, d: SeededDraws) -> list[Event]:
     return [Receive((peer,), (TestExtension(),))] if peer else []
 
 
-MORE: Mapping[str, Act] = {f.__name__: f for f in (extensions_again, test_message)}
+MORE: Mapping[str, Act] = by_name(extensions_again, test_message)
 
 
 # -- partial messages ---------------------------------------------------------------------------------------
@@ -282,10 +282,7 @@ def gone_with_state(n: Neighbours, d: SeededDraws) -> list[Event]:
     return [PublishPartial(topic, group, kept), Disconnect((gone,)), PublishPartial(topic, group)]
 
 
-OF_PARTIAL: Mapping[str, Act] = {
-    f.__name__: f
-    for f in (
-        *(publish_partial, partial_in, group_flood, gossip_round, leaver, left_and_back, comes_back),
-        *(resubscribe, gone_with_state),
-    )
-}
+OF_PARTIAL: Mapping[str, Act] = by_name(
+    *(publish_partial, partial_in, group_flood, gossip_round, leaver, left_and_back, comes_back),
+    *(resubscribe, gone_with_state),
+)

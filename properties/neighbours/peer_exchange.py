@@ -11,6 +11,7 @@ from quidnunc.properties.neighbours.neighbourhood import MAX_PEERS, Act, Neighbo
 from quidnunc.properties.neighbours.rare import newcomers
 from quidnunc.properties.neighbours.score_acts import FARTHEST, edge
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
+from quidnunc.properties.neighbours.weights import by_name
 
 KINDS: tuple[RecordKind, ...] = ("signed", "signed", "signed", "", "forged", "foreign")
 BEYOND = 3
@@ -48,4 +49,4 @@ def take_up(n: Neighbours, d: SeededDraws) -> list[Event]:
     return [connect, Receive((peer,), (Subscribe(topic), Graft(topic)))]
 
 
-EXCHANGING: Mapping[str, Act] = {f.__name__: f for f in (offer_peers, take_up)}
+EXCHANGING: Mapping[str, Act] = by_name(offer_peers, take_up)

@@ -27,6 +27,7 @@ from quidnunc.properties.neighbours.mempool_acts import (
     submit,
 )
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
+from quidnunc.properties.neighbours.weights import by_name
 
 
 def holder_leaves(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:
@@ -58,26 +59,10 @@ def wait(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:
     return [Advance(d.one_of((100, 30_000, 31_000)))]
 
 
-ACTS: Mapping[str, Act] = {
-    f.__name__: f
-    for f in (
-        arrive,
-        depart,
-        holder_leaves,
-        reconnect,
-        submit,
-        first_time,
-        duplicate,
-        leave_and_send,
-        empty_pool,
-        invalid,
-        commit,
-        wait,
-        raw,
-        havetx,
-        resetroute,
-    )
-}
+ACTS: Mapping[str, Act] = by_name(
+    *(arrive, depart, reconnect, submit, first_time, duplicate, invalid, commit, wait, raw),
+    *(holder_leaves, leave_and_send, empty_pool, havetx, resetroute),
+)
 
 
 def draw_peer_limit_parameters(d: SeededDraws) -> DogParameters:

@@ -14,6 +14,7 @@ from quidnunc.model.versions import STREAM_PROTOCOLS
 from quidnunc.properties.neighbours.edges import RETURNS, beside
 from quidnunc.properties.neighbours.neighbourhood import MAX_PEERS, Act, Neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
+from quidnunc.properties.neighbours.weights import by_name
 
 LONGEST_FLOOD = 16
 """Caps above this are not flooded: the run would be about nothing else."""
@@ -194,6 +195,4 @@ def comeback(n: Neighbours, d: SeededDraws) -> list[Event]:
     return events
 
 
-RARE: Mapping[str, Act] = {
-    f.__name__: f for f in (crowd, better_outside, flood, old_copy, fanout_leaver, hated_friend)
-}
+RARE: Mapping[str, Act] = by_name(crowd, better_outside, flood, old_copy, fanout_leaver, hated_friend)

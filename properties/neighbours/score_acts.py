@@ -17,6 +17,7 @@ from quidnunc.model.versions import STREAM_PROTOCOLS
 from quidnunc.properties.neighbours.neighbourhood import Act, Neighbours
 from quidnunc.properties.neighbours.rare import newcomers
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
+from quidnunc.properties.neighbours.weights import by_name
 
 FARTHEST = 10_000
 """Scores that the application would have to give beyond this are not given."""
@@ -268,18 +269,7 @@ def settle_in(n: Neighbours, d: SeededDraws) -> list[Event]:
     return [connect, Receive(peers, (Subscribe(topic),)), Join(topic)]
 
 
-SCORING: Mapping[str, Act] = {
-    f.__name__: f
-    for f in (
-        probe,
-        deliver_first,
-        deliver_nearly_first,
-        deliver_invalid,
-        stay,
-        break_promise,
-        regraft,
-        share_address,
-        come_back,
-        settle_in,
-    )
-}
+SCORING: Mapping[str, Act] = by_name(
+    *(probe, deliver_first, deliver_nearly_first, deliver_invalid, stay, settle_in),
+    *(break_promise, regraft, share_address, come_back),
+)

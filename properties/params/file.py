@@ -186,3 +186,16 @@ def _of_value(file: str, path: str, value: object, depth: int) -> FileValue:
     else:
         content = value if isinstance(value, bool) or value is None else str(value)
     return FileValue(file=file, path=path, line=None, content=content)
+
+
+# -- files that come with the kit -------------------------------------------------------------------------
+
+
+FOLDER = Path(__file__).parent / "known"
+SUFFIXES = (".yaml", ".toml", ".json")
+
+
+def shipped_files() -> dict[str, Path]:
+    """Name -> file."""
+    found = {path.stem: path for path in FOLDER.iterdir() if path.suffix in SUFFIXES}
+    return dict(sorted(found.items()))

@@ -10,10 +10,9 @@ from attrs import frozen
 
 from quidnunc.properties.lazy import z3
 from quidnunc.properties.params.claims import Property, PropertyCell, cells
-from quidnunc.properties.params.file import read_file
+from quidnunc.properties.params.file import read_file, shipped_files
 from quidnunc.properties.params.read import network_of
 from quidnunc.properties.params.score import FORMS, Form
-from quidnunc.properties.params.shipped import shipped_files
 from quidnunc.properties.params.values import NetworkParameters, decimal
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.result import ProofResult

@@ -28,11 +28,9 @@ class Penalty:
     score: Fraction
     """At once, of a peer with nothing else to its name."""
     zero: int | None
-    """Decays until the score is not below zero any more; None for never."""
+    """Decays until the score is not below zero any more, `MAX_DECAYS` for more than that; None for never."""
     graylist: int | None
     """Decays until it is not below the graylist threshold any more; 0 where it never is; None for never."""
-    longer: bool
-    """It takes more than `MAX_DECAYS`, which stands in the fields."""
 
 
 def decays_until(
@@ -77,7 +75,6 @@ def _penalty(
         score=value(counter),
         zero=zero,
         graylist=graylist,
-        longer=MAX_DECAYS in (zero, graylist),
     )
 
 

@@ -7,17 +7,17 @@ values: up to which the result is what was announced, and what becomes of the fi
 
 from __future__ import annotations
 
-from attrs import field, frozen
+from attrs import frozen
 
 from quidnunc.properties.lazy import z3
+from quidnunc.properties.proofs.variants import variants_of
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.rules import Expression
 
 BITS = 64
-HOUR_S = 3600
 
 
-@frozen
+@frozen(kw_only=True)
 class BackoffArithmetic:
     """One way to compute the length of a backoff from the seconds announced."""
 
@@ -25,8 +25,8 @@ class BackoffArithmetic:
     unit: int
     """How many to the second."""
     text: str
-    signed: bool = field(default=True, kw_only=True)
-    cap_s: int | None = field(default=None, kw_only=True)
+    signed: bool = True
+    cap_s: int | None = None
     """The greatest length that is taken, applied before the multiplication."""
 
     @property
@@ -38,23 +38,7 @@ class BackoffArithmetic:
         return most
 
 
-WAYS = (
-    BackoffArithmetic(
-        "signed-nanoseconds",
-        10**9,
-        "a backoff in signed nanoseconds, as go-libp2p-pubsub is read to have it, is its own length",
-    ),
-    BackoffArithmetic("signed-milliseconds", 10**3, "a backoff in signed milliseconds is its own length"),
-    BackoffArithmetic(
-        "unsigned-milliseconds", 10**3, "a backoff in unsigned milliseconds is its own length", signed=False
-    ),
-    BackoffArithmetic(
-        "capped-at-an-hour",
-        10**9,
-        "a backoff cut to an hour, as in rust-libp2p since its advisories, is its own length or an hour",
-        cap_s=HOUR_S,
-    ),
-)
+WAYS = tuple(variants_of("backoff", BackoffArithmetic).values())
 
 
 @frozen(kw_only=True)

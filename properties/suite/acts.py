@@ -29,7 +29,7 @@ from quidnunc.properties.neighbours import mempool as mempool_neighbours
 from quidnunc.properties.neighbours.acts import ACTS
 from quidnunc.properties.neighbours.mempool_acts import Act
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
-from quidnunc.properties.neighbours.weights import WEIGHTS
+from quidnunc.properties.neighbours.weights import WEIGHTS, by_name
 
 
 def _says(peer: Peer, *parts: Part) -> Event:
@@ -168,7 +168,7 @@ def lost_reset(n: Any, view: Any, d: SeededDraws) -> list[Event]:
 
 MEMPOOL_ACTS: Mapping[str, Act] = {
     **mempool_neighbours.ACTS,
-    **{f.__name__: f for f in (stall, two_routes, quiet_answer, lost_reset)},
+    **by_name(stall, two_routes, quiet_answer, lost_reset),
 }
 MEMPOOL_WEIGHTS: Mapping[str, int] = {
     **WEIGHTS["mempool"],

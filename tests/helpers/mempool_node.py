@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from attrs import frozen
 
-from quidnunc.impl.ours.dog import open_dog
+from quidnunc.impl.ours.mempool import open_dog
 from quidnunc.impl.seam import Config, Reply
 from quidnunc.impl.wire.mempool_codec import MempoolCodec
 from quidnunc.model.events import MEMPOOL

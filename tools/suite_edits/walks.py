@@ -7,7 +7,7 @@ from quidnunc.model.rules import Protocol
 from quidnunc.properties.judge.oracle import Oracle
 from quidnunc.properties.judge.play import ModelSubject, Play
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
-from quidnunc.properties.regress.acts import with_occasions
+from quidnunc.properties.regress.pool import with_occasions
 from quidnunc.properties.suite.traces import DICE, MAX_ACTS, Trace, draw_walk
 
 MAX_PARTS = 48

@@ -27,7 +27,7 @@ from quidnunc.properties.proofs.dog.relays import (
     fields_of,
     shown,
 )
-from quidnunc.properties.proofs.phrases import phrases_of
+from quidnunc.properties.proofs.variants import phrases_of
 from quidnunc.properties.solver.rules import (
     Expression,
     NetworkClaim,

@@ -23,7 +23,7 @@ from quidnunc.properties.proofs.mesh.links import (
     kinds_of,
     links,
 )
-from quidnunc.properties.proofs.phrases import phrases_of
+from quidnunc.properties.proofs.variants import phrases_of
 from quidnunc.properties.solver.rules import (
     PEER_LETTERS,
     Expression,

@@ -14,8 +14,7 @@ from attrs import frozen
 
 from quidnunc.model.errors import SpecError
 from quidnunc.properties.lazy import z3
-from quidnunc.properties.proofs.phrases import phrases_of
-from quidnunc.properties.proofs.variants import variants_of
+from quidnunc.properties.proofs.variants import phrases_of, variants_of
 from quidnunc.properties.solver.rules import (
     PEER_LETTERS,
     Expression,

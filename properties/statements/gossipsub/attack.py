@@ -1,4 +1,4 @@
-"""What one attacker can do, and what no peer may bring about."""
+"""What one attacker can do, and what no peer may bring about; what honest peers do to scores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from quidnunc.model.pubsub.step import run
 from quidnunc.model.rpc import Message
 from quidnunc.model.rules import Protocol, Rule
 from quidnunc.properties.networks.acts import name_of
-from quidnunc.properties.networks.pubsub import PubsubMove
+from quidnunc.properties.networks.pubsub import PubsubMove, RouterStep
 from quidnunc.properties.networks.runs import BrokenClaim, Memory
 from quidnunc.properties.networks.world import Look
 from quidnunc.properties.statements.gossipsub.messages import over_the_mesh
@@ -42,12 +42,22 @@ def telling_before_the_signature(protocol: Protocol) -> Protocol:
     return protocol.with_rule("flawed", Rule("flawed", plain.clause, told))
 
 
+def honest_not_negative(seen: RouterStep) -> str:
+    """No router may hold another below zero."""
+    r = seen.after
+    for peer in sorted(r.peers):
+        if r.bounds(peer).lo < 0:
+            return f"{name_of(seen.node)} may hold {name_of(peer)}, which did as it should, below zero"
+    return ""
+
+
 LOOKS: Mapping[str, Look] = {
     "attack.bad-copy-does-not-block-good": over_the_mesh,
     "attack.forged-copies-do-not-stop-delivery": over_the_mesh,
     "attack.idontwant-before-signature": over_the_mesh,
     "attack.honest-routers-do-not-back-off": honest_do_not_back_off,
     "attack.groups-cannot-be-used-up": always(group_is_open),
+    "scores.races-cost-nothing": always(honest_not_negative),
 }
 EDITS: Mapping[str, Callable[[Protocol], Protocol]] = {
     "attack.idontwant-before-signature": telling_before_the_signature,

@@ -6,16 +6,14 @@ from quidnunc.properties.statements.gossipsub import (
     attack,
     backoff,
     gossip,
-    idontwant,
     mesh,
     messages,
     partial,
-    scores,
 )
 from quidnunc.properties.statements.gossipsub.revisions import COLUMNS, GROUPS, revision
 from quidnunc.properties.statements.statement import Catalogue, read_statements
 
-_SUBJECTS = (mesh, backoff, messages, gossip, idontwant, scores, partial, attack)
+_SUBJECTS = (mesh, backoff, messages, gossip, partial, attack)
 GOSSIPSUB = Catalogue(
     name="gossipsub",
     statements=read_statements("gossipsub", GROUPS, (each.LOOKS for each in _SUBJECTS), attack.EDITS),

@@ -9,7 +9,7 @@ import pytest
 
 from quidnunc.impl.mempool.cat import requests as cat_requests
 from quidnunc.impl.mutants.cat import CAT_MUTANTS
-from quidnunc.impl.ours.cat import open_cat
+from quidnunc.impl.ours.mempool import open_cat
 from quidnunc.impl.seam import AdapterError, Config, Driver
 from quidnunc.impl.wire.cat_codec import VERSIONS, CatCodec, codec_of, seen_tx, want_tx
 from quidnunc.impl.wire.mempool_codec import MempoolCodec

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from quidnunc.impl.mutants.dog import DOG_MUTANTS
-from quidnunc.impl.ours.dog import open_dog
+from quidnunc.impl.ours.mempool import open_dog
 from quidnunc.impl.seam import Config
 from quidnunc.model.events import (
     MEMPOOL,

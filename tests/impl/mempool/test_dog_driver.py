@@ -12,7 +12,7 @@ from quidnunc.impl.mempool.dog.redundancy import RedundancyController
 from quidnunc.impl.mempool.driver import MempoolDriver
 from quidnunc.impl.mempool.pool import MAX_SENDERS
 from quidnunc.impl.mutants.dog import DOG_MUTANTS
-from quidnunc.impl.ours.dog import open_dog
+from quidnunc.impl.ours.mempool import open_dog
 from quidnunc.impl.seam import AdapterError, Config, Driver, Reply
 from quidnunc.impl.wire import mempool_pb2
 from quidnunc.impl.wire.mempool_codec import (

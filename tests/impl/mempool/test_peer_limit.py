@@ -6,7 +6,7 @@ import pytest
 
 from quidnunc.impl.mempool.peer_limit import PeerSlots
 from quidnunc.impl.mutants.peer_limit import PEER_LIMIT_MUTANTS
-from quidnunc.impl.ours.dog import open_dog
+from quidnunc.impl.ours.mempool import open_dog
 from quidnunc.impl.seam import Config
 from quidnunc.impl.seam.sidecar_json import config_of, init_of
 from quidnunc.model.machine import protocol_named

@@ -6,8 +6,8 @@ import pytest
 
 from quidnunc.impl.mempool.dog.reactor import DogReactor
 from quidnunc.impl.mempool.driver import DOG_VARIANTS, MempoolDriver
-from quidnunc.impl.ours.dog import open_dog
 from quidnunc.impl.ours.dog_variants import SWITCHES, VARIANT_MUTANTS, VARIANTS
+from quidnunc.impl.ours.mempool import open_dog
 from quidnunc.impl.seam import Config
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.mempool.dog import variants as dog_variants

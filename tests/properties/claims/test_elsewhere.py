@@ -18,8 +18,7 @@ from quidnunc.impl.mempool.dog import reactor as dog_reactor
 from quidnunc.impl.mempool.dog.metrics import DogMetrics
 from quidnunc.impl.mempool.dog.reactor import DogReactor
 from quidnunc.impl.mempool.pool import TransactionPool
-from quidnunc.impl.ours.cat import open_cat
-from quidnunc.impl.ours.dog import open_dog
+from quidnunc.impl.ours.mempool import open_cat, open_dog
 from quidnunc.impl.ours.pubsub import open_ours
 from quidnunc.impl.seam import Config
 from quidnunc.impl.wire import wire_pb2 as wire

@@ -15,7 +15,7 @@ from quidnunc.impl.gossipsub import router as gossipsub
 from quidnunc.impl.gossipsub.relay import Relay
 from quidnunc.impl.gossipsub.router import GossipsubRouter
 from quidnunc.impl.mempool.cat.reactor import CatReactor
-from quidnunc.impl.ours.cat import open_cat
+from quidnunc.impl.ours.mempool import open_cat
 from quidnunc.impl.seam import Config
 from quidnunc.impl.wire import signing
 from quidnunc.impl.wire import wire_pb2 as wire

@@ -15,7 +15,7 @@ from quidnunc.model.score_interval import DENOMINATOR
 from quidnunc.properties.params import claims as params_claims
 from quidnunc.properties.params import score as params_score
 from quidnunc.properties.params.claims import CellSolver, PropertyCell, cells, no_shadowing, punished
-from quidnunc.properties.params.file import read_file
+from quidnunc.properties.params.file import read_file, shipped_files
 from quidnunc.properties.params.read import network_of
 from quidnunc.properties.params.score import (
     FORMS,
@@ -27,7 +27,6 @@ from quidnunc.properties.params.score import (
     topic_score,
     total_score,
 )
-from quidnunc.properties.params.shipped import shipped_files
 from quidnunc.properties.params.values import ZERO, NetworkParameters, TopicParameters, for_router
 from quidnunc.properties.solver.questions import SolverSession
 

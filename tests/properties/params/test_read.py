@@ -10,9 +10,8 @@ import pytest
 
 pytest.importorskip("yaml", reason="PyYAML is not installed: pip install 'quidnunc[prove]'")
 
-from quidnunc.properties.params.file import MAX_FILE_BYTES, ParamsError, read_file
+from quidnunc.properties.params.file import MAX_FILE_BYTES, ParamsError, read_file, shipped_files
 from quidnunc.properties.params.read import FIELDS, network_of, remarks
-from quidnunc.properties.params.shipped import shipped_files
 from quidnunc.properties.params.values import NetworkParameters, decimal, for_router
 
 SMALL = """\

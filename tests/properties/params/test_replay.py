@@ -13,10 +13,9 @@ pytest.importorskip("yaml", reason="PyYAML is not installed: pip install 'quidnu
 from quidnunc.properties.params import replay as params_replay
 from quidnunc.properties.params.advice import heavier
 from quidnunc.properties.params.attack import Attack, starving_attack
-from quidnunc.properties.params.file import read_file
+from quidnunc.properties.params.file import read_file, shipped_files
 from quidnunc.properties.params.read import network_of
 from quidnunc.properties.params.replay import replay_attack, replay_line
-from quidnunc.properties.params.shipped import shipped_files
 from quidnunc.properties.params.values import NetworkParameters, TopicParameters
 from quidnunc.properties.solver.questions import SolverSession
 

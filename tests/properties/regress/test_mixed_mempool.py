@@ -8,8 +8,7 @@ from attrs import evolve
 from quidnunc.model.mempool.protocols import FLOOD
 from quidnunc.model.rpc import HaveTx, SeenTx, Tx, WantTx
 from quidnunc.model.rules import nobody, without
-from quidnunc.properties.regress.mixed.codecs import carried, read_by
-from quidnunc.properties.regress.mixed.networks import MixedNetworks, delivers, run_mixed_networks
+from quidnunc.properties.regress.mixed import MixedNetworks, carried, delivers, read_by, run_mixed_networks
 from quidnunc.properties.regress.sides import side_named
 from tests.helpers.small_networks import network_of
 from tests.impl.mempool.test_mempool_mixed import READERS, TABLE, WRITERS, name_of

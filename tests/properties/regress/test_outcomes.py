@@ -18,7 +18,7 @@ from quidnunc.properties.regress.as_built import as_built_named, routers_as_buil
 from quidnunc.properties.regress.code_equality import same_function
 from quidnunc.properties.regress.compare import behaviour
 from quidnunc.properties.regress.diff import changes_between
-from quidnunc.properties.regress.mixed.networks import DeliveryCount, MixedNetworks, run_mixed_networks
+from quidnunc.properties.regress.mixed import DeliveryCount, MixedNetworks, run_mixed_networks
 from quidnunc.properties.regress.outcomes import against_refinement, newly_failing, outcomes_of_suite
 from quidnunc.properties.regress.pair import DIRECTIONS
 from quidnunc.properties.regress.sides import base_of, side_named

@@ -3,28 +3,30 @@
 Small networks of model nodes (`quidnunc.properties.networks`), every way to give each node one of the two. Of
 pubsub routers all join, some heartbeats pass, one publishes, the network comes to rest with a few heartbeats
 more. Of mempool nodes three transactions come, one after another, and what one sends is read as the other's
-codec reads it (`quidnunc.properties.regress.mixed.codecs`). Beside it stand the networks of one kind alone,
-so that it can be told what the mixture does.
+codec reads it: CAT's SeenTx is DOG's HaveTx, and what cannot be read closes the connection. Beside it stand
+the networks of one kind alone, so that it can be told what the mixture does.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import product
 from typing import Any, TypeAlias
 
 from attrs import evolve, frozen
 
+from quidnunc.impl.wire.cat_codec import codec_of
+from quidnunc.impl.wire.mempool_codec import TX_CHANNEL, MempoolCodec
 from quidnunc.model.machine import family_of
 from quidnunc.model.parameters import DogParameters, Parameters
-from quidnunc.model.rpc import Peer
+from quidnunc.model.rpc import HaveTx, Part, Peer
 from quidnunc.properties.networks.acts import Act, act_of
 from quidnunc.properties.networks.mempool import MempoolNetwork, next_act
 from quidnunc.properties.networks.network import Network, NodeSetup, Read, Transport, drawn, opened
 from quidnunc.properties.networks.places import FAMILIES, GRAPHS, SMALL
 from quidnunc.properties.networks.runs import MAX_DRAIN, SeededDie
-from quidnunc.properties.regress.mixed.codecs import read_by
 from quidnunc.properties.regress.sides import Side
 
 NETWORKS = ("line of four", "clique of four")
@@ -213,6 +215,47 @@ def _waits(network: MempoolNetwork) -> Mapping[Peer, int]:
         if "tick" in n.protocol.handlers and n.peers
     }
     return {node: max(1, min(each) - network.nodes[node].now_ms) for node, each in due_ms.items() if each}
+
+
+# -- what nodes read of each other ------------------------------------------------------------------------
+
+
+def read_by(codecs: Mapping[Peer, str]) -> Read | None:
+    """What each node makes of the messages of another, by the names of their protocols; None where all have
+    one codec, so that each reads what was written."""
+    if len({_kind(name) for name in codecs.values()}) == 1:
+        return None
+    return lambda writer, reader, part: carried(codecs[writer], codecs[reader], part)
+
+
+def _kind(protocol: str) -> str:
+    codec = codec_of(protocol)
+    return "mempool" if isinstance(codec, MempoolCodec) else protocol
+
+
+@lru_cache(maxsize=1000)
+def carried(writer: str, reader: str, part: Part) -> tuple[Part, ...] | None:
+    """What a reader of one protocol makes of a message of another; None where it closes the connection."""
+    if _kind(writer) == _kind(reader):
+        return (part,)
+    channel, data = codec_of(writer).encode(part)
+    codec: Any = codec_of(reader)
+    name = getattr(part, "id", "")
+    if name:
+        # Known to the reader by its symbol; the key alone would tell nothing of it.
+        codec.tx_bytes(name)
+    if isinstance(codec, MempoolCodec) and channel != TX_CHANNEL and len(data) > _longest():
+        return None
+    try:
+        return tuple(codec.decode(channel, data))
+    except ValueError:
+        return None
+
+
+@lru_cache
+def _longest() -> int:
+    """Bytes of the longest control message that a node of Flood or DOG takes."""
+    return len(MempoolCodec().encode(HaveTx("t1"))[1])
 
 
 _MIXED: Mapping[str, MixedFamily] = {
