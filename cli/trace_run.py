@@ -120,6 +120,7 @@ def _print_metrics(found: Mapping[str, Any]) -> None:
         ("messages", found["messages"]),
         ("deliveries", found["deliveries"]),
         ("delivery ratio", "unknown" if ratio is None else f"{ratio:.4f}"),
+        ("missing at who stayed", f"{_number(found['missing'])} of {found['stayed']}"),
         ("copies per delivery", "unknown" if copies is None else f"{copies:.3f}"),
         ("duplicates", found["duplicates"]),
         ("rejected", found["rejected"]),

@@ -39,7 +39,7 @@ from quidnunc.pipeline.lake.gold.witness import write_witnesses
 from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, version_of, write_json
 
 CLAIMS_FILE, METRICS_FILE = "claims.json", "metrics.json"
-GOLD_SCHEMA = 3
+GOLD_SCHEMA = 4
 """Raised whenever a query or a file of gold changes, so that an older gold is made again."""
 MAX_VIOLATIONS = 100_000
 """Kept of all claims; all are counted."""
@@ -227,6 +227,7 @@ def _verdict(
     judged = [run for run, why in allowed.items() if not why]
     how_often = sum(applied.get((claim.id, run), 0) for run in judged)
     violations = counts.get(claim.id, 0)
+    breach = breach_of(claim.clause) if claim.promised else "observed"
     verdict: str
     reason = ""
     if not asked:
@@ -234,8 +235,8 @@ def _verdict(
     elif not judged:
         verdict, reason = "inconclusive", next(iter(allowed.values()), "there is no event in it")
     elif violations:
-        verdict = breach_of(claim.clause)
-        reason = f"{violations} violations"
+        verdict = breach
+        reason = f"{violations} violations" if claim.promised else f"{violations} of {how_often} did not"
     elif not how_often:
         verdict, reason = "inconclusive", "never applied"
     else:
@@ -248,7 +249,7 @@ def _verdict(
         "clause": claim.clause,
         "says": claim.says,
         "level": level_of(claim.clause),
-        "binding": breach_of(claim.clause) == "fails",
+        "binding": breach == "fails",
         "tier": claim.tier,
         "asked": asked,
         "verdict": verdict,

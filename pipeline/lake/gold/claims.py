@@ -50,6 +50,9 @@ class TraceSettings:
     """Of PRUNEs that do not say it."""
     mesh_settle_ms: int = Parameters().heartbeat_interval_ms
     """How long one end of a link may hold it alone."""
+    reach_ms: int = Parameters().mcache_len * Parameters().heartbeat_interval_ms
+    """How long before and after a publication a subscriber has to stay to count on the message. Routers
+    keep it in their caches for so long."""
     skew_ms: int | None = None
     """How far clocks of different peers may be apart; added to what compares them."""
     adjust_interval_ms: int = DogParameters().adjust_interval_ms
@@ -60,6 +63,7 @@ class TraceSettings:
 
     def texts(self) -> dict[str, object]:
         """For the braces of queries."""
+        skew_ms = self.skew_ms or 0
         band = self.target_redundancy * self.delta_percent / 100
         return {
             "seen_ttl_ns": self.seen_ttl_ms * 1_000_000,
@@ -67,7 +71,9 @@ class TraceSettings:
             "prune_backoff_s": "CAST(NULL AS DOUBLE)"
             if self.prune_backoff_s is None
             else f"{self.prune_backoff_s}e0",
-            "mesh_settle_us": (self.mesh_settle_ms + (self.skew_ms or 0)) * 1000,
+            "mesh_settle_us": (self.mesh_settle_ms + skew_ms) * 1000,
+            "reach_ns": (self.reach_ms + skew_ms) * 1_000_000,
+            "skew_ns": skew_ms * 1_000_000,
             "adjust_interval_ns": max(0, self.adjust_interval_ms - self.timer_slack_ms) * 1_000_000,
             "redundancy_low": f"{self.target_redundancy - band}e0",
             "redundancy_high": f"{self.target_redundancy + band}e0",
@@ -104,6 +110,8 @@ class TraceClaim:
     needs: frozenset[Need]
     witness: str
     """The violation in words, with its columns by name."""
+    promised: bool = True
+    """Whether a document promises it, so that a router that departs is at fault. Else it is only counted."""
 
 
 CLAIMS: tuple[TraceClaim, ...] = (
@@ -114,6 +122,23 @@ CLAIMS: tuple[TraceClaim, ...] = (
         tier="relational",
         needs=frozenset({"deliveries"}),
         witness="delivered {message} again, which it had at {cause}",
+    ),
+    TraceClaim(
+        id="deliver.published-first",
+        clause="pubsub/publish.seqno",
+        says="A message is published before others deliver it: no two messages have one id.",
+        tier="relational",
+        needs=frozenset({"deliveries", "times", "one clock", "complete"}),
+        witness="delivered {message} of {remote} {us} before it was published",
+    ),
+    TraceClaim(
+        id="deliver.to-all",
+        clause="gs1.0/relay.mesh",
+        says="A message reaches every subscriber who stayed.",
+        tier="relational",
+        needs=frozenset({"deliveries", "times", "one clock", "complete"}),
+        witness="never got {message} of topic {topic}, although it stayed; it was due from {remote}",
+        promised=False,
     ),
     TraceClaim(
         id="relay.not-back",

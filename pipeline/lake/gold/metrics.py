@@ -48,6 +48,8 @@ def _of_run(run: Mapping[str, Any], rows: Mapping[str, Sequence[Mapping[str, Any
         "deliveries": deliveries,
         "expected_deliveries": expected,
         "delivery_ratio": delivery["reached"] / expected if expected else None,
+        "missing": one.get("run_missing", {}).get("lacking"),
+        "stayed": one.get("run_missing", {}).get("stayed", 0),
         "latency_ms": _latency(one.get("run_latency", {})),
         "latency_from": "publish" if messages.get("published") else "first",
         "hops": {str(r["depth"]): r["messages"] for r in _sorted(rows["depth_counts"], "depth")},

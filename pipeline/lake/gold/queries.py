@@ -39,7 +39,7 @@ def with_settings(queries: tuple[GoldQuery, ...], settings: Mapping[str, object]
     return (evolve(query, text=query.text.format(**settings)) for query in queries)
 
 
-METRICS = read_queries("events", "messages", "subscribers", "edges", "mesh", "routes")
+METRICS = read_queries("events", "messages", "subscribers", "edges", "mesh", "missing", "routes")
 HOPS = read_queries("hops")
 """Over `hops`, which `gold/hops.py` makes of `arrivals`."""
 PREPARED = read_queries("prepared")

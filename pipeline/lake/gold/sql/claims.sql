@@ -12,6 +12,23 @@ SELECT run, peer, seq, at_ns, remote, topic, message, before_seq AS cause, CAST(
 FROM delivered
 WHERE rank > 1 AND (at_ns IS NULL OR before_ns IS NULL OR at_ns - before_ns < {seen_ttl_ns})
 
+-- name: deliver.published-first (applied)
+SELECT run, COUNT(*) AS applied FROM sourced GROUP BY run
+
+-- name: deliver.published-first (violations)
+SELECT run, peer, seq, at_ns, remote, topic, message, CAST(NULL AS BIGINT) AS cause,
+       CAST(ROUND((origin_ns - at_ns) / 1e3) AS BIGINT) AS us
+FROM sourced WHERE origin_ns - at_ns > {skew_ns}
+
+-- name: deliver.to-all (applied)
+SELECT run, COUNT(*) AS applied FROM stayed GROUP BY run
+
+-- name: deliver.to-all (violations)
+-- The event is the publication; `missing` has every mesh peer that should have sent the message.
+SELECT run, peer, seq, at_ns, MIN(remote) AS remote, topic, message, CAST(NULL AS BIGINT) AS cause,
+       CAST(NULL AS BIGINT) AS us
+FROM missing GROUP BY run, peer, seq, at_ns, topic, message
+
 -- name: relay.not-back (applied)
 SELECT run, CAST(COUNT(delivered) AS BIGINT) AS applied FROM edges GROUP BY run
 

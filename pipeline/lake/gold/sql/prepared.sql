@@ -1,6 +1,15 @@
 -- What the claims are asked of. Most begin with `suspects`, the few rows of `edges` that may hide a violation, so
 -- that only their events are looked at.
 
+-- name: sourced (view)
+-- Deliveries of messages of which nothing came from a peer without a trace: it may have published them before.
+-- A publisher whose trace had not begun may have, too.
+SELECT a.run, a.peer, a.seq, a.at_ns, a.remote, a.topic, a.message, a.origin_ns
+FROM arrivals AS a JOIN observers AS p ON a.run = p.run AND a.publisher = p.peer
+WHERE a.rank = 1 AND a.at_ns >= p.first_ns AND a.origin_ns IS NOT NULL AND NOT EXISTS (
+  SELECT 1 FROM arrivals AS b LEFT JOIN observers AS w ON b.run = w.run AND b.remote = w.peer
+  WHERE w.peer IS NULL AND b.run = a.run AND b.message = a.message)
+
 -- name: suspects (kept)
 SELECT run, peer, remote, message, sent_first, delivered, recv_first, idontwant_in, ihave_in, iwant_in
 FROM edges

@@ -21,7 +21,16 @@ from tests.helpers.duck import Duck
 from tests.helpers.networks import SAID, Landing, land, silver_of
 
 TABLES = (
-    *("message_stats", "mesh_spans", "mesh_degree", "mesh_over_time", "one_sided", "redundancy", "hops"),
+    *(
+        "message_stats",
+        "mesh_spans",
+        "mesh_degree",
+        "mesh_over_time",
+        "one_sided",
+        "missing",
+        "redundancy",
+        "hops",
+    ),
 )
 
 
