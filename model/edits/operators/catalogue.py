@@ -155,7 +155,7 @@ class FamilyOperators:
 
 FAMILIES: Mapping[str, FamilyOperators] = {
     "pubsub": FamilyOperators(Parameters, Router, wrapped.WHOM, wrapped.VIEWS),
-    "mempool": FamilyOperators(DogParameters, Node, without=frozenset({"bare"})),
+    "mempool": FamilyOperators(DogParameters, Node, wrapped.MEMPOOL_WHOM, without=frozenset({"bare"})),
 }
 """By the name that `Protocol.family` has."""
 
@@ -240,8 +240,8 @@ class RuleOperators:
             yield self._made(f"{self.name}-keeps-{words_of(each)}", says, keeping, matters)
 
     def _whom(self) -> Iterator[OperatorEdit]:
-        for whom, (said, _) in FAMILIES[self.family].whom.items():
-            alone, too = partial(wrapped.to_alone, whom), partial(wrapped.to_these_too, whom)
+        for whom, (said, asked) in FAMILIES[self.family].whom.items():
+            alone, too = partial(wrapped.to_alone, asked), partial(wrapped.to_these_too, asked)
             yield self._made(f"{self.name}-to-{whom}", f"Sends only to {said}", alone, _permitted)
             yield self._made(f"{self.name}-to-{whom}-too", f"Also sends to {said}", too, _permitted)
 
@@ -332,7 +332,8 @@ def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
 
 
 def _of_answers(protocol: Protocol) -> Iterator[OperatorEdit]:
-    """Edits of all rules that answer one thing: they send nothing, or do not change the state."""
+    """Edits of all rules that answer one thing: they send nothing, do not change the state, or ignore some
+    peers."""
     kept = {f"keeps-{words_of(name)}": name for name in sorted(STATE_FIELDS[protocol.family])}
     readings: list[Reading] = [
         (word, f"Does not update {words.STATE[protocol.family][name]}", partial(wrapped.keeping, name))
@@ -340,8 +341,12 @@ def _of_answers(protocol: Protocol) -> Iterator[OperatorEdit]:
     ]
     steps = {name: _STEPS[name] for name in ("silent", "idle")}
     readings += [(name, says, change) for name, (says, change, _) in steps.items()]
+    for whom, (said, asked) in FAMILIES[protocol.family].whom.items():
+        readings.append((f"deaf-to-{whom}", f"Ignores {{}} from {said}", partial(wrapped.deaf_to, asked)))
     for edit, word, names in edits_of_answers(protocol, readings):
-        matters = steps[word][2] if word in steps else partial(_changed_in, kept[word])
+        matters = steps[word][2] if word in steps else _called
+        if word in kept:
+            matters = partial(_changed_in, kept[word])
         yield OperatorEdit(edit, names, matters)
 
 

@@ -15,7 +15,7 @@ from quidnunc.model.edit import Edit, words_of
 from quidnunc.model.edits.operators import words
 from quidnunc.model.edits.operators.reads import names_read
 from quidnunc.model.errors import SpecError
-from quidnunc.model.rules import Exclusion, FirstMatch, Protocol, Rule
+from quidnunc.model.rules import Exclusion, FirstMatch, Phases, Protocol, Rule
 from quidnunc.model.values import evolve
 
 EVERYWHERE = "everywhere-"
@@ -43,16 +43,17 @@ def edits_everywhere(
 def edits_of_answers(
     protocol: Protocol, readings: Sequence[Reading]
 ) -> Iterator[tuple[Edit, str, tuple[str, ...]]]:
-    """Edits of all rules that answer one thing, each with the word of its reading and the rules."""
+    """Edits of all rules that answer one thing, each with the word of its reading and the rules. Where the
+    words of a reading have a `{}`, what is answered stands there."""
     for handler, said_of in words.ANSWERS.items():
         combined = protocol.handlers.get(handler)
-        if not isinstance(combined, FirstMatch) or len(combined.rules) < 2:
+        if not isinstance(combined, FirstMatch | Phases) or len(combined.rules) < 2:
             continue
         names = tuple(rule.name for rule in combined.rules)
         for word, said, change in readings:
             name = f"{EVERYWHERE}in-{words_of(handler)}-{word}"
             changing = partial(_changed, names=names, change=change)
-            says = f"{said} when it handles {said_of}."
+            says = f"{said.format(said_of)}." if "{}" in said else f"{said} when it handles {said_of}."
             yield Edit(name, "replaced", combined.rules[-1].clause, says, changing), word, names
 
 

@@ -125,6 +125,9 @@ SETS: Mapping[str, str] = {
 
 ANSWERS: Mapping[str, str] = {
     "graft": "a GRAFT",
+    "prune": "a PRUNE",
+    "subscribe": "a subscription",
+    "unsubscribe": "the end of a subscription",
     "ihave": "an IHAVE",
     "iwant": "an IWANT",
     "idontwant": "an IDONTWANT",
@@ -134,17 +137,18 @@ ANSWERS: Mapping[str, str] = {
     "exchange": "the peers that a PRUNE offers",
     "extension": "an extension",
     "partial": "a partial message",
+    "tx": "a transaction",
     "first_time": "a new transaction",
     "again": "a transaction that it has seen",
     "have_tx": "a HaveTx",
     "reset_route": "a ResetRoute",
     "duplicate": "a duplicate",
     "new": "a new transaction",
-    "seen": "a SeenTx",
+    "seen_tx": "a SeenTx",
     "want_tx": "a WantTx",
     "arrived": "a transaction that it has requested",
 }
-"""Handler of which the first rule that fits decides -> what it handles."""
+"""Handler -> what its rules answer."""
 
 EXCLUDED: Mapping[str, str] = {
     "already_in_mesh": "mesh members",

@@ -63,9 +63,7 @@ def bare(r: Any, step: Step[Any]) -> Step[Any]:
     return Step(step.router, tuple(map(plain, step.permits)))
 
 
-def to_alone(whom: str, rule: Rule) -> Rule:
-    asked = WHOM[whom][1]
-
+def to_alone(asked: Whom, rule: Rule) -> Rule:
     def to_these(r: Any, step: Step[Any]) -> Step[Any]:
         kept = tuple(
             p
@@ -77,8 +75,8 @@ def to_alone(whom: str, rule: Rule) -> Rule:
     return after(to_these, rule)
 
 
-def to_these_too(whom: str, rule: Rule) -> Rule:
-    return after(_also_to(WHOM[whom][1]), rule)
+def to_these_too(asked: Whom, rule: Rule) -> Rule:
+    return after(_also_to(asked), rule)
 
 
 def everybody(r: Any, step: Step[Any]) -> Step[Any]:
@@ -120,6 +118,28 @@ WHOM: Mapping[str, tuple[str, Whom]] = {
     "fit": ("peers whose score is not negative", lambda r, topic, p: r.score(p) >= 0),
 }
 """Word -> who they are, of a pubsub router."""
+
+MEMPOOL_WHOM: Mapping[str, tuple[str, Whom]] = {
+    "persistent": ("persistent peers", lambda n, _, p: p in n.parameters.persistent_peers),
+    "passing": ("peers that are not persistent", lambda n, _, p: p not in n.parameters.persistent_peers),
+    "waiting": (
+        "peers that wait for a slot",
+        lambda n, _, p: bool(n.slots) and not any(p in known.must for known in n.slots.values()),
+    ),
+}
+"""The same of a mempool node."""
+
+
+def deaf_to(asked: Whom, rule: Rule) -> Rule:
+    """The rule, which does not come in where what it handles is from one of those peers."""
+
+    def apply(r: Any, what: Any, *rest: Any) -> Any:
+        peer: Any = getattr(what, "peer", None)
+        topic = getattr(getattr(what, "part", None), "topic", "")
+        return None if peer in r.peers and asked(r, topic, peer) else rule.apply(r, what, *rest)
+
+    return evolve(rule, apply=apply)
+
 
 NEWEST, OLDEST = "/meshsub/9", "/floodsub/1.0.0"
 

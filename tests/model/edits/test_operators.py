@@ -112,6 +112,20 @@ class TestWhatTheyDo:
         assert not seen(name, refused, 5)
         assert {"negative_score", "while_backing_off"} <= rules_changed(edit_named(name, SPEC), SPEC)
 
+    def test_what_some_peers_send_is_ignored(self) -> None:
+        """The inbound peer is not in the mesh, so it is sent no PRUNE when the router leaves."""
+        name = "everywhere-in-graft-deaf-to-inbound"
+        left = (
+            Connect((1,)),
+            Connect((2,), outbound=True),
+            Join(T),
+            of(1, Graft(T)),
+            of(2, Graft(T)),
+            Leave(T),
+        )
+        assert {o.peer for o in seen("", left, 5) if o.part == Prune(T, 10)} == {1, 2}
+        assert {o.peer for o in seen(name, left, 5) if o.part == Prune(T, 10)} == {2}
+
     def test_no_rule_updates_a_field(self) -> None:
         left = (Connect((1,)), Join(T), of(1, Graft(T)), Leave(T), Join(T), of(1, Graft(T)))
         assert {o.peer for o in seen("", left, 5)} == {1}

@@ -12,7 +12,7 @@ from quidnunc.model.edits.catalogue import edits_of
 from quidnunc.model.edits.operators import words
 from quidnunc.model.edits.operators.catalogue import FAMILIES, SETS_OF_A_TOPIC, STATE_FIELDS, operated
 from quidnunc.model.machine import PROTOCOLS
-from quidnunc.model.rules import Exclusion, FirstMatch, Protocol, rule
+from quidnunc.model.rules import Exclusion, FirstMatch, Phases, Protocol, rule
 
 EVERY = pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS.keys())
 OF_THE_TEXT = re.compile(r"\b(D_(low|high|score|out|lazy)|mcache_(len|gossip)|(seen|fanout)_ttl)\b")
@@ -43,6 +43,7 @@ def test_each_headline_of_an_operator_says_when(protocol: Protocol) -> None:
     wide = [m for name, m in made.items() if len(m.rules) > 1 and not name.startswith("everywhere-in-")]
     assert wide and all(m.edit.says.endswith(", wherever it matters.") for m in wide)
     answers = tuple(f" when it handles {said}." for said in words.ANSWERS.values())
+    answers += tuple(f" from {said}." for said, _ in FAMILIES[protocol.family].whom.values())
     sets = tuple(f" out of {said}." for said in words.SETS.values())
     handlers = [m for name, m in made.items() if name.startswith("everywhere-in-")]
     assert all(m.edit.says.endswith((*answers, *sets)) for m in handlers)
@@ -97,7 +98,7 @@ def test_every_set_and_exclusion_has_words() -> None:
     known = {name: c for p in PROTOCOLS.values() for name, c in p.handlers.items()}
     assert {*SETS_OF_A_TOPIC} <= words.SETS.keys()
     assert all(isinstance(known[name], Exclusion) for name in words.SETS)
-    assert all(isinstance(known[name], FirstMatch) for name in words.ANSWERS)
+    assert all(isinstance(known[name], FirstMatch | Phases) for name in words.ANSWERS)
     found = [protocol.handlers.get(name) for protocol in PROTOCOLS.values() for name in SETS_OF_A_TOPIC]
     excluding = {each.name for one in found if isinstance(one, Exclusion) for each in one.exclusions}
     assert excluding == words.EXCLUDED.keys()
