@@ -63,7 +63,7 @@ WIRES: Mapping[str, WireFamily] = MappingProxyType(
             parts=_pubsub_parts,
             declare=lambda codec, message: codec.declare(message),
             id_bytes=lambda codec, symbol: codec.id_bytes(symbol),
-            malformed={kind: each.bytes for kind, each in MALFORMED.items()},
+            malformed=MALFORMED,
         ),
         "mempool": WireFamily(
             codec=lambda protocol, parameters, extended: codec_of(protocol),

@@ -19,16 +19,15 @@ from quidnunc.properties.proofs.dog import controller_prove, cut_off_prove, rout
 from quidnunc.properties.proofs.dog.controller import CONTROLLERS
 from quidnunc.properties.proofs.dog.relays import TEXTS
 from quidnunc.properties.proofs.dog.routes import REVISIONS
-from quidnunc.properties.proofs.idontwant import prove as idontwant_prove
 from quidnunc.properties.proofs.idontwant.codec import codec
 from quidnunc.properties.proofs.idontwant.rules import REVISIONS as ORDERS
+from quidnunc.properties.proofs.idontwant.rules import idontwant_results
 from quidnunc.properties.proofs.mesh.infer import clause_sentence, expression_of, inferred_clauses, readable
 from quidnunc.properties.proofs.mesh.links import VARIANTS
 from quidnunc.properties.proofs.mesh.mesh_link import BIDIRECTIONAL, LINKED, mesh_link
 from quidnunc.properties.proofs.mesh.projection import PairTable, footprints, simulation, table_of
-from quidnunc.properties.proofs.messages import flow_prove, star_prove
-from quidnunc.properties.proofs.messages.flow import FLOWS
-from quidnunc.properties.proofs.messages.star import STARS
+from quidnunc.properties.proofs.messages.flow import FLOWS, flow_results
+from quidnunc.properties.proofs.messages.star import STARS, star_results
 from quidnunc.properties.solver.induction import InductionCheck, check_induction, refuting_trace
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.result import ProofResult, Prover, Verdict
@@ -59,13 +58,13 @@ def provers() -> Mapping[str, Prover]:
     return {
         **links,
         "mesh-degree": degree.bound_results,
-        **{name: partial(star_prove.star_results, name) for name in STARS},
-        **{name: partial(flow_prove.flow_results, name) for name in FLOWS},
+        **{name: partial(star_results, name) for name in STARS},
+        **{name: partial(flow_results, name) for name in FLOWS},
         "backoff-arithmetic": backoff_arithmetic,
         **{name: partial(routes_prove.route_results, name) for name in REVISIONS},
         **{name: partial(cut_off_prove.cut_off_results, name) for name in TEXTS},
         **{name: partial(controller_prove.controller_results, name) for name in CONTROLLERS},
-        **{name: partial(idontwant_prove.idontwant_results, name) for name in ORDERS},
+        **{name: partial(idontwant_results, name) for name in ORDERS},
         "idontwant-codec": codec,
         **published,
         "score-algebra": params_prove.algebra,

@@ -343,7 +343,7 @@ class Walk:
         if len(self.peers) > 8 and self.die.random() < 0.3:
             peer = self.peers.pop()
             kind = MALFORMED[self.die.choice(sorted(MALFORMED))]
-            self.hood.note(self.hood.driver.raw(peer, kind.bytes()))
+            self.hood.note(self.hood.driver.raw(peer, kind()))
             self.log.append(self.hood.reply.closed)
             self.hood.driver.disconnect(peer)
 

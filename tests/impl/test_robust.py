@@ -131,7 +131,7 @@ class Storm:
         return frame(self.die.randbytes(self.die.choice((1, 8, 300))))
 
     def kind(self, rpc: bytes) -> bytes:
-        return MALFORMED[self.die.choice(sorted(MALFORMED))].bytes()
+        return MALFORMED[self.die.choice(sorted(MALFORMED))]()
 
     def unframed(self, rpc: bytes) -> bytes:
         return rpc + self.die.randbytes(2)

@@ -8,7 +8,7 @@ from quidnunc.impl.gossipsub.core import FEATURES, MAX_TOPIC_BYTES, MAX_TOPICS_P
 from quidnunc.impl.gossipsub.router import GossipsubRouter
 from quidnunc.impl.wire import wire_pb2 as wire
 from quidnunc.impl.wire.framing import FrameDecoder, frame
-from quidnunc.impl.wire.malformed import MALFORMED
+from quidnunc.impl.wire.malformed import MALFORMED, UNREADABLE
 from quidnunc.model.events import FLOODSUB, MESHSUB_1_2
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, Message, Subscribe, Unsubscribe
@@ -104,10 +104,10 @@ def test_malformed_bytes_close_their_own_stream_and_nothing_else(kind: str, prot
     hood = Hood(protocol=protocol, idontwant_min_bytes=1000)
     hood.connect(1, 2, 3)
     hood.join()
-    hood.note(hood.driver.raw(1, MALFORMED[kind].bytes()))
+    hood.note(hood.driver.raw(1, MALFORMED[kind]()))
     assert hood.sent == {} and hood.delivered() == []
     # Of what the texts leave open, the router closes on a message without its required topic alone.
-    closes = MALFORMED[kind].standing == "malformed" or kind == "message-without-topic"
+    closes = kind in UNREADABLE or kind == "message-without-topic"
     assert hood.reply.closed == ((1,) if closes else ())
     alive = () if closes else (1,)
     hood.say(2, Message("m1", "t1", 2))
@@ -124,7 +124,7 @@ def test_good_frames_before_a_bad_one_count() -> None:
     hood.connect(1)
     hood.join()
     good = frame(hood.codec.encode([Message("m1", "t1", 1)], sender=1))
-    hood.note(hood.driver.raw(1, good + MALFORMED["not-protobuf"].bytes() + good))
+    hood.note(hood.driver.raw(1, good + MALFORMED["not-protobuf"]() + good))
     assert hood.delivered() == ["m1"] and hood.reply.closed == (1,)
 
 

@@ -10,7 +10,7 @@ from quidnunc.impl.wire import wire_pb2 as wire
 from quidnunc.impl.wire.codec import NO_PEER, Codec, WireError
 from quidnunc.impl.wire.framing import FrameDecoder
 from quidnunc.impl.wire.keys import peer_id, public_key
-from quidnunc.impl.wire.malformed import MALFORMED
+from quidnunc.impl.wire.malformed import LEGAL, MALFORMED, UNREADABLE
 from quidnunc.impl.wire.signing import id_function, set_author, sign_as, signature_fault
 from quidnunc.impl.wire.symbols import data_bytes, seqno_of, symbol_in
 from quidnunc.model.parameters import Parameters
@@ -316,8 +316,7 @@ def test_what_a_codec_remembers_is_bounded() -> None:
 
 @pytest.mark.parametrize("kind", sorted(MALFORMED))
 def test_malformed_bytes_are_what_their_standing_says(kind: str) -> None:
-    each = MALFORMED[kind]
-    payloads, error = FrameDecoder().feed(each.bytes())
+    payloads, error = FrameDecoder().feed(MALFORMED[kind]())
     unreadable = error is not None
     for payload in payloads:
         try:
@@ -325,6 +324,5 @@ def test_malformed_bytes_are_what_their_standing_says(kind: str) -> None:
         except Exception:
             unreadable = True
         else:
-            assert each.standing != "legal" or readable.IsInitialized()
-    assert unreadable == (each.standing == "malformed")
-    assert each.summary
+            assert kind not in LEGAL or readable.IsInitialized()
+    assert unreadable == (kind in UNREADABLE)

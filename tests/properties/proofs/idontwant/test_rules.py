@@ -13,12 +13,13 @@ z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install '
 from quidnunc.model.errors import SpecError
 from quidnunc.properties.cases.file import parse
 from quidnunc.properties.documents.clauses import load
-from quidnunc.properties.proofs.idontwant.prove import far_reaching, idontwant_results
 from quidnunc.properties.proofs.idontwant.rules import (
     DELIVERED,
     REVISIONS,
+    far_reaching,
     holders_of,
     idontwant_forged,
+    idontwant_results,
     invariant,
 )
 from quidnunc.properties.replays.network import replay_network

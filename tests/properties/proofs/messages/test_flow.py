@@ -12,8 +12,15 @@ z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install '
 
 from quidnunc.model.errors import SpecError
 from quidnunc.properties.documents.clauses import load
-from quidnunc.properties.proofs.messages.flow import DELIVERED, FLOWS, RELAYED, invariant, mesh_flow, peers_of
-from quidnunc.properties.proofs.messages.flow_prove import flow_results
+from quidnunc.properties.proofs.messages.flow import (
+    DELIVERED,
+    FLOWS,
+    RELAYED,
+    flow_results,
+    invariant,
+    mesh_flow,
+    peers_of,
+)
 from quidnunc.properties.solver.explore import explore
 from quidnunc.properties.solver.induction import check_induction
 from quidnunc.properties.solver.questions import SolverSession

@@ -12,8 +12,14 @@ z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install '
 
 from quidnunc.model.errors import SpecError
 from quidnunc.properties.documents.clauses import load
-from quidnunc.properties.proofs.messages.star import STARS, mesh_star
-from quidnunc.properties.proofs.messages.star_prove import QUESTIONS, loop_against, shut_out, star_results
+from quidnunc.properties.proofs.messages.star import (
+    QUESTIONS,
+    STARS,
+    loop_against,
+    mesh_star,
+    shut_out,
+    star_results,
+)
 from quidnunc.properties.solver.explore import explore
 from quidnunc.properties.solver.liveness import graph_of
 from quidnunc.properties.solver.questions import SolverSession
