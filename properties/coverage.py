@@ -20,7 +20,7 @@ from quidnunc.properties.cases.case import Case
 from quidnunc.properties.claims.catalogue import claims_of
 from quidnunc.properties.claims.elsewhere import HELD
 from quidnunc.properties.documents.clauses import Clause, load
-from quidnunc.properties.proofs.fired import AppliedRules, applied_rules
+from quidnunc.properties.proofs.citations import AppliedRules, applied_rules
 from quidnunc.properties.suite.files import suite_of
 
 T = TypeVar("T")

@@ -106,24 +106,17 @@ def anything(given: FileValue) -> None:
 
 # -- groups of fields ---------------------------------------------------------------------------------------
 
+_TABLES = table("properties.params", "read.toml")
 _READERS = (positive, penalty, factor, whole, copies, duration_ms, anything)
 _BY_NAME: Mapping[str, Read] = {each.__name__: each for each in _READERS}
 FIELDS: Mapping[str, Mapping[str, tuple[str, Read]]] = {
     group: {name: (attribute, _BY_NAME[read]) for name, (attribute, read) in fields.items()}
-    for group, fields in table("properties.params", "read.toml").items()
+    for group, fields in _TABLES["fields"].items()
 }
 """Group -> field -> its attribute, empty where it says nothing of a score, and what reads it."""
 
 
-GROUPS: Mapping[str, str] = {
-    "name": "name",
-    "gossipsub": "mesh",
-    "gossipsubparams": "mesh",
-    "thresholds": "thresholds",
-    "peerscorethresholds": "thresholds",
-    "scores": "scores",
-    "peerscoreparams": "scores",
-}
+GROUPS: Mapping[str, str] = _TABLES["groups"]
 """Name of a group, spelt plainly -> what it holds."""
 
 

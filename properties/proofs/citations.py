@@ -1,12 +1,18 @@
-"""The clauses that each line of `quidnunc prove` rests on, to be had without proving anything."""
+"""The clauses that each line of `quidnunc prove` rests on, and the rules of networks that were taken of each.
+
+A rule is *explored* where some reachable state of its network enables it; it is *followed* where a drawn run
+of routers took it. Both tables are records, so that `quidnunc clauses` needs neither z3 nor a search.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from attrs import frozen
 
+from quidnunc.model.errors import SpecError
 from quidnunc.properties.tables import table
 
 
@@ -55,3 +61,34 @@ def lines_on(clauses: Iterable[str], provers: Iterable[str]) -> tuple[str, ...]:
     """The lines that rest on any of `clauses`."""
     wanted = set(clauses)
     return tuple(name for each in provers for name, cited in lines_of(each) if wanted & set(cited))
+
+
+# -- rules of networks that were taken --------------------------------------------------------------------
+
+
+@frozen
+class AppliedRules:
+    """The rules of networks that are a view of one clause, and were taken."""
+
+    explored: tuple[str, ...] = ()
+    """As `NETWORK.RULE`, by exploration."""
+    followed: tuple[str, ...] = ()
+    """As `PROTOCOL.RULE`, by a run of routers."""
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return (*self.explored, *(f"{each} (followed)" for each in self.followed))
+
+
+@lru_cache
+def applied_rules() -> Mapping[str, AppliedRules]:
+    """Clause -> the rules of networks that were taken. Raises SpecError for a record of another shape."""
+    found = {}
+    for clause, each in table("properties.proofs", "network-rules.toml").items():
+        try:
+            found[clause] = AppliedRules(tuple(each.get("explored", ())), tuple(each.get("followed", ())))
+        except (AttributeError, TypeError):
+            raise SpecError(
+                f"network-rules.toml: {clause}: expected a table with `explored` and `followed`"
+            ) from None
+    return found

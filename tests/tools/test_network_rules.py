@@ -9,7 +9,7 @@ z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install '
 
 from quidnunc.properties.coverage import coverage
 from quidnunc.properties.documents.clauses import load
-from quidnunc.properties.proofs.fired import AppliedRules, applied_rules
+from quidnunc.properties.proofs.citations import AppliedRules, applied_rules
 from quidnunc.properties.proofs.networks import NETWORKS
 from tools.network_rules.__main__ import (
     COMMAND,

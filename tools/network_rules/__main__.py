@@ -18,9 +18,9 @@ from pathlib import Path
 
 from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import protocol_named
+from quidnunc.properties.proofs.citations import AppliedRules
 from quidnunc.properties.proofs.dog.relays import TEXTS
 from quidnunc.properties.proofs.dog.routes import REVISIONS
-from quidnunc.properties.proofs.fired import AppliedRules
 from quidnunc.properties.proofs.messages.flow import FLOWS
 from quidnunc.properties.proofs.messages.star import STARS
 from quidnunc.properties.proofs.networks import NETWORKS, network_named
