@@ -69,13 +69,7 @@ def _penalty(
     graylist: int | None = 0
     if network.graylist_threshold is not None:
         graylist = decays_until(network, counter, decay, value, network.graylist_threshold)
-    return Penalty(
-        offence=offence,
-        topic=topic,
-        score=value(counter),
-        zero=zero,
-        graylist=graylist,
-    )
+    return Penalty(offence=offence, topic=topic, score=value(counter), zero=zero, graylist=graylist)
 
 
 def penalties(network: NetworkParameters) -> Iterator[Penalty]:

@@ -199,10 +199,7 @@ def _of_gossip(at: FlowFields) -> Iterator[NetworkRule]:
         over = put(True, "beat", i)
         if at.flow.tells_one:
             for j in at.others(i):
-                guard, told = (
-                    z3.And(due, z3.Not(at.holds(i, j))),
-                    put(True, "notice", i, j),
-                )
+                guard, told = (z3.And(due, z3.Not(at.holds(i, j))), put(True, "notice", i, j))
                 yield guarded("heartbeat-to", (i, j), "gs1.0/gossip.at-most-d-lazy", guard, over, told)
             due = z3.And(due, *(at.holds(i, j) for j in at.others(i)))
         all_told = {

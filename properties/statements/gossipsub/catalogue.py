@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from quidnunc.properties.statements.gossipsub import (
-    attack,
-    backoff,
-    gossip,
-    mesh,
-    messages,
-    partial,
-)
+from quidnunc.properties.statements.gossipsub import attack, backoff, gossip, mesh, messages, partial
 from quidnunc.properties.statements.gossipsub.revisions import COLUMNS, GROUPS, revision
 from quidnunc.properties.statements.statement import Catalogue, read_statements
 

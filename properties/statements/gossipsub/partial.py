@@ -9,12 +9,7 @@ from quidnunc.model.rpc import Message, Partial
 from quidnunc.properties.networks.acts import name_of
 from quidnunc.properties.networks.pubsub import TOPIC, RouterStep
 from quidnunc.properties.networks.world import Look
-from quidnunc.properties.statements.gossipsub.steps import (
-    always,
-    received_parts,
-    sender,
-    sent_parts,
-)
+from quidnunc.properties.statements.gossipsub.steps import always, received_parts, sender, sent_parts
 
 
 def requester_gets_full(seen: RouterStep) -> str:
@@ -37,6 +32,4 @@ def group_is_open(seen: RouterStep) -> str:
     return ""
 
 
-LOOKS: Mapping[str, Look] = {
-    "partial.requester-of-non-sender-gets-full": always(requester_gets_full),
-}
+LOOKS: Mapping[str, Look] = {"partial.requester-of-non-sender-gets-full": always(requester_gets_full)}
