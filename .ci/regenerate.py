@@ -205,7 +205,6 @@ PARTS = (
         commands=(("bench/real_traces.py", "docs/results"),),
         program=("quidnunc.pipeline.lake.ingest", "quidnunc.pipeline.lake.gold.build"),
         needs=DATA,
-        takes="minutes",
     ),
 )
 

@@ -23,17 +23,17 @@ from quidnunc.pipeline.lake.spark_session import why_not
 parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[spark]'")
 from tests.helpers.networks import SAID, land
 
-pytestmark = [
-    pytest.mark.skipif(not os.environ.get("QUIDNUNC_NIGHTLY"), reason="takes ten minutes: make campaign"),
-    pytest.mark.skipif(bool(why_not()), reason=str(why_not())),
-]
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("QUIDNUNC_NIGHTLY"), reason="takes twenty minutes: make campaign"
+)
 KILLS = 20
 SEED = 20
 
 
-def ingest(folder: Path, root: Path) -> subprocess.Popen[bytes]:
+def ingest(folder: Path, root: Path, engine: str) -> subprocess.Popen[bytes]:
     """Start it as the leader of a process group, which its JVM and workers belong to."""
     command = [sys.executable, "-m", "quidnunc", "ingest", str(folder), "-o", str(root), *SAID]
+    command += ["--engine", engine]
     return subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
@@ -53,10 +53,13 @@ def left(root: Path) -> frozenset[str]:
     return frozenset(path.name for path in root.iterdir()) if root.exists() else frozenset()
 
 
-def test_twenty_kills_at_random_lose_nothing_and_count_nothing_twice(tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["spark", "duckdb"])
+def test_twenty_kills_at_random_lose_nothing_and_count_nothing_twice(engine: str, tmp_path: Path) -> None:
+    if engine == "spark" and (reason := why_not()):
+        pytest.skip(reason)
     landing = land(tmp_path / "land", faulty=True, files=6)
     began = time.monotonic()
-    assert ingest(landing.folder, tmp_path / "whole").wait() == 0
+    assert ingest(landing.folder, tmp_path / "whole", engine).wait() == 0
     takes_s = time.monotonic() - began
     whole = everything(tmp_path / "whole")
     assert sum(map(len, whole[1])) > 1000
@@ -65,7 +68,7 @@ def test_twenty_kills_at_random_lose_nothing_and_count_nothing_twice(tmp_path: P
     killed, met = 0, set()
     while killed < KILLS:
         # Half the times what is left is taken up and killed again, as a machine that keeps failing does.
-        process = ingest(landing.folder, root)
+        process = ingest(landing.folder, root, engine)
         try:
             process.wait(die.uniform(0.2, 1.0) * takes_s)
         except subprocess.TimeoutExpired:
@@ -75,7 +78,7 @@ def test_twenty_kills_at_random_lose_nothing_and_count_nothing_twice(tmp_path: P
             met.add(left(root))
             if killed < KILLS and die.random() < 0.5:
                 continue
-            assert ingest(landing.folder, root).wait() == 0
+            assert ingest(landing.folder, root, engine).wait() == 0
         assert process.returncode in (0, -signal.SIGKILL)
         assert everything(root) == whole
         shutil.rmtree(root)
