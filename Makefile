@@ -12,7 +12,7 @@
 #                   SEED=, COUNT=, MINUTES=, PAIRS=, COMPARE=; goes on where it was stopped
 #   make suite-power  how many planted bugs the fixed suite notices
 #   make campaign   a campaign of 200 networks and 10,000 property tests on Spark and without, interrupted too; a
-#                   cluster of two workers; twenty kills at random
+#                   cluster of two workers; twenty kills at random, and a hundred faults over two million events
 #   make pipeline-bench  ten million trace events through the pipeline on Spark, with planted faults
 #   make bench      how fast the machine plays, and how much of that is the driver of py-libp2p
 #   make fuzz       bytes of strangers against every reader, for MINUTES
@@ -166,7 +166,8 @@ suite-power: $(KIT)
 
 campaign: $(TESTS)
 	@QUIDNUNC_NIGHTLY=1 $(PYTHON) -m pytest -n0 --durations=0 -rA tests/pipeline/lake/test_spark_cluster.py \
-	  tests/pipeline/lake/test_ingest_kills.py tests/pipeline/sweep/test_file.py
+	  tests/pipeline/lake/test_ingest_kills.py tests/pipeline/lake/test_ingest_faults.py \
+	  tests/pipeline/sweep/test_file.py
 
 pipeline-bench: $(TESTS)
 	@$(PYTHON) bench/pipeline.py
