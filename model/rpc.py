@@ -166,6 +166,11 @@ def account_of(tx: str) -> tuple[str, int]:
     return tx, 0
 
 
+def says_more(tx: str) -> bool:
+    """Whether the name of a transaction tells its signer, or that it is refused: another would not do."""
+    return tx.startswith(INVALID_TX) or account_of(tx) != (tx, 0)
+
+
 @frozen
 class Tx:
     """One transaction, in a Txs message of CometBFT's mempool channel 0x30."""

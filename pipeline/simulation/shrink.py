@@ -17,6 +17,7 @@ from attrs import evolve
 from quidnunc.impl.seam import AdapterError
 from quidnunc.model.events import Event
 from quidnunc.model.machine import protocol_named
+from quidnunc.model.rpc import says_more
 from quidnunc.pipeline.simulation.run import record_simulation
 from quidnunc.pipeline.simulation.scenario.file import scenario_text
 from quidnunc.pipeline.simulation.scenario.values import NodeGroup, Scenario, ScenarioError, Topology
@@ -87,7 +88,8 @@ _IDS = frozenset({"id", "ids"})
 
 
 def renamed_events(events: Sequence[Event]) -> list[Event]:
-    """The events with peers counted from 1 and messages named m1, m2, ... as they come."""
+    """The events with peers counted from 1 and messages named m1, m2, ... as they come. A transaction whose
+    name says something keeps it."""
     peers: dict[int, int] = {0: 0}
     ids: dict[str, str] = {}
 
@@ -95,7 +97,7 @@ def renamed_events(events: Sequence[Event]) -> list[Event]:
         return peers.setdefault(number, len(peers))
 
     def name(text: str) -> str:
-        return ids.setdefault(text, f"m{len(ids) + 1}")
+        return text if says_more(text) else ids.setdefault(text, f"m{len(ids) + 1}")
 
     def of(value: Any) -> Any:
         if isinstance(value, tuple):

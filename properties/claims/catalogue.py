@@ -71,7 +71,8 @@ def check_claims(claims: Collection[Claim], protocols: Collection[Protocol], kno
                 f"claim {claim.id}: when(...) of {clauses} concerns no protocol: name those it does"
             )
         raise SpecError(
-            f"claim {claim.id} names clause {clauses}, which no rule decides: give it when(CLAUSE, OCCASION)"
+            f"claim {claim.id} names clause {clauses}, which no rule decides: "
+            "give it when(CLAUSE, OCCASION, PROTOCOLS)"
         )
 
 

@@ -47,7 +47,7 @@ class Occasion:
     clause: str
     applies: Applies
     concerns: Concerns
-    """Of the protocols of whose rules none bears the clause."""
+    """The protocols that have the clause, though none of their rules bears it."""
 
 
 def of_family(name: str) -> Concerns:
@@ -55,8 +55,8 @@ def of_family(name: str) -> Concerns:
     return lambda protocol: protocol.family == name
 
 
-def borne_by_rules(protocol: Protocol) -> bool:
-    """Rules bear the clause in each protocol that has it."""
+def no_protocol(protocol: Protocol) -> bool:
+    """For a clause that rules decide wherever it is in force."""
     return False
 
 
@@ -65,8 +65,9 @@ def by_permits(step: ObservedStep) -> bool:
     return False
 
 
-def when(clause: str, applies: Applies, concerns: Concerns = borne_by_rules) -> Occasion:
-    """A clause that applies `when` a step is such."""
+def when(clause: str, applies: Applies, concerns: Concerns = no_protocol) -> Occasion:
+    """An occasion of the clause: the steps for which `applies` is true. Where no rule bears the clause,
+    `concerns` says which protocols have it."""
     return Occasion(clause, applies, concerns)
 
 

@@ -9,7 +9,18 @@ from attrs import evolve, field, mutable
 
 from quidnunc.model.events import MEMPOOL, Connect, Event, Receive
 from quidnunc.model.machine import family_of, protocol_named
-from quidnunc.model.rpc import ROUTER, Control, Message, Part, Prune
+from quidnunc.model.rpc import (
+    ROUTER,
+    Control,
+    HaveTx,
+    Message,
+    Part,
+    Prune,
+    SeenTx,
+    Tx,
+    WantTx,
+    says_more,
+)
 from quidnunc.model.versions import STREAM_PROTOCOLS
 from quidnunc.properties.suite.traces import Trace
 
@@ -91,6 +102,8 @@ class _Names:
         return str(table.setdefault(topic, f"t{len(table) + 1}"))
 
     def id(self, name: str, *, tx: bool) -> str:
+        if tx and says_more(name):
+            return name
         table = self.of["x" if tx else "m"]
         return str(table.setdefault(name, f"x{len(table) + 1}t" if tx else f"m{len(table) + 1}"))
 
@@ -110,7 +123,7 @@ class _Names:
         return evolve(event, **changes) if changes else event
 
     def part(self, part: Any) -> Any:
-        tx = type(part).__name__ in ("Tx", "HaveTx")
+        tx = isinstance(part, Tx | HaveTx | SeenTx | WantTx)
         changes: dict[str, Any] = {}
         if hasattr(part, "id"):
             changes["id"] = self.id(part.id, tx=tx)

@@ -52,7 +52,7 @@ GOSSIPSUB_HEAD = """\
 <!-- Written by `make regenerate` (PARTS=statements). Change what writes it, not this page. -->
 # What the documents about gossipsub say or rely on, decided
 
-A hundred and twenty statements, some read in two ways, each decided for each revision that it is about, by
+126 statements, some read in two ways, each decided for each revision that it is about, by
 the engine that can. This page is written by
 
     python -m tools.decide gossipsub

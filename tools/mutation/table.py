@@ -50,7 +50,7 @@ HEAD = """\
 <!-- Written by `make regenerate` (PARTS=mutant-table). Change what writes it, not this page. -->
 # Mutants
 
-What finds each planted departure of our own routers (`impl/*mutants*.py`, `impl/ours/dog_variants.py`), and
+What finds each planted departure of our own routers (`impl/mutants/*.py`, `impl/ours/dog_variants.py`), and
 how many runs that takes. The killing case of each is in `counterexamples/mutants`.
 
 "Killed by" is of whole searches, which minimise the run and look for what accounts for it: each claim with

@@ -1,4 +1,4 @@
-"""The hundred and twenty statements that the documents of gossipsub make or rely on."""
+"""The statements that the documents of gossipsub make or rely on."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ import pytest
 from attrs import evolve
 
 from quidnunc.impl.wire.keys import peer_id
-from quidnunc.model.events import Connect, Delivered, Receive, Sent
-from quidnunc.model.rpc import IHave, Message, Prune
+from quidnunc.model.events import Connect, Delivered, Event, Receive, Sent, Submit
+from quidnunc.model.rpc import IHave, Message, Prune, SeenTx, Tx
 from quidnunc.pipeline.simulation.run import write_run
 from quidnunc.pipeline.simulation.scenario.file import load_scenario
 from quidnunc.pipeline.simulation.shrink import (
@@ -124,6 +124,13 @@ def test_names_become_plain() -> None:
         [Connect((44,)), Receive((44,), (Message("xff", "t", 9), IHave("t", ("xff", "xee"))))]
     )
     assert events == [Connect((1,)), Receive((1,), (Message("m1", "t", 2), IHave("t", ("m1", "m2"))))]
+
+
+def test_names_of_transactions_that_say_something_stay() -> None:
+    """CAT reads the signer and its place in a name, and the application refuses `bad...`."""
+    kept: list[Event] = [Submit("s1n2"), Receive((1,), (SeenTx("s1n2"), Tx("bad1")))]
+    assert renamed_events(kept) == kept
+    assert renamed_events([Submit("xab")]) == [Submit("m1")]
 
 
 def test_a_network_becomes_smaller() -> None:
