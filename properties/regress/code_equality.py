@@ -59,7 +59,7 @@ def _same_code(one: CodeType, other: CodeType, met: Pairs) -> bool:
 def _named(function: FunctionType) -> tuple[object, ...]:
     """The values of all names that its code may look up: those of its module, and of modules among them."""
     found: list[object] = []
-    for code in _codes(function.__code__):
+    for code in codes_in(function.__code__):
         values = [function.__globals__.get(name) for name in code.co_names]
         modules = [each for each in values if isinstance(each, ModuleType)]
         found += values
@@ -73,8 +73,9 @@ def _is_plain(value: object) -> bool:
     return isinstance(value, FunctionType | Rule | int | str | float | tuple | frozenset)
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
+def codes_in(code: CodeType) -> Iterator[CodeType]:
+    """The code, and that of the functions inside it."""
     yield code
     for const in code.co_consts:
         if isinstance(const, CodeType):
-            yield from _codes(const)
+            yield from codes_in(const)

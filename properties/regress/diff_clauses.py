@@ -13,6 +13,7 @@ from quidnunc.model.mempool.node import Node
 from quidnunc.model.pubsub.router import Router
 from quidnunc.model.rules import Protocol, Rule
 from quidnunc.properties.documents.clauses import Clause, documents, load
+from quidnunc.properties.regress.code_equality import codes_in
 from quidnunc.properties.regress.sides import Side
 
 NOT_ITS_OWN: Mapping[str, frozenset[str]] = {
@@ -21,7 +22,7 @@ NOT_ITS_OWN: Mapping[str, frozenset[str]] = {
     "gossipsub-1.2-draft": frozenset({"gossipsub-1.2"}),
     "cat": frozenset({"cat-classic"}),
 }
-"""Protocol -> documents whose ids its rules bear, where they say the same, and which it does not rest on."""
+"""Protocol -> documents whose clause ids its rules reuse, although it is not written in them."""
 
 
 @frozen
@@ -94,18 +95,11 @@ def parameters_read(protocol: Protocol) -> tuple[str, ...]:
         if not isinstance(function, FunctionType) or id(function) in seen:
             continue
         seen.add(id(function))
-        for code in _codes(function.__code__):
+        for code in codes_in(function.__code__):
             read |= names & set(code.co_names)
             todo += _called(function.__globals__, code)
         todo += [c.cell_contents for c in function.__closure__ or ()]
     return tuple(sorted(read))
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for const in code.co_consts:
-        if isinstance(const, CodeType):
-            yield from _codes(const)
 
 
 def _called(names: Mapping[str, Any], code: CodeType) -> Iterator[Any]:
