@@ -114,7 +114,8 @@ HEAD = """\
 The planted bugs of [mutants.md](mutants.md) are those that we thought of. These are not: operators change the
 sources of our own routers (a comparison, a condition, a number, a statement that is gone), and a seed draws a
 sample. Each mutant is tested as a stranger's router would be: by the fixed suite, and by a search of {runs}
-runs. Nothing was tuned to the sample. `make mutation` repeats it; `tools/source_mutants` says how.
+runs. The kit is improved with seed 1 in view: believe the figures of a seed that nobody has looked at.
+`make mutation` repeats the measurement; `tools/source_mutants` says how.
 
 Seed {seed}, {sample} of {available} mutants, {date}, of the sources with digest `{code}` (`--json` says that
 of yours). {starts} Shares are followed by their 95 % interval.
