@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
-from typing import TypeVar
+from functools import partial, reduce
+from typing import Any, TypeVar
 
 from attrs import frozen
 
 Router = TypeVar("Router")
+Usual = Callable[..., Any]
+"""A method as it is without the edit."""
 
 
 @frozen
@@ -37,10 +39,16 @@ def patch(owner: object, seam: str, by: Callable[..., object]) -> None:
 
 def put(seam: str, by: Callable[..., object]) -> Callable[[object], None]:
     """An edit that patches one method: `relay.accept` of the part `relay`, or `close` of the router."""
+    return around(seam, lambda router, usual, *given, **named: by(*given, **named))
+
+
+def around(seam: str, by: Callable[..., object]) -> Callable[[object], None]:
+    """An edit that patches one method, as `put` does: `by` gets the router and the usual method first."""
     *parts, method = seam.split(".")
 
     def edit(router: object) -> None:
-        patch(reduce(getattr, parts, router), method, by)
+        owner = reduce(getattr, parts, router)
+        patch(owner, method, partial(by, router, getattr(owner, method, None)))
 
     return edit
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from quidnunc.impl.gossipsub.mesh import GraftAnswer
 from quidnunc.impl.gossipsub.router import GossipsubRouter
-from quidnunc.impl.mutant import nothing, patch, put
+from quidnunc.impl.mutant import Usual, around, nothing, patch, put
 from quidnunc.impl.mutants.table import read_mutants
 from quidnunc.impl.wire import wire_pb2 as wire
 from quidnunc.model.rpc import Peer
@@ -17,35 +17,14 @@ from quidnunc.model.rpc import Peer
 Edit = Callable[[GossipsubRouter], None]
 
 
-def _fanout_not_told(r: GossipsubRouter) -> None:
-    join = r.mesh.join
-
-    def join_silently(topic: str, from_fanout: Iterable[Peer]) -> None:
-        join(topic, ())
-        r.mesh.of[topic].update(from_fanout)
-
-    patch(r.mesh, "join", join_silently)
+def _fanout_not_told(r: GossipsubRouter, join: Usual, topic: str, from_fanout: Iterable[Peer]) -> None:
+    join(topic, ())
+    r.mesh.of[topic].update(from_fanout)
 
 
-def _fanout_dropped_at_join(r: GossipsubRouter) -> None:
-    join = r.mesh.join
-    patch(r.mesh, "join", lambda topic, from_fanout: join(topic, ()))
-
-
-def _join_takes_one(r: GossipsubRouter) -> None:
-    patch(r.mesh, "eligible_at_join", lambda topic: set(sorted(r.mesh.eligible(topic))[:1]))
-
-
-def _join_in_backoff(r: GossipsubRouter) -> None:
-    mesh = r.mesh
-    patch(mesh, "eligible_at_join", lambda topic: {
-        p for p in mesh.core.speakers(topic) if not mesh.core.is_explicit(p) and not mesh.is_negative(p)
-    })  # fmt: skip
-
-
-def _graft_explicit(r: GossipsubRouter) -> None:
-    mesh = r.mesh
-    patch(mesh, "may_graft", lambda p, topic: not mesh.waits(p, topic) and not mesh.is_negative(p))
+def _join_in_backoff(r: GossipsubRouter, usual: Usual, topic: str) -> set[Peer]:
+    core = r.mesh.core
+    return {p for p in core.speakers(topic) if not core.is_explicit(p) and not r.mesh.is_negative(p)}
 
 
 def _answer(position: int, answer: GraftAnswer | None) -> Edit:
@@ -75,31 +54,17 @@ def _without_upkeep(name: str) -> Edit:
     return edit
 
 
-def _forget_backoff_early(r: GossipsubRouter) -> None:
-    mesh = r.mesh
-    patch(mesh, "waits", lambda p, topic: mesh.core.now_ms + 1000 < mesh.backoff_ends_ms.get((topic, p), 0))
+def _forget_backoff_early(r: GossipsubRouter, usual: Usual, p: Peer, topic: str) -> bool:
+    return r.core.now_ms + 1000 < r.mesh.backoff_ends_ms.get((topic, p), 0)
 
 
-def _cut_too_far(r: GossipsubRouter) -> None:
-    survivors = r.mesh.survivors
-    patch(r.mesh, "survivors", lambda members: survivors(members)[:-1])
-
-
-def _overflow(r: GossipsubRouter) -> None:
-    wait = r.mesh.seconds_to_wait
-    patch(r.mesh, "seconds_to_wait", lambda s: 0 if (s or 0) * 10**9 >= 1 << 63 else wait(s))
-
-
-def _prune_answered(r: GossipsubRouter) -> None:
-    on_prune = r.mesh.on_prune
-
-    def answer(peer: Peer, topic: str, announced_s: int | None) -> bool:
-        known = on_prune(peer, topic, announced_s)
-        if known:
-            r.mesh.say_prune(peer, topic, r.core.parameters.prune_backoff_s)
-        return known
-
-    patch(r.mesh, "on_prune", answer)
+def _prune_answered(
+    r: GossipsubRouter, on_prune: Usual, peer: Peer, topic: str, announced_s: int | None
+) -> bool:
+    known: bool = on_prune(peer, topic, announced_s)
+    if known:
+        r.mesh.say_prune(peer, topic, r.core.parameters.prune_backoff_s)
+    return known
 
 
 def _stop_at_unknown(r: GossipsubRouter) -> None:
@@ -121,37 +86,41 @@ _EDITS: Mapping[str, Edit] = {
     "announce-to-topic": lambda r: patch(r, "told_of", lambda topic: sorted(r.core.members(topic))),
     "unsubscribe-ignored": _stays_subscribed,
     "unsubscriber-in-mesh": put("mesh.quit", nothing),
-    "join-takes-one": _join_takes_one,
-    "join-drops-fanout": _fanout_dropped_at_join,
-    "join-fanout-untold": _fanout_not_told,
-    "leave-silently": lambda r: patch(r.mesh, "leave", lambda topic: r.mesh.of.pop(topic)),
+    "join-takes-one": around(
+        "mesh.eligible_at_join", lambda r, usual, topic: {*sorted(r.mesh.eligible(topic))[:1]}
+    ),
+    "join-drops-fanout": around("mesh.join", lambda r, join, topic, from_fanout: join(topic, ())),
+    "join-fanout-untold": around("mesh.join", _fanout_not_told),
+    "leave-silently": around("mesh.leave", lambda r, usual, topic: r.mesh.of.pop(topic)),
     "graft-unknown-silent": _answer(_OUTSIDE, GraftAnswer.LEAVE),
     "graft-crossing-pruned": _answer(_MEMBER, GraftAnswer.PRUNE),
     "graft-not-taken": lambda r: r.mesh.graft_checks.append(lambda p, topic: GraftAnswer.LEAVE),
     "prune-ignored": put("mesh.on_prune", lambda *_: True),
-    "prune-answered": _prune_answered,
+    "prune-answered": around("mesh.on_prune", _prune_answered),
     "fill-never": _without_upkeep("fill"),
     "fill-past-d": lambda r: patch(r.mesh, "wanted", lambda: r.core.parameters.d + 1),
     "cut-never": _without_upkeep("cut"),
     "cut-at-d-high": lambda r: patch(r.mesh, "is_over", lambda degree: degree >= r.core.parameters.d_high),
-    "cut-too-far": _cut_too_far,
-    "explicit-grafted": _graft_explicit,
+    "cut-too-far": around("mesh.survivors", lambda r, survivors, members: survivors(members)[:-1]),
+    "explicit-grafted": around(
+        "mesh.may_graft", lambda r, usual, p, topic: not (r.mesh.waits(p, topic) or r.mesh.is_negative(p))
+    ),
     "explicit-graft-taken": _answer(_EXPLICIT, None),
     "graft-unknown-pruned": _answer(_OUTSIDE, GraftAnswer.PRUNE),
     "leave-no-backoff": put("mesh.back_off_after_leave", nothing),
-    "leave-long-backoff": lambda r: patch(
-        r.mesh, "seconds_at_leave", lambda: r.core.parameters.prune_backoff_s
-    ),
-    "join-in-backoff": _join_in_backoff,
+    "leave-long-backoff": around("mesh.seconds_at_leave", lambda r, usual: r.core.parameters.prune_backoff_s),
+    "join-in-backoff": around("mesh.eligible_at_join", _join_in_backoff),
     "regraft-taken": _answer(_BACKING_OFF, None),
     "regraft-silent": _answer(_BACKING_OFF, GraftAnswer.LEAVE),
     "regraft-not-extended": _answer(_BACKING_OFF, GraftAnswer.PRUNE),
-    "backoff-a-second-short": _forget_backoff_early,
+    "backoff-a-second-short": around("mesh.waits", _forget_backoff_early),
     "backoff-overwritten": put("mesh.later", lambda running_ms, new_ms: new_ms),
-    "backoff-not-heard": lambda r: patch(
-        r.mesh, "seconds_to_wait", lambda s: r.core.parameters.prune_backoff_s
+    "backoff-not-heard": around(
+        "mesh.seconds_to_wait", lambda r, usual, s: r.core.parameters.prune_backoff_s
     ),
-    "backoff-overflow": _overflow,
+    "backoff-overflow": around(
+        "mesh.seconds_to_wait", lambda r, usual, s: 0 if (s or 0) * 10**9 >= 1 << 63 else usual(s)
+    ),
     "backoff-zero-default": put("mesh.seconds_to_wait", lambda s: s or 0),
     "backoff-not-told": put("mesh.tells_backoff", lambda p: False),
     "prune-unknown-aborts": _stop_at_unknown,

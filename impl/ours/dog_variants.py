@@ -6,26 +6,23 @@ written apart from each other, and compared beside each other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Mapping, Set
 from fractions import Fraction
 from math import inf
 from types import MappingProxyType
 
 from quidnunc.impl.mempool.dog.reactor import DogReactor
-from quidnunc.impl.mempool.dog.redundancy import Level
 from quidnunc.impl.mempool.dog.routes import NOBODY
 from quidnunc.impl.mempool.pool import PoolEntry
-from quidnunc.impl.mutant import Mutant, patch
+from quidnunc.impl.mutant import Usual, around, nothing, patch
 from quidnunc.impl.mutants.dog import DOG_MUTANTS
-from quidnunc.impl.mutants.table import read_mutants
+from quidnunc.impl.mutants.table import Edit, read_mutants
 from quidnunc.model.rpc import Peer
-
-Edit = Callable[[DogReactor], None]
 
 KEEP_ALIVE_INTERVALS = 3
 
 
-def _as(mutant: str) -> Edit:
+def _as(mutant: str) -> Edit[DogReactor]:
     """What is a departure from our reading may be the sentence of another text."""
     return DOG_MUTANTS[mutant].apply
 
@@ -47,36 +44,25 @@ def _one_inbox(r: DogReactor) -> None:
     patch(r, "receive", read)
 
 
-def _some_sender_cut(r: DogReactor) -> None:
-    def cut(peer: Peer, key: bytes) -> None:
-        entry = r.pool.get(key)
-        if entry is not None and entry.senders:
-            r.routes.disable(r.random.choice(tuple(entry.senders)), peer)
-
-    patch(r, "have_tx", cut)
+def _some_sender_cut(r: DogReactor, have_tx: Usual, peer: Peer, key: bytes) -> None:
+    entry = r.pool.get(key)
+    if entry is not None and entry.senders:
+        r.routes.disable(r.random.choice(tuple(entry.senders)), peer)
 
 
-def _some_sender_filters(r: DogReactor) -> None:
-    def cut_off(entry: PoolEntry) -> Set[Peer]:
-        return r.routes.targets(r.random.choice(tuple(entry.senders))) if entry.senders else NOBODY
-
-    patch(r, "cut_off", cut_off)
+def _some_sender_filters(r: DogReactor, cut_off: Usual, entry: PoolEntry) -> Set[Peer]:
+    return r.routes.targets(r.random.choice(tuple(entry.senders))) if entry.senders else NOBODY
 
 
-def _self_route_refused(r: DogReactor) -> None:
-    have_tx = r.have_tx
-
-    def refused(peer: Peer, key: bytes) -> None:
-        entry = r.pool.get(key)
-        live = [] if entry is None else [p for p in entry.senders if p in r.links]
-        if live[:1] != [peer]:
-            have_tx(peer, key)
-
-    patch(r, "have_tx", refused)
+def _self_route_refused(r: DogReactor, have_tx: Usual, peer: Peer, key: bytes) -> None:
+    entry = r.pool.get(key)
+    live = [] if entry is None else [p for p in entry.senders if p in r.links]
+    if live[:1] != [peer]:
+        have_tx(peer, key)
 
 
-def _first_live_sender(r: DogReactor) -> None:
-    patch(r, "first_sender", lambda entry: next((p for p in entry.senders if p in r.links), None))
+def _first_live_sender(r: DogReactor, first_sender: Usual, entry: PoolEntry) -> Peer | None:
+    return next((p for p in entry.senders if p in r.links), None)
 
 
 def _reset_may_be_lost(r: DogReactor) -> None:
@@ -84,7 +70,7 @@ def _reset_may_be_lost(r: DogReactor) -> None:
 
     def adjust(lost: Peer) -> None:
         in_vain = r.random.randrange(len(r.links) + 1) == 0
-        patch(r, "on_low", (lambda: None) if in_vain else on_low)
+        patch(r, "on_low", nothing if in_vain else on_low)
         r.adjust()
         patch(r, "on_low", on_low)
 
@@ -123,16 +109,11 @@ def _exact_bounds(r: DogReactor) -> None:
     patch(counted, "too_high", lambda ratio: ratio >= upper)
 
 
-def _in_band_blocks(r: DogReactor) -> None:
-    level = r.redundancy.level
-
-    def blocking() -> Level:
-        found = level()
-        if found == "in-band":
-            r.redundancy.block()
-        return found
-
-    patch(r.redundancy, "level", blocking)
+def _in_band_blocks(r: DogReactor, level: Usual) -> object:
+    found = level()
+    if found == "in-band":
+        r.redundancy.block()
+    return found
 
 
 def _own_never_filtered(r: DogReactor) -> None:
@@ -171,29 +152,24 @@ def _keep_alive(r: DogReactor) -> None:
     patch(r, "adjust_after_loss", after_loss)
 
 
-def _full_pool_first(r: DogReactor) -> None:
-    admit = r.admit
-
-    def checked(tx: bytes, source: Peer | None) -> None:
-        if not r.pool.full:
-            admit(tx, source)
-
-    patch(r, "admit", checked)
+def _full_pool_first(r: DogReactor, admit: Usual, tx: bytes, source: Peer | None) -> None:
+    if not r.pool.full:
+        admit(tx, source)
 
 
 def _nothing_to_turn(r: DogReactor) -> None:
     """Our reactor answers a committed duplicate anyway: our reading leaves it free."""
 
 
-SWITCHES: Mapping[str, Edit] = MappingProxyType(
+SWITCHES: Mapping[str, Edit[DogReactor]] = MappingProxyType(
     {
         "resets-all": _as("reset-all"),
         "one-inbox": _one_inbox,
-        "some-sender-cut": _some_sender_cut,
-        "some-sender-filters": _some_sender_filters,
-        "self-route-refused": _self_route_refused,
+        "some-sender-cut": around("have_tx", _some_sender_cut),
+        "some-sender-filters": around("cut_off", _some_sender_filters),
+        "self-route-refused": around("have_tx", _self_route_refused),
         "stale-routes": _as("route-of-the-dead"),
-        "first-live-sender": _first_live_sender,
+        "first-live-sender": around("first_sender", _first_live_sender),
         "lost-may-be-asked": _as("ask-the-lost-too"),
         "reset-may-be-lost": _reset_may_be_lost,
         "strict-upper-bound": _strict_upper_bound,
@@ -201,12 +177,12 @@ SWITCHES: Mapping[str, Edit] = MappingProxyType(
         "exact-bounds": _exact_bounds,
         "starts-blocked": _as("starts-blocked"),
         "low-blocks": _as("permission-withdrawn"),
-        "in-band-blocks": _in_band_blocks,
+        "in-band-blocks": around("redundancy.level", _in_band_blocks),
         "user-duplicates-uncounted": _as("user-duplicates-uncounted"),
         "own-never-filtered": _own_never_filtered,
         "committed-answered": _nothing_to_turn,
         "invalid-forgotten": _as("invalid-forgotten"),
-        "full-pool-first": _full_pool_first,
+        "full-pool-first": around("admit", _full_pool_first),
         "joiner-gets-later": _as("joiner-gets-nothing"),
         "keep-alive": _keep_alive,
     }
@@ -227,27 +203,20 @@ VARIANTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )  # fmt: skip
 
 
-def _user_duplicates_counted(r: DogReactor) -> None:
-    counted = r.redundancy
-
-    def count(source: Peer | None) -> None:
-        counted.duplicates += 1
-
-    patch(counted, "count_duplicate", count)
+def _user_duplicates_counted(r: DogReactor, count: Usual, source: Peer | None) -> None:
+    r.redundancy.duplicates += 1
 
 
-def _full_pool_looks(r: DogReactor) -> None:
+def _full_pool_looks(r: DogReactor, admit: Usual, tx: bytes, source: Peer | None) -> None:
     # What the variant put in its place is let be: the method of the class is the one before it.
-    patch(r, "admit", lambda tx, source: DogReactor.admit(r, tx, source))
+    DogReactor.admit(r, tx, source)
 
 
-_EDITS: Mapping[str, Edit] = {
-    "go-user-duplicates-counted": _user_duplicates_counted,
-    "go-full-pool-looks": _full_pool_looks,
+_EDITS: Mapping[str, Edit[DogReactor]] = {
+    "go-user-duplicates-counted": around("redundancy.count_duplicate", _user_duplicates_counted),
+    "go-full-pool-looks": around("admit", _full_pool_looks),
 }
-VARIANT_MUTANTS: Mapping[str, Mutant] = MappingProxyType(
-    {each.name: each for each in read_mutants(__file__, DogReactor, _EDITS)}
-)
+VARIANT_MUTANTS = read_mutants(__file__, DogReactor, _EDITS)
 """What is the sentence of our reading may be a departure from another text."""
 
 

@@ -7,12 +7,11 @@ it. They show that a separating trace tells the reading (`quidnunc check ... --d
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from quidnunc.impl.gossipsub.mesh import GraftAnswer
 from quidnunc.impl.gossipsub.relay import ArrivedMessage
 from quidnunc.impl.gossipsub.router import GossipsubRouter
-from quidnunc.impl.mutant import Mutant, nothing, patch, put
+from quidnunc.impl.mutant import Usual, around, nothing, patch, put
 from quidnunc.impl.mutants.mesh import Edit
 from quidnunc.impl.mutants.table import read_mutants
 from quidnunc.impl.wire import wire_pb2 as wire
@@ -23,18 +22,8 @@ IWANTS_A_SECOND = 10
 """Of one peer: as py-libp2p has it."""
 
 
-def _stops_answers(r: GossipsubRouter) -> None:
-    may_serve = r.gossip.may_serve
-    patch(r.gossip, "may_serve", lambda p, i: not r.gossip.is_unwanted(p, i) and may_serve(p, i))
-
-
-def _spares_explicit(r: GossipsubRouter) -> None:
-    targets = r.relay.relay_targets
-
-    def spared(arrival: ArrivedMessage) -> set[Peer]:
-        return {p for p in targets(arrival) if not r.gossip.is_unwanted(p, arrival.id)}
-
-    patch(r.relay, "relay_targets", spared)
+def _spares_explicit(r: GossipsubRouter, targets: Usual, arrival: ArrivedMessage) -> set[Peer]:
+    return {p for p in targets(arrival) if not r.gossip.is_unwanted(p, arrival.id)}
 
 
 def _forget_ignored(r: GossipsubRouter) -> None:
@@ -57,41 +46,26 @@ def _forget_ignored(r: GossipsubRouter) -> None:
     r.relay.checks[r.relay.checks.index(is_new)] = lambda a: a.id in ignored or is_new(a)
 
 
-def _read_graylisted(r: GossipsubRouter) -> None:
-    read = r.read
-
-    def subscriptions_at_least(peer: Peer, rpc: wire.RPC) -> None:
-        if r.is_graylisted(peer):
-            r.read_subscriptions(peer, rpc)
-        else:
-            read(peer, rpc)
-
-    patch(r, "read", subscriptions_at_least)
+def _read_graylisted(r: GossipsubRouter, read: Usual, peer: Peer, rpc: wire.RPC) -> None:
+    if r.is_graylisted(peer):
+        r.read_subscriptions(peer, rpc)
+    else:
+        read(peer, rpc)
 
 
-def _payload_last(r: GossipsubRouter) -> None:
-    r.intake.append(r.intake.pop(r.intake.index(r.read_messages)))
+def _strangers_unheard(
+    r: GossipsubRouter, on_prune: Usual, peer: Peer, topic: str, announced_s: int | None
+) -> object:
+    return peer not in r.mesh.of.get(topic, ()) or on_prune(peer, topic, announced_s)
 
 
-def _strangers_unheard(r: GossipsubRouter) -> None:
-    on_prune = r.mesh.on_prune
-
-    def of_members(peer: Peer, topic: str, announced_s: int | None) -> bool:
-        return peer not in r.mesh.of.get(topic, ()) or on_prune(peer, topic, announced_s)
-
-    patch(r.mesh, "on_prune", of_members)
-
-
-def _unknown_topics_too(r: GossipsubRouter) -> None:
-    on_prune = r.mesh.on_prune
-
-    def in_any_topic(peer: Peer, topic: str, announced_s: int | None) -> bool:
-        if on_prune(peer, topic, announced_s):
-            return True
-        r.mesh.back_off(peer, topic, r.mesh.seconds_to_wait(announced_s))
-        return False
-
-    patch(r.mesh, "on_prune", in_any_topic)
+def _unknown_topics_too(
+    r: GossipsubRouter, on_prune: Usual, peer: Peer, topic: str, announced_s: int | None
+) -> bool:
+    if on_prune(peer, topic, announced_s):
+        return True
+    r.mesh.back_off(peer, topic, r.mesh.seconds_to_wait(announced_s))
+    return False
 
 
 def _leaves_fanout_late(r: GossipsubRouter) -> None:
@@ -121,15 +95,10 @@ def _graft_announces(r: GossipsubRouter) -> None:
     r.mesh.graft_checks.insert(0, enter)
 
 
-def _past_empty_mesh(r: GossipsubRouter) -> None:
-    targets = r.relay.publish_targets
-
-    def someone(topic: str) -> set[Peer]:
-        empty = topic in r.core.joined and not r.mesh.of[topic]
-        instead = r.core.some(r.core.members(topic), r.core.parameters.d) if empty else ()
-        return targets(topic) | r.relay.above_publish_threshold(instead)
-
-    patch(r.relay, "publish_targets", someone)
+def _past_empty_mesh(r: GossipsubRouter, targets: Usual, topic: str) -> object:
+    empty = topic in r.core.joined and not r.mesh.of[topic]
+    instead = r.core.some(r.core.members(topic), r.core.parameters.d) if empty else ()
+    return targets(topic) | r.relay.above_publish_threshold(instead)
 
 
 def _served_per_heartbeat(r: GossipsubRouter) -> None:
@@ -162,17 +131,12 @@ def _seen_renewed(r: GossipsubRouter) -> None:
     r.relay.checks[r.relay.checks.index(is_new)] = renewed
 
 
-def _best_first(r: GossipsubRouter) -> None:
-    keep = r.mesh.keep_outbound
-
-    def after_the_best(kept: list[Peer], gone: list[Peer]) -> list[Peer]:
-        # Who is put in for a random member goes in before the best are looked at.
-        best, rest = kept[: r.mesh.best_kept()], kept[r.mesh.best_kept() :]
-        wanted = r.core.parameters.d_out - len(r.core.outbound(set(kept)))
-        room = sum(not r.core.neighbours[p].outbound for p in rest)
-        return [*best, *keep(rest, gone)] if wanted <= room else _swapped(r, best, rest, gone)
-
-    patch(r.mesh, "keep_outbound", after_the_best)
+def _best_first(r: GossipsubRouter, keep: Usual, kept: list[Peer], gone: list[Peer]) -> list[Peer]:
+    # Who is put in for a random member goes in before the best are looked at.
+    best, rest = kept[: r.mesh.best_kept()], kept[r.mesh.best_kept() :]
+    wanted = r.core.parameters.d_out - len(r.core.outbound(set(kept)))
+    room = sum(not r.core.neighbours[p].outbound for p in rest)
+    return [*best, *keep(rest, gone)] if wanted <= room else _swapped(r, best, rest, gone)
 
 
 def _swapped(r: GossipsubRouter, best: list[Peer], rest: list[Peer], gone: list[Peer]) -> list[Peer]:
@@ -182,17 +146,12 @@ def _swapped(r: GossipsubRouter, best: list[Peer], rest: list[Peer], gone: list[
     return [*best, *[*outbound, *others][: len(rest)]]
 
 
-def _graft_on_subscribe(r: GossipsubRouter) -> None:
-    enter = r.core.enter
-
-    def enter_and_graft(peer: Peer, topic: str) -> None:
-        enter(peer, topic)
-        members = r.mesh.of.get(topic)
-        if members is not None and len(members) < r.core.parameters.d and peer in r.mesh.eligible(topic):
-            members.add(peer)
-            r.outbox.graft(peer, topic)
-
-    patch(r.core, "enter", enter_and_graft)
+def _graft_on_subscribe(r: GossipsubRouter, enter: Usual, peer: Peer, topic: str) -> None:
+    enter(peer, topic)
+    members = r.mesh.of.get(topic)
+    if members is not None and len(members) < r.core.parameters.d and peer in r.mesh.eligible(topic):
+        members.add(peer)
+        r.outbox.graft(peer, topic)
 
 
 def _own_marked(r: GossipsubRouter) -> None:
@@ -207,17 +166,12 @@ def _own_marked(r: GossipsubRouter) -> None:
     r.relay.checks[r.relay.checks.index(is_not_own)] = marked
 
 
-def _fanout_filled_in_use(r: GossipsubRouter) -> None:
-    for_publish = r.fanout.for_publish
-
-    def filled(topic: str) -> set[Peer]:
-        peers = for_publish(topic)
-        missing = r.core.parameters.d - len(peers)
-        if peers and missing > 0:
-            peers.update(r.core.some(r.fanout.eligible(topic) - peers, missing))
-        return peers
-
-    patch(r.fanout, "for_publish", filled)
+def _fanout_filled_in_use(r: GossipsubRouter, for_publish: Usual, topic: str) -> set[Peer]:
+    peers: set[Peer] = for_publish(topic)
+    missing = r.core.parameters.d - len(peers)
+    if peers and missing > 0:
+        peers.update(r.core.some(r.fanout.eligible(topic) - peers, missing))
+    return peers
 
 
 def _capped_per_topic(r: GossipsubRouter) -> None:
@@ -255,15 +209,6 @@ def _iwants_per_second(r: GossipsubRouter) -> None:
     r.control[r.control.index(on_iwant)] = per_second
 
 
-def _zero_is_no_backoff(r: GossipsubRouter) -> None:
-    default_s = r.mesh.seconds_to_wait
-
-    def announced(announced_s: int | None) -> int:
-        return 0 if announced_s == 0 else default_s(announced_s)
-
-    patch(r.mesh, "seconds_to_wait", announced)
-
-
 def _oldest_evicted(r: GossipsubRouter) -> None:
     on_idontwant = r.gossip.on_idontwant
 
@@ -277,41 +222,39 @@ def _oldest_evicted(r: GossipsubRouter) -> None:
     r.control[r.control.index(on_idontwant)] = latest_kept
 
 
-def _trusts_above(r: GossipsubRouter) -> None:
-    threshold = r.core.parameters.accept_px_threshold
-    patch(r.mesh.exchange, "is_trusted", lambda peer: r.core.score(peer) > threshold)
-
-
 _EDITS: Mapping[str, Edit] = {
-    "idontwant-not-honoured": lambda r: patch(r.gossip, "is_unwanted", lambda p, i: False),
-    "idontwant-stops-iwant-answers": _stops_answers,
-    "idontwant-spares-explicit": _spares_explicit,
-    "px-above-threshold-only": _trusts_above,
+    "idontwant-not-honoured": put("gossip.is_unwanted", lambda p, i: False),
+    "idontwant-stops-iwant-answers": around(
+        "gossip.may_serve", lambda r, usual, p, i: not r.gossip.is_unwanted(p, i) and usual(p, i)
+    ),
+    "idontwant-spares-explicit": around("relay.relay_targets", _spares_explicit),
+    "px-above-threshold-only": around(
+        "mesh.exchange.is_trusted",
+        lambda r, usual, p: r.core.score(p) > r.core.parameters.accept_px_threshold,
+    ),
     "ignored-forgotten": _forget_ignored,
-    "graylisted-subscriptions-count": _read_graylisted,
-    "control-before-payload": _payload_last,
-    "stranger-prune-ignored": _strangers_unheard,
-    "prune-of-unknown-topic-backs-off": _unknown_topics_too,
+    "graylisted-subscriptions-count": around("read", _read_graylisted),
+    "control-before-payload": lambda r: r.intake.append(r.intake.pop(r.intake.index(r.read_messages))),
+    "stranger-prune-ignored": around("mesh.on_prune", _strangers_unheard),
+    "prune-of-unknown-topic-backs-off": around("mesh.on_prune", _unknown_topics_too),
     "unsubscribed-stays-in-mesh": put("mesh.quit", nothing),
     "unsubscribed-stays-in-fanout": _leaves_fanout_late,
     "graft-announces": _graft_announces,
     "unannounced-graft-ignored": _unannounced(GraftAnswer.LEAVE),
     "unannounced-graft-pruned": _unannounced(GraftAnswer.PRUNE),
-    "empty-mesh-passed-over": _past_empty_mesh,
+    "empty-mesh-passed-over": around("relay.publish_targets", _past_empty_mesh),
     "iwant-counted-per-heartbeat": _served_per_heartbeat,
     "outbound-refused-when-full": _full_for_all,
     "seen-refreshed": _seen_renewed,
-    "best-kept-before-quota": _best_first,
-    "graft-on-subscribe": _graft_on_subscribe,
+    "best-kept-before-quota": around("mesh.keep_outbound", _best_first),
+    "graft-on-subscribe": around("core.enter", _graft_on_subscribe),
     "own-from-outside-marked-seen": _own_marked,
-    "fanout-filled-at-publish": _fanout_filled_in_use,
+    "fanout-filled-at-publish": around("fanout.for_publish", _fanout_filled_in_use),
     "ihave-capped-otherwise": _capped_per_topic,
     "iwant-capped-otherwise": _iwants_per_second,
-    "zero-backoff-is-none": _zero_is_no_backoff,
+    "zero-backoff-is-none": around("mesh.seconds_to_wait", lambda r, usual, s: 0 if s == 0 else usual(s)),
     "idontwant-evicts-oldest": _oldest_evicted,
 }
 
-READINGS_OF_OURS: Mapping[str, Mutant] = MappingProxyType(
-    {each.name: each for each in read_mutants(__file__, GossipsubRouter, _EDITS)}
-)
+READINGS_OF_OURS = read_mutants(__file__, GossipsubRouter, _EDITS)
 """By name: the edit of our router, its clause, and the first protocol in which it shows."""

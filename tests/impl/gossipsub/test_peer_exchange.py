@@ -41,7 +41,7 @@ def _prefix(frame: bytes) -> int:
 
 
 def plant(r: GossipsubRouter, mutant: str) -> None:
-    for each in PX_MUTANTS:
+    for each in PX_MUTANTS.values():
         if each.name == mutant:
             each.apply(r)
 
@@ -94,7 +94,7 @@ def test_only_trusted_peers_are_heeded() -> None:
     assert dialled(score=5, accept_px_threshold=5.0) == (21, 22)
 
 
-@pytest.mark.parametrize("mutant", [m.name for m in PX_MUTANTS])
+@pytest.mark.parametrize("mutant", sorted(PX_MUTANTS))
 def test_each_planted_departure_differs(mutant: str) -> None:
     cuts = ({1: -1, 2: 3, 3: 3}, {})
     offers = ({}, {"score": -1}, {"score": 4, "accept_px_threshold": 5.0}, {"kind": "forged"})

@@ -40,7 +40,7 @@ def plain(protocol: str, world: int, seed: int) -> list[object]:
     return _plain[key]
 
 
-ELSEWHERE = frozenset(each.name for each in (*SCORE_MUTANTS, *PX_MUTANTS, *PARTIAL_MUTANTS))
+ELSEWHERE = frozenset((*SCORE_MUTANTS, *PX_MUTANTS, *PARTIAL_MUTANTS))
 """Who needs score parameters or offers to show (tests/impl/mutants/test_scores.py, test_gossipsub_px.py), or
 neighbours that know of extensions and parts: there are none in these walks."""
 
