@@ -24,14 +24,8 @@ from quidnunc.model.events import Event
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.explain.hypotheses import FreshRun, standing
-from quidnunc.properties.explain.root_cause import (
-    Finding,
-    accounting_edits,
-    hypotheses,
-    last_departures,
-    plainer_parameters,
-    shortest_run,
-)
+from quidnunc.properties.explain.minimise import plainer_parameters, shortest_run
+from quidnunc.properties.explain.root_cause import Finding, accounting_edits, hypotheses, last_departures
 from quidnunc.properties.explain.runs import blamed_clauses
 from quidnunc.properties.judge.oracle import Departure, Oracle
 from quidnunc.properties.judge.play import (

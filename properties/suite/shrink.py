@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from quidnunc.model.rpc import Message
-from quidnunc.properties.explain.root_cause import plainer_parameters, simplifications
+from quidnunc.properties.explain.minimise import plainer_parameters, simplifications
 from quidnunc.properties.suite.simpler_traces import plainer_events, renamed_trace
 from quidnunc.properties.suite.traces import Trace
 

@@ -13,15 +13,8 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.rpc import Graft, Subscribe
 from quidnunc.model.rules import Protocol
-from quidnunc.properties.explain.root_cause import (
-    accounting_edits,
-    hypotheses,
-    last_departures,
-    plainer_parameters,
-    shortest_run,
-    shrink,
-    simplifications,
-)
+from quidnunc.properties.explain.minimise import plainer_parameters, shortest_run, shrink, simplifications
+from quidnunc.properties.explain.root_cause import accounting_edits, hypotheses, last_departures
 from quidnunc.properties.judge.play import ModelSubject, Play, play
 from quidnunc.properties.search.machine import ReplayableFinding
 from tests.helpers.pubsub_run import BEAT, T, grafted, message, of, peers
