@@ -2,8 +2,8 @@
 
 python -m tools.nightly [--runs 50000] [--journal .quidnunc/nightly.jsonl] [--table FILE]
 
-Exit status: 0 nothing was found and every MUST claim applied; 1 something was found; 3 nothing was found, and
-some MUST claim never applied; 4 a batch broke. Where several hold, 1 before 4 before 3.
+Exit status: 0 nothing was found and every claim that can fail applied; 1 something was found; 3 nothing was
+found, and some such claim never applied; 4 a batch broke. Where several hold, 1 before 4 before 3.
 """
 
 from __future__ import annotations

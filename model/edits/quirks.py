@@ -91,7 +91,7 @@ QUIRKS: tuple[Edit, ...] = (
     Edit(
         "control-lists-shared",
         "replaced",
-        "gs1.0/join.graft-each",
+        "gs1.0/mesh.members",
         "The heartbeat's control lists are shared between peers: one is told what was meant for another.",
         lambda p: evolve(p, lens=seen.without_leaks, features=p.features | {"gossip-count-hidden"}),
     ),

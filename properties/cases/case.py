@@ -203,7 +203,7 @@ def router_of(case: Case, *, allow_exec: bool = False) -> str:
             return case.command
         raise RefusedRouterError(
             f"{case.path}: no router is started that only a file names ({case.command or name}); "
-            "name it yourself: --against ROUTER"
+            "name it yourself: --against ROUTER (of pytest: --quidnunc-against)"
         )
     return "ours" if name == "any" else name
 

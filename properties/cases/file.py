@@ -289,9 +289,10 @@ def _parsed(lines: Sequence[str]) -> Case:
         raise CaseSyntaxError(len(lines), f"expected a block: events, `{RULER}`, outputs")
     notation = _lines_of(case)
     work = CaseWork(case.parameters)
-    return evolve(
-        case, blocks=tuple(_block(each, notation, work, case.nodes) for each in body), command=command
-    )
+    blocks = tuple(_block(each, notation, work, case.nodes) for each in body)
+    if case.status not in ("suite", "fixed") and not any(each.departs or each.broken for each in blocks):
+        raise CaseSyntaxError(len(lines), f"expected what departs (`+` or `-`): the case is {case.status}")
+    return evolve(case, blocks=blocks, command=command)
 
 
 def _notes_read(paragraph: _Paragraph) -> tuple[str, ...]:

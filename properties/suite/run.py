@@ -15,6 +15,7 @@ from attrs import evolve, fields
 from quidnunc.impl.seam import Config, Hello, Profile
 from quidnunc.model.events import Event, Feedback, Join, PublishPartial, Raw, Resume, Score, Stall, Verdict
 from quidnunc.model.machine import protocol_named
+from quidnunc.model.parameters import Parameters
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import (
     Case,
@@ -127,6 +128,9 @@ def fitted_parameters(case: Case, hello: Hello) -> tuple[Any, tuple[str, ...]]:
     flagged = any(isinstance(e, Join) and (e.requests or e.supports) for e in events_of(case))
     needs |= {"partial"} if flagged else set()
     parameters: Any = parameters_of(case)
+    if isinstance(parameters, Parameters) and parameters.d_score > parameters.d:
+        # D is small and D_score the default, and no router is made to keep the best D_score of fewer.
+        parameters = evolve(parameters, d_score=parameters.d)
     changed = {a.name for a in fields(type(parameters)) if getattr(parameters, a.name) != a.default}
     needs |= {need for name, need in NEEDED_BY.items() if name in changed}
     if "flood-publish" not in hello.capabilities and getattr(parameters, "flood_publish", False):

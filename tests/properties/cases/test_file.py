@@ -121,7 +121,7 @@ def test_a_mempool_case() -> None:
     )
     head, _, _ = text.partition("connect")
     case = parse(
-        head
+        head.replace("status: open", "status: fixed")
         + "connect a,b mempool\nsubmit x1\na: tx x2; havetx x1; resetroute\nadjust\ncommit x1\n"
         + "----\n  b: tx x2\n"
     )
@@ -265,6 +265,15 @@ def test_what_is_no_case_at_all(text: str, said: str) -> None:
     assert str(caught.value).startswith(said)
 
 
+def test_an_open_case_without_a_departure_is_cut_off() -> None:
+    """Else it would replay as fixed."""
+    whole = TEXT.splitlines()
+    cut = "\n".join(line for line in whole if not line.startswith(("+ ", "- ")))
+    with pytest.raises(CaseError, match="expected what departs .*: the case is open"):
+        parse(cut)
+    assert parse(cut.replace("status: open", "status: fixed")).status == "fixed"
+
+
 def test_loading_names_the_file(tmp_path: Path) -> None:
     good = tmp_path / "good.case"
     good.write_text(TEXT)
@@ -323,7 +332,7 @@ def test_a_byte_order_mark_is_dropped(tmp_path: Path) -> None:
 
 def test_a_new_case_is_short() -> None:
     case = parse(TEXT)
-    long = evolve(case, blocks=(CaseBlock(tuple(Advance(ms) for ms in range(1, 41))),))
+    long = evolve(case, status="fixed", blocks=(CaseBlock(tuple(Advance(ms) for ms in range(1, 41))),))
     assert parse(render(long)) == long
     with pytest.raises(CaseError, match="expected at most 40 lines of body, got 41"):
         render(long, strict=True)

@@ -124,6 +124,14 @@ def test_a_rule_that_matters_is_not_taken_for_a_listed_one(name: str, rule: str)
     assert compare(name, rule, runs=100).difference
 
 
+def test_no_case_asks_to_keep_more_of_the_best_than_there_are_members() -> None:
+    """D_score is 4 by default, and many cases have a D of 2."""
+    hello = Hello(name="x", version="1", protocols=())
+    fitted = {case.path: fitted_parameters(case, hello)[0] for _, case in rule_cases("gossipsub-1.2")}
+    small = [p for p in fitted.values() if p.d < Parameters().d_score]
+    assert small and all(p.d_score <= p.d for p in fitted.values())
+
+
 def test_an_entry_needs_a_known_reason() -> None:
     with pytest.raises(ValueError, match="because"):
         UnnoticedRule("accept", ["dog"], "luck", "It is not separated because of bad luck.")

@@ -65,7 +65,8 @@ def as_duckdb_has_it(landing: Landing, root: Path, tmp_path: Path, ran: Ran) -> 
         table = parquet.read_table(gold / name)
         other = duck.rows(f"SELECT {', '.join(table.column_names)} FROM {name}")
         assert counted(table.to_pylist()) == counted(other), name
-        assert other, name
+        # Nobody misses a message in these traces; test_claims_missing.py has faults for that table.
+        assert other or name == "missing", name
     assert rounded(json.loads((gold / METRICS_FILE).read_bytes())["runs"]) == rounded(expected.metrics)
     assert json.loads((gold / CLAIMS_FILE).read_bytes())["claims"] == expected.claims
     found = json.loads((gold / VIOLATIONS_JSON).read_bytes())
