@@ -28,8 +28,9 @@ from quidnunc.properties.blame import partial as partial_blame
 from quidnunc.properties.claims.catalogue import applied_clauses
 from quidnunc.properties.claims.tables import BY_SUBJECT
 from quidnunc.properties.neighbours.draw import draw_neighbours
-from quidnunc.properties.neighbours.partial import MORE, OF_PARTIAL, PARTIAL_WEIGHTS, WEIGHTS
+from quidnunc.properties.neighbours.partial import MORE, OF_PARTIAL
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
+from quidnunc.properties.neighbours.weights import WEIGHTS
 from quidnunc.properties.occasions.occasion import ObservedStep
 from quidnunc.properties.suite.files import rule_cases
 from quidnunc.properties.suite.run import run_suite
@@ -44,7 +45,7 @@ R = run(PARTIAL, joined(), *peer(1), *peer(2, Subscribe(T)), *peer(3, named=Fals
 
 class TestNeighbours:
     def test_every_act_comes_somewhere(self) -> None:
-        assert (set(MORE), set(OF_PARTIAL)) == (set(WEIGHTS), set(PARTIAL_WEIGHTS))
+        assert (set(MORE), set(OF_PARTIAL)) == (set(WEIGHTS["extensions"]), set(WEIGHTS["partial"]))
         live: Counter[str] = Counter()
         for number in range(12):
             _, played, neighbours = run_of("partial-messages-jvm", number, acts=12)

@@ -27,7 +27,7 @@ from tests.helpers.simulated import run as simulated
 from tests.helpers.trace_files import write_trace
 
 pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
-from quidnunc.pipeline.lake.gold.views import SparkEngine
+from quidnunc.pipeline.lake.engines.spark import SparkEngine
 from quidnunc.pipeline.lake.ingest import SourceOptions
 from tests.helpers.duck import Duck
 from tests.helpers.networks import silver_of
@@ -164,7 +164,7 @@ def test_spark_says_what_duckdb_says(spark: Any, tmp_path: Path) -> None:
     made = silver(events, tmp_path)
     ours, duck = gold(made)
     assert {v["claim"] for v in ours.violations} == {EARLY, LOST}
-    engine = SparkEngine.over(spark, made, tmp_path / "gold", lambda line: None)
+    engine = SparkEngine(spark).queries(made, tmp_path / "gold")
     theirs = gold_of(engine, asked(made))
     assert theirs.claims == ours.claims
     assert theirs.violations == ours.violations
