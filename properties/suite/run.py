@@ -15,7 +15,6 @@ from attrs import evolve, fields
 from quidnunc.impl.seam import Config, Hello, Profile
 from quidnunc.model.events import Event, Feedback, Join, PublishPartial, Raw, Resume, Score, Stall, Verdict
 from quidnunc.model.machine import protocol_named
-from quidnunc.model.parameters import Parameters
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import (
     Case,
@@ -128,7 +127,7 @@ def fitted_parameters(case: Case, hello: Hello) -> tuple[Any, tuple[str, ...]]:
     flagged = any(isinstance(e, Join) and (e.requests or e.supports) for e in events_of(case))
     needs |= {"partial"} if flagged else set()
     parameters: Any = parameters_of(case)
-    if isinstance(parameters, Parameters) and parameters.d_score > parameters.d:
+    if getattr(parameters, "d_score", 0) > getattr(parameters, "d", 0):
         # D is small and D_score the default, and no router is made to keep the best D_score of fewer.
         parameters = evolve(parameters, d_score=parameters.d)
     changed = {a.name for a in fields(type(parameters)) if getattr(parameters, a.name) != a.default}

@@ -23,7 +23,7 @@ claim: join.fills
 clause: gs1.0/join.graft-each
 protocols: gossipsub-1.2
 against: ours
-status: open
+status: fixed
 seed: {seed}
 
 join t2

@@ -143,7 +143,8 @@ class TestShorterCasesWin:
 
     TEXT = (
         "It is answered.\n\nformat: 1\nclaim: graft.unknown-topic\nclause: gs1.1/graft.unknown-topic\n"
-        "protocol: gossipsub-1.1\nagainst: ours\nstatus: open\n\n{before}connect a /meshsub/1.1.0\n----\n"
+        "protocol: gossipsub-1.1\nagainst: ours\nstatus: open\n\n"
+        "{before}connect a /meshsub/1.1.0\n----\n+ a: prune t1\n"
     )
 
     def test_of_two_cases_of_one_root_the_shorter_one_is_kept(self) -> None:
