@@ -5,16 +5,18 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 from importlib import metadata
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from attrs import frozen
 
+from quidnunc.impl.drivers.builds import Release
 from quidnunc.impl.mutant import Mutant
 from quidnunc.impl.seam import AdapterError, Config, Driver
 
 Kind: TypeAlias = Literal["ours", "mutant", "reading", "adapter", "release", "external"]
 
 WITHOUT_ADAPTER = ("js-libp2p", "go-libp2p-pubsub", "rust-libp2p", "jvm-libp2p", "cometbft")
+"""Routers that a driver is still to be written for."""
 
 EXTERNAL = ("exec:COMMAND", "python:MODULE:FACTORY")
 
@@ -29,6 +31,42 @@ class RouterInfo:
     available: bool = True
     reason: str = ""
     """Why it is not available and what to do about it, or what it is."""
+
+
+class BuiltRouter(Protocol):
+    """The module `builds` of a driver package: one router that others release, and its releases."""
+
+    NAME: str
+    DEFAULT: str
+    """The release that the bare name stands for; empty where that is the one installed beside this kit."""
+
+    def releases(self) -> tuple[Release, ...]:
+        """Every release that can be built, the oldest first."""
+        ...
+
+    def release_named(self, version: str) -> Release:
+        """Raises ValueError, with those that there are."""
+        ...
+
+    def open_release(self, version: str, config: Config) -> Driver:
+        """A router of that release. Raises ValueError, NotBuiltError, AdapterError."""
+        ...
+
+    def build(self, version: str, progress: Callable[[str], None]) -> Release:
+        """Raises ValueError for an unknown release, AdapterError where it cannot be built here."""
+        ...
+
+    def missing(self, version: str) -> str:
+        """What this release cannot be built without and is not here, and what to install; else empty."""
+        ...
+
+
+def built_routers() -> Mapping[str, BuiltRouter]:
+    """The routers whose releases this kit can build, by name. A driver of another one adds its row here."""
+    from quidnunc.impl.drivers.py_libp2p import builds as py_libp2p
+
+    rows: tuple[BuiltRouter, ...] = (py_libp2p,)
+    return {row.NAME: row for row in rows}
 
 
 def available() -> tuple[RouterInfo, ...]:
@@ -54,7 +92,8 @@ def available() -> tuple[RouterInfo, ...]:
         RouterInfo(name=name, kind="external", reason="a router of your own: docs/adapters.md")
         for name in EXTERNAL
     )
-    return (ours, *mutants, *readings, _py_libp2p(), *_releases(), *missing, *external)
+    built = [info for router in built_routers().values() for info in _listed(router)]
+    return (ours, *mutants, *readings, _py_libp2p(), *built, *missing, *external)
 
 
 def open_router(spec: str, config: Config) -> Driver:
@@ -77,10 +116,10 @@ def open_router(spec: str, config: Config) -> Driver:
         from quidnunc.impl.drivers.py_libp2p.driver import open_py_libp2p
 
         return open_py_libp2p(config)
-    if spec.startswith("py-libp2p@"):
-        from quidnunc.impl.drivers.py_libp2p.builds import open_release
-
-        return open_release(spec.partition("@")[2], config)
+    router, at, version = spec.partition("@")
+    released = built_routers().get(router)
+    if released is not None and (at or released.DEFAULT):
+        return released.open_release(version if at else released.DEFAULT, config)
     if name == "exec":
         from quidnunc.impl.seam.sidecar import open_exec
 
@@ -93,7 +132,8 @@ def open_router(spec: str, config: Config) -> Driver:
         raise AdapterError(
             f"{spec} has no adapter yet; write one as docs/adapters.md says and give it to exec:"
         )
-    names = ("ours", "ours:MUTANT", "py-libp2p", "py-libp2p@VERSION", *WITHOUT_ADAPTER, *EXTERNAL)
+    theirs = [each for router in built_routers() for each in (router, f"{router}@VERSION")]
+    names = ("ours", "ours:MUTANT", *theirs, *WITHOUT_ADAPTER, *EXTERNAL)
     raise ValueError(f"no router {spec!r}: there are {', '.join(names)}")
 
 
@@ -125,35 +165,46 @@ def _py_libp2p() -> RouterInfo:
 
 
 def build_release(name: str, progress: Callable[[str], None]) -> str:
-    """Build a release, `py-libp2p@0.2.8`, where it is not built yet; the folder that it is in.
+    """Build a release, `py-libp2p@0.2.8`, where it is not built yet; the folder that it is in. A router's
+    name alone is its default release.
 
     Raises ValueError for a name that is no release's, AdapterError where it cannot be built here.
     """
-    from quidnunc.impl.drivers.py_libp2p.builds import NAME, build, release_named
-
-    router, _, version = name.partition("@")
-    if router != NAME:
+    name_of_router, _, version = name.partition("@")
+    router = built_routers().get(name_of_router)
+    if router is None or not (version or router.DEFAULT):
+        ways = (f"{each.NAME}{'[@VERSION]' if each.DEFAULT else '@VERSION'}" for each in _rows(router))
         raise ValueError(
-            f"{name!r} cannot be built: write {NAME}@VERSION; `quidnunc routers --all` lists them"
+            f"{name!r} cannot be built: write {' or '.join(ways)}; `quidnunc routers --all` lists them"
         )
-    release = release_named(version)
+    release = router.release_named(version or router.DEFAULT)
     if release.record is None:
-        build(version, progress)
+        if lacking := router.missing(release.version):
+            raise AdapterError(f"{release.name} cannot be built here: {lacking}")
+        router.build(release.version, progress)
     return str(release.folder)
 
 
-def _releases() -> tuple[RouterInfo, ...]:
-    from quidnunc.impl.drivers.py_libp2p.builds import releases
+def _rows(router: BuiltRouter | None) -> tuple[BuiltRouter, ...]:
+    return (router,) if router else tuple(built_routers().values())
 
-    listed = []
-    for each in releases():
-        built = each.record is not None
-        reason = "" if built else f"not built here; to build it: {each.command}"
-        info = RouterInfo(
-            name=each.name, kind="release", version=each.version, available=built, reason=reason
-        )
-        listed.append(info)
-    return tuple(listed)
+
+def _listed(router: BuiltRouter) -> list[RouterInfo]:
+    """Its releases, and before them the one that its bare name stands for."""
+    releases = router.releases()
+    rows = [_info(router, each, each.name, "release") for each in releases]
+    if router.DEFAULT:
+        default = router.release_named(router.DEFAULT)
+        return [_info(router, default, router.NAME, "adapter"), *rows]
+    return rows
+
+
+def _info(router: BuiltRouter, release: Release, name: str, kind: Kind) -> RouterInfo:
+    built = release.record is not None
+    reason = "" if built else f"not built here; to build it: {release.command}"
+    if not built and (lacking := router.missing(release.version)):
+        reason = f"not built here: {lacking}; then {release.command}"
+    return RouterInfo(name=name, kind=kind, version=release.version, available=built, reason=reason)
 
 
 def _version() -> str:

@@ -20,7 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
     parser.add_argument("action", nargs="?", choices=("build",), help="build releases of routers")
-    parser.add_argument("releases", nargs="*", metavar="NAME@VERSION", help="what to build")
+    parser.add_argument(
+        "releases", nargs="*", metavar="NAME[@VERSION]", help="what to build (without a version: the default)"
+    )
 
 
 def run(options: argparse.Namespace) -> int:

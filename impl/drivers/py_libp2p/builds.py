@@ -20,6 +20,9 @@ from quidnunc.impl.seam.sidecar import open_exec
 
 NAME = "py-libp2p"
 
+DEFAULT = ""
+"""The bare name is the release that is installed beside this kit."""
+
 WHEELS: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 """By release, the SHA-256 of its wheel."""
 
@@ -45,6 +48,11 @@ def release_named(version: str) -> Release:
 def releases() -> tuple[Release, ...]:
     """Every release that can be built, the oldest first."""
     return tuple(Release(NAME, version) for version in WHEELS)
+
+
+def missing(version: str) -> str:
+    """Nothing: this Python builds every release."""
+    return ""
 
 
 def open_release(version: str, config: Config) -> Driver:
