@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,6 +21,11 @@ from quidnunc.impl.seam.cache import cache_folder
 
 RECORD = "build.json"
 FORMAT = 1
+
+LOG_LINES = 5
+"""Of what a command said, what an error repeats."""
+
+COMMAND_TIMEOUT_S = 900
 
 
 @frozen
@@ -102,3 +108,26 @@ def _rename(folder: Path, release: Release) -> None:
         # Another process may have built the same meanwhile.
         if release.record is None:
             raise
+
+
+def run_to_end(command: Sequence[str], failed: str, advice: str, *, folder: Path | None = None) -> None:
+    """Run a command of a build, in `folder`. Raises AdapterError, which begins with `failed`, has the last
+    words of the command, and ends with `advice`."""
+    try:
+        ran = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=COMMAND_TIMEOUT_S,
+            text=True,
+            errors="replace",
+            cwd=folder,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise AdapterError(f"{failed}: no end after {COMMAND_TIMEOUT_S} s") from error
+    except OSError as error:
+        raise AdapterError(f"{failed}: cannot start {command[0]}: {error.strerror}") from error
+    if ran.returncode:
+        last = "\n  ".join(ran.stdout.strip().splitlines()[-LOG_LINES:]) or "it said nothing"
+        raise AdapterError(f"{failed}; it ended with:\n  {last}\nnext: {advice}")

@@ -163,18 +163,20 @@ def test_routers_are_opened_by_name(pytester: pytest.Pytester, monkeypatch: pyte
     texts = {
         "ours": CASE.format(against="any", status="suite"),
         "mutant": CASE.format(against="ours:cut-at-d-high", status="open"),
-        "absent": CASE.format(against="js-libp2p 1.0", status="open"),
+        "absent": CASE.format(against="rust-libp2p 1.0", status="open"),
         "unbuilt": CASE.format(against="py-libp2p@0.4.0", status="open"),
+        "default": CASE.format(against="js-libp2p 17.1.1", status="open"),
         "unknown": CASE.format(against="nobody-knows-it", status="open"),
     }
     for name, text in texts.items():
         (pytester.path / f"{name}.case").write_text(text)
     result = pytester.runpytest(*ALONE, "-rs")
-    result.assert_outcomes(passed=1, xfailed=1, skipped=2, failed=1)
+    result.assert_outcomes(passed=1, xfailed=1, skipped=3, failed=1)
     result.stdout.fnmatch_lines(
-        ["*no router 'nobody-knows-it': there are ours*", "SKIPPED*js-libp2p: no adapter*"]
+        ["*no router 'nobody-knows-it': there are ours*", "SKIPPED*rust-libp2p: no adapter*"]
     )
     result.stdout.fnmatch_lines(["SKIPPED*to build it: quidnunc routers build py-libp2p@0.4.0"])
+    result.stdout.fnmatch_lines(["SKIPPED*js-libp2p: not built here*quidnunc routers build js-libp2p*"])
 
 
 def test_nothing_of_the_kit_is_loaded_without_a_case(pytester: pytest.Pytester) -> None:

@@ -83,7 +83,7 @@ def test_ours_and_its_mutants_open() -> None:
         ("ours:cut-at-d-hihg", ValueError, "did you mean ours:cut-at-d-high"),
         ("ours:", ValueError, "no mutant '' of ours"),
         ("py-libp2p:x", ValueError, "no router 'py-libp2p:x'"),
-        ("js-libp2p", AdapterError, "js-libp2p has no adapter yet; write one as docs/adapters.md says"),
+        ("rust-libp2p", AdapterError, "rust-libp2p has no adapter yet; write one as docs/adapters.md says"),
         ("exec:", AdapterError, "no command given"),
         ("python:toy", ValueError, "write python:MODULE:FACTORY"),
         ("python::x", ValueError, "write python:MODULE:FACTORY"),

@@ -7,13 +7,12 @@ import importlib
 import json
 import platform
 import shlex
-import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from quidnunc.impl.drivers.builds import Release, building
+from quidnunc.impl.drivers.builds import Release, building, run_to_end
 from quidnunc.impl.drivers.py_libp2p.child import PACKAGES
 from quidnunc.impl.seam import AdapterError, Config, Driver
 from quidnunc.impl.seam.sidecar import open_exec
@@ -29,11 +28,6 @@ WHEELS: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_
 
 NEEDED = ("attrs>=23.2", "cryptography>=42", "trio==0.35.0")
 """What the kit needs beside a release; of trio it uses private names (`loop`)."""
-
-LOG_LINES = 5
-"""Of what pip said, what an error repeats."""
-
-PIP_TIMEOUT_S = 900
 
 Progress = Callable[[str], None]
 
@@ -112,24 +106,4 @@ def _installed(report: Path) -> dict[str, dict[str, str]]:
 
 
 def _run(command: Sequence[str], failed: str) -> None:
-    """Raises AdapterError, which begins with `failed` and ends with the last words of the command."""
-    try:
-        ran = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=PIP_TIMEOUT_S,
-            text=True,
-            errors="replace",
-        )
-    except subprocess.TimeoutExpired as error:
-        raise AdapterError(f"{failed}: no end after {PIP_TIMEOUT_S} s") from error
-    except OSError as error:
-        raise AdapterError(f"{failed}: cannot start {command[0]}: {error.strerror}") from error
-    if ran.returncode:
-        last = "\n  ".join(ran.stdout.strip().splitlines()[-LOG_LINES:]) or "it said nothing"
-        raise AdapterError(
-            f"{failed}; it ended with:\n  {last}\n"
-            "next: check the network and that pip reaches a package index, then build again"
-        )
+    run_to_end(command, failed, "check the network and that pip reaches a package index, then build again")

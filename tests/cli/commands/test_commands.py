@@ -77,7 +77,7 @@ def test_help_has_an_example_that_parses(quidnunc: Command, name: str) -> None:
         ("check nosuch --against ours", "unknown protocol 'nosuch'"),
         ("check gossipsub-1.3x --against ours", "choose from floodsub"),
         ("check dog --against nobody", "no router 'nobody'"),
-        ("check dog --against js-libp2p", "no adapter yet"),
+        ("check dog --against rust-libp2p", "no adapter yet"),
         ("check dog --against ours:nosuch", "no mutant 'nosuch'"),
         ("check dog --against ours --runs 0", "--runs must be 1 or more"),
         ("check dog --against ours --budget soon", "invalid duration 'soon': write 90s"),
@@ -154,7 +154,7 @@ def test_routers(quidnunc: Command) -> None:
     listed = {r["name"]: r for r in quidnunc("routers", "--json").data["routers"]}
     assert listed["ours"]["available"] and listed["ours"]["kind"] == "ours"
     assert listed["ours:cut-at-d-high"]["kind"] == "mutant"
-    assert not listed["js-libp2p"]["available"] and listed["js-libp2p"]["reason"]
+    assert not listed["rust-libp2p"]["available"] and listed["rust-libp2p"]["reason"]
     assert set(listed["ours"]) == {"name", "kind", "version", "available", "reason"}
     text = quidnunc("routers")
     assert "py-libp2p" in text.out and "ours:cut-at-d-high" not in text.out

@@ -1,0 +1,201 @@
+// What the release is configured with, what it adds to the protocol, and what it sets itself.
+import { contentId } from './world.mjs'
+
+const BOUND_MS = 1000
+const FLOODSUB = '/floodsub/1.0.0'
+const SPOKEN = {
+  'gossipsub-1.0': ['/meshsub/1.0.0', FLOODSUB],
+  'gossipsub-1.1': ['/meshsub/1.1.0', '/meshsub/1.0.0', FLOODSUB],
+  'gossipsub-1.2': ['/meshsub/1.2.0', '/meshsub/1.1.0', '/meshsub/1.0.0', FLOODSUB]
+}
+export const PROTOCOLS = Object.keys(SPOKEN)
+export const CAPABILITIES = [
+  'clock', 'explicit', 'flood-publish', 'identity', 'raw', 'score', 'score-parameters', 'stall', 'state',
+  'strict-no-sign', 'verdict', 'rsa-keys', 'secp256k1-keys', 'ecdsa-keys'
+]
+
+/** What the router does beyond the protocol: words, clauses whose verdicts lean on it, how to switch it off. */
+const ADDITIONS = {
+  'score-cache': {
+    says: 'a score that was computed counts for one heartbeat interval, whatever happens meanwhile',
+    clauses: ['gs1.1/threshold.*', 'gs1.1/score.*'],
+    isIn: (router) => 'scoreCacheValidityMs' in router.score,
+    off: (router) => { router.score.scoreCacheValidityMs = 0 }
+  },
+  'accept-list': {
+    says: 'a peer whose score was not negative has its next 128 RPCs within a second taken unasked',
+    clauses: ['gs1.1/threshold.graylist'],
+    isIn: (router) => 'acceptFromWhitelist' in router,
+    off: (router) => { router.acceptFromWhitelist.get = () => undefined }
+  },
+  'graft-on-subscribe': {
+    says: 'a peer that subscribes is grafted at once while the mesh has fewer than D_low members',
+    clauses: ['gs1.0/heartbeat.*'],
+    isIn: (router) => 'graftOnSubscribe' in router,
+    off: (router) => { router.graftOnSubscribe = () => false }
+  },
+  'publish-to-d': {
+    says: 'own messages go to further subscribers while the mesh has fewer than D members',
+    clauses: ['gs1.0/publish.*'],
+    isIn: (router) => 'selectPeersToPublish' in router,
+    off: (router) => {
+      const select = router.selectPeersToPublish.bind(router)
+      router.selectPeersToPublish = (topic, flood) => {
+        const selected = select(topic, flood)
+        const mesh = router.mesh.get(topic)
+        if (!(flood ?? router.opts.floodPublish) && mesh?.size > 0) {
+          for (const id of selected.tosend) {
+            if (!mesh.has(id) && !router.direct.has(id) && !router.floodsubPeers.has(id)) {
+              selected.tosend.delete(id)
+            }
+          }
+        }
+        return selected
+      }
+    }
+  }
+}
+
+const SWITCHED = {
+  'it sets the message-id function; the default one reads the key of the author, not the id': ['pubsub/id.*'],
+  'it sets the time of the first heartbeat, a constant of the release': [],
+  'it lifts the bound of a second on the decay interval and the activation of P3': ['gs1.1/score.*'],
+  'it lets messages be published without peers and twice, which would be errors by default': [],
+  'it sets the thresholds, and gives weight to the score of the application alone, or to what is asked for': [
+    'gs1.1/threshold.*', 'gs1.1/score.*'
+  ]
+}
+
+const IDS = {
+  origin (message) {
+    const seqno = Buffer.alloc(8)
+    seqno.writeBigUInt64BE(message.sequenceNumber)
+    return new Uint8Array(Buffer.concat([message.from.toMultihash().bytes, seqno]))
+  },
+  content: (message) => contentId(message.data),
+  hex: (message) => new Uint8Array(Buffer.from(Buffer.from(contentId(message.data)).toString('hex')))
+}
+
+/** What the release sets itself, where it cannot be given. */
+function fixed (parameters) {
+  return {
+    gossip_retransmission: 3,
+    max_ihave_messages: 10,
+    max_ihave_length: 5000,
+    idontwant_heartbeats: parameters.mcache_len
+  }
+}
+
+function scoreParams (scores, scoreOf) {
+  const none = { topics: [], topic_score_cap: 0, app_specific_weight: 1, decay_interval_ms: 1000 }
+  const given = scores ?? none
+  return {
+    appSpecificScore: scoreOf,
+    appSpecificWeight: given.app_specific_weight,
+    topicScoreCap: given.topic_score_cap,
+    IPColocationFactorWeight: given.ip_colocation_factor_weight ?? 0,
+    IPColocationFactorThreshold: given.ip_colocation_factor_threshold ?? 1,
+    behaviourPenaltyWeight: given.behaviour_penalty_weight ?? 0,
+    behaviourPenaltyDecay: given.behaviour_penalty_decay ?? 0.5,
+    decayInterval: Math.max(given.decay_interval_ms, BOUND_MS),
+    decayToZero: given.decay_to_zero ?? 0.01,
+    retainScore: given.retain_score_ms ?? 10_000,
+    topics: Object.fromEntries(given.topics.map(each => [each.topic, topicScoreParams(each)]))
+  }
+}
+
+function topicScoreParams (given) {
+  const renamed = {
+    timeInMeshQuantum: given.time_in_mesh_quantum_ms,
+    meshMessageDeliveriesWindow: given.mesh_message_deliveries_window_ms,
+    meshMessageDeliveriesActivation: Math.max(given.mesh_message_deliveries_activation_ms, BOUND_MS)
+  }
+  const camel = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase())
+  const same = Object.entries(given).filter(([name]) => name !== 'topic' && !name.endsWith('_ms'))
+  return { ...Object.fromEntries(same.map(([name, value]) => [camel(name), value])), ...renamed }
+}
+
+/** The release takes no decay interval or activation below a second, where the protocol has no such bound. */
+function liftBounds (params, scores) {
+  params.decayInterval = scores?.decay_interval_ms ?? params.decayInterval
+  for (const each of scores?.topics ?? []) {
+    params.topics[each.topic].meshMessageDeliveriesActivation = each.mesh_message_deliveries_activation_ms
+  }
+}
+
+function options (parameters, scoreOf, directPeers) {
+  return {
+    D: parameters.d,
+    Dlo: parameters.d_low,
+    Dhi: parameters.d_high,
+    Dscore: parameters.d_score,
+    Dout: parameters.d_out,
+    Dlazy: parameters.d_lazy,
+    gossipFactor: parameters.gossip_factor,
+    heartbeatInterval: parameters.heartbeat_interval_ms,
+    fanoutTTL: parameters.fanout_ttl_ms,
+    mcacheLength: parameters.mcache_len,
+    mcacheGossip: parameters.mcache_gossip,
+    seenTTL: parameters.seen_ttl_ms,
+    pruneBackoff: parameters.prune_backoff_s * 1000,
+    unsubcribeBackoff: parameters.unsubscribe_backoff_s * 1000,
+    floodPublish: parameters.flood_publish,
+    opportunisticGraftTicks: parameters.opportunistic_graft_ticks,
+    opportunisticGraftPeers: parameters.opportunistic_graft_peers,
+    idontwantMinDataSize: parameters.idontwant_min_bytes,
+    idontwantMaxMessages: parameters.max_idontwant_messages,
+    prunePeers: parameters.prune_peers,
+    doPX: parameters.prune_peers > 0,
+    gossipsubIWantFollowupMs: parameters.scores?.iwant_followup_ms ?? 3000,
+    globalSignaturePolicy: parameters.signature_policy,
+    asyncValidation: parameters.validation === 'manual',
+    msgIdFn: IDS[parameters.message_id],
+    allowPublishToZeroTopicPeers: true,
+    ignoreDuplicatePublishError: true,
+    directPeers,
+    scoreParams: scoreParams(parameters.scores, scoreOf),
+    scoreThresholds: {
+      gossipThreshold: parameters.gossip_threshold,
+      publishThreshold: parameters.publish_threshold,
+      graylistThreshold: parameters.graylist_threshold,
+      acceptPXThreshold: parameters.accept_px_threshold,
+      opportunisticGraftThreshold: parameters.opportunistic_graft_threshold
+    }
+  }
+}
+
+/** A started router as `init` asks for it, and what is to be told of it. */
+export async function started (gossipsub, node, init, scoreOf) {
+  const { parameters, protocol } = init
+  if (!(protocol in SPOKEN) || parameters == null) {
+    throw new Error(`no protocol ${protocol}: there are ${PROTOCOLS.join(', ')}`)
+  }
+  const explicit = await Promise.all(parameters.explicit_peers.map(async (peer) => await node.keys.of(peer)))
+  const directPeers = explicit.map(({ id }) => ({ id, addrs: [] }))
+  const router = gossipsub(options(parameters, scoreOf, directPeers))(node.components)
+  router.protocols = SPOKEN[protocol]
+  liftBounds(router.score.params, parameters.scores)
+  const there = Object.entries(ADDITIONS).filter(([, addition]) => addition.isIn(router))
+  const unknown = (init.without ?? []).filter(name => !there.some(([known]) => known === name))
+  if (unknown.length > 0) {
+    throw new Error(`no addition ${unknown.join(', ')}; there are ${there.map(([name]) => name).join(', ')}`)
+  }
+  const off = there.filter(([name]) => !init.extras || init.without?.includes(name))
+  for (const [, addition] of off) {
+    addition.off(router)
+  }
+  await router.start()
+  clearTimeout(router.status.heartbeatTimeout)
+  router.status.heartbeatTimeout = setTimeout(router.runHeartbeat, parameters.heartbeat_delay_ms)
+  router.status.hearbeatStartMs = Date.now() + parameters.heartbeat_delay_ms
+  const switched = { ...SWITCHED }
+  for (const [name, { says, clauses }] of off) {
+    switched[`it switches off ${name}: ${says}`] = clauses
+  }
+  const told = {
+    fixed: fixed(parameters),
+    additions: Object.fromEntries(there.map(([name, { says }]) => [name, says])),
+    switched
+  }
+  return { router, told, off: off.map(([name]) => name) }
+}

@@ -1,0 +1,344 @@
+// What the router takes for the world: time, chance, keys, streams, a connection and a node without a network.
+// Time and chance are replaced in this process before any module of the router is loaded.
+import { createHash } from 'node:crypto'
+
+const EPOCH_MS = 1_700_000_000_000
+const NUMBERED_PEERS = 256
+const FIRST_SEQNO = BigInt(EPOCH_MS) * 1_000_000n
+const SEQNOS = 1n << 48n
+
+const realSetImmediate = setImmediate
+const realGetRandomValues = globalThis.crypto.getRandomValues.bind(globalThis.crypto)
+
+function generator (seed) {
+  // Mulberry32.
+  let state = seed | 0
+  return () => {
+    state = state + 0x6D2B79F5 | 0
+    let word = Math.imul(state ^ state >>> 15, 1 | state)
+    word = word + Math.imul(word ^ word >>> 7, 61 | word) ^ word
+    return ((word ^ word >>> 14) >>> 0) / 2 ** 32
+  }
+}
+
+/** A virtual clock and a seeded source of chance, in place of those of this process. */
+export class Time {
+  #clock
+  #drawn = 0n
+  #drawnBefore = 0n
+  #pending = 0
+
+  constructor ({ install }) {
+    const toFake = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date']
+    this.#clock = install({ now: EPOCH_MS, toFake })
+    this.#countSeqnos()
+    this.#countSubtle()
+  }
+
+  /** Forget every timer; it is the start again. */
+  restart (seed) {
+    this.#clock.reset()
+    this.#drawnBefore = this.#drawn
+    const next = generator(seed)
+    Math.random = next
+    globalThis.crypto.getRandomValues = (array) => {
+      const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
+      bytes.forEach((_, at) => { bytes[at] = next() * 256 })
+      return array
+    }
+  }
+
+  /** Do something that must leave the router's chance as it is. */
+  async apart (act) {
+    const seeded = globalThis.crypto.getRandomValues
+    globalThis.crypto.getRandomValues = realGetRandomValues
+    try {
+      return await act()
+    } finally {
+      globalThis.crypto.getRandomValues = seeded
+    }
+  }
+
+  get nowMs () {
+    return this.#clock.now - EPOCH_MS
+  }
+
+  /** Resolves when the router waits for time or for a peer, and for nothing else. */
+  async settle () {
+    do {
+      await new Promise(resolve => realSetImmediate(resolve))
+    } while (this.#pending > 0)
+  }
+
+  /** Each timer fires at its own instant, after what the one before it started has come to rest. */
+  async advance (ms) {
+    let there = false
+    this.#clock.setTimeout(() => { there = true }, ms)
+    while (!there) {
+      this.#clock.next()
+      await this.settle()
+    }
+    // Timers of this very instant that were set on the way.
+    this.#clock.tick(0)
+    await this.settle()
+  }
+
+  // From 17 on the router counts sequence numbers from the time at which its module was loaded, for as long as
+  // the process lives. A run must not depend on how many messages the runs before it published.
+  #countSeqnos () {
+    const time = this
+    const set = DataView.prototype.setBigUint64
+    DataView.prototype.setBigUint64 = function (at, value, littleEndian) {
+      if (value > FIRST_SEQNO && value < FIRST_SEQNO + SEQNOS) {
+        time.#drawn += 1n
+        value -= time.#drawnBefore
+      }
+      set.call(this, at, value, littleEndian)
+    }
+  }
+
+  // ECDSA is verified in another thread; all other work is done when the queues of this one are empty.
+  #countSubtle () {
+    const time = this
+    const subtle = Object.getPrototypeOf(globalThis.crypto.subtle)
+    for (const name of ['digest', 'importKey', 'exportKey', 'sign', 'verify']) {
+      const real = subtle[name]
+      subtle[name] = async function (...given) {
+        time.#pending += 1
+        try {
+          return await real.apply(this, given)
+        } finally {
+          time.#pending -= 1
+        }
+      }
+    }
+  }
+}
+
+/** The keys of the small integers that stand for peers. */
+export class Keys {
+  #made = new Map()
+  #numbers = new Map()
+
+  constructor (time, { generateKeyPairFromSeed }, { peerIdFromPrivateKey }) {
+    this.time = time
+    this.generate = generateKeyPairFromSeed
+    this.idOf = peerIdFromPrivateKey
+  }
+
+  async of (peer) {
+    let made = this.#made.get(peer)
+    if (made == null) {
+      const seed = new Uint8Array(32)
+      new DataView(seed.buffer).setUint32(0, peer, true)
+      const privateKey = await this.time.apart(async () => await this.generate('Ed25519', seed))
+      made = { privateKey, id: this.idOf(privateKey) }
+      this.#made.set(peer, made)
+      this.#numbers.set(made.id.toString(), peer)
+    }
+    return made
+  }
+
+  /** The integer of a peer that has been met before; undefined for a stranger. */
+  numberOf (id) {
+    return this.#numbers.get(id.toString())
+  }
+
+  /** The integer of any peer of a small number. */
+  async look (id) {
+    for (let peer = 0; this.numberOf(id) == null && peer < NUMBERED_PEERS; peer++) {
+      await this.of(peer)
+    }
+    return this.numberOf(id)
+  }
+}
+
+function unframed (bytes) {
+  let length = 0
+  let at = 0
+  for (let shift = 0; ; shift += 7) {
+    const byte = bytes[at++]
+    length += (byte & 127) * 2 ** shift
+    if (byte < 128) {
+      break
+    }
+  }
+  if (length !== bytes.length - at) {
+    throw new Error(`the router wrote a frame of ${length} bytes as ${bytes.length - at}`)
+  }
+  return bytes.subarray(at)
+}
+
+/** One stream of a peer: the router reads it by its events, or writes on it by `send`. */
+class PeerStream extends EventTarget {
+  status = 'open'
+  writeStatus = 'writable'
+  readStatus = 'readable'
+
+  constructor (connection, protocol) {
+    super()
+    this.connection = connection
+    this.protocol = protocol
+  }
+
+  send (data) {
+    if (this.status !== 'open') {
+      throw new Error(`Cannot write to a stream that is ${this.status}`)
+    }
+    const bytes = data instanceof Uint8Array ? data : data.subarray()
+    this.connection.wrote(Buffer.from(unframed(bytes)).toString('base64'))
+    return !this.connection.isStalled
+  }
+
+  feed (bytes) {
+    if (this.status === 'open') {
+      this.dispatchEvent(Object.assign(new Event('message'), { data: bytes }))
+    }
+  }
+
+  /** The connection is lost. */
+  end () {
+    if (this.status === 'open') {
+      this.status = this.writeStatus = this.readStatus = 'closed'
+      this.dispatchEvent(new Event('close'))
+    }
+  }
+
+  async close () {
+    this.#hungUp()
+  }
+
+  abort () {
+    this.#hungUp()
+  }
+
+  #hungUp () {
+    if (this.status === 'open') {
+      this.end()
+      this.connection.hungUp()
+    }
+  }
+}
+
+/** The connection to one peer, which speaks one protocol. */
+export class PeerConnection {
+  status = 'open'
+  isStalled = false
+  #unread = []
+
+  constructor (node, { peer, id, address, protocol, outbound }) {
+    this.node = node
+    this.peer = peer
+    this.protocol = protocol
+    this.remotePeer = id
+    this.remoteAddr = address
+    this.direction = outbound ? 'outbound' : 'inbound'
+    this.streams = []
+    this.inbound = this.#opened(protocol)
+  }
+
+  /** The router opens its own stream. */
+  async newStream (protocols) {
+    if (!protocols.includes(this.protocol)) {
+      throw new Error('protocol selection failed')
+    }
+    return this.#opened(this.protocol)
+  }
+
+  wrote (rpc) {
+    if (this.isStalled) {
+      this.#unread.push(rpc)
+    } else {
+      this.node.out.push([this.peer, 0, rpc])
+    }
+  }
+
+  stall () {
+    this.isStalled = true
+  }
+
+  resume () {
+    this.isStalled = false
+    for (const rpc of this.#unread.splice(0)) {
+      this.wrote(rpc)
+    }
+  }
+
+  /** The router closed a stream: to its peer that is the end of the connection. */
+  hungUp () {
+    if (this.status === 'open') {
+      this.node.closed.push(this.peer)
+      this.end()
+    }
+  }
+
+  end () {
+    this.status = 'closed'
+    for (const stream of this.streams) {
+      stream.end()
+    }
+    for (const { onDisconnect } of this.node.topologies) {
+      onDisconnect?.(this.remotePeer)
+    }
+  }
+
+  #opened (protocol) {
+    const stream = new PeerStream(this, protocol)
+    this.streams.push(stream)
+    return stream
+  }
+}
+
+function silent () {}
+const log = Object.assign(silent, { error: silent, trace: silent, enabled: false, newScope: () => log })
+
+/** A node without a network: what the router finds, and what it did. */
+export class Node {
+  out = []
+  delivered = []
+  dials = []
+  closed = []
+  handlers = new Map()
+  /** The router registers the same topology for each of its protocols. */
+  topologies = new Set()
+
+  constructor (keys, own) {
+    this.keys = keys
+    this.own = own
+  }
+
+  get components () {
+    const { handlers, topologies } = this
+    return {
+      privateKey: this.own.privateKey,
+      peerId: this.own.id,
+      logger: { forComponent: () => log },
+      peerStore: {
+        merge: async () => {},
+        get: async () => { throw Object.assign(new Error('Not found'), { name: 'NotFoundError' }) },
+        consumePeerRecord: async () => false
+      },
+      registrar: {
+        handle: async (protocol, handler) => { handlers.set(protocol, handler) },
+        unhandle: async (protocol) => { handlers.delete(protocol) },
+        register: async (_, topology) => { topologies.add(topology) },
+        unregister: silent,
+        getTopologies: () => [...topologies]
+      },
+      connectionManager: {
+        getConnections: () => [],
+        openConnection: async (id) => {
+          const peer = await this.keys.look(id)
+          if (peer != null) {
+            this.dials.push(peer)
+          }
+          throw new Error('the dial failed')
+        }
+      }
+    }
+  }
+}
+
+export function contentId (data) {
+  return new Uint8Array(createHash('sha256').update(data).digest())
+}
