@@ -15,7 +15,7 @@ from quidnunc.impl.seam import AdapterError, Config, Driver
 
 Kind: TypeAlias = Literal["ours", "mutant", "reading", "adapter", "release", "external"]
 
-WITHOUT_ADAPTER = ("go-libp2p-pubsub", "rust-libp2p", "jvm-libp2p", "cometbft")
+WITHOUT_ADAPTER = ("rust-libp2p", "jvm-libp2p", "cometbft")
 """Routers that a driver is still to be written for."""
 
 EXTERNAL = ("exec:COMMAND", "python:MODULE:FACTORY")
@@ -63,10 +63,11 @@ class BuiltRouter(Protocol):
 
 def built_routers() -> Mapping[str, BuiltRouter]:
     """The routers whose releases this kit can build, by name. A driver of another one adds its row here."""
+    from quidnunc.impl.drivers.go_libp2p import builds as go_libp2p
     from quidnunc.impl.drivers.js_libp2p import builds as js_libp2p
     from quidnunc.impl.drivers.py_libp2p import builds as py_libp2p
 
-    rows: tuple[BuiltRouter, ...] = (py_libp2p, js_libp2p)
+    rows: tuple[BuiltRouter, ...] = (py_libp2p, js_libp2p, go_libp2p)
     return {row.NAME: row for row in rows}
 
 

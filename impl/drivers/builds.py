@@ -34,6 +34,8 @@ class Release:
 
     router: str
     version: str
+    source: str = ""
+    """A digest of what is built into it of this kit, if anything is. A build with another one does not count."""
 
     @property
     def name(self) -> str:
@@ -56,7 +58,9 @@ class Release:
             record = json.loads((self.folder / RECORD).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return record if isinstance(record, dict) and record.get("format") == FORMAT else None
+        if not isinstance(record, dict) or record.get("format") != FORMAT:
+            return None
+        return record if record.get("source", "") == self.source else None
 
     def needed(self) -> Path:
         """Its folder. Raises NotBuiltError."""
@@ -92,6 +96,8 @@ def building(release: Release) -> Iterator[Build]:
         build = Build(beside)
         yield build
         record = {"format": FORMAT, "router": release.router, "version": release.version, **build.record}
+        if release.source:
+            record["source"] = release.source
         (beside / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         if release.record is None:
             # What an older kit left there.
@@ -110,9 +116,16 @@ def _rename(folder: Path, release: Release) -> None:
             raise
 
 
-def run_to_end(command: Sequence[str], failed: str, advice: str, *, folder: Path | None = None) -> None:
-    """Run a command of a build, in `folder`. Raises AdapterError, which begins with `failed`, has the last
-    words of the command, and ends with `advice`."""
+def run_to_end(
+    command: Sequence[str],
+    failed: str,
+    advice: str,
+    *,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> str:
+    """Run a command of a build, in `folder`; what it said. Raises AdapterError, which begins with `failed`, has
+    the last words of the command, and ends with `advice`."""
     try:
         ran = subprocess.run(
             command,
@@ -123,6 +136,7 @@ def run_to_end(command: Sequence[str], failed: str, advice: str, *, folder: Path
             text=True,
             errors="replace",
             cwd=folder,
+            env=environment,
         )
     except subprocess.TimeoutExpired as error:
         raise AdapterError(f"{failed}: no end after {COMMAND_TIMEOUT_S} s") from error
@@ -131,3 +145,4 @@ def run_to_end(command: Sequence[str], failed: str, advice: str, *, folder: Path
     if ran.returncode:
         last = "\n  ".join(ran.stdout.strip().splitlines()[-LOG_LINES:]) or "it said nothing"
         raise AdapterError(f"{failed}; it ended with:\n  {last}\nnext: {advice}")
+    return ran.stdout

@@ -1,0 +1,1 @@
+"""go-libp2p-pubsub behind the seam."""

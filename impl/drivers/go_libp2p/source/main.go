@@ -1,0 +1,156 @@
+// A released go-libp2p-pubsub behind quidnunc's seam: JSON lines on stdin and stdout (seam.schema.json).
+//
+// The router runs in a bubble of testing/synctest, so that its time is virtual and a request is answered when
+// every goroutine of it waits. This process is two: the inner one has the router; the outer one waits for it,
+// and says so on its behalf when the router has crashed.
+
+//go:debug randseednop=0
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+)
+
+const (
+	inner = "QUIDNUNC_GO_INNER"
+	// The init that this process starts with, where another one has read it.
+	pending = "QUIDNUNC_GO_PENDING"
+)
+
+// The report of a crash is written there; the outer process reads it.
+var crash = os.NewFile(3, "crash")
+
+func main() {
+	if os.Getenv(inner) == "" {
+		os.Exit(supervise())
+	}
+	// One thread of Go code at a time: goroutines run in the order in which they were made ready.
+	runtime.GOMAXPROCS(1)
+	if err := debug.SetCrashOutput(crash, debug.CrashOptions{}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	serve := func(t *testing.T) {
+		lines := &lines{in: bufio.NewReaderSize(os.Stdin, 1<<16), out: bufio.NewWriterSize(os.Stdout, 1<<16)}
+		next := []byte(os.Getenv(pending))
+		if len(next) == 0 {
+			next = lines.read()
+		}
+		for next != nil {
+			synctest.Test(t, func(*testing.T) { next = converse(lines, next) })
+		}
+		os.Exit(0)
+	}
+	testing.Main(func(_, _ string) (bool, error) { return true, nil },
+		[]testing.InternalTest{{Name: "router", F: serve}}, nil, nil)
+}
+
+// supervise runs the inner process on this one's stdin and stdout, and answers once the router has crashed.
+func supervise() int {
+	crash, err := os.CreateTemp("", "quidnunc-go-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	_ = os.Remove(crash.Name())
+	self, err := os.Executable()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	child := exec.Command(self)
+	child.Stdin, child.Stdout, child.Stderr = os.Stdin, os.Stdout, os.Stderr
+	child.Env = append(os.Environ(), inner+"=1", "GOTRACEBACK=single")
+	child.ExtraFiles = []*os.File{crash}
+	if child.Run() == nil {
+		return 0
+	}
+	report, _ := os.ReadFile(fmt.Sprintf("/proc/self/fd/%d", crash.Fd()))
+	if len(report) == 0 {
+		return 1
+	}
+	lines := &lines{in: bufio.NewReaderSize(os.Stdin, 1<<16), out: bufio.NewWriterSize(os.Stdout, 1<<16)}
+	for {
+		lines.write(reply{Crashed: crashed(string(report))})
+		if lines.read() == nil {
+			return 0
+		}
+	}
+}
+
+var (
+	frame = regexp.MustCompile(`(?m)^(\S*go-libp2p-pubsub\S*?)\((?:0x|\.\.\.|\{|\))`)
+	told  = regexp.MustCompile(`(?m)^(?:panic|fatal error): (.*)$`)
+)
+
+// crashed puts a report of the runtime in the words of the seam: TYPE in PLACE: what it said.
+func crashed(report string) string {
+	said, kind, place := "it said nothing", "panic", "go-libp2p-pubsub"
+	if found := told.FindStringSubmatch(report); found != nil {
+		said = strings.TrimSuffix(found[1], " [recovered]")
+	}
+	if rest, ok := strings.CutPrefix(said, "runtime error: "); ok {
+		kind, said = "runtime error", rest
+	} else {
+		// A router's own words may repeat what it was sent.
+		said, _, _ = strings.Cut(said, ":")
+	}
+	if found := frame.FindStringSubmatch(report); found != nil {
+		place = found[1][strings.LastIndex(found[1], "/")+1:]
+	}
+	if len(said) > 200 {
+		said = said[:200]
+	}
+	return fmt.Sprintf("%s in %s: %s", kind, place, said)
+}
+
+// startAnew gives the next router a process of its own: some goroutine of the last one did not end.
+func startAnew(next []byte) {
+	if next == nil {
+		os.Exit(0)
+	}
+	environment := append(os.Environ(), pending+"="+string(next))
+	self, err := os.Executable()
+	if err == nil {
+		err = syscall.Exec(self, os.Args, environment)
+	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+// lines are the two ends of the conversation, one JSON object a line.
+type lines struct {
+	in  *bufio.Reader
+	out *bufio.Writer
+}
+
+// read is nil at the end.
+func (l *lines) read() []byte {
+	line, err := l.in.ReadBytes('\n')
+	if err != nil {
+		return nil
+	}
+	return line
+}
+
+func (l *lines) write(answer any) {
+	text, err := json.Marshal(answer)
+	if err != nil {
+		text, _ = json.Marshal(fault{err.Error()})
+	}
+	_, _ = l.out.Write(append(text, '\n'))
+	if l.out.Flush() != nil {
+		os.Exit(0)
+	}
+}
