@@ -35,7 +35,7 @@ class Release:
     router: str
     version: str
     source: str = ""
-    """A digest of what is built into it of this kit, if anything is. A build with another one does not count."""
+    """A digest of what this kit builds into it, if anything. A build with another one does not count."""
 
     @property
     def name(self) -> str:
@@ -124,8 +124,8 @@ def run_to_end(
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> str:
-    """Run a command of a build, in `folder`; what it said. Raises AdapterError, which begins with `failed`, has
-    the last words of the command, and ends with `advice`."""
+    """Run a command of a build, in `folder`; what it said. Raises AdapterError, which begins with `failed`,
+    has the last words of the command, and ends with `advice`."""
     try:
         ran = subprocess.run(
             command,

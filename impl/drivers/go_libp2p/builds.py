@@ -11,7 +11,7 @@ import shlex
 import shutil
 import tomllib
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from quidnunc.impl.drivers.builds import Release, building, run_to_end
@@ -74,19 +74,19 @@ def build(version: str, progress: Callable[[str], None]) -> Release:
         # The lock alone decides what is built in, whatever this environment says of modules.
         environment = {**os.environ, "GOFLAGS": "-mod=readonly", "GOWORK": "off", "CGO_ENABLED": "0"}
         progress(f"fetching {NAME} {version} and what it needs")
-        go, failed = str(shutil.which("go") or "go"), f"{release.name}: go failed"
-        run_to_end([go, "mod", "download"], failed, NEXT, folder=source, environment=environment)
+        go = partial(_go, release, source, environment)
+        go("mod", "download")
         progress("compiling it with the driver")
         program = str(build.folder / DRIVER)
-        flags = ["-trimpath", "-ldflags", f"-s -X main.version={version}"]
-        run_to_end(
-            [go, "build", *flags, "-o", program, "."], failed, NEXT, folder=source, environment=environment
-        )
-        said = run_to_end(
-            [go, "version", "-m", program], failed, NEXT, folder=source, environment=environment
-        )
+        go("build", "-trimpath", "-ldflags", f"-s -X main.version={version}", "-o", program, ".")
+        said = go("version", "-m", program)
         build.record["go"], build.record["modules"] = said.split()[1], _modules(said)
     return release
+
+
+def _go(release: Release, folder: Path, environment: Mapping[str, str], *words: str) -> str:
+    command = [str(shutil.which("go") or "go"), *words]
+    return run_to_end(command, f"{release.name}: go failed", NEXT, folder=folder, environment=environment)
 
 
 def _files(version: str) -> list[Path]:

@@ -9,7 +9,7 @@ import platform
 import shlex
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from quidnunc.impl.drivers.builds import Release, building, run_to_end
@@ -65,17 +65,16 @@ def build(version: str, progress: Progress) -> Release:
     release = release_named(version)
     with building(release) as build:
         progress("making a virtual environment")
-        no_venv = f"{release.name}: Python cannot make a venv"
-        run([sys.executable, "-m", "venv", str(build.folder)], no_venv, NEXT)
+        _run([sys.executable, "-m", "venv", str(build.folder)], f"{release.name}: Python cannot make a venv")
         pip = [str(_python(build.folder)), "-m", "pip", "--disable-pip-version-check", "--no-input"]
         failed = f"{release.name}: pip failed"
         progress(f"fetching libp2p {version}")
         fetched = build.folder / "fetched"
-        run([*pip, "download", "--no-deps", "--dest", str(fetched), f"libp2p=={version}"], failed, NEXT)
+        _run([*pip, "download", "--no-deps", "--dest", str(fetched), f"libp2p=={version}"], failed)
         wheel = _checked(release, fetched)
         progress("installing it with what it needs")
         report = build.folder / "pip.json"
-        run([*pip, "install", "--report", str(report), str(wheel), *NEEDED], failed, NEXT)
+        _run([*pip, "install", "--report", str(report), str(wheel), *NEEDED], failed)
         build.record["python"] = platform.python_version()
         build.record["packages"] = _installed(report)
     return release
