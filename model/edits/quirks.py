@@ -2,17 +2,377 @@
 
 A departure is explained by the smallest edit of the protocol under which model and router agree again: a
 reading, a dropped rule, or one of these. A quirk turns nothing green; it keeps one failure from hiding the
-next, and makes a router, as built, a difference to the specification.
+next, and makes a router, as built, a difference to the specification. First the rules as routers in the field
+have them, then the edits that put them in place.
 """
 
 from __future__ import annotations
 
-from quidnunc.model.edit import Edit, asking_first, dropping, in_turn, replacing, replacing_present
-from quidnunc.model.edits import quirk_rules as seen
+from collections import Counter
+from typing import cast
+
+from quidnunc.model.choices import Choose, PartialSet
+from quidnunc.model.edit import (
+    Edit,
+    RuleWrapper,
+    around,
+    asking_first,
+    dropping,
+    in_turn,
+    replacing,
+    replacing_present,
+)
 from quidnunc.model.errors import SpecError
-from quidnunc.model.pubsub import gossip, mesh
-from quidnunc.model.rules import Exclusion, Phases, Protocol, total
+from quidnunc.model.events import Output, Sent
+from quidnunc.model.permits import Permit, Step
+from quidnunc.model.pubsub import gossip, mesh, messages
+from quidnunc.model.pubsub.router import (
+    BACKOFF_SWEEP_HEARTBEATS,
+    HeartbeatCounts,
+    ReceivedPart,
+    Router,
+    TopicFanout,
+    WaitingMessage,
+)
+from quidnunc.model.pubsub.step import run
+from quidnunc.model.rpc import Graft, IHave, IWant, Message, Peer, Prune
+from quidnunc.model.rules import Exclusion, Phases, Protocol, Rule, Targets, rule, total
 from quidnunc.model.values import evolve
+
+# -- mesh and backoff ---------------------------------------------------------------------------------------
+
+
+@rule("gs1.1/backoff.regraft")
+def backing_off_in_whole_seconds(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+    """The end of the backoff is cut to whole seconds, so that up to a second of it is missing."""
+    inside = r.now_ms // 1000 < r.ends_backoff_ms(g.part.topic, g.peer) // 1000
+    return mesh.refuse_and_back_off(r, g, "gs1.1/backoff.regraft") if inside else None
+
+
+@rule("gs1.1/backoff.both-ends")
+def free_in_last_second(r: Router, topic: str, peer: Peer) -> bool | None:
+    ends = r.ends_backoff_ms(topic, peer)
+    if r.now_ms // 1000 < ends // 1000:
+        return True
+    swept = ends + BACKOFF_SWEEP_HEARTBEATS * r.parameters.heartbeat_interval_ms
+    return None if ends and r.now_ms < swept else False
+
+
+@rule("gs1.0/fanout.expire")
+def expire_in_whole_seconds(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """The age of a fanout is cut to whole seconds, so that it lives up to one longer."""
+    ttl_s = r.parameters.fanout_ttl_ms // 1000
+    kept = {t: f for t, f in r.fanout.items() if r.now_ms // 1000 - f.published_ms // 1000 <= ttl_s}
+    return Step(evolve(r, fanout=kept)) if len(kept) < len(r.fanout) else None
+
+
+@around("gs1.0/fanout.expire")
+def expire_where_announced(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """The heartbeat passes over a fanout whose topic nobody is in any more: it does not age."""
+    deserted = {t: f for t, f in r.fanout.items() if not r.members(t)}
+    rest = evolve(r, fanout={t: f for t, f in r.fanout.items() if t not in deserted})
+    step = cast("Step[Router] | None", old.step(rest, None, choose))
+    if step is None:
+        return None
+    return Step(evolve(step.router, fanout={**step.router.fanout, **deserted}), step.permits)
+
+
+@around("gs1.1/backoff.regraft")
+def refused_without_extension(
+    old: Rule, r: Router, g: ReceivedPart[Graft], choose: Choose
+) -> Step[Router] | None:
+    """A GRAFT inside the backoff is pruned, and the backoff stays as it was."""
+    refused = cast("Step[Router] | None", old.step(r, g, choose))
+    if refused is None:
+        return None
+    return Step(evolve(refused.router, backoff=r.backoff), refused.permits)
+
+
+@around("gs1.1/backoff.announce")
+def cut_with_bare_prune(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """The PRUNEs of the heartbeat announce no backoff."""
+    return _bare(old.step(r, None, choose))
+
+
+def _bare(step: Step[object] | None) -> Step[Router] | None:
+    if step is None:
+        return None
+    permits = tuple(
+        evolve(p, output=Sent(p.output.peer, Prune(p.output.part.topic)))
+        if isinstance(p.output, Sent) and isinstance(p.output.part, Prune)
+        else p
+        for p in step.permits
+    )
+    return Step(cast("Router", step.router), permits)
+
+
+@rule("gs1.0/heartbeat.cut")
+def cut_at_d_high(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """The mesh is cut at D_high already, not above it."""
+
+    def cut(r: Router, topic: str) -> Step[Router] | None:
+        return mesh._cut(r, topic, choose) if len(r.mesh[topic]) >= r.parameters.d_high else None
+
+    return mesh.each_topic(r, cut)
+
+
+def without_leaks(heartbeat: bool, outputs: tuple[Output, ...]) -> tuple[Output, ...]:
+    """A heartbeat whose control lists are shared: each grafted peer is told all that those before it were.
+
+    Sorted by length, each peer's own part is what its list adds to the one before; where the lists do not
+    grow in that way, nothing is read into them.
+    """
+    control: dict[Peer, Counter[Output]] = {}
+    for o in outputs:
+        if isinstance(o, Sent) and isinstance(o.part, Graft | Prune | IHave):
+            control.setdefault(o.peer, Counter())[Sent(0, o.part)] += 1
+    grafted = {o.peer for o in outputs if isinstance(o, Sent) and isinstance(o.part, Graft)}
+    if not heartbeat:
+        return outputs
+    outputs = _without_stale_gossip(outputs, grafted)
+    chain = sorted(grafted, key=lambda p: (control[p].total(), p))
+    own: dict[Peer, Counter[Output]] = {}
+    before: Counter[Output] = Counter()
+    for peer in chain:
+        if before - control[peer]:
+            return outputs
+        own[peer] = control[peer] - before
+        before = control[peer]
+    kept = []
+    for o in outputs:
+        if isinstance(o, Sent) and o.peer in own and isinstance(o.part, Graft | Prune | IHave):
+            left = own[o.peer]
+            if not left[Sent(0, o.part)]:
+                continue
+            left[Sent(0, o.part)] -= 1
+        kept.append(o)
+    return tuple(kept)
+
+
+def _without_stale_gossip(outputs: tuple[Output, ...], grafted: set[Peer]) -> tuple[Output, ...]:
+    """Who is pruned is told the gossip of the peer before it, where there is none for itself. Which of them
+    it was cannot be told, so none of it is read."""
+    pruned = {o.peer for o in outputs if isinstance(o, Sent) and isinstance(o.part, Prune)} - grafted
+    return tuple(
+        o for o in outputs if not (isinstance(o, Sent) and o.peer in pruned and isinstance(o.part, IHave))
+    )
+
+
+@rule("gs1.1/threshold.graylist")
+def prune_graylisted(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+    """Of a graylisted peer only the GRAFT is refused; the rest of its RPCs is taken."""
+    low = r.score(g.peer) < r.parameters.graylist_threshold and not r.is_explicit(g.peer)
+    return mesh.refuse(r, g, "gs1.1/threshold.graylist") if low else None
+
+
+# -- messages -----------------------------------------------------------------------------------------------
+
+
+@rule("gs1.0/relay.seen")
+def wait_unmarked(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
+    """A copy that comes while another one is validated is taken for a first copy too."""
+    waiting = r.waiting.get(m.part.id)
+    if waiting is None:
+        return None
+    also = evolve(waiting, also=(*waiting.also, m.peer))
+    told = run(evolve(r, waiting={**r.waiting, m.part.id: also}), "announce", m, choose)
+    return told
+
+
+@rule("gs1.1/validation.accept")
+def accept_each_copy(r: Router, v: tuple[WaitingMessage, str], choose: Choose) -> Step[Router] | None:
+    """Every copy that came meanwhile is delivered and forwarded."""
+    waiting, judgement = v
+    if judgement != "accept":
+        return None
+    found: Step[Router] = Step(r)
+    for forwarder in (waiting.forwarder, *waiting.also):
+        m = ReceivedPart(forwarder, waiting.message)
+        told = found.then(run(found.router, "announce", m, choose))
+        found = told.then(run(told.router, "accepted", m, choose))
+    return found
+
+
+@around("gs1.0/relay.seen")
+def request_while_validating(old: Rule, r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router]:
+    """What is being validated is requested again, and what was not accepted."""
+    unmarked = (i for i in dict.fromkeys(g.part.ids) if i in r.seen and i not in r.cached)
+    again = [i for i in unmarked if r.parameters.validation == "manual"]
+    step = cast("Step[Router]", old.step(r, g, choose))
+    return step.plus(*(Permit(Sent(g.peer, IWant((i,))), False, "gs1.0/relay.seen") for i in again))
+
+
+@around("gs1.0/publish.mesh")
+def publish_sparing_low(old: Rule, r: Router, m: Message, choose: Choose) -> Step[Router] | None:
+    """Graylisted members of the mesh get no own messages."""
+    step = cast("Step[Router] | None", old.step(r, m, choose))
+    if step is None:
+        return None
+    low = {p for p in r.mesh_of(m.topic) if r.score(p) < r.parameters.graylist_threshold}
+    spared = {p for p in low if not r.is_explicit(p)}
+    kept = tuple(p for p in step.permits if not (isinstance(p.output, Sent) and p.output.peer in spared))
+    return Step(step.router, kept)
+
+
+def graylisted_of(r: Router, peers: frozenset[Peer]) -> frozenset[Peer]:
+    """Those below the graylist threshold, but for explicit peers, who get messages all the same."""
+    low = (p for p in peers if r.score(p) < r.parameters.graylist_threshold)
+    return frozenset(p for p in low if not r.is_explicit(p))
+
+
+@around("gs1.0/publish.fanout")
+def fanout_sparing_low(old: Rule, r: Router, m: Message, choose: Choose) -> Step[Router]:
+    """And for the fanout, where they take a place all the same."""
+    pool = r.protocol.set_of("fanout_candidates", r, m.topic, choose).all | r.fanout_of(m.topic).all
+    low = graylisted_of(r, pool)
+    if low:
+        kept, d = r.fanout_of(m.topic), r.parameters.d
+        rest = pool - low
+        most = min(d, len(rest))
+        hidden = PartialSet(kept.must - low, rest - kept.must, max(0, min(d, len(pool)) - len(low)), most)
+        r = evolve(r, fanout={**r.fanout, m.topic: TopicFanout(hidden, r.now_ms)})
+        if not rest:
+            return Step(r)
+    return cast("Step[Router]", old.step(r, m, choose))
+
+
+@around("gs1.0/relay.mesh")
+def relay_where_announced(old: Rule, r: Router, m: ReceivedPart[Message]) -> Targets:
+    """Nothing is relayed in a topic that no peer has announced, to whoever is in its mesh."""
+    if not r.members(m.part.topic):
+        return Targets(frozenset(), messages.connected_explicit(r))
+    base = old.apply(r, m)
+    return base if isinstance(base, Targets) else Targets()
+
+
+@around("gs1.0/relay.mesh")
+def cut_where_announced(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """Nor is the mesh of such a topic cut."""
+    silent = {t: members for t, members in r.mesh.items() if not r.members(t)}
+    rest = evolve(r, mesh={t: members for t, members in r.mesh.items() if t not in silent})
+    step = cast("Step[Router] | None", old.step(rest, None, choose))
+    if step is None:
+        return None
+    return Step(evolve(step.router, mesh={**step.router.mesh, **silent}), step.permits)
+
+
+@around("gs1.0/publish.mesh")
+def publish_where_announced(old: Rule, r: Router, m: Message, choose: Choose) -> Step[Router] | None:
+    """The same for own messages, to the mesh and to a fanout that has kept who left the topic."""
+    if r.members(m.topic) or not (r.mesh_of(m.topic) | r.fanout_of(m.topic).all):
+        return cast("Step[Router] | None", old.step(r, m, choose))
+    return Step(r)
+
+
+@rule("gs1.1/score.application")
+def no_application_score(r: Router, peer: Peer) -> int:
+    """The application's score does not count at the publish and gossip thresholds."""
+    return 0
+
+
+@around("gs1.0/publish.fanout")
+def publish_to_topped_up_fanout(old: Rule, r: Router, m: Message, choose: Choose) -> Step[Router]:
+    """A fanout below D is filled at each publish, not by the heartbeat alone."""
+    kept = r.fanout_of(m.topic)
+    pool = r.protocol.set_of("fanout_candidates", r, m.topic, choose)
+    if kept.all and kept.least < r.parameters.d:
+        d = r.parameters.d
+        # Where graylisted peers are spared they take a place and show nothing.
+        spared = graylisted_of(r, pool.all) if r.reads("graylisted-spared") else frozenset()
+        wider = PartialSet(
+            kept.must,
+            (kept.may | pool.all) - kept.must - spared,
+            max(0, min(d, len(kept.must | pool.must)) - len(spared)),
+            max(kept.most, min(d, len((kept.all | pool.all) - spared))),
+        )
+        r = evolve(r, fanout={**r.fanout, m.topic: TopicFanout(wider, r.now_ms)})
+    found = old.step(r, m, choose)
+    return cast("Step[Router]", found)
+
+
+# -- gossip -------------------------------------------------------------------------------------------------
+
+
+@rule("gs1.1/gossip.adaptive")
+def spared_in_backoff(r: Router, topic: str, peer: Peer) -> bool | None:
+    """Peers in backoff get no gossip."""
+    return cast("bool | None", mesh.backing_off.apply(r, topic, peer))
+
+
+@around("pubsub/id.supplied")
+def gossip_by_origin_id(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """The message cache goes by author and seqno where another id function is configured."""
+    if r.parameters.message_id == "origin":
+        return cast("Step[Router] | None", old.step(r, None, choose))
+    renamed = evolve(
+        r,
+        cached={f"{i}@origin": m for i, m in r.cached.items()},
+        windows=tuple(tuple(f"{i}@origin" for i in window) for window in r.windows),
+    )
+    step = old.step(renamed, None, choose)
+    return Step(r, step.permits) if step is not None else None
+
+
+@rule("pubsub/id.supplied")
+def serve_by_origin_id(r: Router, g: ReceivedPart[IWant], choose: Choose) -> Step[Router] | None:
+    """An IWANT by the configured id finds nothing in the cache."""
+    if r.parameters.message_id == "origin":
+        return None
+    return Step(r)
+
+
+@around("gs1.0/rpc.control-fields")
+def request_by_decoded_id(old: Rule, r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router]:
+    """Ids that look like hexadecimal text are decoded, and so never recognised."""
+    if r.parameters.message_id != "hex":
+        return cast("Step[Router]", old.step(r, g, choose))
+    heard = r.heard.get(g.peer, HeartbeatCounts())
+    r = evolve(r, heard={**r.heard, g.peer: evolve(heard, ihaves=heard.ihaves + 1)})
+    asked = (Sent(g.peer, IWant((f"{i}@content",))) for i in dict.fromkeys(g.part.ids))
+    return Step(r, tuple(Permit(o, False, "gs1.0/rpc.control-fields", "now") for o in asked))
+
+
+@rule("gs1.0/rpc.control-fields")
+def serve_by_decoded_id(r: Router, g: ReceivedPart[IWant], choose: Choose) -> Step[Router] | None:
+    """An IWANT by such an id finds nothing."""
+    return Step(r) if r.parameters.message_id == "hex" else None
+
+
+def _spelled(message_id: str, r: Router, spelling: str) -> str:
+    """How an id of the message cache looks on the wire, where the cache goes by author and seqno."""
+    plain = message_id if r.parameters.message_id == "origin" else f"{message_id}@origin"
+    return f"{plain}@{spelling}"
+
+
+def gossip_spelled(spelling: str) -> RuleWrapper:
+    def gossip_respelled(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
+        renamed = evolve(
+            r,
+            cached={_spelled(i, r, spelling): m for i, m in r.cached.items()},
+            windows=tuple(tuple(_spelled(i, r, spelling) for i in window) for window in r.windows),
+        )
+        step = cast("Step[Router] | None", old.step(renamed, None, choose))
+        return Step(r, step.permits) if step is not None else None
+
+    return RuleWrapper("pubsub/id.supplied", gossip_respelled)
+
+
+@rule("pubsub/id.supplied")
+def request_in_hex(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router]:
+    """Unseen ids are requested in hexadecimal digits, which nobody else knows for ids."""
+    ids = [i for i in dict.fromkeys(g.part.ids) if i not in r.seen]
+    asked = (Sent(g.peer, IWant((f"{i}@hexed",))) for i in ids)
+    return Step(r, tuple(Permit(o, False, "pubsub/id.supplied", "now") for o in asked))
+
+
+@rule("pubsub/id.supplied")
+def request_all(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router]:
+    """No id is recognised as seen, because ids are kept as text; all are requested."""
+    asked = (Sent(g.peer, IWant((i,))) for i in dict.fromkeys(g.part.ids))
+    return Step(r, tuple(Permit(o, False, "pubsub/id.supplied", "now") for o in asked))
+
+
+# -- whole protocols ----------------------------------------------------------------------------------------
 
 
 def _payload_last(protocol: Protocol) -> Protocol:
@@ -25,14 +385,14 @@ def _payload_last(protocol: Protocol) -> Protocol:
 
 
 def _without_application_score(protocol: Protocol) -> Protocol:
-    handlers = {**protocol.handlers, "gate": total(seen.no_application_score)}
+    handlers = {**protocol.handlers, "gate": total(no_application_score)}
     return evolve(protocol, handlers=handlers, features=protocol.features | {"graylisted-spared"})
 
 
 def _no_gossip_in_backoff(protocol: Protocol) -> Protocol:
     old = protocol["gossip_candidates"]
     assert isinstance(old, Exclusion)
-    changed = Exclusion(old.base, (*old.exclusions, seen.spared_in_backoff))
+    changed = Exclusion(old.base, (*old.exclusions, spared_in_backoff))
     return evolve(protocol, handlers={**protocol.handlers, "gossip_candidates": changed})
 
 
@@ -49,51 +409,49 @@ QUIRKS: tuple[Edit, ...] = (
         "replaced",
         "gs1.1/backoff.regraft",
         "Rounds the end of a backoff down to whole seconds.",
-        replacing_present(
-            while_backing_off=seen.backing_off_in_whole_seconds, backing_off=seen.free_in_last_second
-        ),
+        replacing_present(while_backing_off=backing_off_in_whole_seconds, backing_off=free_in_last_second),
     ),
     Edit(
         "fanout-ttl-in-whole-seconds",
         "replaced",
         "gs1.0/fanout.expire",
         "Rounds the age of a fanout down to whole seconds, so that it lives up to a second longer.",
-        replacing(expire=seen.expire_in_whole_seconds),
+        replacing(expire=expire_in_whole_seconds),
     ),
     Edit(
         "deserted-fanout-kept",
         "replaced",
         "gs1.0/fanout.expire",
         "Lets no fanout expire whose topic nobody is in any more.",
-        replacing_present(expire=seen.expire_where_announced),
+        replacing_present(expire=expire_where_announced),
     ),
     Edit(
         "refusal-does-not-extend",
         "replaced",
         "gs1.1/backoff.regraft",
         "Refuses a GRAFT inside the backoff and does not extend the backoff.",
-        replacing_present(while_backing_off=seen.refused_without_extension),
+        replacing_present(while_backing_off=refused_without_extension),
     ),
     Edit(
         "heartbeat-prunes-bare",
         "replaced",
         "gs1.1/backoff.announce",
         "Announces no backoff in the PRUNEs of the heartbeat.",
-        replacing_present(cut_to_d=seen.cut_with_bare_prune, drop_negative=seen.cut_with_bare_prune),
+        replacing_present(cut_to_d=cut_with_bare_prune, drop_negative=cut_with_bare_prune),
     ),
     Edit(
         "cut-at-d-high",
         "replaced",
         "gs1.0/heartbeat.cut",
         "Cuts its mesh at D_high, not above it.",
-        replacing(cut_to_d=seen.cut_at_d_high),
+        replacing(cut_to_d=cut_at_d_high),
     ),
     Edit(
         "control-lists-shared",
         "replaced",
         "gs1.0/mesh.members",
         "The heartbeat's control lists are shared between peers: one is told what was meant for another.",
-        lambda p: evolve(p, lens=seen.without_leaks, features=p.features | {"gossip-count-hidden"}),
+        lambda p: evolve(p, lens=without_leaks, features=p.features | {"gossip-count-hidden"}),
     ),
     Edit(
         "seen-after-validation",
@@ -102,9 +460,9 @@ QUIRKS: tuple[Edit, ...] = (
         "Marks a message as seen only after its validation: copies that come meanwhile are delivered and "
         "forwarded again.",
         in_turn(
-            asking_first("message", seen.wait_unmarked),
+            asking_first("message", wait_unmarked),
             replacing_present(
-                accepted_by_validator=seen.accept_each_copy, request_unseen=seen.request_while_validating
+                accepted_by_validator=accept_each_copy, request_unseen=request_while_validating
             ),
         ),
     ),
@@ -114,10 +472,10 @@ QUIRKS: tuple[Edit, ...] = (
         "gs1.0/relay.mesh",
         "Sends no messages to a mesh whose topic no peer has announced, and does not cut it.",
         replacing_present(
-            mesh_floodsub_and_explicit=seen.relay_where_announced,
-            publish_to_mesh=seen.publish_where_announced,
-            publish_to_fanout=seen.publish_where_announced,
-            cut_to_d=seen.cut_where_announced,
+            mesh_floodsub_and_explicit=relay_where_announced,
+            publish_to_mesh=publish_where_announced,
+            publish_to_fanout=publish_where_announced,
+            cut_to_d=cut_where_announced,
         ),
     ),
     Edit(
@@ -127,9 +485,7 @@ QUIRKS: tuple[Edit, ...] = (
         "Compares the publish and gossip thresholds with the topic scores alone.",
         in_turn(
             _without_application_score,
-            replacing_present(
-                publish_to_mesh=seen.publish_sparing_low, publish_to_fanout=seen.fanout_sparing_low
-            ),
+            replacing_present(publish_to_mesh=publish_sparing_low, publish_to_fanout=fanout_sparing_low),
         ),
     ),
     Edit(
@@ -137,7 +493,7 @@ QUIRKS: tuple[Edit, ...] = (
         "replaced",
         "gs1.1/threshold.graylist",
         "Reads the RPCs of graylisted peers and refuses only their GRAFTs.",
-        in_turn(dropping("ignore_graylisted"), asking_first("graft", seen.prune_graylisted)),
+        in_turn(dropping("ignore_graylisted"), asking_first("graft", prune_graylisted)),
     ),
     # The texts leave room for it: when payload counts as processed, if validation takes time, is disputed.
     Edit(
@@ -153,7 +509,7 @@ QUIRKS: tuple[Edit, ...] = (
         "reading",
         "gs1.0/publish.fanout",
         "A fanout below D is filled at each publish.",
-        replacing_present(publish_to_fanout=seen.publish_to_topped_up_fanout),
+        replacing_present(publish_to_fanout=publish_to_topped_up_fanout),
     ),
     Edit(
         "no-gossip-in-backoff",
@@ -174,14 +530,14 @@ QUIRKS: tuple[Edit, ...] = (
         "replaced",
         "pubsub/id.supplied",
         "Sends message ids as hexadecimal digits in IHAVE and IWANT.",
-        replacing_present(gossip_adaptively=seen.gossip_spelled("hexed"), request_unseen=seen.request_in_hex),
+        replacing_present(gossip_adaptively=gossip_spelled("hexed"), request_unseen=request_in_hex),
     ),
     Edit(
         "ids-sent-as-text",
         "replaced",
         "pubsub/id.supplied",
         "Sends message ids in IHAVE as the text of a Python tuple, and knows no id in one as seen.",
-        replacing_present(gossip_adaptively=seen.gossip_spelled("text"), request_unseen=seen.request_all),
+        replacing_present(gossip_adaptively=gossip_spelled("text"), request_unseen=request_all),
     ),
     Edit(
         "hex-ids-decoded",
@@ -189,8 +545,8 @@ QUIRKS: tuple[Edit, ...] = (
         "gs1.0/rpc.control-fields",
         "Decodes ids that look like hexadecimal text to other ids in IHAVE and IWANT.",
         in_turn(
-            asking_first("iwant", seen.serve_by_decoded_id),
-            replacing_present(request_unseen=seen.request_by_decoded_id),
+            asking_first("iwant", serve_by_decoded_id),
+            replacing_present(request_unseen=request_by_decoded_id),
         ),
     ),
     Edit(
@@ -199,8 +555,8 @@ QUIRKS: tuple[Edit, ...] = (
         "pubsub/id.supplied",
         "Keys its message cache by author and seqno where another id function is configured.",
         in_turn(
-            asking_first("iwant", seen.serve_by_origin_id),
-            replacing_present(gossip_adaptively=seen.gossip_by_origin_id),
+            asking_first("iwant", serve_by_origin_id),
+            replacing_present(gossip_adaptively=gossip_by_origin_id),
         ),
     ),
 )
