@@ -29,6 +29,7 @@ from quidnunc.impl.wire.framing import FrameDecoder, frame
 from quidnunc.model.events import FeedbackKind, Judgement
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Peer
+from quidnunc.model.versions import VERSIONS
 
 VERSION = "1"
 PROTOCOLS = (*FEATURES, *MEMPOOL_PROTOCOLS)
@@ -70,11 +71,12 @@ def _plant(router: GossipsubRouter, mutant: str) -> tuple[str, ...]:
     edit = MUTANTS.get(mutant) or READINGS_OF_OURS.get(mutant)
     if edit is None:
         raise AdapterError(f"ours has no pubsub mutant {mutant!r}; `quidnunc routers --all` lists them")
-    first, names = edit.protocol, list(FEATURES)
-    if names.index(router.core.features.name) < names.index(first):
-        raise AdapterError(f"ours:{mutant} differs from {first} on, and {router.core.features.name} is older")
+    first, here = edit.protocol, router.core.features.name
+    seen = tuple(name for name, version in VERSIONS.items() if first in version.lineage)
+    if here not in seen:
+        raise AdapterError(f"ours:{mutant} differs from {first} on, and {here} does not add to that")
     edit.apply(router)
-    return tuple(names[names.index(first) :])
+    return seen
 
 
 class PubsubDriver:

@@ -31,6 +31,7 @@ from quidnunc.model.rpc import (
     Unsubscribe,
     atoms,
 )
+from quidnunc.model.versions import VERSIONS
 
 SMALL: dict[str, Any] = {
     "d": 4,
@@ -51,6 +52,9 @@ SMALL: dict[str, Any] = {
     "max_idontwant_messages": 3,
 }
 """Parameters under which everything happens within a few peers and seconds."""
+
+KNOWN = frozenset({IHave, IWant, Graft, Prune, IDontWant, Extensions})
+"""Control messages that acts of their own send."""
 
 STREAMS = {each.name: tuple(reversed(each.streams)) for each in FEATURES.values()}
 """Newest first."""
@@ -150,12 +154,14 @@ class Walk:
         self.messages: list[Message] = []
         self.log: list[object] = []
         self.last_peer = 0
+        self.later = [s for s in VERSIONS[self.hood.protocol].parts if s.number and s.kind not in KNOWN]
         self.acts = (
             self.arrive, self.depart, self.join_or_leave, self.mesh_control, self.mesh_control, self.message,
             self.message, self.message, self.gossip, self.gossip, self.publish, self.verdict, self.score,
             self.beat, self.beat, self.subscribe, self.mixed, self.idontwant, self.old_copies, self.raw,
             self.crowd, self.flood_of_control, self.rejoin, self.poor_friend, self.ask_again,
             self.from_outside,
+            *((self.later_control,) if self.later else ()),
         )  # fmt: skip
 
     def run(self, steps: int) -> list[object]:
@@ -239,6 +245,12 @@ class Walk:
         return (
             tuple({self.die.choice(known).id: 0 for _ in range(self.die.choice((1, 2, 9)))}) if known else ()
         )
+
+    def later_control(self) -> None:
+        """A control message that no other act knows, and a message in its topic."""
+        topic = self.die.choice(TOPICS)
+        self.say(self.die.choice(self.later).sample(topic, f"m{len(self.messages) + 1}"))
+        self.say(self.new_message(topic=topic))
 
     def gossip(self) -> None:
         topic = self.die.choice(TOPICS)
