@@ -164,13 +164,13 @@ def _model(rows: list[Row], folder: Path, runner: Any) -> None:
 
 
 class _Bronze:
-    """`make_bronze` for one run, as a worker is sent it."""
+    """`make_bronze` of one file for a run, as a worker is sent it."""
 
     def __init__(self, root: str) -> None:
         self.root = root
 
     def __call__(self, file: Any) -> Any:
-        return make_bronze(file, RunFolder(self.root))
+        return make_bronze([file], RunFolder(self.root))
 
 
 def _judge(gold: Path, expected: list[tuple[str, int, int]]) -> None:

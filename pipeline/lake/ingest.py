@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 import attrs
 from attrs import evolve, frozen
 
-from quidnunc.pipeline.lake.bronze.build import BronzeEntry, make_bronze, read_entry
+from quidnunc.pipeline.lake.bronze.build import BronzeEntry, batches_of, make_bronze, read_entries
 from quidnunc.pipeline.lake.engines.seam import Engine, TaskRunner
 from quidnunc.pipeline.lake.gold.build import GoldRequest, make_gold
 from quidnunc.pipeline.lake.gold.claims import TraceSettings
@@ -138,12 +138,12 @@ def to_silver(run: RunFolder, found: Listing, asked: SourceOptions, runner: Task
     Raises TraceError where not one event could be read.
     """
     manifest = manifest_of(run)
-    by_size = sorted(found.fresh, key=lambda f: -f.size)
+    by_size = sorted(batches_of(found.fresh), key=lambda files: -sum(f.size for f in files))
     made = runner(_BronzeMaker(str(run.root)), by_size, "landing to bronze")
-    by_key = {entry.key: entry for entry in made}
+    by_digest = {entry.digest: entry for entries in made for entry in entries}
     entries = _entries(run, manifest)
     entries += [
-        evolve(by_key[f.key], name=f.name, path=str(_place_of(f.path)), size=f.size, time_ns=f.time_ns)
+        evolve(by_digest[f.digest], name=f.name, path=str(_place_of(f.path)), size=f.size, time_ns=f.time_ns)
         for f in found.fresh
     ]
     if not any(e.records for e in entries):
@@ -183,7 +183,9 @@ def _entries(run: RunFolder, manifest: Mapping[str, Any]) -> list[BronzeEntry]:
     """What bronze has of the files of a run, in their order and by their names there."""
     of_run = ("name", "path", "size", "time_ns")
     files = manifest.get("files", [])
-    return [evolve(read_entry(run.bronze(e["key"])), **{n: e[n] for n in of_run if n in e}) for e in files]
+    folders = {e["key"]: run.bronze(e["key"]) for e in files}
+    known = {entry.digest: entry for folder in folders.values() for entry in read_entries(folder)}
+    return [evolve(known[e["digest"]], **{n: e[n] for n in of_run if n in e}) for e in files]
 
 
 @frozen
@@ -192,8 +194,8 @@ class _BronzeMaker:
 
     root: str
 
-    def __call__(self, file: LandingFile) -> BronzeEntry:
-        return make_bronze(file, RunFolder(self.root))
+    def __call__(self, files: Sequence[LandingFile]) -> list[BronzeEntry]:
+        return make_bronze(files, RunFolder(self.root))
 
 
 def describe(

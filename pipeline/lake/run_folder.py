@@ -1,7 +1,7 @@
 """The folder of a run: bronze, silver and gold, each piece there whole or not at all.
 
     manifest.json             what was ingested, in which order, how complete it is, which silver is current
-    bronze/KEY/               one landing file: events-TYPE.parquet, bad.parquet, entry.json
+    bronze/KEY/               landing files, small ones together: events-TYPE.parquet, bad.parquet, entry.json
     silver/VERSION/           bucket-00000.parquet and so on, and the tables of ids
     gold/VERSION/             tables, metrics.json, claims.json
     work/                     what is being made; whatever is found here may be thrown away

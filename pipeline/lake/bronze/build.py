@@ -1,7 +1,8 @@
-"""Landing to bronze: one file at a time, its bad records put aside, with their places, and counted.
+"""Landing to bronze: a batch of files at a time, bad records put aside, with their places, and counted.
 
-A file of protobuf is read a block at a time and decoded in columns; a block with a bad record in it is looked
-at record by record. Everything else goes the long way, event by event, through the reader of traces.
+A file of protobuf is read a block at a time, and the blocks of small files are decoded together, in columns;
+a block with a bad record in it is looked at record by record. Everything else goes the long way, event by
+event, through the reader of traces.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from quidnunc.pipeline.lake.bronze.events import EventFiles
 from quidnunc.pipeline.lake.bronze.frames import blocks_of, events_in
 from quidnunc.pipeline.lake.bronze.schema import GO, bad_schema, decode
 from quidnunc.pipeline.lake.landing import LandingFile, records_of
-from quidnunc.pipeline.lake.run_folder import RunFolder, made_whole, write_json
+from quidnunc.pipeline.lake.run_folder import RunFolder, made_whole, version_of, write_json
 from quidnunc.pipeline.trace.carriers import BATCH_EVENTS
-from quidnunc.pipeline.trace.events import OURS, RunStart, TraceEvent
+from quidnunc.pipeline.trace.events import OURS, TYPES, RunStart, TraceEvent
 from quidnunc.pipeline.trace.files import printable
 from quidnunc.pipeline.trace.json_lines import line_of
 from quidnunc.pipeline.trace.proto import bytes_of, event_of_bytes, events_of_batch, go_form
@@ -34,6 +35,10 @@ MAX_RAW_BYTES = 256
 """How much of a bad record is kept."""
 BATCH = 131_072
 """Records that are decoded at once."""
+BATCH_BYTES = 8 << 20
+BATCH_FILES = 1000
+"""What is taken together of small files, at most."""
+TYPE_NUMBERS = 1 + max(kind.number for kind in TYPES)
 BAD, ENTRY = "bad.parquet", "entry.json"
 
 
@@ -42,6 +47,7 @@ class BronzeEntry:
     """What bronze has of one landing file."""
 
     key: str
+    """Of the folder that it is in, with the other files of its batch."""
     digest: str
     name: str
     kind: str
@@ -62,103 +68,186 @@ class BronzeEntry:
 
 
 @mutable
-class _Writer:
-    """Collects rows of one bronze file."""
+class _FileCounts:
+    """What is counted of one landing file while its batch is written."""
 
-    folder: Path
+    file: LandingFile
     name: str
-    events: EventFiles = field(init=False)
+    records: int = 0
     bad: int = 0
     runs: int = 0
     lost: int = 0
     problem: str = ""
-    _kept: list[tuple[int, str, bytes | None]] = field(factory=list)
-
-    def __attrs_post_init__(self) -> None:
-        self.events = EventFiles(self.folder, self.name)
+    types: Any = 0
+    """Events of each type, as an array by its number; 0 where there is none."""
+    kept: list[tuple[str, int, str, bytes | None]] = field(factory=list)
 
     def reject(self, position: int, problem: str, raw: bytes | None = None, lost: int = 0) -> None:
         self.bad += 1
         self.lost += lost
         self.problem = self.problem or f"{self.name}:{position}: {problem}"
-        if len(self._kept) < MAX_BAD_KEPT:
-            self._kept.append((position, problem, raw[:MAX_RAW_BYTES] if raw is not None else None))
+        if len(self.kept) < MAX_BAD_KEPT:
+            self.kept.append((self.name, position, problem, raw[:MAX_RAW_BYTES] if raw is not None else None))
 
-    def close(self) -> None:
-        self.events.close()
-        if self._kept:
-            position, problem, raw = zip(*self._kept, strict=True)
-            columns = [[self.name] * len(self._kept), position, problem, raw]
-            table = pyarrow.Table.from_arrays(
-                [pyarrow.array(c, f.type) for c, f in zip(columns, bad_schema(), strict=True)],
-                schema=bad_schema(),
-            )
-            parquet.write_table(table, self.folder / BAD, compression="zstd")
-
-
-def make_bronze(file: LandingFile, run: RunFolder) -> BronzeEntry:
-    """Bronze of one landing file, made or found. What cannot be read is in its quarantine, not an error."""
-    target = run.bronze(file.key)
-    if not (target / ENTRY).is_file():
-        with made_whole(target, run.work) as part:
-            writer = _Writer(part, printable(file.path.name))
-            if file.fast:
-                _write_fast(file, writer)
-            else:
-                _write_slowly(records_of(file), writer)
-            writer.close()
-            entry = _entry(file, writer)
-            write_json(part / ENTRY, {**entry, "name": writer.name})
-    return read_entry(target)
-
-
-def _entry(file: LandingFile, writer: _Writer) -> dict[str, Any]:
-    return {
-        "key": file.key,
-        "digest": file.digest,
-        "kind": file.kind,
-        "records": writer.events.records,
-        "bad": writer.bad,
-        "runs": writer.runs,
-        "lost": writer.lost,
-        "problem": writer.problem,
-        "types": {str(number): count for number, count in sorted(writer.events.types.items())},
-    }
-
-
-def read_entry(folder: Path) -> BronzeEntry:
-    """What `make_bronze` wrote beside the events."""
-    return BronzeEntry(**json.loads((folder / ENTRY).read_bytes()))
-
-
-def _write_fast(file: LandingFile, writer: _Writer) -> None:
-    batches = file.kind == "batches"
-    for frames, starts, bad in blocks_of(file.path, BATCH // BATCH_EVENTS if batches else BATCH):
-        if batches:
-            inside = [events_in(batch) for batch in frames]
-            pairs = [(f, s) for within, s in zip(inside, starts, strict=True) for f in within or ()]
-            good = ([f for f, _ in pairs], [s for _, s in pairs])
-            careful = partial(_of_batches, frames, starts, writer)
-            _write_frames(good, careful, writer, sure=None not in inside)
-        else:
-            careful = partial(_of_single, frames, starts, writer)
-            _write_frames((frames, starts), careful, writer, sure=True)
-        for each in bad:
-            writer.reject(*each)
+    def entry(self, key: str) -> dict[str, Any]:
+        return {
+            "key": key,
+            "digest": self.file.digest,
+            "name": self.name,
+            "kind": self.file.kind,
+            "records": self.records,
+            "bad": self.bad,
+            "runs": self.runs,
+            "lost": self.lost,
+            "problem": self.problem,
+            "types": {str(n): int(count) for n, count in enumerate(numpy.atleast_1d(self.types)) if count},
+        }
 
 
 Placed: TypeAlias = tuple[list[bytes], list[int]]
 """Events, and for each the place of its record."""
 
 
-def _write_frames(placed: Placed, careful: Callable[[], Placed], writer: _Writer, *, sure: bool) -> None:
-    """Write a block; where anything in it is bad, what the reader of single records makes of it."""
-    columns = _decoded(placed[0]) if sure else None
-    if columns is None:
-        placed = careful()
-        columns = _decoded(placed[0])
-        assert columns is not None, "what was read one by one can be read together"
-    writer.events.write(columns, placed[1], None)
+@frozen
+class _Block:
+    """Some of the events of a file, that wait to be decoded."""
+
+    counts: _FileCounts
+    placed: Placed
+    careful: Callable[[], Placed]
+    """Reads them one by one, and counts the bad ones."""
+
+
+@mutable
+class _Writer:
+    """Collects rows of the files of one batch."""
+
+    folder: Path
+    files: list[_FileCounts] = field(factory=list)
+    events: EventFiles = field(init=False)
+    _waiting: list[_Block] = field(factory=list)
+    _events: int = 0
+
+    def __attrs_post_init__(self) -> None:
+        self.events = EventFiles(self.folder)
+
+    def begin(self, file: LandingFile) -> _FileCounts:
+        counts = _FileCounts(file, printable(file.path.name))
+        self.files.append(counts)
+        return counts
+
+    def add(self, block: _Block) -> None:
+        """Events of a file, behind those of before."""
+        if block.placed[0]:
+            self._waiting.append(block)
+            self._events += len(block.placed[0])
+        if self._events >= BATCH:
+            self.flush()
+
+    def flush(self) -> None:
+        """Decode what waits together; where that fails, block by block, and the bad ones with care."""
+        blocks, self._waiting, self._events = self._waiting, [], 0
+        columns = _decoded([frame for block in blocks for frame in block.placed[0]]) if blocks else None
+        if columns is not None:
+            self._write(columns, [(block.counts, block.placed[1]) for block in blocks], None)
+            return
+        for block in blocks:
+            frames, places = block.placed
+            columns = _decoded(frames)
+            if columns is None:
+                frames, places = block.careful()
+                columns = _decoded(frames)
+                assert columns is not None, "what was read one by one can be read together"
+            self._write(columns, [(block.counts, places)], None)
+
+    def add_read(self, counts: _FileCounts, placed: Placed, ours: list[str | None]) -> None:
+        """Events that the reader of traces has read, each with its line of ours or None."""
+        self.flush()
+        self._write(decode(placed[0]), [(counts, placed[1])], ours)
+
+    def _write(
+        self, columns: Any, files: Sequence[tuple[_FileCounts, list[int]]], ours: list[str | None] | None
+    ) -> None:
+        """Rows of some files, and the place of each row in its file."""
+        places = [place for _, some in files for place in some]
+        self.events.write(columns, places, ours, [(counts.name, len(some)) for counts, some in files])
+        numbers, at = columns["type"].to_numpy(), 0
+        for counts, some in files:
+            counts.records += len(some)
+            counts.types = counts.types + numpy.bincount(numbers[at : at + len(some)], minlength=TYPE_NUMBERS)
+            at += len(some)
+
+    def close(self) -> None:
+        self.flush()
+        self.events.close()
+        kept = [each for counts in self.files for each in counts.kept]
+        if kept:
+            columns = zip(zip(*kept, strict=True), bad_schema(), strict=True)
+            table = pyarrow.Table.from_arrays(
+                [pyarrow.array(column, kind.type) for column, kind in columns], schema=bad_schema()
+            )
+            parquet.write_table(table, self.folder / BAD, compression="zstd")
+
+
+def batches_of(files: Sequence[LandingFile]) -> list[tuple[LandingFile, ...]]:
+    """Files in their order, small ones together: each batch is a task, and a folder of bronze."""
+    batches: list[list[LandingFile]] = []
+    size = 0
+    for file in files:
+        if not batches or size + file.size > BATCH_BYTES or len(batches[-1]) >= BATCH_FILES:
+            batches.append([])
+            size = 0
+        batches[-1].append(file)
+        size += file.size
+    return [tuple(batch) for batch in batches]
+
+
+def key_of(files: Sequence[LandingFile]) -> str:
+    """The folder of a batch in bronze; of one file its own key."""
+    return files[0].key if len(files) == 1 else version_of("batch", [file.key for file in files])
+
+
+def make_bronze(files: Sequence[LandingFile], run: RunFolder) -> list[BronzeEntry]:
+    """Bronze of a batch of files, made or found. What cannot be read is in quarantine, not an error."""
+    key = key_of(files)
+    target = run.bronze(key)
+    if not (target / ENTRY).is_file():
+        with made_whole(target, run.work) as part:
+            writer = _Writer(part)
+            for file in files:
+                counts = writer.begin(file)
+                if file.fast:
+                    _write_fast(file, counts, writer)
+                else:
+                    _write_slowly(records_of(file), counts, writer)
+            writer.close()
+            write_json(part / ENTRY, {"files": [counts.entry(key) for counts in writer.files]})
+    return read_entries(target)
+
+
+def read_entries(folder: Path) -> list[BronzeEntry]:
+    """What `make_bronze` wrote beside the events."""
+    found = json.loads((folder / ENTRY).read_bytes())
+    # A folder of before there were batches has one file.
+    return [BronzeEntry(**each) for each in found.get("files", [found])]
+
+
+def _write_fast(file: LandingFile, counts: _FileCounts, writer: _Writer) -> None:
+    batches = file.kind == "batches"
+    for frames, starts, bad in blocks_of(file.path, BATCH // BATCH_EVENTS if batches else BATCH):
+        if batches:
+            inside = [events_in(batch) for batch in frames]
+            pairs = [(f, s) for within, s in zip(inside, starts, strict=True) for f in within or ()]
+            good = ([f for f, _ in pairs], [s for _, s in pairs])
+            careful = partial(_of_batches, frames, starts, counts)
+            # Where a batch has something else in it, nothing of the block can be decoded together.
+            writer.add(_Block(counts, ([b""], [0]) if None in inside else good, careful))
+        else:
+            writer.add(_Block(counts, (frames, starts), partial(_of_single, frames, starts, counts)))
+        for each in bad:
+            # Behind the bad records of the block.
+            writer.flush()
+            counts.reject(*each)
 
 
 def _decoded(events: list[bytes]) -> Any:
@@ -169,13 +258,13 @@ def _decoded(events: list[bytes]) -> Any:
     return columns if _all_whole(columns) else None
 
 
-def _of_single(frames: Sequence[bytes], starts: Sequence[int], writer: _Writer) -> Placed:
+def _of_single(frames: Sequence[bytes], starts: Sequence[int], counts: _FileCounts) -> Placed:
     good: Placed = [], []
     for frame, start in zip(frames, starts, strict=True):
         try:
             event = event_of_bytes(frame)
         except TraceError as error:
-            writer.reject(start, str(error), frame)
+            counts.reject(start, str(error), frame)
         else:
             # Written anew: of a record that says a thing twice, decoders differ on what is wrong with it.
             good[0].append(bytes_of(event))
@@ -183,20 +272,20 @@ def _of_single(frames: Sequence[bytes], starts: Sequence[int], writer: _Writer) 
     return good
 
 
-def _of_batches(batches: Sequence[bytes], starts: Sequence[int], writer: _Writer) -> Placed:
+def _of_batches(batches: Sequence[bytes], starts: Sequence[int], counts: _FileCounts) -> Placed:
     good: Placed = [], []
     for batch, start in zip(batches, starts, strict=True):
         try:
             events = events_of_batch(batch)
         except TraceError as error:
-            writer.reject(start, str(error), batch)
+            counts.reject(start, str(error), batch)
             continue
         for event in events:
             if isinstance(event, TraceEvent):
                 good[0].append(bytes_of(event))
                 good[1].append(start)
             else:
-                writer.reject(start, str(event), batch)
+                counts.reject(start, str(event), batch)
     return good
 
 
@@ -220,24 +309,23 @@ def _all_whole(columns: Any) -> bool:
     return True
 
 
-def _write_slowly(records: Iterable[Any], writer: _Writer) -> None:
-    frames: list[bytes] = []
-    starts: list[int] = []
+def _write_slowly(records: Iterable[Any], counts: _FileCounts, writer: _Writer) -> None:
+    placed: Placed = [], []
     ours: list[str | None] = []
     for found in records:
         if found.event is None:
-            writer.reject(found.position, found.problem, lost=found.lost)
+            counts.reject(found.position, found.problem, lost=found.lost)
             continue
         frame, line = _frame(found.event)
-        writer.runs += isinstance(found.event.body, RunStart)
-        frames.append(frame)
-        starts.append(found.position)
+        counts.runs += isinstance(found.event.body, RunStart)
+        placed[0].append(frame)
+        placed[1].append(found.position)
         ours.append(line)
-        if len(frames) == BATCH:
-            writer.events.write(decode(frames), starts, ours)
-            frames, starts, ours = [], [], []
-    if frames:
-        writer.events.write(decode(frames), starts, ours)
+        if len(ours) == BATCH:
+            writer.add_read(counts, placed, ours)
+            placed, ours = ([], []), []
+    if ours:
+        writer.add_read(counts, placed, ours)
 
 
 def _frame(event: TraceEvent) -> tuple[bytes, str | None]:

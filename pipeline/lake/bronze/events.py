@@ -1,4 +1,4 @@
-"""The events of one landing file in bronze: a file of Parquet for each type, in each its own columns alone.
+"""The events of a batch of landing files in bronze: for each type a file of Parquet with its own columns.
 
 An event of go's schema has the body of one type, and of the columns of all types nearly all would be null in
 every row: they took half of the time of writing and of reading. The order of the events is in `record`.
@@ -52,7 +52,9 @@ class _TypeFile:
                 use_dictionary=["peerID", "file", "type"],
                 write_statistics=False,
             )
-        self.into.write_table(pyarrow.Table.from_batches(self.waiting, self.schema))
+        # Each batch of rows has a dictionary of its own.
+        rows = pyarrow.Table.from_batches(self.waiting, self.schema).unify_dictionaries()
+        self.into.write_table(rows.combine_chunks())
         self.waiting, self.count = [], 0
 
     def close(self) -> None:
@@ -63,23 +65,27 @@ class _TypeFile:
 
 @define
 class EventFiles:
-    """Writes the events of one landing file."""
+    """Writes the events of a batch of landing files, numbered through all of them."""
 
     folder: Path
-    name: str
-    """Of the landing file."""
     records: int = 0
-    types: dict[int, int] = field(factory=dict)
-    """How many of each type, by its number."""
     _files: dict[str, _TypeFile] = field(factory=dict)
 
-    def write(self, columns: Any, positions: Any, ours: Sequence[str | None] | None) -> None:
-        """One record batch of go's columns, with the place of each row and its line of ours or None."""
+    def write(
+        self,
+        columns: Any,
+        positions: Any,
+        ours: Sequence[str | None] | None,
+        files: Sequence[tuple[str, int]],
+    ) -> None:
+        """One record batch of go's columns, with the place of each row and its line of ours or None. `files`
+        are the landing files that it is of, in their order: name, and how many rows."""
         count = columns.num_rows
         if not count:
             return
+        names, rows = zip(*files, strict=True)
         file = pyarrow.DictionaryArray.from_arrays(
-            pyarrow.array(numpy.zeros(count, numpy.int32)), [self.name]
+            pyarrow.array(numpy.repeat(numpy.arange(len(names), dtype=numpy.int32), rows)), list(names)
         )
         head = {
             "file": file,
@@ -90,13 +96,11 @@ class EventFiles:
         }
         common = [head[name] for name in HEAD]
         numbers = columns["type"].to_numpy()
-        for each in GO:
+        here = set(numpy.unique(numbers).tolist())
+        for each in (kind for kind in GO if kind.number in here):
             self._write(each, numbers == each.number, [*common, columns[each.field]])
         self._write(None, numbers >= OURS, common)
         self.records += count
-        for number, how_many in enumerate(numpy.bincount(numbers).tolist()):
-            if how_many:
-                self.types[number] = self.types.get(number, 0) + how_many
 
     def _write(self, kind: BodyType | None, which: Any, arrays: Sequence[Any]) -> None:
         rows = numpy.flatnonzero(which)
@@ -117,7 +121,7 @@ class EventFiles:
 
 def blocks_in(folder: Path, size: int) -> Iterator[tuple[BodyType | None, Any]]:
     """The type and the rows of record batches of at most `size`, all of one type and then all of the next;
-    those of a type are in the order of the landing file."""
+    those of a type are in the order of the landing files."""
     for kind in (*GO, None):
         path = event_file(folder, kind)
         # A file without one good record has no events.

@@ -28,15 +28,18 @@ def places_of(run: RunFolder, sequences: Iterable[int]) -> dict[int, PLACE]:
         if at < len(files):
             wanted[at].append(sequence)
     found: dict[int, PLACE] = {}
+    begins: dict[str, int] = {}
+    for file, end in zip(files, ends, strict=True):
+        begins.setdefault(file["key"], end - file["records"])
     for at, some in wanted.items():
-        first = ends[at] - files[at]["records"]
+        first = begins[files[at]["key"]]
         positions = _positions(run.bronze(files[at]["key"]), [sequence - first for sequence in some])
         found |= {first + record: (files[at]["name"], place) for record, place in positions.items()}
     return found
 
 
 def _positions(bronze: Path, records: list[int]) -> dict[int, int]:
-    """Record -> position, of some records of one file."""
+    """Record -> position, of some records of one folder of bronze."""
     found: dict[int, int] = {}
     for path in sorted(bronze.glob("events-*.parquet")):
         table = parquet.read_table(path, columns=["record", "position"])

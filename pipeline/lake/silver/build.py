@@ -17,7 +17,13 @@ from attrs import frozen
 from quidnunc.pipeline.lake.bronze.build import BronzeEntry
 from quidnunc.pipeline.lake.engines.seam import TaskRunner
 from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, version_of, write_json
-from quidnunc.pipeline.lake.silver.pieces import SilverPieceRequest, make_pieces, pieces_folder, read_ids
+from quidnunc.pipeline.lake.silver.pieces import (
+    SilverPieceRequest,
+    make_pieces,
+    pieces_folder,
+    read_ids,
+    read_piece_ids,
+)
 from quidnunc.pipeline.lake.silver.schema import IDS, TABLE_OF, TABLES, silver_schema
 from quidnunc.properties.lazy import numpy, parquet, pyarrow
 
@@ -30,7 +36,7 @@ STEPS_BACK = "clock_steps_back"
 
 @frozen(kw_only=True)
 class FilePlace:
-    """Where the records of one landing file are among all: the first's number, and how many RUN events
+    """Where the records of one folder of bronze are among all: the first's number, and how many RUN events
     before."""
 
     key: str
@@ -60,17 +66,23 @@ def buckets_for(entries: Sequence[BronzeEntry]) -> int:
 
 def silver_name(entries: Sequence[BronzeEntry], buckets: int) -> str:
     """The version of the silver of these files in this order."""
-    return version_of("silver", SCHEMA, buckets, [e.key for e in entries])
+    return version_of("silver", SCHEMA, buckets, _files(entries))
 
 
-def places_of(entries: Sequence[BronzeEntry]) -> list[FilePlace]:
-    """Where each file's records begin."""
-    places = []
+def _files(entries: Sequence[BronzeEntry]) -> list[str]:
+    """What tells the files of a silver, however they were batched."""
+    return [entry.digest[:32] for entry in entries]
+
+
+def places_of(entries: Sequence[BronzeEntry], known: int = 0) -> list[FilePlace]:
+    """Where the records of each batch begin, without the batches of the first `known` files."""
+    places: dict[str, FilePlace] = {}
     first = runs = 0
-    for entry in entries:
-        places.append(FilePlace(key=entry.key, first=first, runs=runs))
+    for at, entry in enumerate(entries):
+        if at >= known and entry.key not in places:
+            places[entry.key] = FilePlace(key=entry.key, first=first, runs=runs)
         first, runs = first + entry.records, runs + entry.runs
-    return places
+    return list(places.values())
 
 
 def make_silver(
@@ -88,7 +100,7 @@ def make_silver(
     if before is not None and run.silver(before).is_dir():
         known = len(json.loads((run.silver(before) / DESCRIPTION).read_bytes())["keys"])
     old = run.silver(before) if before is not None and known else None
-    places = places_of(entries)[known:]
+    places = places_of(entries, known)
     wanted = [SilverPieceRequest(root=str(run.root), key=p.key, buckets=buckets) for p in places]
     runner(make_pieces, wanted, "bronze to pieces")
     # Buckets that a former attempt has finished are kept: the folder is found by its version.
@@ -119,7 +131,7 @@ def _finish(
     shutil.rmtree(making / "maps", ignore_errors=True)
     buckets = [parquet.read_schema(bucket_file(making, at)).metadata for at in range(counts["buckets"])]
     counts["clock_steps_back"] = sum(int((each or {}).get(STEPS_BACK.encode(), 0)) for each in buckets)
-    write_json(making / DESCRIPTION, {"keys": [e.key for e in entries], **counts})
+    write_json(making / DESCRIPTION, {"keys": _files(entries), **counts})
     target.parent.mkdir(parents=True, exist_ok=True)
     making.rename(target)
     shutil.rmtree(run.work / "pieces", ignore_errors=True)
@@ -138,12 +150,12 @@ def _merge_ids(
         known[table] = {value: at for at, value in enumerate(before[table])}
     maps.mkdir(exist_ok=True)
     for place in places:
-        ids = read_ids(pieces_folder(run, place.key, buckets))
+        ids = read_piece_ids(pieces_folder(run, place.key, buckets))
         for table in TABLES:
+            values, own = ids[table]
             numbers = known[table]
-            mapped = numpy.fromiter(
-                (numbers.setdefault(v, len(numbers)) for v in ids[table]), numpy.int32, len(ids[table])
-            )
+            mapped = numpy.empty(len(values), numpy.int32)
+            mapped[own] = [numbers.setdefault(value, len(numbers)) for value in values]
             numpy.save(maps / f"{place.key}-{table}.npy", mapped)
     for table in TABLES:
         kind = pyarrow.string() if table == "names" else pyarrow.binary()

@@ -39,7 +39,7 @@ RPCS = ("recvRPC", "sendRPC", "dropRPC")
 
 @define
 class IdTables:
-    """The numbers of peers, messages and names of one file, in the order in which they are met."""
+    """The numbers of peers, messages and names of one file, in the order in which blocks name them."""
 
     tables: dict[str, dict[Any, int]] = field(factory=lambda: {name: {} for name in TABLES})
 

@@ -1,4 +1,4 @@
-"""From bronze towards silver: the rows of one landing file, split by bucket, its ids as numbers of its own.
+"""From bronze towards silver: the rows of a folder of bronze, split by bucket, its ids as numbers of its own.
 
 The way to silver is a shuffle through files, because its two halves then are Arrow from end to end and each
 piece is there whole or not at all. Which bucket a peer is in depends on nothing but its id.
@@ -7,6 +7,7 @@ piece is there whole or not at all. Which bucket a peer is in depends on nothing
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from attrs import frozen
 from quidnunc.pipeline.lake.bronze.events import blocks_in, run_starts
 from quidnunc.pipeline.lake.run_folder import RunFolder, made_whole
 from quidnunc.pipeline.lake.silver.columns import IdTables, piece_of
-from quidnunc.pipeline.lake.silver.schema import TABLES, silver_schema
+from quidnunc.pipeline.lake.silver.schema import IDS, TABLE_OF, TABLES, silver_schema
 from quidnunc.properties.lazy import numpy, parquet, pyarrow
 
 BLOCK_ROWS = 131_072
@@ -24,7 +25,7 @@ VALUE = {"peers": "binary", "messages": "binary", "names": "string"}
 
 @frozen(kw_only=True)
 class SilverPieceRequest:
-    """What a worker is told: the rows of one bronze file, in so many buckets."""
+    """What a worker is told: the rows of one folder of bronze, in so many buckets."""
 
     root: str
     key: str
@@ -32,12 +33,12 @@ class SilverPieceRequest:
 
 
 def pieces_folder(run: RunFolder, key: str, buckets: int) -> Path:
-    """Where the pieces of one landing file are."""
+    """Where the pieces of one folder of bronze are."""
     return run.work / "pieces" / f"{key}-{buckets}"
 
 
 def make_pieces(wanted: SilverPieceRequest) -> str:
-    """The pieces of one bronze file, made or found; returns its key."""
+    """The pieces of one folder of bronze, made or found; returns its key."""
     run = RunFolder(wanted.root)
     target = pieces_folder(run, wanted.key, wanted.buckets)
     if not target.is_dir():
@@ -48,19 +49,35 @@ def make_pieces(wanted: SilverPieceRequest) -> str:
 
 def _write(bronze: Path, part: Path, buckets: int) -> None:
     ids = IdTables()
+    met = {table: numpy.zeros(0, numpy.int64) for table in TABLES}
     bucket_of: list[int] = []
     into: dict[int, Any] = {}
     try:
         starts = run_starts(bronze)
         for kind, block in blocks_in(bronze, BLOCK_ROWS):
             piece = piece_of(kind, block, ids, starts)
+            for table in TABLES:
+                met[table] = _first_met(met[table], table, piece, len(ids.tables[table]))
             peers = list(ids.tables["peers"])
             bucket_of += [zlib.crc32(peer) % buckets for peer in peers[len(bucket_of) :]]
             _split(piece, bucket_of, buckets, part, into)
     finally:
         for writer in into.values():
             writer.close()
-    _write_ids(ids, part)
+    _write_ids(ids, met, part)
+
+
+def _first_met(met: Any, table: str, piece: Any, count: int) -> Any:
+    """`met`, the first record that each id of a table is in, after one more piece; `count` ids are known."""
+    grown = numpy.full(count, numpy.iinfo(numpy.int64).max)
+    grown[: len(met)] = met
+    records = piece["seq"].to_numpy()
+    for column in IDS:
+        if TABLE_OF[column] == table:
+            numbers = piece[column].to_numpy()
+            here = numbers >= 0
+            numpy.minimum.at(grown, numbers[here], records[here])
+    return grown
 
 
 def _split(piece: Any, bucket_of: list[int], buckets: int, part: Path, into: dict[int, Any]) -> None:
@@ -78,15 +95,27 @@ def _split(piece: Any, bucket_of: list[int], buckets: int, part: Path, into: dic
         into[bucket].write_table(piece.slice(start, end - start))
 
 
-def _write_ids(ids: IdTables, part: Path) -> None:
+def _write_ids(ids: IdTables, met: Mapping[str, Any], part: Path) -> None:
+    """The ids in the order of the records that they are in, which depends on the files alone and not on how
+    they were batched; beside each the number that it has in these pieces."""
     for table in TABLES:
-        kind = getattr(pyarrow, VALUE[table])()
-        values = pyarrow.array(list(ids.tables[table]), kind)
-        parquet.write_table(pyarrow.table({"value": values}), part / f"{table}.parquet", compression="lz4")
+        values = list(ids.tables[table])
+        order = sorted(zip(met[table].tolist(), values, range(len(values)), strict=True))
+        columns = {
+            "value": pyarrow.array([value for _, value, _ in order], getattr(pyarrow, VALUE[table])()),
+            "number": pyarrow.array([number for _, _, number in order], pyarrow.int32()),
+        }
+        parquet.write_table(pyarrow.table(columns), part / f"{table}.parquet", compression="lz4")
+
+
+def read_piece_ids(folder: Path) -> dict[str, tuple[list[Any], Any]]:
+    """The ids of a folder of pieces, in order: values, and the number of each in these pieces."""
+    read = {table: parquet.read_table(folder / f"{table}.parquet") for table in TABLES}
+    return {t: (ids["value"].to_pylist(), ids["number"].to_numpy()) for t, ids in read.items()}
 
 
 def read_ids(folder: Path) -> dict[str, list[Any]]:
-    """The tables of ids in a folder of pieces or of silver: the value of each number."""
+    """The tables of ids in a folder of silver: the value of each number."""
     return {
         t: parquet.read_table(folder / f"{t}.parquet", columns=["value"])["value"].to_pylist() for t in TABLES
     }

@@ -166,9 +166,9 @@ def test_a_name_of_a_peer_takes_no_square_of_its_length() -> None:
 # -- kill -9 ------------------------------------------------------------------------------------------------
 
 STAGES = {
-    "bronze, a file half written": ("quidnunc.pipeline.lake.bronze.build._Writer.close", 2),
-    "bronze, between files": ("quidnunc.pipeline.lake.bronze.build.read_entry", 2),
-    "pieces, half written": ("quidnunc.pipeline.lake.silver.pieces._write_ids", 2),
+    "bronze, a batch half written": ("quidnunc.pipeline.lake.bronze.build._Writer.close", 1),
+    "bronze, between files": ("quidnunc.pipeline.lake.bronze.build._FileCounts.entry", 2),
+    "pieces, half written": ("quidnunc.pipeline.lake.silver.pieces._write_ids", 1),
     "ids merged": ("quidnunc.pipeline.lake.silver.build._merge_ids", 1),
     "silver, between buckets": ("quidnunc.pipeline.lake.silver.build.bucket_file", 3),
     "silver, before its place": ("quidnunc.pipeline.lake.silver.build._finish", 1),

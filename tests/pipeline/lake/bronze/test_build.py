@@ -46,7 +46,7 @@ SEVERAL = [
 def bronze_of(path: Path, root: Path) -> tuple[BronzeEntry, list[dict[str, Any]], list[dict[str, Any]]]:
     """Entry, events and quarantine of one landing file."""
     run = RunFolder(root)
-    entry = make_bronze(landing_file(path), run)
+    (entry,) = make_bronze([landing_file(path)], run)
     folder = run.bronze(entry.key)
     good = rows_of_bronze(folder)
     bad = parquet.read_table(folder / BAD).to_pylist() if (folder / BAD).exists() else []
@@ -194,7 +194,7 @@ def test_events_are_read_type_by_type_in_the_order_of_the_file(group: int, writt
         path = Path(folder) / "trace"
         write_trace(written, path)
         run = RunFolder(Path(folder) / "run")
-        bronze = run.bronze(make_bronze(landing_file(path), run).key)
+        bronze = run.bronze(make_bronze([landing_file(path)], run)[0].key)
         blocks = list(blocks_in(bronze, 3))
         assert all(0 < block.num_rows <= 3 for _, block in blocks)
         found = [(kind, record) for kind, block in blocks for record in block["record"].to_pylist()]
