@@ -31,6 +31,16 @@ function bytesOf (text) {
   return new Uint8Array(Buffer.from(text, 'base64'))
 }
 
+/** The length prefix of a frame. */
+function lengthOf (rpc) {
+  const prefix = []
+  let length = rpc.length
+  for (; length > 127; length = Math.floor(length / 128)) {
+    prefix.push(length % 128 + 128)
+  }
+  return Uint8Array.of(...prefix, length)
+}
+
 function refused (why) {
   return Object.assign(new Error(why), { isRefusal: true })
 }
@@ -38,7 +48,6 @@ function refused (why) {
 /** One router, and what its peers and its application do to it. */
 class Run {
   crashed = ''
-  connections = new Map()
   /** Peers that the router hung up on, until they are disconnected or connected anew. */
   gone = new Set()
   scores = new Map()
@@ -70,7 +79,7 @@ class Run {
 
   /** The connection of a peer; undefined where the router has hung up on it. */
   connection (op, peer) {
-    const connection = this.connections.get(peer)
+    const connection = this.node.connections.get(peer)
     if (connection == null && !this.gone.has(peer) && this.crashed === '') {
       throw refused(`${op}: no peer ${peer}; connect it first`)
     }
@@ -82,7 +91,7 @@ class Run {
     if (!offered.includes(protocol)) {
       throw refused(`connect peer ${peer}: no protocol in common: it offers ${offered.join(', ')}`)
     }
-    if (this.connections.has(peer) || peer === (this.init.identity ?? 0)) {
+    if (this.node.connections.has(peer) || peer === (this.init.identity ?? 0)) {
       throw refused(`connect peer ${peer}: it is connected, or the router itself`)
     }
     this.gone.delete(peer)
@@ -92,7 +101,7 @@ class Run {
     const connection = new PeerConnection(this.node, {
       peer, id, protocol, outbound, address: multiaddr(`/ip4/${ip.join('.')}/tcp/4001`)
     })
-    this.connections.set(peer, connection)
+    this.node.connections.set(peer, connection)
     for (const { onConnect } of this.node.topologies) {
       onConnect?.(id, connection)
     }
@@ -101,7 +110,7 @@ class Run {
 
   disconnect ({ op, peer }) {
     this.connection(op, peer)?.end()
-    this.connections.delete(peer)
+    this.node.connections.delete(peer)
     this.gone.delete(peer)
   }
 
@@ -117,14 +126,8 @@ class Run {
     if (channel !== 0) {
       throw refused(`rpc: channel ${channel}: a pubsub router has channel 0 alone`)
     }
-    const rpc = bytesOf(data)
-    const frame = []
-    let length = rpc.length
-    for (; length > 127; length = Math.floor(length / 128)) {
-      frame.push(length % 128 + 128)
-    }
-    frame.push(length)
-    this.connection(op, peer)?.inbound.feed(Uint8Array.of(...frame, ...rpc))
+    const rpc = Buffer.from(data, 'base64')
+    this.connection(op, peer)?.inbound.feed(new Uint8Array(Buffer.concat([lengthOf(rpc), rpc])))
   }
 
   raw ({ op, peer, data }) {
@@ -173,11 +176,11 @@ class Run {
     )
     return {
       topics: [...router.subscriptions].sort(),
-      peers: [...this.connections.keys()].sort((a, b) => a - b),
+      peers: [...this.node.connections.keys()].sort((a, b) => a - b),
       mesh: byTopic(router.mesh, numbers),
       fanout: byTopic(router.fanout, numbers),
       backoff_s: byTopic(router.backoff, backoff),
-      scores: Object.fromEntries([...this.connections].map(([peer, { remotePeer }]) => [peer, router.getScore(remotePeer.toString())])),
+      scores: Object.fromEntries([...this.node.connections].map(([peer, { remotePeer }]) => [peer, router.getScore(remotePeer.toString())])),
       waiting: [...this.waiting.keys()].sort(),
       additions_off: this.off
     }
@@ -187,7 +190,7 @@ class Run {
   reply () {
     const { node } = this
     for (const peer of node.closed) {
-      this.connections.delete(peer)
+      this.node.connections.delete(peer)
       this.gone.add(peer)
     }
     const reply = { t: time.nowMs }

@@ -298,6 +298,8 @@ export class Node {
   delivered = []
   dials = []
   closed = []
+  /** By the number of the peer. */
+  connections = new Map()
   handlers = new Map()
   /** The router registers the same topology for each of its protocols. */
   topologies = new Set()
@@ -329,6 +331,9 @@ export class Node {
         getConnections: () => [],
         openConnection: async (id) => {
           const peer = await this.keys.look(id)
+          if (this.connections.get(peer)?.status === 'open') {
+            return this.connections.get(peer)
+          }
           if (peer != null) {
             this.dials.push(peer)
           }

@@ -277,6 +277,16 @@ def test_peers_of_old_protocols_are_spoken_to_in_theirs(started: OpenJs) -> None
 
 
 @needs_js_libp2p
+def test_a_large_message_is_read_and_passed_on(started: OpenJs) -> None:
+    driver = started()
+    meshed(driver, 1, 2)
+    data = bytes(300_000)
+    reply = driver.rpc(1, published(message(1, 1, data)))
+    assert [each.data for each in reply.delivered] == [data]
+    assert to(reply, "message") == {2}
+
+
+@needs_js_libp2p
 def test_a_peer_that_stops_reading_gets_everything_later(started: OpenJs) -> None:
     driver = started()
     meshed(driver, 1, 2)
@@ -305,6 +315,9 @@ def test_explicit_peers_are_dialled_and_not_grafted(started: OpenJs) -> None:
     assert driver.advance(1500).dials == (7,)
     members(driver, 7)
     assert to(driver.advance(2000), "graft") == set()
+    driver = started(explicit_peers=frozenset({7, 8}))
+    driver.connect(7, MESHSUB_1_2, False)
+    assert driver.advance(1500).dials == (8,)
 
 
 @needs_js_libp2p
