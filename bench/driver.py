@@ -1,8 +1,8 @@
 """How fast a router is searched, and how fast its driver is alone: the calls of one search, made again on it.
 
-`python bench/driver.py [--against js-libp2p] [--runs N]`. Seconds are of CPU time: of this process and of those
-in which a router runs, their start included; the last two figures are of the same runs. What is left of the
-whole machine's time is ours: Hypothesis, the neighbours, the model and the judgement.
+`python bench/driver.py [--against js-libp2p] [--runs N]`. Seconds are of CPU time, of this process and of
+those in which a router runs, with their start; the last two figures are of the same runs. What is left of
+the whole machine's time is ours: Hypothesis, the neighbours, the model and the judgement.
 """
 
 from __future__ import annotations
