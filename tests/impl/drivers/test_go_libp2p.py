@@ -11,9 +11,10 @@ import pytest
 from quidnunc.impl.drivers.builds import Release, building
 from quidnunc.impl.drivers.go_libp2p import builds
 from quidnunc.impl.routers import available, build_release, open_router
-from quidnunc.impl.seam import AdapterError, Config, Driver, NotBuiltError
+from quidnunc.impl.seam import AdapterError, Config, Driver, NotBuiltError, PartialDecision
 from quidnunc.impl.seam.sidecar import ExecDriver, close_parked
-from quidnunc.model.events import MESHSUB_1_2
+from quidnunc.impl.wire import wire_pb2 as wire
+from quidnunc.model.events import MESHSUB_1_2, MESHSUB_1_3
 from quidnunc.model.parameters import DogParameters, Parameters
 from tests.helpers.py_libp2p_node import SUBSCRIBE, TOPIC, to
 
@@ -213,4 +214,33 @@ def test_it_refuses_what_it_does_not_speak() -> None:
         opened("gossipsub-9")
     with pytest.raises(AdapterError, match="it is a pubsub router"):
         open_router(builds.NAME, Config(protocol="dog", parameters=DogParameters()))
+    close_parked()
+
+
+# -- partial messages ---------------------------------------------------------------------------------------
+
+
+@needs_build
+def test_partial_messages_reach_the_application_and_the_peer() -> None:
+    driver = open_router(builds.NAME, Config(protocol="partial-messages-go", parameters=Parameters()))
+    assert isinstance(driver, ExecDriver)
+    flags = wire.RPC.SubOpts(subscribe=True, topicid=TOPIC, requestsPartial=True)
+    named = wire.ControlMessage(extensions=wire.ControlExtensions(partialMessages=True))
+    graft = wire.ControlMessage(graft=[wire.ControlGraft(topicID=TOPIC)])
+    driver.join_partial(TOPIC, requests=True, supports=True)
+    driver.connect(1, MESHSUB_1_3, False)
+    driver.rpc(1, wire.RPC(subscriptions=[flags], control=named).SerializeToString())
+    driver.rpc(1, wire.RPC(control=graft).SerializeToString())
+    given = wire.PartialMessagesExtension(topicID=TOPIC, groupID=b"g", partsMetadata=b"m")
+    (call,) = driver.rpc(1, wire.RPC(partial=given).SerializeToString()).partial
+    assert (call.kind, call.peer, call.group, call.metadata, call.payload) == ("hand", 1, b"g", b"m", None)
+    decided = PartialDecision(peer=1, payload=b"part", next_state=b"kept")
+    reply = driver.publish_partial(TOPIC, b"g", [decided])
+    (offer,) = reply.partial
+    assert (offer.kind, offer.peer, offer.state, offer.requests) == ("offer", 1, None, True)
+    ((peer, _, sent),) = reply.out
+    assert peer == 1 and wire.RPC.FromString(sent).partial.partialMessage == b"part"
+    (again,) = driver.publish_partial(TOPIC, b"g", []).partial
+    assert again.state == b"kept"
+    driver.close()
     close_parked()
