@@ -210,8 +210,9 @@ def test_older_releases_are_driven_too(version: str) -> None:
 
 @needs_build
 def test_it_refuses_what_it_does_not_speak() -> None:
-    with pytest.raises(AdapterError, match=r"0.19.0 does not speak \"gossipsub-9\""):
-        opened("gossipsub-9")
+    for protocol in ("gossipsub-9", "gossipsub-1.0"):
+        with pytest.raises(AdapterError, match=f'0.19.0 does not speak "{protocol}"'):
+            opened(protocol)
     with pytest.raises(AdapterError, match="it is a pubsub router"):
         open_router(builds.NAME, Config(protocol="dog", parameters=DogParameters()))
     close_parked()

@@ -31,13 +31,14 @@ const (
 	floodsub = protocol.ID("/floodsub/1.0.0")
 )
 
-// spoken: the protocols of the kit, the oldest first, and the stream of each.
+// spoken: the streams, the oldest first, and the protocol of the kit for which each is the newest. There is none for
+// v1.0: to a peer of v1.0 too the release keeps backoffs and ignores a GRAFT of an unknown topic, as v1.1 has it.
 var spoken = append([]struct {
 	protocol string
 	stream   protocol.ID
 }{
 	{"floodsub", floodsub},
-	{"gossipsub-1.0", "/meshsub/1.0.0"},
+	{"", "/meshsub/1.0.0"},
 	{"gossipsub-1.1", "/meshsub/1.1.0"},
 	{"gossipsub-1.2", "/meshsub/1.2.0"},
 }, spokenSince...)
@@ -115,8 +116,10 @@ func (n *node) now() int64 { return time.Since(n.start).Milliseconds() }
 func streamsOf(wanted string) []protocol.ID {
 	streams := []protocol.ID{}
 	for _, each := range spoken {
-		streams = append([]protocol.ID{each.stream}, streams...)
-		if each.protocol == wanted {
+		if len(streams) == 0 || streams[0] != each.stream {
+			streams = append([]protocol.ID{each.stream}, streams...)
+		}
+		if each.protocol == wanted && wanted != "" {
 			return streams
 		}
 	}
@@ -135,17 +138,16 @@ func (n *node) hello() hello {
 	}
 	if n.asked.Protocol != "floodsub" {
 		can = append(can, extensions(n.asked.Protocol)...)
-		can = append(can, "flood-publish")
-		if n.asked.Protocol != "gossipsub-1.0" {
-			can = append(can, "score", "explicit", "score-parameters", "peer-exchange")
-			switched["it sets the thresholds of scores, which are off by default"] = []string{
-				"gs1.1/threshold.*", "gs1.1/score.*",
-			}
+		can = append(can, "flood-publish", "score", "explicit", "score-parameters", "peer-exchange")
+		switched["it sets the thresholds of scores, which are off by default"] = []string{
+			"gs1.1/threshold.*", "gs1.1/score.*",
 		}
 	}
 	protocols := []string{}
 	for _, each := range spoken {
-		protocols = append(protocols, each.protocol)
+		if each.protocol != "" {
+			protocols = append(protocols, each.protocol)
+		}
 	}
 	return hello{
 		Name: name, Version: version, Protocols: protocols, Capabilities: can,
@@ -176,20 +178,19 @@ func (n *node) options() []pubsub.Option {
 // gossipOptions are those of gossipsub.
 func (n *node) gossipOptions(streams []protocol.ID) []pubsub.Option {
 	p := n.asked.Parameters
+	params, lift := liftedToSecond(n.scoreParams())
 	options := []pubsub.Option{
 		pubsub.WithGossipSubProtocols(streams, pubsub.GossipSubDefaultFeatures),
 		pubsub.WithFloodPublish(p.FloodPublish),
 		pubsub.WithPeerExchange(p.PrunePeers > 0),
-	}
-	if n.asked.Protocol != "gossipsub-1.0" {
-		params, lift := liftedToSecond(n.scoreParams())
-		options = append(options, pubsub.WithPeerScore(params, &pubsub.PeerScoreThresholds{
+		pubsub.WithPeerScore(params, &pubsub.PeerScoreThresholds{
 			GossipThreshold:             p.GossipThreshold,
 			PublishThreshold:            p.PublishThreshold,
 			GraylistThreshold:           p.GraylistThreshold,
 			AcceptPXThreshold:           p.AcceptPXThreshold,
 			OpportunisticGraftThreshold: p.OpportunisticGraftThreshold,
-		}), lift)
+		}),
+		lift,
 	}
 	direct := []peer.AddrInfo{}
 	for _, number := range p.ExplicitPeers {
