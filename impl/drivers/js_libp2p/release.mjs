@@ -11,7 +11,7 @@ const SPOKEN = {
 export const PROTOCOLS = Object.keys(SPOKEN)
 export const CAPABILITIES = [
   'clock', 'explicit', 'flood-publish', 'identity', 'raw', 'score', 'score-parameters', 'stall', 'state',
-  'strict-no-sign', 'verdict', 'rsa-keys', 'secp256k1-keys', 'ecdsa-keys'
+  'strict-no-sign', 'verdict', 'rsa-keys', 'secp256k1-keys'
 ]
 
 /** What the router does beyond the protocol: words, clauses whose verdicts lean on it, how to switch it off. */
