@@ -35,11 +35,12 @@ from quidnunc.pipeline.lake.gold.queries import (
     GoldQuery,
     with_settings,
 )
+from quidnunc.pipeline.lake.gold.views import write_views
 from quidnunc.pipeline.lake.gold.witness import write_witnesses
 from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, version_of, write_json
 
 CLAIMS_FILE, METRICS_FILE = "claims.json", "metrics.json"
-GOLD_SCHEMA = 4
+GOLD_SCHEMA = 5
 """Raised whenever a query or a file of gold changes, so that an older gold is made again."""
 MAX_VIOLATIONS = 100_000
 """Kept of all claims; all are counted."""
@@ -98,6 +99,7 @@ def make_gold(run: RunFolder, wanted: GoldRequest, engine: Callable[[Path, Path]
     asked.forget()
     write_json(making / METRICS_FILE, {"runs": gold.metrics})
     write_witnesses(gold.violations, gold.runs, silver, making)
+    write_views(silver, making, str(target.relative_to(run.root)))
     write_json(making / CLAIMS_FILE, {"claims": gold.claims, "settings": attrs.asdict(wanted.settings)})
     target.parent.mkdir(parents=True, exist_ok=True)
     making.rename(target)
