@@ -189,6 +189,11 @@ def test_a_crash_is_told_by_its_type_and_place() -> None:
     assert driver.advance(500).crashed == f"runtime error in {place}: integer divide by zero"
     assert driver.advance(500).crashed
     driver.close()
+    # The process is kept, and has another router now.
+    after = opened()
+    after.join(TOPIC)
+    assert not after.advance(500).crashed
+    after.close()
     close_parked()
 
 

@@ -11,6 +11,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"regexp"
@@ -56,35 +57,50 @@ func main() {
 		[]testing.InternalTest{{Name: "router", F: serve}}, nil, nil)
 }
 
-// supervise runs the inner process on this one's stdin and stdout, and answers once the router has crashed.
+// supervise runs the inner process on this one's stdin and stdout, and answers once the router has crashed. With
+// the next init there is a new one.
 func supervise() int {
-	crash, err := os.CreateTemp("", "quidnunc-go-")
+	report, err := os.CreateTemp("", "quidnunc-go-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	_ = os.Remove(crash.Name())
+	_ = os.Remove(report.Name())
 	self, err := os.Executable()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	child := exec.Command(self)
-	child.Stdin, child.Stdout, child.Stderr = os.Stdin, os.Stdout, os.Stderr
-	child.Env = append(os.Environ(), inner+"=1", "GOTRACEBACK=single")
-	child.ExtraFiles = []*os.File{crash}
-	if child.Run() == nil {
-		return 0
-	}
-	report, _ := os.ReadFile(fmt.Sprintf("/proc/self/fd/%d", crash.Fd()))
-	if len(report) == 0 {
-		return 1
-	}
 	lines := &lines{in: bufio.NewReaderSize(os.Stdin, 1<<16), out: bufio.NewWriterSize(os.Stdout, 1<<16)}
-	for {
-		lines.write(reply{Crashed: crashed(string(report))})
-		if lines.read() == nil {
+	for first := ""; ; {
+		child := exec.Command(self)
+		child.Stdin, child.Stdout, child.Stderr = os.Stdin, os.Stdout, os.Stderr
+		child.Env = append(os.Environ(), inner+"=1", "GOTRACEBACK=single", pending+"="+first)
+		child.ExtraFiles = []*os.File{report}
+		if child.Run() == nil {
 			return 0
+		}
+		_, _ = report.Seek(0, io.SeekStart)
+		said, _ := io.ReadAll(report)
+		if len(said) == 0 {
+			return 1
+		}
+		if first = answerFor(lines, crashed(string(said))); first == "" {
+			return 0
+		}
+		_ = report.Truncate(0)
+		_, _ = report.Seek(0, io.SeekStart)
+	}
+}
+
+// answerFor answers for a router that has crashed, up to the next init; that line, or nothing at the end.
+func answerFor(lines *lines, crash string) string {
+	for {
+		lines.write(reply{Crashed: crash})
+		line := lines.read()
+		var asked request
+		if line == nil || json.Unmarshal(line, &asked) == nil && asked.Op == "init" {
+			return string(line)
 		}
 	}
 }
@@ -120,10 +136,10 @@ func startAnew(next []byte) {
 	if next == nil {
 		os.Exit(0)
 	}
-	environment := append(os.Environ(), pending+"="+string(next))
+	_ = os.Setenv(pending, string(next))
 	self, err := os.Executable()
 	if err == nil {
-		err = syscall.Exec(self, os.Args, environment)
+		err = syscall.Exec(self, os.Args, os.Environ())
 	}
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
