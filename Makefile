@@ -14,6 +14,7 @@
 #   make campaign   a campaign of 200 networks and 10,000 property tests on Spark and without, interrupted too; a
 #                   cluster of two workers; twenty kills at random, and a hundred faults over two million events
 #   make pipeline-bench  ten million trace events through the pipeline on Spark, with planted faults
+#   make matrix    py-libp2p, js-libp2p and go-libp2p-pubsub under gossipsub 1.2, side by side; MATRIX_BUDGET= for each
 #   make bench      how fast the machine plays, and how much of that is the driver of py-libp2p
 #   make fuzz       bytes of strangers against every reader, for MINUTES
 #   make memory     whether memory stays flat over half an hour of search
@@ -31,6 +32,8 @@ COUNT ?= 100
 MINUTES ?= 60
 PAIRS ?= 0
 COMPARE ?= 10000
+MATRIX ?= .quidnunc/matrix
+MATRIX_BUDGET ?= 10m
 PYTEST_ARGS ?=
 # A log keeps every claim; who sits before it reads the summary.
 CHECK_ARGS ?= $(if $(CI),--verbose)
@@ -51,7 +54,7 @@ QUIDNUNC := $(PYTHON) -m quidnunc
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: check main test lint nightly regenerate mutants suite suite-power edits results mutation campaign pipeline-bench bench memory fuzz clean kit py-libp2p prove spark
+.PHONY: check main test lint nightly regenerate mutants suite suite-power edits results mutation campaign pipeline-bench bench matrix memory fuzz clean kit py-libp2p prove spark
 
 check: $(KIT) main
 
@@ -175,6 +178,11 @@ pipeline-bench: $(TESTS)
 bench: $(KIT)
 	@$(PYTHON) bench/steps.py
 	@$(PYTHON) bench/driver.py --against py-libp2p
+
+matrix: $(KIT)
+	@$(QUIDNUNC) routers build js-libp2p go-libp2p-pubsub
+	@$(QUIDNUNC) matrix gossipsub-1.2 --against py-libp2p --against js-libp2p --against go-libp2p-pubsub \
+		--budget $(MATRIX_BUDGET) -o $(MATRIX)
 
 memory: $(KIT)
 	@$(PYTHON) bench/memory.py --budget 30m

@@ -1,0 +1,77 @@
+"""`quidnunc matrix` tests each router by itself, and puts what was found side by side."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Command
+
+ROUTERS = ("--against", "ours", "--against", "ours:echo", "--against", "exec:false")
+ASKED = ("matrix", "gossipsub-1.1", "--runs", "8", "-o")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("matrix") / "made"
+
+
+@pytest.fixture
+def made(quidnunc: Command, folder: Path) -> Path:
+    """A matrix of two routers, made once."""
+    assert quidnunc(*ASKED, str(folder), *ROUTERS[:4]).code == 1
+    return folder
+
+
+def test_a_broken_router_leaves_the_others_alone(quidnunc: Command, made: Path) -> None:
+    ran = quidnunc(*ASKED, str(made), *ROUTERS)
+    assert ran.code == 4
+    (row,) = (line for line in ran.out.splitlines() if line.startswith("relay.not-back"))
+    assert re.search(r"holds \d+ +FAILS 1 +broken", row)
+    assert "ours 1: 0 root causes" in ran.out and "exec:false: broken: " in ran.out
+    assert "(2 of 3)" in ran.err
+
+
+def test_the_document_has_every_claim_root_cause_and_case(made: Path) -> None:
+    text = (made / "matrix.md").read_text("utf-8")
+    report = json.loads((made / "ours_echo.json").read_bytes())["report"]
+    assert all(f"| `{each['id']}` |" in text for each in report["claims"])
+    links = re.findall(r"\[case\]\(([^)]+)\)", text)
+    assert len(links) == len(report["root_causes"]) > 0
+    assert all((made / link).is_file() for link in links)
+
+
+def test_what_is_there_is_not_made_again(
+    quidnunc: Command, made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def started(*command: object, **options: object) -> None:
+        raise AssertionError(f"{command} was started")
+
+    monkeypatch.setattr("quidnunc.commands.matrix.subprocess.Popen", started)
+    ran = quidnunc(*ASKED, str(made), *ROUTERS[:4], "--json")
+    assert ran.code == 1
+    assert ran.data["claims"]["relay.not-back"][1] == "FAILS 1"
+    assert [each["broken"] for each in ran.data["routers"]] == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--against", "ours", "--against", "ours"), "ours: named twice"),
+        (("--against", "ours", "--seed", "5"), "has the matrix of another search"),
+    ],
+)
+def test_what_cannot_be_mixed_is_refused(
+    quidnunc: Command, made: Path, words: tuple[str, ...], said: str
+) -> None:
+    ran = quidnunc(*ASKED, str(made), *words)
+    assert ran.code == 2 and said in ran.err
+
+
+def test_a_folder_of_somebody_else_is_left_alone(quidnunc: Command, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    ran = quidnunc(*ASKED, str(tmp_path), "--against", "ours")
+    assert ran.code == 2 and "is not empty and has no matrix" in ran.err
