@@ -6,12 +6,13 @@ compares. `driver.mjs` stays here and is given the folder.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -42,16 +43,36 @@ def _numbers(version: str) -> tuple[int, ...]:
 VERSIONS = tuple(sorted((each.stem for each in _LOCKS.glob("*.json")), key=_numbers))
 
 
+@lru_cache(maxsize=16)
+def _locked(version: str) -> Mapping[str, dict[str, str]]:
+    """What the lock of a release says, by the path of each package; that of the release itself is empty."""
+    found: dict[str, dict[str, str]] = json.loads(_lock(version).read_text(encoding="utf-8"))["packages"]
+    return found
+
+
+def _lock(version: str) -> Path:
+    return _LOCKS / f"{version}.json"
+
+
+def _packages(version: str) -> dict[str, dict[str, str]]:
+    """By package, its version and the hash of its file."""
+    return {
+        path.removeprefix("node_modules/"): {key: each[key] for key in ("version", "integrity")}
+        for path, each in _locked(version).items()
+        if path
+    }
+
+
 def release_named(version: str) -> Release:
     """Raises ValueError, with those that there are."""
     if version not in VERSIONS:
         raise ValueError(f"no release {version!r} of {NAME}: there are {', '.join(VERSIONS)}")
-    return Release(NAME, version)
+    return Release(NAME, version, hashlib.sha256(_lock(version).read_bytes()).hexdigest())
 
 
 def releases() -> tuple[Release, ...]:
     """Every release that can be built, the oldest first."""
-    return tuple(Release(NAME, version) for version in VERSIONS)
+    return tuple(release_named(version) for version in VERSIONS)
 
 
 def missing(version: str) -> str:
@@ -89,11 +110,9 @@ def build(version: str, progress: Callable[[str], None]) -> Release:
     """Install the packages of a release. Raises ValueError for an unknown one, AdapterError where npm fails
     or a package has another hash than the lock says."""
     release = release_named(version)
-    lock = _LOCKS / f"{version}.json"
-    packages = json.loads(lock.read_text(encoding="utf-8"))["packages"]
     with building(release) as build:
-        shutil.copyfile(lock, build.folder / "package-lock.json")
-        (build.folder / "package.json").write_text(json.dumps(packages[""]), encoding="utf-8")
+        shutil.copyfile(_lock(version), build.folder / "package-lock.json")
+        (build.folder / "package.json").write_text(json.dumps(_locked(version)[""]), encoding="utf-8")
         (build.folder / "load.mjs").write_text(LOADER.format(version=json.dumps(version)), encoding="utf-8")
         progress(f"fetching {PACKAGE} {version} with what it needs")
         run_to_end(
@@ -103,9 +122,5 @@ def build(version: str, progress: Callable[[str], None]) -> Release:
             folder=build.folder,
         )
         build.record["node"] = _node_version(str(shutil.which("node")))
-        build.record["packages"] = {
-            path.removeprefix("node_modules/"): {key: each[key] for key in ("version", "integrity")}
-            for path, each in packages.items()
-            if path
-        }
+        build.record["packages"] = _packages(version)
     return release

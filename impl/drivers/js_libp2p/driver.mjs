@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { CAPABILITIES, PROTOCOLS, started } from './release.mjs'
-import { Keys, Node, PeerConnection, Time } from './world.mjs'
+import { Keys, Node, PeerConnection, Time, recordCheck } from './world.mjs'
 
 const CRASH_CHARACTERS = 200
 
@@ -17,6 +17,7 @@ const time = new Time(await load('@sinonjs/fake-timers'))
 const { gossipsub } = await load('@libp2p/gossipsub')
 const keys = new Keys(time, await load('@libp2p/crypto/keys'), await load('@libp2p/peer-id'))
 const { multiaddr } = await load('@multiformats/multiaddr')
+const isRecordOf = recordCheck(await load('@libp2p/peer-record'))
 
 /** `TYPE in PLACE: WORDS`, without bytes that a peer may have sent. */
 function crashText (error) {
@@ -57,7 +58,7 @@ class Run {
   static async of (init) {
     const run = new Run()
     run.init = init
-    run.node = new Node(keys, await keys.of(init.identity ?? 0))
+    run.node = new Node(keys, await keys.of(init.identity ?? 0), isRecordOf)
     const scoreOf = (id) => run.scores.get(id) ?? 0
     Object.assign(run, await started(gossipsub, run.node, init, scoreOf))
     run.router.addEventListener('gossipsub:message', ({ detail }) => { run.received(detail) })

@@ -10,7 +10,7 @@ const SPOKEN = {
 }
 export const PROTOCOLS = Object.keys(SPOKEN)
 export const CAPABILITIES = [
-  'clock', 'explicit', 'flood-publish', 'identity', 'raw', 'score', 'score-parameters', 'stall', 'state',
+  'clock', 'explicit', 'flood-publish', 'identity', 'peer-exchange', 'raw', 'score', 'score-parameters', 'stall', 'state',
   'strict-no-sign', 'verdict', 'rsa-keys', 'secp256k1-keys'
 ]
 

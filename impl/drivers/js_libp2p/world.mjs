@@ -289,6 +289,15 @@ export class PeerConnection {
   }
 }
 
+/** What the peer store of libp2p asks of a signed record: that the peer itself signed it. Throws for junk. */
+export function recordCheck ({ RecordEnvelope, PeerRecord }) {
+  return async (record, peer) => {
+    const envelope = await RecordEnvelope.openAndCertify(record, PeerRecord.DOMAIN)
+    const signer = envelope.publicKey.toMultihash().bytes
+    return peer.equals(signer) && PeerRecord.createFromProtobuf(envelope.payload).peerId.equals(signer)
+  }
+}
+
 function silent () {}
 const log = Object.assign(silent, { error: silent, trace: silent, enabled: false, newScope: () => log })
 
@@ -304,9 +313,10 @@ export class Node {
   /** The router registers the same topology for each of its protocols. */
   topologies = new Set()
 
-  constructor (keys, own) {
+  constructor (keys, own, isRecordOf) {
     this.keys = keys
     this.own = own
+    this.isRecordOf = isRecordOf
   }
 
   get components () {
@@ -318,7 +328,7 @@ export class Node {
       peerStore: {
         merge: async () => {},
         get: async () => { throw Object.assign(new Error('Not found'), { name: 'NotFoundError' }) },
-        consumePeerRecord: async () => false
+        consumePeerRecord: async (record, { expectedPeer }) => await this.isRecordOf(record, expectedPeer)
       },
       registrar: {
         handle: async (protocol, handler) => { handlers.set(protocol, handler) },

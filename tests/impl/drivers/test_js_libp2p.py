@@ -16,6 +16,8 @@ from quidnunc.impl.seam import AdapterError, Config, Driver, NotBuiltError
 from quidnunc.impl.seam.sidecar import ExecDriver, close_parked
 from quidnunc.impl.wire import wire_pb2 as wire
 from quidnunc.impl.wire.framing import frame
+from quidnunc.impl.wire.keys import peer_id
+from quidnunc.impl.wire.signed_records import record_of
 from quidnunc.model.events import FLOODSUB, MESHSUB_1_0, MESHSUB_1_2
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
@@ -73,6 +75,15 @@ def test_a_build_installs_what_the_lock_says_and_runs_no_script(npm: list[Sequen
     assert record is not None and isinstance(record["packages"], dict)
     assert record["packages"]["@libp2p/gossipsub"]["version"] == builds.DEFAULT
     assert json.dumps(builds.DEFAULT) in (folder / "load.mjs").read_text()
+
+
+def test_what_was_built_of_another_lock_is_built_again(npm: list[Sequence[str]]) -> None:
+    file = Path(build_release("js-libp2p", lambda _: None)) / "build.json"
+    record = json.loads(file.read_text())
+    file.write_text(json.dumps(record | {"source": "another lock"}))
+    assert builds.release_named(builds.DEFAULT).record is None
+    build_release("js-libp2p", lambda _: None)
+    assert len(npm) == 2 and builds.release_named(builds.DEFAULT).record
 
 
 @pytest.mark.parametrize("version", builds.VERSIONS)
@@ -318,6 +329,16 @@ def test_explicit_peers_are_dialled_and_not_grafted(started: OpenJs) -> None:
     driver = started(explicit_peers=frozenset({7, 8}))
     driver.connect(7, MESHSUB_1_2, False)
     assert driver.advance(1500).dials == (8,)
+
+
+@needs_js_libp2p
+def test_a_peer_is_dialled_by_its_own_record_alone(started: OpenJs) -> None:
+    driver = started(prune_peers=16)
+    meshed(driver, 1)
+    offered = [(5, b""), (6, record_of(6)), (7, record_of(6)), (8, b"junk"), (1, b"")]
+    infos = [wire.PeerInfo(peerID=peer_id(peer), signedPeerRecord=record or None) for peer, record in offered]
+    reply = driver.rpc(1, control(prune=[wire.ControlPrune(topicID=TOPIC, peers=infos)]))
+    assert {*reply.dials} == {5, 6}
 
 
 @needs_js_libp2p
