@@ -7,7 +7,7 @@ to predict the fresh runs that were played for it: the trace has both.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import field, frozen, mutable
@@ -209,14 +209,27 @@ def _file(
         raise TraceError(f"{plain.place}: the run does not show what it is the minimised one of")
     events = tuple(told.event for told in plain.told)
     finding = Finding(events, tuple(played.moments), found[0], ())
-    fresh = [run for run in following if run.kind == "fresh"]
-    return hunt.keep(
-        finding, plain.parameters, plain.seed, signature_of(departures[0]), lambda: map(_fresh_run, fresh)
-    )
+    fresh = RecordedFreshRuns(following)
+    return hunt.keep(finding, plain.parameters, plain.seed, signature_of(departures[0]), fresh)
+
+
+@frozen
+class RecordedFreshRuns:
+    """The fresh runs of a trace, in place of those that a search plays."""
+
+    runs: Sequence[RecordedRun]
+
+    def around(self) -> Iterator[FreshRun]:
+        return (_fresh_run(run) for run in self.runs if run.kind == "fresh")
+
+    def varied(self, read: Collection[str]) -> Iterator[FreshRun]:
+        """Those that were played; which parameters are read is known from then."""
+        return (_fresh_run(run) for run in self.runs if run.kind == "varied")
 
 
 def _fresh_run(run: RecordedRun) -> FreshRun:
-    return FreshRun(tuple((told.event, told.outputs) for told in run.told), run.parameters)
+    steps = tuple((told.event, told.outputs) for told in run.told)
+    return FreshRun(steps, run.parameters, str(run.manifest.get("of", "")))
 
 
 def _note(

@@ -6,7 +6,9 @@ a RUN event, whose manifest says of which kind it is:
 - `batch`: no run; the router's hello, and the quirks that earlier batches had found;
 - `look`: a run before the search, for explanations to be held against;
 - `run`: one run of the search, to its first departure;
-- `shrunk`, `plain`: the run before, minimised, and with parameters nearer to the defaults.
+- `shrunk`, `plain`: the run before, minimised, and with parameters nearer to the defaults;
+- `fresh`, `varied`: runs that an explanation of it has to predict; of the latter the manifest says of what
+  the one number is that was changed.
 
 The clock is the harness's: it starts with the run and has no other events.
 """
@@ -37,7 +39,7 @@ from quidnunc.properties.judge.play import RecordedStep
 from quidnunc.properties.notation.parameters import parameters_read, parameters_text
 
 SCHEMA = 1
-KINDS = ("batch", "run", "shrunk", "plain", "fresh")
+KINDS = ("batch", "run", "shrunk", "plain", "fresh", "varied")
 NS_PER_MS = 1_000_000
 MAX_MOMENTS = 100_000
 """Of one run."""
@@ -74,8 +76,10 @@ class Recorder:
         )
 
     def __call__(self, kind: str, steps: Sequence[RecordedStep], parameters: Any, seed: int) -> None:
-        """One run of `kind`."""
-        self._start({"kind": kind, "seed": seed, "parameters": parameters_text(parameters)})
+        """One run of `kind`, which says after a colon what is varied in it."""
+        kind, _, varied = kind.partition(":")
+        told = {"kind": kind, "seed": seed, "parameters": parameters_text(parameters)}
+        self._start(told | ({"of": varied} if varied else {}))
         at_ms, observer = 0, peer_id(ROUTER)
         for event, outputs in steps:
             if isinstance(event, Advance):

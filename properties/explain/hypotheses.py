@@ -7,13 +7,18 @@ where the protocol without it does not, and errs in none where the protocol does
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
+from typing import Protocol as Interface
 
-from attrs import frozen
+from attrs import fields, frozen
 
 from quidnunc.model.edit import Edit
+from quidnunc.model.edits.catalogue import rules_changed
+from quidnunc.model.edits.operators.catalogue import FAMILIES, SIBLINGS
 from quidnunc.model.edits.operators.everywhere import EVERYWHERE
+from quidnunc.model.edits.operators.reads import names_read
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.judge.oracle import Departure, Oracle
 from quidnunc.properties.judge.play import ModelSubject, RecordedStep, play, same_act, steps_of
@@ -29,6 +34,8 @@ MISSED_IN = 4
 LEAST_PREDICTED = 3
 """In so many fresh runs an explanation says what the router did where the protocol without it does not."""
 
+MOST_VARIED = 16
+"""So many edits are asked of the runs in which one number is changed."""
 MOST_WIDE = 3
 """So many edits of several rules besides: they are larger, and tell what else is as many rows."""
 SHARP = 0.5
@@ -42,6 +49,8 @@ class FreshRun:
     steps: tuple[RecordedStep, ...]
     """Each event with what the router did."""
     parameters: Any
+    varied: str = ""
+    """Of the minimal run with one number changed: what that number is of."""
 
 
 @frozen
@@ -50,6 +59,8 @@ class Agreement:
 
     agreed: int
     departures: tuple[Departure, ...] = ()
+    owed: tuple[int, ...] = ()
+    """In each step: how much of what the router did was due, and not only allowed."""
 
 
 @frozen
@@ -64,6 +75,10 @@ class Prediction:
     """Runs in which the departure that it is to explain comes, and it says no more."""
     agreed_in: tuple[int, ...] = ()
     """Steps of each run up to where it does not say what the router did."""
+    only_allowed: int = 0
+    """Outputs of the router that were due without it, and that it only allows."""
+    off: tuple[str, ...] = ()
+    """Numbers of the minimal run on which the departure does not depend as it says."""
 
     @property
     def agreed(self) -> int:
@@ -76,25 +91,32 @@ class Prediction:
 
     @property
     def stands(self) -> bool:
-        return not self.wrong and self.right >= LEAST_PREDICTED and self.right >= MISSED_IN * self.missed
+        return (
+            not self.wrong
+            and self.right >= LEAST_PREDICTED
+            and self.right >= MISSED_IN * self.missed
+            and not self.off
+        )
 
 
 def agreement(run: FreshRun, protocol: Protocol) -> Agreement:
     """How far the protocol agrees: up to an event that cannot happen, or a choice that cannot be seen."""
     oracle = Oracle(protocol, run.parameters, tells=False)
+    owed = list[int]()
     for at, (event, outputs) in enumerate(run.steps):
         if not oracle.applicable(event):
-            return Agreement(at)
+            return Agreement(at, owed=tuple(owed))
         try:
             judged = oracle.judge(event, outputs)
         except KeyError:
             # An edit can take away what other rules count on.
-            return Agreement(at)
+            return Agreement(at, owed=tuple(owed))
         if judged.blurred:
-            return Agreement(at)
+            return Agreement(at, owed=tuple(owed))
         if judged.departures:
-            return Agreement(at, judged.departures)
-    return Agreement(len(run.steps))
+            return Agreement(at, judged.departures, tuple(owed))
+        owed.append(sum(p.must for p in judged.permits) - sum(p.must for p in judged.unspent))
+    return Agreement(len(run.steps), owed=tuple(owed))
 
 
 def predict(
@@ -103,52 +125,83 @@ def predict(
     """How an edit of `protocol` does in runs, each with how far the protocol without it agrees.
 
     Ends with the first run in which the edit is wrong, or when it was not right in any of the first runs in
-    which the departure came.
+    which the departure came. Runs with one number changed come last, and are asked only of an edit that
+    stands: they say of which numbers the departure does not depend as the edit has it.
     """
     changed = edit.applied_to(protocol)
-    right = missed = 0
-    agreed = list[int]()
     if changed is None:
         return Prediction(wrong=1)
+    right = missed = only_allowed = 0
+    agreed = list[int]()
+    right_of, missed_of = Counter[str](), Counter[str]()
     for run, without in runs:
+        if run.varied and not (right >= LEAST_PREDICTED and right >= MISSED_IN * missed):
+            break
         found = agreement(run, changed)
         agreed.append(found.agreed)
+        pairs = zip(without.owed, found.owed, strict=False)
+        only_allowed += sum(max(0, due - its) for due, its in pairs)
         if found.agreed > without.agreed:
-            right += 1
+            right_of[run.varied] += 1
         elif found.agreed < without.agreed and found.departures:
             return Prediction(right, 1, missed)
         elif any(same_act(d, departure) for d in without.departures):
-            missed += 1
-            if missed >= MISSED and not right:
-                break
-    return Prediction(right, 0, missed, tuple(agreed))
+            missed_of[run.varied] += 1
+        right, missed = right_of[""], missed_of[""]
+        if missed >= MISSED and not right:
+            break
+    off = tuple(name for name, times in missed_of.items() if name and times >= right_of[name])
+    return Prediction(right, 0, missed, tuple(agreed), only_allowed, off)
+
+
+class RunsToPredict(Interface):
+    """Where runs of the router come from."""
+
+    def around(self) -> Iterable[FreshRun]:
+        """Runs that hold the minimal one, and others."""
+
+    def varied(self, read: Collection[str]) -> Iterable[FreshRun]:
+        """The minimal run with one number changed at a time; of the parameters those in `read`."""
 
 
 def standing(
     edits: Sequence[Edit],
-    runs: Sequence[FreshRun],
+    fresh: RunsToPredict,
     protocol: Protocol,
     departure: Departure,
     clauses: Collection[str] = (),
 ) -> list[Edit]:
-    """The edits that predict the runs, the best first: at most `MOST_EXPLANATIONS` of one rule, and then
+    """The edits that predict fresh runs, the best first: at most `MOST_EXPLANATIONS` of one rule, and then
     those of several rules.
 
     Of those that say nearly the most, one that another outdoes comes behind. Readings come first. Then those
     that a router without them departs from (another one allows more than it says), and that drop a rule, or
     change one of `clauses`, which the departure was judged by. Of equals, who comes first in `edits`.
     """
-    beside = [(run, agreement(run, protocol)) for run in runs]
-    tried = [(edit, predict(edit, beside, protocol, departure)) for edit in edits]
-    stand = [(edit, told) for edit, told in tried if told.stands]
+    if not edits:
+        return []
+    runs = list(fresh.around())
+    stand = _predicting(edits, runs, protocol, departure)
+    if stand:
+        most = NEARLY * max(told.agreed for _, told in stand)
+        left = [edit for edit, told in sorted(stand, key=lambda each: each[1].agreed < most)][:MOST_VARIED]
+        narrow = [edit for edit in left if not edit.name.startswith(EVERYWHERE)]
+        runs = [*runs, *fresh.varied(parameters_read(narrow or left, protocol))]
+        stand = _predicting(left, runs, protocol, departure)
     if not stand:
         return []
-    plain = [plain_run(run, protocol, seed) for seed, run in enumerate(runs)]
+    # What a router does that follows the protocol, and up to where it is to depart from an edit.
+    plain = [
+        (plain_run(run, protocol, seed), without.agreed)
+        for seed, run in enumerate(runs)
+        if not run.varied and (without := agreement(run, protocol)).departures
+    ]
     sharpness = {edit: _departs_in(edit.applied_to(protocol), plain) for edit, _ in stand}
     enough, sharp = NEARLY * max(told.agreed for _, told in stand), SHARP * max(sharpness.values())
     if departure.kind == "missing":
         # It was owed. Who explains that does not only say that it may be left out; a reading may.
         stand = [(e, told) for e, told in stand if sharpness[e] or e.kind == "reading"]
+    stand = [(e, t) for e, t in stand if e.kind != "reading" or sharpness[e] or _refutable(e, runs, protocol)]
     best = [told for edit, told in stand if sharpness[edit] >= sharp]
 
     def rank(each: tuple[Edit, Prediction]) -> tuple[bool, ...]:
@@ -165,8 +218,48 @@ def standing(
     return [*narrow[:MOST_EXPLANATIONS], *wide[:MOST_WIDE]]
 
 
-def _departs_in(changed: Protocol | None, runs: Iterable[FreshRun]) -> int:
-    return sum(bool(agreement(run, changed).departures) for run in runs) if changed is not None else 0
+def _predicting(
+    edits: Sequence[Edit], runs: Sequence[FreshRun], protocol: Protocol, departure: Departure
+) -> list[tuple[Edit, Prediction]]:
+    beside = [(run, agreement(run, protocol)) for run in runs]
+    tried = ((edit, predict(edit, beside, protocol, departure)) for edit in edits)
+    return [
+        (edit, told)
+        for edit, told in tried
+        if told.stands and (edit.kind == "reading" or told.only_allowed < told.right)
+    ]
+
+
+def parameters_read(edits: Iterable[Edit], protocol: Protocol) -> frozenset[str]:
+    """Numbers among the parameters that are read by the rules which the edits change."""
+    kind = FAMILIES[protocol.family].parameters
+    numbers = {f.name for f in fields(kind) if type(f.default) in (int, float)}
+    changed = {name for edit in edits for name in rules_changed(edit, protocol)}
+    rules = (rule for _, rule in protocol.rules() if rule.name in changed)
+    read = {name for rule in rules for name in names_read(rule) & numbers}
+    # One that is taken for another shows where that other one is changed.
+    return frozenset(read.union(*(like for like in SIBLINGS if like & read)) & numbers)
+
+
+def _refutable(reading: Edit, runs: Iterable[FreshRun], protocol: Protocol) -> bool:
+    """Whether a router without one of the rules that the reading changes departs from it in some run: a
+    reading that allows whatever could happen in them says nothing of the router."""
+    changed = reading.applied_to(protocol)
+    present = {rule.name for _, rule in protocol.rules()}
+    lacking = [protocol.without_rule(rule) for rule in rules_changed(reading, protocol) & present]
+    return changed is not None and any(
+        agreement(plain_run(run, without, seed), changed).departures
+        for without in lacking
+        for seed, run in enumerate(runs)
+    )
+
+
+def _departs_in(changed: Protocol | None, runs: Iterable[tuple[FreshRun, int]]) -> int:
+    """In how many of the runs the router departs from `changed`, at the given step or before."""
+    if changed is None:
+        return 0
+    found = ((agreement(run, changed), last) for run, last in runs)
+    return sum(bool(each.departures) and each.agreed <= last for each, last in found)
 
 
 def plain_run(run: FreshRun, protocol: Protocol, seed: int) -> FreshRun:

@@ -222,8 +222,12 @@ def settle(campaign: Campaign, *, until: float | None = None) -> None:
 
 
 def _let_go_of_combined(campaign: Campaign, until: float | None) -> None:
-    """Findings that no single edit explains go where those found elsewhere together do."""
-    unexplained = [k for k, r in campaign.roots.items() if r.kind == "unexplained" and not is_crash(r)]
+    """Findings that no single edit explains, or that a reading explained which a run refuted, go where those
+    found elsewhere together do."""
+    refuted = [r for r in campaign.roots.values() if r.kind == "reading" and r.quirk in campaign.withdrawn]
+    unexplained = [
+        k for k, r in campaign.roots.items() if r in refuted or (r.kind == "unexplained" and not is_crash(r))
+    ]
     if not unexplained or not campaign.quirks:
         return
     request = BatchRequest(

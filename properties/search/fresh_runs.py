@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Protocol
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from quidnunc.impl.seam import AdapterError, Config, Hello
-from quidnunc.model.events import Advance, Connect, Event, Join, Receive, Score
-from quidnunc.model.rpc import Part, Peer, Prune, Subscribe
+from quidnunc.model.events import Advance, Event, Receive, Score
+from quidnunc.model.rpc import Part, Prune
 from quidnunc.model.rules import Protocol as Rules
 from quidnunc.properties.explain.hypotheses import FreshRun
 from quidnunc.properties.judge.oracle import Oracle
 from quidnunc.properties.judge.play import Opener, Play, messages_in, steps_of
 from quidnunc.properties.neighbours.draw import DrawnNeighbours, draw_neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
+from quidnunc.properties.search.varied_runs import in_more_topics, varied_runs, with_twins
 
 AROUND = 14
 """Runs that hold the minimal run, with other events before and after it; in half of them other numbers."""
@@ -53,26 +54,58 @@ def fixed_by(hello: Hello, parameters: Any) -> Any:
         raise AdapterError(f"hello.fixed: {dict(hello.fixed)} with what is given: {error}") from error
 
 
-def fresh_runs(
-    router: RouterUnderSearch, rules: Rules, events: Sequence[Event], parameters: Sequence[Any], seed: int
-) -> Iterator[FreshRun]:
-    """Runs about `events`, which depart from `rules` at their end. The router is given each of `parameters`
-    in turn, and in some runs what the neighbours of a search bring with them."""
-    for number in range(AROUND + APART):
-        around = number < AROUND
-        own = not around and number % 3 == 0
-        given = None if own else parameters[number % len(parameters)]
-        digits = SeededDraws((seed ^ OWN_DIGITS) * SEED_STEP + number)
-        neighbours = _neighbours_for(given, router, digits)
-        acts: list[Event | None] = [None] * ACTS_APART
-        if around:
-            told = events if number % 2 == 0 else _otherwise(events, digits)
-            if number >= ELSEWHERE_FROM:
-                told = in_more_topics(told, peers=number % 4 < 2)
-            acts = [*[None] * ACTS_BEFORE[number], *told, *[None] * ACTS_AFTER]
-        run = _played(router, rules, neighbours, acts, digits, seed + number)
+@frozen
+class FreshRuns:
+    """Runs about `events`, which depart from `rules` at their end."""
+
+    router: RouterUnderSearch
+    rules: Rules
+    events: Sequence[Event]
+    parameters: Sequence[Any]
+    """The first are those of the minimal run; the others are taken in turn with them."""
+    seed: int
+    out_of_time: Callable[[], bool] = lambda: False
+    record: Callable[[FreshRun], None] = lambda run: None
+
+    def around(self) -> Iterator[FreshRun]:
+        """Runs that hold the events, and in some what the neighbours of a search bring with them."""
+        for number in range(AROUND + APART):
+            around = number < AROUND
+            own = not around and number % 3 == 0
+            given = None if own else self.parameters[number % len(self.parameters)]
+            acts: list[Event | None] = [None] * ACTS_APART
+            if around:
+                digits = self._digits(number)
+                told = self.events if number % 2 == 0 else _otherwise(self.events, digits)
+                if number >= ELSEWHERE_FROM:
+                    told = in_more_topics(told, peers=number % 4 < 2)
+                acts = [*[None] * ACTS_BEFORE[number], *told, *[None] * ACTS_AFTER]
+            yield from self._played(number, acts, given)
+
+    def varied(self, read: Collection[str]) -> Iterator[FreshRun]:
+        """The events with one number changed at a time; of the parameters those in `read`."""
+        mine = {name for name in read if name not in self.router.hello.fixed}
+        for number, each in enumerate(varied_runs(self.events, self.parameters[0], mine), AROUND + APART):
+            acts = [*each.events, *[None] * (ACTS_AFTER if each.goes_on else 0)]
+            yield from self._played(number, acts, each.parameters, each.what)
+
+    def _played(
+        self, number: int, acts: Sequence[Event | None], given: Any, varied: str = ""
+    ) -> Iterator[FreshRun]:
+        """The run of these acts, if there is one; the parameters are the neighbours' own where `given` is
+        None."""
+        if self.out_of_time():
+            return
+        digits = self._digits(number)
+        neighbours = _neighbours_for(given, self.router, digits)
+        run = _played(self.router, self.rules, neighbours, acts, digits, self.seed + number)
         if run is not None and run.steps:
+            run = evolve(run, varied=varied)
+            self.record(run)
             yield run
+
+    def _digits(self, number: int) -> SeededDraws:
+        return SeededDraws((self.seed ^ OWN_DIGITS) * SEED_STEP + number)
 
 
 def _neighbours_for(given: Any, router: RouterUnderSearch, digits: SeededDraws) -> DrawnNeighbours:
@@ -97,31 +130,7 @@ def _otherwise(events: Sequence[Event], digits: SeededDraws) -> list[Event]:
     if not peers or not twins:
         return [_changed(event, digits) for event in events]
     one, more = digits.one_of(peers), tuple(range(first, first + twins))
-    return [_with_twins(_changed(event, digits), one, more) for event in events]
-
-
-def in_more_topics(events: Sequence[Event], *, peers: bool) -> list[Event]:
-    """The events, before which the router joins each topic that they name; or in which each peer that
-    connects subscribes to it."""
-    parts = [part for event in events if isinstance(event, Receive) for part in event.parts]
-    named = [getattr(each, "topic", "") for each in (*events, *parts, *messages_in(events))]
-    topics = sorted({topic for topic in named if topic})
-    if not peers:
-        return [*map(Join, topics), *events]
-    subscriptions = tuple(map(Subscribe, topics))
-    if not topics:
-        return list(events)
-    found: list[Event] = []
-    for event in events:
-        found.append(event)
-        if isinstance(event, Connect):
-            found.append(Receive(event.peers, subscriptions))
-    return found
-
-
-def _with_twins(event: Event, one: Peer, more: tuple[Peer, ...]) -> Event:
-    burst: Any = event
-    return evolve(burst, peers=(*burst.peers, *more)) if one in getattr(event, "peers", ()) else event
+    return [with_twins(_changed(event, digits), one, more) for event in events]
 
 
 def _changed(event: Event, digits: SeededDraws) -> Event:

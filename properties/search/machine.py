@@ -23,7 +23,7 @@ from quidnunc.model.edits.catalogue import explaining_edits, rules_changed
 from quidnunc.model.events import Event
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rules import Protocol
-from quidnunc.properties.explain.hypotheses import FreshRun, standing
+from quidnunc.properties.explain.hypotheses import FreshRun, RunsToPredict, standing
 from quidnunc.properties.explain.minimise import plainer_parameters, shortest_run
 from quidnunc.properties.explain.root_cause import Finding, accounting_edits, hypotheses, last_departures
 from quidnunc.properties.explain.runs import blamed_clauses
@@ -44,7 +44,7 @@ from quidnunc.properties.judge.play import (
 from quidnunc.properties.neighbours.draw import draw_neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 from quidnunc.properties.search.additions import PREFIX, addition_behind
-from quidnunc.properties.search.fresh_runs import fixed_by, fresh_runs
+from quidnunc.properties.search.fresh_runs import FreshRuns, fixed_by
 
 ACTS_PER_RUN = 40
 NO_FINDING = ("", "")
@@ -58,7 +58,8 @@ UNEXPLAINED_TRIES = 2
 
 
 Records: TypeAlias = Callable[[str, Sequence[RecordedStep], Any, int], None]
-"""Writes down a run: its kind (`run`, `shrunk`, `plain`, `fresh`), its steps, its parameters, its seed."""
+"""Writes down a run: its kind (`run`, `shrunk`, `plain`, `fresh`, `varied:WHAT`), its steps, its parameters,
+its seed."""
 
 
 @frozen
@@ -182,13 +183,11 @@ class FindingSearch:
             finding, plain = self._plainer(finding, replay_with, parameters)
         self.record("plain", steps_of(finding.moments), plain, seed)
 
-        def fresh() -> Iterator[FreshRun]:
-            for run in fresh_runs(self, protocol, finding.events, (plain, parameters), seed):
-                if self.out_of_time():
-                    return
-                self.record("fresh", run.steps, run.parameters, seed)
-                yield run
+        def note(run: FreshRun) -> None:
+            kind = f"varied:{run.varied}" if run.varied else "fresh"
+            self.record(kind, run.steps, run.parameters, seed)
 
+        fresh = FreshRuns(self, protocol, finding.events, (plain, parameters), seed, self.out_of_time, note)
         return self.keep(finding, plain, seed, signature, fresh, minimised=minimised)
 
     def leave_open(self, key: tuple[str, str] | None, departure: Departure, clauses: set[str]) -> None:
@@ -239,7 +238,7 @@ class FindingSearch:
         parameters: Any,
         seed: int,
         signature: tuple[str, str, str],
-        fresh: Callable[[], Iterable[FreshRun]],
+        fresh: RunsToPredict,
         *,
         minimised: bool = True,
     ) -> tuple[str, str]:
@@ -268,9 +267,7 @@ class FindingSearch:
             self._settle()
         return key
 
-    def explained(
-        self, finding: Finding, parameters: Any, fresh: Callable[[], Iterable[FreshRun]]
-    ) -> Finding:
+    def explained(self, finding: Finding, parameters: Any, fresh: RunsToPredict) -> Finding:
         """The finding, its clauses blamed, with those of its hypotheses that predict the `fresh` runs."""
         protocol = self.protocol
         quirks = hypotheses(finding.moments, protocol, parameters, self.spec)
@@ -278,7 +275,7 @@ class FindingSearch:
         left = [q for q in quirks if q.name not in self.withdrawn]
         nearly = next((q for q in quirks if q.name in self.nearly), None)
         clauses = {*finding.blamed, finding.departure.clause}
-        stand = standing(left, list(fresh()), protocol, finding.departure, clauses) if left else []
+        stand = standing(left, fresh, protocol, finding.departure, clauses)
         return evolve(finding, quirks=tuple(stand), suspects=suspects, nearly=nearly)
 
     def _of_nearly(self, finding: Finding, parameters: Any) -> tuple[str, str] | None:
@@ -321,11 +318,13 @@ class FindingSearch:
         return True
 
     def _settle(self) -> None:
-        """Let go of what nothing explained and several quirks together now do."""
+        """Let go of what nothing explained, or a reading that a run has refuted, and the quirks together now
+        do."""
         built = self.protocol
         for key, found in list(self.found.items()):
+            refuted = any(q.kind == "reading" and q.name in self.withdrawn for q in found.finding.quirks[:1])
             if (
-                not found.finding.quirks
+                (refuted or not found.finding.quirks)
                 and not found.addition
                 and in_order(found.finding.moments, built, found.parameters)
             ):

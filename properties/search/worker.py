@@ -210,7 +210,6 @@ def _root(
         profile=profile_text(asked["against"], asked["profile"]),
         without=found.without,
         quirks_in_force=found.in_force,
-        status="observed" if quirk is not None and quirk.kind == "reading" else "open",
     )
     case = in_words(shown, finding, known, remark)
     return {

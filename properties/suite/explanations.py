@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from attrs import evolve, field, mutable
 
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.events import Event
-from quidnunc.properties.explain.hypotheses import FreshRun
 from quidnunc.properties.explain.root_cause import Finding, accounts_for, last_departures
 from quidnunc.properties.explain.runs import blamed_clauses
 from quidnunc.properties.judge.play import Moment, Play, clauses_left_open
-from quidnunc.properties.search.fresh_runs import fresh_runs
+from quidnunc.properties.search.fresh_runs import FreshRuns
 from quidnunc.properties.search.machine import FindingSearch, in_order, signature_of
 
 
@@ -41,9 +39,7 @@ class SuiteExplanations:
             self.hunt.leave_open(None, departure, {*clauses_left_open(moments[-1].judged)})
             return None
 
-        def fresh() -> Iterator[FreshRun]:
-            return fresh_runs(self.hunt, protocol, events, (parameters,), seed)
-
+        fresh = FreshRuns(self.hunt, protocol, events, (parameters,), seed)
         found = self.hunt.explained(found, parameters, fresh)
         if found.quirks:
             self.confirmed.append(found.quirks[0])

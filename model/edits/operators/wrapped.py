@@ -116,6 +116,18 @@ WHOM: Mapping[str, tuple[str, Whom]] = {
     "gossipsub": ("gossipsub peers", lambda r, topic, p: not r.peers[p].speaks_floodsub),
     "negative": ("peers whose score is negative", lambda r, topic, p: r.score(p) < 0),
     "fit": ("peers whose score is not negative", lambda r, topic, p: r.score(p) >= 0),
+    "ungraylisted": (
+        "peers above the graylist threshold",
+        lambda r, topic, p: r.score(p) >= r.parameters.graylist_threshold,
+    ),
+    "above-gossip-threshold": (
+        "peers above the gossip threshold",
+        lambda r, topic, p: r.score(p) >= r.parameters.gossip_threshold,
+    ),
+    "above-publish-threshold": (
+        "peers above the publish threshold",
+        lambda r, topic, p: r.score(p) >= r.parameters.publish_threshold,
+    ),
 }
 """Word -> who they are, of a pubsub router."""
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Collection
+
+from attrs import evolve, frozen
+
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.events import Advance, Connect, Event, Join
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
-from quidnunc.model.rpc import Graft, Prune
+from quidnunc.model.rpc import Graft, IHave, Message, Prune, Subscribe
 from quidnunc.properties.explain.grouping import groups_by_rule
 from quidnunc.properties.explain.hypotheses import FreshRun, agreement, standing
 from quidnunc.properties.judge.oracle import Departure
@@ -40,41 +45,107 @@ def regraft(after_ms: int, announced_s: int = 6) -> tuple[Event, ...]:
 INSIDE = [run_of(regraft(ms)) for ms in (0, 1000, 2000, 3000)]
 
 
+@frozen
+class TheseRuns:
+    """Fresh runs that were played before."""
+
+    runs: tuple[FreshRun, ...]
+
+    def around(self) -> list[FreshRun]:
+        return [run for run in self.runs if not run.varied]
+
+    def varied(self, read: Collection[str]) -> list[FreshRun]:
+        return [run for run in self.runs if run.varied]
+
+
+def fresh(*runs: FreshRun) -> TheseRuns:
+    return TheseRuns(runs)
+
+
 def departure_of(run: FreshRun) -> Departure:
     return agreement(run, SPEC).departures[0]
 
 
 def test_the_true_one_stands() -> None:
-    assert standing([TRUE], INSIDE, SPEC, departure_of(INSIDE[0])) == [TRUE]
+    assert standing([TRUE], fresh(*INSIDE), SPEC, departure_of(INSIDE[0])) == [TRUE]
 
 
 def test_one_that_is_wrong_where_the_run_goes_on_falls() -> None:
     """Without the rule nothing is sent either, and in a run of a router that does send that is wrong."""
     lucky = edit_named("accepts-graft-inside-backoff", SPEC)
     departure = departure_of(INSIDE[0])
-    assert lucky in standing([lucky], INSIDE, SPEC, departure), "the runs are too short to tell"
+    assert lucky in standing([lucky], fresh(*INSIDE), SPEC, departure), "the runs are too short to tell"
     conforming = run_of(regraft(0), edit="unknown-topic-graft-pruned")
-    assert not standing([lucky], [*INSIDE, conforming], SPEC, departure)
+    assert not standing([lucky], fresh(*INSIDE, conforming), SPEC, departure)
 
 
 def test_one_that_says_less_than_the_specification_in_any_run_falls() -> None:
     conforming = run_of(regraft(1000), edit="unknown-topic-graft-pruned")
     assert agreement(conforming, SPEC).agreed == len(conforming.steps)
-    assert not standing([TRUE], [*INSIDE, conforming], SPEC, departure_of(INSIDE[0]))
+    assert not standing([TRUE], fresh(*INSIDE, conforming), SPEC, departure_of(INSIDE[0]))
 
 
 def test_one_run_is_not_enough() -> None:
-    assert not standing([TRUE], INSIDE[:1], SPEC, departure_of(INSIDE[0]))
+    assert not standing([TRUE], fresh(INSIDE[0]), SPEC, departure_of(INSIDE[0]))
+
+
+IN_SECONDS = edit_named("backoff-in-whole-seconds", SPEC)
+A_MOMENT = edit_named("while-backing-off-clock-a-moment-ahead", SPEC)
+
+
+def regraft_at_the_end(less_ms: int) -> tuple[Event, ...]:
+    """A GRAFT so long before the end of a backoff of 2 s that does not start at a whole second."""
+    start = (Connect((1,)), Join(T), of(1, Graft(T)), Advance(500), Advance(300), of(1, Prune(T, 2)))
+    waits = (Advance(700), Advance(1000), Advance(300 - less_ms))
+    return (*start, *waits, of(1, Graft(T)), Advance(700 + less_ms))
+
+
+def test_numbers_that_are_varied_tell_a_moment_from_a_second() -> None:
+    late = [run_of(regraft_at_the_end(1), IN_SECONDS.name) for _ in range(4)]
+    departure = departure_of(late[0])
+    both = [A_MOMENT, IN_SECONDS]
+    assert standing(both, fresh(*late), SPEC, departure) == both, "the runs are too much alike to tell"
+    varied = [
+        evolve(run_of(regraft_at_the_end(less_ms), IN_SECONDS.name), varied="event 8")
+        for less_ms in (1, 10, 99, 299)
+    ]
+    assert standing(both, fresh(*late, *varied), SPEC, departure) == [IN_SECONDS]
+
+
+def test_one_that_only_allows_what_is_always_sent_falls() -> None:
+    """Under it, no message of a topic has to be relayed; the router leaves one peer out."""
+    peers = [(Connect((p,), outbound=p != 2), of(p, Subscribe(T)), of(p, Graft(T))) for p in (1, 2, 3, 4)]
+    events = (Join(T), *itertools.chain(*peers), of(3, Message("m1", T, 3)), Advance(500))
+    told = "forward-to-outbound"
+    runs = [run_of(events, told) for _ in range(4)]
+    vague, true = edit_named("forward-sees-no-topics", SPEC), edit_named(told, SPEC)
+    assert standing([vague, true], fresh(*runs), SPEC, departure_of(runs[0])) == [true]
+
+
+def test_a_reading_is_taken_only_where_a_run_could_refute_it() -> None:
+    reading = edit_named("ihave-capped-otherwise", SPEC)
+    parameters = evolve(SMALL, max_ihave_length=2, max_ihave_messages=10)
+
+    def advertised(times: int, varied: str = "") -> FreshRun:
+        names = [of(1, IHave(T, (f"m{n}",))) for n in range(times)]
+        events = (Join(T), Connect((1,)), *names)
+        subject = ModelSubject(SPEC.without_rule("ihave_beyond_caps"), parameters)
+        steps = tuple((event, subject.do(event)) for event in events)
+        return FreshRun(steps, parameters, varied)
+
+    few = [advertised(3) for _ in range(4)]
+    departure = departure_of(few[0])
+    assert standing([reading], fresh(*few), SPEC, departure) == []
 
 
 def test_of_two_that_stand_the_order_given_is_kept() -> None:
     twin = edit_named("while-backing-off-to-others", SPEC)
     other = edit_named("while-backing-off-to-mesh", SPEC)
     departure = departure_of(INSIDE[0])
-    both = [e for e in (twin, other, TRUE) if standing([e], INSIDE, SPEC, departure)]
+    both = [e for e in (twin, other, TRUE) if standing([e], fresh(*INSIDE), SPEC, departure)]
     assert len(both) >= 2
     for order in (both, both[::-1]):
-        assert standing(order, INSIDE, SPEC, departure) == order
+        assert standing(order, fresh(*INSIDE), SPEC, departure) == order
 
 
 class TestGroups:

@@ -1,0 +1,125 @@
+"""The minimal run with one number changed at a time: what a departure depends on, and what it does not.
+
+A number is a wait, a score, an announced backoff, how often the last event comes, or a parameter. Edits that
+agree in the minimal run and differ in what they read of it say different things here: a clock that is a
+millisecond ahead, and one that counts whole seconds; one parameter that is taken for another.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from attrs import evolve, frozen
+
+from quidnunc.model.events import Advance, Connect, Event, Join, Receive, Score
+from quidnunc.model.rpc import Peer, Prune, Subscribe
+from quidnunc.properties.judge.play import messages_in
+
+WAITS_MS = (-999, -500, -99, -1, 1, 99, 500, 999)
+"""Added to a wait: on both sides of a deadline, near it and up to a second off."""
+MOST_WAITS = 2
+"""Waits that are varied, the last ones of the run."""
+STEPS = (-1, 1)
+"""Added to any other number."""
+AGAIN = (2, 4, 16)
+"""How often the last event comes, where it is an RPC."""
+THRESHOLDS = ("graylist_threshold", "publish_threshold", "gossip_threshold")
+
+
+UNLIKE = (
+    {"d": 6, "d_low": 5, "d_high": 8, "d_score": 3, "d_out": 2},
+    {"d": 7, "d_low": 4, "d_high": 8, "d_score": 5, "d_out": 1},
+)
+"""Sizes of a mesh, all different: where they are small no single one can be changed."""
+TWINS = 11
+"""Peers that do as one of the run does, so that a mesh of those sizes is full."""
+
+
+@frozen
+class VariedRun:
+    """The events and the parameters of a run with one number changed."""
+
+    what: str
+    """Of what the number is; the same in all runs in which that one is changed."""
+    events: tuple[Event, ...]
+    parameters: Any
+    goes_on: bool = False
+    """Whether neighbours act after the events: what a number is read for may come later."""
+
+
+def varied_runs(events: Sequence[Event], parameters: Any, read: Collection[str]) -> Iterator[VariedRun]:
+    """Runs with one number changed; of the parameters those in `read`, by their attributes."""
+    waits = [at for at, event in enumerate(events) if isinstance(event, Advance)]
+    for at, event in enumerate(events):
+        for told, goes_on in _otherwise(event, parameters, waiting=at in waits[-MOST_WAITS:]):
+            yield VariedRun(f"event {at}", (*events[:at], told, *events[at + 1 :]), parameters, goes_on)
+    if events and isinstance(events[-1], Receive):
+        for times in AGAIN:
+            yield VariedRun("the last event", (*events, *[events[-1]] * (times - 1)), parameters)
+    yield from _unlike_siblings(events, parameters, read)
+    for name in sorted(read):
+        for step in STEPS:
+            try:
+                given = evolve(parameters, **{name: getattr(parameters, name) + step})
+            except ValueError:
+                # The specification forbids it with the others.
+                continue
+            yield VariedRun(name, tuple(events), given)
+
+
+def _unlike_siblings(events: Sequence[Event], parameters: Any, read: Collection[str]) -> Iterator[VariedRun]:
+    busy = Counter(peer for event in events for peer in getattr(event, "peers", ()))
+    if "d" not in read or not busy:
+        return
+    one, first = busy.most_common(1)[0][0], max(busy) + 1
+    told = tuple(with_twins(event, one, tuple(range(first, first + TWINS))) for event in events)
+    for sizes in UNLIKE:
+        yield VariedRun("the sizes of a mesh", told, evolve(parameters, **sizes))
+
+
+def with_twins(event: Event, one: Peer, more: tuple[Peer, ...]) -> Event:
+    """The event, in which `more` do as `one` does."""
+    burst: Any = event
+    return evolve(burst, peers=(*burst.peers, *more)) if one in getattr(event, "peers", ()) else event
+
+
+def _limits(parameters: Any) -> list[int]:
+    return sorted({0, *(getattr(parameters, name, 0) for name in THRESHOLDS)})
+
+
+def in_more_topics(events: Sequence[Event], *, peers: bool) -> list[Event]:
+    """The events, before which the router joins each topic that they name; or in which each peer that
+    connects subscribes to it."""
+    parts = [part for event in events if isinstance(event, Receive) for part in event.parts]
+    named = [getattr(each, "topic", "") for each in (*events, *parts, *messages_in(events))]
+    topics = sorted({topic for topic in named if topic})
+    if not peers:
+        return [*map(Join, topics), *events]
+    subscriptions = tuple(map(Subscribe, topics))
+    if not topics:
+        return list(events)
+    found: list[Event] = []
+    for event in events:
+        found.append(event)
+        if isinstance(event, Connect):
+            found.append(Receive(event.peers, subscriptions))
+    return found
+
+
+def _otherwise(event: Event, parameters: Any, *, waiting: bool) -> Iterator[tuple[Event, bool]]:
+    match event:
+        case Advance(ms) if waiting:
+            yield from ((Advance(ms + more), False) for more in WAITS_MS if ms + more > 0)
+        case Score(peers, value):
+            for limit in _limits(parameters):
+                yield from ((Score(peers, each), True) for each in (limit - 1, limit) if each != value)
+        case Receive(peers, parts):
+            for at, part in enumerate(parts):
+                if not isinstance(part, Prune) or not part.backoff_s:
+                    continue
+                for step in STEPS:
+                    if part.backoff_s + step > 0:
+                        told = evolve(part, backoff_s=part.backoff_s + step)
+                        yield Receive(peers, (*parts[:at], told, *parts[at + 1 :])), False
