@@ -421,3 +421,18 @@ def test_a_package_without_its_tables_says_so(tmp_path: Path, monkeypatch: pytes
 )
 def test_sentences_are_counted(text: str, count: int) -> None:
     assert sentences(text) == count
+
+
+@pytest.mark.parametrize(
+    ("clause", "basis"),
+    [
+        ("gs1.1/backoff.unsubscribe", "permission"),
+        ("gs1.1/explicit.reconnect", "advice"),
+        ("gs1.1/validation.accept", "advice"),
+        ("gs1.1/validation.reject-penalised", "advice"),
+        ("gs1.1/score.topics", "sentence"),
+        ("pubsub/id.same-everywhere", "sentence"),
+    ],
+)
+def test_the_basis_is_what_the_words_say(clause: str, basis: str) -> None:
+    assert load()[clause].basis == basis
