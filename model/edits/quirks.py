@@ -396,7 +396,29 @@ def _no_gossip_in_backoff(protocol: Protocol) -> Protocol:
     return evolve(protocol, handlers={**protocol.handlers, "gossip_candidates": changed})
 
 
+def _with_backoff_of_later(protocol: Protocol) -> Protocol:
+    """v1.0 with the backoff after a PRUNE that v1.1 has."""
+    candidates, pruned = protocol["graft_candidates"], protocol["prune"]
+    if "backs_off" in protocol.handlers or not isinstance(candidates, Exclusion):
+        raise SpecError(f"{protocol.name} has a backoff already")
+    return evolve(
+        protocol,
+        handlers={
+            **protocol.handlers,
+            "graft_candidates": Exclusion(candidates.base, (*candidates.exclusions, mesh.backing_off)),
+            "prune": Phases((*pruned.rules, mesh.back_off_as_announced)),
+        },
+    )
+
+
 QUIRKS: tuple[Edit, ...] = (
+    Edit(
+        "backoff-of-later-version",
+        "replaced",
+        "gs1.0/heartbeat.fill",
+        "Keeps the backoff of v1.1 after a PRUNE, and grafts nobody inside it.",
+        _with_backoff_of_later,
+    ),
     Edit(
         "unknown-topic-graft-pruned",
         "replaced",

@@ -128,7 +128,7 @@ def prune_to(r: Router, peer: Peer, topic: str, seconds: int, clause: str) -> Pe
     knows = neighbour is not None and neighbour.knows_backoff
     told = seconds if knows else UNSAID
     offered = peer_exchange.pool(r, topic, peer) if knows else ()
-    part = Prune(topic, told if "backs_off" in r.protocol.handlers else None)
+    part = Prune(topic, told if "backs_off" in r.protocol.handlers else UNSAID)
     part = evolve(part, peers=offered, records="any") if offered else part
     return Permit(Sent(peer, part), True, clause)
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Sequence
+from typing import TypeGuard
 
-from quidnunc.model.events import Advance, Event, Join, Leave, Score
+import pytest
+from attrs import frozen
+
+from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.events import Advance, Connect, Event, Join, Leave, Output, Score, Sent
+from quidnunc.model.parameters import Parameters
 from quidnunc.model.pubsub.protocols import GOSSIPSUB_1_0, GOSSIPSUB_1_2
 from quidnunc.model.pubsub.router import BACKOFF_SWEEP_HEARTBEATS
-from quidnunc.model.rpc import Graft, Prune
+from quidnunc.model.rpc import Graft, Message, Prune, Subscribe
+from quidnunc.properties.explain.root_cause import hypotheses, last_departures
+from quidnunc.properties.judge.play import ModelSubject, play
 from tests.helpers.pubsub_run import After, T, after, grafted, of, onward, peers, pruned, sent, to_heartbeat
 
 SHORT = {"prune_backoff_s": 6, "unsubscribe_backoff_s": 3}
@@ -141,3 +149,44 @@ class TestOurOwnPrunes:
         end = after(base, grafted(5), **SHORT)
         assert end.must == sent(Prune(T, 6), 5)
         assert "gs1.1/backoff.regraft" in end.because
+
+
+class TestInV1_0:
+    """The text of v1.0 says nothing of fields that it does not define: protobuf skips them."""
+
+    def test_a_prune_with_the_field_of_v1_1_is_a_prune(self) -> None:
+        """As py-libp2p answers, whatever version its peer speaks."""
+        subject = ModelSubject(GOSSIPSUB_1_0, Parameters())
+        run = play([Connect((1,)), of(1, Graft(T))], Told(subject, Prune(T, 60)), GOSSIPSUB_1_0, Parameters())
+        assert run.moments[-1].outputs == (Sent(1, Prune(T, 60)),)
+        assert not run.moments[-1].judged.departures
+
+    def test_a_router_that_keeps_a_backoff_is_told_as_that(self) -> None:
+        later = edit_named("backoff-of-later-version", GOSSIPSUB_1_0)
+        built = later.change(GOSSIPSUB_1_0)
+        events = [Join(T), Connect((1,)), of(1, Subscribe(T)), of(1, Graft(T)), of(1, Prune(T)), Advance(500)]
+        run = play(events, ModelSubject(built, Parameters()), GOSSIPSUB_1_0, Parameters())
+        assert [d.clause for d in last_departures(run)] == ["gs1.0/heartbeat.fill"]
+        assert later in hypotheses(run.moments, GOSSIPSUB_1_0, Parameters(), GOSSIPSUB_1_0)
+
+
+@frozen
+class Told:
+    """A router that sends another PRUNE than it means to."""
+
+    inner: ModelSubject
+    prune: Prune
+
+    def do(self, event: Event) -> tuple[Output, ...]:
+        said = self.inner.do(event)
+        return tuple(Sent(o.peer, self.prune) if _is_prune(o) else o for o in said)
+
+    def declare(self, messages: Sequence[Message]) -> None:
+        self.inner.declare(messages)
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+def _is_prune(output: Output) -> TypeGuard[Sent]:
+    return isinstance(output, Sent) and isinstance(output.part, Prune)
