@@ -37,12 +37,13 @@ def suite_exit(end: ExitStatus, campaign: Campaign) -> ExitStatus:
 
 
 def not_run(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> list[str]:
-    """What this router was not asked, in a few lines."""
+    """What this router was not asked, and what a failure hides, in a few lines."""
     lines = [
         f"{v.claim.id}: {'no case applies it' if v.verdict == 'inconclusive' else v.reason}"
         for v in verdicts
         if word_of(v) == "not run"
     ]
+    lines += [f"{v.claim.id}: {v.reason}" for v in verdicts if v.verdict == "undecided"]
     lines += [] if lines or campaign.left_out else ["nothing: every case was played, and every claim applied"]
     needs = Counter(line.rpartition(" needs: ")[2] for line in campaign.left_out if " needs: " in line)
     lines += [f"{count(number, 'case')}: the driver lacks {need}" for need, number in sorted(needs.items())]

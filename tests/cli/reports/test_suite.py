@@ -50,6 +50,18 @@ def test_what_a_driver_lacks_is_counted_by_what_it_is() -> None:
     assert "2 cases: the driver lacks stall" in not_run(lean, verdicts)
 
 
+def test_what_is_undecided_is_named_with_what_hides_it() -> None:
+    hiding = Campaign("flood", "somebody", 0, runs=1)
+    hiding.applied["flood/send.once"] = 1
+    hiding.unfiled["unexplained:missing", "flood/send.once"] = 2
+    verdicts = verdicts_of(hiding)
+    undecided = [v for v in verdicts if word_of(v) == "undecided"]
+    assert undecided
+    for each in undecided:
+        line = f"{each.claim.id}: hidden by unexplained:missing (2 not looked into)"
+        assert line in not_run(hiding, verdicts)
+
+
 def test_edits_that_no_case_shows_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     edits = ShownEdits(10, {"forward": ["sends nothing", "one more"]})
     assert edits.missed == 2 and edits.shown == 8
