@@ -63,7 +63,8 @@ PROTOCOL_IDS = {
 def forbidding_clause(output: Output, event: Event | None = None, state: Any = None) -> str:
     """The clause that says when an output of this kind is in order. `state` is the one before `event`."""
     if isinstance(state, Router) and isinstance(output, Sent) and isinstance(output.part, Stray):
-        return "pubsub/rpc.framing"
+        # The frame may be in order; what it holds is no RPC.
+        return "pubsub/rpc.any-combination"
     if isinstance(state, Router) and event is not None:
         return _of_router(output, event, state)
     if isinstance(state, Node) and isinstance(output, Sent) and isinstance(output.part, Stray):
