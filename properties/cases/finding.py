@@ -31,7 +31,7 @@ from quidnunc.model.parameters import ParameterSet
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import Case, CaseBlock, CaseOutput, Misfit, Side, Status
 from quidnunc.properties.cases.file import MAX_BODY_LINES, body_of
-from quidnunc.properties.claims.catalogue import breach_of
+from quidnunc.properties.documents.clauses import load
 from quidnunc.properties.explain.root_cause import Finding
 from quidnunc.properties.judge.oracle import Departure
 from quidnunc.properties.judge.play import Moment, rejudge
@@ -63,8 +63,8 @@ def from_finding(
     without which it would depart earlier or not at all.
     """
     spec = protocol_named(protocol)
-    reads = any(quirk.kind == "reading" for quirk in finding.quirks[:1])
-    if status == "open" and (reads or breach_of(finding.clause) == "observed"):
+    reads, broken = any(quirk.kind == "reading" for quirk in finding.quirks[:1]), load().get(finding.clause)
+    if status == "open" and (reads or (broken is not None and broken.breach == "observed")):
         # What is no failure in a report is none when it is replayed.
         status = "observed"
     case = Case(

@@ -7,14 +7,15 @@ where the protocol without it does not, and errs in none where the protocol does
 
 from __future__ import annotations
 
+import typing
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
-from typing import Protocol as Interface
 
 from attrs import fields, frozen
 
 from quidnunc.model.edit import Edit
+from quidnunc.model.edits.ambiguities import WIDE
 from quidnunc.model.edits.catalogue import rules_changed
 from quidnunc.model.edits.operators.catalogue import FAMILIES, SIBLINGS
 from quidnunc.model.edits.operators.everywhere import EVERYWHERE
@@ -154,7 +155,7 @@ def predict(
     return Prediction(right, 0, missed, tuple(agreed), only_allowed, off)
 
 
-class RunsToPredict(Interface):
+class RunsToPredict(typing.Protocol):
     """Where runs of the router come from."""
 
     def around(self) -> Iterable[FreshRun]:
@@ -201,7 +202,8 @@ def standing(
     if departure.kind == "missing":
         # It was owed. Who explains that does not only say that it may be left out; a reading may.
         stand = [(e, told) for e, told in stand if sharpness[e] or e.kind == "reading"]
-    stand = [(e, t) for e, t in stand if e.kind != "reading" or sharpness[e] or _refutable(e, runs, protocol)]
+    dropped = {edit.rule for edit, _ in stand if edit.kind == "dropped"}
+    stand = [(e, t) for e, t in stand if e.name not in WIDE or _refutable(e, runs, protocol, dropped)]
     best = [told for edit, told in stand if sharpness[edit] >= sharp]
 
     def rank(each: tuple[Edit, Prediction]) -> tuple[bool, ...]:
@@ -241,16 +243,14 @@ def parameters_read(edits: Iterable[Edit], protocol: Protocol) -> frozenset[str]
     return frozenset(read.union(*(like for like in SIBLINGS if like & read)) & numbers)
 
 
-def _refutable(reading: Edit, runs: Iterable[FreshRun], protocol: Protocol) -> bool:
-    """Whether a router without one of the rules that the reading changes departs from it in some run: a
-    reading that allows whatever could happen in them says nothing of the router."""
+def _refutable(reading: Edit, runs: Sequence[FreshRun], protocol: Protocol, dropped: Collection[str]) -> bool:
+    """Whether a router without a rule that the reading changes departs from it in some run, where it explains
+    as much that this rule is not there (`dropped`)."""
     changed = reading.applied_to(protocol)
-    present = {rule.name for _, rule in protocol.rules()}
-    lacking = [protocol.without_rule(rule) for rule in rules_changed(reading, protocol) & present]
-    return changed is not None and any(
-        agreement(plain_run(run, without, seed), changed).departures
+    lacking = [protocol.without_rule(rule) for rule in rules_changed(reading, protocol) & {*dropped}]
+    return changed is not None and all(
+        any(agreement(plain_run(run, without, seed), changed).departures for seed, run in enumerate(runs))
         for without in lacking
-        for seed, run in enumerate(runs)
     )
 
 

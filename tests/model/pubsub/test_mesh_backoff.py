@@ -157,7 +157,9 @@ class TestInV1_0:
     def test_a_prune_with_the_field_of_v1_1_is_a_prune(self) -> None:
         """As py-libp2p answers, whatever version its peer speaks."""
         subject = ModelSubject(GOSSIPSUB_1_0, Parameters())
-        run = play([Connect((1,)), of(1, Graft(T))], Told(subject, Prune(T, 60)), GOSSIPSUB_1_0, Parameters())
+        run = play(
+            [Connect((1,)), of(1, Graft(T))], OtherPrune(subject, Prune(T, 60)), GOSSIPSUB_1_0, Parameters()
+        )
         assert run.moments[-1].outputs == (Sent(1, Prune(T, 60)),)
         assert not run.moments[-1].judged.departures
 
@@ -171,7 +173,7 @@ class TestInV1_0:
 
 
 @frozen
-class Told:
+class OtherPrune:
     """A router that sends another PRUNE than it means to."""
 
     inner: ModelSubject

@@ -135,7 +135,8 @@ def test_a_reading_is_taken_only_where_a_run_could_refute_it() -> None:
 
     few = [advertised(3) for _ in range(4)]
     departure = departure_of(few[0])
-    assert standing([reading], fresh(*few), SPEC, departure) == []
+    uncapped = edit_named("heeds-ihave-beyond-caps-of-heartbeat", SPEC)
+    assert standing([reading, uncapped], fresh(*few), SPEC, departure) == [uncapped]
 
 
 def test_of_two_that_stand_the_order_given_is_kept() -> None:
