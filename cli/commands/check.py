@@ -361,6 +361,11 @@ def _write_cases(
             path.write_text(render(case), encoding="utf-8")
         of = campaign.roots if key in campaign.roots else campaign.pending
         of[key] = evolve(root, case=case)
+    if options.cases is not None and not options.expect:
+        others = {*map(str, (options.cases / folder).glob("*.case"))} - {*written.values()}
+        if others:
+            left = f"{count(len(others), 'case')} of an earlier run: {', '.join(sorted(others))}"
+            print(f"warning: {options.cases / folder} has {left}", file=sys.stderr)
     return written
 
 

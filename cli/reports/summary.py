@@ -59,6 +59,8 @@ def summary_lines(
     of = f"{campaign.protocol} against {campaign.against}"
     if not rows:
         found_none = f"no counterexample in {count(campaign.runs, 'run')}"
+        if campaign.broken:
+            found_none = f"the driver broke; {found_none} before"
         yield f"{of}: {found_none if campaign.steps else 'nothing was played'}"
         return
     found = most_telling(rows)

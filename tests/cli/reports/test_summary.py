@@ -80,6 +80,14 @@ def test_where_nothing_was_found_the_runs_are_told() -> None:
     assert list(summary_lines(idle, {}, {}, "")) == ["dog against ours: nothing was played"]
 
 
+def test_a_driver_that_broke_is_told_first() -> None:
+    broke = campaign_of()
+    broke.runs = broke.steps = 2
+    broke.broken.append("no answer")
+    (line,) = summary_lines(broke, {}, {}, "")
+    assert line.endswith("the driver broke; no counterexample in 2 runs before")
+
+
 def test_the_events_of_a_crash_are_not_in_a_public_case() -> None:
     crash = root("pubsub/rpc.any-combination", "crash:ValueError in parse", kind="unexplained")
     campaign = campaign_of(crash)
