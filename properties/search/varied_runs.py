@@ -60,9 +60,12 @@ def varied_runs(events: Sequence[Event], parameters: Any, read: Collection[str])
             yield VariedRun("the last event", (*events, *[events[-1]] * (times - 1)), parameters)
     yield from _unlike_siblings(events, parameters, read)
     for name in sorted(read):
+        value = getattr(parameters, name)
         for step in STEPS:
+            if value >= 0 > value + step:
+                continue
             try:
-                given = evolve(parameters, **{name: getattr(parameters, name) + step})
+                given = evolve(parameters, **{name: value + step})
             except ValueError:
                 # The specification forbids it with the others.
                 continue
