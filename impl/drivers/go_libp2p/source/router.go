@@ -142,6 +142,9 @@ func (n *node) hello() hello {
 		switched["it sets the thresholds of scores, which are off by default"] = []string{
 			"gs1.1/threshold.*", "gs1.1/score.*",
 		}
+		switched["it sets D_out and times of scores without the release's check of them"] = []string{
+			"gs1.1/outbound.*", "gs1.1/score.*",
+		}
 	}
 	protocols := []string{}
 	for _, each := range spoken {
