@@ -203,7 +203,7 @@ def _plain_lines(found: Sequence[PropertyCell]) -> Iterator[Guarantee]:
 
 
 def _verdict(found: Sequence[PropertyCell]) -> Verdict:
-    """Of cells together: what holds for want of anything it speaks of does not fail."""
+    """Of cells together: what holds only because nothing that it speaks of occurs does not fail."""
     verdicts = {cell.verdict for cell in found}
     if "refuted" in verdicts:
         return "fails"

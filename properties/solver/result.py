@@ -26,7 +26,7 @@ class ProofResult:
     seconds: float = 0.0
     """Of CPU."""
     vacuous: bool
-    """Whether the statement holds for want of anything that it speaks of; a proof that is vacuous is none."""
+    """Whether the statement holds only because nothing that it speaks of occurs; such a proof is none."""
     evidence: tuple[str, ...] = ()
     """What was shown on the way, and the reasons that a person can read."""
     trace: NetworkTrace | None = None

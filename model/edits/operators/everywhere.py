@@ -21,6 +21,10 @@ from quidnunc.model.values import evolve
 EVERYWHERE = "everywhere-"
 """How their names begin."""
 
+MEMBERSHIP = ("subscribe", "unsubscribe")
+OF_MEMBERSHIP = ("deaf-to-members", "deaf-to-strangers")
+"""The first rule of a handler that changes who is in a topic would decide for the others whom they heed."""
+
 Reading = tuple[str, str, Callable[[Rule], Rule]]
 """What stands in the name of the edit, words, and what it makes of a rule."""
 
@@ -51,6 +55,8 @@ def edits_of_answers(
             continue
         names = tuple(rule.name for rule in combined.rules)
         for word, said, change in readings:
+            if handler in MEMBERSHIP and word in OF_MEMBERSHIP:
+                continue
             name = f"{EVERYWHERE}in-{words_of(handler)}-{word}"
             changing = partial(_changed, names=names, change=change)
             says = f"{said.format(said_of)}." if "{}" in said else f"{said} when it handles {said_of}."

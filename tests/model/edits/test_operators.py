@@ -126,6 +126,13 @@ class TestWhatTheyDo:
         assert {o.peer for o in seen("", left, 5) if o.part == Prune(T, 10)} == {1, 2}
         assert {o.peer for o in seen(name, left, 5) if o.part == Prune(T, 10)} == {2}
 
+    def test_who_is_in_the_topic_is_not_asked_of_what_changes_that(self) -> None:
+        """The first rule of an UNSUBSCRIBE would make its sender a stranger to the others."""
+        assert edit_named("everywhere-in-graft-deaf-to-strangers", SPEC)
+        for handler in ("subscribe", "unsubscribe"):
+            with pytest.raises(SpecError):
+                edit_named(f"everywhere-in-{handler}-deaf-to-strangers", SPEC)
+
     def test_no_rule_updates_a_field(self) -> None:
         left = (Connect((1,)), Join(T), of(1, Graft(T)), Leave(T), Join(T), of(1, Graft(T)))
         assert {o.peer for o in seen("", left, 5)} == {1}
