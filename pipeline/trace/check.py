@@ -23,7 +23,7 @@ from quidnunc.model.rules import Protocol
 from quidnunc.pipeline.trace.record import RecordedRun
 from quidnunc.pipeline.trace.shapes import TraceError
 from quidnunc.properties.claims.catalogue import claim_on
-from quidnunc.properties.explain.hypotheses import FreshRun
+from quidnunc.properties.explain.followed import FreshRun
 from quidnunc.properties.explain.root_cause import Finding, last_departures
 from quidnunc.properties.judge.oracle import Departure, Oracle
 from quidnunc.properties.judge.play import Play, clauses_left_open, rejudge, same_act

@@ -10,7 +10,6 @@ from __future__ import annotations
 import typing
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
 
 from attrs import fields, frozen
 
@@ -21,8 +20,9 @@ from quidnunc.model.edits.operators.catalogue import FAMILIES, SIBLINGS
 from quidnunc.model.edits.operators.everywhere import EVERYWHERE
 from quidnunc.model.edits.operators.reads import names_read
 from quidnunc.model.rules import Protocol
-from quidnunc.properties.judge.oracle import Departure, Oracle
-from quidnunc.properties.judge.play import ModelSubject, RecordedStep, play, same_act, steps_of
+from quidnunc.properties.explain.followed import FollowedRun, FreshRun, agreement
+from quidnunc.properties.judge.oracle import Departure
+from quidnunc.properties.judge.play import ModelSubject, play, same_act, steps_of
 
 MOST_EXPLANATIONS = 6
 """Of one finding."""
@@ -41,27 +41,6 @@ MOST_WIDE = 3
 """So many edits of several rules besides: they are larger, and tell what else is as many rows."""
 SHARP = 0.5
 """Of the runs in which a router without an edit departs from the best one."""
-
-
-@frozen
-class FreshRun:
-    """What the router did in a run that was not used to find the explanation."""
-
-    steps: tuple[RecordedStep, ...]
-    """Each event with what the router did."""
-    parameters: Any
-    varied: str = ""
-    """Of the minimal run with one number changed: what that number is of."""
-
-
-@frozen
-class Agreement:
-    """How far a protocol agrees with a run, and the departures of the next moment if it has any."""
-
-    agreed: int
-    departures: tuple[Departure, ...] = ()
-    owed: tuple[int, ...] = ()
-    """In each step: how much of what the router did was due, and not only allowed."""
 
 
 @frozen
@@ -100,54 +79,32 @@ class Prediction:
         )
 
 
-def agreement(run: FreshRun, protocol: Protocol) -> Agreement:
-    """How far the protocol agrees: up to an event that cannot happen, or a choice that cannot be seen."""
-    oracle = Oracle(protocol, run.parameters, tells=False)
-    owed = list[int]()
-    for at, (event, outputs) in enumerate(run.steps):
-        if not oracle.applicable(event):
-            return Agreement(at, owed=tuple(owed))
-        try:
-            judged = oracle.judge(event, outputs)
-        except KeyError:
-            # An edit can take away what other rules count on.
-            return Agreement(at, owed=tuple(owed))
-        if judged.blurred:
-            return Agreement(at, owed=tuple(owed))
-        if judged.departures:
-            return Agreement(at, judged.departures, tuple(owed))
-        owed.append(sum(p.must for p in judged.permits) - sum(p.must for p in judged.unspent))
-    return Agreement(len(run.steps), owed=tuple(owed))
-
-
-def predict(
-    edit: Edit, runs: Iterable[tuple[FreshRun, Agreement]], protocol: Protocol, departure: Departure
-) -> Prediction:
-    """How an edit of `protocol` does in runs, each with how far the protocol without it agrees.
+def predict(edit: Edit, runs: Iterable[FollowedRun], departure: Departure) -> Prediction:
+    """How an edit does in runs, each beside the protocol without it.
 
     Ends with the first run in which the edit is wrong, or when it was not right in any of the first runs in
     which the departure came. Runs with one number changed come last, and are asked only of an edit that
     stands: they say of which numbers the departure does not depend as the edit has it.
     """
-    changed = edit.applied_to(protocol)
-    if changed is None:
-        return Prediction(wrong=1)
     right = missed = only_allowed = 0
     agreed = list[int]()
     right_of, missed_of = Counter[str](), Counter[str]()
-    for run, without in runs:
-        if run.varied and not (right >= LEAST_PREDICTED and right >= MISSED_IN * missed):
+    for followed in runs:
+        varied, without = followed.run.varied, followed.plain
+        if varied and not (right >= LEAST_PREDICTED and right >= MISSED_IN * missed):
             break
-        found = agreement(run, changed)
+        found = followed.under(edit)
+        if found is None:
+            return Prediction(wrong=1)
         agreed.append(found.agreed)
         pairs = zip(without.owed, found.owed, strict=False)
         only_allowed += sum(max(0, due - its) for due, its in pairs)
         if found.agreed > without.agreed:
-            right_of[run.varied] += 1
+            right_of[varied] += 1
         elif found.agreed < without.agreed and found.departures:
             return Prediction(right, 1, missed)
         elif any(same_act(d, departure) for d in without.departures):
-            missed_of[run.varied] += 1
+            missed_of[varied] += 1
         right, missed = right_of[""], missed_of[""]
         if missed >= MISSED and not right:
             break
@@ -181,29 +138,31 @@ def standing(
     """
     if not edits:
         return []
-    runs = list(fresh.around())
-    stand = _predicting(edits, runs, protocol, departure)
+    runs = [FollowedRun.of(run, protocol) for run in fresh.around()]
+    stand = _predicting(edits, runs, departure)
     if stand:
         most = NEARLY * max(told.agreed for _, told in stand)
         left = [edit for edit, told in sorted(stand, key=lambda each: each[1].agreed < most)][:MOST_VARIED]
         narrow = [edit for edit in left if not edit.name.startswith(EVERYWHERE)]
-        runs = [*runs, *fresh.varied(parameters_read(narrow or left, protocol))]
-        stand = _predicting(left, runs, protocol, departure)
+        varied = fresh.varied(parameters_read(narrow or left, protocol))
+        runs += [FollowedRun.of(run, protocol) for run in varied]
+        stand = _predicting(left, runs, departure)
     if not stand:
         return []
     # What a router does that follows the protocol, and up to where it is to depart from an edit.
     plain = [
-        (plain_run(run, protocol, seed), without.agreed)
-        for seed, run in enumerate(runs)
-        if not run.varied and (without := agreement(run, protocol)).departures
+        (FollowedRun.of(plain_run(each.up_to_departure, protocol, seed), protocol), each.plain.agreed)
+        for seed, each in enumerate(runs)
+        if not each.run.varied and each.plain.departures
     ]
-    sharpness = {edit: _departs_in(edit.applied_to(protocol), plain) for edit, _ in stand}
+    sharpness = {edit: _departs_in(edit, plain) for edit, _ in stand}
     enough, sharp = NEARLY * max(told.agreed for _, told in stand), SHARP * max(sharpness.values())
     if departure.kind == "missing":
         # It was owed. Who explains that does not only say that it may be left out; a reading may.
         stand = [(e, told) for e, told in stand if sharpness[e] or e.kind == "reading"]
     dropped = {edit.rule for edit, _ in stand if edit.kind == "dropped"}
-    stand = [(e, t) for e, t in stand if e.name not in WIDE or _refutable(e, runs, protocol, dropped)]
+    played = [each.run for each in runs]
+    stand = [(e, t) for e, t in stand if e.name not in WIDE or _refutable(e, played, protocol, dropped)]
     best = [told for edit, told in stand if sharpness[edit] >= sharp]
 
     def rank(each: tuple[Edit, Prediction]) -> tuple[bool, ...]:
@@ -221,10 +180,9 @@ def standing(
 
 
 def _predicting(
-    edits: Sequence[Edit], runs: Sequence[FreshRun], protocol: Protocol, departure: Departure
+    edits: Sequence[Edit], runs: Sequence[FollowedRun], departure: Departure
 ) -> list[tuple[Edit, Prediction]]:
-    beside = [(run, agreement(run, protocol)) for run in runs]
-    tried = ((edit, predict(edit, beside, protocol, departure)) for edit in edits)
+    tried = ((edit, predict(edit, runs, departure)) for edit in edits)
     return [
         (edit, told)
         for edit, told in tried
@@ -254,12 +212,10 @@ def _refutable(reading: Edit, runs: Sequence[FreshRun], protocol: Protocol, drop
     )
 
 
-def _departs_in(changed: Protocol | None, runs: Iterable[tuple[FreshRun, int]]) -> int:
-    """In how many of the runs the router departs from `changed`, at the given step or before."""
-    if changed is None:
-        return 0
-    found = ((agreement(run, changed), last) for run, last in runs)
-    return sum(bool(each.departures) and each.agreed <= last for each, last in found)
+def _departs_in(edit: Edit, runs: Iterable[tuple[FollowedRun, int]]) -> int:
+    """In how many of the runs the router departs from the edited protocol, at the given step or before."""
+    found = ((run.under(edit), last) for run, last in runs)
+    return sum(bool(each.departures) and each.agreed <= last for each, last in found if each is not None)
 
 
 def plain_run(run: FreshRun, protocol: Protocol, seed: int) -> FreshRun:

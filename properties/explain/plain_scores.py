@@ -25,6 +25,18 @@ def plainer_scores(parameters: Parameters, fails: Callable[[Parameters], bool]) 
     return parameters
 
 
+def each_plainer(parameters: Parameters) -> Iterator[Parameters]:
+    """`parameters` with one score parameter at its default that is not, or without one of its topics."""
+    for candidate_of in _edits(parameters.scores):
+        assert parameters.scores is not None
+        try:
+            candidate = evolve(parameters, scores=candidate_of(parameters.scores))
+        except ValueError:
+            continue
+        if candidate != parameters:
+            yield candidate
+
+
 Edit = Callable[[ScoreParameters], ScoreParameters]
 
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from quidnunc.model.edit import Edit
 from quidnunc.model.edits.catalogue import explaining_edits, hypotheses_of, size_of
 from quidnunc.model.edits.operators.catalogue import operated
-from quidnunc.model.edits.operators.rule_use import RuleUse, UseRecorder
 from quidnunc.model.events import Crashed, Event
-from quidnunc.model.machine import family_of
-from quidnunc.model.permits import Permit
 from quidnunc.model.rules import Protocol
+from quidnunc.properties.explain.followed import FollowedRun, FreshRun
 from quidnunc.properties.judge.crashes import crash_name
 from quidnunc.properties.judge.oracle import Departure, Oracle
-from quidnunc.properties.judge.play import Moment, Play
+from quidnunc.properties.judge.play import Moment, Play, steps_of
 
 CRASH = "crash:"
 """Of a root cause that is a crash; then the name of the crash."""
@@ -83,10 +81,14 @@ def accounting_edits(
 def hypotheses(moments: Sequence[Moment], protocol: Protocol, parameters: Any, spec: Protocol) -> list[Edit]:
     """As `accounting_edits`, with what operators make of the rules: too many to believe one without a test
     (`quidnunc.properties.explain.hypotheses`)."""
-    run = MinimalRunStates.of(moments, protocol, parameters)
-    made = (edit for edit, at in run.edits_that_matter(spec) if run.accepts(edit, at))
-    named = accounting_edits(moments, protocol, parameters, spec, hypotheses_of(spec))
-    return sorted((*named, *made), key=lambda edit: size_of(edit, spec))
+    run = FollowedRun.of(FreshRun(steps_of(moments), parameters), protocol)
+
+    def accounts(edit: Edit) -> bool:
+        found = run.under(edit)
+        return found is not None and found.agreed == len(run.run.steps)
+
+    tried = (*hypotheses_of(spec), *(made.edit for made in operated(spec).values() if run.shows(made)))
+    return sorted(filter(accounts, tried), key=lambda edit: size_of(edit, spec))
 
 
 def accounts_for(edit: Edit, moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> bool:
@@ -109,50 +111,3 @@ def _in_order(oracle: Oracle, moments: Sequence[Moment]) -> bool:
         # An edit can take away what other rules count on.
         return False
     return True
-
-
-@frozen
-class MinimalRunStates:
-    """A run as the protocol judges it, so that an edit of a rule is asked from where the rule comes in."""
-
-    moments: tuple[Moment, ...]
-    protocol: Protocol
-    parameters: Any
-    states: tuple[tuple[Any, tuple[Permit, ...]], ...]
-    """State and open permits before each moment."""
-    uses: tuple[Mapping[str, RuleUse], ...]
-    """What the rules did in each moment."""
-
-    @classmethod
-    def of(cls, moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> MinimalRunStates:
-        states, uses = [], []
-        recorder = UseRecorder()
-        oracle = Oracle(recorder.watching(protocol), parameters, tells=False)
-        for moment in moments:
-            states.append((oracle.state, oracle.open))
-            if oracle.applicable(moment.event):
-                oracle.judge(moment.event, moment.outputs)
-            uses.append(recorder.take())
-        return cls(tuple(moments), protocol, parameters, tuple(states), tuple(uses))
-
-    def edits_that_matter(self, spec: Protocol) -> Iterator[tuple[Edit, int]]:
-        """Edits of operators that can change what is judged, each with the moment in which it first does."""
-        for made in operated(spec).values():
-            first = (
-                n
-                for n, uses in enumerate(self.uses)
-                if any(made.matters(uses[rule]) for rule in made.rules if rule in uses)
-            )
-            at = next(first, None)
-            if at is not None:
-                yield made.edit, at
-
-    def accepts(self, edit: Edit, at: int) -> bool:
-        """Whether every moment from `at` on is in order once the protocol has the edit."""
-        changed = edit.applied_to(self.protocol)
-        if changed is None:
-            return False
-        state, still_open = self.states[at]
-        start = evolve(state, protocol=family_of(changed).start(changed, self.parameters).protocol)
-        oracle = Oracle(changed, self.parameters, start, still_open, tells=False)
-        return _in_order(oracle, self.moments[at:])

@@ -11,7 +11,7 @@ from quidnunc.impl.seam import AdapterError, Config, Hello
 from quidnunc.model.events import Advance, Event, Receive, Score
 from quidnunc.model.rpc import Part, Prune
 from quidnunc.model.rules import Protocol as Rules
-from quidnunc.properties.explain.hypotheses import FreshRun
+from quidnunc.properties.explain.followed import FreshRun
 from quidnunc.properties.judge.oracle import Oracle
 from quidnunc.properties.judge.play import Opener, Play, messages_in, steps_of
 from quidnunc.properties.neighbours.draw import DrawnNeighbours, draw_neighbours
@@ -84,8 +84,8 @@ class FreshRuns:
 
     def varied(self, read: Collection[str]) -> Iterator[FreshRun]:
         """The events with one number changed at a time; of the parameters those in `read`."""
-        mine = {name for name in read if name not in self.router.hello.fixed}
-        for number, each in enumerate(varied_runs(self.events, self.parameters[0], mine), AROUND + APART):
+        told = varied_runs(self.events, self.parameters[0], read, self.router.hello.fixed)
+        for number, each in enumerate(told, AROUND + APART):
             acts = [*each.events, *[None] * (ACTS_AFTER if each.goes_on else 0)]
             yield from self._played(number, acts, each.parameters, each.what)
 

@@ -23,7 +23,8 @@ from quidnunc.model.edits.catalogue import explaining_edits, rules_changed
 from quidnunc.model.events import Event
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rules import Protocol
-from quidnunc.properties.explain.hypotheses import FreshRun, RunsToPredict, standing
+from quidnunc.properties.explain.followed import FreshRun
+from quidnunc.properties.explain.hypotheses import RunsToPredict, standing
 from quidnunc.properties.explain.minimise import plainer_parameters, shortest_run
 from quidnunc.properties.explain.root_cause import Finding, accounting_edits, hypotheses, last_departures
 from quidnunc.properties.explain.runs import blamed_clauses

@@ -3,6 +3,9 @@
 A number is a wait, a score, an announced backoff, how often the last event comes, or a parameter. Edits that
 agree in the minimal run and differ in what they read of it say different things here: a clock that is a
 millisecond ahead, and one that counts whole seconds; one parameter that is taken for another.
+
+The run is minimal, so that each of its events, and each parameter that it was left with, is needed: without
+it the router does not depart. An edit that still says so is wrong.
 """
 
 from __future__ import annotations
@@ -11,14 +14,17 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve, fields, frozen
 
 from quidnunc.model.events import Advance, Connect, Event, Join, Receive, Score
 from quidnunc.model.rpc import Peer, Prune, Subscribe
+from quidnunc.properties.explain.plain_scores import each_plainer
 from quidnunc.properties.judge.play import messages_in
 
 WAITS_MS = (-999, -500, -99, -1, 1, 99, 500, 999)
 """Added to a wait: on both sides of a deadline, near it and up to a second off."""
+MOST_LATER = 2
+"""Events, the last ones of the run, before which a heartbeat is put."""
 MOST_WAITS = 2
 """Waits that are varied, the last ones of the run."""
 STEPS = (-1, 1)
@@ -49,8 +55,13 @@ class VariedRun:
     """Whether neighbours act after the events: what a number is read for may come later."""
 
 
-def varied_runs(events: Sequence[Event], parameters: Any, read: Collection[str]) -> Iterator[VariedRun]:
-    """Runs with one number changed; of the parameters those in `read`, by their attributes."""
+def varied_runs(
+    events: Sequence[Event], parameters: Any, read: Collection[str], fixed: Collection[str] = ()
+) -> Iterator[VariedRun]:
+    """Runs with one number changed; of the parameters those in `read`, by their attributes, and none that
+    is `fixed`."""
+    yield from runs_without(events, parameters, fixed)
+    yield from runs_later(events, parameters)
     waits = [at for at, event in enumerate(events) if isinstance(event, Advance)]
     for at, event in enumerate(events):
         for told, goes_on in _otherwise(event, parameters, waiting=at in waits[-MOST_WAITS:]):
@@ -59,7 +70,7 @@ def varied_runs(events: Sequence[Event], parameters: Any, read: Collection[str])
         for times in AGAIN:
             yield VariedRun("the last event", (*events, *[events[-1]] * (times - 1)), parameters)
     yield from _unlike_siblings(events, parameters, read)
-    for name in sorted(read):
+    for name in sorted({*read} - {*fixed}):
         value = getattr(parameters, name)
         for step in STEPS:
             if value >= 0 > value + step:
@@ -70,6 +81,43 @@ def varied_runs(events: Sequence[Event], parameters: Any, read: Collection[str])
                 # The specification forbids it with the others.
                 continue
             yield VariedRun(name, tuple(events), given)
+
+
+def runs_without(
+    events: Sequence[Event], parameters: Any, fixed: Collection[str] = ()
+) -> Iterator[VariedRun]:
+    """Runs that each lack one thing of a minimal run: an event, a part of an RPC, or a parameter that is not
+    the default and not `fixed`."""
+    for at in range(len(events) - 1):
+        rest = (*events[:at], *events[at + 1 :])
+        yield VariedRun(f"without event {at}", rest, parameters)
+    for at, event in enumerate(events):
+        parts = event.parts if isinstance(event, Receive) else ()
+        for n in range(len(parts) if len(parts) > 1 else 0):
+            assert isinstance(event, Receive)
+            left = evolve(event, parts=parts[:n] + parts[n + 1 :])
+            told = (*events[:at], left, *events[at + 1 :])
+            yield VariedRun(f"event {at} without part {n}", told, parameters)
+    for each in fields(type(parameters)):
+        if each.name in fixed or getattr(parameters, each.name) == each.default:
+            continue
+        try:
+            given = evolve(parameters, **{each.name: each.default})
+        except ValueError:
+            # The specification forbids it with the others.
+            continue
+        yield VariedRun(f"{each.name} at its default", tuple(events), given)
+    if getattr(parameters, "scores", None) is not None:
+        for given in each_plainer(parameters):
+            yield VariedRun("a plainer score", tuple(events), given)
+
+
+def runs_later(events: Sequence[Event], parameters: Any) -> Iterator[VariedRun]:
+    """Runs in which a heartbeat passes before one of the last events: what was still owed or allowed then is
+    over."""
+    ms = getattr(parameters, "heartbeat_interval_ms", 0)
+    for at in range(max(1, len(events) - MOST_LATER), len(events)) if ms else ():
+        yield VariedRun(f"later from event {at}", (*events[:at], Advance(ms), *events[at:]), parameters)
 
 
 def _unlike_siblings(events: Sequence[Event], parameters: Any, read: Collection[str]) -> Iterator[VariedRun]:

@@ -14,7 +14,9 @@ no operator says, has no edit here, and is reported as unexplained.
     RULE-clock-CHANGE  it reads a clock that is off: by a moment, by a second, stopped, or far ahead
     RULE-to-WHOM, RULE-to-WHOM-too   it sends to those alone, or to those as well
     RULE-sees-VIEW     it looks at a state in which something is otherwise: no backoff, everybody in the mesh
-    RULE-keeps-FIELD   one field of the state stays as it was, and the rest changes
+    RULE-keeps-FIELD, RULE-keeps-FIELD-of-WHOM   one field of the state stays as it was, of all peers or of
+                       some, and the rest changes
+    TERM-sees-former-members   a term of the score takes a peer that has left the mesh for a member
     SET-also-RULE      a set leaves out also those whom another set does
     everywhere-...     a parameter, a view or a field is taken so by every rule that reads it
     everywhere-in-HANDLER-...   all rules that answer one thing do so, or all exclusions from one set
@@ -92,6 +94,8 @@ class OperatorEdit:
     rules: tuple[str, ...]
     matters: Matters
     """Whether what a rule did in a run lets the edit change what is judged of it."""
+    worth: Matters | None = None
+    """Where given: whether what a rule did in a run tells the edit from a smaller one."""
     rank: int = 0
     """Of edits that account for the same, the one that routers are likelier to have comes first."""
 
@@ -188,6 +192,8 @@ class RuleOperators:
     family: str
     is_step: bool
     is_term: bool
+    of_topic: bool = False
+    """Whether it is a term of the score of one topic."""
 
     @property
     def parameters(self) -> type:
@@ -212,12 +218,17 @@ class RuleOperators:
             yield from (evolve(one, rank=rank) for one in made)
 
     def _made(
-        self, name: str, says: str, change: Callable[[Rule], Rule], matters: Matters = _called
+        self,
+        name: str,
+        says: str,
+        change: Callable[[Rule], Rule],
+        matters: Matters = _called,
+        worth: Matters | None = None,
     ) -> OperatorEdit:
         changing = partial(_with_changed, name=self.rule.name, change=change)
         said = f"{says} {when_words(self.rule)}"
         edit = Edit(name, "replaced", self.rule.clause, said, changing, rule=self.rule.name)
-        return OperatorEdit(edit, (self.rule.name,), matters)
+        return OperatorEdit(edit, (self.rule.name,), matters, worth)
 
     def _steps(self) -> Iterator[OperatorEdit]:
         for operator, (says, change, matters) in _STEPS.items():
@@ -228,16 +239,27 @@ class RuleOperators:
     def _terms(self) -> Iterator[OperatorEdit]:
         for operator, (says, factor) in _TERMS.items():
             yield self._made(f"{self.name}-{operator}", says, partial(wrapped.times, *factor))
+        if self.of_topic:
+            says = "Treats peers that have left the mesh as members"
+            yield self._made(f"{self.name}-sees-former-members", says, wrapped.of_former_members)
 
     def _fields(self) -> Iterator[OperatorEdit]:
         for each in sorted(STATE_FIELDS[self.family]):
-
-            def matters(use: RuleUse, name: str = each) -> bool:
-                return name in use.changed and len(use.changed) > 1
-
             says = f"Does not update {words.STATE[self.family][each]}"
             keeping = partial(wrapped.keeping, each)
-            yield self._made(f"{self.name}-keeps-{words_of(each)}", says, keeping, matters)
+            yield self._made(
+                f"{self.name}-keeps-{words_of(each)}",
+                says,
+                keeping,
+                partial(_changed_in, each),
+                _changed_more,
+            )
+        for each in sorted({*fields_by_peer(self.family)} & names_read(self.rule)):
+            for whom, (said, asked) in FAMILIES[self.family].whom.items():
+                says = f"Does not update {words.STATE[self.family][each]} for {said}"
+                keeping = partial(wrapped.keeping_of, each, asked)
+                changed = partial(_changed_in, each)
+                yield self._made(f"{self.name}-keeps-{words_of(each)}-of-{whom}", says, keeping, changed)
 
     def _whom(self) -> Iterator[OperatorEdit]:
         for whom, (said, asked) in FAMILIES[self.family].whom.items():
@@ -320,9 +342,12 @@ def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
         return {r.name for c in protocol.handlers.values() if isinstance(c, kinds) for r in c.rules}
 
     steps, terms = of_kind(FirstMatch, Phases), of_kind(Total)
+    of_topic = {rule.name for handler, rule in protocol.rules() if handler == "topic_score"}
     found: dict[str, OperatorEdit] = {}
     for rule in {each.name: each for _, each in protocol.rules() if each.name not in TOO_WIDE}.values():
-        operators = RuleOperators(rule, protocol.family, rule.name in steps, rule.name in terms)
+        operators = RuleOperators(
+            rule, protocol.family, rule.name in steps, rule.name in terms, rule.name in of_topic
+        )
         found |= {made.edit.name: made for made in operators.all()}
     found |= {edit.name: OperatorEdit(edit, (base,), _called) for edit, base in _also(protocol)}
     found |= {edit.name: OperatorEdit(edit, names, _called) for edit, names in _everywhere(protocol)}
@@ -348,6 +373,10 @@ def _of_answers(protocol: Protocol) -> Iterator[OperatorEdit]:
         if word in kept:
             matters = partial(_changed_in, kept[word])
         yield OperatorEdit(edit, names, matters)
+
+
+def _changed_more(use: RuleUse) -> bool:
+    return len(use.changed) > 1
 
 
 def _changed_in(name: str, use: RuleUse) -> bool:

@@ -47,6 +47,25 @@ def keeping(name: str, rule: Rule) -> Rule:
     return after(keep, rule)
 
 
+def keeping_of(name: str, asked: Whom, rule: Rule) -> Rule:
+    """The rule, which leaves one field of the state as it was for some peers. Keys of the field are peers, or
+    pairs of a topic and a peer."""
+
+    def of_them(r: Any, key: Any) -> bool:
+        topic, peer = key if isinstance(key, tuple) else ("", key)
+        return peer in r.peers and asked(r, topic, peer)
+
+    def keep(r: Any, step: Step[Any]) -> Step[Any]:
+        old, new = getattr(r, name), getattr(step.router, name)
+        if old is new:
+            return step
+        kept = {key: value for key, value in new.items() if not of_them(r, key)}
+        kept |= {key: value for key, value in old.items() if of_them(r, key)}
+        return Step(evolve(step.router, **{name: kept}), step.permits)
+
+    return after(keep, rule)
+
+
 def twice(r: Any, step: Step[Any]) -> Step[Any]:
     again = tuple(p for p in step.permits if p.must)
     # A must that stands twice in one step is owed once: the second is allowed.
@@ -113,6 +132,10 @@ WHOM: Mapping[str, tuple[str, Whom]] = {
     "outbound": ("outbound peers", lambda r, topic, p: r.peers[p].outbound),
     "inbound": ("inbound peers", lambda r, topic, p: not r.peers[p].outbound),
     "floodsub": ("floodsub peers", lambda r, topic, p: r.peers[p].speaks_floodsub),
+    "v1-0": (
+        "peers that speak gossipsub v1.0",
+        lambda r, topic, p: not r.peers[p].speaks_floodsub and not r.peers[p].knows_backoff,
+    ),
     "gossipsub": ("gossipsub peers", lambda r, topic, p: not r.peers[p].speaks_floodsub),
     "negative": ("peers whose score is negative", lambda r, topic, p: r.score(p) < 0),
     "fit": ("peers whose score is not negative", lambda r, topic, p: r.score(p) >= 0),
@@ -366,6 +389,20 @@ CLOCKS: Mapping[str, tuple[str, Callable[[int], int]]] = {
 
 
 # -- terms of a sum -----------------------------------------------------------------------------------------
+
+
+def of_former_members(rule: Rule) -> Rule:
+    """A term of one topic, which takes a peer that has left the mesh for a member until it comes back."""
+
+    def apply(r: Any, what: Any) -> Any:
+        peer, p, tally = what
+        if tally.since_ms is None and tally.past_ms:
+            tally = evolve(tally, since_ms=0, mesh_ms=tally.past_ms)
+        if tally.since_ms is not None:
+            r = evolve(r, mesh={**r.mesh, p.topic: r.mesh_of(p.topic) | {peer}})
+        return rule.apply(r, (peer, p, tally))
+
+    return evolve(rule, apply=apply)
 
 
 def times(numerator: int, denominator: int, rule: Rule) -> Rule:

@@ -128,7 +128,7 @@ def count_invalid(r: Router, d: CountedDelivery, _: Witness) -> Step[Router] | N
 def note_grafted(r: Router, before: Router, _: Witness) -> Step[Router] | None:
     """From its GRAFT on a member's time counts, and starts at zero."""
     came = {
-        (peer, p.topic): evolve(tally, since_ms=r.now_ms, mesh_ms=0)
+        (peer, p.topic): evolve(tally, since_ms=r.now_ms, mesh_ms=0, past_ms=0)
         for p in scored(r).topics
         for peer in r.mesh_of(p.topic)
         if (tally := tally_of(r, peer, p.topic)).since_ms is None
@@ -159,7 +159,7 @@ def note_pruned(r: Router, before: Router, _: Witness) -> Step[Router] | None:
     for (peer, topic), tally in went.items():
         p = scored(r).of(topic)
         lost = scores.deficit(p, tally).squared() if p is not None else ZERO
-        left = evolve(tally, since_ms=None, mesh_ms=0)
+        left = evolve(tally, since_ms=None, mesh_ms=0, past_ms=tally.mesh_ms)
         if lost != ZERO:
             negative = r.heartbeats != before.heartbeats and then.bounds(peer).below(ZERO) is True
             more = lost if negative and peer in r.peers else ScoreInterval(0, lost.hi)

@@ -22,6 +22,8 @@ class TopicTally:
     """When it came into the mesh; None outside."""
     mesh_ms: int = 0
     """Its time there, as of the last decay."""
+    past_ms: int = 0
+    """Its time there when it left last; 0 while it is there. No rule reads it; an edit does."""
     first: ScoreInterval = ZERO
     """First deliveries."""
     meshed: ScoreInterval = ZERO

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 from quidnunc.model.edit import words_of
 from quidnunc.model.edits.catalogue import edit_named, rules_changed, size_of
@@ -11,11 +12,23 @@ from quidnunc.model.edits.operators.everywhere import EVERYWHERE
 from quidnunc.model.edits.operators.reads import names_read
 from quidnunc.model.edits.operators.rule_use import UseRecorder
 from quidnunc.model.errors import SpecError
-from quidnunc.model.events import Advance, Connect, Event, Join, Leave, Output, Receive, Score, Sent
+from quidnunc.model.events import (
+    MESHSUB_1_0,
+    Advance,
+    Connect,
+    Event,
+    Join,
+    Leave,
+    Output,
+    Receive,
+    Score,
+    Sent,
+)
 from quidnunc.model.machine import PROTOCOLS, protocol_named
 from quidnunc.model.parameters import Parameters
-from quidnunc.model.rpc import Graft, IDontWant, Message, Prune
+from quidnunc.model.rpc import Graft, IDontWant, Message, Prune, Subscribe
 from quidnunc.model.rules import Protocol
+from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from quidnunc.properties.judge.oracle import Oracle
 from quidnunc.properties.judge.play import ModelSubject, Play, play
 from tests.helpers.pubsub_run import T, of, peers
@@ -148,6 +161,41 @@ class TestWhatTheyDo:
         events = (Connect((1,)), Join(T), of(1, Graft(T)), Score((1,), -3), Advance(500))
         assert seen("", events, -1) == {Sent(1, Prune(T, 6))}
         assert not seen("application-negated", events, -1)
+
+    def test_a_field_is_kept_of_some_peers(self) -> None:
+        """LEAVE starts no backoff with the peer of v1.0, which the next JOIN grafts at once."""
+        of_v1_0 = (Connect((1,), MESHSUB_1_0), Connect((2,)), *(of(p, Subscribe(T)) for p in (1, 2)))
+        left = (*of_v1_0, Join(T), Leave(T), Join(T))
+        grafted = {
+            o.peer for o in seen("back-off-members-keeps-backoff-of-v1-0", left, -1) if o.part == Graft(T)
+        }
+        assert grafted == {1}
+        assert not {o for o in seen("", left, -1) if o.part == Graft(T)}
+
+    def test_a_term_that_goes_on_for_peers_that_have_left_the_mesh(self) -> None:
+        topic = TopicScoreParameters(
+            topic=T,
+            mesh_message_deliveries_weight=-1.0,
+            mesh_message_deliveries_threshold=2.0,
+            mesh_message_deliveries_cap=5.0,
+            mesh_message_deliveries_activation_ms=1000,
+        )
+        scored = evolve(SMALL, scores=ScoreParameters(topics=(topic,), app_specific_weight=1.0))
+        edit = edit_named("mesh-deliveries-sees-former-members", SPEC)
+        events = (Connect((1,)), Join(T), of(1, Graft(T)), Advance(1000), Advance(1000), of(1, Prune(T)))
+        later = (*events, Advance(1000), Connect((2,)))
+
+        def score(protocol: Protocol, told: tuple[Event, ...]) -> int:
+            oracle = Oracle(protocol, scored)
+            for event in told:
+                oracle.judge(event, ())
+            found: int = oracle.state.score(1)
+            return found
+
+        assert score(SPEC, events[:-1]) == -4
+        assert (score(SPEC, later), score(edit.change(SPEC), later)) == (0, -4)
+        again = (*later, Score((1,), 9), *[Advance(1000)] * 61, of(1, Graft(T)))
+        assert score(edit.change(SPEC), again) == 9, "a member again, and not long enough for a deficit"
 
 
 @pytest.mark.parametrize("name", sorted(PROTOCOLS))

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Collection
 
 from attrs import evolve, frozen
 
-from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.edits.catalogue import edit_named, hypotheses_of
+from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.events import Advance, Connect, Event, Join
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, IHave, Message, Prune, Subscribe
+from quidnunc.properties.explain.followed import FollowedRun, FreshRun, agreement
 from quidnunc.properties.explain.grouping import groups_by_rule
-from quidnunc.properties.explain.hypotheses import FreshRun, agreement, standing
+from quidnunc.properties.explain.hypotheses import standing
 from quidnunc.properties.judge.oracle import Departure
 from quidnunc.properties.judge.play import ModelSubject
 from tests.helpers.pubsub_run import T, of
@@ -137,6 +140,31 @@ def test_a_reading_is_taken_only_where_a_run_could_refute_it() -> None:
     departure = departure_of(few[0])
     uncapped = edit_named("heeds-ihave-beyond-caps-of-heartbeat", SPEC)
     assert standing([reading, uncapped], fresh(*few), SPEC, departure) == [uncapped]
+
+
+def test_one_that_still_departs_without_what_the_run_needs_falls() -> None:
+    """The router departs because the peer was pruned before; it does prune a GRAFT from others."""
+    departure = departure_of(INSIDE[0])
+    lucky = edit_named("accepts-graft-inside-backoff", SPEC)
+    assert lucky in standing([lucky], fresh(*INSIDE), SPEC, departure), "the runs are too short to tell"
+    needed = evolve(run_of(regraft(0), edit="unknown-topic-graft-pruned"), varied="without event 3")
+    assert not standing([lucky], fresh(*INSIDE, needed), SPEC, departure)
+
+
+def test_an_edit_is_judged_alike_from_where_it_can_matter() -> None:
+    """Of runs that depart and of others: one that an edit accounts for, and one that it does not."""
+    runs = [INSIDE[0], run_of(regraft(2000), edit="unknown-topic-graft-pruned"), run_of(regraft(7000))]
+    tried = [*hypotheses_of(SPEC), *(made.edit for made in operated(SPEC).values())][::5]
+    followed = [FollowedRun.of(run, SPEC) for run in runs]
+    differing = Counter[bool]()
+    for edit in tried:
+        changed = edit.applied_to(SPEC)
+        for each in followed if changed is not None else ():
+            assert changed is not None
+            whole = agreement(each.run, changed)
+            assert each.under(edit) == whole, edit.name
+            differing[whole != each.plain] += 1
+    assert differing[True] > 30 and differing[False] > 500, differing
 
 
 def test_of_two_that_stand_the_order_given_is_kept() -> None:

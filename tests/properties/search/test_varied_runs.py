@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from attrs import evolve
+from attrs import evolve, fields
 
 from quidnunc.model.events import Advance, Connect, Event, Join, Receive, Score
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, Prune
+from quidnunc.model.score_parameters import ScoreParameters
 from quidnunc.properties.search.varied_runs import AGAIN, TWINS, UNLIKE, WAITS_MS, VariedRun, varied_runs
 
 EVENTS: tuple[Event, ...] = (
@@ -58,6 +59,37 @@ def test_a_parameter_that_is_read_is_varied_where_it_may_be() -> None:
     runs = [run for run in varied_runs(EVENTS, smallest, {"d_out"}) if run.what == "d_out"]
     assert [run.parameters.d_out for run in runs] == [1], "there is none less than 0"
     assert "d_low" not in found
+
+
+def test_each_event_and_each_part_is_left_out_once() -> None:
+    found = by_number()
+    for at in range(len(EVENTS) - 1):
+        assert [run.events for run in found[f"without event {at}"]] == [EVENTS[:at] + EVENTS[at + 1 :]]
+    assert f"without event {len(EVENTS) - 1}" not in found, "without it nothing departs"
+    two = (*EVENTS[:-1], Receive((1,), (Graft("t1"), Prune("t2"))))
+    left = [run.events[-1] for run in varied_runs(two, PARAMETERS, ()) if "without part" in run.what]
+    assert left == [Receive((1,), (Prune("t2"),)), Receive((1,), (Graft("t1"),))]
+
+
+def test_each_parameter_is_at_its_default_once_unless_the_router_fixes_it() -> None:
+    told = evolve(PARAMETERS, mcache_len=9, scores=ScoreParameters(behaviour_penalty_weight=-1.0))
+
+    def defaults(*fixed: str) -> set[str]:
+        runs = varied_runs(EVENTS, told, (), fixed)
+        return {run.what.split()[0] for run in runs if "at its default" in run.what}
+
+    changed = {each.name for each in fields(Parameters) if getattr(told, each.name) != each.default}
+    assert defaults() <= changed and {"mcache_len", "scores"} <= defaults()
+    assert "mcache_len" not in defaults("mcache_len")
+    plainer = [run for run in varied_runs(EVENTS, told, ()) if run.what == "a plainer score"]
+    assert [run.parameters.scores for run in plainer] == [ScoreParameters()]
+
+
+def test_a_heartbeat_passes_before_one_of_the_last_events() -> None:
+    found = by_number()
+    for at in (4, 5):
+        [run] = found[f"later from event {at}"]
+        assert run.events == (*EVENTS[:at], Advance(1000), *EVENTS[at:])
 
 
 def test_sizes_of_a_mesh_are_unlike_where_d_is_read() -> None:

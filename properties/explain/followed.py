@@ -1,0 +1,195 @@
+"""A run as one protocol judges it, kept so that an edit is asked only from where it can matter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from attrs import evolve, field, fields, frozen
+
+from quidnunc.model.edit import Edit
+from quidnunc.model.edits.catalogue import rules_changed
+from quidnunc.model.edits.operators.catalogue import OperatorEdit, operated
+from quidnunc.model.edits.operators.rule_use import RuleUse, UseRecorder
+from quidnunc.model.machine import family_of
+from quidnunc.model.permits import Permit
+from quidnunc.model.rules import Protocol
+from quidnunc.properties.judge.oracle import Departure, Oracle
+from quidnunc.properties.judge.play import RecordedStep
+
+
+@frozen
+class FreshRun:
+    """What the router did in a run that was not used to find the explanation."""
+
+    steps: tuple[RecordedStep, ...]
+    """Each event with what the router did."""
+    parameters: Any
+    varied: str = ""
+    """Of the minimal run with one number changed: what that number is of."""
+
+
+@frozen
+class Agreement:
+    """How far a protocol agrees with a run, and the departures of the next moment if it has any."""
+
+    agreed: int
+    departures: tuple[Departure, ...] = ()
+    owed: tuple[int, ...] = ()
+    """In each step: how much of what the router did was due, and not only allowed."""
+
+
+def agreement(run: FreshRun, protocol: Protocol) -> Agreement:
+    """How far the protocol agrees: up to an event that cannot happen, or a choice that cannot be seen."""
+    oracle, owed = Oracle(protocol, run.parameters, tells=False), list[int]()
+    for step in run.steps:
+        found = _judged(oracle, step)
+        if not isinstance(found, int):
+            return Agreement(len(owed), found, tuple(owed))
+        owed.append(found)
+    return Agreement(len(owed), owed=tuple(owed))
+
+
+def _judged(oracle: Oracle, step: RecordedStep) -> int | tuple[Departure, ...]:
+    """How much of what the router did was due; or how it departs, which is not told where the event cannot
+    happen or a choice cannot be seen."""
+    try:
+        if not oracle.applicable(step[0]):
+            return ()
+        judged = oracle.judge(*step)
+    except KeyError:
+        # An edit can take away what other rules count on.
+        return ()
+    if judged.blurred or judged.departures:
+        return () if judged.blurred else judged.departures
+    return sum(p.must for p in judged.permits) - sum(p.must for p in judged.unspent)
+
+
+@frozen
+class FollowedRun:
+    """A run, and what `protocol` makes of it step by step."""
+
+    run: FreshRun
+    protocol: Protocol
+    states: tuple[tuple[Any, tuple[Permit, ...]], ...]
+    """State and open permits before each step that was judged."""
+    uses: tuple[Mapping[str, RuleUse], ...]
+    """What the rules did in each of these steps."""
+    plain: Agreement
+    """How far the protocol itself agrees."""
+    _known: dict[str, Agreement | None] = field(factory=dict, eq=False, repr=False)
+    """What was asked before, by the names of edits."""
+
+    @classmethod
+    def of(cls, run: FreshRun, protocol: Protocol) -> FollowedRun:
+        recorder = UseRecorder()
+        oracle = Oracle(recorder.watching(protocol), run.parameters, tells=False)
+        states, uses, owed = [], [], list[int]()
+        departures: tuple[Departure, ...] = ()
+        for step in run.steps:
+            states.append((oracle.state, oracle.open))
+            found = _judged(oracle, step)
+            uses.append(recorder.take())
+            if not isinstance(found, int):
+                departures = found
+                break
+            owed.append(found)
+        plain = Agreement(len(owed), departures, tuple(owed))
+        return cls(run, protocol, tuple(states), tuple(uses), plain)
+
+    @property
+    def up_to_departure(self) -> FreshRun:
+        """The run, without what comes after the step to which the protocol agrees."""
+        return evolve(self.run, steps=self.run.steps[: self.plain.agreed + 1])
+
+    def under(self, edit: Edit) -> Agreement | None:
+        """How far the edited protocol agrees; None where the edit does not fit.
+
+        It is judged from where the edit can matter, and until it is where the protocol is without the edit.
+        """
+        if edit.name not in self._known:
+            self._known[edit.name] = self._under(edit)
+        return self._known[edit.name]
+
+    def _under(self, edit: Edit) -> Agreement | None:
+        made = operated(self.protocol).get(edit.name)
+        matters = self._uses_of(made) if made is not None else range(len(self.states))
+        if not matters:
+            return self.plain
+        changed = edit.applied_to(self.protocol)
+        if changed is None:
+            return None
+        if made is None:
+            matters = self._calls_of(rules_changed(edit, self.protocol), changed)
+        return self._judged_in(matters, changed)
+
+    def _judged_in(self, matters: Sequence[int], changed: Protocol) -> Agreement:
+        owed = list[int]()
+        for at in matters:
+            if at < len(owed):
+                continue
+            owed += self.plain.owed[len(owed) : at]
+            oracle = self._oracle_at(at, changed)
+            for step in self.run.steps[at:]:
+                found = _judged(oracle, step)
+                if not isinstance(found, int):
+                    return Agreement(len(owed), found, tuple(owed))
+                owed.append(found)
+                if len(owed) not in matters and self._is_at(len(owed), oracle):
+                    break
+            else:
+                return Agreement(len(owed), owed=tuple(owed))
+        return evolve(self.plain, owed=(*owed, *self.plain.owed[len(owed) :]))
+
+    def shows(self, made: OperatorEdit) -> bool:
+        """Whether the run tells the edit from a smaller one."""
+        used = ((made.worth, uses[rule]) for uses in self.uses for rule in made.rules if rule in uses)
+        return any(worth is None or worth(use) for worth, use in used)
+
+    def _oracle_at(self, at: int, changed: Protocol) -> Oracle:
+        state, still_open = self.states[at]
+        start = evolve(state, protocol=family_of(changed).start(changed, self.run.parameters).protocol)
+        return Oracle(changed, self.run.parameters, start, still_open, tells=False)
+
+    def _is_at(self, at: int, oracle: Oracle) -> bool:
+        """Whether the protocol itself has the same state, and the same permits open, before that step."""
+        if at >= len(self.states):
+            return False
+        state, still_open = self.states[at]
+        kind: type = type(state)
+        return still_open == oracle.open and all(
+            getattr(state, name) is getattr(oracle.state, name)
+            or getattr(state, name) == getattr(oracle.state, name)
+            for name in _compared(kind)
+        )
+
+    def _uses_of(self, made: OperatorEdit) -> Sequence[int]:
+        """The steps in which the edit can change what is judged."""
+        return [
+            at
+            for at, uses in enumerate(self.uses)
+            if any(made.matters(uses[rule]) for rule in made.rules if rule in uses)
+        ]
+
+    def _calls_of(self, names: frozenset[str], changed: Protocol) -> Sequence[int]:
+        """The same of an edit with a name of its own, by the rules that it changes."""
+        known = {rule.name for _, rule in self.protocol.rules()}
+        if not names or not names <= known or _switched(self.protocol, changed):
+            return range(len(self.states))
+        return [at for at, uses in enumerate(self.uses) if not names.isdisjoint(uses)]
+
+
+@lru_cache
+def _compared(kind: type) -> tuple[str, ...]:
+    """The fields of a state that make it what it is, but for the protocol."""
+    return tuple(each.name for each in fields(kind) if each.eq and each.name != "protocol")
+
+
+def _switched(before: Protocol, after: Protocol) -> bool:
+    """Whether they differ in more than rules."""
+    return (before.features, before.lens, before.handlers.keys()) != (
+        after.features,
+        after.lens,
+        after.handlers.keys(),
+    )
