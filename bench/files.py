@@ -1,10 +1,10 @@
-"""What the number of files costs: the same events in one file, in many at once, and in many added bit by bit.
+"""What the number of files costs: the same events in one file, in many at once, and in many that keep coming.
 
     python bench/files.py                                  a million events, ten thousand files
-    python bench/files.py --messages 325 --adds 0          ten million, without the adding
+    python bench/files.py --messages 25                    ten million
 
-Each figure is a command of its own, so that starting the interpreter counts. The engine is the embedded one.
-Memory is that of the largest process.
+Each figure is a command of its own, so that starting the interpreter counts, and metrics and claims too. The
+engine is the embedded one. Memory is that of the largest process.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,30 +41,71 @@ class Cost:
         return Cost(self.wall_s + other.wall_s, self.cpu_s + other.cpu_s, max(self.peak_mb, other.peak_mb))
 
 
-def ingested(source: Path, run: Path) -> Cost:
-    """Run `quidnunc ingest` to its end, gold included."""
-    command = ["-m", "quidnunc", "ingest", source, "-o", run, "--clock", "one", "--engine", "duckdb"]
-    began = time.monotonic()
-    arguments = [sys.executable, *map(str, command)]
-    null = [(os.POSIX_SPAWN_OPEN, descriptor, os.devnull, os.O_WRONLY, 0) for descriptor in (1, 2)]
-    pid = os.posix_spawn(sys.executable, arguments, os.environ, file_actions=null)
-    _, status, used = os.wait4(pid, 0)
+def started(source: Path, run: Path, *more: str) -> subprocess.Popen[str]:
+    """`quidnunc ingest` as a process."""
+    command = [sys.executable, "-m", "quidnunc", "ingest", str(source), "-o", str(run), "--clock", "one"]
+    command += ["--engine", "duckdb", *more]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def ended(process: subprocess.Popen[str], began: float) -> Cost:
+    """What it has cost."""
+    assert process.stderr is not None
+    said = process.stderr.read()
+    _, status, used = os.wait4(process.pid, 0)
     if status:
-        raise SystemExit(f"{' '.join(arguments)}: exit {os.waitstatus_to_exitcode(status)}")
+        raise SystemExit(f"{process.args}: exit {os.waitstatus_to_exitcode(status)}: {said}")
     return Cost(time.monotonic() - began, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 
-def added(land: Path, work: Path, parts: int) -> Cost:
-    """The files of `land` in so many portions, each ingested when it has come."""
+def ingested(source: Path, run: Path, *more: str) -> Cost:
+    """One command, to its end."""
+    began = time.monotonic()
+    return ended(started(source, run, *more), began)
+
+
+def portions(land: Path, growing: Path, parts: int) -> Iterator[int]:
+    """The files of `land` come to `growing` in so many portions; how many are there then."""
     files = sorted(land.iterdir())
-    growing = work / "growing"
     growing.mkdir()
-    cost = Cost()
+    there = 0
     for part in range(parts):
-        for path in files[part::parts]:
+        some = files[part::parts]
+        for path in some:
             os.link(path, growing / path.name)
-        cost = cost.plus(ingested(growing, work / "run"))
-        print(f"  {part + 1} of {parts} portions, {cost.wall_s:.0f} s", file=sys.stderr)
+        there += len(some)
+        yield there
+
+
+def followed(land: Path, work: Path, parts: int) -> Cost:
+    """One process that takes each portion when it has come."""
+    growing = work / "growing"
+    process: subprocess.Popen[str] | None = None
+    began = time.monotonic()
+    for there in portions(land, growing, parts):
+        process = process or started(growing, work / "run", "--follow", "0.1")
+        assert process.stderr is not None
+        for line in process.stderr:
+            if f"; {there} files," in line:
+                break
+        else:
+            raise SystemExit("the process that follows has ended")
+        print(f"  {there} files taken, {time.monotonic() - began:.0f} s", file=sys.stderr)
+    assert process is not None
+    process.send_signal(signal.SIGINT)
+    cost = ended(process, began)
+    shutil.rmtree(growing)
+    shutil.rmtree(work / "run")
+    return cost
+
+
+def repeated(land: Path, work: Path, parts: int) -> Cost:
+    """A command for each portion; the last one makes metrics and claims."""
+    cost = Cost()
+    for there in portions(land, work / "growing", parts):
+        last = [] if there == len(list(land.iterdir())) else ["--no-gold"]
+        cost = cost.plus(ingested(work / "growing", work / "run", *last))
+        print(f"  {there} files, {cost.wall_s:.0f} s", file=sys.stderr)
     return cost
 
 
@@ -69,7 +113,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--files", type=int, default=10_000, help="and so many peers")
     parser.add_argument("--messages", type=int, default=3)
-    parser.add_argument("--adds", type=int, default=100, help="portions that are added; 0: none")
+    parser.add_argument("--adds", type=int, default=100, help="portions that come one by one; 0: none")
+    parser.add_argument("--commands", type=int, default=10, help="the same with a command each; 0: none")
     options = parser.parse_args()
     work = Path(tempfile.mkdtemp(prefix="quidnunc-files-"))
     found: list[tuple[str, Cost]] = []
@@ -82,9 +127,13 @@ def main() -> int:
             found.append((f"{files:,} files at once", ingested(land, work / f"run-{files}")))
             shutil.rmtree(work / f"run-{files}")
             print(f"  {found[-1]}", file=sys.stderr)
-        if options.adds:
-            cost = added(work / f"land-{options.files}", work, options.adds)
-            found.append((f"{options.adds} times {options.files // options.adds:,} files added", cost))
+        for parts, how, what in (
+            (options.adds, followed, "taken by one process (`--follow`)"),
+            (options.commands, repeated, "a command each (`--no-gold`)"),
+        ):
+            if parts:
+                cost = how(work / f"land-{options.files}", work, parts)
+                found.append((f"{parts} times {options.files // parts:,} files, {what}", cost))
     finally:
         shutil.rmtree(work, ignore_errors=True)
     print(f"{count:,} events, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end\n")

@@ -50,13 +50,13 @@ def opened_engine(options: argparse.Namespace, size: int) -> Iterator[Engine]:
         raise UsageError("--master is for Spark, and --engine is duckdb")
     try:
         asked = options.engine or "auto"
-        with opened(asked, progress_line(), _tell, master=options.master, size=size) as engine:
+        with opened(asked, progress_line(), tell, master=options.master, size=size) as engine:
             yield engine
     finally:
         clear_progress()
 
 
-def _tell(text: str) -> None:
+def tell(text: str) -> None:
     print(text, file=sys.stderr)
 
 
@@ -90,8 +90,9 @@ def gold_folder(run: Path, options: argparse.Namespace) -> Path:
 
 def _size(run: RunFolder) -> int:
     """Bytes of the silver of a run."""
-    silver = run.silver(run.read_manifest()["silver"])
-    return sum(path.stat().st_size for path in silver.glob("bucket-*.parquet"))
+    from quidnunc.pipeline.lake.silver.parts import bucket_files
+
+    return sum(path.stat().st_size for path in bucket_files(run.silver(run.read_manifest()["silver"])))
 
 
 def metrics(options: argparse.Namespace) -> int:

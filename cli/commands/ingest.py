@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from quidnunc.output import UsageError, count, print_json
-from quidnunc.trace_run import opened_engine
+from quidnunc.trace_run import opened_engine, tell
+
+if TYPE_CHECKING:
+    from quidnunc.pipeline.lake.ingest import Follow
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +36,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--buckets", type=int, metavar="N", help="number of files in the silver table (default: by size)"
+    )
+    parser.add_argument(
+        "--no-gold",
+        action="store_true",
+        help="leave metrics and claims to the next `trace`; for a folder to which files are added often",
+    )
+    parser.add_argument(
+        "--follow",
+        type=float,
+        metavar="SECONDS",
+        help="look for new files at such intervals until interrupted; then make metrics and claims",
     )
     add_settings(parser)
 
@@ -59,6 +77,8 @@ def run(options: argparse.Namespace) -> int:
 
     if options.buckets is not None and not 1 <= options.buckets <= 10_000:
         raise UsageError(f"--buckets must be from 1 to 10000, got {options.buckets}")
+    if options.follow is not None and not 0.1 <= options.follow <= 86_400:
+        raise UsageError(f"--follow must be from 0.1 to 86400 seconds, got {options.follow:g}")
     try:
         # What is no setting is refused before an engine is started.
         TraceSettings().changed(options.set)
@@ -86,7 +106,36 @@ def _ingest(options: argparse.Namespace) -> tuple[dict[str, Any], Path]:
         changes=tuple(options.set),
     )
     with opened_engine(options, _bytes_in(options.sources)) as engine:
-        return ingest(options.sources, RunFolder(options.output), asked, engine)
+        with _until_interrupted(options.follow) as follow:
+            run = RunFolder(options.output)
+            return ingest(options.sources, run, asked, engine, gold=not options.no_gold, follow=follow)
+
+
+@contextmanager
+def _until_interrupted(every_s: float | None) -> Iterator[Follow | None]:
+    """The first interrupt ends the following, a second one all of it."""
+    from quidnunc.pipeline.lake.ingest import Follow
+
+    if every_s is None:
+        yield None
+        return
+    stop = threading.Event()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def interrupted(number: int, frame: object) -> None:
+        stop.set()
+        tell("stopping: what is there is taken in; interrupt again to leave at once")
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+    for number in before:
+        signal.signal(number, interrupted)
+    try:
+        tell(f"following every {every_s:g} s; interrupt to stop")
+        yield Follow(every_s, stop, tell)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _report(options: argparse.Namespace, manifest: dict[str, Any], folder: Path) -> int:

@@ -7,16 +7,18 @@ what is in them: the same file twice, under any name, is counted once, and said.
 from __future__ import annotations
 
 import shutil
+import threading
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import attrs
 from attrs import evolve, frozen
 
-from quidnunc.pipeline.lake.bronze.build import BronzeEntry, batches_of, make_bronze, read_entries
-from quidnunc.pipeline.lake.engines.seam import Engine, TaskRunner
+from quidnunc.pipeline.lake.bronze.build import BATCH_FILES, BronzeEntry, batches_of, make_bronze
+from quidnunc.pipeline.lake.engines.seam import Engine, Say, TaskRunner, in_this_process
 from quidnunc.pipeline.lake.gold.build import GoldRequest, make_gold
 from quidnunc.pipeline.lake.gold.claims import TraceSettings
 from quidnunc.pipeline.lake.landing import LandingFile, landing_file, size_and_time
@@ -28,6 +30,12 @@ from quidnunc.pipeline.trace.shapes import TraceError
 Completeness: TypeAlias = Literal["full", "sampled", "filtered", "lossy"]
 Clock: TypeAlias = Literal["unknown", "one", "own", "harness"]
 """`one` for all peers, each its `own`, or the `harness`'s; `unknown`: what the trace says, else their own."""
+
+PORTION_BYTES = 16 << 30
+"""Of landing files that go to silver together; the files on the way take about as much."""
+READ_BYTES = 64 << 20
+"""What one task reads of new files to tell what they are, at least."""
+ENTRY_FIELDS = tuple(each.name for each in attrs.fields(BronzeEntry))
 
 INCOMPLETE: tuple[State, ...] = ("unfinished", "unreadable")
 
@@ -64,46 +72,42 @@ class Listing:
         return {str(e.path.absolute()): {"state": e.state, "reason": e.reason} for e in self.left_out}
 
 
-def find(sources: Sequence[Path], run: RunFolder) -> Listing:
+def find(
+    sources: Sequence[Path],
+    run: RunFolder,
+    runner: TaskRunner = in_this_process,
+    expect: Callable[[int], None] = lambda size: None,
+) -> Listing:
     """The files of `sources` that the run does not have, and what is in the sources and is not taken.
 
     A file is known by where it is: peers that each have a directory may call theirs alike. It is read only
-    where its size or time is another than it was.
+    where its size or time is another than it was. `expect` is told how many bytes these are.
     """
     before = manifest_of(run).get("files", [])
-    # A run of before places were written has names in their stead.
-    known = {e["digest"]: (_place_in(e), e["name"]) for e in before}
-    places = {_place_in(e): e for e in before}
+    known = {e["digest"]: (e["path"], e["name"]) for e in before}
+    places = {e["path"]: e for e in before}
     taken = {e["name"] for e in before}
-    met: set[str] = set()
+    files, left_out = files_in(*sources)
+    unread, missing = _unread(files, places)
+    left_out += missing
+    expect(sum(size for _, _, size in unread))
     fresh: list[LandingFile] = []
     changed = []
-    files, left_out = files_in(*sources)
-    for path in files:
-        place = str(_place_of(path))
-        place = path.name if place not in places and path.name in places else place
-        had = places.get(place, {})
-        if place in met:
-            continue
-        met.add(place)
-        try:
-            if (had.get("size"), had.get("time_ns")) == size_and_time(path):
-                continue
-            file = landing_file(path)
-        except OSError as error:
-            left_out.append(LeftOut(path, "unreadable", error.strerror or str(error)))
-            continue
-        if had.get("digest", file.digest) != file.digest:
-            changed.append(str(path))
-        elif file.kind == "unknown":
-            left_out.append(LeftOut(path, "unreadable", file.problem))
-        elif file.digest not in known:
-            name = _name_for(path, taken)
+    tasks = runner(_look_at, _shares(unread), "looking at files") if unread else []
+    for place, found in zip((place for _, place, _ in unread), chain(*tasks), strict=True):
+        if isinstance(found, LeftOut):
+            left_out.append(found)
+        elif places.get(place, {}).get("digest", found.digest) != found.digest:
+            changed.append(str(found.path))
+        elif found.kind == "unknown":
+            left_out.append(LeftOut(found.path, "unreadable", found.problem))
+        elif found.digest not in known:
+            name = _name_for(found.path, taken)
             taken.add(name)
-            known[file.digest] = (place, name)
-            fresh.append(evolve(file, name=name))
-        elif known[file.digest][0] != place:
-            left_out.append(LeftOut(path, "duplicate", f"the same as {known[file.digest][1]}"))
+            known[found.digest] = (place, name)
+            fresh.append(evolve(found, name=name, place=place))
+        elif known[found.digest][0] != place:
+            left_out.append(LeftOut(found.path, "duplicate", f"the same as {known[found.digest][1]}"))
     if changed:
         raise TraceError(
             f"{', '.join(changed[:5])}: ingested before with other bytes. A landing file is never edited: "
@@ -112,13 +116,56 @@ def find(sources: Sequence[Path], run: RunFolder) -> Listing:
     return Listing(sources, fresh, left_out)
 
 
-def _place_of(path: Path) -> Path:
-    """A link is a place of its own: what it leads to may be named as well."""
-    return path.parent.resolve() / path.name
+Unread: TypeAlias = tuple[Path, str, int]
+"""A file that has to be read: where it is as it was named and as the run has it, and its bytes."""
 
 
-def _place_in(entry: Mapping[str, Any]) -> str:
-    return str(entry.get("path") or entry["name"])
+def _unread(files: Sequence[Path], places: Mapping[str, Any]) -> tuple[list[Unread], list[LeftOut]]:
+    """Which files are not as the run knows them; and which of them cannot be looked at."""
+    met: set[str] = set()
+    unread: list[Unread] = []
+    missing = []
+    folders: dict[Path, Path] = {}
+    for path in files:
+        # A link is a place of its own: what it leads to may be named as well.
+        folder = folders.get(path.parent) or folders.setdefault(path.parent, path.parent.resolve())
+        place = str(folder / path.name)
+        if place in met:
+            continue
+        met.add(place)
+        had = places.get(place, {})
+        try:
+            now = size_and_time(path)
+        except OSError as error:
+            missing.append(LeftOut(path, "unreadable", error.strerror or str(error)))
+            continue
+        if (had.get("size"), had.get("time_ns")) != now:
+            unread.append((path, place, now[0]))
+    return unread, missing
+
+
+def _shares(unread: Sequence[Unread]) -> list[list[Path]]:
+    """Files that one task reads, in their order."""
+    shares: list[list[Path]] = []
+    size = 0
+    for path, _, more in unread:
+        if not shares or size >= READ_BYTES or len(shares[-1]) >= BATCH_FILES:
+            shares.append([])
+            size = 0
+        shares[-1].append(path)
+        size += more
+    return shares
+
+
+def _look_at(paths: Sequence[Path]) -> list[LandingFile | LeftOut]:
+    """What files are, for a worker."""
+    found: list[LandingFile | LeftOut] = []
+    for path in paths:
+        try:
+            found.append(landing_file(path))
+        except OSError as error:
+            found.append(LeftOut(path, "unreadable", error.strerror or str(error)))
+    return found
 
 
 def _name_for(path: Path, taken: Container[str]) -> str:
@@ -141,9 +188,9 @@ def to_silver(run: RunFolder, found: Listing, asked: SourceOptions, runner: Task
     by_size = sorted(batches_of(found.fresh), key=lambda files: -sum(f.size for f in files))
     made = runner(_BronzeMaker(str(run.root)), by_size, "landing to bronze")
     by_digest = {entry.digest: entry for entries in made for entry in entries}
-    entries = _entries(run, manifest)
+    entries = [BronzeEntry(**entry) for entry in manifest.get("files", [])]
     entries += [
-        evolve(by_digest[f.digest], name=f.name, path=str(_place_of(f.path)), size=f.size, time_ns=f.time_ns)
+        evolve(by_digest[f.digest], name=f.name, path=f.place, size=f.size, time_ns=f.time_ns)
         for f in found.fresh
     ]
     if not any(e.records for e in entries):
@@ -179,15 +226,6 @@ def names_of(manifest: Mapping[str, Any], *states: State) -> list[str]:
     ]
 
 
-def _entries(run: RunFolder, manifest: Mapping[str, Any]) -> list[BronzeEntry]:
-    """What bronze has of the files of a run, in their order and by their names there."""
-    of_run = ("name", "path", "size", "time_ns")
-    files = manifest.get("files", [])
-    folders = {e["key"]: run.bronze(e["key"]) for e in files}
-    known = {entry.digest: entry for folder in folders.values() for entry in read_entries(folder)}
-    return [evolve(known[e["digest"]], **{n: e[n] for n in of_run if n in e}) for e in files]
-
-
 @frozen
 class _BronzeMaker:
     """`make_bronze` for one run, as what a worker can be sent."""
@@ -210,24 +248,7 @@ def describe(
     completeness, why = _completeness(entries, bad, lacking, asked, before)
     return {
         "schema": SCHEMA,
-        "files": [
-            {
-                name: getattr(e, name)
-                for name in (
-                    "name",
-                    "path",
-                    "size",
-                    "time_ns",
-                    "key",
-                    "digest",
-                    "kind",
-                    "records",
-                    "bad",
-                    "lost",
-                )
-            }
-            for e in entries
-        ],
+        "files": [{name: getattr(e, name) for name in ENTRY_FIELDS} for e in entries],
         "records": sum(e.records for e in entries),
         "bad_records": bad,
         "lost_bytes": sum(e.lost for e in entries),
@@ -291,17 +312,80 @@ def gold_wanted(run: RunFolder, settings: TraceSettings | None = None) -> GoldRe
 
 
 def ingest(
-    sources: Sequence[Path], run: RunFolder, asked: SourceOptions, engine: Engine
+    sources: Sequence[Path],
+    run: RunFolder,
+    asked: SourceOptions,
+    engine: Engine,
+    *,
+    gold: bool = True,
+    follow: Follow | None = None,
 ) -> tuple[dict[str, Any], Path]:
-    """All of it: the manifest and the folder of gold. Raises TraceError."""
+    """All of it: the manifest and the folder of gold, which is there only if `gold` was asked for. Raises
+    TraceError."""
     if run.root.resolve() in [s.resolve() for s in sources]:
         raise TraceError(f"{run.root} is the source as well as the run: name another folder for one of them")
     with run.locked():
         _clear(run)
-        manifest = to_silver(run, find(sources, run), asked, engine.tasks)
-        gold = make_gold(run, gold_wanted(run), engine.queries)
+        if follow is None:
+            manifest = _take_in(find(sources, run, engine.tasks, engine.expect), run, asked, engine)
+        else:
+            manifest = _followed(follow, sources, run, asked, engine)
+        wanted = gold_wanted(run)
+        folder = make_gold(run, wanted, engine.queries) if gold else run.gold(wanted.version)
         shutil.rmtree(run.work, ignore_errors=True)
-        return manifest, gold
+        return manifest, folder
+
+
+def _take_in(found: Listing, run: RunFolder, asked: SourceOptions, engine: Engine) -> dict[str, Any]:
+    for portion in portions(found):
+        manifest = to_silver(run, portion, asked, engine.tasks)
+    return manifest
+
+
+@frozen
+class Follow:
+    """Look again and again for what is new, until told to stop."""
+
+    every_s: float
+    stop: threading.Event
+    tell: Say
+
+
+def _followed(
+    follow: Follow, sources: Sequence[Path], run: RunFolder, asked: SourceOptions, engine: Engine
+) -> dict[str, Any]:
+    """What came until the stop; raises TraceError where nothing did."""
+    manifest = manifest_of(run)
+    while True:
+        # What came before the stop is taken, also what came since the last look.
+        last = follow.stop.is_set()
+        found = find(sources, run, engine.tasks, engine.expect)
+        if found.fresh or (manifest and found.plain() != manifest["left_out"]) or last:
+            had = manifest.get("records", 0)
+            manifest = _take_in(found, run, asked, engine)
+            if found.fresh:
+                files = "file" if len(found.fresh) == 1 else "files"
+                new = f"{len(found.fresh)} new {files}, {manifest['records'] - had} events"
+                follow.tell(f"{new}; {len(manifest['files'])} files, {manifest['records']} events in all")
+        if last:
+            return manifest
+        follow.stop.wait(follow.every_s)
+
+
+def portions(found: Listing) -> Iterator[Listing]:
+    """What is found, so much at a time that what is made on the way fits on a disk. A manifest that is
+    written in between says which files are still to come."""
+    rest = list(found.fresh)
+    while True:
+        taken, size = 0, 0
+        while taken < len(rest) and (not taken or size + rest[taken].size <= PORTION_BYTES):
+            size += rest[taken].size
+            taken += 1
+        later = [LeftOut(file.path, "unfinished", "not taken in yet") for file in rest[taken:]]
+        yield evolve(found, fresh=rest[:taken], left_out=[*found.left_out, *later])
+        rest = rest[taken:]
+        if not rest:
+            return
 
 
 def _clear(run: RunFolder) -> None:

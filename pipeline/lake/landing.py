@@ -7,6 +7,7 @@ Which of them a file is, its first bytes say and not its name.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -16,6 +17,7 @@ from attrs import evolve, frozen
 from quidnunc.pipeline.trace.carriers import Carrier, CarrierRecord, carrier_of, damage_of, open_plain
 from quidnunc.pipeline.trace.deliveries import COLUMNS, Deliveries
 from quidnunc.pipeline.trace.files import (
+    SIDE,
     BadRecord,
     TraceReader,
     digest_of,
@@ -44,6 +46,8 @@ class LandingFile:
     """Of a file of unknown kind: what it starts with."""
     name: str = ""
     """What the run calls it that takes it in."""
+    place: str = ""
+    """Where the run has it from: its path, of which the folder is free of links."""
 
     @property
     def key(self) -> str:
@@ -71,8 +75,12 @@ def landing_file(path: Path) -> LandingFile:
 
 def size_and_time(path: Path) -> tuple[int, int]:
     """Of a landing file with its side file: what tells whether it can be another than it was."""
-    found = [each.stat() for each in (path, side_of(path)) if each == path or each.is_file()]
-    return sum(each.st_size for each in found), max(each.st_mtime_ns for each in found)
+    found = os.stat(path)
+    try:
+        side = os.stat(f"{path}{SIDE}")
+    except FileNotFoundError:
+        return found.st_size, found.st_mtime_ns
+    return found.st_size + side.st_size, max(found.st_mtime_ns, side.st_mtime_ns)
 
 
 def _joined(first: str, second: str) -> str:

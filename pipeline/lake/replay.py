@@ -9,7 +9,7 @@ each, and counted over all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -18,6 +18,7 @@ from attrs import frozen
 from quidnunc.pipeline.lake.engines.seam import TaskRunner
 from quidnunc.pipeline.lake.run_folder import RunFolder
 from quidnunc.pipeline.lake.silver.events import events_of_bucket
+from quidnunc.pipeline.lake.silver.parts import bucket_files, buckets_in
 from quidnunc.pipeline.trace.events import RunStart
 from quidnunc.pipeline.trace.files import TraceRecord
 from quidnunc.pipeline.trace.network import is_of_network
@@ -33,7 +34,8 @@ Reports: TypeAlias = dict[tuple[str, str], NodeKindReport]
 class ReplayBucketRequest:
     """One bucket of a run, and the lines of the run's RUN events by their number."""
 
-    bucket: str
+    bucket: tuple[Path, ...]
+    """Its files."""
     starts: dict[int, str]
 
 
@@ -46,14 +48,14 @@ def replay(run: RunFolder, runner: TaskRunner) -> Reports:
             "missing cannot be judged"
         )
     silver = run.silver(manifest["silver"])
-    buckets = sorted(silver.glob("bucket-*.parquet"))
-    starts = _starts(buckets)
+    buckets = buckets_in(silver)
+    starts = _starts(bucket_files(silver))
     if not starts:
         raise TraceError(
             f"{run.root}: the replay of a peer needs a RUN event that says how it was opened, as `quidnunc "
             "simulate` writes; this trace has none"
         )
-    asked = [ReplayBucketRequest(bucket=str(bucket), starts=starts) for bucket in buckets]
+    asked = [ReplayBucketRequest(bucket=bucket, starts=starts) for bucket in buckets]
     merged: Reports = {}
     for reports in runner(replay_bucket, asked, "peers beside the model"):
         for key, report in reports.items():
@@ -61,10 +63,10 @@ def replay(run: RunFolder, runner: TaskRunner) -> Reports:
     return merged
 
 
-def _starts(buckets: list[Path]) -> dict[int, str]:
+def _starts(files: Sequence[Path]) -> dict[int, str]:
     found: dict[int, str] = {}
-    for bucket in buckets:
-        table = parquet.read_table(bucket, columns=["run", "more"], filters=[("type", "=", 100)])
+    for file in files:
+        table = parquet.read_table(file, columns=["run", "more"], filters=[("type", "=", 100)])
         found |= {row["run"]: row["more"] for row in table.to_pylist()}
     return found
 
@@ -83,9 +85,9 @@ def _records(asked: ReplayBucketRequest) -> Iterator[TraceRecord]:
     """The events of a bucket, a run at a time, each begun by its RUN event."""
     from quidnunc.pipeline.trace.json_lines import event_of_line
 
-    path = Path(asked.bucket)
+    path = asked.bucket[0]
     by_run: dict[int, list[TraceRecord]] = {}
-    for run, sequence, event in events_of_bucket(path):
+    for run, sequence, event in events_of_bucket(asked.bucket):
         if not isinstance(event.body, RunStart):
             by_run.setdefault(run, []).append(TraceRecord(event, path, sequence))
     for run in sorted(asked.starts):

@@ -110,7 +110,8 @@ def _settings(url: str, short: bool, memory: str) -> dict[str, str]:
         "spark.executorEnv.PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0"),
     }
     if not is_local(url):
-        return shared
+        # On a cluster somebody wants to see what it does.
+        return {**shared, "spark.ui.enabled": "true"}
     return {
         **shared,
         "spark.driver.memory": memory,

@@ -54,6 +54,8 @@ def opened(
             name, why = _instead_of_spark(str(error))
     tell(f"engine: {name} ({why})")
     if name == "spark":
+        if address := session.sparkContext.uiWebUrl:
+            tell(f"Spark's own pages: {address}")
         yield SparkEngine(session, say)
         return
     with EmbeddedEngine(workers_for(size), say) as engine:

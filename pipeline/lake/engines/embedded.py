@@ -9,6 +9,7 @@ import glob
 import importlib.util
 import os
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack
@@ -26,6 +27,7 @@ from quidnunc.pipeline.lake.engines.seam import (
     ignore_task_progress,
     outcome,
     results,
+    task_progress,
 )
 from quidnunc.pipeline.lake.gold.queries import GoldQuery
 from quidnunc.pipeline.processes import process_pool, submitted
@@ -56,6 +58,8 @@ class EmbeddedEngine:
 
     workers: int = 1
     say: Say = ignore_task_progress
+    _at_work: int | None = None
+    """How many of them are worth the work; None: all."""
     _pool: ProcessPoolExecutor | None = None
     _open: ExitStack = field(factory=ExitStack)
 
@@ -66,20 +70,27 @@ class EmbeddedEngine:
         self._pool = None
         self._open.__exit__(*error)
 
+    def expect(self, size: int) -> None:
+        """Few new files in a large folder are not worth the start of processes."""
+        self._at_work = min(self.workers, workers_for(size))
+
     def tasks(self, work: Callable[[Any], Any], items: Sequence[Any], what: str) -> list[Any]:
         """One after the other, or in processes that serve every stage."""
-        if min(self.workers, len(items)) < 2:
+        at_work = min(self.workers if self._at_work is None else self._at_work, len(items))
+        if at_work < 2:
             return list(results(self._here(work, items, what)))
         if self._pool is None:
             self._pool = self._open.enter_context(process_pool(self.workers))
+        began = time.monotonic()
         futures = submitted(self._pool, partial(outcome, work), items)
         for done, _ in enumerate(as_completed(futures), 1):
-            self.say(f"{what}: {done} of {len(items)}")
+            self.say(task_progress(what, done, len(items), time.monotonic() - began))
         return list(results(future.result() for future in futures))
 
     def _here(self, work: Callable[[Any], Any], items: Sequence[Any], what: str) -> Any:
+        began = time.monotonic()
         for done, item in enumerate(items):
-            self.say(f"{what}: {done} of {len(items)}")
+            self.say(task_progress(what, done, len(items), time.monotonic() - began))
             yield outcome(work, item)
 
     def queries(self, silver: Path, folder: Path) -> DuckQueries:

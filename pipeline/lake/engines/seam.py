@@ -35,6 +35,11 @@ class TaskRunner(Protocol):
     def __call__(self, work: Callable[[Item], Result], items: Sequence[Item], what: str) -> list[Result]: ...
 
 
+def in_this_process(work: Callable[[Item], Result], items: Sequence[Item], what: str) -> list[Result]:
+    """The plainest task runner."""
+    return [work(item) for item in items]
+
+
 class QueryEngine(Protocol):
     """Runs the queries of gold over `events`, the rows of a silver."""
 
@@ -58,6 +63,10 @@ class QueryEngine(Protocol):
 class Engine(Protocol):
     """Tasks and queries."""
 
+    def expect(self, size: int) -> None:
+        """So many bytes of new traces are the work of the tasks that follow."""
+        ...
+
     def tasks(self, work: Callable[[Item], Result], items: Sequence[Item], what: str) -> list[Result]:
         """Do `work`, a function of a module, for each of `items`; the results in their order.
 
@@ -68,6 +77,22 @@ class Engine(Protocol):
     def queries(self, silver: Path, folder: Path) -> QueryEngine:
         """Over the buckets of a silver; tables of gold go to `folder`."""
         ...
+
+
+def task_progress(what: str, done: int, count: int, seconds: float) -> str:
+    """How far tasks are after so many seconds, at which rate, and how long the rest may take."""
+    text = f"{what}: {done} of {count}"
+    if not done or seconds < 1:
+        return text
+    left_s = (count - done) * seconds / done
+    return f"{text}, {done / seconds:.2g} a second, about {duration(left_s)} left"
+
+
+def duration(seconds: float) -> str:
+    """A time to be waited for, in words."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def outcome(work: Callable[[Any], Any], item: Any) -> tuple[Any, str]:

@@ -10,6 +10,7 @@ import pickle
 import re
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from quidnunc.pipeline.lake.engines.seam import (
     ignore_task_progress,
     outcome,
     results,
+    task_progress,
 )
 from quidnunc.pipeline.lake.gold.queries import GoldQuery
 from quidnunc.properties.lazy import pyarrow
@@ -56,6 +58,9 @@ class SparkEngine:
             rows = places.mapInArrow(partition, "at long, result binary").collect()
         ordered = sorted(rows, key=lambda row: int(row["at"]))
         return list(results(pickle.loads(row["result"]) for row in ordered))
+
+    def expect(self, size: int) -> None:
+        """Executors are there already."""
 
     def queries(self, silver: Path, folder: Path) -> SparkQueries:
         """Names are not shared with who else uses the session."""
@@ -131,10 +136,11 @@ class _TaskProgress:
         self._thread.join()
 
     def _watch(self) -> None:
+        began = time.monotonic()
         tracker = self._session.sparkContext.statusTracker()
         while not self._ended.wait(1.0):
             done = 0
             for stage in tracker.getActiveStageIds():
                 info = tracker.getStageInfo(stage)
                 done += info.numCompletedTasks if info is not None else 0
-            self._say(f"{self._what}: {done} of {self._count}")
+            self._say(task_progress(self._what, done, self._count, time.monotonic() - began))

@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from quidnunc.pipeline.lake.gold.witness import id_text, peer_text
-from quidnunc.pipeline.lake.silver.pieces import read_ids
+from quidnunc.pipeline.lake.silver.parts import read_ids
 from quidnunc.pipeline.lake.silver.schema import TABLE_OF, TABLES
 from quidnunc.properties.lazy import parquet, pyarrow
 

@@ -9,6 +9,7 @@ from typing import Any
 from quidnunc.pipeline.lake.gold.claims import CLAIMS
 from quidnunc.pipeline.lake.gold.places import places_of
 from quidnunc.pipeline.lake.run_folder import RunFolder, write_json
+from quidnunc.pipeline.lake.silver.parts import id_values
 from quidnunc.properties.lazy import parquet, pyarrow
 
 VIOLATIONS = "violations.parquet"
@@ -59,7 +60,7 @@ def _names(violations: Sequence[Mapping[str, Any]], column: str, silver: Path) -
     wanted = sorted({each[column] for each in violations if each[column] is not None})
     if not wanted:
         return {}
-    values = parquet.read_table(silver / f"{_TABLE[column]}.parquet", columns=["value"])["value"].take(wanted)
+    values = id_values(silver, _TABLE[column]).take(wanted)
     show = peer_text if column in ("peer", "remote") else id_text
     return {number: show(value) for number, value in zip(wanted, values.to_pylist(), strict=True)}
 

@@ -1,47 +1,61 @@
-"""Bronze to silver: one file for each bucket of peers, sorted by peer and sequence, and the tables of ids.
+"""Bronze to silver: rows in buckets of peers, sorted by peer and sequence, and the tables of ids.
 
 What is added later comes behind what was there: files keep their order, and ids their numbers. A new silver
-is made of the one before and the new files, under a name of its own, and the manifest then points to it.
+has the parts of the one before (`parts.py`) and one of the new files, under a name of its own. The manifest
+then points to it.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+import attrs
+from attrs import field, frozen
 
 from quidnunc.pipeline.lake.bronze.build import BronzeEntry
 from quidnunc.pipeline.lake.engines.seam import TaskRunner
 from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, version_of, write_json
+from quidnunc.pipeline.lake.silver.parts import (
+    MergePlan,
+    SilverPart,
+    bucket_file,
+    id_values,
+    ids_file,
+    keep_parts,
+    last_file,
+    merge_plan,
+)
 from quidnunc.pipeline.lake.silver.pieces import (
     SilverPieceRequest,
     make_pieces,
     pieces_folder,
-    read_ids,
+    read_piece,
     read_piece_ids,
 )
 from quidnunc.pipeline.lake.silver.schema import IDS, TABLE_OF, TABLES, silver_schema
-from quidnunc.properties.lazy import numpy, parquet, pyarrow
+from quidnunc.properties.lazy import compute, numpy, parquet, pyarrow
 
 ROW_GROUP = 262_144
 ROWS_PER_BUCKET = 2_000_000
 MIN_BUCKETS = 8
 DESCRIPTION = "silver.json"
 STEPS_BACK = "clock_steps_back"
+MAPS, PLACES = "maps", "places.json"
 
 
 @frozen(kw_only=True)
-class FilePlace:
+class BatchPlace:
     """Where the records of one folder of bronze are among all: the first's number, and how many RUN events
-    before."""
+    before. `ids` says by table where its ids begin in the maps."""
 
     key: str
     first: int
     runs: int
+    ids: dict[str, int] = field(factory=dict)
 
 
 @frozen(kw_only=True)
@@ -52,8 +66,7 @@ class SilverBucketRequest:
     root: str
     target: str
     before: str | None
-    files: tuple[FilePlace, ...]
-    maps: str
+    plan: MergePlan
     bucket: int
     buckets: int
 
@@ -74,13 +87,13 @@ def _files(entries: Sequence[BronzeEntry]) -> list[str]:
     return [entry.digest[:32] for entry in entries]
 
 
-def places_of(entries: Sequence[BronzeEntry], known: int = 0) -> list[FilePlace]:
+def places_of(entries: Sequence[BronzeEntry], known: int = 0) -> list[BatchPlace]:
     """Where the records of each batch begin, without the batches of the first `known` files."""
-    places: dict[str, FilePlace] = {}
+    places: dict[str, BatchPlace] = {}
     first = runs = 0
     for at, entry in enumerate(entries):
         if at >= known and entry.key not in places:
-            places[entry.key] = FilePlace(key=entry.key, first=first, runs=runs)
+            places[entry.key] = BatchPlace(key=entry.key, first=first, runs=runs)
         first, runs = first + entry.records, runs + entry.runs
     return list(places.values())
 
@@ -96,42 +109,53 @@ def make_silver(
     target = run.silver(version)
     if (target / DESCRIPTION).is_file():
         return version
-    known = 0
-    if before is not None and run.silver(before).is_dir():
-        known = len(json.loads((run.silver(before) / DESCRIPTION).read_bytes())["keys"])
-    old = run.silver(before) if before is not None and known else None
-    places = places_of(entries, known)
+    old = run.silver(before) if before is not None and run.silver(before).is_dir() else None
+    said = _description(old)
+    places = places_of(entries, said["files"])
+    new = SilverPart(said["files"], sum(e.records for e in entries[said["files"] :]))
+    plan = merge_plan([SilverPart(**p) for p in said["parts"]], new, buckets * ROWS_PER_BUCKET)
     wanted = [SilverPieceRequest(root=str(run.root), key=p.key, buckets=buckets) for p in places]
     runner(make_pieces, wanted, "bronze to pieces")
     # Buckets that a former attempt has finished are kept: the folder is found by its version.
-    making = run.work / f"silver-{version}.making"
+    making = run.work / f"silver-{version}-{before}.making"
     making.mkdir(parents=True, exist_ok=True)
-    maps = making / "maps"
-    counts = _merge_ids(run, old, places, buckets, making, maps)
+    if old is not None:
+        keep_parts(old, making, plan.kept)
+    counts = _merge_ids(run, old, places, buckets, making, plan)
     asked = [
         SilverBucketRequest(
             root=str(run.root),
             target=str(making),
             before=None if old is None else str(old),
-            files=tuple(places),
-            maps=str(maps),
+            plan=plan,
             bucket=bucket,
             buckets=buckets,
         )
         for bucket in range(buckets)
     ]
-    rows = runner(make_bucket, asked, "pieces to silver")
-    _finish(run, making, target, entries, {**counts, "rows": sum(rows), "buckets": buckets})
+    made = runner(make_bucket, asked, "pieces to silver")
+    description = {
+        **counts,
+        "files": len(entries),
+        "buckets": buckets,
+        "rows": said["rows"] + sum(b.rows for b in made) - sum(b.rows_before for b in made),
+        STEPS_BACK: said[STEPS_BACK] + sum(b.steps_back for b in made),
+        "parts": [attrs.asdict(part) for part in (*plan.kept, plan.made)],
+    }
+    _finish(run, making, target, description)
     return version
 
 
-def _finish(
-    run: RunFolder, making: Path, target: Path, entries: Sequence[BronzeEntry], counts: dict[str, int]
-) -> None:
-    shutil.rmtree(making / "maps", ignore_errors=True)
-    buckets = [parquet.read_schema(bucket_file(making, at)).metadata for at in range(counts["buckets"])]
-    counts["clock_steps_back"] = sum(int((each or {}).get(STEPS_BACK.encode(), 0)) for each in buckets)
-    write_json(making / DESCRIPTION, {"keys": _files(entries), **counts})
+def _description(silver: Path | None) -> dict[str, Any]:
+    if silver is None:
+        return {"files": 0, "rows": 0, STEPS_BACK: 0, "parts": []}
+    found: dict[str, Any] = json.loads((silver / DESCRIPTION).read_bytes())
+    return found
+
+
+def _finish(run: RunFolder, making: Path, target: Path, description: Mapping[str, Any]) -> None:
+    shutil.rmtree(making / MAPS, ignore_errors=True)
+    write_json(making / DESCRIPTION, description)
     target.parent.mkdir(parents=True, exist_ok=True)
     making.rename(target)
     shutil.rmtree(run.work / "pieces", ignore_errors=True)
@@ -141,49 +165,91 @@ def _finish(
 
 
 def _merge_ids(
-    run: RunFolder, old: Path | None, places: Sequence[FilePlace], buckets: int, making: Path, maps: Path
+    run: RunFolder,
+    old: Path | None,
+    places: Sequence[BatchPlace],
+    buckets: int,
+    making: Path,
+    plan: MergePlan,
 ) -> dict[str, int]:
-    """The tables of ids of a silver, and of each new file the numbers that its own numbers stand for."""
-    known: dict[str, dict[Any, int]] = {}
-    before = read_ids(old) if old is not None else {t: [] for t in TABLES}
-    for table in TABLES:
-        known[table] = {value: at for at, value in enumerate(before[table])}
+    """Write the ids of the new part, and the numbers that the numbers of each new batch stand for; how many
+    ids of each table there are."""
+    maps = making / MAPS
     maps.mkdir(exist_ok=True)
-    for place in places:
-        ids = read_piece_ids(pieces_folder(run, place.key, buckets))
-        for table in TABLES:
-            values, own = ids[table]
-            numbers = known[table]
-            mapped = numpy.empty(len(values), numpy.int32)
-            mapped[own] = [numbers.setdefault(value, len(numbers)) for value in values]
-            numpy.save(maps / f"{place.key}-{table}.npy", mapped)
+    counts = {}
     for table in TABLES:
-        kind = pyarrow.string() if table == "names" else pyarrow.binary()
-        columns = {
-            "id": pyarrow.array(numpy.arange(len(known[table]), dtype=numpy.int32)),
-            "value": pyarrow.array(list(known[table]), kind),
-        }
-        parquet.write_table(pyarrow.table(columns), making / f"{table}.parquet", compression="zstd")
-    return {table: len(known[table]) for table in TABLES}
+        known = id_values(old or making / "none", table)
+        read = [read_piece_ids(pieces_folder(run, place.key, buckets), table) for place in places]
+        values = pyarrow.chunked_array([each for some, _ in read for each in some.chunks], known.type)
+        numbers, fresh = _numbered(known, values)
+        mapped = numpy.empty(len(values), numpy.int32)
+        at = 0
+        for place, (_, own) in zip(places, read, strict=True):
+            place.ids[table] = at
+            mapped[at + own] = numbers[at : at + len(own)]
+            at += len(own)
+        numpy.save(maps / f"{table}.npy", mapped)
+        counts[table] = len(known) + len(fresh)
+        _write_ids(old, making, table, plan, pyarrow.table({"id": fresh_ids(known, fresh), "value": fresh}))
+    write_json(maps / PLACES, [attrs.asdict(place) for place in places])
+    return counts
+
+
+def fresh_ids(known: Any, fresh: Any) -> Any:
+    """The numbers of ids that come behind those that are known."""
+    return pyarrow.array(numpy.arange(len(known), len(known) + len(fresh), dtype=numpy.int32))
+
+
+def _numbered(known: Any, values: Any) -> tuple[Any, Any]:
+    """The number of each of `values`, and those that are not `known`, once, in the order in which they
+    come."""
+    found = compute.index_in(values, value_set=known).combine_chunks()
+    new = found.is_null()
+    fresh = values.combine_chunks().filter(new).dictionary_encode()
+    numbers = found.fill_null(0).to_numpy().astype(numpy.int32)
+    numbers[new.to_numpy(zero_copy_only=False)] = len(known) + fresh.indices.to_numpy()
+    return numbers, fresh.dictionary
+
+
+def _write_ids(old: Path | None, making: Path, table: str, plan: MergePlan, fresh: Any) -> None:
+    before = [parquet.read_table(ids_file(old, table, part)) for part in plan.merged] if old else []
+    whole = pyarrow.concat_tables([*before, fresh.cast(before[0].schema) if before else fresh])
+    target = ids_file(making, table, plan.made)
+    parquet.write_table(whole, target.with_suffix(".part"), compression="zstd")
+    target.with_suffix(".part").rename(target)
 
 
 # -- one bucket ---------------------------------------------------------------------------------------------
 
 
-def bucket_file(folder: Path, bucket: int) -> Path:
-    """Where one bucket is in the folder of a silver."""
-    return folder / f"bucket-{bucket:05}.parquet"
+@frozen
+class MadeBucket:
+    """What a bucket of a part has."""
+
+    rows: int
+    rows_before: int
+    """How many of them are of parts that were merged."""
+    steps_back: int
+    """How often, within a run, one of the other events of a peer is earlier by its clock than the one
+    before."""
+
+    def metadata(self) -> dict[str, str]:
+        return {name: str(value) for name, value in attrs.asdict(self).items()}
 
 
-def make_bucket(wanted: SilverBucketRequest) -> int:
-    """One bucket, made or found; returns how many rows it has."""
-    target = bucket_file(Path(wanted.target), wanted.bucket)
+def make_bucket(wanted: SilverBucketRequest) -> MadeBucket:
+    """One bucket of the new part, made or found."""
+    target = bucket_file(Path(wanted.target), wanted.bucket, wanted.plan.made)
     if target.is_file():
-        return int(parquet.read_metadata(target).num_rows)
-    tables = [*_before(wanted), *_new(wanted)]
-    table = pyarrow.concat_tables(tables) if tables else silver_schema().empty_table()
+        said = parquet.read_schema(target).metadata
+        return MadeBucket(*(int(said[each.name.encode()]) for each in attrs.fields(MadeBucket)))
+    before = list(_before(wanted))
+    new = pyarrow.concat_tables([silver_schema().empty_table(), *_new(wanted)])
+    steps_back = _note_times(wanted, new)
+    table = pyarrow.concat_tables([*before, new])
     table = table.take(_by_peer_and_sequence(table))
-    table = table.replace_schema_metadata({STEPS_BACK: str(_steps_back(table))})
+    made = MadeBucket(len(table), len(table) - len(new), steps_back)
+    table = table.replace_schema_metadata(made.metadata())
     part = target.with_suffix(".part")
     plain = ["seq", "at_ns"]
     parquet.write_table(
@@ -196,20 +262,30 @@ def make_bucket(wanted: SilverBucketRequest) -> int:
         column_encoding=dict.fromkeys(plain, "DELTA_BINARY_PACKED"),
     )
     part.rename(target)
-    return int(table.num_rows)
+    return made
 
 
-def _steps_back(table: Any) -> int:
-    """How often, within a run, an event of a peer is earlier by its clock than the one before it."""
-    known = table.select(["run", "peer", "at_ns"]).filter(table["at_ns"].is_valid())
-    run, peer = (known[name].fill_null(-1).to_numpy() for name in ("run", "peer"))
-    same = (run[1:] == run[:-1]) & (peer[1:] == peer[:-1]) & (peer[1:] >= 0)
-    return int(numpy.count_nonzero(same & (numpy.diff(known["at_ns"].to_numpy()) < 0)))
+def _note_times(wanted: SilverBucketRequest, new: Any) -> int:
+    """Write the time of the last event of each peer in each run; returns how often clocks stepped back."""
+    names = ["run", "peer", "seq", "at_ns"]
+    tables = [new.select(names)]
+    if wanted.before is not None:
+        tables.insert(0, parquet.read_table(last_file(Path(wanted.before), wanted.bucket)))
+    known = pyarrow.concat_tables([t.replace_schema_metadata(None) for t in tables])
+    known = known.filter(compute.and_(known["at_ns"].is_valid(), known["peer"].is_valid()))
+    run, peer, seq, at = (known[name].to_numpy() for name in names)
+    order = numpy.lexsort((seq, run, peer))
+    same = (numpy.diff(run[order]) == 0) & (numpy.diff(peer[order]) == 0)
+    last = order[numpy.append(~same, True)] if len(order) else order
+    target = last_file(Path(wanted.target), wanted.bucket)
+    parquet.write_table(known.take(pyarrow.array(last)), target.with_suffix(".part"))
+    target.with_suffix(".part").rename(target)
+    return int(numpy.count_nonzero(same & (numpy.diff(at[order]) < 0)))
 
 
 def clock_steps_back(silver: Path) -> int:
     """How often clocks stepped back, in the order of the files of a silver."""
-    return int(json.loads((silver / DESCRIPTION).read_bytes()).get("clock_steps_back", 0))
+    return int(_description(silver)[STEPS_BACK])
 
 
 def _by_peer_and_sequence(table: Any) -> Any:
@@ -224,28 +300,36 @@ def _by_peer_and_sequence(table: Any) -> Any:
 
 
 def _before(wanted: SilverBucketRequest) -> Iterator[Any]:
+    """The rows of the parts that are merged."""
     if wanted.before is not None:
-        yield parquet.read_table(bucket_file(Path(wanted.before), wanted.bucket))
+        for part in wanted.plan.merged:
+            table = parquet.read_table(bucket_file(Path(wanted.before), wanted.bucket, part))
+            yield table.replace_schema_metadata(None)
 
 
 def _new(wanted: SilverBucketRequest) -> Iterator[Any]:
+    """The rows of the new files, with the numbers of the whole."""
     run = RunFolder(wanted.root)
-    for place in wanted.files:
-        piece = pieces_folder(run, place.key, wanted.buckets) / f"bucket-{wanted.bucket:05}.arrow"
-        if piece.is_file():
-            with pyarrow.memory_map(str(piece)) as source:
-                yield _global(pyarrow.ipc.open_file(source).read_all(), place, Path(wanted.maps))
+    maps = Path(wanted.target) / MAPS
+    numbers = {table: numpy.load(maps / f"{table}.npy", mmap_mode="r") for table in TABLES}
+    for each in json.loads((maps / PLACES).read_bytes()):
+        place = BatchPlace(**each)
+        for table in read_piece(pieces_folder(run, place.key, wanted.buckets), wanted.bucket):
+            yield _global(table, place, numbers)
 
 
-def _global(table: Any, place: FilePlace, maps: Path) -> Any:
+def _global(table: Any, place: BatchPlace, numbers: Mapping[str, Any]) -> Any:
     """The rows of a piece with the numbers of the whole."""
-    known = {t: numpy.append(numpy.load(maps / f"{place.key}-{t}.npy"), numpy.int32(-1)) for t in TABLES}
     columns = []
     for each in silver_schema():
         column = table[each.name]
         if each.name in IDS:
-            numbers = known[TABLE_OF[each.name]][column.to_numpy()]
-            column = pyarrow.array(numbers, each.type, mask=numbers < 0)
+            name = TABLE_OF[each.name]
+            own = column.to_numpy()
+            there = own >= 0
+            known = numpy.full(len(own), -1, numpy.int32)
+            known[there] = numbers[name][own[there] + place.ids[name]]
+            column = pyarrow.array(known, each.type, mask=~there)
         elif each.name in ("seq", "run"):
             column = pyarrow.array(
                 column.to_numpy() + (place.first if each.name == "seq" else place.runs), each.type

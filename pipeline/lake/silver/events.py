@@ -7,6 +7,7 @@ peers a PRUNE names; what has those is not given back as it was.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from heapq import merge
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -45,15 +46,24 @@ from quidnunc.properties.lazy import parquet
 Plain = Mapping[str, Any]
 
 
-def events_of_bucket(bucket: Path) -> Iterator[tuple[int, int, TraceEvent]]:
-    """(run, sequence, event) of every event in one bucket file, each peer's in their order."""
-    from quidnunc.pipeline.lake.silver.pieces import read_ids
+def events_of_bucket(bucket: Sequence[Path]) -> Iterator[tuple[int, int, TraceEvent]]:
+    """(run, sequence, event) of every event in the files of one bucket, each peer's in their order."""
+    from quidnunc.pipeline.lake.silver.parts import read_ids
 
-    ids = read_ids(bucket.parent)
-    file = parquet.ParquetFile(bucket)
-    rows = (row for batch in file.iter_batches(16_384) for row in batch.to_pylist())
+    ids = read_ids(bucket[0].parent)
+    rows = merge(*map(_rows_of_file, bucket), key=_place_of)
     for (run, _, sequence), together in groupby(rows, key=lambda r: (r["run"], r["peer"], r["seq"])):
         yield run, sequence, event_of_rows([_named(row, ids) for row in together])
+
+
+def _place_of(row: Plain) -> tuple[int, int]:
+    """Where a row is among those of its bucket."""
+    return -1 if row["peer"] is None else row["peer"], row["seq"]
+
+
+def _rows_of_file(file: Path) -> Iterator[dict[str, Any]]:
+    for batch in parquet.ParquetFile(file).iter_batches(16_384):
+        yield from batch.to_pylist()
 
 
 def _named(row: dict[str, Any], ids: Mapping[str, Sequence[Any]]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ piece is there whole or not at all. Which bucket a peer is in depends on nothing
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,9 @@ from quidnunc.pipeline.lake.silver.schema import IDS, TABLE_OF, TABLES, silver_s
 from quidnunc.properties.lazy import numpy, parquet, pyarrow
 
 BLOCK_ROWS = 131_072
+ROWS, BUCKETS = "rows.arrow", "buckets.npy"
+"""All rows of a batch, a record batch of Arrow for each bucket in each block; and the bucket of each of them.
+One file for each bucket would be millions of files."""
 VALUE = {"peers": "binary", "messages": "binary", "names": "string"}
 
 
@@ -51,8 +54,8 @@ def _write(bronze: Path, part: Path, buckets: int) -> None:
     ids = IdTables()
     met = {table: numpy.zeros(0, numpy.int64) for table in TABLES}
     bucket_of: list[int] = []
-    into: dict[int, Any] = {}
-    try:
+    of_batches: list[int] = []
+    with pyarrow.ipc.new_file(part / ROWS, silver_schema()) as into:
         starts = run_starts(bronze)
         for kind, block in blocks_in(bronze, BLOCK_ROWS):
             piece = piece_of(kind, block, ids, starts)
@@ -60,10 +63,10 @@ def _write(bronze: Path, part: Path, buckets: int) -> None:
                 met[table] = _first_met(met[table], table, piece, len(ids.tables[table]))
             peers = list(ids.tables["peers"])
             bucket_of += [zlib.crc32(peer) % buckets for peer in peers[len(bucket_of) :]]
-            _split(piece, bucket_of, buckets, part, into)
-    finally:
-        for writer in into.values():
-            writer.close()
+            for bucket, rows in _split(piece, bucket_of, buckets):
+                into.write_batch(rows)
+                of_batches.append(bucket)
+    numpy.save(part / BUCKETS, numpy.array(of_batches, numpy.int32))
     _write_ids(ids, met, part)
 
 
@@ -80,19 +83,17 @@ def _first_met(met: Any, table: str, piece: Any, count: int) -> Any:
     return grown
 
 
-def _split(piece: Any, bucket_of: list[int], buckets: int, part: Path, into: dict[int, Any]) -> None:
+def _split(piece: Any, bucket_of: list[int], buckets: int) -> Iterator[tuple[int, Any]]:
+    """Buckets, and their rows as record batches."""
     # The last is for rows without a peer, whose number is -1.
     where = numpy.array([*bucket_of, 0], numpy.int32)[piece["peer"].to_numpy()]
     order = numpy.argsort(where, kind="stable")
-    piece = piece.take(pyarrow.array(order))
+    piece = piece.take(pyarrow.array(order)).combine_chunks()
     ends = numpy.searchsorted(where[order], numpy.arange(buckets + 1))
-    for bucket in range(buckets):
+    for bucket in numpy.flatnonzero(numpy.diff(ends)):
         start, end = int(ends[bucket]), int(ends[bucket + 1])
-        if start == end:
-            continue
-        if bucket not in into:
-            into[bucket] = pyarrow.ipc.new_file(part / f"bucket-{bucket:05}.arrow", silver_schema())
-        into[bucket].write_table(piece.slice(start, end - start))
+        for rows in piece.slice(start, end - start).to_batches():
+            yield int(bucket), rows
 
 
 def _write_ids(ids: IdTables, met: Mapping[str, Any], part: Path) -> None:
@@ -108,14 +109,16 @@ def _write_ids(ids: IdTables, met: Mapping[str, Any], part: Path) -> None:
         parquet.write_table(pyarrow.table(columns), part / f"{table}.parquet", compression="lz4")
 
 
-def read_piece_ids(folder: Path) -> dict[str, tuple[list[Any], Any]]:
+def read_piece_ids(folder: Path, table: str) -> tuple[Any, Any]:
     """The ids of a folder of pieces, in order: values, and the number of each in these pieces."""
-    read = {table: parquet.read_table(folder / f"{table}.parquet") for table in TABLES}
-    return {t: (ids["value"].to_pylist(), ids["number"].to_numpy()) for t, ids in read.items()}
+    read = parquet.read_table(folder / f"{table}.parquet")
+    return read["value"], read["number"].to_numpy()
 
 
-def read_ids(folder: Path) -> dict[str, list[Any]]:
-    """The tables of ids in a folder of silver: the value of each number."""
-    return {
-        t: parquet.read_table(folder / f"{t}.parquet", columns=["value"])["value"].to_pylist() for t in TABLES
-    }
+def read_piece(folder: Path, bucket: int) -> Iterator[Any]:
+    """The rows of one bucket in a folder of pieces, as tables."""
+    wanted = numpy.flatnonzero(numpy.load(folder / BUCKETS) == bucket)
+    if len(wanted):
+        with pyarrow.memory_map(str(folder / ROWS)) as source:
+            rows = pyarrow.ipc.open_file(source)
+            yield pyarrow.Table.from_batches([rows.get_batch(int(at)) for at in wanted])

@@ -196,8 +196,7 @@ def in_run(site: Site) -> Counts:
     found = duckdb.sql(f"""
         SELECT to_base64(p.value) AS peer, e.type, COUNT(*) AS n
         FROM read_parquet('{silver}/bucket-*.parquet') AS e
-        JOIN (SELECT value, file_row_number AS number
-              FROM read_parquet('{silver}/peers.parquet', file_row_number = true)) AS p ON e.peer = p.number
+        JOIN read_parquet('{silver}/peers-*.parquet') AS p ON e.peer = p.id
         WHERE e.item = 0 GROUP BY ALL""").fetchall()
     return {(peer, kind): n for peer, kind, n in found}
 

@@ -230,11 +230,11 @@ def held(events: Events, holder: bytes, peer: bytes | None, name: bytes) -> bool
 
 def named(duck: Duck, folder: Path) -> set[Lack]:
     """The rows of `missing` with the ids of the trace."""
-    from pyarrow import parquet
+    from quidnunc.pipeline.lake.silver.parts import read_ids
 
     (place,) = (folder / "run" / "silver").iterdir()
-    peers = parquet.read_table(place / "peers.parquet")["value"].to_pylist()
-    messages = parquet.read_table(place / "messages.parquet")["value"].to_pylist()
+    ids = read_ids(place)
+    peers, messages = ids["peers"], ids["messages"]
     found: set[Lack] = set()
     for row in duck.rows("SELECT * FROM missing"):
         sender = None if row["remote"] is None else peers[row["remote"]]
