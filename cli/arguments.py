@@ -7,6 +7,7 @@ import difflib
 import os
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 
 from quidnunc.impl.routers import WITHOUT_ADAPTER, mutants_by_name, readings_by_name
 from quidnunc.impl.seam import PROFILES, AdapterError, Hello, Profile
@@ -34,6 +35,17 @@ def add_profile(parser: argparse.ArgumentParser) -> None:
         "the protocol",
     )
     parser.add_argument("--extras", action="store_true", help=argparse.SUPPRESS)
+
+
+RESULT_FILES = ("report",)
+"""Options that name a file for the result, beside what is printed."""
+_RESULT_HELP = {"report": "write the result as one HTML page, too"}
+
+
+def add_result_files(parser: argparse.ArgumentParser, *names: str) -> None:
+    """The options that name a file for the result: all of them, or `names`."""
+    for name in names or RESULT_FILES:
+        parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=_RESULT_HELP[name])
 
 
 def add_allow_exec(parser: argparse.ArgumentParser) -> None:

@@ -15,7 +15,15 @@ from pathlib import Path
 
 from attrs import evolve
 
-from quidnunc.arguments import add_profile, checked_protocol, hello_from, profile_of, protocols_spoken
+from quidnunc.arguments import (
+    RESULT_FILES,
+    add_profile,
+    add_result_files,
+    checked_protocol,
+    hello_from,
+    profile_of,
+    protocols_spoken,
+)
 from quidnunc.model.errors import CaseError
 from quidnunc.model.machine import PROTOCOLS, protocol_named
 from quidnunc.model.profiles import PROFILES as DOCUMENTED
@@ -52,6 +60,7 @@ from quidnunc.reports.check import (
     print_dialect,
     print_report,
 )
+from quidnunc.reports.pages.page import content_of_json, write_page
 from quidnunc.reports.suite import suite_exit, suite_json
 from quidnunc.reports.summary import RootKey, summary_lines
 
@@ -103,9 +112,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--private", type=Path, metavar="DIR", help="write the events that crash the router here"
     )
     parser.add_argument("--record", type=Path, metavar="TRACE", help="record every run in this trace file")
-    parser.add_argument(
-        "--verbose", action="store_true", help="list every claim and every root cause, not just a summary"
-    )
+    parser.add_argument("--verbose", action="store_true", help="list every claim and every root cause")
+    add_result_files(parser)
     add_profile(parser)
     parser.add_argument(
         "--workers", type=int, metavar="N", help="number of processes (default: one per core)"
@@ -140,13 +148,15 @@ def run(options: argparse.Namespace) -> int:
     ends = [exit_of(verdicts_of(c, options.claims), c, compared, options.strict) for c in campaigns]
     if options.suite:
         ends = [suite_exit(end, c) for end, c in zip(ends, campaigns, strict=True)]
+    reports = [
+        as_json(c, verdicts_of(c, options.claims), paths[c.protocol], compared)
+        | dialect_json(dialects[c.protocol], documented=options.documented)
+        | (suite_json(c, verdicts_of(c, options.claims)) if options.suite else {})
+        for c in campaigns
+    ]
+    if options.report:
+        write_page(options.report, content_of_json({"reports": reports}, "", reproduce(options)))
     if options.json:
-        reports = [
-            as_json(c, verdicts_of(c, options.claims), paths[c.protocol], compared)
-            | dialect_json(dialects[c.protocol], documented=options.documented)
-            | (suite_json(c, verdicts_of(c, options.claims)) if options.suite else {})
-            for c in campaigns
-        ]
         print_json(reports[0] if len(reports) == 1 else {"schema": 2, "reports": reports})
     else:
         if compared is not None and not options.update_expect:
@@ -219,7 +229,9 @@ def _validated(options: argparse.Namespace) -> list[str]:
 
 def _writable(options: argparse.Namespace) -> None:
     """Raises UsageError for an output that cannot be written: after a search it would be lost."""
-    for name, is_folder in (("cases", True), ("private", True), ("record", False), ("expect", False)):
+    folders = ("cases", "private")
+    for name in (*folders, "record", *RESULT_FILES, "expect"):
+        is_folder = name in folders
         path: Path | None = getattr(options, name)
         if path is None or (name == "expect" and not options.update_expect):
             continue

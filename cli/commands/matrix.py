@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from quidnunc.arguments import add_profile, checked_protocol, profile_of
+from quidnunc.arguments import add_profile, add_result_files, checked_protocol, profile_of
 from quidnunc.output import UsageError, duration_s, given_options, print_json, repeat_command
 from quidnunc.reports.matrix import MatrixColumn, as_markdown, as_text, cells_of, columns_of
+from quidnunc.reports.pages.page import content_of_json, write_page
 
 ASKED, DOCUMENT = "asked.json", "matrix.md"
 REPORTED = (0, 1, 3)
@@ -44,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--runs", type=int, metavar="N", help="search for N runs of each router")
     how.add_argument("--budget", metavar="TIME", help="time for each router: 60s, 10m (default: 60s)")
     how.add_argument("--suite", action="store_true", help="run the fixed suite instead of searching")
+    add_result_files(parser, "report")
     parser.add_argument("--seed", type=int, default=0, help="seed of the searches (default: 0)")
     add_profile(parser)
 
@@ -67,6 +69,9 @@ def run(options: argparse.Namespace) -> int:
     again = repeat_command("matrix", options.protocol, *asked, "--profile", profile, "-o", options.output)
     document = options.output / DOCUMENT
     document.write_text(as_markdown(options.protocol, columns, again, options.output), encoding="utf-8")
+    if options.report:
+        page = content_of_json(_json(options.protocol, columns), "", again.partition(": ")[2])
+        write_page(options.report, page)
     if options.json:
         print_json(_json(options.protocol, columns))
     else:

@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from quidnunc.arguments import checked_protocol, suggestion
+from quidnunc.arguments import add_result_files, checked_protocol, suggestion
 from quidnunc.impl.seam import PROFILES, AdapterError, NotBuiltError
 from quidnunc.model.edits.aliases import current_name
 from quidnunc.model.errors import CaseError, SpecError
@@ -37,6 +37,7 @@ from quidnunc.properties.cases.telling import DepartingRun, departing_run, notes
 from quidnunc.properties.documents.clauses import load as known_clauses
 from quidnunc.properties.replays.network import place_in_front
 from quidnunc.properties.replays.replay import replay
+from quidnunc.reports.pages.page import ReportContent, results_of_cases, write_page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rewrite", action="store_true", help="write the outputs of this replay into the files"
     )
+    add_result_files(parser)
     parser.add_argument("--emit", choices=["json"], help="print each case, as replayed, in this format")
     parser.add_argument(
         "--allow-exec",
@@ -92,6 +94,8 @@ def run(options: argparse.Namespace) -> int:
         except CaseError as error:
             errors.append(str(error))
     clear_progress()
+    if options.report and tried:
+        write_page(options.report, _page(tried, options))
     if options.json or options.emit:
         replays = [as_json(each, data=bool(options.emit)) for each in tried]
         print_json({"schema": 1, "replays": replays} | ({"errors": errors} if errors else {}))
@@ -100,6 +104,13 @@ def run(options: argparse.Namespace) -> int:
     for each in errors:
         say_refusal("replay", each)
     return 2 if errors else _exit_status(tried)
+
+
+def _page(tried: Sequence[ReplayAttempt], options: argparse.Namespace) -> ReportContent:
+    """Each case as it was replayed, with what came of it; one that was not replayed as it is recorded."""
+    cases = [each.replayed.rewritten if each.replayed is not None else each.case for each in tried]
+    remarks = [f"Replayed on {each.router}: {each.outcome}. {each.reason}" for each in tried]
+    return ReportContent(results=results_of_cases(cases, remarks), again=_again(options))
 
 
 def _exit_status(tried: Sequence[ReplayAttempt]) -> int:

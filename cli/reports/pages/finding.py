@@ -1,0 +1,230 @@
+"""A finding as it is told to somebody who does not have the kit: of a case, or of a row of `check --json`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import evolve, frozen
+
+from quidnunc.model.events import Crashed
+from quidnunc.properties.cases.case import Case, Side, events_of, replay_command
+from quidnunc.properties.cases.file import MARKS, RULER, body_of, parse, render
+from quidnunc.properties.documents.clauses import Clause, load
+from quidnunc.properties.notation.parameters import parameters_told
+from quidnunc.reports.pages.links import SpecificationPlace, place_of
+from quidnunc.reports.pages.sequence import SequenceDiagram, sequence_of
+
+SIDES: Mapping[Side, str] = {
+    "both": "as expected",
+    "router": "not allowed",
+    "model": "due, and missing",
+    "later": "owed, not due yet",
+    "may": "allowed, did not happen",
+}
+"""What each side of an output means, in words."""
+VERDICTS: Mapping[str, str] = {
+    "broken": "our own router departs too: the kit is at fault",
+    "fails": "breaks a demand of the specification",
+    "deviates": "does not follow advice of the specification",
+    "observed": "reads a place that the specification leaves open",
+    "undecided": "departs, and the cause was not found before the end of the search",
+    "refuted": "a network of routers that follow the text breaks the statement",
+    "fixed": "was mended, and must not come back",
+    "suite": "must hold",
+    "disputed": "the kit may be wrong",
+}
+"""Verdicts on a root cause, the worst first."""
+WITHHELD = (
+    "What makes the router crash is not shown here. Give the maintainers the case in private; "
+    "`quidnunc check --private DIR` writes it."
+)
+_MARKS: Mapping[str, Side] = {mark: side for side, mark in MARKS.items()}
+
+
+@frozen
+class CitedSentence:
+    """The sentence that is broken: the words of the document where they are short, ours otherwise."""
+
+    clause: Clause
+    place: SpecificationPlace
+
+    @property
+    def words(self) -> str:
+        return " ".join((self.clause.quote or self.clause.text).split())
+
+    @property
+    def is_quote(self) -> bool:
+        return bool(self.clause.quote)
+
+
+@frozen
+class OutputLine:
+    """One line of output, and its side."""
+
+    text: str
+    side: Side
+
+    @property
+    def says(self) -> str:
+        return SIDES[self.side]
+
+
+@frozen(kw_only=True)
+class ReportedFinding:
+    """One root cause of one router, or one statement that a network breaks."""
+
+    number: int = 0
+    """By which a matrix names it; 0 outside one."""
+    headline: str
+    verdict: str
+    router: str
+    version: str = ""
+    protocol: str
+    cause: str = ""
+    clause: str
+    sentences: tuple[CitedSentence, ...] = ()
+    """The root cause's own first; then the one that this run breaks, where that is another."""
+    case: Case | None = None
+    """None where it is withheld."""
+    withheld: bool = False
+    remark: str = ""
+    """Where it was replayed: what came of it."""
+
+    @property
+    def says(self) -> str:
+        """The verdict in a sentence."""
+        return VERDICTS.get(self.verdict, self.verdict)
+
+    @property
+    def diagram(self) -> SequenceDiagram | None:
+        return sequence_of(self.case) if self.case else None
+
+    @property
+    def events(self) -> int:
+        return len(events_of(self.case)) if self.case else 0
+
+    @property
+    def text(self) -> str:
+        """The case as its file has it."""
+        return render(self.case) if self.case else ""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return parameters_told(self.case.parameters) if self.case else ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks on the run; parameters are told apart, and sentences are cited."""
+        notes = self.case.notes if self.case else ()
+        told = {*self.parameters}
+        return tuple(
+            each for each in notes if each not in told and not each.startswith("The root cause is against")
+        )
+
+    @property
+    def diverging(self) -> tuple[OutputLine, ...]:
+        """The outputs of the block that departs."""
+        if self.case is None:
+            return ()
+        for block, lines in zip(self.case.blocks, body_of(self.case), strict=True):
+            if block.departs:
+                below = lines[lines.index(RULER) + 1 :]
+                return tuple(OutputLine(line[2:], _MARKS[line[:2]]) for line in below)
+        return ()
+
+    @property
+    def expected(self) -> tuple[OutputLine, ...]:
+        """What the text allows or demands at that step; of a network, the statement that breaks."""
+        if self.case is not None and self.case.is_network:
+            return (OutputLine(self.headline.removeprefix("Refuted: "), "both"),)
+        return tuple(each for each in self.diverging if each.side != "router")
+
+    @property
+    def observed(self) -> tuple[OutputLine, ...]:
+        return tuple(each for each in self.diverging if each.side in ("both", "router"))
+
+    @property
+    def replay(self) -> str:
+        """The command that plays it again."""
+        if self.case is None or self.case.path == "<text>":
+            return ""
+        return replay_command(self.case.path, self.case.against)
+
+    @property
+    def search(self) -> str:
+        """The command that found it, where it is one."""
+        found = self.case.found_by if self.case else ""
+        return found if found.startswith(("quidnunc ", "python -m ")) else ""
+
+
+def finding_of(case: Case, *, verdict: str = "", remark: str = "") -> ReportedFinding:
+    """The finding that a case shows. One that ends the router is told without its events."""
+    router, _, version = case.against.partition(" ")
+    crashes = any(isinstance(shown.what, Crashed) for block in case.blocks for shown in block.shown)
+    withheld = crashes and router.partition(":")[0] != "ours"
+    return ReportedFinding(
+        headline=case.reason if not withheld else f"Ends in a crash while it handles {case.clause}.",
+        verdict=verdict or verdict_of_case(case),
+        router="a network of models" if case.is_network else router,
+        version=version,
+        protocol=case.protocol,
+        cause=case.quirk if not withheld else "",
+        clause=case.clause,
+        sentences=() if withheld else tuple(_sentences(case.clause, case.argument)),
+        case=None if withheld else case,
+        withheld=withheld,
+        remark=remark,
+    )
+
+
+def finding_of_row(number: int, row: Mapping[str, Any], report: Mapping[str, Any]) -> ReportedFinding:
+    """The finding of one of the `root_causes` of `check --json`, numbered from 1.
+
+    Raises CaseError for a case that cannot be read.
+    """
+    verdict, clause = str(row["verdict"]), str(row["clauses"][0])
+    if row["text"]:
+        case = parse(row["text"], row["case"] or "<text>")
+        found = finding_of(case, verdict=verdict)
+        return evolve(found, number=number, cause="" if found.withheld else row["quirk"])
+    return ReportedFinding(
+        number=number,
+        headline="Crashes.",
+        verdict=verdict,
+        router=report["against"],
+        version=report["router_version"],
+        protocol=report["protocols"][0],
+        clause=clause,
+        withheld=True,
+    )
+
+
+def verdict_of_case(case: Case) -> str:
+    """What a case says of its router, which reports call a verdict."""
+    if case.status != "open":
+        return case.status
+    if case.is_network:
+        return "refuted"
+    if case.control == "departs":
+        return "broken"
+    clause = load().get(case.clause)
+    return clause.breach if clause else "fails"
+
+
+def _sentences(clause: str, argument: str) -> Iterable[CitedSentence]:
+    named = re.match(r"(\S+/\S+) \(", argument)
+    for each in dict.fromkeys((clause, named[1] if named else clause)):
+        known, place = load().get(each), place_of(each)
+        if known is not None and place is not None:
+            yield CitedSentence(known, place)
+
+
+def worst_first(findings: Iterable[ReportedFinding]) -> list[ReportedFinding]:
+    """By verdict, then by clause."""
+    order = [*VERDICTS]
+    return sorted(
+        findings,
+        key=lambda f: (order.index(f.verdict) if f.verdict in order else len(order), f.clause, f.cause),
+    )

@@ -1,0 +1,75 @@
+"""A finding as the text of an issue, for those who maintain the router."""
+
+from __future__ import annotations
+
+import re
+
+from quidnunc import __version__
+from quidnunc.properties.cases.case import Case
+from quidnunc.properties.cases.file import render
+from quidnunc.reports.pages.environment import rendered
+from quidnunc.reports.pages.finding import WITHHELD, finding_of
+from quidnunc.reports.pages.sequence import APPLICATION, ROUTER, SequenceDiagram, SequenceStep
+
+ARROWS = {"both": "->>", "router": "->>", "model": "--x", "later": "-->>", "may": "-->>"}
+"""Side of an output -> the arrow of Mermaid. What is missing ends in a cross."""
+MARKS = {"router": "NOT ALLOWED: ", "model": "MISSING: ", "later": "owed: ", "may": "allowed: "}
+
+
+def issue_of(case: Case) -> str:
+    """Headline, sentence, sequence, expected and observed, versions, and how to reproduce."""
+    return rendered(
+        "issue.md",
+        it=finding_of(case),
+        mermaid=mermaid,
+        plain=plain,
+        code=code,
+        fence="`" * max(3, 1 + max(map(len, re.findall("`+", render(case))), default=0)),
+        withheld=WITHHELD,
+        tool_version=__version__,
+    )
+
+
+def mermaid(diagram: SequenceDiagram) -> str:
+    """The diagram in the language of Mermaid, which GitHub draws."""
+    names = {lane: f"p{at}" for at, lane in enumerate(diagram.lanes)}
+    lines = ["sequenceDiagram"]
+    lines += [f"    participant {name} as {_text(_lane(lane, diagram))}" for lane, name in names.items()]
+    for step in diagram.steps:
+        lines += _step_lines(step, names)
+    return "\n".join(lines)
+
+
+def _step_lines(step: SequenceStep, names: dict[str, str]) -> list[str]:
+    text = _text(MARKS.get(step.side, "") + step.text)
+    everybody = [*names.values()]
+    over = everybody[0] if len(everybody) == 1 else f"{everybody[0]},{everybody[-1]}"
+    if step.kind == "message":
+        arrow = ARROWS[step.side]
+        drawn = [
+            f"    {names[source]}{arrow}{names[target]}: {text}"
+            for source in step.sources
+            for target in step.targets
+        ]
+        return ["    rect rgba(220, 60, 60, 0.2)", *drawn, "    end"] if step.diverges else drawn
+    place = ",".join(names[lane] for lane in step.sources) or over
+    return [f"    Note over {place}: {text}"]
+
+
+def _text(text: str) -> str:
+    """`text` on one line of Mermaid: what it would read as its own is written as an entity."""
+    return re.sub(r"[#;<>`]", lambda m: f"#{ord(m[0])};", text)
+
+
+def _lane(lane: str, diagram: SequenceDiagram) -> str:
+    return lane if not diagram.timed or lane in (ROUTER, APPLICATION) else f"peer {lane}"
+
+
+def code(text: str) -> str:
+    """`text` as code within a line."""
+    return f"`{text}`" if "`" not in text else f"`` {text} ``"
+
+
+def plain(text: str) -> str:
+    """`text` in Markdown, as it stands: nothing of it is markup, and nobody is mentioned."""
+    return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", text).replace("@", "@\u200b")

@@ -1,0 +1,285 @@
+"""One HTML page of what was found: it needs no network, and is read without script."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from quidnunc import __version__
+from quidnunc.output import UsageError, count
+from quidnunc.properties.bounded import read_bounded
+from quidnunc.properties.cases.case import Case
+from quidnunc.properties.cases.file import load
+from quidnunc.reports.matrix import LEGEND
+from quidnunc.reports.pages.drawing import drawn
+from quidnunc.reports.pages.finding import (
+    VERDICTS,
+    WITHHELD,
+    ReportedFinding,
+    finding_of,
+    finding_of_row,
+    worst_first,
+)
+
+MAX_RESULT_BYTES = 64 << 20
+MAX_PAGE_BYTES = 3_000_000
+SIGNS: Mapping[str, str] = {
+    "broken": "✖",
+    "fails": "■",
+    "refuted": "■",
+    "deviates": "▲",
+    "observed": "○",
+    "undecided": "?",
+    "disputed": "?",
+    "not-refuted": "✓",
+    "fixed": "✓",
+    "suite": "✓",
+}
+"""Verdict -> a shape, so that no verdict is told by its colour alone."""
+DEPARTS = frozenset({"fails", "deviates", "observed", "hidden"})
+"""Of cells, in a row that is shown first."""
+_CELLS = {"FAILS": "fails", "deviates": "deviates", "observed": "observed", "holds": "not-refuted"}
+
+
+@frozen(kw_only=True)
+class ReportedResult:
+    """What is known of one router under one protocol, or of a folder of cases about it."""
+
+    router: str
+    version: str = ""
+    name: str = ""
+    """What a matrix calls it."""
+    protocol: str
+    findings: tuple[ReportedFinding, ...] = ()
+    searched: str = ""
+    """How it was searched; empty where there are cases alone."""
+    claims: tuple[tuple[str, str], ...] = ()
+    """(claim, verdict) of all claims."""
+    not_checked: tuple[str, ...] = ()
+    leans_on: tuple[str, ...] = ()
+    broken: str = ""
+    """Why there is no result."""
+
+    @property
+    def title(self) -> str:
+        return self.name or f"{self.router} {self.version}".strip()
+
+    @property
+    def verdicts(self) -> list[tuple[str, int]]:
+        """How many root causes have each verdict, the worst first."""
+        counts = Counter(each.verdict for each in self.findings)
+        return [(verdict, counts[verdict]) for verdict in VERDICTS if counts[verdict]]
+
+    @property
+    def held(self) -> int:
+        return sum(verdict == "not-refuted" for _, verdict in self.claims)
+
+
+@frozen(kw_only=True)
+class MatrixTable:
+    """The matrix of several routers: a row for each claim."""
+
+    protocol: str
+    routers: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @property
+    def telling(self) -> list[tuple[str, tuple[str, ...]]]:
+        """The rows in which some router is not in order."""
+        return [row for row in self.rows if {*map(verdict_of_cell, row[1])} & DEPARTS]
+
+    @property
+    def others(self) -> list[tuple[str, tuple[str, ...]]]:
+        return [row for row in self.rows if row not in self.telling]
+
+
+@frozen(kw_only=True)
+class ReportContent:
+    """All that a page tells."""
+
+    results: tuple[ReportedResult, ...]
+    matrices: tuple[MatrixTable, ...] = ()
+    again: str = ""
+    """The command that makes the results anew."""
+    date: str = field(factory=lambda: str(datetime.date.today()))
+
+
+def verdict_of_cell(cell: str) -> str:
+    """The verdict of a cell of the matrix; of one that has none its own words."""
+    return _CELLS.get(cell.partition(" ")[0], cell)
+
+
+# -- what is read -------------------------------------------------------------------------------------------
+
+
+def content_of(paths: Iterable[Path], again: str = "") -> ReportContent:
+    """What case files, folders of them, and results of `check --json` and `matrix --json` tell.
+
+    Raises UsageError for what is none of these, CaseError for a case that cannot be read.
+    """
+    cases: list[Case] = []
+    results: list[ReportedResult] = []
+    matrices: list[MatrixTable] = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(path.rglob("*.case"))
+            if not inside:
+                raise UsageError(f"{path} contains no .case file")
+            cases += map(load, inside)
+        elif not path.exists():
+            raise UsageError(f"{path} does not exist; `quidnunc check ... --cases DIR` writes cases")
+        elif path.suffix == ".json":
+            found = content_of_json(_json_in(path), str(path))
+            results += found.results
+            matrices += found.matrices
+        else:
+            cases.append(load(path))
+    return ReportContent(results=(*results, *results_of_cases(cases)), matrices=tuple(matrices), again=again)
+
+
+def _json_in(path: Path) -> Any:
+    try:
+        return json.loads(read_bounded(path, MAX_RESULT_BYTES))
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is not JSON: {error}") from None
+
+
+def content_of_json(found: Any, name: str, again: str = "") -> ReportContent:
+    """What `check --json` or `matrix --json` printed. Raises UsageError for anything else."""
+    try:
+        if "routers" in found:
+            columns = found["routers"]
+            matrix = MatrixTable(
+                protocol=found["protocol"],
+                routers=tuple(each["title"] for each in columns),
+                rows=tuple((claim, tuple(cells)) for claim, cells in found["claims"].items()),
+            )
+            results = tuple(_result_of_column(each, found["protocol"]) for each in columns)
+            return ReportContent(results=results, matrices=(matrix,), again=again)
+        reports = found["reports"] if "reports" in found else [found]
+        return ReportContent(results=tuple(map(_result_of_report, reports)), again=again)
+    except (KeyError, TypeError, IndexError, AttributeError):
+        raise UsageError(
+            f"{name} is no result of `quidnunc check --json` or `quidnunc matrix --json`; of a replay, name "
+            "the case files"
+        ) from None
+
+
+def _result_of_column(column: Mapping[str, Any], protocol: str) -> ReportedResult:
+    if column["report"] is None:
+        return ReportedResult(router=column["name"], protocol=protocol, broken=column["broken"])
+    return evolve(_result_of_report(column["report"]), name=column["title"])
+
+
+def _result_of_report(report: Mapping[str, Any]) -> ReportedResult:
+    leans = dict.fromkeys(each for claim in report["claims"] for each in claim["leans_on"])
+    interrupted = ", interrupted" if report["interrupted"] else ""
+    return ReportedResult(
+        router=report["against"],
+        version=report["router_version"],
+        protocol=report["protocols"][0],
+        findings=tuple(
+            worst_first(finding_of_row(n, row, report) for n, row in enumerate(report["root_causes"], 1))
+        ),
+        searched=f"{count(report['runs'], 'run')}, {count(report['steps'], 'step')}, seed {report['seed']}, "
+        f"profile {report['profile']}{interrupted}",
+        claims=tuple((each["id"], each["verdict"]) for each in report["claims"]),
+        not_checked=tuple(report["not_checked"]),
+        leans_on=tuple(leans),
+    )
+
+
+def results_of_cases(cases: Sequence[Case], remarks: Sequence[str] = ()) -> tuple[ReportedResult, ...]:
+    """Cases by the router and the protocol that they are of. `remarks`: what came of the replay of each."""
+    groups: dict[tuple[str, str, str], list[ReportedFinding]] = {}
+    for case, remark in zip(cases, remarks or [""] * len(cases), strict=True):
+        each = finding_of(case, remark=remark)
+        groups.setdefault((each.router, each.version, each.protocol), []).append(each)
+    return tuple(
+        ReportedResult(router=router, version=version, protocol=protocol, findings=tuple(worst_first(group)))
+        for (router, version, protocol), group in groups.items()
+    )
+
+
+# -- what is written ----------------------------------------------------------------------------------------
+
+
+def page_of(content: ReportContent) -> str:
+    """The page. Raises UsageError where it would be too large to open: fewer cases make a smaller one."""
+    from quidnunc.reports.pages.environment import rendered
+
+    text = rendered(
+        "report.html",
+        content=content,
+        verdicts=VERDICTS,
+        signs=SIGNS,
+        legend=LEGEND,
+        withheld=WITHHELD,
+        tool_version=__version__,
+        drawn=drawn,
+        count=count,
+        verdict_of_cell=verdict_of_cell,
+        totals=_totals(content),
+        anchors=_anchors(content),
+        cell_parts=cell_parts,
+        id_of=id,
+    )
+    size = len(text.encode())
+    if size > MAX_PAGE_BYTES:
+        raise UsageError(
+            f"the page would have {size / 1e6:.1f} MB, and the limit is {MAX_PAGE_BYTES / 1e6:.0f} MB: name "
+            "fewer cases"
+        )
+    return text
+
+
+def write_page(path: Path, content: ReportContent) -> None:
+    """Write the page. Raises UsageError where it cannot be written."""
+    text = page_of(content)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def _findings(content: ReportContent) -> list[ReportedFinding]:
+    return [finding for result in content.results for finding in result.findings]
+
+
+def _anchors(content: ReportContent) -> dict[int, str]:
+    """Finding, by its identity -> its name in the page. One that a matrix numbers is found by its number."""
+    names: dict[int, str] = {}
+    taken: set[str] = set()
+    for result in content.results:
+        for each in result.findings:
+            plain = f"finding-{len(names) + 1}"
+            name = anchor_of(result.title, each.protocol, each.number) if each.number else plain
+            names[id(each)] = plain if name in taken else name
+            taken.add(names[id(each)])
+    return names
+
+
+def anchor_of(router: str, protocol: str, number: int) -> str:
+    """The name of a numbered finding in a page."""
+    return re.sub(r"[^a-z0-9]+", "-", f"cause-{router}-{protocol}-{number}".lower())
+
+
+def cell_parts(cell: str, router: str, protocol: str) -> list[tuple[str, str]]:
+    """A cell as pieces of text, each with the anchor that it leads to or none."""
+    word, _, numbers = cell.partition(" ")
+    if word == "holds" or not numbers:
+        return [(cell, "")]
+    return [(word, ""), *((each, anchor_of(router, protocol, int(each))) for each in numbers.split(","))]
+
+
+def _totals(content: ReportContent) -> list[tuple[str, int]]:
+    counts = Counter(each.verdict for each in _findings(content))
+    return [(verdict, counts[verdict]) for verdict in VERDICTS if counts[verdict]]

@@ -1,0 +1,252 @@
+"""The page of `quidnunc report`, and the text for an issue."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from attrs import evolve, field, mutable
+
+from quidnunc.model.events import Crashed, Receive
+from quidnunc.output import UsageError
+from quidnunc.properties.cases.case import Case, CaseBlock, CaseOutput
+from quidnunc.properties.cases.file import load, parse
+from quidnunc.properties.documents.clauses import load as clauses
+from quidnunc.reports.pages.finding import VERDICTS, WITHHELD, finding_of
+from quidnunc.reports.pages.links import place_of, slug
+from quidnunc.reports.pages.markdown import issue_of
+from quidnunc.reports.pages.page import ReportContent, content_of, content_of_json, page_of, results_of_cases
+from quidnunc.reports.pages.sequence import sequence_of
+from tests.conftest import Command
+
+ROOT = Path(__file__).parents[3]
+CASES = ROOT / "counterexamples"
+GO = CASES / "routers" / "go-libp2p-pubsub"
+SHARED = CASES / "routers" / "py-libp2p" / "gs1.0.mesh.members.control-lists-shared.case"
+CUT = GO / "gs1.0.heartbeat.cut.cut-at-d-high.case"
+NETWORK = CASES / "networks" / "mesh.graft-is-symmetric.gossipsub-1.0.case"
+VOID = frozenset({"meta", "link", "line", "circle", "path", "rect", "br"})
+
+
+@mutable
+class Page:
+    """What a browser finds in a page."""
+
+    ids: list[str] = field(factory=list)
+    links: list[str] = field(factory=list)
+    loaded: list[str] = field(factory=list)
+    tags: list[str] = field(factory=list)
+    open: list[str] = field(factory=list)
+
+
+def read(text: str) -> Page:
+    """Parse a page. Fails where its elements are not closed in their order."""
+    page = Page()
+    parser = HTMLParser()
+
+    def start(tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        named = dict(attributes)
+        page.tags.append(tag)
+        page.ids += [named["id"] or ""] if "id" in named else []
+        page.links += [named["href"] or ""] if tag == "a" else []
+        page.loaded += [named[name] or "" for name in ("src", "srcset", "data") if name in named]
+        page.loaded += [named["href"] or ""] if tag == "link" else []
+        if tag not in VOID:
+            page.open.append(tag)
+
+    def end(tag: str) -> None:
+        if tag not in VOID:
+            assert page.open.pop() == tag
+
+    parser.handle_starttag, parser.handle_endtag = start, end  # type: ignore[method-assign]
+    parser.handle_startendtag = start  # type: ignore[method-assign]
+    parser.feed(text)
+    return page
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return page_of(content_of([GO, SHARED, NETWORK]))
+
+
+def test_the_page_stands_alone(text: str) -> None:
+    page = read(text)
+    assert page.open == [] and "script" not in page.tags
+    assert page.loaded == ["data:,"] and "url(" not in text and "@import" not in text
+    assert len(text) < 3_000_000
+
+
+def test_its_links_lead_somewhere(text: str) -> None:
+    page = read(text)
+    assert len(page.ids) == len({*page.ids})
+    assert {link[1:] for link in page.links if link.startswith("#")} <= {*page.ids}
+    outside = {link for link in page.links if not link.startswith("#")}
+    assert outside and all(link.startswith("https://github.com/") for link in outside)
+
+
+def test_it_tells_each_case(text: str) -> None:
+    for path in (*GO.rglob("*.case"), SHARED, NETWORK):
+        case = load(path)
+        assert f"<code>{case.clause}</code>" in text and f"{path.name}" in text
+    assert text.count("<svg") == text.count("<article") == len([*GO.rglob("*.case")]) + 2
+
+
+def test_every_verdict_has_a_sign_and_words(text: str) -> None:
+    for word in re.findall(r'class="verdict (\S+)"', text):
+        assert word in VERDICTS
+    assert not re.search(r'<span aria-hidden="true">·</span>', text)
+
+
+def test_it_follows_the_scheme_of_the_reader_and_prints(text: str) -> None:
+    assert "prefers-color-scheme: dark" in text and "@media print" in text and "max-width: 44rem" in text
+    assert text.count('tabindex="0"') >= text.count("<svg")
+
+
+def test_what_a_file_says_is_no_markup() -> None:
+    case = evolve(load(SHARED), reason="<script>alert(1)</script> & `x`")
+    page = page_of(ReportContent(results=results_of_cases([case])))
+    assert "<script>" not in page and "&lt;script&gt;" in page
+
+
+def test_expected_and_observed_are_beside_each_other() -> None:
+    finding = finding_of(load(SHARED))
+    assert [each.text for each in finding.expected] == ["a: graft t1", "b: graft t2"]
+    assert [(each.text, each.side) for each in finding.observed][-1] == ("b: graft t1", "router")
+
+
+def test_lanes_are_of_peers_that_do_the_same() -> None:
+    diagram = sequence_of(load(CUT))
+    assert diagram.lanes == ("application", "router", "b,f", "c", "d,e,g", "h")
+    (step,) = diagram.diverging
+    assert (step.at_ms, step.sources, step.targets) == (500, ("router",), ("b,f",))
+    assert diagram.steps[0].text == "join t2"
+
+
+def test_every_committed_case_has_a_diagram() -> None:
+    """The steps of each are those of the file; some lane has each of them."""
+    for path in sorted(CASES.rglob("*.case")):
+        case = load(path)
+        diagram = sequence_of(case)
+        assert len(diagram.steps) >= sum(len(block.events) for block in case.blocks), path
+        for step in diagram.steps:
+            assert {*step.sources, *step.targets} <= {*diagram.lanes}, path
+        assert bool(diagram.diverging) == any(block.departs for block in case.blocks), path
+
+
+def test_a_crash_is_told_without_its_events(tmp_path: Path) -> None:
+    crash = _crash()
+    page = page_of(ReportContent(results=results_of_cases([crash])))
+    for text in (page, issue_of(crash)):
+        assert WITHHELD.partition(".")[0] in text
+        assert "graft t1" not in text and "KeyError" not in text and "connect a" not in text
+    own = evolve(crash, against="ours:echo")
+    assert "graft t1" in issue_of(own)
+
+
+def _crash() -> Case:
+    case = load(SHARED)
+    last = next(event for event in case.blocks[1].events if isinstance(event, Receive))
+    shown = CaseOutput("router", Crashed("KeyError: t1"))
+    return evolve(
+        case,
+        reason="Crashes at a, which says graft t1.",
+        blocks=(case.blocks[0], CaseBlock((last,), (shown,))),
+    )
+
+
+def test_a_sentence_leads_to_its_heading() -> None:
+    place = place_of("gs1.1/backoff.regraft")
+    assert place is not None
+    assert place.url.endswith("/pubsub/gossipsub/gossipsub-v1.1.md#prune-backoff-and-peer-exchange")
+    assert slug("P₃ and P₃b: Mesh Message Delivery") == "p₃-and-p₃b-mesh-message-delivery"
+    assert place_of("no/such") is None
+    assert all(place_of(name) is not None for name in clauses())
+
+
+def test_the_issue_has_what_a_maintainer_needs() -> None:
+    text = issue_of(load(SHARED))
+    assert text.startswith("## The heartbeat's control lists are shared between peers")
+    assert "`py-libp2p` 0.8.1" in text and "https://github.com/libp2p/specs/" in text
+    assert "p1->>p3: NOT ALLOWED: graft t1" in text
+    assert "participant p3 as peer b" in text
+    assert "departed in 10 of 10 replays" in text
+    fence = re.search(r"finding.case`:\n\n```\n(.*)```\n", text, re.DOTALL)
+    assert fence and parse(fence[1]).blocks == load(SHARED).blocks
+
+
+def test_what_a_case_says_is_no_markdown() -> None:
+    case = evolve(load(SHARED), reason="<img src=x> @everybody [link](x) ```")
+    text = issue_of(case)
+    assert not re.search(r"(?<!\\)<img", text.partition("finding.case")[0])
+    assert "@everybody" not in text.partition("````")[0]
+    assert "````\n<img" in text
+
+
+def test_every_case_of_a_router_makes_an_issue() -> None:
+    for path in sorted((CASES / "routers").rglob("*.case")):
+        text = issue_of(load(path))
+        assert text.startswith("## ") and ("```mermaid" in text) != (WITHHELD in text), path
+
+
+def test_the_command_writes_a_page(quidnunc: Command, tmp_path: Path) -> None:
+    ran = quidnunc("report", SHARED, "-o", tmp_path / "page.html")
+    assert ran.code == 0 and "control lists are shared" in (tmp_path / "page.html").read_text("utf-8")
+    ran = quidnunc("report", SHARED, "--markdown")
+    assert ran.out == issue_of(load(SHARED))
+
+
+def test_check_and_replay_write_the_page_too(quidnunc: Command, tmp_path: Path) -> None:
+    page, again = tmp_path / "check.html", tmp_path / "again.html"
+    ran = quidnunc("check", "floodsub", "--against", "ours:echo", "--runs", 5, "--json", "--report", page)
+    assert ran.code == 1
+    result = tmp_path / "result.json"
+    result.write_text(ran.out, encoding="utf-8")
+    assert quidnunc("report", result, "-o", again).code == 0
+    for path in (page, again):
+        text = path.read_text("utf-8")
+        assert "Not checked" in text and ran.data["root_causes"][0]["quirk"] in text
+    replayed = tmp_path / "replay.html"
+    quidnunc("replay", CASES / "mutants" / "announce-to-topic.case", "--report", replayed)
+    assert "Replayed on ours:announce-to-topic: same" in replayed.read_text("utf-8")
+
+
+def test_a_matrix_leads_to_its_root_causes(quidnunc: Command) -> None:
+    ran = quidnunc("check", "floodsub", "--against", "ours:echo", "--runs", 5, "--json")
+    column = {"name": "ours:echo", "title": "ours:echo 1", "broken": "", "report": ran.data}
+    lost = {"name": "gone", "title": "gone", "broken": "it <ended>", "report": None}
+    cells = {"relay.not-back": ["FAILS 1", "broken"], "hello.complete": ["holds 3", "broken"]}
+    matrix = {"schema": 1, "protocol": "floodsub", "routers": [column, lost], "claims": cells}
+    content = content_of_json(matrix, "matrix.json")
+    assert [row[0] for row in content.matrices[0].telling] == ["relay.not-back"]
+    text = page_of(content)
+    assert 'href="#cause-ours-echo-1-floodsub-1">1</a>' in text and "it &lt;ended&gt;" in text
+    page = read(text)
+    assert {link[1:] for link in page.links if link.startswith("#")} <= {*page.ids}
+
+
+@pytest.mark.parametrize(
+    "found", [[], {}, {"schema": 1, "replays": []}, {"routers": 3}, 7, {"reports": [{}]}]
+)
+def test_another_json_is_refused(found: object, tmp_path: Path) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(json.dumps(found), encoding="utf-8")
+    with pytest.raises(UsageError, match="other.json is no result of `quidnunc check --json`"):
+        content_of([path])
+
+
+def test_what_is_no_report_is_refused(quidnunc: Command, tmp_path: Path) -> None:
+    assert quidnunc("report", tmp_path / "none.case").code == 2
+    assert "contains no .case file" in quidnunc("report", tmp_path).err
+    assert "name one .case file" in quidnunc("report", GO, "--markdown").err
+    broken = tmp_path / "broken.json"
+    broken.write_text("{", encoding="utf-8")
+    assert "is not JSON" in quidnunc("report", broken).err
+
+
+def test_a_page_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quidnunc.reports.pages.page.MAX_PAGE_BYTES", 5_000)
+    with pytest.raises(UsageError, match="name fewer cases"):
+        page_of(content_of([SHARED]))
