@@ -66,6 +66,8 @@ class Listing:
     sources: Sequence[Path]
     fresh: Sequence[LandingFile]
     left_out: Sequence[LeftOut]
+    later_bytes: int = 0
+    """Of files that are found and come in a later portion."""
 
     def plain(self) -> dict[str, dict[str, str]]:
         """What is left out, as a manifest has it: place -> state and reason."""
@@ -197,7 +199,9 @@ def to_silver(run: RunFolder, found: Listing, asked: SourceOptions, runner: Task
         bad = [e.problem for e in entries if e.problem] + [str(each) for each in found.left_out]
         names = ", ".join(map(str, found.sources[:3]))
         raise TraceError(f"{names}: no trace event could be read; {bad[0] if bad else 'there is no file'}")
-    buckets = manifest.get("buckets") or asked.buckets or buckets_for(entries)
+    size = sum(file.size for file in found.fresh)
+    share = size / (size + found.later_bytes) if size else 1.0
+    buckets = manifest.get("buckets") or asked.buckets or buckets_for(entries, share)
     silver = make_silver(run, entries, buckets, manifest.get("silver"), runner)
     left_out = _left_out_before(manifest, found.sources) | found.plain()
     new = describe(entries, manifest, left_out, asked) | {
@@ -382,7 +386,8 @@ def portions(found: Listing) -> Iterator[Listing]:
             size += rest[taken].size
             taken += 1
         later = [LeftOut(file.path, "unfinished", "not taken in yet") for file in rest[taken:]]
-        yield evolve(found, fresh=rest[:taken], left_out=[*found.left_out, *later])
+        left = sum(file.size for file in rest[taken:])
+        yield evolve(found, fresh=rest[:taken], left_out=[*found.left_out, *later], later_bytes=left)
         rest = rest[taken:]
         if not rest:
             return

@@ -14,6 +14,7 @@ from quidnunc.pipeline.sweep.executors import SweepExecutor
 from quidnunc.pipeline.sweep.file import Job, SweepPlan, batches, with_quirks
 from quidnunc.pipeline.sweep.store import SweepStore, read_whole, write_whole
 from quidnunc.pipeline.sweep.summary import coverage_of, merged_coverage, summary_of
+from quidnunc.pipeline.sweep.table import write_runs
 from quidnunc.properties.search.campaign import Campaign, merge, settle
 
 SUMMARY = "summary.json"
@@ -67,6 +68,7 @@ def carry_out(
         carried.summary, texts = summary_of(plan, runs, campaigns)
         carried.cases = _file(folder / CASES, texts)
         write_whole(folder / SUMMARY, carried.summary)
+        write_runs(folder, runs)
         carried.coverage = merged_coverage([coverage_of(runs, campaigns), *coverage])
         write_whole(folder / COVERAGE, carried.coverage)
     return carried

@@ -41,7 +41,7 @@ from quidnunc.properties.lazy import compute, numpy, parquet, pyarrow
 
 ROW_GROUP = 262_144
 ROWS_PER_BUCKET = 2_000_000
-MIN_BUCKETS = 8
+MIN_BUCKETS, MAX_BUCKETS = 8, 10_000
 DESCRIPTION = "silver.json"
 STEPS_BACK = "clock_steps_back"
 MAPS, PLACES = "maps", "places.json"
@@ -71,10 +71,10 @@ class SilverBucketRequest:
     buckets: int
 
 
-def buckets_for(entries: Sequence[BronzeEntry]) -> int:
-    """How many buckets a run of this size gets, once and for all."""
-    records = sum(e.records for e in entries)
-    return max(MIN_BUCKETS, -(-records // ROWS_PER_BUCKET))
+def buckets_for(entries: Sequence[BronzeEntry], share: float = 1.0) -> int:
+    """How many buckets a run gets, once and for all, of which these are such a share."""
+    records = int(sum(e.records for e in entries) / share)
+    return max(MIN_BUCKETS, min(MAX_BUCKETS, -(-records // ROWS_PER_BUCKET)))
 
 
 def silver_name(entries: Sequence[BronzeEntry], buckets: int) -> str:

@@ -195,5 +195,5 @@ def _buckets(run: Path) -> list[list[dict[str, Any]]]:
     return [parquet.read_table(file).to_pylist() for file in files]
 
 
-def _everything(folder: Path) -> dict[str, str]:
-    return {str(p.relative_to(folder)): p.read_text() for p in sorted(folder.rglob("*")) if p.is_file()}
+def _everything(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}

@@ -60,9 +60,9 @@ def plan(tmp_path: Path) -> SweepPlan:
     return load_sweep(path)
 
 
-def tree(folder: Path) -> dict[str, str]:
+def tree(folder: Path) -> dict[str, bytes]:
     """Everything that a campaign leaves."""
-    return {str(p.relative_to(folder)): p.read_text() for p in sorted(folder.rglob("*")) if p.is_file()}
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
 # -- what a file says ---------------------------------------------------------------------------------------

@@ -24,7 +24,9 @@ from tests.helpers.trace_values import events
 numpy = pytest.importorskip("numpy", reason="pip install 'quidnunc[spark]'")
 pyarrow = pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
 parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[spark]'")
+from quidnunc.pipeline.lake.bronze.build import BronzeEntry
 from quidnunc.pipeline.lake.bronze.schema import GO, decode
+from quidnunc.pipeline.lake.silver.build import buckets_for
 from quidnunc.pipeline.lake.silver.columns import IdTables, piece_of
 from quidnunc.pipeline.lake.silver.parts import bucket_files, buckets_in, read_ids
 from tests.helpers.networks import ASKED, Landing, land, silver_of
@@ -168,3 +170,11 @@ def test_buckets_do_not_depend_on_what_else_there_is(landing: Landing, tmp_path:
     many = whole(silver_of(landing.folder, tmp_path / "many", attrs.evolve(ASKED, buckets=7)))
     assert len(few) > 5000
     assert sorted(few, key=lambda pair: pair[0]) == sorted(many, key=lambda pair: pair[0])
+
+
+def test_a_first_portion_has_buckets_for_the_whole() -> None:
+    entry = BronzeEntry(
+        key="", digest="", name="", kind="json", records=30_000_000, bad=0, runs=0, problem="", types={}
+    )
+    assert [buckets_for([entry], share) for share in (1.0, 0.1, 1e-6)] == [15, 150, 10_000]
+    assert buckets_for([attrs.evolve(entry, records=1)]) == 8
