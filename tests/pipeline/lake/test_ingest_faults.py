@@ -93,6 +93,7 @@ class Site:
             self.die.choice(ENGINES),
             "--buckets",
             "2",
+            *(["--no-gold"] if self.die.random() < 0.5 else []),
         )
         return subprocess.Popen(
             [sys.executable, "-m", "quidnunc", *map(str, words)],
