@@ -37,15 +37,31 @@ def add_profile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--extras", action="store_true", help=argparse.SUPPRESS)
 
 
-RESULT_FILES = ("report",)
+RESULT_FILES = ("report", "junit", "sarif")
 """Options that name a file for the result, beside what is printed."""
-_RESULT_HELP = {"report": "write the result as one HTML page, too"}
+_RESULT_HELP = {
+    "report": "write the result as one HTML page, too",
+    "junit": "write the result as JUnit XML, too",
+    "sarif": "write what fails as SARIF 2.1.0, too",
+}
 
 
 def add_result_files(parser: argparse.ArgumentParser, *names: str) -> None:
     """The options that name a file for the result: all of them, or `names`."""
     for name in names or RESULT_FILES:
         parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=_RESULT_HELP[name])
+    if not names or "sarif" in names:
+        parser.add_argument(
+            "--format",
+            choices=("text", "github"),
+            help="github: print annotations, too",
+        )
+
+
+def check_format(options: argparse.Namespace) -> None:
+    """Raises UsageError for annotations beside the one JSON object."""
+    if options.json and options.format == "github":
+        raise UsageError("--json and --format github exclude each other")
 
 
 def add_allow_exec(parser: argparse.ArgumentParser) -> None:

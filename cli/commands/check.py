@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 from attrs import evolve
 
@@ -19,6 +20,7 @@ from quidnunc.arguments import (
     RESULT_FILES,
     add_profile,
     add_result_files,
+    check_format,
     checked_protocol,
     hello_from,
     profile_of,
@@ -60,6 +62,8 @@ from quidnunc.reports.check import (
     print_dialect,
     print_report,
 )
+from quidnunc.reports.ci.formats import write_results
+from quidnunc.reports.ci.results import result_of_check
 from quidnunc.reports.pages.page import content_of_json, write_page
 from quidnunc.reports.suite import suite_exit, suite_json
 from quidnunc.reports.summary import RootKey, summary_lines
@@ -154,8 +158,6 @@ def run(options: argparse.Namespace) -> int:
         | (suite_json(c, verdicts_of(c, options.claims)) if options.suite else {})
         for c in campaigns
     ]
-    if options.report:
-        write_page(options.report, content_of_json({"reports": reports}, "", reproduce(options)))
     if options.json:
         print_json(reports[0] if len(reports) == 1 else {"schema": 2, "reports": reports})
     else:
@@ -164,11 +166,20 @@ def run(options: argparse.Namespace) -> int:
             print()
         _print_summary(campaigns, paths, expected, options)
         _print_end(ends, options)
+    codes = {e.code for e in ends}
+    code = 128 + interrupted if interrupted else next((c for c in (1, 4, 3) if c in codes), 0)
+    _write_files(reports, options, code)
     if interrupted:
         print("quidnunc: interrupted", file=sys.stderr)
-        return 128 + interrupted
-    codes = {e.code for e in ends}
-    return next((c for c in (1, 4, 3) if c in codes), 0)
+    return code
+
+
+def _write_files(reports: Sequence[Mapping[str, Any]], options: argparse.Namespace, code: int) -> None:
+    """The page, and what continuous integration reads."""
+    command = reproduce(options)
+    if options.report:
+        write_page(options.report, content_of_json({"reports": reports}, "", command))
+    write_results(options, result_of_check(reports, strict=options.strict, command=command, exit_status=code))
 
 
 def _print_summary(
@@ -209,6 +220,7 @@ def _validated(options: argparse.Namespace) -> list[str]:
         raise UsageError(f"{options.expect} does not exist; --update-expect writes it")
     if options.documented and not options.dialect:
         raise UsageError("--documented needs --dialect, whose result it is compared with")
+    check_format(options)
     _writable(options)
     if options.record is not None and (options.suite or options.protocol == "auto"):
         raise UsageError("--record needs a search of one protocol: name the protocol, and leave out --suite")

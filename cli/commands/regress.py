@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from quidnunc.arguments import add_result_files, check_format
 from quidnunc.commands.diff import clauses_json, on_the_wire, sides_of
 from quidnunc.impl.wire.schemas import exchanges
 from quidnunc.output import UsageError, clear_progress, fields_of, given_options, print_json, progress_line
@@ -30,6 +31,8 @@ from quidnunc.properties.regress.mixed import MixedNetworks, run_mixed_networks
 from quidnunc.properties.regress.outcomes import against_refinement, newly_failing, outcomes_of_suite
 from quidnunc.properties.regress.search import UNDESCRIBED, BehaviourChange
 from quidnunc.properties.regress.sides import Side
+from quidnunc.reports.ci.formats import write_results
+from quidnunc.reports.ci.results import result_of_regress
 from quidnunc.reports.regress import RegressReport, as_markdown, print_report
 
 CASES = Path("counterexamples")
@@ -66,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--update-expect", action="store_true", help="rewrite the --expect file from the result"
     )
+    add_result_files(parser, "junit", "sarif")
     parser.add_argument("--markdown", action="store_true", help="print a summary for a pull request")
 
 
@@ -74,6 +78,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--update-expect needs --expect FILE")
     if options.markdown and options.json:
         raise UsageError("--markdown and --json exclude each other")
+    check_format(options)
     if options.cases and not options.cases.is_dir():
         raise UsageError(f"{options.cases} is not a folder; `quidnunc check ... --cases DIR` writes cases")
     if options.walks < 1:
@@ -109,7 +114,12 @@ def run(options: argparse.Namespace) -> int:
         print(as_markdown(report))
     else:
         print_report(report)
-    return 0 if compared.agrees else 1
+    code = 0 if compared.agrees else 1
+    result = result_of_regress(
+        _as_json(report), path=str(options.expect or ""), command=report.again, exit_status=code
+    )
+    write_results(options, result)
+    return code
 
 
 def _reported(

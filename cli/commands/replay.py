@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from quidnunc.arguments import add_result_files, checked_protocol, suggestion
+from quidnunc.arguments import add_result_files, check_format, checked_protocol, suggestion
 from quidnunc.impl.seam import PROFILES, AdapterError, NotBuiltError
 from quidnunc.model.edits.aliases import current_name
 from quidnunc.model.errors import CaseError, SpecError
@@ -37,6 +37,8 @@ from quidnunc.properties.cases.telling import DepartingRun, departing_run, notes
 from quidnunc.properties.documents.clauses import load as known_clauses
 from quidnunc.properties.replays.network import place_in_front
 from quidnunc.properties.replays.replay import replay
+from quidnunc.reports.ci.formats import write_results
+from quidnunc.reports.ci.results import result_of_replay
 from quidnunc.reports.pages.page import ReportContent, results_of_cases, write_page
 
 
@@ -85,6 +87,7 @@ class ReplayAttempt:
 
 
 def run(options: argparse.Namespace) -> int:
+    check_format(options)
     cases, errors = _cases(options)
     progress_line()(f"replaying {count(len(cases), 'case')}")
     tried: list[ReplayAttempt] = []
@@ -103,7 +106,10 @@ def run(options: argparse.Namespace) -> int:
         _print(tried, options)
     for each in errors:
         say_refusal("replay", each)
-    return 2 if errors else _exit_status(tried)
+    code = 2 if errors else _exit_status(tried)
+    told = {"replays": [as_json(each, data=False) for each in tried], "errors": errors}
+    write_results(options, result_of_replay(told, command=_again(options), exit_status=code))
+    return code
 
 
 def _page(tried: Sequence[ReplayAttempt], options: argparse.Namespace) -> ReportContent:

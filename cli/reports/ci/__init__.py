@@ -1,0 +1,1 @@
+"""Results for continuous integration: JUnit XML, SARIF, and annotations of GitHub."""
