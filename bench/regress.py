@@ -19,7 +19,7 @@ PAIRS = (
     "gossipsub-1.3--partial-messages",
     "partial-messages-jvm--partial-messages-go",
     "partial-messages-go--partial-messages",
-    "dog-adr--dog-quint",
+    "dog-adr-prose--dog-quint",
     "dog-quint--dog-go",
     "dog-go--dog",
     "flood--dog",

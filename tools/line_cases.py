@@ -176,21 +176,21 @@ _TWICE = (
     "submit B t2, offer B, deliver B>A, deliver B>C, offer C, deliver C>A, deliver A>C"
 )
 _BLOCKED = "submit A t3, submit A t3, adjust A, "
-_TEXTS = {"": "dog", "-adr": "dog-adr", "-quint": "dog-quint", "-go": "dog-go", "-proposed": "dog-proposed"}
+_SUFFIXES = ("", "-adr", "-adr-prose", "-quint", "-go", "-proposed")
 
 _ROUTES = tuple(
     LineCase(
         line=f"dog-routes{suffix}.not-cut-off",
         clause="dog/controller.reset",
-        protocol=protocol,
+        protocol=f"dog{suffix}",
         reason="One duplicate from each neighbour, and none hands on what it has from the other.",
         argument="A is the target: it says HaveTx to B, finds too much, and says HaveTx to C."
-        + (" It begins blocked, and what its own user repeats frees it." if suffix == "-adr" else ""),
+        + (" It begins blocked, and what its own user repeats frees it." if suffix == "-adr-prose" else ""),
         links=_RING,
-        acts=(_BLOCKED if suffix == "-adr" else "") + _TWICE,
+        acts=(_BLOCKED if suffix == "-adr-prose" else "") + _TWICE,
         parameters=HALF,
     )
-    for suffix, protocol in _TEXTS.items()
+    for suffix in _SUFFIXES
 )
 
 CASES: tuple[LineCase, ...] = (*_STARS, *_ROUTES)
@@ -225,9 +225,9 @@ UNSHOWN: Mapping[str, str] = {
     "mesh-star-inbound.admits": _CHANCE,
     "dog-routes-quint.route-reset": _STUCK,
     "dog-routes-quint.route-reset.components": _STUCK,
-    **{f"dog-routes{suffix}.route-reset.without-stays-low": _UNFAIR for suffix in _TEXTS},
-    **{f"dog-routes{suffix}.route-reset.without-fair-choice": _UNFAIR for suffix in _TEXTS},
-    **{f"dog-routes{suffix}.route-reset.without-messages-are-taken": _NEVER for suffix in _TEXTS},
+    **{f"dog-routes{suffix}.route-reset.without-stays-low": _UNFAIR for suffix in _SUFFIXES},
+    **{f"dog-routes{suffix}.route-reset.without-fair-choice": _UNFAIR for suffix in _SUFFIXES},
+    **{f"dog-routes{suffix}.route-reset.without-messages-are-taken": _NEVER for suffix in _SUFFIXES},
 }
 """Refuted line -> why no case shows it."""
 

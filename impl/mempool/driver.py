@@ -11,7 +11,7 @@ from quidnunc.model.events import MEMPOOL, Judgement
 from quidnunc.model.rpc import Peer
 
 VERSION = "1"
-DOG_VARIANTS = ("dog-adr", "dog-quint", "dog-quint-run", "dog-go", "dog-proposed")
+DOG_VARIANTS = ("dog-adr", "dog-adr-prose", "dog-quint", "dog-quint-run", "dog-go", "dog-proposed")
 PROTOCOLS = ("flood", "dog", *DOG_VARIANTS, "cat-classic", "cat", "peer-limit")
 """Every mempool protocol that our routers speak."""
 

@@ -190,8 +190,9 @@ SWITCHES: Mapping[str, Edit[DogReactor]] = MappingProxyType(
 
 VARIANTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "dog-adr": ("resets-all", "strict-upper-bound", "starts-blocked", "low-blocks", "in-band-blocks",
-                    "own-never-filtered"),
+        "dog-adr": ("resets-all", "strict-upper-bound", "own-never-filtered"),
+        "dog-adr-prose": ("resets-all", "strict-upper-bound", "own-never-filtered",
+                          "starts-blocked", "low-blocks", "in-band-blocks"),
         "dog-quint": ("stale-routes", "lost-may-be-asked", "integers", "joiner-gets-later", "one-inbox"),
         "dog-quint-run": ("stale-routes", "lost-may-be-asked", "integers", "joiner-gets-later"),
         "dog-go": ("some-sender-cut", "some-sender-filters", "reset-may-be-lost",

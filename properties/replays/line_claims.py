@@ -109,6 +109,9 @@ def somebody_hands_on(move: MempoolMove) -> str:
     return ""
 
 
-_DOG = ("dog-routes", "dog-routes-adr", "dog-routes-quint", "dog-routes-go", "dog-routes-proposed")
+_DOG = (
+    *("dog-routes", "dog-routes-adr", "dog-routes-adr-prose", "dog-routes-quint", "dog-routes-go"),
+    "dog-routes-proposed",
+)
 
 MEMPOOL: Mapping[str, Look] = {f"{name}.not-cut-off": dog_moves.always(somebody_hands_on) for name in _DOG}

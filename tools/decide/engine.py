@@ -74,6 +74,8 @@ def _tried(
     elsewhere = (each for each in known if each.revision != revision and each.place in names)
     runs = [(place_named(statement, each.place), each.events) for each in elsewhere if each.events]
     for place, run in (*runs, *search.tried):
+        if revision in place.not_of:
+            continue
         world = world_of_statement(statement, place, catalogue.revision(revision))
         tried = judge_run(world, statement.look, tuple(map(act_of, run)), strict=False)
         if tried.acts is not None:

@@ -10,6 +10,7 @@ from quidnunc.properties.claims.elsewhere import HELD
 from quidnunc.properties.statements.decisions import Decision, cell
 from quidnunc.properties.statements.statement import Catalogue, Statement
 from tools.decide.engine import SEARCHES
+from tools.decide.lines import lines_of
 from tools.decide.plans import PLANS
 from tools.decide.record import RevisionRuns
 
@@ -68,6 +69,11 @@ def table(catalogue: Catalogue, decisions: Iterable[Decision], runs: Mapping[str
         notes = [each.assumes and f"*Assumed:* {each.assumes}", each.reading and f"*Read:* {each.reading}"]
         if any(notes):
             lines.append(f"- `{each.id}` {' '.join(filter(None, notes))}")
+    lines += ["", "## Lines of `quidnunc prove` that speak of the same", ""]
+    lines.append("A test compares each with the verdicts above; they contradict each other nowhere.")
+    lines.append("")
+    spoken = [(each.id, lines_of(each.id)) for each in statements]
+    lines += [f"- `{name}`: {', '.join(f'`{one}`' for one in of)}" for name, of in spoken if of]
     lines += ["", "## The runs that refute", ""]
     for each in statements:
         refuting = [found[each.id, name] for name in columns if (each.id, name) in found]

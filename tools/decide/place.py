@@ -43,6 +43,8 @@ class Place:
     scores: tuple[int, ...] = ()
     joins: tuple[str, ...] = ("",)
     wait_ms: int = 0
+    not_of: tuple[str, ...] = ()
+    """Revisions that fix a parameter which is another here."""
 
     @property
     def name(self) -> str:

@@ -54,7 +54,8 @@ MAX_REPLAYS = 1500
 """How many candidates the minimiser may try on one trace."""
 _PARTIAL = ("partial-messages", "partial-messages-jvm", "partial-messages-go")
 SIBLINGS: Mapping[str, Sequence[str]] = {
-    name: (*(other for other in _PARTIAL if other != name), "gossipsub-1.3") for name in _PARTIAL
+    **{name: (*(other for other in _PARTIAL if other != name), "gossipsub-1.3") for name in _PARTIAL},
+    "dog-adr": ("dog", "dog-adr-prose"),
 }
 """Protocol -> those whose cases are tried first as they are: they differ from it in few rules."""
 

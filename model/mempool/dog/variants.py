@@ -85,9 +85,10 @@ def variant(name: str, *switches: str) -> Protocol:
 
 
 TURNED: Mapping[str, tuple[str, ...]] = {
-    "dog-adr": (
-        "resets-all", "strict-upper-bound", "starts-blocked", "low-blocks", "in-band-blocks",
-        "own-never-filtered",
+    "dog-adr": ("resets-all", "strict-upper-bound", "own-never-filtered"),
+    "dog-adr-prose": (
+        "resets-all", "strict-upper-bound", "own-never-filtered",
+        "starts-blocked", "low-blocks", "in-band-blocks",
     ),
     "dog-quint": ("stale-routes", "lost-may-be-asked", "integers", "joiner-gets-later", "one-inbox"),
     "dog-quint-run": ("stale-routes", "lost-may-be-asked", "integers", "joiner-gets-later"),
@@ -99,6 +100,11 @@ TURNED: Mapping[str, tuple[str, ...]] = {
         "first-live-sender", "self-route-refused", "low-blocks", "user-duplicates-uncounted", "keep-alive",
     ),
 }  # fmt: skip
-"""What each text says in other words than our reading. The Go node's any sender may be a lost one too."""
+"""What each text says in other words than our reading. The Go node's any sender may be a lost one too.
+
+ADR-119 has two readings of when HaveTx may be said. `dog-adr` is its struct: `blockHaveTx atomic.Bool`, "If
+true, do not send HaveTx messages", is false at the start, and no sentence says that redundancy in band, or
+below, blocks again. `dog-adr-prose` is its prose: "send HaveTx messages if the redundancy is too high".
+"""
 
 VARIANTS: Mapping[str, Protocol] = {name: variant(name, *switches) for name, switches in TURNED.items()}

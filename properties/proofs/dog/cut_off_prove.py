@@ -93,7 +93,7 @@ CASES = (
     CutOffProblem(
         setting=evolve(PLAIN, leaves=True, most=2, capacity=SHORT),
         claims=(("relay-leaves.at-rest", LEFT), ("relay-leaves.asks-who-is-there", ASKS)),
-        for_ever=(("relay-leaves.in-the-end", True),),
+        for_ever=(("relay-leaves.in-the-end-alone", False), ("relay-leaves.in-the-end", True)),
         assumptions=_LEAVING,
         said=", one of which may leave",
         met="leaves-asks",

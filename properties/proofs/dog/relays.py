@@ -59,15 +59,17 @@ class RelayRevision:
     """What a user submitted goes by routes as soon as a peer has sent it too."""
 
 
-def _text(suffix: str, **besides: bool) -> RelayRevision:
+def _text(suffix: str, controller: str | None = None, **besides: bool) -> RelayRevision:
+    counts = suffix if controller is None else controller
     return RelayRevision(
-        routes=REVISIONS[f"dog-routes{suffix}"], controller=CONTROLLERS[f"dog-controller{suffix}"], **besides
+        routes=REVISIONS[f"dog-routes{suffix}"], controller=CONTROLLERS[f"dog-controller{counts}"], **besides
     )
 
 
 TEXTS: Mapping[str, RelayRevision] = {
     "dog-cut-off": _text(""),
     "dog-cut-off-adr": _text("-adr", own_filtered=False),
+    "dog-cut-off-adr-prose": _text("-adr-prose", controller="-adr", own_filtered=False),
     "dog-cut-off-quint": _text("-quint", stale=True, asks_lost=True),
     "dog-cut-off-go": _text("-go", stale=True, asks_lost=True),
     "dog-cut-off-proposed": _text("-proposed"),

@@ -23,6 +23,7 @@ from quidnunc.properties.statements.dog.moves import (
     packed,
     ratio,
     sent_of,
+    taken_message,
 )
 from quidnunc.properties.statements.dog.rounds import Rounds, at_each, everywhere, in_rounds
 
@@ -71,9 +72,12 @@ def _decides(n: Node) -> str:
 
 
 def everyone_has_it_after_loss(memory: Memory, move: MempoolMove) -> Memory:
-    """The same, after somebody has left."""
-    away = any(not n.peers for n in move.after.nodes.values())
-    return everyone_has_it(None, move) if away else None
+    """After somebody has left all get what is submitted later, from some time on. What was in flight when its
+    source left does not count."""
+    after = move.after
+    away = any(not n.peers for n in after.nodes.values())
+    noticed = not any(map(after.gone_from, after.nodes))
+    return _SUBMITTED_LATER(None, move) if away and noticed else None
 
 
 def everyone_has_it_after(most_have_tx: int) -> Look:
@@ -150,11 +154,12 @@ def out_of_band(network: MempoolNetwork, rounds: Rounds) -> str:
 
 
 def silence(network: MempoolNetwork, rounds: Rounds) -> str:
-    """Somebody is sent nothing by anyone, for ever."""
-    told = {to for m in rounds.moves for _, part, to in m.sent if isinstance(part, Tx)}
+    """Somebody takes no transaction of anyone, for ever. What waits behind a message that is never taken is
+    not heard."""
+    told = {m.act.peer for m in rounds.moves if isinstance(taken_message(m), Tx)}
     for i in network.joined():
         if i not in told:
-            return f"nothing is ever sent to {name_of(i)}"
+            return f"{name_of(i)} never takes a transaction of anyone"
     return ""
 
 
@@ -193,6 +198,8 @@ def _far(network: MempoolNetwork, origin: Peer) -> int:
                 left.append(p)
     return max(distance.values())
 
+
+_SUBMITTED_LATER = in_rounds(at_each, goes_without)
 
 LOOKS: Mapping[str, Look] = {
     "dissemination.own-goes-to-all": own_goes_to_all,

@@ -21,7 +21,7 @@ from quidnunc.properties.networks.places import Revision
 AS_BUILT = "cat-classic-go"
 """Classic CAT as the Go node has it, by its code."""
 FLOOD = ("flood",)
-DOG = ("dog", "dog-adr", "dog-quint", "dog-quint-run", "dog-go", "dog-proposed")
+DOG = ("dog", "dog-adr", "dog-adr-prose", "dog-quint", "dog-quint-run", "dog-go", "dog-proposed")
 CAT = ("cat-classic", AS_BUILT, "cat")
 PEER_LIMIT = ("peer-limit",)
 FLOODING = (*FLOOD, *DOG)

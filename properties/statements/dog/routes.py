@@ -113,6 +113,12 @@ def asked_is_a_peer(move: MempoolMove) -> str:
     for by, to in sent_of(move, ResetRoute):
         if to not in move.after.nodes[by].peers:
             return f"{name_of(by)} asks {name_of(to)}, which is no peer of it"
+    if move.act.kind == "notice":
+        was, now = (each.nodes[move.act.node] for each in (move.before, move.after))
+        low = was.first_time + was.duplicates > 0 and ratio(was) < bounds(was)[0]
+        if low and now.peers and not any(by == move.act.node for by, _ in sent_of(move, ResetRoute)):
+            asking, gone = name_of(move.act.node), name_of(move.act.peer)
+            return f"{asking} asks nobody: its ResetRoute is meant for {gone}"
     return ""
 
 

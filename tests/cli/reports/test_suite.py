@@ -21,7 +21,7 @@ def test_our_router_exits_with_zero_although_a_claim_never_applied(
     said = capsys.readouterr().out
     assert "19 holds, 1 not run" in said and "verdict: holds = " in said
     assert "mempool.malformed: no case applies it" in said
-    assert "a router without 6 rules" in said and "not-refuted" not in said
+    assert "a router without 7 rules" in said and "not-refuted" not in said
 
 
 def test_a_planted_bug_fails_and_json_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:

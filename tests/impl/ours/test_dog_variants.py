@@ -66,7 +66,11 @@ def test_a_variant_is_spoken_as_the_model_has_it(name: str) -> None:
 )
 def test_a_reactor_of_another_variant_is_noticed(switch: str, numbers: int) -> None:
     """The comparison can fail: the same reactor beside our own reading departs."""
-    variants = {"one-inbox": "dog-quint", "starts-blocked": "dog-adr", "joiner-gets-later": "dog-quint-run"}
+    variants = {
+        "one-inbox": "dog-quint",
+        "starts-blocked": "dog-adr-prose",
+        "joiner-gets-later": "dog-quint-run",
+    }
 
     def departs(number: int) -> bool:
         digits = SeededDraws(number)

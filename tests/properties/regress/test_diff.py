@@ -95,7 +95,7 @@ def test_another_order_is_told() -> None:
 
 
 def test_readings_and_parameters_are_told() -> None:
-    found = between("dog", "dog-adr")
+    found = between("dog", "dog-adr-prose")
     assert "reading/starts-blocked" in {c.key for c in found}
     [change] = between("gossipsub-1.2+d=7", "gossipsub-1.2+d=8")
     assert (change.key, change.values) == ("parameter/d", (7, 8))

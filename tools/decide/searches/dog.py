@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
+
 from quidnunc.model.rpc import HaveTx, ResetRoute, SeenTx, Tx, WantTx
-from quidnunc.properties.networks.acts import Kind, acts_of
+from quidnunc.properties.networks.acts import Kind, acts_of, name_of
 from quidnunc.properties.networks.mempool import MempoolMove
+from quidnunc.properties.networks.places import GRAPHS
 from quidnunc.properties.statements.dog.moves import adjusts, bounds, ratio, routes_of, sent_of, taken_message
 from tools.decide.place import Place, Run, StatementSearch
 
@@ -51,6 +54,21 @@ CUT = (*UNADJUSTED, *REPEATING)
 ONE_LEAVES = (place("ring", LEAVING), place("kite", LEAVING, 3))
 RING_OF_FIVE = place("ring of five", NO_ADJUSTMENT, 3)
 RING_OF_FIVE_LEFT = place("ring of five", LEAVING, 3)
+WIDE = place(
+    "ring of five",
+    NO_ADJUSTMENT,
+    6,
+    "no adjustment, a target of 2 and a delta of 50 %",
+    changes={"target_redundancy": 2.0, "delta_percent": 50.0},
+    not_of=("dog-adr", "dog-adr-prose", "dog-go"),
+)
+NARROW = place(
+    "ring of five",
+    NO_ADJUSTMENT,
+    9,
+    "no adjustment, a target of 1.48",
+    changes={"target_redundancy": 1.48},
+)
 REPEATING_UNADJUSTED = tuple(
     place(graph, NO_ADJUSTMENT, 3, "no adjustment, users repeat themselves", again=True)
     for graph in ("kite", "ring of five")
@@ -75,6 +93,42 @@ FORGED = (
         says=("resetroute", "tx t1", "havetx t1", "tx t2", "havetx t2"),
     ),
 )
+LEFT_BY_A_RELAY = place("ring of four", LEAVING)
+
+
+def freed(of: Place) -> Place:
+    """The place, once an adjustment of every honest node has found too much.
+
+    Where HaveTx begins blocked, this is what it takes to be allowed. Nothing is in flight then, no route is
+    disabled, and counters are 0.
+    """
+    links = GRAPHS[of.graph]
+    nodes = sorted({i for link in links for i in link} - {*of.attackers})
+    names = [name_of(i) for i in nodes]
+    copies = sorted((i, j) for a, b in links for i, j in ((a, b), (b, a)) if i in nodes)
+    known = [f"submit {name} t9" for name in names] + [f"offer {name}" for name in names]
+    taken = [f"deliver {name_of(i)}>{name_of(j)}" for i, j in copies]
+    taken += [f"offer {name_of(i)}" for i in of.attackers]
+    repeated = [act for name in names for act in (*(f"submit {name} t9",) * 3, f"adjust {name}")]
+    return evolve(of, text=f"{of.text}, HaveTx allowed before", prelude=(*known, *taken, *repeated))
+
+
+FREED = {
+    each.name: each
+    for each in map(
+        freed,
+        (
+            PAIR,
+            LINE,
+            *UNADJUSTED,
+            RING_OF_FIVE,
+            *REPEATING_UNADJUSTED,
+            *ONE_LEAVES,
+            LEFT_BY_A_RELAY,
+            *FORGED,
+        ),
+    )
+}
 CATS = (place("kite", PATIENT, 1), place("ring of four", PATIENT, 1))
 WAITING = tuple(
     place(graph, (*PATIENT, "wait"), 1, "requests expire", wait_ms=200) for graph in ("kite", "ring of four")
@@ -131,7 +185,8 @@ def is_in_band(move: MempoolMove) -> bool:
 
 def _runs() -> Mapping[str, tuple[Place, Run]]:
     places = (*UNADJUSTED, RING_OF_FIVE, RING_OF_FIVE_LEFT, *ONE_LEAVES, *REPEATING_UNADJUSTED, *FORGED)
-    by_name = {place.name: place for place in places}
+    more = (LEFT_BY_A_RELAY, WIDE, NARROW, *FREED.values())
+    by_name = {place.name: place for place in (*places, *more)}
     text = Path(__file__).with_name("tried.toml").read_text(encoding="utf-8")
     return {
         name: (by_name[run["place"]], tuple(map(str, acts_of(run["acts"]))))
@@ -148,7 +203,7 @@ def runs(*names: str) -> tuple[tuple[Place, Run], ...]:
     return tuple(RUNS[name] for name in names)
 
 
-CUT_OFF = runs("two-users", "one-route-each", "one-route-each-one-queue")
+CUT_OFF = runs("two-users", "one-route-each", "one-route-each-one-queue", "one-route-each-freed")
 """Runs in which somebody never gets a transaction."""
 
 
@@ -176,25 +231,36 @@ SEARCHES: Mapping[str, StatementSearch] = {
     "havetx.one-in-flight": StatementSearch(BOTH, occasion=says_have_tx),
     "reset.goes-to-a-peer": StatementSearch(CHANGING, occasion=asks),
     "routes.reopen-with-traffic": StatementSearch(BOTH, occasion=cuts, rounds=True),
-    "routes.reopen-without-traffic": StatementSearch(BOTH, occasion=cuts, rounds=True),
+    "routes.reopen-without-traffic": StatementSearch(
+        BOTH, occasion=cuts, rounds=True, tried=runs("crossing-freed")
+    ),
     "routes.not-disabled-while-low": StatementSearch(BOTH, occasion=cuts),
     "routes.form-spanning-trees": StatementSearch(BOTH, rounds=True),
     "reset.brings-duplicates": StatementSearch(BOTH, occasion=asks, rounds=True),
     "havetx.without-sender-is-harmless": StatementSearch(BOTH, occasion=says_have_tx),
     "dissemination.own-goes-to-all": StatementSearch(BOTH),
     "dog.reaches-all-after-a-disconnect": StatementSearch(
-        ONE_LEAVES, occasion=has_left, tried=runs("leaves-early", "one-route-each-one-leaves")
+        (LEFT_BY_A_RELAY, *ONE_LEAVES),
+        occasion=has_left,
+        rounds=True,
+        tried=runs("relay-leaves", "relay-leaves-freed"),
     ),
     "dog.reaches-all-with-one-havetx-each": StatementSearch(CUT, occasion=cuts, tried=CUT_OFF),
-    "dog.controller-repairs-isolation": StatementSearch(CUT, occasion=cuts, rounds=True, tried=CUT_OFF),
+    "dog.controller-repairs-isolation": StatementSearch(
+        CUT, occasion=cuts, rounds=True, tried=(*CUT_OFF, *runs("crossing-line-freed"))
+    ),
     "dog.long-interval-prevents-isolation": StatementSearch(UNADJUSTED, occasion=cuts, tried=CUT_OFF),
     "dog.no-redundancy-still-reaches-all": StatementSearch(UNADJUSTED, occasion=cuts, tried=CUT_OFF),
     "redundancy.in-bounds-means-delivery": StatementSearch(
-        (RING, *REPEATING), occasion=is_in_band, tried=runs("in-bounds", "in-bounds-one-queue")
+        (RING, *REPEATING),
+        occasion=is_in_band,
+        tried=runs(
+            *("in-bounds", "in-bounds-one-queue", "in-bounds-freed", "in-wide-bounds", "in-narrow-bounds")
+        ),
     ),
     "redundancy.settles-in-bounds": StatementSearch(BOTH, rounds=True),
     "attack.positive-target-withstands-one-peer": StatementSearch(
-        FORGED, occasion=cuts, tried=runs("repeating-peer")
+        FORGED, occasion=cuts, tried=runs("repeating-peer", "repeating-peer-freed")
     ),
     "attack.one-peer-does-not-change-traffic": StatementSearch(FORGED, occasion=asks),
     "redundancy.unaffected-by-own-submissions": StatementSearch((PAIR,)),

@@ -37,7 +37,7 @@ from quidnunc.properties.solver.rules import NetworkModel, NetworkRule, guarded
 from quidnunc.properties.solver.trace import NetworkTrace, is_valid_trace
 from tests.helpers.small_networks import network_of
 
-DOG_NAME, ADR, QUINT, GO, PROPOSED = TEXTS
+DOG_NAME, ADR, PROSE, QUINT, GO, PROPOSED = TEXTS
 CASE = {end: case for case in CASES for end, _ in (*case.claims, *case.for_ever)}
 CLAIMS = {end: claim for case in CASES for end, claim in case.claims}
 
@@ -240,7 +240,7 @@ def followed(protocol: Any, trace: NetworkTrace) -> Replay:
 
 
 @pytest.mark.parametrize("end", ["at-rest", "relay-leaves.at-rest"])
-@pytest.mark.parametrize("name", [DOG_NAME, ADR, GO, PROPOSED])
+@pytest.mark.parametrize("name", [DOG_NAME, ADR, PROSE, GO, PROPOSED])
 def test_nodes_of_the_model_are_cut_off_as_well(name: str, end: str) -> None:
     trace = refuting(name, end)
     assert trace is not None
