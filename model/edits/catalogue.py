@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from quidnunc.model.edit import FORMS, Edit, rule_edit, words_of
 from quidnunc.model.edits.aliases import RENAMED, rule_meant
+from quidnunc.model.edits.large_numbers import LARGE_NUMBERS
 from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.edits.quirks import QUIRKS
 from quidnunc.model.edits.readings import EXPLAINING, TRACED
@@ -18,7 +19,7 @@ from quidnunc.model.rules import Protocol, Rule
 NAMED: Mapping[str, Mapping[str, Edit]] = {
     family: {each.name: each for each in edits}
     for family, edits in (
-        ("pubsub", (*EXPLAINING, *QUIRKS, *TRACED)),
+        ("pubsub", (*EXPLAINING, *QUIRKS, *LARGE_NUMBERS, *TRACED)),
         ("mempool", (*SWITCHES.values(), *CAT_VARIANTS)),
     )
 }

@@ -22,6 +22,7 @@ from quidnunc.model.edit import (
     replacing,
     replacing_present,
 )
+from quidnunc.model.edits.operators.wrapped import ENDLESS, reading_parameter
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Output, Sent
 from quidnunc.model.permits import Permit, Step
@@ -35,7 +36,7 @@ from quidnunc.model.pubsub.router import (
     WaitingMessage,
 )
 from quidnunc.model.pubsub.step import run
-from quidnunc.model.rpc import Graft, IHave, IWant, Message, Peer, Prune
+from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Part, Peer, Prune
 from quidnunc.model.rules import Exclusion, Phases, Protocol, Rule, Targets, rule, total
 from quidnunc.model.values import evolve
 
@@ -290,7 +291,30 @@ def publish_to_topped_up_fanout(old: Rule, r: Router, m: Message, choose: Choose
     return cast("Step[Router]", found)
 
 
+@around("gs1.1/threshold.publish")
+def publish_to_whole_fanout(old: Rule, r: Router, m: Message, choose: Choose) -> Step[Router]:
+    """The threshold is asked of who is taken into a fanout, and not of who is in it."""
+    rule = (
+        reading_parameter("publish_threshold", lambda p: -ENDLESS, old) if r.fanout_of(m.topic).all else old
+    )
+    return cast("Step[Router]", rule.step(r, m, choose))
+
+
 # -- gossip -------------------------------------------------------------------------------------------------
+
+
+@around("gs1.1/ihave.caps")
+def count_control(
+    old: Rule, r: Router, rpc: ReceivedPart[tuple[Part, ...]], choose: Choose
+) -> Step[Router] | None:
+    """An RPC with any control message counts against the cap on IHAVEs."""
+    if any(isinstance(p, CONTROL) for p in rpc.part) and not any(isinstance(p, IHave) for p in rpc.part):
+        heard = r.heard.get(rpc.peer, HeartbeatCounts())
+        r = evolve(r, heard={**r.heard, rpc.peer: evolve(heard, ihave_rpcs=heard.ihave_rpcs + 1)})
+    return cast("Step[Router] | None", old.step(r, rpc, choose))
+
+
+CONTROL = (Graft, Prune, IWant, IDontWant)
 
 
 @rule("gs1.1/gossip.adaptive")
@@ -532,6 +556,20 @@ QUIRKS: tuple[Edit, ...] = (
         "gs1.0/publish.fanout",
         "A fanout below D is filled at each publish.",
         replacing_present(publish_to_fanout=publish_to_topped_up_fanout),
+    ),
+    Edit(
+        "fanout-threshold-asked-once",
+        "replaced",
+        "gs1.1/threshold.publish",
+        "Asks for the publish threshold when it takes a peer into a fanout, and not again at each publish.",
+        replacing_present(publish_to_fanout=publish_to_whole_fanout),
+    ),
+    Edit(
+        "ihave-cap-counts-control",
+        "replaced",
+        "gs1.1/ihave.caps",
+        "Counts each RPC with a control message against the cap on IHAVEs.",
+        replacing_present(take=count_control),
     ),
     Edit(
         "no-gossip-in-backoff",

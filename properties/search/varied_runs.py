@@ -16,6 +16,7 @@ from typing import Any
 
 from attrs import evolve, fields, frozen
 
+from quidnunc.model.edits.large_numbers import TOO_LARGE_S
 from quidnunc.model.events import Advance, Connect, Event, Join, Receive, Score
 from quidnunc.model.rpc import Peer, Prune, Subscribe
 from quidnunc.properties.explain.plain_scores import each_plainer
@@ -26,7 +27,8 @@ WAITS_MS = (-999, -500, -99, -1, 1, 99, 500, 999)
 MOST_LATER = 2
 """Events, the last ones of the run, before which a heartbeat is put."""
 MOST_WAITS = 2
-"""Waits that are varied, the last ones of the run."""
+"""Waits that are varied, the last ones of the run; and backoffs that are set to each of `LARGE_S`, the first
+ones."""
 STEPS = (-1, 1)
 """Added to any other number."""
 AGAIN = (2, 4, 16)
@@ -34,6 +36,8 @@ AGAIN = (2, 4, 16)
 THRESHOLDS = ("graylist_threshold", "publish_threshold", "gossip_threshold")
 
 
+LARGE_S = tuple(least_s for least_s, _ in TOO_LARGE_S.values())
+"""Backoffs from which some routers read no number; one that is as long is varied at each of them."""
 UNLIKE = (
     {"d": 6, "d_low": 5, "d_high": 8, "d_score": 3, "d_out": 2},
     {"d": 7, "d_low": 4, "d_high": 8, "d_score": 5, "d_out": 1},
@@ -63,8 +67,10 @@ def varied_runs(
     yield from runs_without(events, parameters, fixed)
     yield from runs_later(events, parameters)
     waits = [at for at, event in enumerate(events) if isinstance(event, Advance)]
+    large = [at for at, event in enumerate(events) if _announces_long(event)]
     for at, event in enumerate(events):
-        for told, goes_on in _otherwise(event, parameters, waiting=at in waits[-MOST_WAITS:]):
+        near = at in (*waits[-MOST_WAITS:], *large[:MOST_WAITS])
+        for told, goes_on in _otherwise(event, parameters, in_full=near):
             yield VariedRun(f"event {at}", (*events[:at], told, *events[at + 1 :]), parameters, goes_on)
     if events and isinstance(events[-1], Receive):
         for times in AGAIN:
@@ -136,6 +142,11 @@ def with_twins(event: Event, one: Peer, more: tuple[Peer, ...]) -> Event:
     return evolve(burst, peers=(*burst.peers, *more)) if one in getattr(event, "peers", ()) else event
 
 
+def _announces_long(event: Event) -> bool:
+    parts = event.parts if isinstance(event, Receive) else ()
+    return any(isinstance(part, Prune) and (part.backoff_s or 0) >= min(LARGE_S) for part in parts)
+
+
 def _limits(parameters: Any) -> list[int]:
     return sorted({0, *(getattr(parameters, name, 0) for name in THRESHOLDS)})
 
@@ -159,9 +170,9 @@ def in_more_topics(events: Sequence[Event], *, peers: bool) -> list[Event]:
     return found
 
 
-def _otherwise(event: Event, parameters: Any, *, waiting: bool) -> Iterator[tuple[Event, bool]]:
+def _otherwise(event: Event, parameters: Any, *, in_full: bool) -> Iterator[tuple[Event, bool]]:
     match event:
-        case Advance(ms) if waiting:
+        case Advance(ms) if in_full:
             yield from ((Advance(ms + more), False) for more in WAITS_MS if ms + more > 0)
         case Score(peers, value):
             for limit in _limits(parameters):
@@ -170,7 +181,10 @@ def _otherwise(event: Event, parameters: Any, *, waiting: bool) -> Iterator[tupl
             for at, part in enumerate(parts):
                 if not isinstance(part, Prune) or not part.backoff_s:
                     continue
-                for step in STEPS:
-                    if part.backoff_s + step > 0:
-                        told = evolve(part, backoff_s=part.backoff_s + step)
+                near = [part.backoff_s + step for step in STEPS]
+                if in_full and part.backoff_s >= min(LARGE_S):
+                    near += [limit + step for limit in LARGE_S for step in (-1, 0)]
+                for seconds in near:
+                    if seconds > 0:
+                        told = evolve(part, backoff_s=seconds)
                         yield Receive(peers, (*parts[:at], told, *parts[at + 1 :])), False

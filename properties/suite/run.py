@@ -7,10 +7,10 @@ found by `tools.rule_search` and is the same on every machine.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, fields
+from attrs import evolve, fields, frozen
 
 from quidnunc.impl.seam import Config, Hello, Profile
 from quidnunc.model.events import Event, Feedback, Join, PublishPartial, Raw, Resume, Score, Stall, Verdict
@@ -27,11 +27,14 @@ from quidnunc.properties.cases.case import (
 from quidnunc.properties.cases.finding import from_finding
 from quidnunc.properties.cases.telling import in_words
 from quidnunc.properties.claims.catalogue import claim_on
-from quidnunc.properties.explain.root_cause import Finding, last_departures
-from quidnunc.properties.judge.play import ModelSubject, clauses_left_open, play, rejudge
+from quidnunc.properties.explain.root_cause import last_departures
+from quidnunc.properties.judge.play import ModelSubject, Play, clauses_left_open, play, rejudge
 from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.rows import RootCause, fewest_rows, keep
 from quidnunc.properties.suite.files import suite_of
+
+if TYPE_CHECKING:
+    from quidnunc.properties.suite.explanations import SuiteExplanations, SuiteFinding
 
 SUITE_VERSION = 1
 
@@ -65,14 +68,14 @@ def run_suite(
     from quidnunc.properties.search.worker import hello_of, opener_of
     from quidnunc.properties.suite.explanations import SuiteExplanations
 
-    protocol = protocol_named(name)
+    protocol, started = protocol_named(name), time.monotonic()
     opener = opener or opener_of(against)
     hello = hello_of(against, name, profile=profile)
-    started = time.monotonic()
     campaign = Campaign(name, against, 0, hello.version, hello.capabilities, hello.fixed)
     campaign.profile, campaign.switched = profile, hello.switched
     campaign.has_additions = bool(hello.additions)
     explain = SuiteExplanations(FindingSearch(name, opener, hello, profile=profile))
+    departing: list[DepartingCase] = []
     for case_name, case in suite_of(name):
         parameters, lacking = fitted_parameters(case, hello)
         if lacking:
@@ -86,17 +89,50 @@ def run_suite(
         campaign.steps += run.steps
         campaign.applied.update(run.applied)
         if last_departures(run):
-            case = evolve(case, profile=profile_text(against, profile))
-            finding = explain.finding(events_of(case), run, parameters, case.seed)
-            if finding is not None:
-                _file(campaign, finding, parameters, case_name, case)
+            told = evolve(case, profile=profile_text(against, profile))
+            departing.append(DepartingCase(case_name, told, parameters, run))
         campaign.seconds = time.monotonic() - started
         progress(campaign)
-    for key in explain.combined():
-        campaign.roots.pop(key, None)
+    for found, each in _explained(departing, explain):
+        if found is not None:
+            _file(campaign, found, each)
+        campaign.seconds = time.monotonic() - started
+        progress(campaign)
     campaign.roots = fewest_rows(campaign.roots)
     campaign.unfiled = explain.hunt.unfiled
     return campaign
+
+
+def _explained(
+    departing: Iterable[DepartingCase], explain: SuiteExplanations
+) -> Iterator[tuple[SuiteFinding | None, DepartingCase]]:
+    """The finding of each case, or none where others account for it.
+
+    What departs in one way explains itself best; what departs in several is then known in part. What nothing
+    explains is tried again where more is known at the end.
+    """
+    left: list[tuple[DepartingCase, SuiteFinding, int]] = []
+    for each in sorted(departing, key=lambda each: (len(last_departures(each.run)), len(each.run.moments))):
+        told = explain.finding(events_of(each.case), each.run, each.parameters, each.case.seed)
+        if told is None or told.finding.quirks:
+            yield told, each
+        else:
+            left.append((each, told, len(explain.confirmed)))
+    for each, so_far, known in left:
+        if known == len(explain.confirmed):
+            yield so_far, each
+        else:
+            yield explain.again(events_of(each.case), each.parameters, each.case.seed), each
+
+
+@frozen
+class DepartingCase:
+    """A case that departs, as it was played."""
+
+    name: str
+    case: Case
+    parameters: Any
+    run: Play
 
 
 NEEDS: Mapping[type[Any], str] = {
@@ -146,11 +182,12 @@ def _config(name: str, parameters: Any, seed: int, profile: Profile) -> Config:
     return Config(seed=seed, protocol=name, parameters=parameters, profile=profile)
 
 
-def _file(campaign: Campaign, finding: Finding, parameters: Any, name: str, case: Case) -> None:
+def _file(campaign: Campaign, told: SuiteFinding, of: DepartingCase) -> None:
+    finding, case, parameters = told.finding, of.case, of.parameters
     protocol = protocol_named(campaign.protocol)
     quirk = finding.quirks[0] if finding.quirks else None
     claim = claim_on(finding.clause, protocol)
-    says = quirk.says if quirk else f"Departs in the suite's case {name}."
+    says = quirk.says if quirk else f"Departs in the suite's case {of.name}."
     bare = from_finding(
         finding,
         reason=says,
@@ -161,6 +198,7 @@ def _file(campaign: Campaign, finding: Finding, parameters: Any, name: str, case
         seed=case.seed,
         found_by=command_of(campaign.protocol, campaign.against, "--suite", profile=campaign.profile),
         profile=case.profile,
+        quirks_in_force=told.in_force,
     )
     shown = in_words(bare, finding, quirk.says if quirk else "")
     kind = quirk.kind if quirk else "unexplained"

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from quidnunc.impl.seam import Hello
+from quidnunc.impl.seam import Config, Hello
+from quidnunc.model.edit import edited
+from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.events import Connect, Receive
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.mempool.dog.variants import VARIANTS
@@ -17,6 +19,7 @@ from quidnunc.properties.cases.case import events_of, parameters_of
 from quidnunc.properties.cases.file import render
 from quidnunc.properties.explain.root_cause import last_departures
 from quidnunc.properties.judge.play import ModelSubject, play
+from quidnunc.properties.suite import run as suite_run
 from quidnunc.properties.suite.files import edit_cases, rule_cases, suite_of
 from quidnunc.properties.suite.run import fitted_parameters, run_suite
 from quidnunc.properties.suite.scores import is_switched_on, switchable
@@ -207,3 +210,23 @@ def test_what_a_driver_does_not_say_is_not_asked_of_it() -> None:
         assert not any(isinstance(e, Connect) and e.address for e in events_of(case)), rule
         assert parameters.scores is None and not parameters.prune_peers, rule
     assert {"score-parameters", "peer-exchange", "score"} <= lacked
+
+
+def test_cases_that_show_two_faults_are_explained_by_what_is_known_of_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One case departs at the cut alone; the other at the cut and at the cap on IHAVEs, at one heartbeat."""
+    name, faults = "gossipsub-1.2", ("cut-at-d-high", "ihave-cap-counts-control")
+    spec = protocol_named(name)
+    built = edited(spec, [edit_named(each, spec) for each in faults])
+    monkeypatch.setattr(suite_run, "suite_of", lambda _: cases)
+
+    def opener(config: Config) -> ModelSubject:
+        return ModelSubject(built, config.parameters, config.seed)
+
+    every = dict(suite_of(name))
+    cases = [(each, every[each]) for each in ("graft_opportunistically-1", "mesh-high")]
+    campaign = run_suite(name, "ours", opener)
+    assert {root.quirk for root in campaign.roots.values()} == {*faults}
+    shown = next(r.case for r in campaign.roots.values() if r.quirk == faults[1])
+    assert shown.as_built == faults[:1], "the other fault takes part in its case"
