@@ -82,7 +82,8 @@ pipeline      : attrs duckdb google cattrs networkx numpy ptars pyarrow pyspark 
   lake          : processes trace
   sweep         : folder_lock processes trace simulation lake
 
-cli           : attrs hypothesis jinja2 pytest model impl/seam impl/wire impl/routers properties pipeline
+cli           : attrs hypothesis jinja2 matplotlib pytest model impl/seam impl/wire impl/routers properties \
+                pipeline
   output        :                         = __init__ output arguments trace_run
   reports       : output
   commands      : output reports
@@ -99,6 +100,7 @@ PURE = frozenset(
 LAZY = (
     "hypothesis",
     "jinja2",
+    "matplotlib",
     "networkx",
     "cattrs",
     "yaml",

@@ -59,6 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="add the coverage of an earlier sweep",
     )
+    parser.add_argument(
+        "--report", type=Path, metavar="FILE", help="write a page with plots of what was varied"
+    )
     add_allow_exec(parser)
 
 
@@ -81,6 +84,8 @@ def run(options: argparse.Namespace) -> int:
         raise AdapterError(str(error)) from None
     finally:
         clear_progress()
+    if options.report is not None:
+        _report(options, carried)
     if options.json:
         print_json(
             {
@@ -96,6 +101,14 @@ def run(options: argparse.Namespace) -> int:
     if carried.interrupt is not None:
         raise carried.interrupt
     return _status(carried)
+
+
+def _report(options: argparse.Namespace, carried: SweepResult) -> None:
+    from quidnunc.reports.pages.page import write_text
+    from quidnunc.reports.pages.sweep_page import sweep_page
+
+    write_text(options.report, sweep_page(carried.summary, _again(options).removeprefix("again: ")))
+    print(f"wrote {options.report}", file=sys.stderr)
 
 
 def _executor(options: argparse.Namespace) -> SweepExecutor:
@@ -153,10 +166,14 @@ def _print(options: argparse.Namespace, carried: SweepResult) -> None:
         print(f"\ncoverage of {protocol}: {shares}")
         if found["claims"]["never"]:
             print(f"not checked, never applied: {', '.join(found['claims']['never'])}")
+    print(_again(options))
+
+
+def _again(options: argparse.Namespace) -> str:
     engine = [] if options.engine == "local" else ["--engine", options.engine]
     earlier = [word for folder in options.earlier for word in ("--with", folder)]
-    named = [*engine, *given_options(options, "workers", "master", "allow_exec"), *earlier]
-    print(repeat_command("sweep", options.sweep, "-o", options.output, *named))
+    named = [*engine, *given_options(options, "workers", "master", "allow_exec", "report"), *earlier]
+    return repeat_command("sweep", options.sweep, "-o", options.output, *named)
 
 
 def _row(point: dict[str, Any]) -> tuple[object, ...]:

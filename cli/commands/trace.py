@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from quidnunc.pipeline.trace.files import TraceReader
     from quidnunc.pipeline.trace.metrics import RunMetrics
 
+PAGE = Path("trace.html")
 SHOWN = 10
 """Bad records and violations that are printed."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=("check", "metrics"))
+    parser.add_argument("what", choices=("check", "metrics", "report"))
     parser.add_argument(
         "traces",
         nargs="+",
@@ -41,6 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="fail on a SHOULD that is not followed, too")
     parser.add_argument(
         "--replay", action="store_true", help="check every peer of an ingested simulation against the model"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, default=PAGE, metavar="FILE", help=f"page of `report` (default: {PAGE})"
     )
     add_settings(parser)
 
@@ -56,7 +60,11 @@ def run(options: argparse.Namespace) -> int:
             raise UsageError("give either traces or folders of `quidnunc ingest`, not both")
         if options.what == "metrics":
             return trace_run.metrics(options)
+        if options.what == "report":
+            return _report(options)
         return trace_run.replay(options) if options.replay else trace_run.check(options)
+    if options.what == "report":
+        raise UsageError("`trace report` needs a folder of `quidnunc ingest`")
     if options.set or options.master or options.replay or options.engine:
         raise UsageError("--set, --replay, --engine and --master need a folder of `quidnunc ingest`")
     try:
@@ -66,6 +74,26 @@ def run(options: argparse.Namespace) -> int:
         return _check_network(options, reading) if _of_network(options) else _check(options, reading)
     except TraceError as error:
         raise UsageError(str(error)) from None
+
+
+def _report(options: argparse.Namespace) -> int:
+    """Write the page of one run."""
+    from quidnunc.pipeline.lake.run_folder import RunFolder
+    from quidnunc.reports.pages.page import write_text
+    from quidnunc.reports.pages.trace_page import trace_page
+
+    if len(options.traces) > 1:
+        raise UsageError("`trace report` is about one folder of `quidnunc ingest`")
+    (run,) = options.traces
+    gold = trace_run.gold_folder(run, options)
+    write_text(
+        options.output,
+        trace_page(
+            gold, RunFolder(run).read_manifest(), trace_run.asked_again(options).removeprefix("again: ")
+        ),
+    )
+    print(f"wrote {options.output}")
+    return 0
 
 
 # -- check --------------------------------------------------------------------------------------------------

@@ -242,7 +242,11 @@ def page_of(content: ReportContent) -> str:
 
 def write_page(path: Path, content: ReportContent) -> None:
     """Write the page. Raises UsageError where it cannot be written."""
-    text = page_of(content)
+    write_text(path, page_of(content))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a page. Raises UsageError where it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

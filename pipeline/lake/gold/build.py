@@ -40,7 +40,7 @@ from quidnunc.pipeline.lake.gold.witness import write_witnesses
 from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, version_of, write_json
 
 CLAIMS_FILE, METRICS_FILE = "claims.json", "metrics.json"
-GOLD_SCHEMA = 5
+GOLD_SCHEMA = 6
 """Raised whenever a query or a file of gold changes, so that an older gold is made again."""
 MAX_VIOLATIONS = 100_000
 """Kept of all claims; all are counted."""

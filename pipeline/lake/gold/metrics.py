@@ -38,6 +38,7 @@ def _of_run(run: Mapping[str, Any], rows: Mapping[str, Sequence[Mapping[str, Any
     delivery = one.get("run_delivery", {})
     expected = delivery.get("expected")
     found: dict[str, Any] = {
+        "id": run["id"],
         "run": run["name"],
         "events": sum(_events(counts, t) for t in {t for t, _ in counts} if t != 100),
         "observers": span["observers"],

@@ -57,12 +57,16 @@ def read(text: str) -> Page:
         if tag not in VOID:
             page.open.append(tag)
 
+    def alone(tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        start(tag, attributes)
+        end(tag)
+
     def end(tag: str) -> None:
         if tag not in VOID:
             assert page.open.pop() == tag
 
     parser.handle_starttag, parser.handle_endtag = start, end  # type: ignore[method-assign]
-    parser.handle_startendtag = start  # type: ignore[method-assign]
+    parser.handle_startendtag = alone  # type: ignore[method-assign]
     parser.feed(text)
     return page
 

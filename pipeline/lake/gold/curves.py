@@ -1,0 +1,136 @@
+"""What is worth drawing of a run: curves and counts out of the tables of gold, small whatever the run is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from quidnunc.properties.lazy import numpy, parquet
+
+MAX_POINTS = 400
+MAX_TOPICS = 6
+MAX_PEERS = 20
+
+
+@frozen
+class Curve:
+    """One line of a plot."""
+
+    label: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+
+@frozen
+class Lacking:
+    """A peer that lacks messages which it should have got."""
+
+    peer: str
+    messages: int
+    from_whom: tuple[str, ...]
+    """Mesh peers that had some of them, those with most first."""
+
+
+@frozen(kw_only=True)
+class RunCurves:
+    """What is drawn of one run; what the trace does not say is empty."""
+
+    latency: tuple[Curve, ...]
+    """Share of the messages by ms from the publication to the first and to the last delivery."""
+    hops: tuple[tuple[int, int], ...]
+    """(links from the publisher, deliveries)."""
+    degree: tuple[Curve, ...]
+    """By topic: mean number of mesh members of a peer, by seconds from the first change."""
+    lacking: tuple[Lacking, ...]
+    peers_lacking: int
+    """All of them; `lacking` has those that lack most."""
+
+
+def curves_of(gold: Path, run: int) -> RunCurves:
+    """Of one run, by its number, from a folder of gold."""
+    names = {table: _names(gold, table) for table in ("peers", "names")}
+    missing = _rows(gold, "missing", run)
+    lacking = _lacking(missing, names["peers"])
+    return RunCurves(
+        latency=_latency(_rows(gold, "message_stats", run)),
+        hops=_hops(_rows(gold, "hops", run)),
+        degree=_degree(_rows(gold, "mesh_over_time", run), names["names"]),
+        lacking=tuple(lacking[:MAX_PEERS]),
+        peers_lacking=len(lacking),
+    )
+
+
+def _rows(gold: Path, table: str, run: int) -> Mapping[str, Any]:
+    """The columns of a table, as arrays of numpy; where there is none, no column."""
+    if not (gold / table).is_dir():
+        return {}
+    found = parquet.read_table(gold / table, filters=[("run", "=", run)])
+    return {name: found[name].to_numpy() for name in found.column_names}
+
+
+def _names(gold: Path, table: str) -> Sequence[str]:
+    found: list[str] = parquet.read_table(gold / f"{table}_named")["name"].to_pylist()
+    return found
+
+
+def _latency(rows: Mapping[str, Any]) -> tuple[Curve, ...]:
+    curves = []
+    for column, label in (("first_us", "to the first subscriber"), ("last_us", "to the last one")):
+        known = numpy.asarray(rows.get(column, ()), float)
+        known = numpy.sort(known[~numpy.isnan(known)])
+        if len(known):
+            shares = numpy.arange(1, len(known) + 1) / len(known)
+            some = _thinned(len(known))
+            curves.append(Curve(label, _floats(known[some] / 1000), _floats(shares[some])))
+    return tuple(curves)
+
+
+def _hops(rows: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
+    known = numpy.asarray(rows.get("hops", ()), float)
+    values, counts = numpy.unique(known[~numpy.isnan(known)], return_counts=True)
+    return tuple((int(v), int(n)) for v, n in zip(values, counts, strict=True))
+
+
+def _degree(rows: Mapping[str, Any], names: Sequence[str]) -> tuple[Curve, ...]:
+    if not rows or not len(rows["topic"]):
+        return ()
+    topics, counts = numpy.unique(rows["topic"], return_counts=True)
+    first = rows["second"].min()
+    curves = []
+    for topic in topics[numpy.argsort(-counts, kind="stable")][:MAX_TOPICS]:
+        here = rows["topic"] == topic
+        order = numpy.argsort(rows["second"][here], kind="stable")
+        second = (rows["second"][here] - first)[order]
+        mean = (rows["links"][here] / numpy.maximum(rows["peers"][here], 1))[order]
+        some = _thinned(len(second))
+        curves.append(Curve(names[int(topic)], _floats(second[some]), _floats(mean[some])))
+    return tuple(curves)
+
+
+def _lacking(rows: Mapping[str, Any], names: Sequence[str]) -> list[Lacking]:
+    """Those that lack most first."""
+    messages: dict[int, set[int]] = {}
+    senders: dict[int, dict[int, int]] = {}
+    columns = (rows.get(name, ()) for name in ("peer", "message", "remote"))
+    for peer, message, remote in zip(*columns, strict=True):
+        messages.setdefault(int(peer), set()).add(int(message))
+        if remote == remote:
+            of_peer = senders.setdefault(int(peer), {})
+            of_peer[int(remote)] = of_peer.get(int(remote), 0) + 1
+    found = []
+    for peer, lacked in sorted(messages.items(), key=lambda each: (-len(each[1]), names[each[0]])):
+        had = sorted(senders.get(peer, {}).items(), key=lambda each: (-each[1], names[each[0]]))
+        found.append(Lacking(names[peer], len(lacked), tuple(names[remote] for remote, _ in had[:3])))
+    return found
+
+
+def _thinned(count: int) -> Any:
+    """Places of at most so many points as a plot can show, the first and the last among them."""
+    return numpy.unique(numpy.linspace(0, count - 1, min(count, MAX_POINTS)).astype(int))
+
+
+def _floats(values: Any) -> tuple[float, ...]:
+    return tuple(float(value) for value in values)
