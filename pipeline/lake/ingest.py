@@ -85,7 +85,9 @@ def find(
     A file is known by where it is: peers that each have a directory may call theirs alike. It is read only
     where its size or time is another than it was. `expect` is told how many bytes these are.
     """
-    before = manifest_of(run).get("files", [])
+    manifest = manifest_of(run)
+    before = manifest.get("files", [])
+    twins = {path for path, why in manifest.get("left_out", {}).items() if why["state"] == "duplicate"}
     known = {e["digest"]: (e["path"], e["name"]) for e in before}
     places = {e["path"]: e for e in before}
     taken = {e["name"] for e in before}
@@ -103,6 +105,9 @@ def find(
             changed.append(str(found.path))
         elif found.kind == "unknown":
             left_out.append(LeftOut(found.path, "unreadable", found.problem))
+        elif found.digest not in known and str(found.path.absolute()) in twins:
+            # Taken under another name, as after a renaming.
+            changed.append(str(found.path))
         elif found.digest not in known:
             name = _name_for(found.path, taken)
             taken.add(name)

@@ -69,7 +69,7 @@ def _svg(draw: Callable[[Any], None], x: str, y: str) -> str:
         from matplotlib.figure import Figure
     except ImportError:
         raise UsageError("plots need matplotlib: pip install 'quidnunc[trace]'") from None
-    shared = {
+    shared: dict[Any, Any] = {
         "svg.fonttype": "none",
         "svg.hashsalt": "quidnunc",
         "font.family": "sans-serif",

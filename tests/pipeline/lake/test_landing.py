@@ -127,6 +127,22 @@ def test_what_was_left_out_elsewhere_stays_said(tmp_path: Path) -> None:
     assert set(manifest_of(RunFolder(tmp_path / "run"))["left_out"]) == {str(tmp_path / "two" / "current")}
 
 
+def test_a_file_that_was_renamed_and_then_edited_is_refused(tmp_path: Path) -> None:
+    """It would be counted twice: as it was under its old name, and as it is."""
+    folder = tmp_path / "land"
+    for number in (1, 2):
+        beat(number, folder / f"{number}.jsonl")
+    silver_of(folder, tmp_path / "run", SourceOptions(buckets=1))
+    (folder / "1.jsonl").rename(folder / "moved.jsonl")
+    silver_of(folder, tmp_path / "run", SourceOptions(buckets=1))
+    assert left_out_of(tmp_path / "run") == {"moved.jsonl": ("duplicate", "the same as 1.jsonl")}
+    beat(3, folder / "moved.jsonl")
+    with pytest.raises(TraceError, match=r"moved\.jsonl: ingested before with other bytes"):
+        find([folder], RunFolder(tmp_path / "run"))
+    beat(2, folder / "moved.jsonl")
+    assert not find([folder], RunFolder(tmp_path / "run")).fresh
+
+
 def test_a_device_is_no_source(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     for path in (tmp_path / "fifo", Path("/dev/zero")):
