@@ -10,9 +10,10 @@ other topics can hide one, they hide it best at their greatest, and need no symb
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from itertools import product
+from math import ceil, floor
 from typing import Literal, TypeAlias
 
 from attrs import evolve, frozen
@@ -26,6 +27,7 @@ from quidnunc.properties.params.score import (
     counters_in,
     deficit_of,
     global_score,
+    never_fractions,
     possible,
     rational,
     symbols,
@@ -40,6 +42,8 @@ from quidnunc.properties.solver.rules import Expression
 Property: TypeAlias = Literal["no-shadowing", "punished", "good-is-good", "fair"]
 Verdict: TypeAlias = Literal["proved", "refuted", "vacuous", "undetermined"]
 
+MAX_SINCE = 400
+"""Decays since its invalid messages after which a witness is looked for."""
 QUESTION_MS = 10_000
 """How long z3 may take over one cell."""
 
@@ -73,6 +77,9 @@ class PropertyCell:
     others: Fraction = ZERO
     """What the other topics add to it."""
     held: PeerCounters | None = None
+    decays: int | None = None
+    """Of `no-shadowing`: a run reaches the counters, so many decays after its invalid messages. None: z3's
+    counters are under their caps, and whether a run reaches them is not known."""
 
 
 @frozen
@@ -125,11 +132,11 @@ def _settled(topic: TopicParameters, of: Mapping[str, Expression]) -> Expression
 
 
 def no_shadowing(
-    asked: CellSolver, topic: TopicParameters, *, whole: bool, application: bool
+    asked: CellSolver, topic: TopicParameters, *, whole: bool, application: bool, as_if_decaying: bool = False
 ) -> PropertyCell:
-    """Whether a topic's score below zero shows in the total."""
+    """Whether a topic's score below zero shows in the total; `as_if_decaying`: if every counter did decay."""
     network = asked.network
-    of = symbols("", whole=whole)
+    of = symbols("", whole=whole, always_whole=frozenset() if as_if_decaying else never_fractions(topic))
     score = topic_expression(topic, of, asked.form)
     others = asked.others(topic)
     sum_ = score + rational(others)
@@ -146,10 +153,52 @@ def no_shadowing(
         return cell
     counters = counters_in(values)
     held = PeerCounters(application=values.get("application", ZERO) if application else ZERO)
+
+    def hides(at: TopicCounters) -> bool:
+        score = topic_score(topic, at, asked.form)
+        return score < 0 < total_score(network, score + others, held, asked.form)
+
+    met = None if as_if_decaying else reachable_witness(topic, counters, hides)
+    counters = counters if met is None else met.counters
     own = topic_score(topic, counters, asked.form)
     whole_score = total_score(network, own + others, held, asked.form)
     _again(own < 0 < whole_score, label)
-    return evolve(cell, before=counters, totals=(own, whole_score), others=others, held=held)
+    decays = None if met is None else met.decays
+    return evolve(cell, before=counters, totals=(own, whole_score), others=others, held=held, decays=decays)
+
+
+@frozen
+class ReachableWitness:
+    """Counters that a run reaches: whole ones, and invalid messages that have decayed so often since."""
+
+    counters: TopicCounters
+    decays: int
+
+
+def reachable_witness(
+    topic: TopicParameters, counters: TopicCounters, hides: Callable[[TopicCounters], bool]
+) -> ReachableWitness | None:
+    """Counters near those of z3 that a run reaches and that hide as well; None where there are none near."""
+    decay, invalid = topic.invalid_message_deliveries_decay, Fraction(ceil(counters.invalid))
+    rounded = [
+        evolve(counters, first=Fraction(first), meshed=Fraction(meshed))
+        for first, meshed in product(
+            (floor(counters.first), ceil(counters.first)), (floor(counters.meshed), ceil(counters.meshed))
+        )
+        if first <= topic.first_message_deliveries_cap and meshed <= topic.mesh_message_deliveries_cap
+    ]
+    threshold = topic.mesh_message_deliveries_threshold
+    # A failure counts what is lacking, squared: at least one message, where the threshold is a whole number.
+    if counters.failures and (
+        counters.failures.denominator != 1 or threshold.denominator != 1 or threshold < 1
+    ):
+        return None
+    for decays in range(MAX_SINCE if 0 < decay < 1 and invalid else 1):
+        for each in rounded:
+            tried = evolve(each, invalid=invalid * decay**decays if decays else invalid)
+            if hides(tried):
+                return ReachableWitness(tried, decays)
+    return None
 
 
 def punished(
@@ -157,7 +206,8 @@ def punished(
 ) -> PropertyCell:
     """Whether more of what is bad in a topic lowers the total, whatever the other topics add."""
     network, counter = asked.network, BAD_OF_TOPIC[term]
-    of, then = symbols("", whole=whole), symbols("then_", whole=whole)
+    kept = never_fractions(topic)
+    of, then = (symbols(prefix, whole=whole, always_whole=kept) for prefix in ("", "then_"))
     worse = then[counter] < of[counter] if term == "P3" else then[counter] > of[counter]
     if term == "P3":
         short, shorter = deficit_of(topic, of), deficit_of(topic, then)
@@ -213,8 +263,8 @@ def punished_besides(asked: CellSolver, term: str) -> PropertyCell:
 
 def good_is_good(asked: CellSolver, topic: TopicParameters, term: str, *, settled: bool) -> PropertyCell:
     """Whether more of what is good never lowers the score of its topic."""
-    counter = GOOD[term]
-    of, then = symbols("", whole=False), symbols("then_", whole=False)
+    counter, kept = GOOD[term], never_fractions(topic)
+    of, then = (symbols(prefix, whole=False, always_whole=kept) for prefix in ("", "then_"))
     same = z3.And(*(of[name] == then[name] for name in of if name != counter))
     premise = z3.And(possible(topic, of), possible(topic, then), same, then[counter] > of[counter])
     premise = z3.And(premise, _settled(topic, of)) if settled else premise

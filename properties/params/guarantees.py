@@ -11,7 +11,7 @@ from attrs import Factory, frozen
 from quidnunc.properties.params.advice import Advice, in_sight, longer_memory, no_starving, shed
 from quidnunc.properties.params.attack import Attack, simulate_attack, starving_attack
 from quidnunc.properties.params.citations import row_of
-from quidnunc.properties.params.claims import PropertyCell, cells
+from quidnunc.properties.params.claims import CellSolver, PropertyCell, cells, no_shadowing
 from quidnunc.properties.params.punish import (
     MAX_DECAYS,
     Penalty,
@@ -20,6 +20,7 @@ from quidnunc.properties.params.punish import (
     neighbours_until,
     penalties,
 )
+from quidnunc.properties.params.score import never_fractions
 from quidnunc.properties.params.values import ZERO, NetworkParameters, decimal
 from quidnunc.properties.solver.questions import SolverSession
 
@@ -27,7 +28,8 @@ Verdict: TypeAlias = Literal["holds", "fails", "depends", "unknown"]
 """`depends`: on what the file does not say; the line names it."""
 
 REAL = "counters are real numbers, as under decay"
-WHOLE = "counters are whole numbers, as before their first decay"
+REACHED = "the counters shown are reached by a run"
+KEPT = "a counter that never decays, or is forgotten at each decay, is a whole number"
 
 
 @frozen(kw_only=True)
@@ -53,7 +55,7 @@ def guarantees(
     yield starving_line(network, questions)
     progress(f"{network.name}: properties")
     found = tuple(cells(network, questions))
-    yield shadow_line(network, found)
+    yield shadow_line(network, found, questions)
     yield punished_line(network, found, questions)
     yield good_line(network, found)
     yield from _plain_lines(found)
@@ -108,13 +110,19 @@ def _attack_lines(network: NetworkParameters, attack: Attack) -> Iterator[str]:
         )
 
 
-def shadow_line(network: NetworkParameters, found: Sequence[PropertyCell]) -> Guarantee:
+def shadow_line(
+    network: NetworkParameters, found: Sequence[PropertyCell], questions: SolverSession
+) -> Guarantee:
     """No topic below zero under a total above zero."""
     of_all = [c for c in found if c.property == "no-shadowing" and not c.application]
-    lines = [_shadow(cell) for cell in of_all if cell.verdict == "refuted"]
-    hidden_when_real = any(not c.whole for c in of_all if c.verdict == "refuted")
+    refuted = [c for c in of_all if c.verdict == "refuted"]
+    in_whole = {c.topic for c in refuted if c.whole}
+    shown = [c for c in refuted if c.whole or c.topic not in in_whole or c.decays]
+    lines = [_shadow(cell) for cell in shown]
     free = [c for c in found if c.property == "no-shadowing" and c.application and c.verdict == "refuted"]
     only_free = {c.topic for c in free} - {c.topic for c in of_all if c.verdict == "refuted"}
+    lines += _whole_besides(of_all)
+    lines += _if_it_decayed(network, of_all, questions)
     if only_free:
         lines.append(f"with an application score above zero also {', '.join(sorted(only_free))}")
     elif free:
@@ -123,13 +131,45 @@ def shadow_line(network: NetworkParameters, found: Sequence[PropertyCell]) -> Gu
         id="no-shadowing",
         verdict=_verdict(of_all),
         found=tuple(lines),
-        assumptions=(REAL if hidden_when_real else WHOLE, "any counters under their caps, reachable or not"),
+        assumptions=_of_counters(network, shown),
     )
+
+
+def _of_counters(network: NetworkParameters, shown: Sequence[PropertyCell]) -> tuple[str, ...]:
+    """What is taken for granted of the counters."""
+    unknown = list(dict.fromkeys(c.topic for c in shown if c.decays is None))
+    if shown and not unknown:
+        return (REACHED,)
+    kept = (KEPT,) if any(never_fractions(topic) for topic in network.topics) else ()
+    where = f" in {', '.join(unknown)}" if len(unknown) < len({c.topic for c in shown}) else ""
+    return (REAL, *kept, f"any counters under their caps{where}, reachable or not")
+
+
+def _if_it_decayed(
+    network: NetworkParameters, of_all: Sequence[PropertyCell], questions: SolverSession
+) -> Iterator[str]:
+    """What fails only if counters decay that, by the file, do not."""
+    failing = {c.topic for c in of_all if c.verdict == "refuted"}
+    for topic in network.topics:
+        if topic.name in failing or topic.invalid_message_deliveries_decay != 1:
+            continue
+        asked = CellSolver(network, "v1.1", questions)
+        cell = no_shadowing(asked, topic, whole=False, application=False, as_if_decaying=True)
+        if cell.verdict == "refuted":
+            yield f"if invalid messages decayed, which by this file they do not: {_shadow(cell)}"
+
+
+def _whole_besides(of_all: Sequence[PropertyCell]) -> Iterator[str]:
+    """Where whole counters have another verdict than those that decay."""
+    by_topic = {(c.topic, c.whole): c.verdict for c in of_all}
+    for topic in dict.fromkeys(c.topic for c in of_all):
+        if by_topic[topic, False] == "refuted" and by_topic[topic, True] == "proved":
+            yield f"{topic}: with whole counters, as before their first decay, it does not hide"
 
 
 def _shadow(cell: PropertyCell) -> str:
     own, total = cell.totals
-    counters = "whole" if cell.whole else "real"
+    counters = "whole" if cell.whole or cell.decays == 0 else "decayed" if cell.decays else "real"
     return (
         f"{cell.topic} at {decimal(own)} hides under {decimal(total)} ({counters} counters: "
         f"{_counters(cell)}; the other topics add {decimal(cell.others)})"
@@ -146,6 +186,9 @@ def _counters(cell: PropertyCell) -> str:
         "failures": "mesh failures",
         "invalid": "invalid messages",
     }
+    if cell.decays:
+        since = f"{cell.decays} decay{'s' if cell.decays > 1 else ''} ago"
+        names["invalid"] = f"of invalid messages, {since}"
     parts = [
         f"{decimal(getattr(cell.before, name))} {text}"
         for name, text in names.items()

@@ -93,9 +93,25 @@ def total_score(
 # -- in z3 --------------------------------------------------------------------------------------------------
 
 
-def symbols(prefix: str, *, whole: bool) -> Mapping[str, Expression]:
-    """A symbol for each counter; `whole` ones are integers, but for the time."""
-    return {name: (z3.Int if whole and name != "time_ms" else z3.Real)(f"{prefix}{name}") for name in NAMES}
+def symbols(
+    prefix: str, *, whole: bool, always_whole: frozenset[str] = frozenset()
+) -> Mapping[str, Expression]:
+    """A symbol for each counter; `whole` ones are integers, but for the time. Those of `always_whole` are so
+    in any case."""
+    return {
+        name: (z3.Int if name in always_whole or whole and name != "time_ms" else z3.Real)(f"{prefix}{name}")
+        for name in NAMES
+    }
+
+
+def never_fractions(topic: TopicParameters) -> frozenset[str]:
+    """The counters that are whole at all times: a decay of 1 leaves them as they are, 0 leaves none."""
+    decays = {
+        "first": topic.first_message_deliveries_decay,
+        "meshed": topic.mesh_message_deliveries_decay,
+        "invalid": topic.invalid_message_deliveries_decay,
+    }
+    return frozenset(name for name, decay in decays.items() if decay in (0, 1))
 
 
 def rational(value: Fraction) -> Expression:

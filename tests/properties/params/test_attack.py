@@ -13,7 +13,7 @@ pytest.importorskip("yaml", reason="PyYAML is not installed: pip install 'quidnu
 from quidnunc.properties.params.advice import longer_memory, no_starving, shed
 from quidnunc.properties.params.attack import least_counter, needed_rate, simulate_attack, starving_attack
 from quidnunc.properties.params.file import read_file, shipped_files
-from quidnunc.properties.params.guarantees import Guarantee, guarantees, quiet_line
+from quidnunc.properties.params.guarantees import KEPT, REACHED, Guarantee, guarantees, quiet_line
 from quidnunc.properties.params.punish import (
     MAX_DECAYS,
     decays_until,
@@ -202,6 +202,30 @@ def test_a_network_in_which_everything_holds() -> None:
     assert verdicts["quiet"] == "depends"
     assert verdicts["punished"] == "fails", "P6 has no weight"
     assert all(line.assumptions for name, line in found.items() if name not in ("graylist",))
+
+
+def test_filecoin_hides_nothing_in_a_state_that_its_file_reaches() -> None:
+    """An invalid message never decays there, so that there is no half of one."""
+    line = lines(NETWORKS["filecoin"])["no-shadowing"]
+    assert line.verdict == "holds"
+    assert [said.split(":")[0] for said in line.found[:2]] == [
+        "if invalid messages decayed, which by this file they do not"
+    ] * 2
+    assert "MESSAGES at -25 hides under 25.0027" in line.found[1] and "0.5 invalid" in line.found[1]
+    assert line.found[2] == "with an application score above zero also BLOCKS, MESSAGES"
+    assert KEPT in line.assumptions
+
+
+def test_where_whole_counters_change_the_verdict_both_are_told() -> None:
+    filecoin = NETWORKS["filecoin"]
+    decaying = tuple(
+        evolve(topic, invalid_message_deliveries_decay=Fraction(9, 10)) for topic in filecoin.topics
+    )
+    line = lines(evolve(filecoin, topics=decaying))["no-shadowing"]
+    assert line.verdict == "fails" and line.assumptions == (REACHED,)
+    # One message counts 0.9 after a decay, and hides below 0.7435.
+    assert any("MESSAGES at" in said and "invalid messages, 3 decays ago" in said for said in line.found)
+    assert "MESSAGES: with whole counters, as before their first decay, it does not hide" in line.found
 
 
 def test_the_lines_of_eth2() -> None:
