@@ -10,15 +10,13 @@ import sys
 import time
 import tomllib
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
-from types import ModuleType
 
 from quidnunc import __version__
-from quidnunc.arguments import fix_hash_seed
 from quidnunc.impl.seam import AdapterError, NotBuiltError
 from quidnunc.model.errors import CaseError, SpecError
-from quidnunc.output import UsageError, process_started, say_refusal
+from quidnunc.output import UsageError, fix_hash_seed, process_started, say_refusal, suggestion
 
 COMMANDS: Mapping[str, Mapping[str, str]] = tomllib.loads(
     files("quidnunc.commands").joinpath("help.toml").read_text(encoding="utf-8")
@@ -26,30 +24,63 @@ COMMANDS: Mapping[str, Mapping[str, str]] = tomllib.loads(
 """Name of a command -> its `summary`, and the `details` below its options."""
 
 
-def parser_of() -> tuple[argparse.ArgumentParser, dict[str, ModuleType]]:
-    """The parser of all commands, and the module of each."""
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Test a router": ("check", "doctor", "routers", "suite", "replay", "report", "matrix"),
+    "Study a protocol": ("explain", "clauses", "diff", "explore", "prove", "params"),
+    "Watch a network": ("simulate", "sweep", "trace", "ingest"),
+    "Keep in CI": ("regress",),
+}
+"""The commands as `quidnunc --help` lists them."""
+CI_NOTE = "  check --expect FILE and replay keep a router; --junit, --sarif and --format github tell the CI"
+
+
+def parser_of(only: str = "") -> argparse.ArgumentParser:
+    """The parser of all commands, or the one that parses the command `only` alone.
+
+    What a command runs with is not loaded.
+    """
     parser = argparse.ArgumentParser(
         prog="quidnunc",
-        description="Test gossip routers against an executable specification.",
-        epilog="example: quidnunc check gossipsub-1.2 --against ours --runs 200",
+        usage="quidnunc COMMAND ...",
+        description="Test gossip routers against an executable specification.\n\n" + "\n".join(_listed()),
+        epilog="`quidnunc COMMAND --help` has an example of each.\n"
+        "example: quidnunc check gossipsub-1.2 --against ours --runs 200",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"quidnunc {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    modules = {}
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS, prog="quidnunc"
+    )
     for name, texts in COMMANDS.items():
         summary = texts["summary"]
-        module = importlib.import_module(f"quidnunc.commands.{name}")
-        modules[name] = module
         sub = commands.add_parser(
             name,
-            help=summary,
             description=summary[0].upper() + summary[1:] + ".",
             epilog=texts["details"],
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         sub.add_argument("--json", action="store_true", help="one JSON object on stdout")
-        module.add_arguments(sub)
-    return parser, modules
+        if only in ("", name):
+            importlib.import_module(f"quidnunc.options.{name}").add_arguments(sub)
+    return parser
+
+
+def _listed() -> Iterator[str]:
+    """The commands in their groups, with a line for each."""
+    for title, names in GROUPS.items():
+        yield f"{title}:"
+        yield from (f"  {name:10}{COMMANDS[name]['summary']}" for name in names)
+        if title == "Keep in CI":
+            yield CI_NOTE
+        yield ""
+
+
+def _options_of(words: Sequence[str]) -> argparse.Namespace:
+    """The parsed command line. Raises UsageError for a command that there is not; argparse would list all."""
+    name = next(iter(words), "")
+    if name and not name.startswith("-") and name not in COMMANDS:
+        raise UsageError(f"no command {name!r}{suggestion(name, COMMANDS)}; `quidnunc --help` lists them")
+    return parser_of(name if name in COMMANDS else "").parse_args(words)
 
 
 def _interrupt(number: int, frame: object) -> None:
@@ -66,12 +97,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         fix_hash_seed()
         signal.signal(signal.SIGTERM, _interrupt)
     started = process_started() if arguments is None else time.monotonic()
-    parser, modules = parser_of()
-    options = parser.parse_args(arguments)
+    try:
+        options = _options_of(sys.argv[1:] if arguments is None else arguments)
+    except UsageError as error:
+        print(f"quidnunc: {error}", file=sys.stderr)
+        return 2
     # A budget counts from here.
     options.started = started
     try:
-        result: int = modules[options.command].run(options)
+        command = importlib.import_module(f"quidnunc.commands.{options.command}")
+        result: int = command.run(options)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader closed the pipe; nothing more may be written, not at exit either.

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import os
 import re
 import shlex
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from quidnunc.properties.bounded import shortened
 
 MAX_LINE_CHARACTERS = 1000
+MAX_NEAR_FILES = 5000
+"""That are compared with a mistyped one."""
 
 
 class UsageError(Exception):
@@ -112,3 +117,35 @@ def given_options(options: argparse.Namespace, *names: str) -> list[str]:
         elif value is not None and value is not False:
             words += [flag, str(value)]
     return words
+
+
+def fix_hash_seed() -> None:
+    """Start this process anew with the hash seed of every search, unless it has it.
+
+    A router in Python that keeps its peers in sets acts in the order of their hashes, so that a case could
+    not be replayed in a second process.
+    """
+    if sys.flags.hash_randomization and os.environ.get("PYTHONHASHSEED") != "0":
+        again = [sys.executable, *sys.orig_argv[1:]]
+        os.execve(sys.executable, again, {**os.environ, "PYTHONHASHSEED": "0"})
+
+
+def choices(name: str, names: Iterable[str]) -> str:
+    """` (did you mean X?)`, or else `; choose from` all of them."""
+    known = list(names)
+    return suggestion(name, known) or f"; choose from {', '.join(known)}"
+
+
+def near_file(path: Path) -> str:
+    """` (did you mean PATH?)` of a file beside it, or nothing."""
+    if not path.parent.is_dir():
+        return ""
+    names = [each.name for each in islice(path.parent.iterdir(), MAX_NEAR_FILES)]
+    near = difflib.get_close_matches(path.name, names, 1)
+    return f" (did you mean {path.parent / near[0]}?)" if near else ""
+
+
+def suggestion(name: str, names: Iterable[str]) -> str:
+    """` (did you mean X?)`, or nothing."""
+    near = difflib.get_close_matches(name, list(names), 1)
+    return f" (did you mean {near[0]}?)" if near else ""

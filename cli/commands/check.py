@@ -16,20 +16,20 @@ from typing import Any
 
 from attrs import evolve
 
-from quidnunc.arguments import (
-    RESULT_FILES,
-    add_profile,
-    add_result_files,
-    check_format,
-    checked_protocol,
-    hello_from,
-    profile_of,
-    protocols_spoken,
-)
+from quidnunc.arguments import checked_protocol, hello_from, profile_of, protocols_spoken
 from quidnunc.model.errors import CaseError
-from quidnunc.model.machine import PROTOCOLS, protocol_named
-from quidnunc.model.profiles import PROFILES as DOCUMENTED
-from quidnunc.output import UsageError, clear_progress, count, duration_s, print_json, progress_line
+from quidnunc.model.machine import protocol_named
+from quidnunc.options.check import ACTS
+from quidnunc.options.shared import RESULT_FILES, check_format
+from quidnunc.output import (
+    UsageError,
+    clear_progress,
+    count,
+    duration_s,
+    print_json,
+    progress_line,
+    suggestion,
+)
 from quidnunc.pipeline.trace.record import join_parts
 from quidnunc.properties.cases.case import command_of
 from quidnunc.properties.cases.file import load, render
@@ -68,60 +68,8 @@ from quidnunc.reports.pages.page import content_of_json, write_page
 from quidnunc.reports.suite import suite_exit, suite_json
 from quidnunc.reports.summary import RootKey, summary_lines
 
-ACTS = 40
 SAID_AFTER_S = 2.0
 """A suite that takes longer says how far it is."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "protocol", help=f"auto (all that the router speaks), or one of: {', '.join(PROTOCOLS)}"
-    )
-    parser.add_argument(
-        "--against", required=True, metavar="ROUTER", help="the router to test (see `quidnunc routers`)"
-    )
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument(
-        "--runs", type=int, metavar="N", help="search for N runs; the same seed gives the same result"
-    )
-    how.add_argument(
-        "--budget", metavar="TIME", help="time for each protocol, all included: 60s, 10m (default: 60s)"
-    )
-    how.add_argument("--suite", action="store_true", help="run the fixed suite instead of searching")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the search (default: 0)")
-    parser.add_argument(
-        "--acts", type=int, default=ACTS, help="acts of the neighbours in each run (default: 40)"
-    )
-    parser.add_argument("--claims", default="*", metavar="GLOB", help="report only these claims or clauses")
-    parser.add_argument("--cases", type=Path, metavar="DIR", help="write each failure as a case file")
-    parser.add_argument(
-        "--expect", type=Path, metavar="FILE", help="file of expected failures; any difference from it fails"
-    )
-    parser.add_argument(
-        "--update-expect",
-        action="store_true",
-        help="add the result to the --expect file; an entry that this search did not meet stays, unless its "
-        "case no longer fails; give --cases too",
-    )
-    parser.add_argument("--strict", action="store_true", help="fail on a SHOULD that is not followed, too")
-    parser.add_argument(
-        "--dialect", action="store_true", help="report how the router reads what the texts leave open"
-    )
-    parser.add_argument(
-        "--documented",
-        choices=sorted(DOCUMENTED),
-        help="with --dialect: compare with the readings that this router's authors have documented",
-    )
-    parser.add_argument(
-        "--private", type=Path, metavar="DIR", help="write the events that crash the router here"
-    )
-    parser.add_argument("--record", type=Path, metavar="TRACE", help="record every run in this trace file")
-    parser.add_argument("--verbose", action="store_true", help="list every claim and every root cause")
-    add_result_files(parser)
-    add_profile(parser)
-    parser.add_argument(
-        "--workers", type=int, metavar="N", help="number of processes (default: one per core)"
-    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -232,10 +180,10 @@ def _validated(options: argparse.Namespace) -> list[str]:
         names = [checked_protocol(options.protocol)]
         hello_from(options.against, names[0])
     claims = [c for name in names for c in claims_of(protocol_named(name))]
-    if options.claims != "*" and not any(
-        fnmatch(known, options.claims) for c in claims for known in (c.id, *c.clauses)
-    ):
-        raise UsageError(f"--claims {options.claims} selects nothing; `quidnunc clauses` lists them")
+    ids = [known for c in claims for known in (c.id, *c.clauses)]
+    if options.claims != "*" and not any(fnmatch(known, options.claims) for known in ids):
+        near = suggestion(options.claims, ids)
+        raise UsageError(f"--claims {options.claims} selects nothing{near}; `quidnunc clauses` lists them")
     return names
 
 

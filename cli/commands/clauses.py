@@ -15,33 +15,6 @@ from quidnunc.properties.documents.clauses import documents
 from quidnunc.reports import text as text_report
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("protocol", nargs="?", help="only the clauses of this protocol")
-    parser.add_argument(
-        "--uncovered",
-        action="store_true",
-        help="only clauses that are not modelled, or that lack a rule, a claim, a mutant or a case",
-    )
-    parser.add_argument(
-        "--text",
-        action="append",
-        metavar="FILE",
-        help="compare a specification (Markdown or an HTML page, any revision) with its clauses; "
-        "given twice, list what changed from the first to the second",
-    )
-    parser.add_argument(
-        "--as",
-        dest="name",
-        metavar="TEXT",
-        help="which specification FILE is, if that cannot be seen from its text",
-    )
-    parser.add_argument(
-        "--prints",
-        action="store_true",
-        help="with one --text: print the hashes of its sentences, for clauses/texts/TEXT.prints",
-    )
-
-
 def run(options: argparse.Namespace) -> int:
     if options.text:
         return _run_text(options)

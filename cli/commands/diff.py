@@ -9,7 +9,8 @@ from typing import Any
 from quidnunc.impl.wire.schemas import WireSchema, schema_changes
 from quidnunc.impl.wire.schemas_buf import BufOpinion, buf_program, opinion
 from quidnunc.model.errors import SpecError
-from quidnunc.output import UsageError, fields_of, print_json, table
+from quidnunc.model.machine import PROTOCOLS
+from quidnunc.output import UsageError, choices, fields_of, print_json, table
 from quidnunc.properties.documents.clauses import Clause
 from quidnunc.properties.regress.diff import ProtocolChange, changes_between
 from quidnunc.properties.regress.diff_clauses import (
@@ -23,15 +24,12 @@ from quidnunc.properties.regress.sides import Side, side_named
 NOTHING_COMMON = "the two have no message in common"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "old", metavar="OLD", help="a protocol, python:MODULE:NAME or ROUTER:as-built, and +EDIT+EDIT"
-    )
-    parser.add_argument("new", metavar="NEW", help="the same")
-
-
 def sides_of(options: argparse.Namespace) -> tuple[Side, Side]:
     """The two sides that were asked for. Raises UsageError for what is not known, or does not go together."""
+    for side in (options.old, options.new):
+        base = side.partition("+")[0]
+        if ":" not in base and base not in PROTOCOLS:
+            raise UsageError(f"no protocol {base!r}{choices(base, PROTOCOLS)}")
     try:
         old, new = side_named(options.old), side_named(options.new)
         changes_between(old, new)

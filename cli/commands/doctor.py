@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from quidnunc.arguments import add_profile, checked_protocol, hello_from, profile_of, protocols_spoken
+from quidnunc.arguments import checked_protocol, hello_from, profile_of, protocols_spoken
 from quidnunc.impl.seam import CAPABILITIES, Hello, Profile
 from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import protocol_named
@@ -19,14 +19,6 @@ from quidnunc.properties.claims.catalogue import breach_of, claims_of, clauses_a
 from quidnunc.properties.claims.claim import Claim
 from quidnunc.properties.suite.files import suite_of
 from quidnunc.properties.suite.run import fitted_parameters
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("router", metavar="ROUTER", help="the router (see `quidnunc routers`)")
-    parser.add_argument(
-        "--protocol", metavar="P", help="only this protocol (default: all that the router speaks)"
-    )
-    add_profile(parser)
 
 
 @frozen

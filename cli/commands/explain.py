@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from quidnunc.arguments import suggestion
 from quidnunc.impl.routers import mutants_by_name
 from quidnunc.model.edit import Edit
 from quidnunc.model.edits import aliases
@@ -17,7 +16,7 @@ from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.model.rules import Protocol
-from quidnunc.output import UsageError, print_json, table
+from quidnunc.output import UsageError, print_json, suggestion, table
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.file import load, render
 from quidnunc.properties.claims.catalogue import claims_of, ground_of
@@ -35,19 +34,6 @@ from quidnunc.properties.statements.decisions import cell, read_decisions, recor
 from quidnunc.properties.statements.statement import Statement
 
 NETWORKS = Path("counterexamples") / "networks"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "what",
-        nargs="?",
-        metavar="NAME",
-        help="a clause, a claim, a case file, a case of the suite, a rule, an edit (the root cause of a "
-        "finding), a statement about networks, a line of `quidnunc prove` or a mutant (ours:NAME)",
-    )
-    parser.add_argument(
-        "--renamed", action="store_true", help="list the renamed names; the old ones keep working"
-    )
 
 
 def run(options: argparse.Namespace) -> int:

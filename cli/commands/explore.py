@@ -7,40 +7,24 @@ import importlib.util
 import re
 from typing import Any
 
-from quidnunc.arguments import suggestion
 from quidnunc.model.errors import SpecError
-from quidnunc.output import UsageError, clear_progress, fields_of, print_json, progress_line, table
-from quidnunc.properties.proofs.networks import NETWORKS, network_named
+from quidnunc.options.explore import NEEDS
+from quidnunc.output import (
+    UsageError,
+    choices,
+    clear_progress,
+    fields_of,
+    print_json,
+    progress_line,
+    suggestion,
+    table,
+)
+from quidnunc.properties.proofs.networks import MAX_PEERS, NETWORKS, network_named
 from quidnunc.properties.solver.explore import DEFAULT_MEMORY_BYTES, ExplorationResult, explore
 from quidnunc.properties.solver.rules import NetworkModel
 from quidnunc.properties.solver.trace import MissingTrace, NetworkTrace, shortest_trace
 
-NEEDS = {"compiled": ("z3", "numba"), "python": ("z3",)}
 UNITS = {"k": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = (parser.epilog or "").format(networks=", ".join(NETWORKS))
-    parser.add_argument("network", help="name of the network (listed below)")
-    parser.add_argument("--peers", type=int, default=2, help="number of peers (default: 2)")
-    parser.add_argument("--d-high", type=int, default=1, help="largest number of mesh members (default: 1)")
-    parser.add_argument(
-        "--engine",
-        choices=list(NEEDS),
-        default="compiled",
-        help="python is slow, and serves to cross-check compiled",
-    )
-    parser.add_argument(
-        "--symmetry",
-        action="store_true",
-        help="expand only one of the states that differ by exchanging peers",
-    )
-    parser.add_argument(
-        "--trace",
-        metavar="CLAIM",
-        help="print the shortest trace that refutes this claim (or meets it, if it is a 'sometimes')",
-    )
-    parser.add_argument("--memory", metavar="SIZE", help="memory for states: 500M, 2G (default: 2G)")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -70,15 +54,20 @@ def run(options: argparse.Namespace) -> int:
 def network_asked(options: argparse.Namespace) -> NetworkModel:
     """The network of the command line. Raises UsageError where there is none, or an engine is missing."""
     if options.network not in NETWORKS:
-        near = suggestion(options.network, NETWORKS)
-        raise UsageError(f"no network {options.network!r}{near}; choose from {', '.join(NETWORKS)}")
+        raise UsageError(f"no network {options.network!r}{choices(options.network, NETWORKS)}")
     missing = [name for name in NEEDS[options.engine] if importlib.util.find_spec(name) is None]
     if missing:
         raise UsageError(f"{' and '.join(missing)} must be installed: pip install 'quidnunc[prove]'")
-    try:
-        return network_named(options.network, peers=options.peers, d_high=options.d_high)
-    except SpecError as error:
-        raise UsageError(str(error)) from None
+    asked = range(2, MAX_PEERS + 1) if options.peers is None else (options.peers,)
+    for peers in asked:
+        try:
+            network = network_named(options.network, peers=peers, d_high=options.d_high)
+        except SpecError as error:
+            refused = error
+        else:
+            options.peers = peers
+            return network
+    raise UsageError(str(refused)) from None
 
 
 def size_bytes(text: str) -> int:
@@ -142,6 +131,9 @@ def _print(options: argparse.Namespace, network: NetworkModel, found: Exploratio
 def _traced(options: argparse.Namespace, network: NetworkModel, memory_bytes: int) -> int:
     """Print one trace; the exit status is that of its claim."""
     known = [claim.id for claim in network.claims]
+    whole = f"{network.name}.{options.trace}"
+    if whole in known:
+        options.trace = whole
     if options.trace not in known:
         near = suggestion(options.trace, known)
         raise UsageError(f"{network.name} has no claim {options.trace!r}{near}; there are {', '.join(known)}")

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from quidnunc.arguments import add_profile, add_result_files, checked_protocol, profile_of
+from quidnunc.arguments import checked_protocol, profile_of
 from quidnunc.output import UsageError, duration_s, given_options, print_json, repeat_command
 from quidnunc.reports.matrix import MatrixColumn, as_markdown, as_text, cells_of, columns_of
 from quidnunc.reports.pages.page import content_of_json, write_page
@@ -22,32 +22,6 @@ REPORTED = (0, 1, 3)
 """Exit statuses of a check that has a report."""
 LAST_LINES = 3
 """Of what a check said, what is kept where it broke."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("protocol", help="the protocol that all of them are tested for")
-    parser.add_argument(
-        "--against",
-        action="append",
-        required=True,
-        metavar="ROUTER",
-        help="a router (see `quidnunc routers`); once for each",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        required=True,
-        type=Path,
-        metavar="DIR",
-        help="folder to write",
-    )
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--runs", type=int, metavar="N", help="search for N runs of each router")
-    how.add_argument("--budget", metavar="TIME", help="time for each router: 60s, 10m (default: 60s)")
-    how.add_argument("--suite", action="store_true", help="run the fixed suite instead of searching")
-    add_result_files(parser, "report")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the searches (default: 0)")
-    add_profile(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -13,23 +13,10 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from quidnunc.output import UsageError, clear_progress, fields_of, print_json, progress_line
+from quidnunc.output import UsageError, choices, clear_progress, fields_of, print_json, progress_line
 from quidnunc.properties.params.file import FileValue, ParamsError, read_file
 from quidnunc.properties.params.guarantees import Guarantee
 from quidnunc.properties.params.values import NetworkParameters, decimal
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "files", nargs="*", metavar="FILE", help="parameters of a network: a file, or a name from --list"
-    )
-    parser.add_argument(
-        "--replay", metavar="ROUTER", help="also play the starvation attack on this router, such as `ours`"
-    )
-    parser.add_argument(
-        "--round-trip", metavar="TIME", help="the longest round trip between two peers, such as 300ms"
-    )
-    parser.add_argument("--list", action="store_true", help="list the shipped parameters and their paths")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -100,9 +87,7 @@ def _path(name: str, known: dict[str, Path]) -> Path:
     """The file of that name; a shipped one where there is none of that name."""
     if Path(name).exists() or name not in known:
         if not Path(name).exists() and not Path(name).suffix:
-            raise UsageError(
-                f"no file {name!r}, and no shipped one of that name; choose from {', '.join(known)}"
-            )
+            raise UsageError(f"no file {name!r}, and no shipped one of that name{choices(name, known)}")
         return Path(name)
     return known[name]
 

@@ -6,13 +6,12 @@ import argparse
 import fnmatch
 import importlib.util
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
-from quidnunc.arguments import suggestion
 from quidnunc.commands.explore import trace_json
 from quidnunc.output import (
     UsageError,
+    choices,
     clear_progress,
     duration_s,
     fields_of,
@@ -24,28 +23,6 @@ from quidnunc.properties.proofs.citations import lines_of
 from quidnunc.properties.proofs.prove import prove, provers
 from quidnunc.properties.solver.questions import SolverSession, has_cvc5
 from quidnunc.properties.solver.result import ProofResult
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "names", nargs="*", metavar="NAME", help="names or patterns of statements, or of rows (default: all)"
-    )
-    parser.add_argument(
-        "--smt2", type=Path, metavar="DIR", help="write every question to the solver here, as SMT-LIB"
-    )
-    parser.add_argument(
-        "--recheck",
-        nargs="?",
-        const="2m",
-        metavar="BUDGET",
-        help="ask cvc5 too, for this much CPU time in total (2m if no BUDGET is given)",
-    )
-    parser.add_argument(
-        "--markdown", action="store_true", help="print a page in Markdown, one row per statement"
-    )
-    parser.add_argument(
-        "--quiet", action="store_true", help="print only the table, without evidence and traces"
-    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -87,8 +64,7 @@ def _names(asked: Sequence[str]) -> list[str]:
     for pattern in asked:
         found = fnmatch.filter(known, pattern) or _provers_of_rows(pattern, known)
         if not found:
-            near = suggestion(pattern, known)
-            raise UsageError(f"no statement matches {pattern!r}{near}; choose from {', '.join(known)}")
+            raise UsageError(f"no statement matches {pattern!r}{choices(pattern, known)}")
         wanted |= set(found)
     return [name for name in known if name in wanted]
 

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from quidnunc.arguments import add_result_files, check_format
 from quidnunc.commands.diff import clauses_json, on_the_wire, sides_of
 from quidnunc.impl.wire.schemas import exchanges
+from quidnunc.options.regress import CASES
+from quidnunc.options.shared import check_format
 from quidnunc.output import UsageError, clear_progress, fields_of, given_options, print_json, progress_line
 from quidnunc.properties.regress.as_built import routers_as_built
 from quidnunc.properties.regress.cases import CaseFolderOutcome, committed_outcomes
@@ -34,43 +35,6 @@ from quidnunc.properties.regress.sides import Side
 from quidnunc.reports.ci.formats import write_results
 from quidnunc.reports.ci.results import result_of_regress
 from quidnunc.reports.regress import RegressReport, as_markdown, print_report
-
-CASES = Path("counterexamples")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "old", metavar="OLD", help="a protocol, python:MODULE:NAME or ROUTER:as-built, and +EDIT+EDIT"
-    )
-    parser.add_argument("new", metavar="NEW", help="the same")
-    parser.add_argument(
-        "--walks", type=int, default=WALKS, metavar="N", help=f"random walks per change (default: {WALKS})"
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the walks (default: 0)")
-    parser.add_argument(
-        "--as-one",
-        action="store_true",
-        help="treat all differences as one change: any trace that separates the two will do",
-    )
-    parser.add_argument(
-        "--shortest",
-        action="store_true",
-        help="also try every short trace, to find a shorter one for each change",
-    )
-    parser.add_argument(
-        "--cases",
-        type=Path,
-        metavar="DIR",
-        help=f"folder of cases to replay under both (default: {CASES}, if it exists)",
-    )
-    parser.add_argument(
-        "--expect", type=Path, metavar="FILE", help="file of declared changes; any difference from it fails"
-    )
-    parser.add_argument(
-        "--update-expect", action="store_true", help="rewrite the --expect file from the result"
-    )
-    add_result_files(parser, "junit", "sarif")
-    parser.add_argument("--markdown", action="store_true", help="print a summary for a pull request")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -13,19 +13,22 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from quidnunc.arguments import add_result_files, check_format, checked_protocol, suggestion
-from quidnunc.impl.seam import PROFILES, AdapterError, NotBuiltError
+from quidnunc.arguments import checked_protocol
+from quidnunc.impl.seam import AdapterError, NotBuiltError
 from quidnunc.model.edits.aliases import current_name
 from quidnunc.model.errors import CaseError, SpecError
 from quidnunc.model.machine import protocol_named
+from quidnunc.options.shared import check_format
 from quidnunc.output import (
     UsageError,
     clear_progress,
     count,
     fields_of,
+    near_file,
     print_json,
     progress_line,
     say_refusal,
+    suggestion,
 )
 from quidnunc.properties.bounded import shortened
 from quidnunc.properties.cases.case import Case, RefusedRouterError, own_kind, router_of
@@ -40,27 +43,6 @@ from quidnunc.properties.replays.replay import replay
 from quidnunc.reports.ci.formats import write_results
 from quidnunc.reports.ci.results import result_of_replay
 from quidnunc.reports.pages.page import ReportContent, results_of_cases, write_page
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="case files, or folders of them")
-    parser.add_argument(
-        "--against", metavar="ROUTER", help="use this router instead of the one that each case names"
-    )
-    parser.add_argument("--protocol", metavar="P", help="judge by this protocol instead of the case's own")
-    parser.add_argument(
-        "--profile", choices=PROFILES, help="configure the router so, instead of as the case says"
-    )
-    parser.add_argument(
-        "--rewrite", action="store_true", help="write the outputs of this replay into the files"
-    )
-    add_result_files(parser)
-    parser.add_argument("--emit", choices=["json"], help="print each case, as replayed, in this format")
-    parser.add_argument(
-        "--allow-exec",
-        action="store_true",
-        help="start the command that a case of format 1 names as its router; read the case first",
-    )
 
 
 @frozen
@@ -146,7 +128,8 @@ def _cases(options: argparse.Namespace) -> tuple[list[Case], list[str]]:
         elif path.exists():
             paths.append(path)
         else:
-            raise UsageError(f"{path} does not exist; `quidnunc check ... --cases DIR` writes cases")
+            near = near_file(path)
+            raise UsageError(f"{path} does not exist{near}; `quidnunc check ... --cases DIR` writes cases")
     if options.protocol:
         checked_protocol(options.protocol)
     cases: list[Case] = []

@@ -5,32 +5,12 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from pathlib import Path
 
+from quidnunc.options.report import PAGE
 from quidnunc.output import UsageError
 from quidnunc.properties.cases.file import load
 from quidnunc.reports.pages.markdown import issue_of
 from quidnunc.reports.pages.page import content_of, write_page
-
-PAGE = Path("report.html")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "paths",
-        nargs="+",
-        type=Path,
-        metavar="PATH",
-        help="case files, folders of them, or files with what `check --json` or `matrix --json` printed",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        metavar="FILE",
-        help=f"file to write (default: {PAGE}; Markdown goes to stdout)",
-    )
-    parser.add_argument("--markdown", action="store_true", help="write the text of an issue about one case")
 
 
 def run(options: argparse.Namespace) -> int:

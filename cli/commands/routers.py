@@ -14,17 +14,6 @@ INNER = ("mutant", "reading")
 """Kinds that are listed on request."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--all", action="store_true", help="list the planted bugs and other readings of our own routers too"
-    )
-
-    parser.add_argument("action", nargs="?", choices=("build",), help="build releases of routers")
-    parser.add_argument(
-        "releases", nargs="*", metavar="NAME[@VERSION]", help="what to build (without a version: the default)"
-    )
-
-
 def run(options: argparse.Namespace) -> int:
     if options.action:
         return _build(options)

@@ -20,15 +20,6 @@ from quidnunc.properties.suite.run import SUITE_VERSION
 from quidnunc.properties.suite.unnoticed import UnnoticedRule, unnoticed_of
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("protocol", nargs="?", help="only the suite of this protocol")
-    parser.add_argument(
-        "--emit",
-        choices=["json"],
-        help="export requests (bytes as base64) and the allowed answers, for use without Python",
-    )
-
-
 def run(options: argparse.Namespace) -> int:
     suites = _suites(options.protocol)
     if options.emit:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quidnunc.arguments import add_allow_exec
 from quidnunc.output import (
     UsageError,
     clear_progress,
@@ -29,40 +27,6 @@ SHOWN = (
     "latency_p99_ms",
     "bytes_per_message_and_node",
 )
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("sweep", type=Path, metavar="SWEEP", help="a sweep in YAML or JSON")
-    parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="DIR", help="directory of the results"
-    )
-    parser.add_argument(
-        "--engine",
-        "--executor",
-        choices=("auto", "spark", "duckdb", "local"),
-        default="local",
-        help="spark, local (processes of this machine; duckdb means the same), or auto: Spark where it can "
-        "start (default: local)",
-    )
-    parser.add_argument(
-        "--workers", type=int, metavar="N", help="without Spark: number of processes (default: one per core)"
-    )
-    parser.add_argument(
-        "--master", metavar="URL", help="with spark: URL of a cluster (default: this machine)"
-    )
-    parser.add_argument(
-        "--with",
-        dest="earlier",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="DIR",
-        help="add the coverage of an earlier sweep",
-    )
-    parser.add_argument(
-        "--report", type=Path, metavar="FILE", help="write a page with plots of what was varied"
-    )
-    add_allow_exec(parser)
 
 
 def run(options: argparse.Namespace) -> int:

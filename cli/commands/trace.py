@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from fnmatch import fnmatch
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quidnunc import trace_run
-from quidnunc.commands.ingest import add_settings
 from quidnunc.output import (
     UsageError,
     clear_progress,
@@ -24,29 +22,8 @@ if TYPE_CHECKING:
     from quidnunc.pipeline.trace.files import TraceReader
     from quidnunc.pipeline.trace.metrics import RunMetrics
 
-PAGE = Path("trace.html")
 SHOWN = 10
 """Bad records and violations that are printed."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=("check", "metrics", "report"))
-    parser.add_argument(
-        "traces",
-        nargs="+",
-        type=Path,
-        metavar="TRACE",
-        help="trace files, directories of them, or folders of `quidnunc ingest`",
-    )
-    parser.add_argument("--claims", default="*", metavar="GLOB", help="report only these claims or clauses")
-    parser.add_argument("--strict", action="store_true", help="fail on a SHOULD that is not followed, too")
-    parser.add_argument(
-        "--replay", action="store_true", help="check every peer of an ingested simulation against the model"
-    )
-    parser.add_argument(
-        "-o", "--output", type=Path, default=PAGE, metavar="FILE", help=f"page of `report` (default: {PAGE})"
-    )
-    add_settings(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from quidnunc.arguments import suggestion
 from quidnunc.model.errors import SpecError
-from quidnunc.output import UsageError, fields_of
+from quidnunc.output import UsageError, fields_of, suggestion
 from quidnunc.properties.documents import named_sentences as clause_names
 from quidnunc.properties.documents.named_sentences import (
     NamedSentence,

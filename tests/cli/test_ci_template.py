@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from quidnunc.__main__ import parser_of
-from quidnunc.arguments import RESULT_FILES
+from quidnunc.options.shared import RESULT_FILES
 
 ROOT = Path(__file__).parents[2]
 WORKFLOW = ROOT / "docs" / "examples" / "github-workflow.yml"
@@ -22,7 +22,7 @@ def test_each_step_of_the_workflow_parses() -> None:
     told = {"GITHUB_RUN_NUMBER": "1", **{name: str(value) for name, value in flow["env"].items()}}
     commands = [step["run"] for step in steps if step.get("run", "").startswith("quidnunc ")]
     assert len(commands) == 2
-    parser, _ = parser_of()
+    parser = parser_of()
     for command in commands:
         words = [told.get(word.lstrip("$"), word) for word in shlex.split(command)]
         options = parser.parse_args(words[1:])

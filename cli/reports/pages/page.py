@@ -13,7 +13,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from quidnunc import __version__
-from quidnunc.output import UsageError, count
+from quidnunc.output import UsageError, count, near_file
 from quidnunc.properties.bounded import read_bounded
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.file import load
@@ -134,7 +134,8 @@ def content_of(paths: Iterable[Path], again: str = "") -> ReportContent:
                 raise UsageError(f"{path} contains no .case file")
             cases += map(load, inside)
         elif not path.exists():
-            raise UsageError(f"{path} does not exist; `quidnunc check ... --cases DIR` writes cases")
+            near = near_file(path)
+            raise UsageError(f"{path} does not exist{near}; `quidnunc check ... --cases DIR` writes cases")
         elif path.suffix == ".json":
             found = content_of_json(_json_in(path), str(path))
             results += found.results

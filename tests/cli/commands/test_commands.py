@@ -66,7 +66,7 @@ def test_help_has_an_example_that_parses(quidnunc: Command, name: str) -> None:
     assert shown.code == 0
     examples = [line.strip() for line in shown.out.splitlines() if line.strip().startswith("quidnunc ")]
     assert examples
-    parser, _ = parser_of()
+    parser = parser_of()
     shown_for = [parser.parse_args(shlex.split(e.split(" > ")[0])[1:]).command for e in examples]
     assert name in shown_for
 
@@ -75,7 +75,15 @@ def test_help_has_an_example_that_parses(quidnunc: Command, name: str) -> None:
     ("command", "said"),
     [
         ("check nosuch --against ours", "unknown protocol 'nosuch'"),
-        ("check gossipsub-1.3x --against ours", "choose from floodsub"),
+        ("check gossipsub-1.3x --against ours", "did you mean gossipsub-1.3?"),
+        ("check dog --against ours --claims havetx.repyl", "did you mean havetx.reply?"),
+        ("check dog --against pylibp2p", "did you mean py-libp2p?"),
+        ("check auto --against pylibp2p", "did you mean py-libp2p?"),
+        ("diff gossipsub-1.2 gossipsub-13", "did you mean gossipsub-1.3?"),
+        ("explore mesh-lnk", "did you mean mesh-link?"),
+        ("prove mesh-lnk", "did you mean mesh-link?"),
+        ("replay fil", "did you mean file?"),
+        ("report fil", "did you mean file?"),
         ("check dog --against nobody", "no router 'nobody'"),
         ("check dog --against rust-libp2p", "no adapter yet"),
         ("check dog --against ours:nosuch", "no mutant 'nosuch'"),
@@ -100,7 +108,8 @@ def test_help_has_an_example_that_parses(quidnunc: Command, name: str) -> None:
         ("clauses gossipsub-9", "unknown protocol 'gossipsub-9'"),
         ("explain gs1.1/backof.regraft", "did you mean gs1.1/backoff.regraft?"),
         ("explain nosuch.case", "does not exist"),
-        ("nosuch", "invalid choice"),
+        ("nosuch", "no command 'nosuch'"),
+        ("chek", "no command 'chek' (did you mean check?)"),
     ],
 )
 def test_wrong_usage_names_the_thing(
