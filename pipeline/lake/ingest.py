@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections import Counter
+import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -33,6 +33,8 @@ Clock: TypeAlias = Literal["unknown", "one", "own", "harness"]
 
 PORTION_BYTES = 16 << 30
 """Of landing files that go to silver together; the files on the way take about as much."""
+QUIET_NS = 2 * 10**9
+"""A directory that was changed before so long has no file that a listing could have missed."""
 READ_BYTES = 64 << 20
 """What one task reads of new files to tell what they are, at least."""
 ENTRY_FIELDS = tuple(each.name for each in attrs.fields(BronzeEntry))
@@ -286,16 +288,10 @@ def _completeness(
         return "lossy", f"{lacking} files are unfinished or unreadable"
     if any(e.kind == "hermes" for e in entries):
         return "filtered", "Hermes sees one peer, and not its own messages"
-    types: Counter[int] = Counter()
-    for entry in entries:
-        types.update({int(number): count for number, count in entry.types.items()})
-    if (
-        any(e.kind == "deliveries" for e in entries)
-        or not types.keys() & {2, 6, 7}
-        and types.keys() & {3, 11, 12}
-    ):
+    types = {int(number) for number in {number for entry in entries for number in entry.types}}
+    if any(e.kind == "deliveries" for e in entries) or not types & {2, 6, 7} and types & {3, 11, 12}:
         return "filtered", "there are deliveries or mesh events, and neither duplicates nor RPCs"
-    if len(types.keys() & {6, 7}) == 1:
+    if len(types & {6, 7}) == 1:
         return "filtered", "there are RPCs of one direction only"
     return "full", "nothing says otherwise"
 
@@ -365,9 +361,14 @@ def _followed(
 ) -> dict[str, Any]:
     """What came until the stop; raises TraceError where nothing did."""
     manifest = manifest_of(run)
+    looked: dict[Path, int] = {}
     while True:
         # What came before the stop is taken, also what came since the last look.
         last = follow.stop.is_set()
+        if not last and looked and looked == _quiet_since(sources):
+            follow.stop.wait(follow.every_s)
+            continue
+        looked = _quiet_since(sources)
         found = find(sources, run, engine.tasks, engine.expect)
         if found.fresh or (manifest and found.plain() != manifest["left_out"]) or last:
             had = manifest.get("records", 0)
@@ -378,7 +379,16 @@ def _followed(
                 follow.tell(f"{new}; {len(manifest['files'])} files, {manifest['records']} events in all")
         if last:
             return manifest
+        if any(each.state == "unfinished" for each in found.left_out):
+            # It may be finished without a change of its directory.
+            looked = {}
         follow.stop.wait(follow.every_s)
+
+
+def _quiet_since(sources: Sequence[Path]) -> dict[Path, int]:
+    """When each directory was last changed; nothing where one has just been, as times are coarse."""
+    times = {source: source.stat().st_mtime_ns for source in sources if source.is_dir()}
+    return {} if any(time.time_ns() - at < QUIET_NS for at in times.values()) else times
 
 
 def portions(found: Listing) -> Iterator[Listing]:

@@ -76,10 +76,9 @@ def landing_file(path: Path) -> LandingFile:
 def size_and_time(path: Path) -> tuple[int, int]:
     """Of a landing file with its side file: what tells whether it can be another than it was."""
     found = os.stat(path)
-    try:
-        side = os.stat(f"{path}{SIDE}")
-    except FileNotFoundError:
+    if not os.access(f"{path}{SIDE}", os.F_OK):
         return found.st_size, found.st_mtime_ns
+    side = os.stat(f"{path}{SIDE}")
     return found.st_size + side.st_size, max(found.st_mtime_ns, side.st_mtime_ns)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,9 @@ import pytest
 from quidnunc.pipeline.lake.engines.embedded import EmbeddedEngine
 from quidnunc.pipeline.lake.engines.seam import task_progress
 from quidnunc.pipeline.lake.gold.claims import TraceSettings
-from quidnunc.pipeline.lake.ingest import manifest_of
+from quidnunc.pipeline.lake.ingest import Follow, SourceOptions, ingest, manifest_of
 from quidnunc.pipeline.lake.run_folder import RunFolder
+from quidnunc.pipeline.trace.files import files_in
 from tests.conftest import Command
 from tests.helpers.networks import Landing, land
 
@@ -104,3 +107,34 @@ def test_progress_has_a_rate_and_says_how_long() -> None:
     assert task_progress("silver", 2, 8, 10) == "silver: 2 of 8, 0.2 a second, about 30 s left"
     assert task_progress("silver", 1, 100, 60) == "silver: 1 of 100, 0.017 a second, about 1.6 h left"
     assert task_progress("silver", 50, 100, 600) == "silver: 50 of 100, 0.083 a second, about 10 min left"
+
+
+def test_a_directory_that_rests_is_not_read_through_again(
+    landing: Landing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless something in it is unfinished."""
+    looks = []
+
+    def counted(*paths: Path) -> Any:
+        looks.append(paths)
+        if len(looks) == 4:
+            stop.set()
+        return files_in(*paths)
+
+    stop = threading.Event()
+    monkeypatch.setattr("quidnunc.pipeline.lake.ingest.files_in", counted)
+    source = tmp_path / "land"
+    shutil.copytree(landing.folder, source)
+    (source / "current").touch()
+    follow = Follow(0.01, stop, lambda text: None)
+    run = RunFolder(tmp_path / "run")
+    os.utime(source, (0, 0))
+    ingest([source], run, SourceOptions(buckets=1), EmbeddedEngine(), gold=False, follow=follow)
+    assert len(looks) == 4 + 1, "each time, and once at the end"
+    (source / "current").unlink()
+    os.utime(source, (0, 0))
+    looks.clear()
+    stop.clear()
+    threading.Timer(1.0, stop.set).start()
+    manifest, _ = ingest([source], run, SourceOptions(buckets=1), EmbeddedEngine(), gold=False, follow=follow)
+    assert len(looks) == 2 and manifest["complete"]
