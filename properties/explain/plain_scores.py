@@ -25,12 +25,18 @@ def plainer_scores(parameters: Parameters, fails: Callable[[Parameters], bool]) 
     return parameters
 
 
-def each_plainer(parameters: Parameters) -> Iterator[Parameters]:
-    """`parameters` with one score parameter at its default that is not, or without one of its topics."""
-    for candidate_of in _edits(parameters.scores):
-        assert parameters.scores is not None
+def each_without_a_term(parameters: Parameters) -> Iterator[Parameters]:
+    """`parameters` without one term of the score that counts, or without one of its topics."""
+    scores = parameters.scores
+    assert scores is not None
+    weights = [_plain(each) for each in fields(ScoreParameters) if each.name.endswith("_weight")]
+    for topic in scores.topics:
+        weights.append(_without(topic.topic))
+        terms = [each for each in fields(TopicScoreParameters) if each.name.endswith("_weight")]
+        weights += [_plain_in(topic.topic, each) for each in terms]
+    for candidate_of in weights:
         try:
-            candidate = evolve(parameters, scores=candidate_of(parameters.scores))
+            candidate = evolve(parameters, scores=candidate_of(scores))
         except ValueError:
             continue
         if candidate != parameters:

@@ -19,7 +19,7 @@ from attrs import evolve, fields, frozen
 from quidnunc.model.edits.large_numbers import TOO_LARGE_S
 from quidnunc.model.events import Advance, Connect, Event, Join, Receive, Score
 from quidnunc.model.rpc import Peer, Prune, Subscribe
-from quidnunc.properties.explain.plain_scores import each_plainer
+from quidnunc.properties.explain.plain_scores import each_without_a_term
 from quidnunc.properties.judge.play import messages_in
 
 WAITS_MS = (-999, -500, -99, -1, 1, 99, 500, 999)
@@ -114,7 +114,7 @@ def runs_without(
             continue
         yield VariedRun(f"{each.name} at its default", tuple(events), given)
     if getattr(parameters, "scores", None) is not None:
-        for given in each_plainer(parameters):
+        for given in each_without_a_term(parameters):
             yield VariedRun("a plainer score", tuple(events), given)
 
 

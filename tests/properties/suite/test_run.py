@@ -230,3 +230,12 @@ def test_cases_that_show_two_faults_are_explained_by_what_is_known_of_one(
     assert {root.quirk for root in campaign.roots.values()} == {*faults}
     shown = next(r.case for r in campaign.roots.values() if r.quirk == faults[1])
     assert shown.as_built == faults[:1], "the other fault takes part in its case"
+
+
+@pytest.mark.parametrize("name", ["gossipsub-1.2", "gossipsub-1.3", "partial-messages"])
+def test_the_claim_on_ids_as_bytes_has_a_control(name: str) -> None:
+    case, spec = dict(suite_of(name))["ids-in-hex"], protocol_named(name)
+    parameters = parameters_of(case)
+    run = play(events_of(case), ModelSubject(spec, parameters), spec, parameters)
+    assert run.applied["gs1.0/rpc.control-fields"]
+    assert not last_departures(run)
