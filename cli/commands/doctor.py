@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,12 +14,17 @@ from quidnunc.arguments import checked_protocol, hello_from, profile_of, protoco
 from quidnunc.impl.seam import CAPABILITIES, Hello, Profile
 from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import protocol_named
-from quidnunc.output import UsageError, print_json, table
+from quidnunc.output import UsageError, count, print_json, table
 from quidnunc.properties.cases.router import replay_router
 from quidnunc.properties.claims.catalogue import breach_of, claims_of, clauses_asked, ground_of, level_of
 from quidnunc.properties.claims.claim import Claim
 from quidnunc.properties.suite.files import suite_of
 from quidnunc.properties.suite.run import fitted_parameters
+
+NOT_TESTED = """\
+tested: that the driver answers, and that each claim can hold: `holds` says that it applied in a case
+  of the suite and nothing departed there
+not tested: what the suite does not play (`quidnunc check` searches), wall-clock time, networks of routers"""
 
 
 @frozen
@@ -47,6 +53,8 @@ class DriverExamination:
     protocol: str
     hello: Hello
     replayed: int
+    left_out: tuple[tuple[str, int], ...]
+    """(what the driver lacks, how many cases of the suite were not played for it)."""
     controls: tuple[ClaimControl, ...]
 
     @property
@@ -93,9 +101,11 @@ def examine(router: str, protocol: str, profile: Profile = "shipped") -> DriverE
     applied: dict[str, set[str]] = {}
     departing: set[str] = set()
     asked = 0
+    left_out: Counter[str] = Counter()
     for rule, case in suite_of(protocol):
         parameters, lacking = fitted_parameters(case, hello)
         if lacking:
+            left_out.update([", ".join(lacking)])
             continue
         asked += 1
         replayed = replay_router(evolve(case, parameters=parameters, profile=profile), opener)
@@ -108,7 +118,7 @@ def examine(router: str, protocol: str, profile: Profile = "shipped") -> DriverE
     for claim in claims_of(spec):
         cases = set().union(*(applied.get(c, ()) for c in claim.clauses))
         controls.append(_control(claim, clauses_asked(claim, spec), hello, cases, departing))
-    return DriverExamination(protocol, hello, asked, tuple(controls))
+    return DriverExamination(protocol, hello, asked, tuple(left_out.most_common()), tuple(controls))
 
 
 def _control(
@@ -134,6 +144,8 @@ def _print(examined: Sequence[DriverExamination], options: argparse.Namespace) -
         print(
             f"\n{each.protocol}: {each.replayed} of {len(suite_of(each.protocol))} cases of the suite played"
         )
+        for what, number in each.left_out:
+            print(f"  not played: {count(number, 'case')}; needed: {what}")
         print(f"  can do: {', '.join(sorted(hello.capabilities)) or 'nothing beyond the common requests'}")
         print(f"  lacks: {', '.join(each.lacking) or 'nothing'}")
         for name, value in sorted(dict(hello.fixed).items()):
@@ -147,6 +159,7 @@ def _print(examined: Sequence[DriverExamination], options: argparse.Namespace) -
         if each.without_control:
             without = ", ".join(c.claim.id for c in each.without_control)
             print(f"claims that can fail, without a control: {without}")
+    print(f"\n{NOT_TESTED}")
     words = ["quidnunc", "doctor", options.router]
     words += ["--protocol", options.protocol] if options.protocol else []
     words += ["--profile", "spec"] if options.profile == "spec" else []
@@ -165,6 +178,7 @@ def as_json(each: DriverExamination) -> dict[str, Any]:
         "fixed": dict(each.hello.fixed),
         "additions": dict(each.hello.additions),
         "switched": list(each.hello.switched),
+        "not_played": dict(each.left_out),
         "claims": [
             {
                 "id": c.claim.id,

@@ -96,3 +96,16 @@ def test_explore_takes_as_many_peers_as_its_network_needs(quidnunc: Command) -> 
 
     options = parser_of("explore").parse_args(["explore", "dog-cut-off", "--engine", "python"])
     assert network_asked(options).peers == options.peers == 4
+
+
+def test_doctor_says_what_it_tested_and_what_not(quidnunc: Command) -> None:
+    ran = quidnunc("doctor", "ours", "--protocol", "floodsub")
+    assert "\ntested: that the driver answers" in ran.out and "\nnot tested: " in ran.out
+    (told,) = quidnunc("doctor", "ours", "--protocol", "floodsub", "--json").data["protocols"]
+    assert told["not_played"] == {} and "not played" not in ran.out
+
+
+def test_doctor_counts_what_it_did_not_play(monkeypatch: pytest.MonkeyPatch, quidnunc: Command) -> None:
+    monkeypatch.setattr("quidnunc.commands.doctor.fitted_parameters", lambda case, hello: (None, ("clock",)))
+    ran = quidnunc("doctor", "ours", "--protocol", "floodsub")
+    assert ran.code == 3 and "cases; needed: clock" in ran.out and ": 0 of " in ran.out
