@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
         print(as_markdown(report))
     else:
         print_report(report)
-    code = 0 if compared.agrees else 1
+    code = report.exit_status
     result = result_of_regress(
         _as_json(report), path=str(options.expect or ""), command=report.again, exit_status=code
     )

@@ -54,6 +54,17 @@ class RegressReport:
         return tuple(dict.fromkeys(c.id for c in (*own, *ours) if c))
 
     @property
+    def inconclusive(self) -> tuple[str, ...]:
+        """Where nothing was found: the changes that were at work in nothing that was tried."""
+        if self.found.separations or not self.compared.agrees:
+            return ()
+        return tuple(u.change.says for u in self.found.unseparated if u.never_at_work)
+
+    @property
+    def exit_status(self) -> int:
+        return 1 if not self.compared.agrees else 3 if self.inconclusive else 0
+
+    @property
     def title(self) -> str:
         return f"what changes in behaviour from {self.found.old.name} to {self.found.new.name}"
 
@@ -205,6 +216,8 @@ def _end(report: RegressReport) -> str:
     gone = "".join(f"; declared, but does not occur: {d.cause} {d.verdict}" for d in compared.gone)
     gone += "".join(f"; declared differently: {each}" for each in compared.otherwise)
     undeclared = len(compared.undeclared)
+    if report.inconclusive:
+        return f"exit 3: inconclusive: never at work in what was tried: {', '.join(report.inconclusive)}"
     if compared.agrees:
         return f"exit 0: {'every change is declared' if compared.met else 'no change in behaviour was found'}"
     hint = "" if report.with_file else " (--expect FILE --update-expect declares them)"

@@ -15,10 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import nullcontext
+from itertools import islice
 from typing import Any, TypeAlias
 
 from attrs import evolve, frozen
 
+from quidnunc.properties.regress.deadlines import aimed_traces
 from quidnunc.properties.regress.diff import ProtocolChange, all_of, changes_between
 from quidnunc.properties.regress.pair import DIRECTIONS, Direction, partings_of
 from quidnunc.properties.regress.pool import TraceWalk, differs_at, walk_of, watched
@@ -38,6 +40,8 @@ WALKS = 12
 """Walks per change that no known trace shows."""
 CANDIDATES = 24
 """Walks of all in which a change was at work, the earliest first, on which the two are compared."""
+AIMED = 400
+"""Traces with waits around deadlines that are tried for one change."""
 PROCESSES = 2
 CHUNK = 20
 """Walks that one process makes at a time."""
@@ -73,6 +77,13 @@ class UnseparatedChange:
     """Every trace of so many events, of a small world."""
     reason: str = ""
     """Why none is expected, where the suite says so."""
+
+    @property
+    def never_at_work(self) -> bool:
+        """Whether nothing was tried that could have shown it, so that finding nothing says nothing."""
+        # What is no rule, such as a parameter, is at work where permits differ.
+        in_small = any(each.unlike or self.change.rule and not each.idle for each in self.small.exhausted)
+        return not (self.reason or self.bound.at_work or in_small)
 
     def __str__(self) -> str:
         return f"{self.bound}, {self.small}"
@@ -289,10 +300,22 @@ def do_task(task: ChangeTask) -> Shown:
     search = ChangeSearch(change, old, new)
     known = known_traces(change, old, new)
     if task.drawn is None:
-        found = search.among_known(known, task.declared)
+        found = search.among_known(known, task.declared) or search.among_known(
+            _aimed(change, old, new, known)
+        )
     else:
         found = search.among([*task.declared, *known], [*_of_suite(change, old, new), *task.drawn])
     return [(s.direction, search.pairs.index(s.between), s.found.trace, s.found.die) for s in found]
+
+
+def _aimed(change: ProtocolChange, old: Side, new: Side, known: Sequence[Trace]) -> list[Trace]:
+    """Known traces that wait around the deadlines of a change, at most `AIMED`; of a parameter, all of the
+    suite in which it makes a difference then."""
+    if change.rule:
+        return list(islice(aimed_traces(change, old, new, known), AIMED))
+    undone = change.undone(old, new)
+    aimed = islice(aimed_traces(change, old, new, suite_traces(old, new)), AIMED)
+    return [each for each in aimed if differs_at(undone, new, each) is not None][:CANDIDATES]
 
 
 def searched_in_small(task: ChangeTask) -> ShortTraceResult:
