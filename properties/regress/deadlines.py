@@ -55,8 +55,11 @@ def aimed_traces(change: ProtocolChange, old: Side, new: Side, known: Sequence[T
 def _waits(change: ProtocolChange, old: Side, new: Side, parameters: Any) -> list[int]:
     found: set[int] = set()
     if change.kind == "parameter":
-        both = [time_ms(side.parameters(parameters), change.name) for side in (old, new)]
-        one, other = both
+        try:
+            one, other = (time_ms(side.parameters(parameters), change.name) for side in (old, new))
+        except ValueError:
+            # What the trace sets does not go with what a side sets.
+            return []
         if one is not None and other is not None and one != other:
             found.add((one + other) // 2)
         return sorted(found)
