@@ -63,6 +63,7 @@ properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/m
   suite         : tables claims judge explain cases neighbours search
   statements    : claims networks
   replays       : judge cases networks statements
+  recall        : tables cases replays
   solver        : lazy
   params        : bounded lazy tables judge solver
   proofs        : lazy tables networks solver params
