@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 MAX_DEPTH = 100
+MAX_DIGITS = 1000
 """Of brackets in a text, and of the dotted name of a value; parsers take the square of it."""
 MAX_SHOWN = 300
 _DOTTED = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{MAX_DEPTH}}}")
@@ -37,6 +38,22 @@ def demand_shallow(text: str) -> None:
             raise ValueError(f"line {line}: brackets nested deeper than {MAX_DEPTH}")
 
 
+def demand_plain(value: object) -> None:
+    """Raises ValueError for an integer of more than `MAX_DIGITS` digits, however it was written, and for a
+    text with a zero byte, which no path may have, anywhere in a value of JSON or YAML."""
+    if isinstance(value, int) and value.bit_length() > 3.33 * MAX_DIGITS:
+        raise ValueError(f"an integer of more than {MAX_DIGITS} digits")
+    if isinstance(value, str) and "\0" in value:
+        raise ValueError(f"a text with a zero byte: {value[:40]!r}")
+    if isinstance(value, dict):
+        for name, each in value.items():
+            demand_plain(name)
+            demand_plain(each)
+    elif isinstance(value, list):
+        for each in value:
+            demand_plain(each)
+
+
 def read_toml(path: Path, most: int) -> dict[str, Any]:
     """The table of a file. Raises OSError as `read_bounded`, ValueError for what is no TOML or too deep."""
     return parse_toml(read_bounded(path, most).decode())
@@ -54,3 +71,8 @@ def parse_toml(text: str, **options: Any) -> dict[str, Any]:
 def shortened(text: str, most: int = MAX_SHOWN) -> str:
     """A message that quotes what a file says, no longer than a person reads."""
     return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
+
+
+def printable(text: str) -> str:
+    """A text as it can be shown anywhere: what it quotes may hold what is no text, and codes of terminals."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

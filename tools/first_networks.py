@@ -42,12 +42,12 @@ class CampaignRow:
         """`1.23 ± 0.04`, or without the spread where there is none."""
         if name not in self.figures:
             return "-"
-        spread = self.figures[name]["ci95"]
+        spread = self.figures[name]["ci95"] or 0.0
         shown = f"{self.mean(name):,.{digits}f}"
         return f"{shown} ± {spread:.{digits}f}" if round(spread, digits) else shown
 
     def at(self, x: float, name: str) -> Point:
-        return Point(x, self.mean(name), self.figures.get(name, {}).get("ci95", 0.0))
+        return Point(x, self.mean(name), self.figures.get(name, {}).get("ci95") or 0.0)
 
 
 def rows_of(summary: Mapping[str, Any], campaign: int) -> list[CampaignRow]:
@@ -253,7 +253,7 @@ def _ratio(one: CampaignRow, other: CampaignRow) -> Point:
     name = "bytes_per_message_and_node"
     pairs = zip(one.figures[name]["values"], other.figures[name]["values"], strict=True)
     spread = SeedSpread.of([a / b for a, b in pairs])
-    return Point(one.point[SIZE], spread.mean, spread.ci95)
+    return Point(one.point[SIZE], spread.mean, spread.ci95 or 0.0)
 
 
 def break_even(ratios: Sequence[tuple[float, float]]) -> float | None:

@@ -97,9 +97,8 @@ def _report(options: argparse.Namespace, manifest: dict[str, Any], folder: Path)
     from quidnunc.pipeline.lake.ingest import INCOMPLETE, names_of
 
     files = manifest["files"]
-    print(
-        f"{options.output}: {manifest['records']} events in {len(files)} files, {manifest['buckets']} buckets"
-    )
+    counts = f"{manifest['records']} records in {len(files)} files, {manifest['buckets']} buckets"
+    print(f"{options.output}: {counts}")
     print(f"  completeness: {manifest['completeness']} ({manifest['completeness_because']})")
     for line in names_of(manifest, "duplicate", *INCOMPLETE):
         print(f"  {line}", file=sys.stderr)

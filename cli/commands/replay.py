@@ -30,7 +30,7 @@ from quidnunc.output import (
     say_refusal,
     suggestion,
 )
-from quidnunc.properties.bounded import shortened
+from quidnunc.properties.bounded import printable, shortened
 from quidnunc.properties.cases.case import Case, RefusedRouterError, own_kind, router_of
 from quidnunc.properties.cases.file import load, render
 from quidnunc.properties.cases.front_matter import WIDTH
@@ -230,8 +230,8 @@ def _print(tried: Sequence[ReplayAttempt], options: argparse.Namespace) -> None:
         under = f" under {each.protocol}" if len(each.case.protocols) > 1 else ""
         print(f"\n{each.case.path}{under} against {each.router}{_releases(each)}: {each.outcome}")
         if each.replayed is not None:
-            print(f"  {shortened(each.case.reason)}")
-        print(f"  {shortened(each.reason)}")
+            print(f"  {printable(shortened(each.case.reason))}")
+        print(f"  {printable(shortened(each.reason))}")
         for line in _telling(each):
             print(line)
     counts = Counter(each.outcome for each in tried)

@@ -107,8 +107,11 @@ def _expected(cause: dict[str, Any]) -> bool:
 
 def _print(options: argparse.Namespace, carried: SweepResult) -> None:
     summary = carried.summary
-    jobs = carried.done + carried.had
-    print(f"sweep {summary['name']}: {jobs} jobs, {carried.done} done now, in {options.output}")
+    jobs = summary["jobs"]
+    done = f"{jobs['done']} of {jobs['planned']} jobs, {carried.done} of them now"
+    print(f"sweep {summary['name']}: {done}, in {options.output}")
+    if not summary["complete"]:
+        print("interrupted: the figures are of what was done; repeat the command to go on")
     if summary["simulate"]:
         print()
         print(table(("point", "runs", *SHOWN), [_row(point) for point in summary["simulate"]]))
@@ -149,5 +152,8 @@ def _short(value: object) -> str:
     return str(value.get("kind", "...")) if isinstance(value, dict) else str(value)
 
 
-def _spread(figure: dict[str, float] | None) -> str:
-    return "-" if figure is None else f"{figure['mean']:.4g} ± {figure['ci95']:.2g}"
+def _spread(figure: dict[str, Any] | None) -> str:
+    if figure is None:
+        return "-"
+    interval = "" if figure["ci95"] is None else f" ± {figure['ci95']:.2g}"
+    return f"{figure['mean']:.4g}{interval}"

@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
         if options.what == "report":
             return _report(options)
         return trace_run.replay(options) if options.replay else trace_run.check(options)
-    if options.what == "report":
+    if options.what == "report" and all(path.exists() for path in options.traces):
         raise UsageError("`trace report` needs a folder of `quidnunc ingest`")
     if options.set or options.master or options.replay or options.engine:
         raise UsageError("--set, --replay, --engine and --master need a folder of `quidnunc ingest`")

@@ -24,8 +24,9 @@ from quidnunc.pipeline.lake.gold.claims import TraceSettings
 from quidnunc.pipeline.lake.landing import LandingFile, landing_file, size_and_time
 from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, is_run
 from quidnunc.pipeline.lake.silver.build import buckets_for, clock_steps_back, make_silver
-from quidnunc.pipeline.trace.files import LeftOut, State, files_in, printable
+from quidnunc.pipeline.trace.files import LeftOut, State, files_in
 from quidnunc.pipeline.trace.shapes import TraceError
+from quidnunc.properties.bounded import printable
 
 Completeness: TypeAlias = Literal["full", "sampled", "filtered", "lossy"]
 Clock: TypeAlias = Literal["unknown", "one", "own", "harness"]
@@ -375,8 +376,8 @@ def _followed(
             manifest = _take_in(found, run, asked, engine)
             if found.fresh:
                 files = "file" if len(found.fresh) == 1 else "files"
-                new = f"{len(found.fresh)} new {files}, {manifest['records'] - had} events"
-                follow.tell(f"{new}; {len(manifest['files'])} files, {manifest['records']} events in all")
+                new = f"{len(found.fresh)} new {files}, {manifest['records'] - had} records"
+                follow.tell(f"{new}; {len(manifest['files'])} files, {manifest['records']} records in all")
         if last:
             return manifest
         if any(each.state == "unfinished" for each in found.left_out):

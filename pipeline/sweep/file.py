@@ -123,6 +123,10 @@ class SweepPlan:
         checks = [_plain_checks(each) for each in self.checks]
         return digest_of({"jobs": list(self.simulations), "checks": checks, "sources": self.sources})
 
+    def job_count(self) -> int:
+        """How many jobs it has."""
+        return len(self.simulations) + sum(-(-each.runs // each.batch) for each in self.checks)
+
 
 def load_sweep(path: Path, sources: str = "", *, allow_exec: bool = False) -> SweepPlan:
     """The plan of a sweep's file, which may be a stranger's: unless `allow_exec`, it names routers that this

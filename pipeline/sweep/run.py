@@ -66,6 +66,10 @@ def carry_out(
             carried.interrupt = interrupt
         runs = list(store.results(plan.simulations))
         carried.summary, texts = summary_of(plan, runs, campaigns)
+        carried.summary |= {
+            "complete": carried.interrupt is None,
+            "jobs": {"planned": plan.job_count(), "done": carried.done + carried.had},
+        }
         carried.cases = _file(folder / CASES, texts)
         write_whole(folder / SUMMARY, carried.summary)
         write_runs(folder, runs)

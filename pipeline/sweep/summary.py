@@ -21,6 +21,8 @@ from quidnunc.properties.search.verdicts import verdicts_of
 
 SCHEMA = 1
 MAX_VALUES = 20
+COUNTED = ("sent_", "bytes_")
+"""Figures of which a run that does not have them has none."""
 T_95 = (
     *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145),
     *(2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048),
@@ -31,12 +33,13 @@ T_95 = (
 
 @frozen
 class SeedSpread:
-    """A figure over seeds: mean, standard deviation of the sample, half of the 95 % interval of the mean."""
+    """A figure over seeds: mean, standard deviation of the sample, half of the 95 % interval of the mean. Of
+    one seed the last two are unknown."""
 
     n: int
     mean: float
-    sd: float
-    ci95: float
+    sd: float | None
+    ci95: float | None
     values: tuple[float, ...] = ()
     """In the order of the seeds, so that runs of one seed can be compared."""
 
@@ -45,7 +48,7 @@ class SeedSpread:
         n = len(values)
         mean = math.fsum(values) / n
         if n == 1:
-            return cls(1, mean, 0.0, 0.0, tuple(values))
+            return cls(1, mean, None, None, tuple(values))
         sd = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1))
         t = T_95[n - 2] if n - 2 < len(T_95) else 1.96
         return cls(n, mean, sd, t * sd / math.sqrt(n), tuple(values))
@@ -114,7 +117,7 @@ def _points(runs: Sequence[tuple[Job, Result]]) -> list[dict[str, Any]]:
         spread = {
             name: SeedSpread.of([each.get(name, 0.0) for each in figures]).plain()
             for name in names
-            if all(name in each or name.startswith(("sent_", "bytes_")) for each in figures)
+            if all(name in each or name.startswith(COUNTED) for each in figures)
         }
         found.append(
             {

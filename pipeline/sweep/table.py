@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from quidnunc.pipeline.sweep.file import Job, Result
-from quidnunc.pipeline.sweep.summary import figures_of
+from quidnunc.pipeline.sweep.summary import COUNTED, figures_of
 from quidnunc.properties.lazy import parquet, pyarrow
 
 CSV, PARQUET = "runs.csv", "runs.parquet"
@@ -23,7 +23,7 @@ def write_runs(folder: Path, runs: Sequence[tuple[Job, Result]]) -> None:
     """Write the table as CSV, and as Parquet where pyarrow is there.
 
     Columns: campaign, seed, broken (the reason), `vary.NAME` for each varied value, and each figure. What
-    was not measured is empty.
+    was not measured is empty; what was not sent is 0.
     """
     if not runs:
         return
@@ -42,9 +42,12 @@ def write_runs(folder: Path, runs: Sequence[tuple[Job, Result]]) -> None:
 
 def table_of(runs: Sequence[tuple[Job, Result]]) -> tuple[list[str], list[dict[str, Any]]]:
     """The names of all columns, and the rows in the order of the plan."""
+    # What a run has sent nothing of, it has sent none of.
+    kinds = {n for _, r in runs if "broken" not in r for n in figures_of(r) if n.startswith(COUNTED)}
+    none_sent = dict.fromkeys(sorted(kinds), 0.0)
     rows = []
     for job, result in runs:
-        figures = {} if "broken" in result else figures_of(result)
+        figures = {} if "broken" in result else {**none_sent, **figures_of(result)}
         varied = {f"vary.{name}": value for name, value in job["point"].items()}
         rows.append(
             {

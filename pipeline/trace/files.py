@@ -30,6 +30,7 @@ from quidnunc.pipeline.trace.events import RunStart, TraceEvent
 from quidnunc.pipeline.trace.json_lines import event_of
 from quidnunc.pipeline.trace.proto import go_form
 from quidnunc.pipeline.trace.shapes import TraceError, read_int
+from quidnunc.properties.bounded import printable
 
 SIDE = ".side.jsonl"
 UNFINISHED = (".part", ".tmp")
@@ -223,11 +224,6 @@ def _begins_as_trace(path: Path) -> bool:
     except TraceError:
         return False
     return True
-
-
-def printable(name: str) -> str:
-    """A name as it can be shown anywhere: it may hold what is no text, and codes of terminals."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
 
 
 def digest_of(file: Path) -> bytes:

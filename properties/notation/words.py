@@ -169,6 +169,8 @@ def _unquoted(text: str) -> str:
         raise ValueError(f"expected text in double quotes, as JSON has it, got {text}: {error}") from None
     if not isinstance(found, str):
         raise ValueError(f"expected text in double quotes, got {text}")
+    if any("\ud800" <= letter <= "\udfff" for letter in found):
+        raise ValueError(f"half of a surrogate pair, which is no text: {text}")
     return found
 
 

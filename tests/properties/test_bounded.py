@@ -144,3 +144,16 @@ def test_a_command_says_one_line(tmp_path: Path, quidnunc: Command) -> None:
     (tmp_path / "x.toml").write_text(DEEP["brackets"])
     ran = quidnunc("check", "flood", "--against", "ours", "--runs", "1", "--expect", tmp_path / "x.toml")
     assert (ran.code, "bug in quidnunc" in ran.err, ran.err.count("\n")) == (2, False, 1), ran.err[-500:]
+
+
+def test_a_reason_does_not_speak_to_the_terminal(tmp_path: Path, quidnunc: Command) -> None:
+    text = CASE.format(body="advance 1s", seed=1).replace("why", "why \x1b[31mred")
+    (tmp_path / "a.case").write_text(text)
+    ran = quidnunc("replay", tmp_path / "a.case")
+    assert ran.code == 0 and r"why \x1b[31mred" in ran.out and "\x1b" not in ran.out + ran.err
+
+
+def test_half_a_surrogate_pair_is_refused_with_its_line(tmp_path: Path, quidnunc: Command) -> None:
+    (tmp_path / "a.case").write_text(CASE.format(body='join "t\\ud800"', seed=1))
+    ran = quidnunc("replay", tmp_path / "a.case")
+    assert ran.code == 2 and "half of a surrogate pair" in ran.err and "a.case:" in ran.err, ran.err

@@ -30,7 +30,8 @@ class Line:
 
 
 def line_plot(lines: Sequence[Line], x: str, y: str, *, points: bool = False, log: bool = False) -> str:
-    """Lines over a common axis; `points`: each value has a mark, `log`: the x axis is logarithmic."""
+    """Lines over a common axis. `points`: each value has a mark; otherwise a value holds until the next.
+    `log`: the x axis is logarithmic."""
 
     def draw(axes: Any) -> None:
         for number, line in enumerate(lines):
@@ -39,7 +40,7 @@ def line_plot(lines: Sequence[Line], x: str, y: str, *, points: bool = False, lo
             if line.error:
                 axes.errorbar(line.x, line.y, yerr=line.error, capsize=3, **look)
             else:
-                axes.plot(line.x, line.y, **look)
+                axes.plot(line.x, line.y, drawstyle="default" if points else "steps-post", **look)
         if log:
             axes.set_xscale("log")
         if len(lines) > 1 or lines[0].label:

@@ -54,7 +54,11 @@ def _pictures(points: Sequence[Point]) -> Iterator[Picture]:
             svg = bar_plot(labels, [p["figures"][name]["mean"] for p in known], "", says)
         else:
             svg = line_plot(_lines(known, axis, name)[:MAX_LINES], axis, says, points=True)
-        yield Picture(title=name, says=f"{says}: mean over seeds, with its 95 % interval.", svg=svg)
+        yield Picture(
+            title=name,
+            says=f"{says}: mean over seeds, with its 95 % interval where there are several.",
+            svg=svg,
+        )
 
 
 def _axis(points: Sequence[Point]) -> str | None:
@@ -82,5 +86,7 @@ def _lines(points: Sequence[Point], axis: str, figure: str) -> list[Line]:
         some.sort(key=lambda point: float(point["point"][axis]))
         spreads = [point["figures"][figure] for point in some]
         x = [float(point["point"][axis]) for point in some]
-        lines.append(Line(label, x, [s["mean"] for s in spreads], [s["ci95"] for s in spreads]))
+        known = all(s["ci95"] is not None for s in spreads)
+        errors = [s["ci95"] for s in spreads] if known else []
+        lines.append(Line(label, x, [s["mean"] for s in spreads], errors))
     return lines

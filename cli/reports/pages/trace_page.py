@@ -68,7 +68,7 @@ def trace_page(gold: Path, manifest: Mapping[str, Any], again: str) -> str:
 
 
 def _section(gold: Path, metrics: Mapping[str, Any]) -> RunSection:
-    curves = curves_of(gold, metrics["id"])
+    curves = curves_of(gold, metrics)
     return RunSection(
         name=metrics["run"] or "The whole trace",
         facts=_facts(metrics),
@@ -103,7 +103,7 @@ def _pictures(curves: RunCurves, metrics: Mapping[str, Any]) -> Sequence[Picture
         found.append(
             Picture(
                 title="Latency",
-                says="Share of the messages that have reached their first, and their last, subscriber.",
+                says="Share of all messages that have been delivered once, and to all who should get them.",
                 svg=line_plot(lines, f"ms from the {whence}", "share of messages", log=_spread(lines)),
             )
         )
@@ -122,7 +122,7 @@ def _pictures(curves: RunCurves, metrics: Mapping[str, Any]) -> Sequence[Picture
             Picture(
                 title="Mesh degree",
                 says="Mesh members of a peer, the mean over all peers that have had one.",
-                svg=line_plot(lines, "seconds from the first change", "mesh members"),
+                svg=line_plot(lines, "seconds from the first event", "mesh members"),
             )
         )
     return found

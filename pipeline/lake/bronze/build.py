@@ -22,11 +22,11 @@ from quidnunc.pipeline.lake.landing import LandingFile, records_of
 from quidnunc.pipeline.lake.run_folder import RunFolder, made_whole, version_of, write_json
 from quidnunc.pipeline.trace.carriers import BATCH_EVENTS
 from quidnunc.pipeline.trace.events import OURS, TYPES, RunStart, TraceEvent
-from quidnunc.pipeline.trace.files import printable
 from quidnunc.pipeline.trace.json_lines import line_of
 from quidnunc.pipeline.trace.proto import bytes_of, event_of_bytes, events_of_batch, go_form
 from quidnunc.pipeline.trace.shapes import TraceError
 from quidnunc.pipeline.trace.trace_pb2 import TraceEvent as Wire
+from quidnunc.properties.bounded import printable
 from quidnunc.properties.lazy import numpy, parquet, pyarrow
 
 MAX_BAD_KEPT = 100_000

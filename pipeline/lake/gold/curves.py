@@ -39,25 +39,28 @@ class RunCurves:
     """What is drawn of one run; what the trace does not say is empty."""
 
     latency: tuple[Curve, ...]
-    """Share of the messages by ms from the publication to the first and to the last delivery."""
+    """Share of all messages by ms from the publication to the first delivery, and to the last one of those
+    that no subscriber lacks. A value holds until the next."""
     hops: tuple[tuple[int, int], ...]
     """(links from the publisher, deliveries)."""
     degree: tuple[Curve, ...]
-    """By topic: mean number of mesh members of a peer, by seconds from the first change."""
+    """By topic: mean number of mesh members of a peer, by seconds from the first event to the last. A value
+    holds until the next."""
     lacking: tuple[Lacking, ...]
     peers_lacking: int
     """All of them; `lacking` has those that lack most."""
 
 
-def curves_of(gold: Path, run: int) -> RunCurves:
-    """Of one run, by its number, from a folder of gold."""
+def curves_of(gold: Path, metrics: Mapping[str, Any]) -> RunCurves:
+    """Of one run, from a folder of gold and the metrics of the run."""
+    run = metrics["id"]
     names = {table: _names(gold, table) for table in ("peers", "names")}
     missing = _rows(gold, "missing", run)
     lacking = _lacking(missing, names["peers"])
     return RunCurves(
-        latency=_latency(_rows(gold, "message_stats", run)),
+        latency=_latency(_rows(gold, "message_stats", run), missing),
         hops=_hops(_rows(gold, "hops", run)),
-        degree=_degree(_rows(gold, "mesh_over_time", run), names["names"]),
+        degree=_degree(_rows(gold, "mesh_over_time", run), names["names"], metrics),
         lacking=tuple(lacking[:MAX_PEERS]),
         peers_lacking=len(lacking),
     )
@@ -76,15 +79,24 @@ def _names(gold: Path, table: str) -> Sequence[str]:
     return found
 
 
-def _latency(rows: Mapping[str, Any]) -> tuple[Curve, ...]:
+def _latency(rows: Mapping[str, Any], missing: Mapping[str, Any]) -> tuple[Curve, ...]:
+    if not rows or not len(rows["message"]):
+        return ()
+    whole = ~numpy.isin(rows["message"], missing.get("message", ()))
     curves = []
-    for column, label in (("first_us", "to the first subscriber"), ("last_us", "to the last one")):
-        known = numpy.asarray(rows.get(column, ()), float)
-        known = numpy.sort(known[~numpy.isnan(known)])
+    for column, label, counted in (
+        ("first_us", "to the first delivery", numpy.ones(len(whole), bool)),
+        ("last_us", "to the last one, if no subscriber lacks it", whole),
+    ):
+        known = numpy.asarray(rows[column], float)
+        known = numpy.sort(known[counted & ~numpy.isnan(known)])
         if len(known):
-            shares = numpy.arange(1, len(known) + 1) / len(known)
-            some = _thinned(len(known))
-            curves.append(Curve(label, _floats(known[some] / 1000), _floats(shares[some])))
+            # Of all messages: what never arrives holds the curve below 1.
+            shares = numpy.arange(len(known) + 1) / len(whole)
+            some = _thinned(len(known) + 1)
+            curves.append(
+                Curve(label, _floats(numpy.append(known[0], known)[some] / 1000), _floats(shares[some]))
+            )
     return tuple(curves)
 
 
@@ -94,19 +106,21 @@ def _hops(rows: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
     return tuple((int(v), int(n)) for v, n in zip(values, counts, strict=True))
 
 
-def _degree(rows: Mapping[str, Any], names: Sequence[str]) -> tuple[Curve, ...]:
-    if not rows or not len(rows["topic"]):
+def _degree(rows: Mapping[str, Any], names: Sequence[str], metrics: Mapping[str, Any]) -> tuple[Curve, ...]:
+    if not rows or not len(rows["topic"]) or metrics["first_ns"] is None:
         return ()
     topics, counts = numpy.unique(rows["topic"], return_counts=True)
-    first = rows["second"].min()
     curves = []
     for topic in topics[numpy.argsort(-counts, kind="stable")][:MAX_TOPICS]:
         here = rows["topic"] == topic
         order = numpy.argsort(rows["second"][here], kind="stable")
-        second = (rows["second"][here] - first)[order]
+        second = numpy.maximum(rows["second"][here] - metrics["first_ns"] / 1e9, 0)[order]
         mean = (rows["links"][here] / numpy.maximum(rows["peers"][here], 1))[order]
         some = _thinned(len(second))
-        curves.append(Curve(names[int(topic)], _floats(second[some]), _floats(mean[some])))
+        end = max(float(metrics["seconds"] or 0), float(second[-1]))
+        curves.append(
+            Curve(names[int(topic)], (*_floats(second[some]), end), (*_floats(mean[some]), float(mean[-1])))
+        )
     return tuple(curves)
 
 

@@ -44,6 +44,7 @@ def _of_run(run: Mapping[str, Any], rows: Mapping[str, Sequence[Mapping[str, Any
         "observers": span["observers"],
         "completeness": run["completeness"],
         "clock": run["clock"],
+        "first_ns": span["first_ns"],
         "seconds": _difference(span["first_ns"], span["last_ns"]),
         "messages": messages.get("messages", 0),
         "deliveries": deliveries,

@@ -25,7 +25,7 @@ from quidnunc.pipeline.simulation.scenario.script import (
     steps_of,
 )
 from quidnunc.pipeline.simulation.scenario.values import MAX_NODES, NodeGroup, Scenario, ScenarioError
-from quidnunc.properties.bounded import demand_shallow, read_bounded
+from quidnunc.properties.bounded import demand_plain, demand_shallow, read_bounded
 from quidnunc.properties.cases.case import own_kind
 
 MAX_FILE_BYTES = 16 << 20
@@ -167,12 +167,15 @@ def read_mapping(path: Path) -> dict[str, Any]:
     try:
         text = data.decode()
         raw = _json_or_yaml(text, path) if text.lstrip().startswith("{") else _yaml(text, path)
+        demand_plain(raw)
     except json.JSONDecodeError as error:
         raise ScenarioError(f"{path}:{error.lineno}: not JSON: {error.msg}") from None
     except ScenarioError:
         raise
     except (ValueError, RecursionError) as error:
-        raise ScenarioError(f"{path}: cannot be read: {error}") from None
+        # Of Python's own advice about long integers nobody here can make use.
+        problem = str(error).partition("; use sys.")[0]
+        raise ScenarioError(f"{path}: cannot be read: {problem}") from None
     if not isinstance(raw, dict) or not all(isinstance(name, str) for name in raw):
         raise ScenarioError(
             f"{path}: expected fields with names, such as `nodes: [{{count: 20}}]`, got {_short(raw)}"
@@ -202,6 +205,9 @@ def _yaml(text: str, path: Path) -> Any:
         if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text, Loader=loader)):
             raise ScenarioError(f"{path}: has a YAML alias (`*name`); write its value out")
         return yaml.load(text, Loader=loader)
+    except (AttributeError, KeyError, TypeError) as error:
+        # Tags of YAML, such as `!!timestamp`, fail so on what is none.
+        raise ScenarioError(f"{path}: not YAML: a value is not what its tag says ({error})") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark is not None else ""

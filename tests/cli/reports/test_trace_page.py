@@ -104,3 +104,31 @@ def test_the_page_of_a_sweep_has_each_figure(tmp_path: Path, quidnunc: Command) 
         assert f"{point['figures']['delivery_ratio']['mean']:.4g} ±" in text
     assert text.count("<svg") == 10
     assert text.count("flood_publish=True") >= 5, "lines are told apart by what else was varied"
+
+
+def test_one_seed_has_no_interval_and_an_interrupted_sweep_says_so(tmp_path: Path) -> None:
+    from quidnunc.reports.pages.sweep_page import sweep_page
+
+    spread = {"n": 1, "mean": 2.0, "sd": None, "ci95": None, "values": [2.0]}
+    point = {"campaign": 0, "point": {"a": 1}, "runs": 1, "broken": 0, "figures": {"copies_per_node": spread}}
+    summary = {"name": "n", "simulate": [point], "check": [], "root_causes": [], "broken": []}
+    text = checked(sweep_page({**summary, "complete": False, "jobs": {"planned": 9, "done": 1}}, "again"))
+    assert "<td>2</td>" in text and "±" not in text and "interrupted: 1 of 9 jobs" in text
+
+
+def test_latency_is_of_all_messages_and_a_mesh_holds_to_the_end(tmp_path: Path, quidnunc: Command) -> None:
+    """Three peers lack all messages, so that none gets to everybody; degrees go on to the last event."""
+    from quidnunc.pipeline.lake.gold.curves import curves_of
+
+    land(tmp_path / "land", faulty=False)
+    for path in (tmp_path / "land").glob("*.pb"):
+        assert _without_deliveries(path)
+    said = ("--clock", "one", "--engine", "duckdb", "--completeness", "full")
+    assert quidnunc("ingest", tmp_path / "land", "-o", tmp_path / "run", *said).code == 0
+    (gold,) = (tmp_path / "run" / "gold").iterdir()
+    metrics = json.loads((gold / "metrics.json").read_bytes())["runs"][0]
+    curves = curves_of(gold, metrics)
+    first, last = curves.latency
+    assert (first.y[0], first.y[-1]) == (0.0, 1.0) and last.y[-1] < 1.0
+    for curve in curves.degree:
+        assert curve.x[-1] == metrics["seconds"] and curve.y[-1] == curve.y[-2] > 0

@@ -127,7 +127,7 @@ def test_portions_take_a_second_and_mix_neighbours() -> None:
 
 
 def test_a_spread_is_students() -> None:
-    assert SeedSpread.of([4.0]) == SeedSpread(1, 4.0, 0.0, 0.0, (4.0,))
+    assert SeedSpread.of([4.0]) == SeedSpread(1, 4.0, None, None, (4.0,))
     assert "values" not in SeedSpread.of([1.0] * 30).plain()
     spread = SeedSpread.of([1.0, 2.0, 3.0, 4.0, 5.0])
     assert (spread.n, spread.mean) == (5, 3.0)
@@ -353,7 +353,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     command = ["sweep", str(path), "-o", str(tmp_path / "c"), "--workers", "1"]
     assert main(command) == 0
     said = capsys.readouterr().out
-    assert "2 jobs, 2 done now" in said and said.splitlines()[-1].startswith("again: quidnunc sweep")
+    assert "2 of 2 jobs, 2 of them now" in said and said.splitlines()[-1].startswith("again: quidnunc sweep")
     assert main([*command, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["done"], told["had"], told["simulate"][0]["runs"]) == (0, 2, 2)

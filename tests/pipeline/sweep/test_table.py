@@ -41,6 +41,8 @@ def test_values_of_several_kinds_share_a_column_as_json(tmp_path: Path) -> None:
     assert columns[:4] == ["campaign", "seed", "broken", "vary.links"]
     assert [row.get("vary.links") for row in rows] == ['{"kind": "pairs"}', "3", None, None]
     assert "delivery_ratio" not in rows[3] and rows[0]["delivery_ratio"] == 0.5
+    runs[0][1]["metrics"]["sent"] = {"iwant": 2}
+    assert [row.get("sent_iwant") for row in table_of(runs)[1]] == [2.0, 0.0, 0.0, None]
     write_runs(tmp_path, runs)
     with (tmp_path / "runs.csv").open(newline="") as file:
         read = list(csv.DictReader(file))

@@ -158,3 +158,24 @@ def test_a_scenario_asks_for_no_more_than_a_machine_has(name: str, tmp_path: Pat
     ran = quidnunc("simulate", tmp_path / name, "-o", tmp_path / "run")
     assert (ran.code, said in ran.err) == (2, True), ran.err[-600:]
     assert time.process_time() - began < 4 and len(ran.err) < 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"seed: 0x{'f' * 6000}\nnodes: [{{count: 3}}]", "an integer of more than 1000 digits"),
+        (f"seed: {'9' * 6000}\nnodes: [{{count: 3}}]", "Exceeds the limit"),
+        ('nodes: [{count: 3}]\ntopology: {kind: file, path: "a\\0b"}', "a text with a zero byte"),
+        ('seed: !!timestamp "zz"\nnodes: [{count: 2}]', "a value is not what its tag says"),
+        ('seed: !!float "zz"\nnodes: [{count: 2}]', "could not convert"),
+    ],
+)
+def test_values_that_python_cannot_make_are_an_error_of_the_file(
+    text: str, said: str, tmp_path: Path, quidnunc: Command
+) -> None:
+    name = tmp_path / "stranger.yaml"
+    name.write_text(text)
+    for command in ("simulate", "sweep"):
+        ran = quidnunc(command, name, "-o", tmp_path / "out")
+        assert ran.code == 2 and "bug in quidnunc" not in ran.err, ran.err
+        assert f"{name}: " in ran.err and said in ran.err and "sys." not in ran.err, ran.err
