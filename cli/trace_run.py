@@ -142,7 +142,7 @@ def _print_metrics(found: Mapping[str, Any]) -> None:
             rows.append((name, ", ".join(f"{k.replace('_', ' ')} {_number(v)}" for k, v in counts.items())))
     print(table(("metric", "value"), rows))
     for line in found["lacking"]:
-        print(f"  not measured: {line}")
+        print(f"  note: {line}")
 
 
 def _number(value: object) -> str:

@@ -119,5 +119,5 @@ def _report(options: argparse.Namespace, manifest: dict[str, Any], folder: Path)
     run = shlex.quote(str(options.output))
     print(f"next: quidnunc trace metrics {run}; quidnunc trace check {run}")
     if code:
-        print("exit 3: incomplete; ingest again when these files are finished or mended, or move them away")
+        print("exit 3: incomplete: files are unfinished or unreadable; finish or move them, and ingest again")
     return code

@@ -211,7 +211,7 @@ def _print_run(found: RunMetrics) -> None:
         if counts:
             print(f"  {name}: " + ", ".join(f"{k}: {n}" for k, n in sorted(counts.items())))
     for line in found.lacking:
-        print(f"  not measured: {line}")
+        print(f"  note: {line}")
 
 
 def _of_reading(reading: TraceReader) -> dict[str, Any]:

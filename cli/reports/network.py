@@ -101,4 +101,4 @@ def print_metrics(found: RunMetrics) -> None:
     for hop, count in sorted(found.hops.items()):
         print(f"  {hop:>3} hops {'#' * max(1, BAR * count // longest)} {count}")
     for line in found.lacking:
-        print(f"  not measured: {line}")
+        print(f"  note: {line}")

@@ -284,20 +284,20 @@ def _measured(run: _RunMeasure) -> RunMetrics:
     lacking = []
     expected, reached = _reached(run)
     if expected is None:
-        lacking.append("delivery_ratio: the trace has no JOIN before a publication")
+        lacking.append("no delivery_ratio: the trace has no JOIN before a publication")
     published = any(m.published_ns is not None for m in run.messages.values())
     latencies = sorted(_latencies(run, published))
     if not latencies:
-        lacking.append("latency_ms: no delivery with a time and a beginning")
+        lacking.append("no latency_ms: no delivery with a time and a beginning")
     hops, depth, unknown = _hops(run)
     if unknown:
         lacking.append(f"hops: {unknown} deliveries do not lead back to their publisher")
     # A trace that holds no duplicate at all and no RPC may well be one that was never told of any.
     told = bool(duplicates or run.sent)
     if not told:
-        lacking.append("copies: the trace has neither duplicates nor RPCs")
+        lacking.append("no copies: the trace has neither duplicates nor RPCs")
     if run.sent and not run.sized:
-        lacking.append("bytes: no RPC says its length")
+        lacking.append("no bytes: no RPC says its length")
     return RunMetrics(
         run=run.name,
         events=run.events,

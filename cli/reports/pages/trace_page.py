@@ -37,6 +37,8 @@ class RunSection:
     name: str
     facts: Sequence[tuple[str, str]]
     pictures: Sequence[Picture]
+    notes: Sequence[str]
+    """What was not measured, or with a reservation."""
     curves: RunCurves
 
 
@@ -72,6 +74,7 @@ def _section(gold: Path, metrics: Mapping[str, Any]) -> RunSection:
     return RunSection(
         name=metrics["run"] or "The whole trace",
         facts=_facts(metrics),
+        notes=metrics["lacking"],
         pictures=list(_pictures(curves, metrics)),
         curves=curves,
     )

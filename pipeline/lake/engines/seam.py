@@ -80,7 +80,9 @@ class Engine(Protocol):
 
 
 def task_progress(what: str, done: int, count: int, seconds: float) -> str:
-    """How far tasks are after so many seconds, at which rate, and how long the rest may take."""
+    """How far `count` tasks are after so many seconds, at which rate, and how long the rest may take."""
+    if count == 1:
+        return what
     text = f"{what}: {done} of {count}"
     if not done or seconds < 1:
         return text

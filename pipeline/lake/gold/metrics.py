@@ -171,17 +171,17 @@ def _lacking(
 ) -> list[str]:
     lacking = []
     if found["expected_deliveries"] is None:
-        lacking.append("delivery_ratio: the trace has no JOIN before a publication")
+        lacking.append("no delivery_ratio: the trace has no JOIN before a publication")
     if found["latency_ms"] is None:
-        lacking.append("latency_ms: no delivery with a time and a beginning")
+        lacking.append("no latency_ms: no delivery with a time and a beginning")
     if unknown:
         lacking.append(f"hops: {unknown} deliveries do not lead back to their publisher")
     if not told:
-        lacking.append("copies: the trace has neither duplicates nor RPCs")
+        lacking.append("no copies: the trace has neither duplicates nor RPCs")
     if found["sent"] and not found["bytes"]:
-        lacking.append("bytes: no RPC says its length")
+        lacking.append("no bytes: no RPC says its length")
     if found["latency_ms"] is not None and found["clock"] not in ONE_CLOCK and found["observers"] > 1:
-        lacking.append("latency_ms compares the clocks of several peers, which may differ")
+        lacking.append("latency_ms is as good as the clocks agree: each peer has its own")
     if found["completeness"] != "full":
         lacking.append(f"counts are of a trace that is {found['completeness']}")
     return lacking

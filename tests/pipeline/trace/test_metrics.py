@@ -178,7 +178,7 @@ def test_what_a_trace_lacks_is_said_and_not_made_up() -> None:
     assert (found.delivery_ratio, found.copies, found.latency_from) == (None, None, "first")
     assert found.latency_ms == {"p50": 1.0, "p95": 4.0, "p99": 4.0, "max": 4.0}
     assert found.hops == {}
-    assert [line.split(":")[0] for line in found.lacking] == ["delivery_ratio", "hops", "copies"]
+    assert [line.split(":")[0] for line in found.lacking] == ["no delivery_ratio", "hops", "no copies"]
 
 
 def test_senders_in_a_circle_lead_nowhere() -> None:
