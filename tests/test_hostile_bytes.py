@@ -31,6 +31,8 @@ EXAMPLES = 100
 """Of each reader, at a time."""
 MAX_CPU_S = 2.0
 MAX_BYTES = 64 << 20
+MAX_DATA = 8 << 20
+"""Bytes of one example: what is read is held twice, or three times."""
 MAX_LINES = 10
 MAX_CHARACTERS = 3000
 """Of an error, besides what it quotes: file, place, and what was expected there. Commands show less."""
@@ -61,7 +63,7 @@ def hostile(draw: st.DrawFn, reader: Reader) -> bytes:
         data = gzip.compress(data, 1, mtime=0)
         if draw(st.booleans()):
             data = draw(st.sampled_from((flipped, cut, repeated)))(draw, data, reader)
-    return data
+    return data[:MAX_DATA]
 
 
 def _place(draw: st.DrawFn, data: bytes) -> tuple[int, int]:

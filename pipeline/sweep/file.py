@@ -64,6 +64,9 @@ class SimulationGroup:
             raise ValueError("vary: expected fields with lists of values, such as {links.loss: [0, 0.1]}")
         if not all(isinstance(point, dict) for point in self.points):
             raise ValueError("points: expected a list of fields with values")
+        for name in (name for fields in (self.vary, *self.points) for name in fields):
+            if not isinstance(name, str):
+                raise ValueError(f"expected the name of a field, such as links.loss, got {name!r}")
         listed = isinstance(self.seeds, list) and all(type(s) is int for s in self.seeds)
         if not listed and (type(self.seeds) is not int or self.seeds < 1):
             raise ValueError(f"seeds: expected how many, or a list of seeds, got {self.seeds!r}")

@@ -39,7 +39,7 @@ from quidnunc.model.rpc import (
 )
 from quidnunc.pipeline.lake.ingest import gold_wanted
 from quidnunc.pipeline.lake.landing import landing_file, records_of
-from quidnunc.pipeline.lake.run_folder import MANIFEST, RunFolder
+from quidnunc.pipeline.lake.run_folder import MANIFEST, SCHEMA, RunFolder
 from quidnunc.pipeline.simulation.links import matrix_of
 from quidnunc.pipeline.simulation.scenario.file import load_scenario
 from quidnunc.pipeline.simulation.scenario.values import Latency, ScenarioError, Topology
@@ -218,7 +218,7 @@ def _manifests() -> tuple[bytes, ...]:
     settings = {"skew_ms": 5, "prune_backoff_s": 60}
     files = [{"name": "a.pb", "digest": "00", "path": "/a.pb", "size": 1, "time_ns": 2}]
     held = {
-        "schema": 2,
+        "schema": SCHEMA,
         "files": files,
         "silver": "a",
         "completeness": "full",

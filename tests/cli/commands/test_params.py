@@ -51,7 +51,7 @@ def test_nothing_fails(quidnunc: Command, tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         ("", "expected one or two FILEs, got 0"),
-        ("filecoyn", "no file 'filecoyn', and no shipped one of that name; choose from eth2"),
+        ("filecoyn", "no file 'filecoyn', and no shipped one of that name (did you mean filecoin?)"),
         ("nowhere.yaml", "nowhere.yaml: No such file"),
     ],
 )
