@@ -84,7 +84,10 @@ class FreshRuns:
 
     def varied(self, read: Collection[str]) -> Iterator[FreshRun]:
         """The events with one number changed at a time; of the parameters those in `read`."""
-        told = varied_runs(self.events, self.parameters[0], read, self.router.hello.fixed)
+        hello = self.router.hello
+        # Whoever cannot flood what it publishes would be told apart by that alone.
+        lacking = () if "flood-publish" in hello.capabilities else ("flood_publish",)
+        told = varied_runs(self.events, self.parameters[0], read, (*hello.fixed, *lacking))
         for number, each in enumerate(told, AROUND + APART):
             acts = [*each.events, *[None] * (ACTS_AFTER if each.goes_on else 0)]
             yield from self._played(number, acts, each.parameters, each.what)
