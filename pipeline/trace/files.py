@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import stat
 from collections import Counter
@@ -193,6 +194,9 @@ def _left_out(entry: Path) -> tuple[State, str] | None:
     """Why one entry of a directory is not read; None where it is."""
     name = entry.name
     try:
+        if entry.is_symlink() and not _is_inside(entry):
+            # A stranger's directory may lead anywhere.
+            return "unreadable", "a link out of the directory: name what it leads to as a source of its own"
         found = entry.stat()
         if stat.S_ISDIR(found.st_mode):
             return "ignored", "a directory: name it as a source of its own"
@@ -215,6 +219,11 @@ def _left_out(entry: Path) -> tuple[State, str] | None:
         return None if found.st_size else ("unfinished", "empty so far")
     except OSError as error:
         return "unreadable", error.strerror or str(error)
+
+
+def _is_inside(link: Path) -> bool:
+    """Whether what a link leads to is below its own directory. A loop of links is, as it leads nowhere."""
+    return Path(os.path.realpath(link)).is_relative_to(os.path.realpath(link.parent))
 
 
 def _begins_as_trace(path: Path) -> bool:

@@ -69,6 +69,7 @@ def test_every_kind_of_entry_is_accounted_for(tmp_path: Path) -> None:
         s.bind(str(folder / "socket"))
     (folder / "dangling").symlink_to("nowhere")
     (folder / "again").symlink_to("good.jsonl")
+    (folder / "loop").symlink_to("loop")
     (folder / "gone.pb.side.jsonl").write_text("{}")
     (folder / ".rsync.x8s7.side.jsonl").touch()
     (folder / "summary.json").write_text("{}")
@@ -82,7 +83,9 @@ def test_every_kind_of_entry_is_accounted_for(tmp_path: Path) -> None:
         **dict.fromkeys(("deeper", "fifo", "socket", "summary.json", ".gitkeep"), "ignored"),
         ".rsync.x8s7.side.jsonl": "ignored",
         **dict.fromkeys((".rsync.x8s7", "gone.pb.side.jsonl"), "unfinished"),
-        **dict.fromkeys(("dangling", "notes.txt", "page.parquet", "\udcff\x1b[2Jnoise"), "unreadable"),
+        **dict.fromkeys(
+            ("dangling", "loop", "notes.txt", "page.parquet", "\udcff\x1b[2Jnoise"), "unreadable"
+        ),
         **dict.fromkeys(("good.jsonl", "twin.jsonl"), "duplicate"),
     }
     manifest = manifest_of(RunFolder(tmp_path / "run"))
@@ -141,6 +144,35 @@ def test_a_file_that_was_renamed_and_then_edited_is_refused(tmp_path: Path) -> N
         find([folder], RunFolder(tmp_path / "run"))
     beat(2, folder / "moved.jsonl")
     assert not find([folder], RunFolder(tmp_path / "run")).fresh
+
+
+def test_a_directory_leads_nowhere_else(tmp_path: Path, quidnunc: Command) -> None:
+    """What a link leads to out of it is not read, and the run says that it lacks it; named, it is taken."""
+    beat(1, tmp_path / "land" / "a.jsonl")
+    beat(2, tmp_path / "elsewhere" / "b.jsonl")
+    (tmp_path / "land" / "passwd.json").symlink_to("/etc/passwd")
+    (tmp_path / "land" / "b.jsonl").symlink_to("../elsewhere/b.jsonl")
+    asked = (
+        "ingest",
+        tmp_path / "land",
+        "-o",
+        tmp_path / "run",
+        "--engine",
+        "duckdb",
+        "--no-gold",
+        "--buckets",
+        "1",
+    )
+    ran = quidnunc(*asked)
+    assert ran.code == 3 and "root:" not in ran.err and "72 6f 6f 74" not in ran.err
+    out = left_out_of(tmp_path / "run")
+    assert {name: why[0] for name, why in out.items()} == {
+        "passwd.json": "unreadable",
+        "b.jsonl": "unreadable",
+    }
+    assert all("a link out of the directory" in why[1] for why in out.values())
+    quidnunc("ingest", tmp_path / "land" / "b.jsonl", *asked[2:])
+    assert manifest_of(RunFolder(tmp_path / "run"))["records"] == 2
 
 
 def test_a_device_is_no_source(tmp_path: Path) -> None:
