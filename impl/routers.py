@@ -139,6 +139,14 @@ def open_router(spec: str, config: Config) -> Driver:
     raise ValueError(f"no router {spec!r}: there are {', '.join(names)}")
 
 
+def open_factory(factory: Callable[[Config], object], config: Config, name: str) -> Driver:
+    """A router that a function of the user's makes, here; `name` stands in messages. Raises AdapterError."""
+    from quidnunc.impl.drivers.python import opened
+
+    code = getattr(factory, "__code__", None)
+    return opened(factory, config, name, code.co_filename if code is not None else "")
+
+
 def mutants_by_name() -> Mapping[str, Mutant]:
     """The planted departures of our routers, pubsub and mempool."""
     from quidnunc.impl.mutants.cat import CAT_MUTANTS

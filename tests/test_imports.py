@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import os
 import re
 import subprocess
 import sys
@@ -90,7 +91,7 @@ cli           : attrs hypothesis jinja2 matplotlib pytest model impl/seam impl/w
   arguments     : output                  = arguments trace_run
   reports       : output arguments
   commands      : output options arguments reports
-  front         : output options arguments = __main__ pytest_plugin pytest_regress
+  front         : output options arguments = __main__ conformance pytest_plugin pytest_regress
 """
 """A package, and what it may import of other people and of the packages above it, whole or one shelf; then
 its shelves, and what each may import of those above it. A shelf is a folder, unless modules follow a `=`."""
@@ -119,6 +120,7 @@ LAZY = (
 )
 
 PUBLIC = {
+    "quidnunc": ("conforms",),
     "quidnunc.impl.seam": ("AdapterError", "Config", "Delivery", "Hello", "Reply"),
     "quidnunc.impl.sidecar_host": ("main",),
     "quidnunc.impl.tcp_main": ("main",),
@@ -140,6 +142,7 @@ PUBLIC = {
 
 STARTED = {
     "quidnunc.__main__": "the command",
+    "quidnunc.conformance": "quidnunc.conforms, in a test of somebody's",
     "quidnunc.pytest_plugin": "pytest loads it, by its entry point",
     "quidnunc.properties.search.worker": "a search starts it in a process of its own",
     "quidnunc.properties.solver.kernel": "compiled searches are made of its source",
@@ -432,6 +435,8 @@ def loaded_by(statement: str) -> set[str]:
 @pytest.mark.parametrize(
     ("module", "kept_out"),
     [
+        ("quidnunc", (*LAZY, "attrs", "google", "cryptography", "argparse")),
+        ("quidnunc.conformance", set(LAZY) - {"pytest"}),
         ("quidnunc.model.machine", (*LAZY, "google", "cryptography")),
         ("quidnunc.impl.seam", (*LAZY, "google", "cryptography")),
         ("quidnunc.properties.replays.replay", LAZY),
@@ -448,8 +453,20 @@ def loaded_by(statement: str) -> set[str]:
         ("quidnunc.pytest_plugin", ("attrs", "google", "cryptography", "hypothesis", "libp2p")),
     ],
 )
-def test_loaded_only_when_needed(module: str, kept_out: tuple[str, ...]) -> None:
+def test_loaded_only_when_needed(module: str, kept_out: Iterable[str]) -> None:
     assert not loaded_by(f"import {module}") & set(kept_out)
+
+
+def test_the_package_is_imported_fast() -> None:
+    """Under 0.3 s of processor time, the start of Python among it; the best of three."""
+
+    def seconds() -> float:
+        before = os.times()
+        subprocess.run([sys.executable, "-c", "import quidnunc"], check=True)
+        after = os.times()
+        return after.children_user + after.children_system - before.children_user - before.children_system
+
+    assert min(seconds() for _ in range(3)) < 0.3
 
 
 def test_what_is_loaded_is_seen() -> None:

@@ -36,20 +36,30 @@ def open_python(rest: str, config: Config) -> Driver:
         raise ValueError(f"{spec}: write python:MODULE:FACTORY, for instance python:my_router:open_it")
     with redirect_stdout(sys.stderr):
         module = _imported(spec, module_name)
-        file = getattr(module, "__file__", None) or ""
-        factory = getattr(module, factory_name, None)
-        if not callable(factory):
-            raise AdapterError(f"{spec}: {module_name} has no callable {factory_name!r}")
-        try:
+    file = getattr(module, "__file__", None) or ""
+    factory = getattr(module, factory_name, None)
+    if not callable(factory):
+        raise AdapterError(f"{spec}: {module_name} has no callable {factory_name!r}")
+    return opened(factory, config, spec, file)
+
+
+def opened(factory: Callable[[Config], object], config: Config, spec: str, file: str) -> Driver:
+    """What `factory` makes of `config`, guarded. `spec`: its name for messages; `file`: of its module.
+
+    Raises AdapterError where the factory fails, or gives no Driver.
+    """
+    name = getattr(factory, "__name__", spec)
+    try:
+        with redirect_stdout(sys.stderr):
             driver = factory(config)
             hello = getattr(driver, "hello", None)
-        except AdapterError:
-            raise
-        except RAISED as error:
-            raise AdapterError(f"{spec}: {factory_name} raised {_fault(error, file)}") from error
+    except AdapterError:
+        raise
+    except RAISED as error:
+        raise AdapterError(f"{spec}: {name} raised {_fault(error, file)}") from error
     if hello is None:
         raise AdapterError(
-            f"{spec}: {factory_name} gave a {type(driver).__name__} without `hello`; "
+            f"{spec}: {name} gave a {type(driver).__name__} without `hello`; "
             "it has to return a Driver (quidnunc.impl.seam)"
         )
     try:

@@ -29,7 +29,7 @@ from quidnunc.properties.cases.router import config_of
 from quidnunc.properties.cases.telling import in_words
 from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain.root_cause import CRASH, Finding, last_departures
-from quidnunc.properties.judge.play import Subject, WireSubject, play
+from quidnunc.properties.judge.play import Opener, Subject, WireSubject, play
 from quidnunc.properties.search.additions import PREFIX, says_of
 from quidnunc.properties.search.machine import FindingSearch, ReplayableFinding, search
 from quidnunc.properties.search.rows import unexplained_words
@@ -52,13 +52,15 @@ def run(
     asked: dict[str, Any],
     tell: Tell = lambda changed: None,
     out_of_time: Callable[[], bool] = lambda: False,
+    opener: Opener | None = None,
 ) -> dict[str, Any]:
     """Answer one request (`quidnunc.properties.search.batch.BatchRequest` as a dict).
 
-    `tell` is given what changed since it was called last, as the search goes on.
+    `tell` is given what changed since it was called last, as the search goes on. `opener` opens a router that
+    has no name by which it could be opened.
     """
     protocol = protocol_named(asked["protocol"])
-    opener = opener_of(asked["against"])
+    opener = opener or opener_of(asked["against"])
     profile, without = asked["profile"], tuple(asked["without"])
     hello = _hello(opener, asked["protocol"], profile, without)
     hunt = FindingSearch(
