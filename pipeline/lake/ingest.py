@@ -6,6 +6,7 @@ what is in them: the same file twice, under any name, is counted once, and said.
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 import time
@@ -82,13 +83,16 @@ def find(
     run: RunFolder,
     runner: TaskRunner = in_this_process,
     expect: Callable[[int], None] = lambda size: None,
+    manifest: Mapping[str, Any] | None = None,
 ) -> Listing:
     """The files of `sources` that the run does not have, and what is in the sources and is not taken.
 
     A file is known by where it is: peers that each have a directory may call theirs alike. It is read only
-    where its size or time is another than it was. `expect` is told how many bytes these are.
+    where its size or time is another than it was. `expect` is told how many bytes these are. `manifest`
+    is the run's, where it is known.
     """
-    manifest = manifest_of(run)
+    if manifest is None:
+        manifest = manifest_of(run)
     before = manifest.get("files", [])
     twins = {path for path, why in manifest.get("left_out", {}).items() if why["state"] == "duplicate"}
     known = {e["digest"]: (e["path"], e["name"]) for e in before}
@@ -135,11 +139,13 @@ def _unread(files: Sequence[Path], places: Mapping[str, Any]) -> tuple[list[Unre
     met: set[str] = set()
     unread: list[Unread] = []
     missing = []
-    folders: dict[Path, Path] = {}
+    folders: dict[str, str] = {}
     for path in files:
         # A link is a place of its own: what it leads to may be named as well.
-        folder = folders.get(path.parent) or folders.setdefault(path.parent, path.parent.resolve())
-        place = str(folder / path.name)
+        above, name = os.path.split(path)
+        if above not in folders:
+            folders[above] = os.path.realpath(above)
+        place = os.path.join(folders[above], name)
         if place in met:
             continue
         met.add(place)
@@ -189,12 +195,19 @@ def manifest_of(run: RunFolder) -> dict[str, Any]:
     return run.read_manifest() if is_run(run.root) else {}
 
 
-def to_silver(run: RunFolder, found: Listing, asked: SourceOptions, runner: TaskRunner) -> dict[str, Any]:
+def to_silver(
+    run: RunFolder,
+    found: Listing,
+    asked: SourceOptions,
+    runner: TaskRunner,
+    manifest: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """Bronze of the fresh files, and the silver of all files of the run; returns the manifest, which says so.
 
-    Raises TraceError where not one event could be read.
+    `manifest` is the run's until now, where it is known. Raises TraceError where not one event could be read.
     """
-    manifest = manifest_of(run)
+    if manifest is None:
+        manifest = manifest_of(run)
     by_size = sorted(batches_of(found.fresh), key=lambda files: -sum(f.size for f in files))
     made = runner(_BronzeMaker(str(run.root)), by_size, "landing to bronze")
     by_digest = {entry.digest: entry for entries in made for entry in entries}
@@ -333,7 +346,9 @@ def ingest(
     with run.locked():
         _clear(run)
         if follow is None:
-            manifest = _take_in(find(sources, run, engine.tasks, engine.expect), run, asked, engine)
+            manifest = manifest_of(run)
+            found = find(sources, run, engine.tasks, engine.expect, manifest)
+            manifest = _take_in(found, run, asked, engine, manifest)
         else:
             manifest = _followed(follow, sources, run, asked, engine)
         wanted = gold_wanted(run)
@@ -342,9 +357,11 @@ def ingest(
         return manifest, folder
 
 
-def _take_in(found: Listing, run: RunFolder, asked: SourceOptions, engine: Engine) -> dict[str, Any]:
+def _take_in(
+    found: Listing, run: RunFolder, asked: SourceOptions, engine: Engine, manifest: dict[str, Any]
+) -> dict[str, Any]:
     for portion in portions(found):
-        manifest = to_silver(run, portion, asked, engine.tasks)
+        manifest = to_silver(run, portion, asked, engine.tasks, manifest)
     return manifest
 
 
@@ -370,10 +387,10 @@ def _followed(
             follow.stop.wait(follow.every_s)
             continue
         looked = _quiet_since(sources)
-        found = find(sources, run, engine.tasks, engine.expect)
+        found = find(sources, run, engine.tasks, engine.expect, manifest)
         if found.fresh or (manifest and found.plain() != manifest["left_out"]) or last:
             had = manifest.get("records", 0)
-            manifest = _take_in(found, run, asked, engine)
+            manifest = _take_in(found, run, asked, engine, manifest)
             if found.fresh:
                 files = "file" if len(found.fresh) == 1 else "files"
                 new = f"{len(found.fresh)} new {files}, {manifest['records'] - had} records"

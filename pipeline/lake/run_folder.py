@@ -144,9 +144,10 @@ def _in_lines(value: object) -> str:
 
 
 def _list_in_lines(value: object) -> str:
+    encode = json.JSONEncoder(sort_keys=True).encode
     if not isinstance(value, list):
-        return json.dumps(value, sort_keys=True)
-    return "[\n " + ",\n ".join(json.dumps(each, sort_keys=True) for each in value) + "\n]" if value else "[]"
+        return encode(value)
+    return "[\n " + ",\n ".join(map(encode, value)) + "\n]" if value else "[]"
 
 
 @contextmanager

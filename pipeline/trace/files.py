@@ -169,10 +169,11 @@ def files_in(*paths: Path) -> tuple[list[Path], list[LeftOut]]:
     left_out: list[LeftOut] = []
     for path in paths:
         if path.is_dir():
-            for entry in sorted(path.iterdir(), key=by_name):
-                why = _left_out(entry)
-                files += [entry] if why is None else []
-                left_out += [LeftOut(entry, *why)] if why is not None else []
+            with os.scandir(path) as entries:
+                for entry in sorted(entries, key=by_name):
+                    why = _left_out(entry)
+                    files += [path / entry.name] if why is None else []
+                    left_out += [LeftOut(path / entry.name, *why)] if why is not None else []
         elif path.is_file():
             files.append(path)
         else:
@@ -184,17 +185,17 @@ def files_in(*paths: Path) -> tuple[list[Path], list[LeftOut]]:
     return files, left_out
 
 
-def by_name(path: Path) -> tuple[list[str | int], str]:
+def by_name(path: Path | os.DirEntry[str]) -> tuple[list[str | int], str]:
     """The order of files in a directory: by name, digits read as numbers, so that bob-10 is after bob-9."""
     parts = re.split(r"([0-9]+)", path.name)
     return [int(part) if at % 2 else part for at, part in enumerate(parts)], path.name
 
 
-def _left_out(entry: Path) -> tuple[State, str] | None:
+def _left_out(entry: os.DirEntry[str]) -> tuple[State, str] | None:
     """Why one entry of a directory is not read; None where it is."""
     name = entry.name
     try:
-        if entry.is_symlink() and not _is_inside(entry):
+        if entry.is_symlink() and not _is_inside(Path(entry.path)):
             # A stranger's directory may lead anywhere.
             return "unreadable", "a link out of the directory: name what it leads to as a source of its own"
         found = entry.stat()
@@ -205,14 +206,14 @@ def _left_out(entry: Path) -> tuple[State, str] | None:
         if name in BESIDE:
             return "ignored", "describes a simulated run"
         if name.endswith(SIDE):
-            main = entry.with_name(name.removesuffix(SIDE))
+            main = Path(entry.path.removesuffix(SIDE))
             there = main.is_file()
             return (
                 ("ignored", f"read with {main.name}")
                 if there
                 else ("unfinished", f"{main.name} is not there")
             )
-        if name.startswith(".") and not _begins_as_trace(entry):
+        if name.startswith(".") and not _begins_as_trace(Path(entry.path)):
             return "ignored", "hidden, and does not begin as a trace does"
         if name == LIVE or name.startswith(".") or name.endswith(UNFINISHED):
             return "unfinished", "its name says that it is still written"
