@@ -15,7 +15,7 @@ from quidnunc.impl.seam import AdapterError, Config, Driver
 
 Kind: TypeAlias = Literal["ours", "mutant", "reading", "adapter", "release", "external"]
 
-WITHOUT_ADAPTER = ("rust-libp2p", "jvm-libp2p", "cometbft")
+WITHOUT_ADAPTER = ("rust-libp2p", "jvm-libp2p")
 """Routers that a driver is still to be written for."""
 
 EXTERNAL = ("exec:COMMAND", "python:MODULE:FACTORY")
@@ -63,11 +63,12 @@ class BuiltRouter(Protocol):
 
 def built_routers() -> Mapping[str, BuiltRouter]:
     """The routers whose releases this kit can build, by name. A driver of another one adds its row here."""
+    from quidnunc.impl.drivers.cometbft import builds as cometbft
     from quidnunc.impl.drivers.go_libp2p import builds as go_libp2p
     from quidnunc.impl.drivers.js_libp2p import builds as js_libp2p
     from quidnunc.impl.drivers.py_libp2p import builds as py_libp2p
 
-    rows: tuple[BuiltRouter, ...] = (py_libp2p, js_libp2p, go_libp2p)
+    rows: tuple[BuiltRouter, ...] = (py_libp2p, js_libp2p, go_libp2p, cometbft)
     return {row.NAME: row for row in rows}
 
 

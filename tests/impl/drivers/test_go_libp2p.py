@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from quidnunc.impl.drivers import go_builds
 from quidnunc.impl.drivers.builds import Release, building
 from quidnunc.impl.drivers.go_libp2p import builds
 from quidnunc.impl.routers import available, build_release, open_router
@@ -87,7 +88,7 @@ def test_the_bare_name_builds_the_default_release(cache: Path, monkeypatch: pyte
         assert {"main.go", "extended.go", "go.mod", "go.sum"} <= {path.name for path in folder.iterdir()}
         return "driver: go1.26.6\n\tpath\tx\n\tdep\tgithub.com/libp2p/go-msgio\tv0.3.0\th1:abc=\n"
 
-    monkeypatch.setattr(builds, "run_to_end", run)
+    monkeypatch.setattr(go_builds, "run_to_end", run)
     monkeypatch.setattr(builds, "missing", lambda version: "")
     assert build_release(builds.NAME, lambda _: None) == str(RELEASE.folder)
     assert [command[1] for command in ran] == ["mod", "build", "version"]

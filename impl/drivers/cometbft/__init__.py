@@ -1,0 +1,1 @@
+"""The mempool reactor of CometBFT behind the seam."""

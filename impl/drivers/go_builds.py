@@ -1,0 +1,67 @@
+"""Drivers in Go: each compiled with the release that it drives, whose modules are locked."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from pathlib import Path
+
+from quidnunc.impl.drivers.builds import Release, building, run_to_end
+
+NEXT = "check the network, and that go reaches a module proxy (GOPROXY), then build again"
+
+DRIVER = "driver"
+"""The program of a build."""
+
+
+def missing_go(version: str) -> str:
+    """Go, where it is not on the PATH; `version` is the oldest that will do."""
+    return "" if shutil.which("go") else f"go is not on the PATH: install Go {version} or later"
+
+
+def compile_driver(release: Release, files: Sequence[Path], progress: Callable[[str], None]) -> Release:
+    """Compile a release with the driver and the lock in `files`.
+
+    Raises AdapterError where Go cannot fetch its modules, one is not as it was locked, or Go cannot compile
+    them.
+    """
+    with building(release) as build:
+        source = build.folder / "source"
+        source.mkdir()
+        for path in files:
+            shutil.copy(path, source)
+        # The lock alone decides what is built in, whatever this environment says of modules.
+        environment = {**os.environ, "GOFLAGS": "-mod=readonly", "GOWORK": "off", "CGO_ENABLED": "0"}
+        progress(f"fetching {release.router} {release.version} and what it needs")
+        go = partial(_go, release, source, environment)
+        go("mod", "download")
+        progress("compiling it with the driver")
+        program = str(build.folder / DRIVER)
+        linked = f"-s -X main.version={release.version}"
+        go("build", "-trimpath", "-ldflags", linked, "-o", program, ".")
+        said = go("version", "-m", program)
+        build.record["go"], build.record["modules"] = said.split()[1], _modules(said)
+    return release
+
+
+@lru_cache(maxsize=64)
+def digest_of(files: tuple[Path, ...]) -> str:
+    """Of the driver's sources and the lock: a build with others is not this one."""
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(f"{path.name}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _go(release: Release, folder: Path, environment: Mapping[str, str], *words: str) -> str:
+    command = [str(shutil.which("go") or "go"), *words]
+    return run_to_end(command, f"{release.name}: go failed", NEXT, folder=folder, environment=environment)
+
+
+def _modules(said: str) -> dict[str, str]:
+    """By module, its version, from `go version -m`."""
+    rows = [line.split() for line in said.splitlines()]
+    return {row[1]: row[2] for row in rows if row and row[0] == "dep"}
