@@ -36,6 +36,7 @@ def run(options: argparse.Namespace) -> int:
             scenario,
             options.output,
             lambda now_s, end_s, events: show(f"simulated {now_s:.0f} of {end_s:.0f} s, {events} events"),
+            replace=options.replace,
         )
         clear_progress()
         reports = _check(options) if options.check else {}

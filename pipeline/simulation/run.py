@@ -26,7 +26,8 @@ from quidnunc.pipeline.trace.network import manifest_of
 
 TRACE = "trace.jsonl.gz"
 SUMMARY = "summary.json"
-WRITTEN = frozenset({TRACE, SUMMARY, "scenario.yaml", "scenario.json"})
+SCENARIOS = frozenset({"scenario.yaml", "scenario.json"})
+WRITTEN = SCENARIOS | {TRACE, SUMMARY}
 """What is in the directory of a run; one that holds more is somebody else's."""
 SCHEMA = 1
 NS_PER_S = 1_000_000_000
@@ -96,13 +97,17 @@ def _run(
     return SimulationResult(scenario=scenario, outcome=outcome, metrics=meter.measured())
 
 
-def write_run(scenario: Scenario, run: Path, progress: Progress = ignore_progress) -> SimulationResult:
-    """Run a scenario into the directory `run`, which appears when it is whole; an older run there gives way.
+def write_run(
+    scenario: Scenario, run: Path, progress: Progress = ignore_progress, *, replace: bool = False
+) -> SimulationResult:
+    """Run a scenario into the directory `run`, which appears when it is whole. A run of the same scenario
+    that is there gives way, with `replace` one of any scenario.
 
     Raises ScenarioError where something else is in its place, or another process writes there.
     """
     run = run.resolve()
-    demand_place(run)
+    told = None if replace else scenario_text(scenario)
+    demand_place(run, told)
     part = run.with_name(run.name + ".part")
     with locked_folder(part, ScenarioError):
         # A killed process may have left some of these.
@@ -117,20 +122,26 @@ def write_run(scenario: Scenario, run: Path, progress: Progress = ignore_progres
         suffix = "json" if scenario.script else "yaml"
         (part / f"scenario.{suffix}").write_text(scenario_text(scenario), encoding="utf-8")
         (part / SUMMARY).write_text(json.dumps(result.plain(), indent=1) + "\n", encoding="utf-8")
-        demand_place(run)
+        demand_place(run, told)
         if run.exists():
             shutil.rmtree(run)
         os.replace(part, run)
     return result
 
 
-def demand_place(run: Path) -> None:
-    """Raises ScenarioError where `run` is something that must not be replaced."""
+def demand_place(run: Path, told: str | None = None) -> None:
+    """Raises ScenarioError where `run` is something that must not be replaced: but a run of the scenario of
+    which the text is `told`, or if that is None any run."""
     if not run.exists():
         return
     found = {each.name for each in run.iterdir()} if run.is_dir() else set()
     if not {TRACE, SUMMARY} <= found <= WRITTEN:
         raise ScenarioError(f"{run}: is there already, and is no simulated run; name another place with -o")
+    had = {(run / name).read_text(encoding="utf-8", errors="replace") for name in found & SCENARIOS}
+    if told is not None and told not in had:
+        raise ScenarioError(
+            f"{run}: has a run of another scenario; name another place with -o, or say --replace"
+        )
 
 
 def _writer(stream: GzipFile) -> Callable[[TraceEvent], None]:

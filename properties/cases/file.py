@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
-from attrs import evolve, frozen, mutable
+from attrs import evolve, field, frozen, mutable
 
 from quidnunc.impl.seam import PROFILES
 from quidnunc.impl.wire.families import WIRES
@@ -70,6 +70,8 @@ MAX_DATA_BYTES = 64 << 20
 """Of all messages that are sent and published in a case, each as often as it is sent."""
 MAX_PARTS = 100_000
 """Parts that all peers of a case send together, each `connect` and the like counted as one."""
+MAX_WORK = 5_000_000
+"""Of a case: `CaseWork.work`, about 3 us each."""
 BYTE_ORDER_MARK = "\ufeff"
 RULER = "----"
 NOTE = "# "
@@ -395,12 +397,24 @@ class CaseWork:
     ms: int = 0
     parts: int = 0
     data: int = 0
+    messages: int = 0
+    peers: set[Any] = field(factory=set)
+
+    @property
+    def work(self) -> int:
+        """What the events cost together: a heartbeat visits every peer, and a message is passed on or
+        announced to many."""
+        heartbeats = self.ms // getattr(self.parameters, "heartbeat_interval_ms", 1000)
+        return heartbeats * (50 + len(self.peers)) + 20 * self.messages * len(self.peers)
 
     def add(self, event: Any) -> None:
         """Raises ValueError beyond a limit. A file of strangers must not occupy a machine for days."""
         self.ms += event.ms if isinstance(event, Advance) else getattr(event, "wait_ms", 0)
         peers, parts = getattr(event, "peers", ()), getattr(event, "parts", ())
         self.parts += len(peers) * max(1, len(parts))
+        self.peers.update(peers)
+        self.messages += max(1, len(peers)) * sum(hasattr(part, "size") for part in parts)
+        self.messages += hasattr(event, "message")
         self.data += max(1, len(peers)) * sum(getattr(part, "size", 0) for part in parts)
         self.data += getattr(getattr(event, "message", None), "size", 0)
         limit_ms = min(MAX_TIME_MS, MAX_HEARTBEATS * getattr(self.parameters, "heartbeat_interval_ms", 1000))
@@ -413,6 +427,11 @@ class CaseWork:
             raise ValueError(f"expected at most {MAX_PARTS} parts in all the events of a case, got more")
         if self.data > MAX_DATA_BYTES:
             raise ValueError(f"expected messages of at most {MAX_DATA_BYTES} bytes, got {self.data}")
+        if self.work > MAX_WORK:
+            raise ValueError(
+                f"{len(self.peers)} peers, {self.messages} messages and {self.ms / 1000:g} s are too much "
+                f"for one case: expected fewer of one of them"
+            )
 
 
 def _block(

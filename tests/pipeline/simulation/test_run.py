@@ -23,11 +23,12 @@ OTHER = scenario(nodes=[{"count": 4}], topology={"degree": 2}, traffic=[{"count"
 
 def test_two_processes_do_not_write_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second comes while the first is under way; the first is not mixed with it."""
-    problems = []
+    problems: list[str] = []
 
     def meanwhile(written: Scenario) -> str:
-        if not problems:
-            problems.append("asked")
+        problems.append("asked")
+        # First to see what is there, then to write it.
+        if len(problems) == 2:
             with pytest.raises(ScenarioError, match="another process is writing to it"):
                 write_run(OTHER, tmp_path / "run")
         return scenario_text(written)
@@ -39,7 +40,10 @@ def test_two_processes_do_not_write_one_run(tmp_path: Path, monkeypatch: pytest.
     write_run(SMALL, alone)
     assert (tmp_path / "run" / TRACE).read_bytes() == (alone / TRACE).read_bytes()
     # Afterwards it may be written anew.
-    write_run(OTHER, tmp_path / "run")
+    write_run(SMALL, tmp_path / "run")
+    with pytest.raises(ScenarioError, match="has a run of another scenario; .* --replace"):
+        write_run(OTHER, tmp_path / "run")
+    write_run(OTHER, tmp_path / "run", replace=True)
     assert not (tmp_path / "run.part").exists() and len(list(read_trace(tmp_path / "run"))) > 10
 
 

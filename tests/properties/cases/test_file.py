@@ -296,6 +296,11 @@ def test_loading_names_the_file(tmp_path: Path) -> None:
         ("advance 9999999s", r"a\.case:22: expected at most 86400 s in all the events of a case"),
         ("advance 50000s\nadvance 50000s", r"a\.case:23: expected at most 86400 s"),
         ("a..cv: 2000x iwant m1", r"a\.case:22: expected at most 100000 parts"),
+        ("connect a..alk /floodsub/1.0.0\nadvance 80000s", r":23: 999 peers, 0 messages and 80000 s are"),
+        (
+            "connect a..alk /floodsub/1.0.0\na..alk: message m1 t by a",
+            r":23: 999 peers, 999 messages and 0 s are",
+        ),
     ],
 )
 def test_a_case_cannot_occupy_a_machine_for_days(events: str, said: str) -> None:
