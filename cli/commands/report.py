@@ -1,4 +1,4 @@
-"""quidnunc report: one HTML page of findings, or the text of an issue."""
+"""quidnunc report: one HTML page of findings, the text of an issue, or a test."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import sys
 from quidnunc.options.report import PAGE
 from quidnunc.output import UsageError
 from quidnunc.properties.cases.file import load
-from quidnunc.reports.pages.markdown import issue_of
+from quidnunc.reports.pages.markdown import Reproduction, issue_of
 from quidnunc.reports.pages.page import content_of, write_page
+from quidnunc.reports.reproductions.catalogue import language_of, reproduction_of
+from quidnunc.reports.reproductions.recorded import NoReproductionError
 
 
 def run(options: argparse.Namespace) -> int:
     if options.json:
         raise UsageError("a report is a page or Markdown; `check --json` and `matrix --json` give the data")
-    if options.markdown:
-        return _issue(options)
+    if options.markdown or options.reproduction:
+        return _one_case(options)
     again = shlex.join(["quidnunc", "report", *map(str, options.paths)])
     output = options.output or PAGE
     write_page(output, content_of(options.paths, again))
@@ -25,11 +27,21 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _issue(options: argparse.Namespace) -> int:
+def _one_case(options: argparse.Namespace) -> int:
+    """The text of an issue, or the test alone."""
     path, *others = options.paths
     if others or path.is_dir() or path.suffix == ".json":
-        raise UsageError("--markdown is about one case: name one .case file")
-    text = issue_of(load(path))
+        kind = "--markdown" if options.markdown else "--reproduction"
+        raise UsageError(f"{kind} is about one case: name one .case file")
+    case = load(path)
+    try:
+        found = Reproduction(reproduction_of(case), language_of(case).name)
+    except NoReproductionError as error:
+        if options.reproduction:
+            raise UsageError(f"{path}: no test: {error}") from None
+        print(f"quidnunc report: without a test: {error}", file=sys.stderr)
+        found = None
+    text = found.text if options.reproduction and found else issue_of(case, found)
     if options.output is None:
         sys.stdout.write(text)
         return 0

@@ -23,4 +23,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=f"file to write (default: {PAGE}; Markdown goes to stdout)",
     )
-    parser.add_argument("--markdown", action="store_true", help="write the text of an issue about one case")
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument(
+        "--markdown",
+        action="store_true",
+        help="write the text of an issue about one case, with a test that shows it where one can be made",
+    )
+    kinds.add_argument(
+        "--reproduction",
+        action="store_true",
+        help="write that test alone: in the language of the router, and without quidnunc",
+    )

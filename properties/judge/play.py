@@ -180,6 +180,10 @@ class WireSubject:
         """The bytes by which routers name that message or transaction."""
         return self._family.id_bytes(self._codec, symbol)
 
+    def name_of(self, message_id: bytes) -> str:
+        """The symbol of a message, or of a transaction, by the bytes of its id."""
+        return str(self._codec.symbol_of(message_id))
+
     def close(self) -> None:
         self.driver.close()
 

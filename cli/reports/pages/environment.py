@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+OF_NO_MARKUP = (".md.j2", ".py.j2", ".go.j2", ".mjs.j2")
+
 
 def rendered(name: str, /, **values: Any) -> str:
     """The template `name`, filled in. In HTML every value is escaped; a value that is missing is an error."""
@@ -18,7 +20,7 @@ def _environment() -> Any:
 
     return Environment(
         loader=PackageLoader("quidnunc.reports.pages", "templates"),
-        autoescape=lambda name: name is None or not name.endswith(".md.j2"),
+        autoescape=lambda name: name is None or not name.endswith(OF_NO_MARKUP),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from attrs import frozen
+
 from quidnunc import __version__
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.file import render
@@ -16,18 +18,33 @@ ARROWS = {"both": "->>", "router": "->>", "model": "--x", "later": "-->>", "may"
 MARKS = {"router": "NOT ALLOWED: ", "model": "MISSING: ", "later": "owed: ", "may": "allowed: "}
 
 
-def issue_of(case: Case) -> str:
+@frozen
+class Reproduction:
+    """A test that shows a finding without this kit."""
+
+    text: str
+    language: str
+    """As Markdown calls it."""
+
+
+def issue_of(case: Case, reproduction: Reproduction | None = None) -> str:
     """Headline, sentence, sequence, expected and observed, versions, and how to reproduce."""
     return rendered(
         "issue.md",
         it=finding_of(case),
+        reproduction=reproduction,
         mermaid=mermaid,
         plain=plain,
         code=code,
-        fence="`" * max(3, 1 + max(map(len, re.findall("`+", render(case))), default=0)),
+        fence=_fence(render(case) + (reproduction.text if reproduction else "")),
         withheld=WITHHELD,
         tool_version=__version__,
     )
+
+
+def _fence(text: str) -> str:
+    """Longer than any row of ticks in what it stands around."""
+    return "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
 
 
 def mermaid(diagram: SequenceDiagram) -> str:

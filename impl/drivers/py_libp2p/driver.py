@@ -24,6 +24,7 @@ from quidnunc.impl.drivers.py_libp2p.release import (
     MESSAGE_IDS,
     InstalledRelease,
     installed_release,
+    replaced_methods,
     switched_off,
 )
 from quidnunc.impl.seam import AdapterError, Config, Delivery, Driver, Hello, Reply, parameters_of
@@ -231,6 +232,26 @@ class PyLibp2pDriver:
             "additions_off": switched_off(router),
         }
         return Reply(t_ms=self._loop.now_ms, crashed=self._crashed, state=state)
+
+    def setup(self) -> dict[str, Any]:
+        """How the router was made, in values that a program can be written of: arguments of GossipSub,
+        ScoreParams and Pubsub, methods that were replaced, explicit peers, the id function."""
+        release, config, parameters = self.release, self.config, self.parameters
+        flood = config.protocol == "floodsub"
+        methods: dict[str, Any] = {}
+        for each in release.off(config):
+            methods |= replaced_methods(release.gossipsub.GossipSub, each)
+        return {
+            "streams": list(release.streams(config.protocol)),
+            "router": {} if flood else release.arguments(parameters, config),
+            "scores": {} if flood or not release.has_scores else release.thresholds(parameters),
+            "service": release.service_arguments(parameters),
+            "methods": methods,
+            "explicit": [] if flood else sorted(parameters.explicit_peers),
+            "message_id": parameters.message_id,
+            "asks": parameters.validation == "manual",
+            "sweeps": release.forgets_seen,
+        }
 
     def close(self) -> None:
         if self._is_open:

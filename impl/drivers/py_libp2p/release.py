@@ -205,21 +205,27 @@ class InstalledRelease:
         self, host: FakeHost, parameters: Parameters, score: Callable[[Any], float], config: Config
     ) -> Any:
         """A GossipSub or FloodSub of these parameters, with its additions as asked."""
-        protocol = config.protocol
-        streams = list(self.streams(protocol))
-        if protocol == "floodsub":
+        streams = list(self.streams(config.protocol))
+        if config.protocol == "floodsub":
             return self.floodsub.FloodSub(streams)
-        wanted = _router_arguments(host, parameters) | {"protocols": streams}
-        off = self.off(config)
-        wanted |= {each.argument: False for each in off if each.argument}
+        wanted = self.arguments(parameters, config)
+        wanted["direct_peers"] = [host.info_of(peer) for peer in sorted(parameters.explicit_peers)]
         if self.has_scores:
-            wanted["score_params"] = self._scores(parameters, score)
+            given = self.thresholds(parameters)
+            wanted["score_params"] = self.gossipsub.ScoreParams(**given, app_specific_score_fn=score)
         router = self.gossipsub.GossipSub(**_known(self.gossipsub.GossipSub, wanted))
-        for each in off:
+        for each in self.off(config):
             _switch_off(router, each)
         return router
 
-    def _scores(self, parameters: Parameters, score: Callable[[Any], float]) -> Any:
+    def arguments(self, parameters: Parameters, config: Config) -> dict[str, object]:
+        """Arguments of GossipSub that are numbers, flags, or lists of text."""
+        wanted = _router_arguments(parameters) | {"protocols": list(self.streams(config.protocol))}
+        wanted |= {each.argument: False for each in self.off(config) if each.argument}
+        return _known(self.gossipsub.GossipSub, wanted)
+
+    def thresholds(self, parameters: Parameters) -> dict[str, float]:
+        """Arguments of ScoreParams that are numbers."""
         # Of the components only the application's has a weight: the kit dictates the score, as P5 does.
         wanted = {
             "publish_threshold": float(parameters.publish_threshold),
@@ -227,21 +233,25 @@ class InstalledRelease:
             "graylist_threshold": float(parameters.graylist_threshold),
             "accept_px_threshold": 0.0,
             "p6_appl_slack_weight": 1.0,
-            "app_specific_score_fn": score,
         }
         known = self._score_arguments()
-        return self.gossipsub.ScoreParams(**{k: v for k, v in wanted.items() if k in known})
+        return {name: value for name, value in wanted.items() if name in known}
+
+    def service_arguments(self, parameters: Parameters) -> dict[str, object]:
+        """Arguments of Pubsub, less the function of message ids."""
+        wanted = {
+            "seen_ttl": _whole(parameters.seen_ttl_ms),
+            "strict_signing": parameters.signature_policy == "StrictSign",
+            "max_concurrent_validator_count": VALIDATORS_MAX,
+            "validation_timeout": float(VALIDATION_TIMEOUT_S),
+        }
+        return _known(self.pubsub.Pubsub, wanted)
 
     def attached(self, host: FakeHost, router: Any, parameters: Parameters) -> Any:
         """The Pubsub around `router`."""
         _issue_record(host)
-        wanted = {
-            "seen_ttl": _whole(parameters.seen_ttl_ms),
-            "strict_signing": parameters.signature_policy == "StrictSign",
-            "msg_id_constructor": MESSAGE_IDS[parameters.message_id],
-            "max_concurrent_validator_count": VALIDATORS_MAX,
-            "validation_timeout": float(VALIDATION_TIMEOUT_S),
-        }
+        wanted = self.service_arguments(parameters)
+        wanted["msg_id_constructor"] = MESSAGE_IDS[parameters.message_id]
         return self.pubsub.Pubsub(host, router, **_known(self.pubsub.Pubsub, wanted))
 
 
@@ -264,14 +274,13 @@ MESSAGE_IDS: Mapping[str, Callable[[Any], bytes]] = {
 }
 
 
-def _router_arguments(host: FakeHost, parameters: Parameters) -> dict[str, object]:
+def _router_arguments(parameters: Parameters) -> dict[str, object]:
     """Arguments of GossipSub. It has none for D_score, D_out, and the limits on IHAVE and IWANT; `fixed` has
     those that it sets itself."""
     return {
         "degree": parameters.d,
         "degree_low": parameters.d_low,
         "degree_high": parameters.d_high,
-        "direct_peers": [host.info_of(peer) for peer in sorted(parameters.explicit_peers)],
         "time_to_live": _whole(parameters.fanout_ttl_ms),
         "gossip_window": parameters.mcache_gossip,
         "gossip_history": parameters.mcache_len,
@@ -298,11 +307,19 @@ def _arguments(constructor: Any) -> frozenset[str]:
 
 
 def _switch_off(router: Any, addition: ProtocolAddition) -> None:
+    for name, (answer, is_async) in replaced_methods(router, addition).items():
+        setattr(router, name, _answering(answer, is_async))
+
+
+def replaced_methods(router: Any, addition: ProtocolAddition) -> dict[str, tuple[object, bool]]:
+    """Method of this router or class -> what it answers without the addition, and whether it is `async`."""
     present = {name: answer for name, answer in addition.methods.items() if hasattr(router, name)}
+    found = {}
     for name, answer in (present or addition.otherwise).items():
         original = getattr(router, name, None)
         if original is not None:
-            setattr(router, name, _answering(answer, inspect.iscoroutinefunction(original)))
+            found[name] = answer, inspect.iscoroutinefunction(original)
+    return found
 
 
 def _answering(answer: object, is_async: bool) -> Callable[..., object]:

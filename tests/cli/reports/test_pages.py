@@ -17,9 +17,10 @@ from quidnunc.properties.cases.file import load, parse
 from quidnunc.properties.documents.clauses import load as clauses
 from quidnunc.reports.pages.finding import VERDICTS, WITHHELD, finding_of
 from quidnunc.reports.pages.links import place_of, slug
-from quidnunc.reports.pages.markdown import issue_of
+from quidnunc.reports.pages.markdown import Reproduction, issue_of
 from quidnunc.reports.pages.page import ReportContent, content_of, content_of_json, page_of, results_of_cases
 from quidnunc.reports.pages.sequence import sequence_of
+from quidnunc.reports.reproductions.catalogue import reproduction_of
 from tests.conftest import Command
 
 ROOT = Path(__file__).parents[3]
@@ -199,7 +200,8 @@ def test_the_command_writes_a_page(quidnunc: Command, tmp_path: Path) -> None:
     ran = quidnunc("report", SHARED, "-o", tmp_path / "page.html")
     assert ran.code == 0 and "control lists are shared" in (tmp_path / "page.html").read_text("utf-8")
     ran = quidnunc("report", SHARED, "--markdown")
-    assert ran.out == issue_of(load(SHARED))
+    case = load(SHARED)
+    assert ran.out == issue_of(case, Reproduction(reproduction_of(case), "python"))
 
 
 def test_check_and_replay_write_the_page_too(quidnunc: Command, tmp_path: Path) -> None:

@@ -1,0 +1,44 @@
+"""The languages in which findings are told, by the router that they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from attrs import frozen
+
+from quidnunc.impl.seam import AdapterError, NotBuiltError
+from quidnunc.properties.cases.case import Case, router_of
+from quidnunc.reports.reproductions import python
+from quidnunc.reports.reproductions.recorded import NoReproductionError
+
+
+@frozen
+class ReproductionLanguage:
+    """Of one router: how its findings are told, and in which file."""
+
+    name: str
+    """As Markdown calls it."""
+    file: str
+    text_of: Callable[[Case], str]
+
+
+LANGUAGES: Mapping[str, ReproductionLanguage] = {
+    "py-libp2p": ReproductionLanguage("python", python.FILE, python.reproduction_of),
+}
+
+
+def language_of(case: Case) -> ReproductionLanguage:
+    """The language of the router of a case. Raises NoReproductionError where there is none."""
+    router = "" if case.is_network else router_of(case)
+    if router not in LANGUAGES:
+        about = "a case of a network" if case.is_network else f"a case of {router}"
+        raise NoReproductionError(f"{about} is not told as a test; those of {', '.join(LANGUAGES)} are")
+    return LANGUAGES[router]
+
+
+def reproduction_of(case: Case) -> str:
+    """The finding as a test. Raises NoReproductionError where none can be made here, and says why."""
+    try:
+        return language_of(case).text_of(case)
+    except (AdapterError, NotBuiltError, ValueError) as error:
+        raise NoReproductionError(str(error)) from None

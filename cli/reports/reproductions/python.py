@@ -1,0 +1,138 @@
+"""A finding about py-libp2p as a test in Python, on trio."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from quidnunc.impl.seam import Driver
+from quidnunc.properties.cases.case import Case
+from quidnunc.properties.cases.telling import sentence_of
+from quidnunc.reports.pages.environment import rendered
+from quidnunc.reports.reproductions.recorded import Assertion, RecordedCall, RecordedRun, recorded
+from quidnunc.reports.reproductions.wording import prose, title_of
+
+TEMPLATE = "py_libp2p.py"
+FILE = "test_finding.py"
+WIDTH = 110
+REPEATED = 16
+"""So many equal bytes and more are written as a product."""
+
+
+def setup_of(driver: Driver) -> dict[str, Any]:
+    """How the driver made its router."""
+    made: dict[str, Any] = driver.setup()  # type: ignore[attr-defined]
+    return made
+
+
+def reproduction_of(case: Case) -> str:
+    """The file. Raises NoReproductionError, and what `open_router` raises."""
+    run = recorded(case, setup_of)
+    return rendered(
+        TEMPLATE,
+        headline=prose(case.reason),
+        sentence=prose(sentence_of(case.clause)),
+        version=run.version,
+        file=FILE,
+        seed=case.seed,
+        body=body_of(run, title_of(case)),
+    )
+
+
+def body_of(run: RecordedRun, title: str) -> str:
+    """The test, below the prelude."""
+    lines = ["@in_virtual_time", f"async def test_{title}(router):", *_indented(_start(run.setup))]
+    lines += _indented(map(_line, run.before))
+    lines.append("    router.forget()")
+    lines += _indented(map(_line, run.last))
+    lines += _indented(map(_assert, run.assertions))
+    return "\n".join(lines)
+
+
+def _indented(lines: Any) -> Iterator[str]:
+    return (f"    {line}" for line in lines)
+
+
+def _start(setup: dict[str, Any]) -> Iterator[str]:
+    """How the router is made, in lines of at most `WIDTH`."""
+    router = {k: v for k, v in setup["router"].items() if k != "protocols"}
+    given = {
+        "streams": setup["streams"],
+        "router": router or None,
+        "service": setup["service"],
+        "scores": setup["scores"],
+        "explicit": setup["explicit"],
+        "without": setup["methods"],
+        "ids": "" if setup["message_id"] == "origin" else setup["message_id"],
+        "asks": setup["asks"],
+        "sweeps": setup["sweeps"],
+    }
+    yield "await router.start("
+    for name, value in given.items():
+        if value or name in ("router", "sweeps"):
+            yield from _wrapped(f"    {name}={value!r},")
+    yield ")"
+
+
+def _wrapped(line: str) -> list[str]:
+    return textwrap.wrap(line, WIDTH, subsequent_indent=" " * 8, break_long_words=False)
+
+
+def _line(call: RecordedCall) -> str:
+    peers, values = _numbers(call.peers), call.values
+    match call.request:
+        case "connect":
+            protocol, outbound, *_ = values
+            return f"await router.connect({peers}, {protocol!r}{', outbound=True' if outbound else ''})"
+        case "disconnect":
+            return f"await router.disconnect_peer({peers})"
+        case "stall" | "resume":
+            return f"await router.{call.request}({peers})"
+        case "rpc":
+            return f"await router.send({peers}, {in_hex(values[0])})  # {_comment(call)}"
+        case "raw":
+            return f"await router.send({peers}, {in_hex(values[0])}, framed=False)  # {_comment(call)}"
+        case "score":
+            return f"await router.score({peers}, {values[0]!r})"
+        case "publish":
+            return f"await router.publish({values[0]!r}, {in_hex(values[1])})  # {_comment(call)}"
+        case "verdict":
+            return f"await router.verdict({in_hex(values[0])}, {values[1]!r})  # {_comment(call)}"
+    return f"await router.{call.request}({', '.join(map(repr, values))})"
+
+
+def _comment(call: RecordedCall) -> str:
+    return call.says if len(call.says) < WIDTH else f"{call.says[: WIDTH - 3]}..."
+
+
+def _assert(each: Assertion) -> str:
+    heard = f"router.heard({'' if each.peer is None else each.peer})"
+    if each.must:
+        return f"assert any(said.startswith({each.words!r}) for said in {heard}), {heard}"
+    if each.most:
+        return f"assert {heard}.count({each.words!r}) <= {each.most}"
+    return f"assert {each.words!r} not in {heard}"
+
+
+def _numbers(peers: Sequence[int]) -> str:
+    first = peers[0] if peers else 0
+    if len(peers) > 2 and [*peers] == [*range(first, first + len(peers))]:
+        return f"range({first}, {first + len(peers)})"
+    return repr([*peers])
+
+
+def in_hex(data: bytes) -> str:
+    """A literal of hexadecimal; runs of one byte are written as products."""
+    parts: list[str] = []
+    plain = ""
+    for byte, group in groupby(data):
+        size = len([*group])
+        if size < REPEATED:
+            plain += f"{byte:02x}" * size
+            continue
+        parts += [repr(plain)] if plain else []
+        parts.append(f'"{byte:02x}" * {size}')
+        plain = ""
+    return " + ".join([*parts, repr(plain)] if plain or not parts else parts)

@@ -1,0 +1,307 @@
+"""What a driver was asked in one run of a case, and what a test may assert of the last answer.
+
+Words here are one thing that a router did, `prune t1 backoff=60`: every language reads the router's bytes
+into the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from attrs import evolve, field, frozen, mutable
+
+from quidnunc.impl.routers import open_router
+from quidnunc.impl.seam import Config, Driver, Hello, Reply
+from quidnunc.impl.wire import wire_pb2 as wire
+from quidnunc.model.events import Advance, Closed, Crashed, Delivered, Dialled, Event, Output, Sent
+from quidnunc.model.rpc import (
+    UNSAID,
+    Graft,
+    IDontWant,
+    IHave,
+    IWant,
+    Message,
+    Peer,
+    Prune,
+    Subscribe,
+    Unsubscribe,
+)
+from quidnunc.properties.cases.case import Case, router_of
+from quidnunc.properties.cases.router import replay_router
+from quidnunc.properties.judge.oracle import Departure
+from quidnunc.properties.judge.play import WireSubject
+from quidnunc.properties.notation.lines import event_text
+
+REQUESTS = frozenset(
+    {"connect", "disconnect", "stall", "resume", "rpc", "raw", "join", "leave", "publish", "verdict", "score"}
+)
+"""That a test can make beside `advance`."""
+
+
+class NoReproductionError(ValueError):
+    """A finding that no test is written of. Says why."""
+
+
+@frozen
+class RecordedCall:
+    """One request to the driver, to one peer or to several alike."""
+
+    request: str
+    peers: tuple[Peer, ...]
+    values: tuple[Any, ...]
+    """Without the peer."""
+    says: str
+    """The event, as a case has it, without the peer."""
+
+    def merged(self, other: RecordedCall) -> RecordedCall | None:
+        """Both as one call; None where they differ in more than the peer, or the time that passes."""
+        if self.request == other.request == "advance":
+            return evolve(self, values=(self.values[0] + other.values[0],))
+        alike = (self.request, self.values) == (other.request, other.values)
+        if not alike or not self.peers or self.request in ("raw", "score"):
+            return None
+        return evolve(self, peers=(*self.peers, *other.peers))
+
+
+@frozen
+class Assertion:
+    """What holds of the last answer of a router that follows the text."""
+
+    peer: Peer | None
+    """To whom something is sent; None where it concerns no peer's stream."""
+    words: str
+    must: bool
+    """Something that begins so is there. Otherwise, exactly this is not there."""
+    most: int = 0
+    """Where it must not be: how often it may be all the same."""
+
+
+@frozen
+class RecordedRun:
+    """A run of a case as calls and assertions."""
+
+    case: Case
+    version: str
+    setup: dict[str, Any]
+    """How the driver made the router, in values."""
+    before: tuple[RecordedCall, ...]
+    last: tuple[RecordedCall, ...]
+    """After which the router departs."""
+    assertions: tuple[Assertion, ...]
+    said: tuple[tuple[Peer | None, str], ...]
+    """All that the router did last: to whom, and in which words."""
+
+
+@mutable
+class _RecordedDriver:
+    """A driver, with what it was asked."""
+
+    inner: Any
+    hello: Hello = field(init=False)
+    asked: list[tuple[str, tuple[Any, ...], Reply]] = field(factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        self.hello = self.inner.hello
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.inner, name)
+        if name not in REQUESTS and name != "advance":
+            return method
+
+        def ask(*values: Any) -> Reply:
+            reply: Reply = method(*values)
+            self.asked.append((name, values, reply))
+            return reply
+
+        return ask
+
+
+@mutable
+class _RecordedSubject:
+    """A subject that keeps the calls of each event."""
+
+    driver: _RecordedDriver
+    config: Config
+    setup: dict[str, Any]
+    inner: WireSubject = field(init=False)
+    hello: Hello = field(init=False)
+    steps: list[list[RecordedCall]] = field(factory=list)
+    last: list[Reply] = field(factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        self.inner = WireSubject(self.driver, self.config)
+        self.hello = self.inner.hello
+
+    def do(self, event: Event) -> tuple[Output, ...]:
+        self.driver.asked.clear()
+        outputs = self.inner.do(event)
+        says = event_text(event)
+        if not isinstance(event, Advance):
+            says = says.partition(": ")[2] or says
+        self.steps.append([_call(*asked[:2], says) for asked in self.driver.asked])
+        self.last = [reply for _, _, reply in self.driver.asked]
+        return outputs
+
+    def declare(self, messages: Any) -> None:
+        self.inner.declare(messages)
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+def _call(request: str, values: tuple[Any, ...], says: str) -> RecordedCall:
+    if request in ("connect", "disconnect", "stall", "resume", "rpc", "raw", "score"):
+        return RecordedCall(request, (values[0],), values[1:], says)
+    return RecordedCall(request, (), values, says)
+
+
+def recorded(case: Case, setup_of: Callable[[Driver], dict[str, Any]]) -> RecordedRun:
+    """The calls of a replay of `case` on the router that it names, which departs.
+
+    Raises NoReproductionError where it does not, or where no test can be made of how it departs; AdapterError
+    and ValueError as `open_router` does.
+    """
+    if case.is_network:
+        raise NoReproductionError("a case of a network is about no router")
+    if case.without:
+        raise NoReproductionError("additions of the router are switched off in this case")
+    subjects: list[_RecordedSubject] = []
+
+    def opener(config: Config) -> _RecordedSubject:
+        driver = open_router(router_of(case), config)
+        setup = setup_of(driver)
+        subjects.append(_RecordedSubject(_RecordedDriver(driver), config, setup))
+        return subjects[-1]
+
+    replayed = replay_router(case, opener)
+    if replayed.outcome != "same":
+        raise NoReproductionError(f"the replay does not depart as recorded: {replayed.reason}")
+    (subject,) = subjects
+    *before, last = subject.steps
+    assertions = tuple(_assertion(each, replayed.departures, subject) for each in replayed.departures)
+    if all(_holds(each, subject) for each in assertions):
+        raise NoReproductionError("the departure is one of order alone")
+    return RecordedRun(
+        case,
+        replayed.version,
+        subject.setup,
+        tuple(_merged(call for step in before for call in step)),
+        tuple(_merged(last)),
+        tuple(dict.fromkeys(assertions)),
+        tuple(each for reply in subject.last for each in words_in(reply)),
+    )
+
+
+def _merged(calls: Iterable[RecordedCall]) -> Iterator[RecordedCall]:
+    """Neighbours that differ in the peer alone are one."""
+    held: RecordedCall | None = None
+    for call in calls:
+        both = held.merged(call) if held is not None else None
+        if held is not None and both is None:
+            yield held
+        held = both or call
+    if held is not None:
+        yield held
+
+
+def _assertion(departure: Departure, departures: Sequence[Departure], subject: _RecordedSubject) -> Assertion:
+    """What a router that follows the text does in the place of a departure."""
+    wanted, seen = departure.expected, departure.observed
+    if isinstance(seen, Crashed):
+        raise NoReproductionError("what makes a router crash is told in private")
+    output = wanted if wanted is not None else seen
+    if output is None:
+        raise NoReproductionError("the router's choice is at fault, and no one output of it")
+    words = _words_of(output, subject)
+    peer = output.peer if isinstance(output, Sent) else None
+    if wanted is not None:
+        return Assertion(peer, words, True)
+    times = [each for reply in subject.last for each in words_in(reply)].count((peer, words))
+    wrong = [each.observed for each in departures].count(seen)
+    if times < wrong:
+        raise NoReproductionError(f"what it did is not seen in its bytes: {words}")
+    return Assertion(peer, words, False, times - wrong)
+
+
+def _holds(assertion: Assertion, subject: _RecordedSubject) -> bool:
+    """Whether it holds of the router as it was recorded."""
+    said = [w for reply in subject.last for peer, w in words_in(reply) if peer == assertion.peer]
+    if assertion.must:
+        return any(words.startswith(assertion.words) for words in said)
+    return said.count(assertion.words) <= assertion.most
+
+
+def _words_of(output: Output, subject: _RecordedSubject) -> str:
+    """An output in words."""
+    match output:
+        case Sent(_, part):
+            return _part_words(part, subject)
+        case Delivered(message):
+            return f"deliver {message.topic} {message.id}"
+        case Closed(peer):
+            return f"close {peer}"
+        case Dialled(peer):
+            return f"dial {peer}"
+    raise NoReproductionError(f"no test is written of {type(output).__name__}")
+
+
+def _part_words(part: Any, subject: _RecordedSubject) -> str:
+    match part:
+        case Subscribe(topic) | Unsubscribe(topic) | Graft(topic):
+            return f"{type(part).__name__.lower()} {topic}"
+        case Prune(topic, backoff):
+            return f"prune {topic}" + (f" backoff={backoff}" if backoff not in (None, UNSAID) else "")
+        case Message(name, topic):
+            return f"message {topic} {name}"
+        case IHave(topic, (name,)):
+            return f"ihave {topic} {_id(name, subject)}"
+        case IWant((name,)) | IDontWant((name,)):
+            return f"{type(part).__name__.lower()} {_id(name, subject)}"
+    raise NoReproductionError(f"no test is written of {type(part).__name__}")
+
+
+def _id(name: str, subject: _RecordedSubject) -> str:
+    """An id in hexadecimal: that of the bytes that were said, since a router's own are its own affair."""
+    for reply in subject.last:
+        for _, words in words_in(reply):
+            last = words.rpartition(" ")[2]
+            if words.startswith(("ihave", "iwant", "idontwant")) and last:
+                if subject.inner.name_of(bytes.fromhex(last)) == name:
+                    return last
+    return subject.inner.id_of(name).hex()
+
+
+def words_in(reply: Reply) -> Iterator[tuple[Peer | None, str]]:
+    """(peer, words) of all that a reply says."""
+    for peer, channel, data in reply.out:
+        if not channel:
+            yield from ((peer, words) for words in words_of_rpc(data))
+    for each in reply.delivered:
+        yield None, f"deliver {each.topic} {_name(each.data)}"
+    yield from ((None, f"close {peer}") for peer in reply.closed)
+    yield from ((None, f"dial {peer}") for peer in reply.dials)
+
+
+def words_of_rpc(data: bytes) -> Iterator[str]:
+    """What an RPC says, one thing a word, in the order of its fields."""
+    rpc = wire.RPC.FromString(data)
+    for sub in rpc.subscriptions:
+        yield f"{'subscribe' if sub.subscribe else 'unsubscribe'} {sub.topicid}"
+    for message in rpc.publish:
+        yield f"message {message.topic} {_name(message.data)}"
+    control = rpc.control
+    for have in control.ihave:
+        yield from (f"ihave {have.topicID} {each.hex()}" for each in have.messageIDs)
+    for want in control.iwant:
+        yield from (f"iwant {each.hex()}" for each in want.messageIDs)
+    yield from (f"graft {graft.topicID}" for graft in control.graft)
+    for prune in control.prune:
+        yield f"prune {prune.topicID}" + (f" backoff={prune.backoff}" if prune.HasField("backoff") else "")
+    for refused in control.idontwant:
+        yield from (f"idontwant {each.hex()}" for each in refused.messageIDs)
+
+
+def _name(data: bytes) -> str:
+    """The name of a message: its data up to the first line break."""
+    return data.partition(b"\n")[0].decode("utf-8", "replace")
