@@ -25,7 +25,9 @@ def chosen(asked: str, master: str | None = None) -> tuple[str, str]:
         return "duckdb", "as asked"
     lacking = why_not()
     if lacking is None:
-        return "spark", "as asked" if asked == "spark" else "pyspark and Java are here"
+        if asked == "spark":
+            return "spark", "as asked"
+        return "spark", "pyspark and Java are here; --engine duckdb is quicker"
     if asked == "spark" or master or os.environ.get(MASTER):
         raise EngineMissing(lacking)
     return _instead_of_spark(lacking)

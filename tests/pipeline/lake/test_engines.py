@@ -185,7 +185,7 @@ def test_processes_are_as_many_as_the_bytes_are_worth(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("asked", "master", "lacking", "installed", "expected"),
     [
-        ("auto", None, None, True, "spark (pyspark and Java are here)"),
+        ("auto", None, None, True, "spark (pyspark and Java are here; --engine duckdb is quicker)"),
         ("spark", None, None, False, "spark (as asked)"),
         ("duckdb", None, None, True, "duckdb (as asked)"),
         ("auto", None, "no Java", True, "duckdb (no Spark: no Java)"),
