@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, Literal, TypeAlias
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quidnunc.pipeline.trace.events import TraceEvent
 from quidnunc.pipeline.trace.json_lines import event_of_line
@@ -179,9 +179,12 @@ def found_in(
             yield CarrierRecord(position, None, data.problem, data.lost)
         elif carrier == "batches":
             yield from _of_batch(position, data, unknown)
+        elif carrier == "json":
+            found = _found(position, data, event_of_line, unknown)
+            cut = found.event is None and not data.endswith(b"\n")
+            yield evolve(found, lost=len(data)) if cut else found
         else:
-            read = event_of_line if carrier == "json" else event_of_bytes
-            yield _found(position, data, read, unknown)
+            yield _found(position, data, event_of_bytes, unknown)
 
 
 def _found(

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from quidnunc.pipeline.lake.bronze.frames import blocks_of
 from quidnunc.pipeline.trace.carriers import MAX_RECORD_BYTES, damage_of, found_in, open_plain
+from quidnunc.pipeline.trace.events import JoinEvent, TraceEvent
 from quidnunc.pipeline.trace.files import read_trace
+from quidnunc.pipeline.trace.json_lines import line_of
 from quidnunc.pipeline.trace.trace_pb2 import TraceEvent as Wire
 
 RECORDS = 30_000
@@ -132,3 +134,15 @@ def test_any_damage_is_told_as_zlib_tells_it(data: bytes, at: int, byte: int, st
     assert found == expected
     if broken or not inflate.eof:
         assert damage_of(stream)
+
+
+def test_a_line_that_is_cut_off_counts_as_lost() -> None:
+    good = line_of(TraceEvent(JoinEvent(topic="t"), b"a", 1)).encode()
+    found = list(found_in(io.BytesIO(good + b"\n{}\n" + good[:-9]), "json"))
+    assert [(each.event is None, each.lost) for each in found] == [
+        (False, 0),
+        (True, 0),
+        (True, len(good) - 9),
+    ]
+    # A whole record without a newline is no loss.
+    assert [each.lost for each in found_in(io.BytesIO(good), "json")] == [0]
