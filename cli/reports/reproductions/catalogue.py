@@ -8,7 +8,7 @@ from attrs import frozen
 
 from quidnunc.impl.seam import AdapterError, NotBuiltError
 from quidnunc.properties.cases.case import Case, router_of
-from quidnunc.reports.reproductions import python
+from quidnunc.reports.reproductions import go, javascript, python
 from quidnunc.reports.reproductions.recorded import NoReproductionError
 
 
@@ -24,6 +24,8 @@ class ReproductionLanguage:
 
 LANGUAGES: Mapping[str, ReproductionLanguage] = {
     "py-libp2p": ReproductionLanguage("python", python.FILE, python.reproduction_of),
+    "go-libp2p-pubsub": ReproductionLanguage("go", go.FILE, go.reproduction_of),
+    "js-libp2p": ReproductionLanguage("javascript", javascript.FILE, javascript.reproduction_of),
 }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import Any
 
 from quidnunc.impl.seam import Driver
@@ -12,13 +11,11 @@ from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.telling import sentence_of
 from quidnunc.reports.pages.environment import rendered
 from quidnunc.reports.reproductions.recorded import Assertion, RecordedCall, RecordedRun, recorded
-from quidnunc.reports.reproductions.wording import prose, title_of
+from quidnunc.reports.reproductions.wording import comment, in_hex, prose, title_of
 
 TEMPLATE = "py_libp2p.py"
 FILE = "test_finding.py"
 WIDTH = 110
-REPEATED = 16
-"""So many equal bytes and more are written as a product."""
 
 
 def setup_of(driver: Driver) -> dict[str, Any]:
@@ -91,23 +88,22 @@ def _line(call: RecordedCall) -> str:
         case "stall" | "resume":
             return f"await router.{call.request}({peers})"
         case "rpc":
-            return f"await router.send({peers}, {in_hex(values[0])})  # {_comment(call)}"
+            return f"await router.send({peers}, {hex_in_python(values[0])})  # {comment(call.says)}"
         case "raw":
-            return f"await router.send({peers}, {in_hex(values[0])}, framed=False)  # {_comment(call)}"
+            data = hex_in_python(values[0])
+            return f"await router.send({peers}, {data}, framed=False)  # {comment(call.says)}"
         case "score":
             return f"await router.score({peers}, {values[0]!r})"
         case "publish":
-            return f"await router.publish({values[0]!r}, {in_hex(values[1])})  # {_comment(call)}"
+            return f"await router.publish({values[0]!r}, {hex_in_python(values[1])})  # {comment(call.says)}"
         case "verdict":
-            return f"await router.verdict({in_hex(values[0])}, {values[1]!r})  # {_comment(call)}"
+            return f"await router.verdict({hex_in_python(values[0])}, {values[1]!r})  # {comment(call.says)}"
     return f"await router.{call.request}({', '.join(map(repr, values))})"
 
 
-def _comment(call: RecordedCall) -> str:
-    return call.says if len(call.says) < WIDTH else f"{call.says[: WIDTH - 3]}..."
-
-
 def _assert(each: Assertion) -> str:
+    if each.everybody:
+        return f"assert {each.words!r} not in [said for _, said in router.said], router.said"
     heard = f"router.heard({'' if each.peer is None else each.peer})"
     if each.must:
         return f"assert any(said.startswith({each.words!r}) for said in {heard}), {heard}"
@@ -123,16 +119,7 @@ def _numbers(peers: Sequence[int]) -> str:
     return repr([*peers])
 
 
-def in_hex(data: bytes) -> str:
-    """A literal of hexadecimal; runs of one byte are written as products."""
-    parts: list[str] = []
-    plain = ""
-    for byte, group in groupby(data):
-        size = len([*group])
-        if size < REPEATED:
-            plain += f"{byte:02x}" * size
-            continue
-        parts += [repr(plain)] if plain else []
-        parts.append(f'"{byte:02x}" * {size}')
-        plain = ""
-    return " + ".join([*parts, repr(plain)] if plain or not parts else parts)
+def hex_in_python(data: bytes) -> str:
+    """A literal of hexadecimal; runs of one byte are products."""
+    parts = [repr(text) if times == 1 else f"{text!r} * {times}" for text, times in in_hex(data)]
+    return " + ".join(parts) or "''"

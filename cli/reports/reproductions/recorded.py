@@ -75,6 +75,8 @@ class Assertion:
     """Something that begins so is there. Otherwise, exactly this is not there."""
     most: int = 0
     """Where it must not be: how often it may be all the same."""
+    everybody: bool = False
+    """It must not be sent to any peer: which one it was sent to may be the router's choice."""
 
 
 @frozen
@@ -156,7 +158,7 @@ def _call(request: str, values: tuple[Any, ...], says: str) -> RecordedCall:
     return RecordedCall(request, (), values, says)
 
 
-def recorded(case: Case, setup_of: Callable[[Driver], dict[str, Any]]) -> RecordedRun:
+def recorded(case: Case, setup_of: Callable[[Driver], dict[str, Any]] = lambda driver: {}) -> RecordedRun:
     """The calls of a replay of `case` on the router that it names, which departs.
 
     Raises NoReproductionError where it does not, or where no test can be made of how it departs; AdapterError
@@ -179,7 +181,9 @@ def recorded(case: Case, setup_of: Callable[[Driver], dict[str, Any]]) -> Record
         raise NoReproductionError(f"the replay does not depart as recorded: {replayed.reason}")
     (subject,) = subjects
     *before, last = subject.steps
-    assertions = tuple(_assertion(each, replayed.departures, subject) for each in replayed.departures)
+    permits = [permit.output for permit in replayed.moments[-1].judged.permits]
+    departures = replayed.departures
+    assertions = tuple(_assertion(each, departures, permits, subject) for each in departures)
     if all(_holds(each, subject) for each in assertions):
         raise NoReproductionError("the departure is one of order alone")
     return RecordedRun(
@@ -205,7 +209,12 @@ def _merged(calls: Iterable[RecordedCall]) -> Iterator[RecordedCall]:
         yield held
 
 
-def _assertion(departure: Departure, departures: Sequence[Departure], subject: _RecordedSubject) -> Assertion:
+def _assertion(
+    departure: Departure,
+    departures: Sequence[Departure],
+    permits: Sequence[Output],
+    subject: _RecordedSubject,
+) -> Assertion:
     """What a router that follows the text does in the place of a departure."""
     wanted, seen = departure.expected, departure.observed
     if isinstance(seen, Crashed):
@@ -217,16 +226,29 @@ def _assertion(departure: Departure, departures: Sequence[Departure], subject: _
     peer = output.peer if isinstance(output, Sent) else None
     if wanted is not None:
         return Assertion(peer, words, True)
-    times = [each for reply in subject.last for each in words_in(reply)].count((peer, words))
+    told = [each for reply in subject.last for each in words_in(reply)]
+    times = told.count((peer, words))
     wrong = [each.observed for each in departures].count(seen)
     if times < wrong:
         raise NoReproductionError(f"what it did is not seen in its bytes: {words}")
+    blamed = {each.observed.peer for each in departures if isinstance(each.observed, Sent)}
+    elsewhere = any(said == words and to not in blamed for to, said in told)
+    if isinstance(seen, Sent) and not elsewhere and not any(_alike(seen, each) for each in permits):
+        return Assertion(None, words, False, everybody=True)
     return Assertion(peer, words, False, times - wrong)
+
+
+def _alike(seen: Sent, permitted: Output) -> bool:
+    """Whether something of this kind and topic is permitted to whatever peer."""
+    if not isinstance(permitted, Sent) or type(permitted.part) is not type(seen.part):
+        return False
+    return getattr(permitted.part, "topic", None) == getattr(seen.part, "topic", None)
 
 
 def _holds(assertion: Assertion, subject: _RecordedSubject) -> bool:
     """Whether it holds of the router as it was recorded."""
-    said = [w for reply in subject.last for peer, w in words_in(reply) if peer == assertion.peer]
+    told = [each for reply in subject.last for each in words_in(reply)]
+    said = [w for peer, w in told if assertion.everybody or peer == assertion.peer]
     if assertion.must:
         return any(words.startswith(assertion.words) for words in said)
     return said.count(assertion.words) <= assertion.most

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from quidnunc.impl.drivers.js_libp2p import builds as js_libp2p
+from quidnunc.impl.routers import available
 from quidnunc.impl.seam import Delivery, Reply
 from quidnunc.impl.wire import wire_pb2 as wire
 from quidnunc.properties.cases.file import load, parse
@@ -25,7 +28,10 @@ ROUTERS = Path(__file__).parents[3] / "counterexamples" / "routers"
 PY = sorted((ROUTERS / "py-libp2p").glob("*.case"))
 SHARED = ROUTERS / "py-libp2p" / "gs1.0.mesh.members.control-lists-shared.case"
 NETWORK = ROUTERS.parent / "networks" / "mesh.graft-is-symmetric.gossipsub-1.0.case"
+LOCKS = ROUTERS.parents[1] / "impl" / "drivers" / "go_libp2p" / "locks" / "0.19.0"
 MAX_LINES = 40
+MAX_ISSUE = 60_000
+"""Characters of a test: an issue of GitHub has 65,536 at most."""
 MARK = re.compile(r"^(?:#|//) -- this finding -+\n", re.MULTILINE)
 
 
@@ -116,7 +122,7 @@ def test_the_words_of_bytes() -> None:
 
 def test_bytes_in_hexadecimal() -> None:
     for data in (b"", b"\x01\x02", b"\xff" * 40, b"\x01" + b"\xff" * 40 + b"\x02"):
-        written = python.in_hex(data)
+        written = python.hex_in_python(data)
         assert bytes.fromhex(ast.literal_eval(written) if "*" not in written else eval(written)) == data
         assert len(written) < 40
 
@@ -144,3 +150,61 @@ def test_the_command_writes_the_test_alone(quidnunc: Command, tmp_path: Path) ->
     assert (tmp_path / "test_it.py").read_text(encoding="utf-8") == reproduction_of(load(SHARED))
     assert quidnunc("report", NETWORK, "--reproduction").code == 2
     assert "without a test: a case of a network" in quidnunc("report", NETWORK, "--markdown").err
+
+
+def flipped(text: str) -> str:
+    """The test with its assertions the other way round: they hold of a router that departs."""
+    prelude, mark, own = re.split(r"(// -- this finding -+\n)", text)
+    own = re.sub(r"r\.must\(([^,]+, .+)\)(;?)$", r"r.MUSTNOT(\1, 0)\2", own, flags=re.MULTILINE)
+    own = re.sub(r"r\.mustNot\(([^,]+, .+), \d+\)$", r"r.must(\1)", own, flags=re.MULTILINE)
+    assert "must" in own.lower(), own
+    return prelude + mark + own.replace("MUSTNOT", "mustNot")
+
+
+def cases_of(router: str, *, step: int) -> list[Path]:
+    """Some of its committed cases. Skips where the release is not built."""
+    absent = {info.name: info.reason for info in available() if not info.available}
+    if router in absent:
+        pytest.skip(f"{router}: {absent[router]}")
+    return sorted((ROUTERS / router).glob("*.case"))[::step]
+
+
+def ran(*command: str, folder: Path) -> str:
+    done = subprocess.run(
+        command, cwd=folder, env={**os.environ, "GOFLAGS": "-mod=readonly"}, capture_output=True, text=True
+    )
+    return done.stdout + done.stderr
+
+
+def test_findings_in_go_fail_on_the_release_as_they_say(tmp_path: Path) -> None:
+    for path in cases_of("go-libp2p-pubsub", step=2)[:4]:
+        text = reproduction_of(load(path))
+        assert len(own_part(text).splitlines()) <= MAX_LINES and len(text) < MAX_ISSUE, path
+        for name in ("go.mod", "go.sum"):
+            shutil.copy(LOCKS / name, tmp_path)
+        (tmp_path / "finding_test.go").write_text(text, encoding="utf-8")
+        said = ran("go", "test", "-vet=off", ".", folder=tmp_path)
+        assert re.search(r'^ +finding_test\.go:\d+: peer \d+: (no )?"', said, re.MULTILINE), said
+        if "nobodyIs" not in own_part(text):
+            (tmp_path / "finding_test.go").write_text(flipped(text), encoding="utf-8")
+            assert ran("go", "test", "-vet=off", ".", folder=tmp_path).startswith("ok"), path
+
+
+def test_findings_in_javascript_fail_on_the_release_as_they_say(tmp_path: Path) -> None:
+    cases = [path for path in cases_of("js-libp2p", step=3) if "choice" not in path.name]
+    (tmp_path / "node_modules").symlink_to(
+        js_libp2p.release_named(js_libp2p.DEFAULT).needed() / "node_modules"
+    )
+    for at, path in enumerate(cases):
+        text = reproduction_of(load(path))
+        assert len(own_part(text).splitlines()) <= MAX_LINES and len(text) < MAX_ISSUE, path
+        (tmp_path / f"departs-{at}.test.mjs").write_text(text, encoding="utf-8")
+        if "nobodyIs" not in own_part(text):
+            (tmp_path / f"flipped-{at}.test.mjs").write_text(flipped(text), encoding="utf-8")
+    files = sorted(tmp_path.glob("*.mjs"))
+    said = {path.name: ran("node", "--test", path.name, folder=tmp_path) for path in files}
+    assert sum("departs" in name for name in said) == len(cases) > 4
+    for name, told in said.items():
+        assert "# tests 1" in told or "tests 1" in told, told
+        assert ("ERR_ASSERTION" in told) == name.startswith("departs"), told
+        assert ("pass 1" in told) == name.startswith("flipped"), told
