@@ -42,6 +42,12 @@ class Edit:
     """Whether it is tried as the root cause of a departure."""
     rule: str = ""
     """The one rule that it changes; empty where it changes several, or a switch."""
+    clauses: tuple[str, ...] = field(default=(), eq=False)
+    """Of an edit of several rules at once: the sentences of them all, any of which it may break."""
+
+    def against(self, told: str) -> str:
+        """The sentence that a router so built breaks in a run in which `told` is the one that was broken."""
+        return told if told in self.clauses else self.clause
 
     def applied_to(self, protocol: Protocol) -> Protocol | None:
         """The edited protocol; None where the edit does not fit: an older version lacks some rules."""

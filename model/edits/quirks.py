@@ -196,11 +196,13 @@ def accept_each_copy(r: Router, v: tuple[WaitingMessage, str], choose: Choose) -
 
 @around("gs1.0/relay.seen")
 def request_while_validating(old: Rule, r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router]:
-    """What is being validated is requested again, and what was not accepted."""
+    """What is being validated is requested again; and what was not accepted, perhaps."""
     unmarked = (i for i in dict.fromkeys(g.part.ids) if i in r.seen and i not in r.cached)
     again = [i for i in unmarked if r.parameters.validation == "manual"]
     step = cast("Step[Router]", old.step(r, g, choose))
-    return step.plus(*(Permit(Sent(g.peer, IWant((i,))), False, "gs1.0/relay.seen") for i in again))
+    ours = g.part.topic in r.topics
+    asked = ((Sent(g.peer, IWant((i,))), ours and i in r.waiting) for i in again)
+    return step.plus(*(Permit(output, owed, "gs1.0/relay.seen", "now") for output, owed in asked))
 
 
 @around("gs1.0/publish.mesh")
@@ -528,7 +530,7 @@ QUIRKS: tuple[Edit, ...] = (
         "gates-ignore-application-score",
         "replaced",
         "gs1.1/score.application",
-        "Compares the publish and gossip thresholds with the topic scores alone.",
+        "Does not count the application's score at the publish and gossip thresholds.",
         in_turn(
             _without_application_score,
             replacing_present(publish_to_mesh=publish_sparing_low, publish_to_fanout=fanout_sparing_low),

@@ -124,6 +124,8 @@ def _parts(event: Event, peer: Peer | None = None) -> tuple[Part, ...]:
 def _of_router(output: Output, event: Event, r: Router) -> str:
     if "partial" in r.protocol.handlers and (clause := partial_blame.blamed_clause(output, event, r)):
         return clause
+    if isinstance(event, Receive) and all(_is_ignored(peer, r) for peer in event.peers):
+        return "gs1.1/threshold.graylist"
     if isinstance(event, Score) and not _of_mesh(output):
         return "gs1.1/score.local"
     match output:
@@ -154,6 +156,15 @@ def _of_router(output: Output, event: Event, r: Router) -> str:
         case Closed() if any(isinstance(p, Extensions) for p in _parts(event)):
             return "gs1.3/extensions.unknown-ignored"
     return _of_kind(output)
+
+
+def _is_ignored(peer: Peer, r: Router) -> bool:
+    """Whether the RPCs of a peer are ignored for its score."""
+    if not any(each.name == "ignore_graylisted" for each in r.protocol["rpc"].rules):
+        return False
+    return (
+        peer in r.peers and not r.is_explicit(peer) and r.below(peer, r.parameters.graylist_threshold) is True
+    )
 
 
 def _is_draft(r: Router) -> bool:
@@ -195,7 +206,8 @@ def _refusal(message_id: str, event: Event, r: Router) -> str:
     if not copies:
         return ""
     if all(p.flaw for p in copies):
-        return "pubsub/signing.reject"
+        others_key = all(p.flaw in ("foreign-key", "other-key") for p in copies)
+        return "pubsub/signing.key-matches" if others_key else "pubsub/signing.reject"
     if copies[0].topic not in r.topics:
         return "floodsub/relay.joined-topics"
     if copies[0].author == ROUTER:

@@ -33,6 +33,7 @@ from quidnunc.model.pubsub.router import Router
 from quidnunc.model.rpc import Peer
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import Case
+from quidnunc.properties.cases.deciding import deciding_defaults
 from quidnunc.properties.documents.clauses import load
 from quidnunc.properties.explain.root_cause import Finding
 from quidnunc.properties.explain.runs import blamed_clauses
@@ -294,9 +295,11 @@ def notes_of(case: Case, told: DepartingRun | None) -> tuple[str, ...]:
     """What a reader of the case wants to know beside its events, one sentence or two each."""
     spec = protocol_named(case.protocol)
     as_built = [edit_named(name, spec) for name in case.as_built]
+    decided = deciding_defaults(told.moments, told.protocol, told.parameters) if told is not None else ()
     return (
         *(_of_step(told, case) if told is not None else ()),
         *map(_excused, as_built),
+        *decided,
         *parameters_told(case.parameters),
     )
 

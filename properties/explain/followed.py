@@ -18,6 +18,8 @@ from quidnunc.model.rules import Protocol
 from quidnunc.properties.judge.oracle import Departure, Oracle
 from quidnunc.properties.judge.play import RecordedStep
 
+PROBE, SCORED = "a probe", "a probe of a score"
+
 
 @frozen
 class FreshRun:
@@ -27,7 +29,8 @@ class FreshRun:
     """Each event with what the router did."""
     parameters: Any
     varied: str = ""
-    """Of the minimal run with one number changed: what that number is of."""
+    """Of the minimal run with one number changed: what that number is of. `PROBE` of a run that asks for
+    something else, and `SCORED` of one in which the router departs for a score, if it does."""
 
 
 @frozen

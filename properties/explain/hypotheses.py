@@ -10,17 +10,18 @@ from __future__ import annotations
 import typing
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from itertools import islice
 
 from attrs import fields, frozen
 
 from quidnunc.model.edit import Edit
 from quidnunc.model.edits.ambiguities import WIDE
-from quidnunc.model.edits.catalogue import rules_changed
+from quidnunc.model.edits.catalogue import rules_changed, size_of
 from quidnunc.model.edits.operators.catalogue import FAMILIES, SIBLINGS
 from quidnunc.model.edits.operators.everywhere import EVERYWHERE
 from quidnunc.model.edits.operators.reads import names_read
-from quidnunc.model.rules import Protocol
-from quidnunc.properties.explain.followed import FollowedRun, FreshRun, agreement
+from quidnunc.model.rules import Protocol, Total
+from quidnunc.properties.explain.followed import PROBE, SCORED, FollowedRun, FreshRun, agreement
 from quidnunc.properties.judge.oracle import Departure
 from quidnunc.properties.judge.play import ModelSubject, play, same_act, steps_of
 
@@ -35,10 +36,13 @@ MISSED_IN = 4
 LEAST_PREDICTED = 3
 """In so many fresh runs an explanation says what the router did where the protocol without it does not."""
 
+MOST_TIES = 2
+"""Explanations that are named beside the first because nothing tells them from it."""
 MOST_VARIED = 16
 """So many edits are asked of the runs in which one number is changed."""
 MOST_WIDE = 3
 """So many edits of several rules besides: they are larger, and tell what else is as many rows."""
+ASKED = (PROBE, SCORED)
 SHARP = 0.5
 """Of the runs in which a router without an edit departs from the best one."""
 
@@ -84,7 +88,9 @@ def predict(edit: Edit, runs: Iterable[FollowedRun], departure: Departure) -> Pr
 
     Ends with the first run in which the edit is wrong, or when it was not right in any of the first runs in
     which the departure came. Runs with one number changed come last, and are asked only of an edit that
-    stands: they say of which numbers the departure does not depend as the edit has it.
+    stands: they say of which numbers the departure does not depend as the edit has it. So do probes, in which
+    the departure need not come: an edit can only be wrong in them, or say more than another. One that is wide
+    is wrong where it leaves a departure that a score alone makes.
     """
     right = missed = only_allowed = 0
     agreed = list[int]()
@@ -97,8 +103,11 @@ def predict(edit: Edit, runs: Iterable[FollowedRun], departure: Departure) -> Pr
         if found is None:
             return Prediction(wrong=1)
         agreed.append(found.agreed)
-        pairs = zip(without.owed, found.owed, strict=False)
-        only_allowed += sum(max(0, due - its) for due, its in pairs)
+        if varied == SCORED and found.departures and _is_wide(edit, followed.protocol):
+            return Prediction(right, 1, missed)
+        if varied not in ASKED:
+            pairs = zip(without.owed, found.owed, strict=False)
+            only_allowed += sum(max(0, due - its) for due, its in pairs)
         if found.agreed > without.agreed:
             right_of[varied] += 1
         elif found.agreed < without.agreed and found.departures:
@@ -108,8 +117,16 @@ def predict(edit: Edit, runs: Iterable[FollowedRun], departure: Departure) -> Pr
         right, missed = right_of[""], missed_of[""]
         if missed >= MISSED and not right:
             break
-    off = tuple(name for name, times in missed_of.items() if name and times >= right_of[name])
+    counts = ((name, times) for name, times in missed_of.items() if name not in ("", *ASKED))
+    off = tuple(name for name, times in counts if times >= right_of[name])
     return Prediction(right, 0, missed, tuple(agreed), only_allowed, off)
+
+
+def _is_wide(edit: Edit, protocol: Protocol) -> bool:
+    """Whether it says something of scores wherever they matter: it changes a term of them, or all rules that
+    read something."""
+    terms = {r.name for c in protocol.handlers.values() if isinstance(c, Total) for r in c.rules}
+    return edit.name.startswith(EVERYWHERE) or bool(rules_changed(edit, protocol) & terms)
 
 
 class RunsToPredict(typing.Protocol):
@@ -119,7 +136,7 @@ class RunsToPredict(typing.Protocol):
         """Runs that hold the minimal one, and others."""
 
     def varied(self, read: Collection[str]) -> Iterable[FreshRun]:
-        """The minimal run with one number changed at a time; of the parameters those in `read`."""
+        """The minimal run with one number changed at a time, and probes."""
 
 
 def standing(
@@ -129,26 +146,29 @@ def standing(
     departure: Departure,
     clauses: Collection[str] = (),
 ) -> list[Edit]:
+    """As `standing_and_ties`, without the ties."""
+    return standing_and_ties(edits, fresh, protocol, departure, clauses)[0]
+
+
+def standing_and_ties(
+    edits: Sequence[Edit],
+    fresh: RunsToPredict,
+    protocol: Protocol,
+    departure: Departure,
+    clauses: Collection[str] = (),
+    spec: Protocol | None = None,
+) -> tuple[list[Edit], tuple[Edit, ...]]:
     """The edits that predict fresh runs, the best first: at most `MOST_EXPLANATIONS` of one rule, and then
-    those of several rules.
+    those of several rules. And those that tie with the first: they are as small, by the sizes of `spec`, and
+    say the same in every run.
 
     Of those that say nearly the most, one that another outdoes comes behind. Readings come first. Then those
     that a router without them departs from (another one allows more than it says), and that drop a rule, or
     change one of `clauses`, which the departure was judged by. Of equals, who comes first in `edits`.
     """
-    if not edits:
-        return []
-    runs = [FollowedRun.of(run, protocol) for run in fresh.around()]
-    stand = _predicting(edits, runs, departure)
-    if stand:
-        most = NEARLY * max(told.agreed for _, told in stand)
-        left = [edit for edit, told in sorted(stand, key=lambda each: each[1].agreed < most)][:MOST_VARIED]
-        narrow = [edit for edit in left if not edit.name.startswith(EVERYWHERE)]
-        varied = fresh.varied(parameters_read(narrow or left, protocol))
-        runs += [FollowedRun.of(run, protocol) for run in varied]
-        stand = _predicting(left, runs, departure)
+    runs, stand = _tested(edits, fresh, protocol, departure) if edits else ([], [])
     if not stand:
-        return []
+        return [], ()
     # What a router does that follows the protocol, and up to where it is to depart from an edit.
     plain = [
         (FollowedRun.of(plain_run(each.up_to_departure, protocol, seed), protocol), each.plain.agreed)
@@ -173,10 +193,31 @@ def standing(
         worse = () if edit.kind == "reading" else (True, sharpness[edit] < sharp, elsewhere)
         return (told.agreed < enough, outdone, *worse)
 
-    found = [edit for edit, _ in sorted(stand, key=rank)]
-    wide = [edit for edit in found if edit.name.startswith(EVERYWHERE)]
-    narrow = [edit for edit in found if edit not in wide]
-    return [*narrow[:MOST_EXPLANATIONS], *wide[:MOST_WIDE]]
+    def alike(each: tuple[Edit, Prediction]) -> tuple[object, ...]:
+        return (rank(each), each[1].agreed_in, size_of(each[0], spec or protocol))
+
+    ranked = sorted(stand, key=rank)
+    wide = [each for each in ranked if each[0].name.startswith(EVERYWHERE)]
+    narrow = [each for each in ranked if each not in wide]
+    listed = [*narrow[:MOST_EXPLANATIONS], *wide[:MOST_WIDE]]
+    ties = (each[0] for each in listed[1:] if alike(each) == alike(listed[0]) and each[0].kind != "reading")
+    return [edit for edit, _ in listed], tuple(islice(ties, MOST_TIES))
+
+
+def _tested(
+    edits: Sequence[Edit], fresh: RunsToPredict, protocol: Protocol, departure: Departure
+) -> tuple[list[FollowedRun], list[tuple[Edit, Prediction]]]:
+    """The runs that were played, and the edits that stand in all of them."""
+    runs = [FollowedRun.of(run, protocol) for run in fresh.around()]
+    stand = _predicting(edits, runs, departure)
+    if not stand:
+        return runs, []
+    most = NEARLY * max(told.agreed for _, told in stand)
+    left = [edit for edit, told in sorted(stand, key=lambda each: each[1].agreed < most)][:MOST_VARIED]
+    narrow = [edit for edit in left if not edit.name.startswith(EVERYWHERE)]
+    varied = fresh.varied(parameters_read(narrow or left, protocol))
+    runs += [FollowedRun.of(run, protocol) for run in varied]
+    return runs, _predicting(left, runs, departure)
 
 
 def _predicting(

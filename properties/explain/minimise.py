@@ -7,9 +7,11 @@ from typing import Any
 
 from attrs import evolve
 
-from quidnunc.model.events import Advance, Event, Join, Receive
+from quidnunc.model.events import Advance, Event, Join, Receive, Score
+from quidnunc.model.parameters import Parameters
 from quidnunc.properties.explain.plain_scores import plainer_scores
 from quidnunc.properties.explain.root_cause import Finding, last_departures
+from quidnunc.properties.explain.thresholds import limits_of
 from quidnunc.properties.judge.oracle import Departure
 from quidnunc.properties.judge.play import Play, same_act
 
@@ -82,6 +84,10 @@ def simplifications(event: Event) -> Iterable[Event]:
         if event.requests:
             yield Join(event.topic, False, True)
         return
+    if isinstance(event, Score):
+        # The highest one that will do says which threshold it is about.
+        lows = (limit - 1 for limit in reversed(limits_of(Parameters())))
+        yield from (evolve(event, value=low) for low in lows if low > event.value)
     peers: tuple[int, ...] = getattr(event, "peers", ())
     burst: Any = event
     if len(peers) > 1:

@@ -34,16 +34,16 @@ class Finding:
     """A clause for each departure of the last moment, as the whole run tells it (`explain/runs.py`)."""
     suspects: frozenset[str] = frozenset()
     """Rules by some edit of which this run could be accounted for, whether or not it predicts others."""
+    ties: tuple[Edit, ...] = ()
+    """Those of `quirks` beside the first that predict just as much and are as small."""
     nearly: Edit | None = None
     """An explanation that accounts for it, and that a run of the router contradicts."""
 
     @property
     def clause(self) -> str:
-        if self.quirks:
-            return self.quirks[0].clause
         departures = self.moments[-1].judged.departures if self.moments else ()
-        told = dict(zip(departures, self.blamed, strict=False))
-        return told.get(self.departure, self.departure.clause)
+        told = dict(zip(departures, self.blamed, strict=False)).get(self.departure, self.departure.clause)
+        return self.quirks[0].against(told) if self.quirks else told
 
     @property
     def cause(self) -> str:

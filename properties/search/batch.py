@@ -46,6 +46,9 @@ class BatchRequest:
     without: tuple[str, ...] = ()
     settle: tuple[str, ...] = ()
     """Instead of a search: cases, of which to say whether the quirks together account for them."""
+    cover: tuple[tuple[str, str], ...] = ()
+    """Instead of a search: a quirk and a case of it, one after the other; of which to say whether the quirks
+    that are left without it account for the case all the same, after which that one is gone."""
     recorder: tuple[str, str] = ("", "")
     """`module:function` of what writes the runs down, given a path, the request as a dict and the hello; and
     that path."""

@@ -21,7 +21,7 @@ from attrs import evolve, field, frozen, mutable
 
 from quidnunc.impl.seam import Profile
 from quidnunc.model.edit import Edit
-from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.edits.catalogue import edit_named, size_of
 from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.file import parse, render
 from quidnunc.properties.search.batch import BatchRequest, Workers, run_batch
@@ -212,13 +212,63 @@ def _at(calls: Iterable[tuple[float, Callable[[], None]]]) -> Iterator[None]:
 def settle(campaign: Campaign, *, until: float | None = None) -> None:
     """The fewest rows that account for all that was found.
 
-    Rows with an explanation in common become one. What no single edit explains is let go of where those
-    found elsewhere together do; after `until` (of `time.monotonic`) it stays, and the campaign says so. Of
-    the rest, what one rule could be behind is one row.
+    Rows with an explanation in common become one, and a row goes whose case the explanations of all others
+    account for. What no single edit explains is let go of where those found elsewhere together do. After
+    `until` (of `time.monotonic`) all stays, and the campaign says so. Of what is left unexplained, what one
+    rule could be behind is one row.
     """
     campaign.roots = sharing_readings(sharing_explanations(campaign.roots))
+    _let_go_of_covered(campaign, until)
     _let_go_of_combined(campaign, until)
     campaign.roots = grouped_by_rule(campaign.roots)
+
+
+def _let_go_of_covered(campaign: Campaign, until: float | None) -> None:
+    """An explanation goes that accounts for nothing that the others leave: first those that change most.
+
+    Its clauses stay open, under the rows that share one with it; where none does, the row stays.
+    """
+    spec = protocol_named(campaign.protocol)
+    alone = ("unexplained", "reading", "addition", "pending")
+    rows = [root for root in campaign.roots.values() if root.kind not in alone and not is_crash(root)]
+    rows.sort(key=lambda root: (size_of(edit_named(root.quirk, spec), spec), root.quirk), reverse=True)
+    told = [root for root in rows if any(_share(root, other) for other in rows if other is not root)]
+    if not told:
+        return
+    answer = _settled(campaign, until, cover=tuple((root.quirk, render(root.case)) for root in told))
+    if "covered" not in answer:
+        campaign.left_out.append("whether some root causes are accounted for by the others")
+    left = {(root.clause, root.quirk) for root in rows}
+    for root in (each for each in told if each.quirk in answer.get("covered", ())):
+        own = (root.clause, root.quirk)
+        sharing = [key for key in left - {own} if _share(root, campaign.roots[key])]
+        if sharing:
+            left.remove(own)
+            del campaign.roots[own]
+        for key in sharing:
+            other = campaign.roots[key]
+            campaign.roots[key] = evolve(other, leaves_open=other.leaves_open | root.leaves_open)
+
+
+def _share(one: RootCause, other: RootCause) -> bool:
+    return not one.leaves_open.isdisjoint(other.leaves_open)
+
+
+def _settled(campaign: Campaign, until: float | None, **asked: Any) -> dict[str, Any]:
+    """The answer of a worker that plays cases again, as the router is known to be built."""
+    request = BatchRequest(
+        protocol=campaign.protocol,
+        against=campaign.against,
+        seed=campaign.seed,
+        runs=0,
+        quirks=tuple(dict.fromkeys(q.name for q in campaign.quirks)),
+        profile=campaign.profile,
+        without=campaign.without,
+        **asked,
+    )
+    processes = Workers()
+    with _at([] if until is None else [(until, processes.end)]):
+        return run_batch(request, processes)
 
 
 def _let_go_of_combined(campaign: Campaign, until: float | None) -> None:
@@ -230,19 +280,7 @@ def _let_go_of_combined(campaign: Campaign, until: float | None) -> None:
     ]
     if not unexplained or not campaign.quirks:
         return
-    request = BatchRequest(
-        protocol=campaign.protocol,
-        against=campaign.against,
-        seed=campaign.seed,
-        runs=0,
-        quirks=tuple(dict.fromkeys(q.name for q in campaign.quirks)),
-        profile=campaign.profile,
-        without=campaign.without,
-        settle=tuple(render(campaign.roots[k].case) for k in unexplained),
-    )
-    processes = Workers()
-    with _at([] if until is None else [(until, processes.end)]):
-        answer = run_batch(request, processes)
+    answer = _settled(campaign, until, settle=tuple(render(campaign.roots[k].case) for k in unexplained))
     if "settled" not in answer:
         campaign.left_out.append("whether the root causes together account for what is unexplained")
     for key, settled in zip(unexplained, answer.get("settled", ()), strict=False):
@@ -305,6 +343,7 @@ def _root_of(told: dict[str, Any]) -> RootCause:
         says=told["says"],
         case=parse(told["case"]),
         also=tuple(told["also"]),
+        ties=tuple(told.get("ties", ())),
         unexplained_as=tuple(told.get("unexplained_as", ("", "unexplained:withdrawn"))),
         suspects=frozenset(told.get("suspects", ())),
         holds_on_ours=told["holds_on_ours"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import count
 from typing import Any, Protocol
 
 from attrs import evolve, frozen
@@ -11,11 +12,12 @@ from quidnunc.impl.seam import AdapterError, Config, Hello
 from quidnunc.model.events import Advance, Event, Receive, Score
 from quidnunc.model.rpc import Part, Prune
 from quidnunc.model.rules import Protocol as Rules
-from quidnunc.properties.explain.followed import FreshRun
+from quidnunc.properties.explain.followed import PROBE, SCORED, FreshRun, agreement
 from quidnunc.properties.judge.oracle import Oracle
 from quidnunc.properties.judge.play import Opener, Play, messages_in, steps_of
 from quidnunc.properties.neighbours.draw import DrawnNeighbours, draw_neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
+from quidnunc.properties.search.probes import probes, probes_at_scores
 from quidnunc.properties.search.varied_runs import in_more_topics, varied_runs, with_twins
 
 AROUND = 14
@@ -83,14 +85,28 @@ class FreshRuns:
             yield from self._played(number, acts, given)
 
     def varied(self, read: Collection[str]) -> Iterator[FreshRun]:
-        """The events with one number changed at a time; of the parameters those in `read`."""
+        """The events with one number changed at a time; of the parameters those in `read`. Then probes."""
         hello = self.router.hello
         # Whoever cannot flood what it publishes would be told apart by that alone.
         lacking = () if "flood-publish" in hello.capabilities else ("flood_publish",)
         told = varied_runs(self.events, self.parameters[0], read, (*hello.fixed, *lacking))
-        for number, each in enumerate(told, AROUND + APART):
+        numbers = count(AROUND + APART)
+        for each in told:
             acts = [*each.events, *[None] * (ACTS_AFTER if each.goes_on else 0)]
-            yield from self._played(number, acts, each.parameters, each.what)
+            yield from self._played(next(numbers), acts, each.parameters, each.what)
+        yield from self._probes(numbers)
+
+    def _probes(self, numbers: Iterator[int]) -> Iterator[FreshRun]:
+        given = self.parameters[0]
+        for acts in probes(self.events, given):
+            yield from self._played(next(numbers), acts, given, PROBE)
+        for plain, low in probes_at_scores(self.events, given):
+            number = next(numbers)
+            told = [*self._played(number, plain, given, PROBE)]
+            in_order = bool(told) and not any(agreement(run, self.rules).departures for run in told)
+            yield from told
+            for acts in low:
+                yield from self._played(number, acts, given, SCORED if in_order else PROBE)
 
     def _played(
         self, number: int, acts: Sequence[Event | None], given: Any, varied: str = ""

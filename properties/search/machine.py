@@ -24,7 +24,7 @@ from quidnunc.model.events import Event
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.explain.followed import FreshRun
-from quidnunc.properties.explain.hypotheses import RunsToPredict, standing
+from quidnunc.properties.explain.hypotheses import RunsToPredict, standing_and_ties
 from quidnunc.properties.explain.minimise import plainer_parameters, shortest_run
 from quidnunc.properties.explain.root_cause import Finding, accounting_edits, hypotheses, last_departures
 from quidnunc.properties.explain.runs import blamed_clauses
@@ -276,8 +276,8 @@ class FindingSearch:
         left = [q for q in quirks if q.name not in self.withdrawn]
         nearly = next((q for q in quirks if q.name in self.nearly), None)
         clauses = {*finding.blamed, finding.departure.clause}
-        stand = standing(left, fresh, protocol, finding.departure, clauses)
-        return evolve(finding, quirks=tuple(stand), suspects=suspects, nearly=nearly)
+        stand, ties = standing_and_ties(left, fresh, protocol, finding.departure, clauses, self.spec)
+        return evolve(finding, quirks=tuple(stand), ties=ties, suspects=suspects, nearly=nearly)
 
     def _of_nearly(self, finding: Finding, parameters: Any) -> tuple[str, str] | None:
         """The key of the finding to which this one belongs, since an explanation that nearly holds for that
@@ -311,7 +311,7 @@ class FindingSearch:
             del self.found[key]
             others = tuple(q for q in row.finding.quirks[1:] if not departs((*self.quirks, q)))
             self.quirks += [q for q in others[:1] if q not in self.quirks]
-            revised = evolve(row, finding=evolve(row.finding, quirks=others, nearly=wrong))
+            revised = evolve(row, finding=evolve(row.finding, quirks=others, ties=(), nearly=wrong))
             now = (revised.finding.clause, revised.finding.cause)
             self.found[now] = revised
             self.nearly = {name: now if at == key else at for name, at in self.nearly.items()}
@@ -370,7 +370,7 @@ class FindingSearch:
                 if not in_order(finding.moments, built, parameters) or not earlier.accounted_by(built):
                     continue
                 order = (other, *(q for i, q in enumerate(earlier.finding.quirks) if i != at))
-                revised = evolve(earlier, finding=evolve(earlier.finding, quirks=order))
+                revised = evolve(earlier, finding=evolve(earlier.finding, quirks=order, ties=()))
                 del self.found[key]
                 at_key = (revised.finding.clause, revised.finding.cause)
                 self.found[at_key] = revised.with_another(finding, parameters)

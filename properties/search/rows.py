@@ -26,6 +26,12 @@ def unexplained_words(nearly: str = "") -> str:
     return f"{UNEXPLAINED} Nearly: {nearly} Some runs contradict that." if nearly else UNEXPLAINED
 
 
+def either(*edits: Edit) -> str:
+    """The sentence of an explanation, or of several between which nothing decides."""
+    said = [edit.says.removesuffix(".") for edit in edits]
+    return "; or ".join([said[0], *(each[0].lower() + each[1:] for each in said[1:])]) + "."
+
+
 @frozen
 class RootCause:
     """One root cause: a clause, the edit that accounts for it, and the case that shows it."""
@@ -37,7 +43,9 @@ class RootCause:
     says: str
     case: Case
     also: tuple[str, ...] = ()
-    """Other edits that account for the case as well, and predict as much."""
+    """Other edits that account for the case as well, and predict other runs."""
+    ties: tuple[str, ...] = ()
+    """Those of them that predict just as much and are as small; `says` tells them too."""
     unexplained_as: tuple[str, str] = ("", "unexplained:withdrawn")
     """Clause and cause, should its explanation be withdrawn."""
     suspects: frozenset[str] = frozenset()
@@ -61,11 +69,11 @@ def is_crash(root: RootCause) -> bool:
 
 
 def keep(rows: RootCauses, root: RootCause) -> None:
-    """Add the row; of two with the same cause, the one with the shorter case."""
+    """Add the row; of two with the same cause, the one with the more telling case."""
     key = (root.clause, root.quirk)
     if old := rows.get(key):
         both = root.leaves_open | old.leaves_open
-        root = evolve(min((old, root), key=size_of_case), leaves_open=both)
+        root = evolve(min((old, root), key=telling), leaves_open=both)
     rows[key] = root
 
 
@@ -74,6 +82,12 @@ def rows_of(roots: Iterable[RootCause]) -> RootCauses:
     for root in roots:
         keep(rows, root)
     return rows
+
+
+def telling(root: RootCause) -> tuple[int, bool, int]:
+    """The least one is shown: it excuses little else, breaks the sentence of its root cause, is short."""
+    broken = root.case.argument.partition(" ")[0]
+    return (len(root.case.as_built), broken != root.clause, size_of_case(root))
 
 
 def size_of_case(root: RootCause) -> int:
@@ -87,7 +101,8 @@ def without_withdrawn(rows: RootCauses, withdrawn: Collection[str]) -> RootCause
 
     def revised(root: RootCause) -> RootCause:
         if root.quirk not in withdrawn or root.kind == "reading":
-            return root
+            refuted = set(root.ties) & set(withdrawn)
+            return explained_by(root.quirk, root, also=root.also) if refuted else root
         left = [name for name in root.also if name not in withdrawn]
         return explained_by(left[0], root, also=tuple(left[1:])) if left else unexplained(root)
 
@@ -98,16 +113,17 @@ def explained_by(name: str, root: RootCause, also: tuple[str, ...]) -> RootCause
     """The row with another explanation, in its case too."""
     protocol = protocol_named(root.case.protocol)
     edit: Edit = edit_named(name, protocol)
-    claim = claim_on(edit.clause, protocol)
+    clause = edit.against(root.unexplained_as[0])
+    claim = claim_on(clause, protocol)
     case = evolve(
         root.case,
         quirk=edit.name,
-        clause=edit.clause,
-        claim=claim.id if claim is not None else edit.clause,
+        clause=clause,
+        claim=claim.id if claim is not None else clause,
         reason=edit.says,
     )
     return evolve(
-        root, case=case, also=also, quirk=edit.name, clause=edit.clause, kind=edit.kind, says=edit.says
+        root, case=case, also=also, ties=(), quirk=edit.name, clause=clause, kind=edit.kind, says=edit.says
     )
 
 
@@ -119,7 +135,9 @@ def unexplained(root: RootCause) -> RootCause:
     named = claim.id if claim is not None else clause
     says = unexplained_words(root.says)
     case = evolve(root.case, quirk="", clause=clause, claim=named, reason=says)
-    return evolve(root, case=case, also=(), clause=clause, quirk=cause, kind="unexplained", says=says)
+    return evolve(
+        root, case=case, also=(), ties=(), clause=clause, quirk=cause, kind="unexplained", says=says
+    )
 
 
 def sharing_explanations(rows: RootCauses) -> RootCauses:
@@ -133,10 +151,16 @@ def sharing_explanations(rows: RootCauses) -> RootCauses:
         name = min(counts, key=lambda n: (-counts[n], -own[n], n))
         members = [root for root in left if name in (root.quirk, *root.also)]
         left = [root for root in left if root not in members]
-        for root in members:
-            also = tuple(n for n in (root.quirk, *root.also) if n != name)
-            kept.append(root if root.quirk == name else explained_by(name, root, also))
+        named = [root if root.quirk == name else _named(name, root) for root in members]
+        # An edit of several rules breaks a sentence here and another there: it is one row all the same.
+        best = min(named, key=telling)
+        hidden = frozenset(clause for root in named for clause in root.leaves_open)
+        kept.append(evolve(best, leaves_open=hidden))
     return rows_of(kept)
+
+
+def _named(name: str, root: RootCause) -> RootCause:
+    return explained_by(name, root, tuple(n for n in (root.quirk, *root.also) if n != name))
 
 
 def fewest_rows(rows: RootCauses) -> RootCauses:
@@ -152,7 +176,7 @@ def sharing_readings(rows: RootCauses) -> RootCauses:
         groups.setdefault(reading_of(root.quirk, protocol_named(root.case.protocol)), []).append(root)
     kept = [root for reading, group in groups.items() for root in group if not reading or len(group) < 2]
     for group in (group for reading, group in groups.items() if reading and len(group) > 1):
-        shortest = min(group, key=size_of_case)
+        shortest = min(group, key=telling)
         others = [root.says for root in group if root is not shortest]
         hidden = frozenset(clause for root in group for clause in root.leaves_open)
         kept.append(evolve(shortest, says=" ".join([shortest.says, *others]), leaves_open=hidden))

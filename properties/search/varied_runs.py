@@ -17,9 +17,11 @@ from typing import Any
 from attrs import evolve, fields, frozen
 
 from quidnunc.model.edits.large_numbers import TOO_LARGE_S
+from quidnunc.model.edits.operators.catalogue import SIBLINGS
 from quidnunc.model.events import Advance, Connect, Event, Join, Receive, Score
 from quidnunc.model.rpc import Peer, Prune, Subscribe
 from quidnunc.properties.explain.plain_scores import each_without_a_term
+from quidnunc.properties.explain.thresholds import limits_of
 from quidnunc.properties.judge.play import messages_in
 
 WAITS_MS = (-999, -500, -99, -1, 1, 99, 500, 999)
@@ -33,9 +35,6 @@ STEPS = (-1, 1)
 """Added to any other number."""
 AGAIN = (2, 4, 16)
 """How often the last event comes, where it is an RPC."""
-THRESHOLDS = ("graylist_threshold", "publish_threshold", "gossip_threshold")
-
-
 LARGE_S = tuple(least_s for least_s, _ in TOO_LARGE_S.values())
 """Backoffs from which some routers read no number; one that is as long is varied at each of them."""
 UNLIKE = (
@@ -66,6 +65,8 @@ def varied_runs(
     is `fixed`."""
     yield from runs_without(events, parameters, fixed)
     yield from runs_later(events, parameters)
+    interval_ms = getattr(parameters, "heartbeat_interval_ms", 0)
+    beat = (Advance(interval_ms),) if interval_ms else ()
     waits = [at for at, event in enumerate(events) if isinstance(event, Advance)]
     large = [at for at, event in enumerate(events) if _announces_long(event)]
     for at, event in enumerate(events):
@@ -73,9 +74,13 @@ def varied_runs(
         for told, goes_on in _otherwise(event, parameters, in_full=near):
             yield VariedRun(f"event {at}", (*events[:at], told, *events[at + 1 :]), parameters, goes_on)
     if events and isinstance(events[-1], Receive):
-        for times in AGAIN:
-            yield VariedRun("the last event", (*events, *[events[-1]] * (times - 1)), parameters)
+        # What is only allowed in a topic that the router is not in is due in one that it is in, in the end.
+        for first in (tuple(events), tuple(in_more_topics(events, peers=False))):
+            for times in AGAIN:
+                again = (*first, *[events[-1]] * (times - 1), *beat)
+                yield VariedRun("the last event", again, parameters)
     yield from _unlike_siblings(events, parameters, read)
+    yield from _like_siblings(events, parameters, {*read} - {*fixed})
     for name in sorted({*read} - {*fixed}):
         value = getattr(parameters, name)
         for step in STEPS:
@@ -136,6 +141,22 @@ def _unlike_siblings(events: Sequence[Event], parameters: Any, read: Collection[
         yield VariedRun("the sizes of a mesh", told, evolve(parameters, **sizes))
 
 
+def _like_siblings(events: Sequence[Event], parameters: Any, read: Collection[str]) -> Iterator[VariedRun]:
+    """Runs in which a parameter has the value of another one, for which it may be taken: nothing differs then
+    for who takes it so."""
+    for siblings in (each for each in SIBLINGS if "d" not in each):
+        for name in sorted(siblings & {*read}):
+            for other in sorted(siblings & {*read} - {name}):
+                value = getattr(parameters, name)
+                if value == getattr(parameters, other):
+                    continue
+                try:
+                    given = evolve(parameters, **{other: value})
+                except ValueError:
+                    continue
+                yield VariedRun(f"{other} like {name}", tuple(events), given)
+
+
 def with_twins(event: Event, one: Peer, more: tuple[Peer, ...]) -> Event:
     """The event, in which `more` do as `one` does."""
     burst: Any = event
@@ -145,10 +166,6 @@ def with_twins(event: Event, one: Peer, more: tuple[Peer, ...]) -> Event:
 def _announces_long(event: Event) -> bool:
     parts = event.parts if isinstance(event, Receive) else ()
     return any(isinstance(part, Prune) and (part.backoff_s or 0) >= min(LARGE_S) for part in parts)
-
-
-def _limits(parameters: Any) -> list[int]:
-    return sorted({0, *(getattr(parameters, name, 0) for name in THRESHOLDS)})
 
 
 def in_more_topics(events: Sequence[Event], *, peers: bool) -> list[Event]:
@@ -175,7 +192,7 @@ def _otherwise(event: Event, parameters: Any, *, in_full: bool) -> Iterator[tupl
         case Advance(ms) if in_full:
             yield from ((Advance(ms + more), False) for more in WAITS_MS if ms + more > 0)
         case Score(peers, value):
-            for limit in _limits(parameters):
+            for limit in limits_of(parameters):
                 yield from ((Score(peers, each), True) for each in (limit - 1, limit) if each != value)
         case Receive(peers, parts):
             for at, part in enumerate(parts):

@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 from attrs import evolve, field, mutable
@@ -32,7 +32,7 @@ from quidnunc.properties.explain.root_cause import CRASH, Finding, last_departur
 from quidnunc.properties.judge.play import Opener, Subject, WireSubject, play
 from quidnunc.properties.search.additions import PREFIX, says_of
 from quidnunc.properties.search.machine import FindingSearch, ReplayableFinding, search
-from quidnunc.properties.search.rows import unexplained_words
+from quidnunc.properties.search.rows import either, unexplained_words
 
 COUNTS_EVERY_S = 0.5
 
@@ -70,6 +70,8 @@ def run(
     hunt.out_of_time = out_of_time
     if asked["settle"]:
         return {"settled": [_settles(text, hunt, opener) for text in asked["settle"]]}
+    if asked["cover"]:
+        return {"covered": _covered(asked["cover"], hunt, opener)}
     teller = ProgressTeller(asked, hello, tell)
     hunt.tell = teller
     recorder = _recorder(asked, hello)
@@ -186,7 +188,8 @@ def _root(
     quirk = finding.quirks[0] if finding.quirks else None
     protocol = protocol_named(asked["protocol"])
     claim = claim_on(finding.clause, protocol)
-    says = quirk.says if quirk else unexplained_words(finding.nearly.says if finding.nearly else "")
+    nearly = finding.nearly.says if finding.nearly else ""
+    says = either(quirk, *finding.ties) if quirk else unexplained_words(nearly)
     kind: str = quirk.kind if quirk is not None else "unexplained"
     cause = finding.cause
     if cause.startswith(CRASH):
@@ -221,6 +224,7 @@ def _root(
         "says": says,
         "case": render(case),
         "also": [q.name for q in finding.quirks[1:]],
+        "ties": [q.name for q in finding.ties],
         "unexplained_as": _unexplained(finding),
         "suspects": sorted(finding.suspects) if kind == "unexplained" else [],
         "holds_on_ours": None if found is pending else _control(asked, finding, found),
@@ -240,6 +244,19 @@ def _settles(text: str, hunt: FindingSearch, opener: Any) -> bool:
     case = parse(text)
     run = play(events_of(case), opener(config_of(case)), hunt.protocol, parameters_of(case))
     return not last_departures(run) and not run.blurred
+
+
+def _covered(told: Sequence[tuple[str, str]], hunt: FindingSearch, opener: Any) -> list[str]:
+    """The quirks that the others make superfluous, each in its turn."""
+    gone: list[str] = []
+    for name, text in told:
+        kept = list(hunt.quirks)
+        hunt.quirks[:] = [quirk for quirk in kept if quirk.name != name]
+        if _settles(text, hunt, opener):
+            gone.append(name)
+        else:
+            hunt.quirks[:] = kept
+    return gone
 
 
 def _control(asked: dict[str, Any], finding: Finding, found: ReplayableFinding) -> bool | None:

@@ -14,6 +14,7 @@ no operator says, has no edit here, and is reported as unexplained.
     RULE-clock-CHANGE  it reads a clock that is off: by a moment, by a second, stopped, or far ahead
     RULE-to-WHOM, RULE-to-WHOM-too   it sends to those alone, or to those as well
     RULE-sees-VIEW     it looks at a state in which something is otherwise: no backoff, everybody in the mesh
+    RULE-overlooks-FLAW   it does not look for one of the things that can be wrong with a message
     RULE-keeps-FIELD, RULE-keeps-FIELD-of-WHOM   one field of the state stays as it was, of all peers or of
                        some, and the rest changes
     TERM-sees-former-members   a term of the score takes a peer that has left the mesh for a member
@@ -212,6 +213,7 @@ class RuleOperators:
             self._fields() if self.is_step else (),
             self._clocks(),
             self._whom() if self.is_step else (),
+            self._flaws() if self.is_step else (),
             self._terms() if self.is_term else (),
         )
         for rank, made in enumerate(kinds):
@@ -235,6 +237,13 @@ class RuleOperators:
             if operator in FAMILIES[self.family].without:
                 continue
             yield self._made(f"{operator}-{self.name}", says, change, matters)
+
+    def _flaws(self) -> Iterator[OperatorEdit]:
+        for flaw, (said, clause) in words.FLAWS.items() if "flaw" in names_read(self.rule) else ():
+            overlooking = partial(wrapped.overlooking, flaw)
+            made = self._made(f"{self.name}-overlooks-{flaw}", f"Does not look for {said}", overlooking)
+            edit = evolve(made.edit, clause=clause or self.rule.clause)
+            yield evolve(made, edit=edit)
 
     def _terms(self) -> Iterator[OperatorEdit]:
         for operator, (says, factor) in _TERMS.items():

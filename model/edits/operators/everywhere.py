@@ -38,10 +38,12 @@ def edits_everywhere(
         if len(readers) < 2:
             continue
         names = tuple(rule.name for rule in readers)
+        clauses = clauses_of(readers)
         for word, said, change in others:
             changing = partial(_changed, names=names, change=change)
             says = f"{said}, wherever it matters."
-            yield Edit(f"{EVERYWHERE}{word}", "replaced", readers[0].clause, says, changing), names
+            name = f"{EVERYWHERE}{word}"
+            yield Edit(name, "replaced", readers[0].clause, says, changing, clauses=clauses), names
 
 
 def edits_of_answers(
@@ -60,7 +62,8 @@ def edits_of_answers(
             name = f"{EVERYWHERE}in-{words_of(handler)}-{word}"
             changing = partial(_changed, names=names, change=change)
             says = f"{said.format(said_of)}." if "{}" in said else f"{said} when it handles {said_of}."
-            yield Edit(name, "replaced", combined.rules[-1].clause, says, changing), word, names
+            last, clauses = combined.rules[-1].clause, clauses_of(combined.rules)
+            yield Edit(name, "replaced", last, says, changing, clauses=clauses), word, names
 
 
 def edits_of_sets(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str, ...]]]:
@@ -76,7 +79,12 @@ def edits_of_sets(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str, ...]]]:
         ):
             changing = partial(_with_set, handler=handler, change=change)
             name = f"{EVERYWHERE}in-{words_of(handler)}-{word}"
-            yield Edit(name, "replaced", combined.base.clause, says, changing), names
+            base, clauses = combined.base.clause, clauses_of(combined.rules)
+            yield Edit(name, "replaced", base, says, changing, clauses=clauses), names
+
+
+def clauses_of(rules: Sequence[Rule]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(rule.clause for rule in rules))
 
 
 def _unfiltered(whole: Exclusion) -> Exclusion:

@@ -59,6 +59,9 @@ PARAMETERS: Mapping[str, str] = {
 }
 """Parameter -> its name in the documents, or in words where they give it none, or one of another language."""
 
+BOUNDS = ("the cap", "the limit", "the size limit")
+"""How the names of bounds begin."""
+
 UNITS: Mapping[str, str] = {"_ms": "a millisecond", "_s": "a second", "_bytes": "a byte"}
 """How the name of a parameter ends -> its unit; others are numbers."""
 
@@ -108,6 +111,20 @@ STATE: Mapping[str, Mapping[str, str]] = {
     },
 }
 """Family -> field of its state -> what is in it, as an object of "ignores" and "does not update"."""
+
+KEY_MATCHES = "pubsub/signing.key-matches"
+FLAWS: Mapping[str, tuple[str, str]] = {
+    "unsigned": ("a missing signature", ""),
+    "forged": ("a signature that does not verify", ""),
+    "foreign-key": ("the signature and the key of another peer", KEY_MATCHES),
+    "other-key": ("a key that is not its author's", KEY_MATCHES),
+    "junk-key": ("a key that is none", ""),
+    "no-key": ("a missing key", ""),
+    "no-author": ("a missing author", ""),
+    "no-seqno": ("a missing sequence number", ""),
+    "stamped": ("an author, a sequence number or a signature that may not be there", ""),
+}
+"""What can be wrong with a message that is received -> what it is, and the clause where it has its own."""
 
 SETS: Mapping[str, str] = {
     "graft_candidates": "the peers that it grafts",
@@ -176,6 +193,8 @@ def instead(parameter: str, word: str, *, negative: bool = False) -> str:
     name = PARAMETERS[parameter]
     unit = next((said for end, said in UNITS.items() if parameter.endswith(end)), "one")
     infinity = "minus infinity" if negative else "infinity"
+    if word == "endless" and name.startswith(BOUNDS):
+        return f"Does not apply {name}"
     return {
         "switched": f"Reads the switch for {name} the wrong way round",
         "none": f"Ignores the list of {name}",

@@ -176,6 +176,18 @@ def deaf_to(asked: Whom, rule: Rule) -> Rule:
     return evolve(rule, apply=apply)
 
 
+def overlooking(flaw: str, rule: Rule) -> Rule:
+    """The rule, which takes a message with that flaw for a good one."""
+
+    def apply(r: Any, what: Any, *rest: Any) -> Any:
+        part: Any = getattr(what, "part", None)
+        if getattr(part, "flaw", "") == flaw:
+            what = evolve(what, part=evolve(part, flaw=""))
+        return rule.apply(r, what, *rest)
+
+    return evolve(rule, apply=apply)
+
+
 NEWEST, OLDEST = "/meshsub/9", "/floodsub/1.0.0"
 
 

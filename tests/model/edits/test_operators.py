@@ -91,6 +91,21 @@ class TestWhatTheyDo:
     def test_a_rule_that_does_not_look(self) -> None:
         assert not seen("while-backing-off-sees-no-backoff", PRUNED, 5)
 
+    def test_one_flaw_is_not_looked_for(self) -> None:
+        start = (Connect((1,)), Join(T))
+        for flaw in ("other-key", "forged"):
+            told = (*start, of(1, evolve(MESSAGE, flaw=flaw)))
+            run = played("flawed-overlooks-other-key", told)
+            assert bool(run.moments[-1].judged.departures) == (flaw == "other-key")
+        edit = edit_named("flawed-overlooks-other-key", SPEC)
+        assert edit.clause == "pubsub/signing.key-matches"
+        assert edit_named("flawed-overlooks-forged", SPEC).clause == "pubsub/signing.reject"
+
+    def test_an_edit_of_several_rules_is_against_the_sentence_that_a_run_breaks(self) -> None:
+        edit = edit_named("everywhere-sees-no-backoff", SPEC)
+        assert edit.against("gs1.1/backoff.regraft") == "gs1.1/backoff.regraft"
+        assert edit.against("gs1.0/relay.mesh") == edit.clause != "gs1.0/relay.mesh"
+
     def test_one_too_few(self) -> None:
         arrivals = arriving(5)
         crowd = (*arrivals, Join(T))

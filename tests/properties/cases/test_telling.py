@@ -27,6 +27,7 @@ from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.rpc import Graft, Partial, Subscribe
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from quidnunc.properties.cases.case import Case
+from quidnunc.properties.cases.deciding import deciding_defaults
 from quidnunc.properties.cases.file import parse, render
 from quidnunc.properties.cases.router import control_by, repeated
 from quidnunc.properties.cases.telling import (
@@ -37,6 +38,7 @@ from quidnunc.properties.cases.telling import (
     notes_of,
     sentence_of,
 )
+from quidnunc.properties.explain.root_cause import last_departures
 from quidnunc.properties.judge.oracle import Departure
 from quidnunc.properties.judge.play import ModelSubject, Opener, Play, play
 from quidnunc.properties.notation.parameters import parameter_docs, parameters_read, parameters_told
@@ -65,6 +67,21 @@ def told(
     it = departing_run(run.moments, rules, SMALL)
     assert it is not None
     return run, it
+
+
+def test_a_default_on_which_the_last_step_turns_is_told_and_no_other() -> None:
+    rules, many = edited(SPEC, [edit_named("cut-at-d-high", SPEC)]), tuple(range(1, 13))
+    start = (Join("t1"), Connect(many, outbound=True), Receive(many, (Graft("t1"),)))
+    crowded = play([*start, Advance(500)], ModelSubject(rules, Parameters()), SPEC, Parameters())
+    (line,) = deciding_defaults(crowded.moments, SPEC, Parameters())
+    assert line.startswith("D_high=12, the default, decides here: ")
+    given = Parameters(d_high=12, d_low=4)
+    assert deciding_defaults(crowded.moments, SPEC, given) == (line,)
+    larger = Parameters(d_high=13)
+    more = tuple(range(1, 14))
+    start = (Join("t1"), Connect(more, outbound=True), Receive(more, (Graft("t1"),)))
+    full = play([*start, Advance(500)], ModelSubject(rules, larger), SPEC, larger)
+    assert last_departures(full) and not deciding_defaults(full.moments, SPEC, larger), "it is told anyway"
 
 
 # -- headlines ----------------------------------------------------------------------------------------------

@@ -10,13 +10,13 @@ from attrs import evolve, frozen
 
 from quidnunc.model.edits.catalogue import edit_named, hypotheses_of
 from quidnunc.model.edits.operators.catalogue import operated
-from quidnunc.model.events import Advance, Connect, Event, Join
+from quidnunc.model.events import Advance, Connect, Event, Join, Score
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, IHave, Message, Prune, Subscribe
-from quidnunc.properties.explain.followed import FollowedRun, FreshRun, agreement
+from quidnunc.properties.explain.followed import PROBE, SCORED, FollowedRun, FreshRun, agreement
 from quidnunc.properties.explain.grouping import groups_by_rule
-from quidnunc.properties.explain.hypotheses import standing
+from quidnunc.properties.explain.hypotheses import standing, standing_and_ties
 from quidnunc.properties.judge.oracle import Departure
 from quidnunc.properties.judge.play import ModelSubject
 from tests.helpers.pubsub_run import T, of
@@ -190,3 +190,37 @@ class TestGroups:
 
     def test_a_rule_through_which_everything_passes_is_behind_nothing(self) -> None:
         assert not groups_by_rule({1: frozenset({"take"}), 2: frozenset({"take"})})
+
+
+def test_those_that_nothing_tells_from_the_first_tie_with_it() -> None:
+    twin = edit_named("while-backing-off-to-others", SPEC)
+    other = edit_named("while-backing-off-to-explicit", SPEC)
+    mesh = edit_named("while-backing-off-to-mesh", SPEC)
+    departure = departure_of(INSIDE[0])
+    tried = [each for each in (mesh, other, TRUE) if standing([each], fresh(*INSIDE), SPEC, departure)]
+    assert tried == [mesh, other, TRUE]
+    listed, ties = standing_and_ties([mesh, other, twin, TRUE], fresh(*INSIDE), SPEC, departure)
+    assert listed[0] == mesh and ties == (other,), "they are alike, and the true one is of another size"
+
+
+class TestScores:
+    LOW = Parameters(graylist_threshold=-40, publish_threshold=-20, gossip_threshold=-10)
+    NARROW = edit_named("graylist-refuses-grafts-only", SPEC)
+    WIDE = edit_named("leaves-applications-term-out-of-score", SPEC)
+
+    def run(self, *last: Event, varied: str = "") -> FreshRun:
+        """Of a router that refuses GRAFTs of graylisted peers, and heeds whatever else they send."""
+        events = (Connect((1,)), Join(T), of(1, Subscribe(T)), Score((1,), -41), *last)
+        subject = ModelSubject(self.NARROW.change(SPEC), self.LOW)
+        return FreshRun(tuple((event, subject.do(event)) for event in events), self.LOW, varied)
+
+    def test_one_of_all_scores_falls_where_a_score_alone_makes_the_router_depart(self) -> None:
+        heeded = [self.run(of(1, Message(f"m{n}", T))) for n in range(4)]
+        departure = departure_of(heeded[0])
+        assert self.WIDE in standing([self.WIDE], fresh(*heeded), SPEC, departure)
+        refused = self.run(of(1, Graft(T)), varied=SCORED)
+        assert agreement(refused, SPEC).departures, "it is no run of a router that follows the protocol"
+        both = [self.WIDE, self.NARROW]
+        assert standing(both, fresh(*heeded, refused), SPEC, departure) == [self.NARROW]
+        asked = evolve(refused, varied=PROBE)
+        assert self.WIDE in standing(both, fresh(*heeded, asked), SPEC, departure)

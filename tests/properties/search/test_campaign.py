@@ -28,7 +28,9 @@ from quidnunc.properties.search.campaign import (
     Campaign,
     merge,
     run_campaign,
+    settle,
 )
+from quidnunc.properties.search.rows import RootCause
 from quidnunc.properties.search.worker import answer as answer_request
 from quidnunc.properties.search.worker import hello_of, opener_of, run
 
@@ -262,3 +264,41 @@ class TestRounds:
         asked = self.asked(monkeypatch, budget_s=0.05)
         assert len(asked) % WIDTH == 0
         assert self.asked(monkeypatch, budget_s=0.05, started=0.0)[WIDTH:] == []
+
+
+class TestCoveredRows:
+    TEXT = (
+        "R.\n\nformat: 2\nclaim: backoff.regraft-refused\nclause: gs1.1/backoff.regraft\n"
+        "protocols: gossipsub-1.1\nagainst: ours:regraft-taken\nstatus: open\nquirk: {quirk}\n\n"
+        "join t1\nconnect a /meshsub/1.1.0\na: prune t1\na: graft t1\nadvance 1500ms\n----\n- a: prune t1\n"
+    )
+
+    def campaign(self, quirks: dict[str, str], against: str = "ours:regraft-taken") -> Campaign:
+        """`quirks`: each with the clause that it leaves open."""
+        found = Campaign("gossipsub-1.1", against, 0)
+        for quirk, left_open in quirks.items():
+            case = parse(self.TEXT.format(quirk=quirk))
+            clause = "gs1.1/backoff.regraft"
+            row = RootCause(clause, quirk, "replaced", "S.", case, leaves_open=frozenset({left_open}))
+            found.roots[clause, quirk] = row
+        return found
+
+    def test_an_explanation_goes_that_another_makes_superfluous_the_larger_one_first(self) -> None:
+        small, large = "accepts-graft-inside-backoff", "while-backing-off-sees-no-backoff"
+        found = self.campaign({large: "gs1.0/relay.mesh", small: "gs1.0/relay.mesh"})
+        settle(found)
+        assert [root.quirk for root in found.roots.values()] == [small]
+
+    def test_where_they_leave_nothing_open_in_common_both_stay(self) -> None:
+        quirks = {
+            "accepts-graft-inside-backoff": "gs1.0/a",
+            "while-backing-off-sees-no-backoff": "gs1.0/b",
+        }
+        found = self.campaign(quirks)
+        settle(found)
+        assert len(found.roots) == 2
+
+    def test_the_one_without_which_the_case_departs_stays(self) -> None:
+        found = self.campaign({"accepts-graft-inside-backoff": "gs1.0/a", "heartbeat-prunes-bare": "gs1.0/a"})
+        settle(found)
+        assert {root.quirk for root in found.roots.values()} == {"accepts-graft-inside-backoff"}

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.case import Case, CaseBlock
 from quidnunc.properties.search.rows import (
     RootCause,
+    either,
     grouped_by_rule,
     rows_of,
     sharing_explanations,
@@ -67,6 +70,33 @@ def test_rows_with_an_explanation_in_common_are_one() -> None:
     )
     (found,) = sharing_explanations(rows_of([one, other])).values()
     assert found.quirk == "sends-no-prune-to-mesh-when-it-leaves-topic"
+
+
+def test_those_that_tie_are_told_until_one_is_withdrawn() -> None:
+    names = ("idle-while-backing-off", "refusal-does-not-extend")
+    edits = [edit_named(name, protocol_named("gossipsub-1.2")) for name in names]
+    says = either(*edits)
+    assert says.count("; or ") == 1 and all(edit.says[1:-1] in says for edit in edits)
+    tied = evolve(root(*names), says=says, ties=names[1:])
+    (kept,) = without_withdrawn(rows_of([tied]), {"silent-prune-members"}).values()
+    assert kept.says == says
+    (found,) = without_withdrawn(rows_of([tied]), {names[1]}).values()
+    assert (found.quirk, found.says, found.ties) == (names[0], edits[0].says, ())
+
+
+def test_the_case_that_excuses_least_and_breaks_the_sentence_of_its_cause_is_shown() -> None:
+    plain = root("silent-prune-members", reason="A long reason, which nobody needs.")
+    other = evolve(plain, case=evolve(plain.case, argument="gs1.0/relay.mesh (gossipsub-1.0): It is sent."))
+    own = evolve(plain, case=evolve(plain.case, argument=f"{CLAUSE} (gossipsub-1.1): It is pruned."))
+    leaning = evolve(own, case=evolve(own.case, as_built=("idle-while-backing-off",)))
+    assert [*rows_of([leaning, other, own]).values()] == [own]
+    assert [*rows_of([leaning, other]).values()] == [other]
+
+
+def test_an_edit_of_several_rules_is_one_row_whatever_sentence_a_case_breaks() -> None:
+    name = "everywhere-sees-no-backoff"
+    rows = rows_of([root(name, clause="gs1.1/backoff.regraft"), root(name, clause="gs1.1/backoff.both-ends")])
+    assert len(rows) == 2 and len(sharing_explanations(rows)) == 1
 
 
 def test_rows_without_one_stay_apart() -> None:

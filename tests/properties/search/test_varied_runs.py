@@ -47,8 +47,20 @@ def test_a_wait_ends_up_to_a_second_sooner_or_later() -> None:
     assert tuple(waits) == WAITS_MS
 
 
-def test_the_last_event_comes_again() -> None:
-    assert [len(run.events) - len(EVENTS) + 1 for run in by_number()["the last event"]] == [*AGAIN]
+def test_the_last_event_comes_again_up_to_a_heartbeat_in_a_topic_that_is_joined_too() -> None:
+    told = [run.events for run in by_number()["the last event"]]
+    assert [events.count(EVENTS[-1]) for events in told] == [*AGAIN, *AGAIN]
+    assert all(events[-1] == Advance(PARAMETERS.heartbeat_interval_ms) for events in told)
+    assert [events[0] for events in told[len(AGAIN) :]] == [Join("t1")] * len(AGAIN)
+
+
+def test_a_parameter_takes_the_value_of_one_that_it_is_taken_for() -> None:
+    given = evolve(PARAMETERS, max_ihave_length=12)
+    runs = [*varied_runs(EVENTS, given, {"max_ihave_length", "max_idontwant_messages"})]
+    (like,) = (run for run in runs if run.what == "max_idontwant_messages like max_ihave_length")
+    assert (like.parameters.max_idontwant_messages, like.parameters.max_ihave_length) == (12, 12)
+    fixed = varied_runs(EVENTS, given, {"max_ihave_length", "max_idontwant_messages"}, {"max_ihave_length"})
+    assert not [run for run in fixed if " like " in run.what]
 
 
 def test_a_parameter_that_is_read_is_varied_where_it_may_be() -> None:

@@ -1,0 +1,146 @@
+"""Short runs that lead up to a departure and then ask for something else.
+
+Many edits say the same of one departure: no backoff after a cut, say, and no backoff at all. What tells them
+apart is a run that the departure does not need: a GRAFT inside a backoff that a PRUNE has announced. So one
+peer or another does what peers do, in the state that is there before the last event of the minimal run, or
+says again what was said in it. Where the run needs a score, each is asked at a score below each threshold.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from quidnunc.model.events import Advance, Connect, Event, Join, Leave, Publish, Receive, Score, Verdict
+from quidnunc.model.rpc import Graft, IHave, IWant, Message, Peer, Prune, Subscribe
+from quidnunc.properties.explain.thresholds import limits_of
+from quidnunc.properties.judge.play import messages_in
+
+MOST_AGAIN = 4
+"""RPCs of a minimal run that come again, the last ones."""
+BACKOFF_S = 8
+MINE, LAST, WANTED = "m901", "m902", "m903"
+"""Messages: of the peer that is asked about, of another peer, and of nobody yet."""
+
+Acts = tuple[Event, ...]
+
+
+def probes(events: Sequence[Event], parameters: Any) -> Iterator[Acts]:
+    """The events of each run, in a topic and with peers of the minimal run `events` and others."""
+    opened = _opened(events, parameters, events[:-1])
+    if opened is None:
+        return
+    one, other, topic = opened.one, opened.other, opened.topic
+    busy = Counter(peer for event in events[:-1] for peer in getattr(event, "peers", ())).most_common(1)
+    beat = Advance(parameters.heartbeat_interval_ms)
+    last = (Receive((other,), (Message(LAST, topic),)), beat)
+    asked = (acts for peer in (one, *(peer for peer, _ in busy)) for acts in _asks(peer, other, topic))
+    for acts in dict.fromkeys(asked):
+        yield (*opened.acts, *acts, *_verdicts(acts, parameters), *last)
+    yield from ((*acts, beat) for acts in _again(events, parameters, other))
+
+
+def probes_at_scores(events: Sequence[Event], parameters: Any) -> Iterator[tuple[Acts, tuple[Acts, ...]]]:
+    """A run in which a peer has the score 0, and the same run at a score below each threshold; where the
+    minimal run has a score at all. Nothing else of it is in them: what a score makes shows by itself."""
+    opened = _opened(events, parameters, ())
+    if opened is None or not any(isinstance(event, Score) for event in events):
+        return
+    beat = Advance(parameters.heartbeat_interval_ms)
+    lows = [limit - 1 for limit in limits_of(parameters)]
+    plain, *low = (tuple(_at_score(opened, value)) for value in (0, *lows))
+    for at, acts in enumerate(plain):
+        ends = (*_verdicts(acts, parameters), beat)
+        yield (*opened.acts, *acts, *ends), tuple((*opened.acts, *those[at], *ends) for those in low)
+
+
+@frozen
+class ProbeStage:
+    """What comes first: some events of the minimal run, then two more peers in a topic of it that the router
+    has joined."""
+
+    acts: Acts
+    topic: str
+    one: Peer
+    other: Peer
+
+
+def _opened(events: Sequence[Event], parameters: Any, before: Sequence[Event]) -> ProbeStage | None:
+    topic = next(iter(topics_of(events)), "")
+    if not topic or not hasattr(parameters, "graylist_threshold"):
+        return None
+    one = max(_peers(events), default=0) + 1
+    acts = (
+        *before,
+        *(() if _is_joined(before, topic) else (Join(topic),)),
+        Connect((one, one + 1)),
+        Receive((one, one + 1), (Subscribe(topic),)),
+    )
+    return ProbeStage(acts, topic, one, one + 1)
+
+
+def _asks(one: Peer, other: Peer, topic: str) -> Iterator[Acts]:
+    """What shows whether a peer is in the mesh or in backoff, and what is known of its messages."""
+    graft, prune = Receive((one,), (Graft(topic),)), Receive((one,), (Prune(topic, BACKOFF_S),))
+    yield (graft,)
+    yield (prune, graft)
+    yield (graft, prune, graft)
+    own = Receive((one,), (Message(MINE, topic),))
+    yield (own, Receive((other,), (Message(MINE, topic),)))
+    yield (own, Receive((other,), (IWant((MINE,)),)))
+    yield (Receive((one,), (IHave(topic, (WANTED,)),)),)
+    yield (Leave(topic), Join(topic))
+
+
+def _at_score(opened: ProbeStage, value: int) -> Iterator[Acts]:
+    """A peer with this score is heard, answered and sent to, in the mesh and outside."""
+    one, other, topic = opened.one, opened.other, opened.topic
+    low, graft = Score((one,), value), Receive((one,), (Graft(topic),))
+    relayed = Receive((other,), (Message(LAST, topic),))
+    yield (low,)
+    yield (low, graft, relayed)
+    yield (graft, low, relayed)
+    yield (graft, low, Publish(Message(LAST, topic)))
+    yield (low, Receive((one,), (Message(MINE, topic),)))
+    yield (low, Receive((one,), (IHave(topic, (WANTED,)),)))
+    yield (relayed, low, Receive((one,), (IWant((LAST,)),)))
+
+
+def _again(events: Sequence[Event], parameters: Any, other: Peer) -> Iterator[Acts]:
+    """The minimal run, after which one of its RPCs comes once more, from the same peers or from another."""
+    told = [event for event in events if isinstance(event, Receive)][-MOST_AGAIN:]
+    verdicts = _verdicts(events, parameters)
+    for each in told:
+        yield (*events, each, *verdicts)
+        yield (*events, Connect((other,)), Receive((other,), each.parts), *verdicts)
+
+
+def _verdicts(events: Sequence[Event], parameters: Any) -> Acts:
+    """The acceptance of each message that waits for it."""
+    if getattr(parameters, "validation", "") != "manual":
+        return ()
+    told = {event.id for event in events if isinstance(event, Verdict)}
+    heard = [m.id for event in events if isinstance(event, Receive) for m in messages_in([event])]
+    return tuple(Verdict(name, "accept") for name in dict.fromkeys(heard) if name not in told)
+
+
+def topics_of(events: Sequence[Event]) -> list[str]:
+    """The topics that are named, those of the last events first."""
+    found: dict[str, None] = {}
+    for event in reversed(events):
+        parts = event.parts if isinstance(event, Receive) else ()
+        named = (event, *parts, *messages_in([event]))
+        found |= dict.fromkeys(topic for each in named if (topic := getattr(each, "topic", "")))
+    return list(found)
+
+
+def _peers(events: Sequence[Event]) -> set[Peer]:
+    return {peer for event in events for peer in getattr(event, "peers", ())}
+
+
+def _is_joined(events: Sequence[Event], topic: str) -> bool:
+    told = [event for event in events if isinstance(event, Join | Leave) and event.topic == topic]
+    return bool(told) and isinstance(told[-1], Join)

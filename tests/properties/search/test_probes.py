@@ -1,0 +1,57 @@
+"""What else a router does in the state that a departure needs."""
+
+from __future__ import annotations
+
+from quidnunc.model.events import Advance, Connect, Event, Join, Leave, Receive, Score, Verdict
+from quidnunc.model.parameters import Parameters
+from quidnunc.model.rpc import Graft, Message, Prune, Subscribe
+from quidnunc.properties.search.probes import probes, probes_at_scores, topics_of
+
+GRAFT = Receive((1,), (Graft("t1"),))
+EVENTS: tuple[Event, ...] = (Join("t1"), Connect((1,)), Receive((1,), (Subscribe("t1"),)), GRAFT, Leave("t1"))
+PARAMETERS = Parameters(graylist_threshold=-40, publish_threshold=-20, gossip_threshold=-10)
+BEAT = Advance(PARAMETERS.heartbeat_interval_ms)
+
+
+def test_the_last_event_is_left_out_and_another_thing_is_asked() -> None:
+    told = [*probes(EVENTS, PARAMETERS)]
+    assert len({*told}) == len(told) > 10
+    assert all(run[:4] == EVENTS[:4] and run[-1] == BEAT for run in told)
+    pruned = [run for run in told if any(isinstance(e, Receive) and Prune("t1", 8) in e.parts for e in run)]
+    assert {e.peers for run in pruned for e in run if isinstance(e, Receive) and Graft("t1") in e.parts} == {
+        (1,),
+        (2,),
+    }, "of the peer that was there, and of a new one"
+
+
+def test_what_was_said_is_said_again_after_the_minimal_run_by_the_same_peer_and_another() -> None:
+    again = [run for run in probes(EVENTS, PARAMETERS) if run[: len(EVENTS)] == EVENTS]
+    assert [run[len(EVENTS)] for run in again if run[len(EVENTS)] == GRAFT] == [GRAFT]
+    assert Receive((3,), (Graft("t1"),)) in {event for run in again for event in run}
+
+
+def test_messages_that_wait_are_accepted() -> None:
+    events = (Join("t1"), Connect((1,)), Receive((1,), (Message("m1", "t1"),)))
+    manual = Parameters(validation="manual")
+    again = [run for run in probes(events, manual) if run[: len(events)] == events]
+    assert again and all(Verdict("m1", "accept") in run for run in again)
+    assert not any(isinstance(event, Verdict) for run in probes(events, PARAMETERS) for event in run)
+
+
+def test_a_score_is_asked_for_below_each_threshold_beside_none() -> None:
+    pairs = [*probes_at_scores((*EVENTS[:-1], Score((1,), -9), EVENTS[-1]), PARAMETERS)]
+    assert pairs
+    for plain, low in pairs:
+        values = [[e.value for e in run if isinstance(e, Score)] for run in (plain, *low)]
+        assert values == [[0], [-41], [-21], [-11], [-1]]
+        without = [[e for e in run if not isinstance(e, Score)] for run in (plain, *low)]
+        assert all(run == without[0] for run in without), "they differ in the score alone"
+
+
+def test_no_score_is_asked_for_where_the_run_has_none() -> None:
+    assert not [*probes_at_scores(EVENTS, PARAMETERS)]
+
+
+def test_nothing_is_asked_without_a_topic() -> None:
+    assert not [*probes((Connect((1,)), BEAT), PARAMETERS)]
+    assert topics_of(EVENTS) == ["t1"]
