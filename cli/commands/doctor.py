@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 from quidnunc.arguments import checked_protocol, hello_from, profile_of, protocols_spoken
 from quidnunc.impl.seam import CAPABILITIES, Hello, Profile
 from quidnunc.model.errors import SpecError
-from quidnunc.model.machine import protocol_named
+from quidnunc.model.machine import PROTOCOLS, protocol_named
 from quidnunc.output import UsageError, count, print_json, table
 from quidnunc.properties.cases.router import replay_router
 from quidnunc.properties.claims.catalogue import breach_of, claims_of, clauses_asked, ground_of, level_of
@@ -63,6 +63,10 @@ class DriverExamination:
         return tuple(sorted(CAPABILITIES - self.hello.capabilities))
 
     @property
+    def held(self) -> tuple[ClaimControl, ...]:
+        return tuple(c for c in self.controls if c.state == "holds")
+
+    @property
     def without_control(self) -> tuple[ClaimControl, ...]:
         return tuple(c for c in self.controls if c.state != "holds" and c.binding)
 
@@ -77,10 +81,33 @@ def run(options: argparse.Namespace) -> int:
     profile = profile_of(options)
     examined = [examine(options.router, name, profile) for name in names]
     if options.json:
-        print_json({"schema": 1, "router": options.router, "protocols": [as_json(e) for e in examined]})
+        protocols = [as_json(each) for each in examined]
+        print_json(
+            {
+                "schema": 1,
+                "router": options.router,
+                "not_spoken": not_spoken(examined),
+                "protocols": protocols,
+            }
+        )
     else:
         _print(examined, options)
-    return 3 if any(e.without_control for e in examined) else 0
+    return exit_status(examined, named=bool(options.protocol))
+
+
+def exit_status(examined: Sequence[DriverExamination], *, named: bool) -> int:
+    """A protocol that is named is to have a control for each claim that can fail. Of all that a router
+    speaks, each is to have some: where it departs whenever a claim applies is for `check` to say."""
+    if named:
+        return 3 if any(each.without_control for each in examined) else 0
+    return 3 if any(not each.held for each in examined) else 0
+
+
+def not_spoken(examined: Sequence[DriverExamination]) -> list[str]:
+    """The protocols of the same families that the router does not speak."""
+    spoken = {name for each in examined for name in (each.protocol, *each.hello.protocols)}
+    families = {protocol_named(each.protocol).family for each in examined}
+    return [n for n, spec in PROTOCOLS.items() if spec.family in families and n not in spoken]
 
 
 def _has_suite(name: str) -> bool:
@@ -160,10 +187,22 @@ def _print(examined: Sequence[DriverExamination], options: argparse.Namespace) -
             without = ", ".join(c.claim.id for c in each.without_control)
             print(f"claims that can fail, without a control: {without}")
     print(f"\n{NOT_TESTED}")
+    if not options.protocol:
+        _print_tried(examined)
     words = ["quidnunc", "doctor", options.router]
     words += ["--protocol", options.protocol] if options.protocol else []
     words += ["--profile", "spec"] if options.profile == "spec" else []
     print(f"\nagain: {shlex.join(words)}")
+
+
+def _print_tried(examined: Sequence[DriverExamination]) -> None:
+    """Which protocols were tried, which the router does not have, and where its claims have no control."""
+    print(f"\ntried: {', '.join(each.protocol for each in examined)}")
+    print(f"does not speak: {', '.join(not_spoken(examined)) or 'no other of its family'}")
+    for each in examined:
+        departs = [c.claim.id for c in each.without_control if c.state == "fails"]
+        if departs:
+            print(f"{each.protocol}: departs wherever these apply: {', '.join(departs)}")
 
 
 def as_json(each: DriverExamination) -> dict[str, Any]:

@@ -206,8 +206,7 @@ def _refusal(message_id: str, event: Event, r: Router) -> str:
     if not copies:
         return ""
     if all(p.flaw for p in copies):
-        others_key = all(p.flaw in ("foreign-key", "other-key") for p in copies)
-        return "pubsub/signing.key-matches" if others_key else "pubsub/signing.reject"
+        return "pubsub/signing.reject"
     if copies[0].topic not in r.topics:
         return "floodsub/relay.joined-topics"
     if copies[0].author == ROUTER:

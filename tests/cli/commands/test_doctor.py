@@ -1,0 +1,58 @@
+"""Of all protocols that a router speaks, each is to hold something; one that is named, all it can."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from quidnunc.commands.doctor import ClaimControl, DriverExamination, exit_status, not_spoken
+from quidnunc.impl.seam import Hello
+from quidnunc.properties.claims.claim import Claim
+from tests.conftest import Command
+
+OUTSIDE = Path(__file__).parents[2] / "outside"
+CLAUSES = ("gs1.0/relay.mesh",)
+CLAIM = Claim("relay.targets", "It is relayed.", CLAUSES)
+
+
+def examined(*states: str, protocol: str = "gossipsub-1.0") -> DriverExamination:
+    hello = Hello(
+        name="r", version="1", protocols=("floodsub", "gossipsub-1.0"), capabilities=frozenset({"clock"})
+    )
+    controls = tuple(ClaimControl(CLAIM, CLAUSES, state, (), "") for state in states)
+    return DriverExamination(protocol, hello, 1, (), controls)
+
+
+@pytest.mark.parametrize(
+    ("states", "named", "status"),
+    [
+        (("holds",), True, 0),
+        (("holds",), False, 0),
+        (("holds", "fails"), True, 3),
+        (("holds", "fails"), False, 0),
+        (("fails",), False, 3),
+        (("unsupported", "none"), False, 3),
+    ],
+)
+def test_the_exit_status(states: tuple[str, ...], named: bool, status: int) -> None:
+    assert exit_status([examined(*states)], named=named) == status
+
+
+def test_one_protocol_in_which_nothing_holds_is_enough() -> None:
+    assert exit_status([examined("holds"), examined("fails")], named=False) == 3
+
+
+def test_what_the_router_does_not_speak_is_of_the_families_that_were_tried() -> None:
+    told = not_spoken([examined("holds")])
+    assert "gossipsub-1.1" in told and not {"floodsub", "gossipsub-1.0", "dog"} & {*told}
+
+
+def test_it_says_what_it_tried(quidnunc: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(OUTSIDE))
+    ran = quidnunc("doctor", "python:toy_python:open_toy")
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert "tried: floodsub" in lines
+    (other,) = (line for line in lines if line.startswith("does not speak: "))
+    assert "gossipsub-1.2" in other and "dog" not in other
