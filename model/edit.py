@@ -150,7 +150,7 @@ def _soft(rule: Rule) -> Rule:
     def apply(r: object, *rest: object) -> object:
         said = rule.apply(r, *rest)
         if isinstance(said, Step):
-            return Step(said.router, tuple(evolve(p, must=False) for p in said.permits))
+            return Step(said.router, tuple(evolve(p, must=False, together=False) for p in said.permits))
         return None if said is True else said
 
     return evolve(rule, apply=apply)

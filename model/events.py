@@ -19,6 +19,8 @@ MESHSUB_1_1 = "/meshsub/1.1.0"
 MESHSUB_1_2 = "/meshsub/1.2.0"
 MESHSUB_1_3 = "/meshsub/1.3.0"
 MEMPOOL = "mempool"
+MEMPOOL_WITHOUT_DOG = "mempool/flood"
+"""The connection of a peer that does not have DOG enabled, and so no control channel."""
 """The protocol of a CometBFT peer: both mempool channels, 0x30 and 0x31."""
 
 Judgement: TypeAlias = Literal["accept", "reject", "ignore"]

@@ -13,7 +13,7 @@ from attrs import frozen
 
 from quidnunc.model.choices import Choose
 from quidnunc.model.errors import SpecError
-from quidnunc.model.events import MEMPOOL, Event
+from quidnunc.model.events import MEMPOOL, MEMPOOL_WITHOUT_DOG, Event
 from quidnunc.model.mempool import node_step
 from quidnunc.model.mempool import protocols as mempool
 from quidnunc.model.mempool.dog import variants as dog_variants
@@ -45,6 +45,11 @@ class Family:
     """A protocol's name -> the stream protocols that it negotiates, newest first."""
 
 
+def mempool_streams(name: str) -> tuple[str, ...]:
+    """Beside those with DOG there may be nodes without it."""
+    return (MEMPOOL, MEMPOOL_WITHOUT_DOG) if name.startswith("dog") else (MEMPOOL,)
+
+
 FAMILIES: Mapping[str, Family] = {
     "pubsub": Family(
         parameters=Parameters,
@@ -62,7 +67,7 @@ FAMILIES: Mapping[str, Family] = {
         applicable=node_step.applicable,
         until_tick_ms=node_step.until_tick_ms,
         first_tick_ms=lambda p: 0,
-        streams=lambda name: (MEMPOOL,),
+        streams=mempool_streams,
     ),
 }
 """By the name that `Protocol.family` has."""

@@ -31,6 +31,8 @@ class Permit:
     clause: str
     """Id of the clause that grants the permit."""
     within: Within = "heartbeat"
+    together: bool = False
+    """Free, but not one by one: the part goes to all peers to whom the step permits it so, or to none."""
 
 
 @frozen
@@ -55,7 +57,12 @@ def must_send(peers: Iterable[Peer], part: Part, clause: str) -> tuple[Permit, .
 
 
 def may_send(
-    peers: Iterable[Peer], part: Part, clause: str, within: Within = "heartbeat"
+    peers: Iterable[Peer],
+    part: Part,
+    clause: str,
+    within: Within = "heartbeat",
+    *,
+    together: bool = False,
 ) -> tuple[Permit, ...]:
     """A permit for each of `peers`: the router may send it `part` within the window."""
-    return tuple(Permit(Sent(p, part), False, clause, within) for p in sorted(peers))
+    return tuple(Permit(Sent(p, part), False, clause, within, together) for p in sorted(peers))

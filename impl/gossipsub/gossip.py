@@ -62,12 +62,15 @@ class Gossip:
             ids = list(entry.messageIDs)
             if hardened:
                 ids = self.under_id_cap(self._heard(peer), ids)
-            if entry.topicID in self.core.joined:
-                unseen = [i for i in ids if self.is_news(i)]
-                if unseen:
-                    self.outbox.to(peer).iwant.update(dict.fromkeys(unseen))
-                    self.watch.asked(peer, unseen)
-                    self.note_asked(peer, entry.topicID, unseen)
+            unseen = [i for i in self.asked_for(entry.topicID, ids) if self.is_news(i)]
+            if unseen:
+                self.outbox.to(peer).iwant.update(dict.fromkeys(unseen))
+                self.watch.asked(peer, unseen)
+                self.note_asked(peer, entry.topicID, unseen)
+
+    def asked_for(self, topic: str, ids: list[bytes]) -> list[bytes]:
+        """Those worth a request: v1.0 asks for what it has not seen, in its own topics or not."""
+        return ids
 
     def note_asked(self, peer: Peer, topic: str, ids: list[bytes]) -> None:
         """From v1.2 on a request can be cancelled; the draft has the mesh told of it at once."""
@@ -82,7 +85,7 @@ class Gossip:
         """A potential strategy of the draft, which r1 does not have."""
         if self.core.features.must_skip:
             return set()
-        return {p for p in self.mesh.of[topic] if self.is_told_idontwant(p)}
+        return {p for p in self.mesh.of.get(topic, ()) if self.is_told_idontwant(p)}
 
     def cancel_requests(self, forwarder: Peer, id_bytes: bytes) -> None:
         """It came: those who were asked for it besides need not send it."""
@@ -138,14 +141,18 @@ class Gossip:
             return
         heard = self._heard(peer)
         unwanted = self.unwanted.setdefault(peer, {})
-        for entry in control.idontwant:
-            heard.idontwants += 1
+        for at, entry in enumerate(control.idontwant):
+            self.count_idontwants(heard, at == 0)
             if not self.under_idontwant_cap(heard):
                 return
             for id_bytes in entry.messageIDs:
                 if len(id_bytes) <= MAX_ID_BYTES and len(unwanted) < MAX_UNWANTED_IDS:
                     unwanted[id_bytes] = self.core.parameters.idontwant_heartbeats
                     self.outbox.withdraw(peer, self.cache.get(id_bytes))
+
+    def count_idontwants(self, heard: GossipCounts, first_of_rpc: bool) -> None:
+        """Each IDONTWANT counts against the cap, and not each RPC."""
+        heard.idontwants += 1
 
     def reads_idontwant(self, peer: Peer) -> bool:
         return self.core.features.idontwant and self.core.neighbours[peer].knows_idontwant
@@ -165,9 +172,13 @@ class Gossip:
             return
         if len(message.data) >= self.core.parameters.idontwant_min_bytes:
             quiet = self.not_told(topic)
-            for peer in sorted(self.mesh.of[topic]):
-                if self.is_told_idontwant(peer) and peer not in quiet:
+            for peer in self.told_of_message(topic):
+                if peer not in quiet:
                     self.outbox.idontwant(peer, id_bytes)
+
+    def told_of_message(self, topic: str) -> list[Peer]:
+        """All of the mesh that can read it."""
+        return [p for p in sorted(self.mesh.of[topic]) if self.is_told_idontwant(p)]
 
     def is_told_idontwant(self, peer: Peer) -> bool:
         return self.core.neighbours[peer].knows_idontwant
@@ -182,12 +193,16 @@ class Gossip:
         """The caps are per heartbeat, and what is unwanted is forgotten after some of them."""
         self.heard.clear()
         for peer, ids in tuple(self.unwanted.items()):
-            left = {i: heartbeats - 1 for i, heartbeats in ids.items() if heartbeats > 1}
+            left = {i: left for i, heartbeats in ids.items() if (left := self.heartbeats_left(heartbeats))}
             if left:
                 self.unwanted[peer] = left
             else:
                 del self.unwanted[peer]
         self.seen.sweep(self.core.now_ms)
+
+    def heartbeats_left(self, heartbeats: int) -> int:
+        """For how many heartbeats what is unwanted is remembered still."""
+        return heartbeats - 1
 
     def emit(self) -> None:
         """IHAVE to some peers outside mesh and fanout, for each topic with something to tell."""

@@ -7,7 +7,7 @@ from typing import NoReturn, Protocol
 
 from quidnunc.impl.mutant import Mutant
 from quidnunc.impl.seam import AdapterError, Hello, Reply
-from quidnunc.model.events import MEMPOOL, Judgement
+from quidnunc.model.events import MEMPOOL, MEMPOOL_WITHOUT_DOG, Judgement
 from quidnunc.model.rpc import Peer
 
 VERSION = "1"
@@ -32,7 +32,7 @@ class MempoolReactor(Protocol):
 
     @property
     def peers(self) -> Collection[Peer]: ...
-    def connect(self, peer: Peer) -> None: ...
+    def connect(self, peer: Peer, *, with_dog: bool = True) -> None: ...
     def lose(self, peer: Peer) -> None: ...
     def receive(self, peer: Peer, channel: int, data: bytes) -> None: ...
     def admit(self, tx: bytes, source: Peer | None) -> None: ...
@@ -53,7 +53,7 @@ class MempoolDriver:
         *,
         name: str,
         protocols: tuple[str, ...],
-        capabilities: frozenset[str] = frozenset({"state", "clock", "stall", "raw"}),
+        capabilities: frozenset[str] = frozenset({"state", "clock", "stall", "raw", "peers-without-dog"}),
     ) -> None:
         self.reactor = reactor
         self.hello = Hello(name=name, version=VERSION, protocols=protocols, capabilities=capabilities)
@@ -62,11 +62,17 @@ class MempoolDriver:
         """Peers that the reactor closed and the harness has not yet disconnected: they say nothing more."""
 
     def connect(self, peer: Peer, protocol: str, outbound: bool) -> Reply:
-        if protocol != MEMPOOL:
-            raise AdapterError(f"ours (mempool), connect {peer}: protocol {protocol!r}, need {MEMPOOL!r}")
+        known = (
+            (MEMPOOL, MEMPOOL_WITHOUT_DOG) if "peers-without-dog" in self.hello.capabilities else (MEMPOOL,)
+        )
+        if protocol not in known:
+            needed = " or ".join(map(repr, known))
+            raise AdapterError(f"ours (mempool), connect {peer}: protocol {protocol!r}, need {needed}")
         if peer in self.reactor.peers:
             raise AdapterError(f"ours (mempool), connect {peer}: it is connected; disconnect it first")
         self._gone.discard(peer)
+        if protocol == MEMPOOL_WITHOUT_DOG:
+            return self._run(lambda: self.reactor.connect(peer, with_dog=False))
         return self._run(lambda: self.reactor.connect(peer))
 
     def disconnect(self, peer: Peer) -> Reply:

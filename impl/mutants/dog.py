@@ -125,6 +125,7 @@ _EDITS: Mapping[str, Edit[DogReactor]] = {
     "own-goes-to-one": around("forward", _own_goes_to_one),
     "pool-backwards": around("catch_up", lambda r, usual, peer: r.offer(reversed([*r.pool]), peer)),
     "controls-among-txs": around("send", lambda r, send, peer, channel, data: send(peer, TX_CHANNEL, data)),
+    "dog-told-to-all": put("understands_dog", lambda peer: True),
     "last-sender": put("first_sender", lambda entry: next(reversed(entry.senders), None)),
     "never-blocked": put("redundancy.block", nothing),
     "starts-blocked": lambda r: r.redundancy.block(),

@@ -187,6 +187,9 @@ _EDITS: Mapping[str, Edit] = {
     "ignored-is-accepted": put("relay.passes", lambda judgement: judgement != "reject"),
     "control-first": lambda r: r.intake.insert(0, r.intake.pop()),
     "ihave-seen-requested": put("gossip.is_news", lambda i: True),
+    "ihave-own-topics": around(
+        "gossip.asked_for", lambda r, usual, topic, ids: ids if topic in r.core.joined else []
+    ),
     "ihave-silenced": put("gossip.counts_as_ihave", lambda control: True),
     "ihave-uncapped": put("gossip.under_ihave_cap", lambda heard: True),
     "ihave-ids-uncapped": put("gossip.under_id_cap", lambda heard, ids: ids),
@@ -196,6 +199,7 @@ _EDITS: Mapping[str, Edit] = {
     "gossip-to-mesh": lambda r: patch(r.gossip, "gossip_pool", lambda topic: r.core.speakers(topic)),
     "gossip-of-any-topic": around("gossip.ids_to_gossip", _gossip_of_any_topic),
     "gossip-to-one-more": around("gossip.gossip_count", lambda r, usual, eligible: usual(eligible) + 1),
+    "gossip-silent": put("gossip.gossip_count", lambda eligible: 0),
     "gossip-not-adaptive": around("gossip.gossip_count", lambda r, usual, n: r.core.parameters.d_lazy),
     "gossip-after-shift": _gossip_after_shift,
     "gossip-window-wide": _gossip_window,
@@ -215,6 +219,11 @@ _EDITS: Mapping[str, Edit] = {
         "gossip.is_unwanted", lambda r, usual, p, i: any(i in ids for ids in r.gossip.unwanted.values())
     ),
     "idontwant-uncapped": put("gossip.under_idontwant_cap", lambda heard: True),
+    "idontwant-cap-on-rpcs": around(
+        "gossip.count_idontwants", lambda r, usual, heard, first: first and usual(heard, first)
+    ),
+    "idontwant-for-ever": put("gossip.heartbeats_left", lambda heartbeats: heartbeats),
+    "idontwant-to-one": around("gossip.told_of_message", lambda r, usual, topic: usual(topic)[:1]),
     "idontwant-late": _idontwant_late,
     "idontwant-to-old": put("gossip.is_told_idontwant", lambda p: True),
     "idontwant-mutes": around(

@@ -184,6 +184,7 @@ SWITCHES: Mapping[str, Edit[DogReactor]] = MappingProxyType(
         "invalid-forgotten": _as("invalid-forgotten"),
         "full-pool-first": around("admit", _full_pool_first),
         "joiner-gets-later": _as("joiner-gets-nothing"),
+        "told-without-dog": _as("dog-told-to-all"),
         "keep-alive": _keep_alive,
     }
 )
@@ -197,7 +198,7 @@ VARIANTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "dog-quint-run": ("stale-routes", "lost-may-be-asked", "integers", "joiner-gets-later"),
         "dog-go": ("some-sender-cut", "some-sender-filters", "reset-may-be-lost",
                    "user-duplicates-uncounted", "committed-answered", "invalid-forgotten",
-                   "full-pool-first"),
+                   "full-pool-first", "told-without-dog"),
         "dog-proposed": ("first-live-sender", "self-route-refused", "low-blocks",
                          "user-duplicates-uncounted", "keep-alive"),
     }

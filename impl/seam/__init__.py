@@ -28,6 +28,7 @@ CAPABILITIES = frozenset(
         *("score", "verdict", "state", "clock", "stall", "explicit", "flood-publish", "raw"),
         *("strict-no-sign", "test-extension", "partial", "feedback", "score-parameters"),
         *("peer-exchange", "identity"),
+        "peers-without-dog",
         *("message-limit", "rsa-keys", "secp256k1-keys", "ecdsa-keys"),
     }
 )
@@ -36,6 +37,7 @@ CAPABILITIES = frozenset(
 `feedback`: the application's feedback on partial messages; `score-parameters`: it keeps
 all of the peer score by `Parameters.scores`, and takes addresses of peers; `peer-exchange`: it has PX,
 by `prune_peers` and `accept_px_threshold`; `identity`: it can be another peer than 0;
+`peers-without-dog`: a mempool that can be told that a peer does not have DOG (`mempool/flood`);
 `message-limit`: it takes `max_message_bytes`; `rsa-keys`, `secp256k1-keys`, `ecdsa-keys`: it verifies
 messages whose authors have such keys."""
 

@@ -24,6 +24,8 @@ class MempoolPeer:
 
     stalled: bool = False
     """It does not read: what is sent to it waits, and when that is decided is open."""
+    has_dog: bool = True
+    """It has DOG enabled, as far as this node is told."""
 
 
 @frozen

@@ -8,6 +8,7 @@ from typing import cast
 from quidnunc.model.choices import Choose
 from quidnunc.model.events import (
     MEMPOOL,
+    MEMPOOL_WITHOUT_DOG,
     Adjust,
     Advance,
     Closed,
@@ -48,12 +49,17 @@ def applicable(n: Node, event: Event) -> bool:
     """
     match event:
         case Connect(peers, protocol):
-            return protocol == MEMPOOL and not any(p in n.peers for p in peers)
+            known = protocol == MEMPOOL or (
+                protocol == MEMPOOL_WITHOUT_DOG and "adjust" in n.protocol.handlers
+            )
+            return known and not any(p in n.peers for p in peers)
         case Receive(peers, parts):
             spoken = all(HANDLER_OF.get(type(part)) in n.protocol.handlers for part in parts)
             txs = [part.id for part in parts if isinstance(part, Tx)]
             followed = not n.reads("one-inbox") or all(_can_be_followed(n, p, parts) for p in peers)
-            return spoken and followed and _connected(n, peers) and _has_room(n, txs)
+            says_control = any(isinstance(part, HaveTx | ResetRoute) for part in parts)
+            can_say = not says_control or all(p in n.peers and n.peers[p].has_dog for p in peers)
+            return spoken and followed and can_say and _connected(n, peers) and _has_room(n, txs)
         case Disconnect(peers) | Raw(peers):
             return _connected(n, peers)
         case Stall(peers) | Resume(peers):
@@ -84,8 +90,9 @@ def step(n: Node, event: Event, choose: Choose) -> Step[Node]:
 
 def _step(n: Node, event: Event, choose: Choose) -> Step[Node]:
     match event:
-        case Connect((peer,)):
-            return run(evolve(n, peers={**n.peers, peer: MempoolPeer()}), "connect", peer, choose)
+        case Connect((peer,), protocol):
+            entered = MempoolPeer(has_dog=protocol != MEMPOOL_WITHOUT_DOG)
+            return run(evolve(n, peers={**n.peers, peer: entered}), "connect", peer, choose)
         case Disconnect((peer,)):
             return _lose(n, peer, choose)
         case Receive((peer,), parts):
@@ -104,11 +111,15 @@ def _step(n: Node, event: Event, choose: Choose) -> Step[Node]:
         case Advance(ms) if "tick" in n.protocol.handlers:
             return run(evolve(n, now_ms=n.now_ms + ms), "tick", None, choose)
         case Stall((peer,)):
-            return Step(evolve(n, peers={**n.peers, peer: MempoolPeer(stalled=True)}))
+            return Step(_with_stalled(n, peer, True))
         case Resume((peer,)):
-            return run(evolve(n, peers={**n.peers, peer: MempoolPeer()}), "resume", peer, choose)
+            return run(_with_stalled(n, peer, False), "resume", peer, choose)
         case _:
             return Step(n)
+
+
+def _with_stalled(n: Node, peer: Peer, stalled: bool) -> Node:
+    return evolve(n, peers={**n.peers, peer: evolve(n.peers[peer], stalled=stalled)})
 
 
 def run(n: Node, handler: str, what: object, choose: Choose) -> Step[Node]:

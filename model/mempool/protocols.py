@@ -40,7 +40,12 @@ DOG = FLOOD.extended(
         flood.take_in,
     ),
     duplicate=first(
-        dog.from_user, dog.while_blocked, dog.of_committed, dog.while_perhaps_blocked, dog.of_pooled
+        dog.from_user,
+        dog.from_one_without_dog,
+        dog.while_blocked,
+        dog.of_committed,
+        dog.while_perhaps_blocked,
+        dog.of_pooled,
     ),
     say_have_tx=phases(dog.tell_sender, dog.block_next),
     have_tx=first(dog.no_sender, dog.first_sender_gone, dog.disabled_already, dog.disable_first),
@@ -49,7 +54,7 @@ DOG = FLOOD.extended(
     shown=phases(dog.learn_route),
     adjust=phases(dog.look_at_counters, dog.count_anew),
     controller=first(dog.nothing_came, dog.nothing_new_came, dog.too_little, dog.too_much, dog.in_band),
-    asked=without(dog.any_peer, dog.the_lost),
+    asked=without(dog.any_peer, dog.the_lost, dog.has_no_dog),
     disconnect=phases(dog.forget_routes, dog.forget_resets, dog.adjust_at_loss),
     resume=phases(flood.settle_waiting, dog.settle_resets),
 )

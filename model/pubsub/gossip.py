@@ -18,6 +18,10 @@ from quidnunc.model.rpc import IHave, IWant, Peer
 from quidnunc.model.rules import Targets, rule
 from quidnunc.model.values import evolve
 
+LEAST_LIKELY_SILENCE = 1e-12
+"""v1.0 picks peers to gossip to at random. Once a router that does so would pass a peer over for so long with
+less than this probability, the peer is owed gossip."""
+
 IWANT_ALLOWANCE = 8
 """The text bounds the answers to one (peer, id) and gives no number; implementations have 3. Up to this
 many are free, more are not."""
@@ -63,17 +67,15 @@ def ihave_beyond_caps(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step
     when="it requests unseen messages that an IHAVE names",
 )
 def request_unseen(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router]:
-    """Ids that we have not seen are requested from the one who advertised them."""
+    """Ids that we have not seen are requested from the one who advertised them, whatever their topic."""
     heard = r.heard.get(g.peer, HeartbeatCounts())
     r = evolve(r, heard={**r.heard, g.peer: evolve(heard, ihaves=heard.ihaves + 1)})
-    return _request(r, g, choose, must=g.part.topic in r.topics)
+    return _request(r, g, choose, must=True)
 
 
 def _request(r: Router, g: ReceivedPart[IHave], choose: Choose, *, must: bool) -> Step[Router]:
-    """Request what is unseen, within the cap on ids.
-
-    In a topic that we are not in, the request is free: no text says that gossip is only read in ours."""
-    clause = "gs1.0/ihave.request-unseen"
+    """Request what is unseen, within the cap on ids. No text says that gossip is only read in our topics."""
+    clause = "gs1.0/ihave.request-unseen" if g.part.topic in r.topics else "gs1.0/ihave.any-topic"
     fresh, heard = _fresh(r, g), r.heard.get(g.peer, HeartbeatCounts())
     named = heard.ihave_named + len(g.part.ids)
     now = evolve(heard, ihave_ids=heard.ihave_ids + len(fresh), ihave_named=named)
@@ -185,8 +187,24 @@ def below_gossip(r: Router, topic: str, peer: Peer) -> bool | None:
 
 @rule("gs1.0/gossip.targets", lacking="Sends no gossip at the heartbeat.", when="it gossips at the heartbeat")
 def gossip_to_d_lazy(r: Router, _: None, choose: Choose) -> Step[Router] | None:
-    """v1.0: to D_lazy members at most. Its pseudo-code picks first and then filters, so fewer is free."""
-    return _gossip(r, lambda eligible, _: (0, min(r.parameters.d_lazy, len(eligible.all))), choose)
+    """v1.0: to D_lazy random members at most.
+
+    Its pseudo-code picks among all members and leaves mesh and fanout out afterwards, its prose picks among
+    the rest. By both no fewer get gossip than are picked beyond those in mesh and fanout, and nobody is
+    passed over for ever.
+    """
+
+    def count(eligible: Targets, topic: str) -> tuple[int, int]:
+        picked = r.parameters.d_lazy
+        beside = picked_among(r, topic) - len(eligible.must)
+        return max(0, min(picked - beside, len(eligible.must))), min(picked, len(eligible.all))
+
+    return _gossip(r, count, choose, random=True)
+
+
+def picked_among(r: Router, topic: str) -> int:
+    """The most members of the topic, mesh and fanout included, among which gossip can be picked."""
+    return len(r.mesh_speakers(topic) | r.mesh_of(topic) | r.fanout_of(topic).all)
 
 
 @rule(
@@ -212,9 +230,9 @@ def adaptive_count(r: Router, eligible: Targets, topic: str) -> tuple[int, int]:
 
 
 def _gossip(
-    r: Router, count: Callable[[Targets, str], tuple[int, int]], choose: Choose
+    r: Router, count: Callable[[Targets, str], tuple[int, int]], choose: Choose, *, random: bool = False
 ) -> Step[Router] | None:
-    clause = "gs1.0/gossip.targets"
+    clause, before = "gs1.0/gossip.targets", r
     permits: list[Permit] = []
     for topic in sorted({*r.mesh, *r.fanout}):
         ids = r.gossip_ids(topic)
@@ -230,12 +248,31 @@ def _gossip(
             continue
         shown_by = _any_of(topic, ids[:1] if whole else ids)
         chosen = choose.some("gossip.targets", clause, eligible, (least, most), reveals=shown_by)
+        if random and not (topic in r.fanout and r.fanout[topic].tentative):
+            r, owed = _passed_over(r, topic, eligible, chosen)
+            chosen |= owed
         permits += [
             Permit(Sent(p, IHave(topic, (i,))), whole, "gs1.0/gossip.ids")
             for p in sorted(chosen)
             for i in ids
         ]
-    return Step(r, tuple(permits)) if permits else None
+    return Step(r, tuple(permits)) if permits or r is not before else None
+
+
+def _passed_over(
+    r: Router, topic: str, eligible: Targets, chosen: frozenset[Peer]
+) -> tuple[Router, frozenset[Peer]]:
+    """Keep how likely each peer was to be passed over for so long; and those for whom that is too unlikely.
+
+    Each heartbeat picks anew: a peer is passed over with 1 - D_lazy / (all members) at most.
+    """
+    passed = 1 - min(1.0, r.parameters.d_lazy / max(1, picked_among(r, topic)))
+    kept = {p: odds for (t, p), odds in r.passed_over.items() if t == topic and p in r.members(topic)}
+    odds = {p: kept.get(p, 1.0) * passed for p in eligible.must - chosen}
+    owed = frozenset(p for p, likely in odds.items() if likely < LEAST_LIKELY_SILENCE)
+    kept = {p: likely for p, likely in (kept | odds).items() if p not in chosen | owed}
+    others = {key: likely for key, likely in r.passed_over.items() if key[0] != topic}
+    return evolve(r, passed_over={**others, **{(topic, p): likely for p, likely in kept.items()}}), owed
 
 
 def _any_of(topic: str, ids: Sequence[str]) -> Reveals:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from quidnunc.model.choices import Choose
 from quidnunc.model.permits import Step, may_send
 from quidnunc.model.pubsub.router import HeartbeatCounts, ReceivedPart, Router
-from quidnunc.model.rpc import IDontWant, IHave, Message, Peer
+from quidnunc.model.rpc import ROUTER, IDontWant, IHave, Message, Peer
 from quidnunc.model.rules import rule
 from quidnunc.model.values import evolve
 
@@ -16,10 +16,27 @@ from quidnunc.model.values import evolve
     when="it sends IDONTWANT to its mesh",
 )
 def tell_mesh(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
-    """At the first copy, at once, to the mesh peers that know of it. The sender MAY do without."""
-    mesh = frozenset(p for p in r.mesh_of(m.part.topic) if p in r.peers and r.peers[p].knows_idontwant)
-    told = may_send(mesh, IDontWant((m.part.id,)), "gs1.2/idontwant.immediate", "now")
-    return Step(r, told) if told else None
+    """At the first copy, at once, to all mesh peers that know of it. The sender MAY do without."""
+    topic = m.part.topic
+    mesh = frozenset(p for p in r.mesh_of(topic) if p in r.peers and r.peers[p].knows_idontwant)
+    sends_parts = (p for p in mesh if r.own_flags(topic).requests and r.peers[p].flags_in(topic).supports)
+    return broadcast(r, m, mesh, frozenset(sends_parts))
+
+
+def broadcast(
+    r: Router, m: ReceivedPart[Message], mesh: frozenset[Peer], spared: frozenset[Peer]
+) -> Step[Router] | None:
+    """IDONTWANT for a message that came: to all of `mesh`, or to nobody.
+
+    Free are `spared`, who brought the message and its author, who need not be told, and who may be told for
+    another reason. A message of our own does not come: no text says whom we tell.
+    """
+    told, clause = IDontWant((m.part.id,)), "gs1.2/idontwant.immediate"
+    asked = r.asked.get(m.part.id, frozenset())
+    free = mesh if m.peer == ROUTER else mesh & (spared | asked | {m.peer, m.part.author})
+    all_or_none = may_send(mesh - free, told, clause, "now", together=True)
+    permits = may_send(free, told, clause, "now") + all_or_none
+    return Step(r, permits) if permits else None
 
 
 @rule(
@@ -66,15 +83,15 @@ def offer_instead(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[R
     when="it drops an IDONTWANT beyond the cap of a heartbeat",
 )
 def beyond_the_cap(r: Router, d: ReceivedPart[IDontWant], choose: Choose) -> Step[Router] | None:
-    """So many per peer and heartbeat. Whether RPCs, entries or ids are counted is not said: with more RPCs
-    there are too many by any count, and what they say is not heeded."""
-    over = r.heard.get(d.peer, HeartbeatCounts()).idontwant_rpcs > r.parameters.max_idontwant_messages
+    """So many messages per peer and heartbeat, in one RPC or in many; what comes beyond is not heeded."""
+    over = r.heard.get(d.peer, HeartbeatCounts()).idontwant_messages >= r.parameters.max_idontwant_messages
     return Step(r) if over else None
 
 
 @rule("gs1.2/idontwant.per-peer", lacking="Does not note an IDONTWANT.", when="it notes an IDONTWANT")
 def remember_unwanted(r: Router, d: ReceivedPart[IDontWant], choose: Choose) -> Step[Router] | None:
-    """The ids enter the peer's set; beyond the cap, if ids are counted, they are free to be ignored.
+    """The ids enter the peer's set; where there are more ids than the cap has messages, they are free to be
+    ignored.
 
     So they are from a peer whose stream is of a version without IDONTWANT.
     """
@@ -88,7 +105,11 @@ def remember_unwanted(r: Router, d: ReceivedPart[IDontWant], choose: Choose) -> 
             kept[message_id] = 0
         else:
             kept.setdefault(message_id, -1)
-    counted = evolve(heard, idontwants=heard.idontwants + len(d.part.ids))
+    counted = evolve(
+        heard,
+        idontwants=heard.idontwants + len(d.part.ids),
+        idontwant_messages=heard.idontwant_messages + 1,
+    )
     return Step(evolve(r, unwanted={**r.unwanted, d.peer: kept}, heard={**r.heard, d.peer: counted}))
 
 
@@ -103,7 +124,7 @@ def who_said_idontwant(r: Router, m: ReceivedPart[Message], peer: Peer) -> bool 
     The scope is relay to the mesh. Explicit and floodsub peers are outside the letter, hence free.
     """
     age = r.unwanted.get(peer, {}).get(m.part.id)
-    if age is None:
+    if age is None or is_old(r, peer, m.part.id):
         return False
     return True if age == 0 and peer in r.mesh_of(m.part.topic) else None
 
@@ -124,7 +145,16 @@ def who_may_be_skipped(r: Router, m: ReceivedPart[Message], peer: Peer) -> bool 
     when="it ages its IDONTWANTs at the heartbeat",
 )
 def age(r: Router, _: None, choose: Choose) -> Step[Router] | None:
-    """Old entries should go at the heartbeat, by whatever policy: from then on they are free."""
+    """Old entries should go at the heartbeat, by whatever policy: they are free from then until `is_old`."""
     if not r.unwanted:
         return None
-    return Step(evolve(r, unwanted={p: {i: -1 for i in ids} for p, ids in r.unwanted.items() if ids}))
+    older = {p: {i: min(0, age) - 1 for i, age in ids.items()} for p, ids in r.unwanted.items() if ids}
+    return Step(evolve(r, unwanted=older))
+
+
+def is_old(r: Router, peer: Peer, message_id: str) -> bool:
+    """Whether an IDONTWANT is of more than seen_ttl ago, by when the message itself would be new again.
+
+    The text leaves the policy open; one that keeps an entry for longer does not prune old ones."""
+    at_least = -r.unwanted.get(peer, {}).get(message_id, 0) - 2
+    return at_least * r.parameters.heartbeat_interval_ms > r.parameters.seen_ttl_ms

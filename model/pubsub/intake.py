@@ -104,11 +104,7 @@ def read_prunes(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
 
 @rule("gs1.2/idontwant.per-peer", lacking="Ignores IDONTWANT.", when="it reads the IDONTWANTs of an RPC")
 def read_idontwants(r: Router, rpc: Rpc, choose: Choose) -> Step[Router] | None:
-    if not any(isinstance(p, IDontWant) for p in rpc.part):
-        return None
-    heard = r.heard.get(rpc.peer, HeartbeatCounts())
-    counted = evolve(heard, idontwant_rpcs=heard.idontwant_rpcs + 1)
-    return each_of(evolve(r, heard={**r.heard, rpc.peer: counted}), rpc, (IDontWant,), choose)
+    return each_of(r, rpc, (IDontWant,), choose)
 
 
 @rule(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from quidnunc.model.choices import Choose, PartialSet, settled
 from quidnunc.model.events import Delivered, Judgement, Output, Sent, output_key
 from quidnunc.model.permits import Permit, Step, may_send, must_send
+from quidnunc.model.pubsub.idontwant import is_old
 from quidnunc.model.pubsub.router import ReceivedPart, Router, TopicFanout, WaitingMessage
 from quidnunc.model.pubsub.step import run
 from quidnunc.model.rpc import ROUTER, IDontWant, Message, Peer
@@ -167,7 +168,10 @@ def forward(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router]
             unsure = TopicFanout(PartialSet(), r.now_ms, tentative=True)
             r = evolve(r, fanout={**r.fanout, m.part.topic: unsure})
         return Step(r, may_send(anyone, m.part, clause))
-    return Step(r, must_send(targets.must, m.part, clause) + may_send(targets.may, m.part, clause))
+    late = frozenset(p for p in targets.must if is_old(r, p, m.part.id))
+    owed = must_send(targets.must - late, m.part, clause)
+    owed += must_send(late, m.part, "gs1.2/idontwant.prune-old")
+    return Step(r, owed + may_send(targets.may, m.part, clause))
 
 
 # -- relay targets ----------------------------------------------------------------------------------------

@@ -131,7 +131,9 @@ class HeartbeatCounts:
     """Counted where a reading asks for it, and so are those of the heartbeat before."""
     iwants_before: int = 0
     idontwants: int = 0
-    idontwant_rpcs: int = 0
+    """Ids of IDONTWANTs that were heeded."""
+    idontwant_messages: int = 0
+    """IDONTWANTs that were heeded, however many came in one RPC."""
 
 
 # Copied at every step: `quidnunc.model.values`.
@@ -156,11 +158,14 @@ class Router:
     """Ids of the message cache, one window per heartbeat, the present one first."""
     waiting: Mapping[str, WaitingMessage] = field(factory=dict)
     unwanted: Mapping[Peer, Mapping[str, int]] = field(factory=dict)
-    """Peer -> id -> heartbeats since its IDONTWANT; -1 where a cap leaves it free to be kept."""
+    """Peer -> id -> 0 up to the first heartbeat after its IDONTWANT; -n after the n-th, when it is free to be
+    kept; -1 at once where a cap leaves that free."""
     served: Mapping[tuple[Peer, str], int] = field(factory=dict)
     """(peer, id) -> answers to its IWANT so far."""
     asked: Mapping[str, frozenset[Peer]] = field(factory=dict)
     """Id -> who could have been asked for it by IWANT, from v1.2 on."""
+    passed_over: Mapping[tuple[str, Peer], float] = field(factory=dict)
+    """v1.0: (topic, peer) -> the greatest probability with which random gossip misses it for so long."""
     heard: Mapping[Peer, HeartbeatCounts] = field(factory=dict)
     scores: Mapping[Peer, int] = field(factory=dict)
     """What the application says of its peers."""

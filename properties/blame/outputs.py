@@ -303,6 +303,8 @@ def _of_node(output: Output, event: Event, n: Node) -> str:
     match output:
         case Sent(peer, Tx(tx)):
             return _of_tx(tx, peer, event, n)
+        case Sent(peer, HaveTx() | ResetRoute()) if _has_no_dog(peer, n):
+            return "dog/peer.without-dog"
         case Sent(peer, HaveTx()):
             if n.blocked:
                 return "dog/havetx.while-blocked"
@@ -316,6 +318,10 @@ def _of_node(output: Output, event: Event, n: Node) -> str:
         case Closed():
             return "flood/rpc.malformed"
     return _of_kind(output)
+
+
+def _has_no_dog(peer: Peer, n: Node) -> bool:
+    return peer in n.peers and not n.peers[peer].has_dog
 
 
 def _may_have_slot(peer: Peer, n: Node) -> bool:

@@ -7,7 +7,7 @@ Where the router departs, the departure is noted and the model goes on from what
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from attrs import field, frozen, mutable
@@ -157,6 +157,7 @@ class Oracle:
         departures += self._out_of_order(after.router, outputs)
         for problem in angel.problems:
             departures.append(Departure("choice", problem.clause, reason=f"{problem.name}: {problem.reason}"))
+        departures += _left_out(permits, used, stalled, outputs)
         left: list[Permit] = []
         for at, permit in enumerate(permits):
             if at in used:
@@ -202,6 +203,21 @@ def _once_each(granted: tuple[Permit, ...]) -> tuple[Permit, ...]:
         if permit.must:
             owed.add(permit.output)
     return tuple(result)
+
+
+def _left_out(
+    permits: Sequence[Permit], used: Collection[int], stalled: Collection[Peer], outputs: Sequence[Output]
+) -> list[Departure]:
+    """Who was not sent what goes to all of some peers or to none, where another one was."""
+    together = [
+        (at, p, p.output) for at, p in enumerate(permits) if p.together and isinstance(p.output, Sent)
+    ]
+    begun = {(p.clause, sent.part) for at, p, sent in together if at in used}
+    return [
+        Departure("missing", p.clause, expected=sent)
+        for _, p, sent in together
+        if (p.clause, sent.part) in begun and sent not in outputs and sent.peer not in stalled
+    ]
 
 
 def _spend(

@@ -47,6 +47,7 @@ from quidnunc.model.events import (
     output_key,
 )
 from quidnunc.model.machine import Family, family_of, protocol_named
+from quidnunc.model.permits import Permit
 from quidnunc.model.rpc import UNSAID, Extensions, Message, Part, Prune, atoms, ids_named
 from quidnunc.model.rules import Protocol as Rules
 from quidnunc.properties.judge import partial_requests as partial_wire
@@ -212,8 +213,18 @@ class ModelSubject:
             return ()
         after = self._family.step(self._state, event, SeededChoices(self._die))
         self._state = after.router
-        said = [as_sent(p.output) for p in after.permits if p.must or self._die.random() < 0.5]
+        shared: dict[object, bool] = {}
+        said = [as_sent(p.output) for p in after.permits if p.must or self._likes(p, shared)]
         return tuple(dict.fromkeys(said))
+
+    def _likes(self, permit: Permit, shared: dict[object, bool]) -> bool:
+        """Half of what is free; `shared` keeps what was drawn for what goes to all peers or to none."""
+        if not permit.together or not isinstance(permit.output, Sent):
+            return self._die.random() < 0.5
+        key = permit.clause, permit.output.part
+        if key not in shared:
+            shared[key] = self._die.random() < 0.5
+        return shared[key]
 
     def declare(self, messages: Sequence[Message]) -> None:
         pass

@@ -37,7 +37,9 @@ from quidnunc.model.rpc import (
 )
 from quidnunc.model.versions import STREAM_PROTOCOLS
 from quidnunc.properties.neighbours.edges import (
+    OLD_ENTRIES,
     backoff_at_bound,
+    beside,
     has_bad_key,
     score_at_bound,
     takes_author,
@@ -225,6 +227,10 @@ def idontwant(n: Neighbours, d: SeededDraws) -> list[Event]:
     events: list[Event] = [Receive((peer,), (IDontWant((soon.id,)),))]
     if d.chance(20):
         events.append(n.to_heartbeat(n.view))
+        if beside(d, OLD_ENTRIES).chance(40):
+            # By when no policy keeps it.
+            p = n.parameters
+            events.append(Advance(p.seen_ttl_ms + 3 * p.heartbeat_interval_ms))
     if d.chance(85):
         events.append(Receive((sender,), (soon,)))
     return events

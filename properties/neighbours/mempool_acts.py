@@ -10,10 +10,12 @@ from attrs import mutable
 from quidnunc.impl.wire.cat_codec import MALFORMED_CAT
 from quidnunc.impl.wire.mempool_codec import MALFORMED_MEMPOOL
 from quidnunc.model.events import MEMPOOL, Commit, Connect, Disconnect, Event, Raw, Receive, Submit
+from quidnunc.model.machine import family_of, protocol_named
 from quidnunc.model.mempool.cat.rules import SHORT_KEY
 from quidnunc.model.mempool.node import Node
 from quidnunc.model.parameters import DogParameters
 from quidnunc.model.rpc import INVALID_TX, HaveTx, Message, Peer, ResetRoute, SeenTx, Tx
+from quidnunc.properties.neighbours.edges import MIXED, beside
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws, weighted_name
 
 MAX_PEERS = 12
@@ -47,6 +49,12 @@ class MempoolNeighbours:
         """None: what a transaction is called is what it is."""
         return []
 
+    def stream(self, d: SeededDraws) -> str:
+        """The connection of a new peer: now and then one without DOG, in a run in which there may be some."""
+        there = family_of(protocol_named(self.protocol)).streams(self.protocol)
+        mixed = "peers-without-dog" in self.capabilities and self.parameters.dog and len(there) > 1
+        return d.one_of(there) if mixed and d.chance(25) else MEMPOOL
+
     def new_tx(self) -> str:
         self.last_tx += 1
         return f"x{self.last_tx}t"
@@ -69,7 +77,8 @@ def arrive(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:
         return []
     peers = tuple(range(n.last_peer + 1, n.last_peer + count + 1))
     n.last_peer += count
-    return [Connect(peers, MEMPOOL, outbound=d.chance(50))]
+    outbound = d.chance(50)
+    return [Connect(peers, n.stream(beside(d, MIXED)), outbound=outbound)]
 
 
 def depart(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:
@@ -84,7 +93,7 @@ def reconnect(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:
     peer = d.one_of(gone)
     # What it sends shows whether its routes of before are forgotten.
     sent = [Receive((peer,), (Tx(n.new_tx()),))] if d.chance(50) else []
-    return [Connect((peer,), MEMPOOL), *sent]
+    return [Connect((peer,), n.stream(beside(d, MIXED))), *sent]
 
 
 def submit(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:

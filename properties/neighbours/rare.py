@@ -11,7 +11,7 @@ from quidnunc.model.events import Advance, Connect, Disconnect, Event, Join, Pub
 from quidnunc.model.pubsub.router import Router
 from quidnunc.model.rpc import ROUTER, Graft, IDontWant, IHave, IWant, Part, Peer, Subscribe, Unsubscribe
 from quidnunc.model.versions import STREAM_PROTOCOLS
-from quidnunc.properties.neighbours.edges import RETURNS, beside
+from quidnunc.properties.neighbours.edges import ONE_RPC, RETURNS, beside
 from quidnunc.properties.neighbours.neighbourhood import MAX_PEERS, Act, Neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 from quidnunc.properties.neighbours.weights import by_name
@@ -115,8 +115,10 @@ def _idontwants(n: Neighbours, d: SeededDraws, topic: str, peer: Peer) -> list[E
     if cap > LONGEST_FLOOD or sender is None or sender == peer:
         return []
     soon = n.new_message(d, topic, sender)
-    before = [_rpc(peer, IDontWant((n.planned_id(d, topic),))) for _ in range(cap)]
-    return [*before, _rpc(peer, IDontWant((soon.id,))), _rpc(sender, soon)]
+    named = [*(IDontWant((n.planned_id(d, topic),)) for _ in range(cap)), IDontWant((soon.id,))]
+    if beside(d, ONE_RPC).chance(50):
+        return [Receive((peer,), tuple(named)), _rpc(sender, soon)]
+    return [*(_rpc(peer, each) for each in named), _rpc(sender, soon)]
 
 
 def old_copy(n: Neighbours, d: SeededDraws) -> list[Event]:

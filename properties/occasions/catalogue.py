@@ -20,6 +20,7 @@ _OF_PUBSUB = (
     when("gs1.0/heartbeat.no-churn", pubsub.between_bounds, pubsub.with_mesh),
     when("gs1.0/prune.not-answered", pubsub.pruned, pubsub.with_mesh),
     when("gs1.0/gossip.ids", by_permits, pubsub.with_mesh),
+    when("gs1.0/ihave.any-topic", by_permits, pubsub.with_mesh),
     when("gs1.1/backoff.announce", pubsub.prunes_who_knows_backoff, pubsub.with_backoff),
     when("gs1.1/px.offer", pubsub.offers_peers),
     when("gs1.1/px.none-to-negative", pubsub.prunes_negative),

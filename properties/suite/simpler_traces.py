@@ -21,7 +21,6 @@ from quidnunc.model.rpc import (
     WantTx,
     says_more,
 )
-from quidnunc.model.versions import STREAM_PROTOCOLS
 from quidnunc.properties.suite.traces import Trace
 
 USUAL_BACKOFF_S = 60
@@ -30,7 +29,7 @@ USUAL_BACKOFF_S = 60
 def plainer_events(event: Event, protocol: str) -> Iterator[Event]:
     """`event` with one thing in it as it usually is."""
     if isinstance(event, Connect) and event.protocol != MEMPOOL:
-        newest = STREAM_PROTOCOLS[protocol][0]
+        newest = family_of(protocol_named(protocol)).streams(protocol)[0]
         if event.protocol != newest:
             yield evolve(event, protocol=newest)
         if event.outbound:

@@ -26,7 +26,10 @@ from quidnunc.properties.suite.scores import draw_switched, switchable
 from quidnunc.properties.tables import table
 
 CAPABILITIES = frozenset(
-    {"message-limit", "score", "verdict", "stall", "explicit", "flood-publish", "test-extension", "partial"}
+    {
+        *("message-limit", "score", "verdict", "stall", "explicit", "flood-publish", "test-extension"),
+        *("partial", "peers-without-dog"),
+    }
 )
 DICE = range(8)
 """The dice with which a model plays the router: a trace separates surely where it does so with each."""

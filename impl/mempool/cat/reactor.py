@@ -62,7 +62,7 @@ class CatReactor:
 
     # Peers and time.
 
-    def connect(self, peer: Peer) -> None:
+    def connect(self, peer: Peer, *, with_dog: bool = True) -> None:
         self.links[peer] = None
 
     def lose(self, peer: Peer) -> None:

@@ -47,9 +47,10 @@ TXS_OVERHEAD_BYTES = 32
 class ReactorPeer:
     """What the node keeps of one connected peer."""
 
-    __slots__ = ("controls", "stalled_at")
+    __slots__ = ("controls", "has_control_channel", "stalled_at")
 
-    def __init__(self) -> None:
+    def __init__(self, has_control_channel: bool = True) -> None:
+        self.has_control_channel = has_control_channel
         self.stalled_at: int | None = None
         """The pool's end when the peer stopped reading; None while it reads."""
         self.controls: deque[bytes] = deque()
@@ -84,9 +85,9 @@ class DogReactor:
 
     # Peers.
 
-    def connect(self, peer: Peer) -> None:
-        """A new peer is offered the whole present pool, from the front."""
-        self.links[peer] = ReactorPeer()
+    def connect(self, peer: Peer, *, with_dog: bool = True) -> None:
+        """A new peer is offered the whole pool, from the front. One without DOG has no control channel."""
+        self.links[peer] = ReactorPeer(with_dog)
         if self.slots.enter(peer):
             self.catch_up(peer)
 
@@ -163,8 +164,14 @@ class DogReactor:
         if entry is not None and source is not None and len(entry.senders) < MAX_SENDERS:
             entry.senders.setdefault(source)
         self.redundancy.count_duplicate(source)
-        if self.dog and source is not None and not self.redundancy.blocked and self.say_have_tx(source, key):
+        if not self.dog or source is None or not self.understands_dog(source):
+            return
+        if not self.redundancy.blocked and self.say_have_tx(source, key):
             self.redundancy.block()
+
+    def understands_dog(self, peer: Peer) -> bool:
+        """Mixed networks: who does not have DOG is not sent its messages."""
+        return self.links[peer].has_control_channel
 
     def say_have_tx(self, source: Peer, key: bytes) -> bool:
         """Tell the sender of a duplicate that it was one; whether the message could be sent."""
@@ -246,8 +253,9 @@ class DogReactor:
         self.ask_for_route()
 
     def ask_for_route(self) -> None:
-        if self.links:
-            self.send_control(self.random.choice(tuple(self.links)), RESET_ROUTE)
+        able = tuple(filter(self.understands_dog, self.links))
+        if able:
+            self.send_control(self.random.choice(able), RESET_ROUTE)
 
     def advance(self, ms: int) -> None:
         """The timer of the controller is the harness's."""

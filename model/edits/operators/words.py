@@ -78,6 +78,7 @@ STATE: Mapping[str, Mapping[str, str]] = {
         "ledger": "the counters behind its peers' scores",
         "mesh": "its meshes",
         "own": "what it announces of partial messages",
+        "passed_over": "for how long it has gossiped to others",
         "peers": "what it knows of its peers",
         "poor_for": "how long opportunistic grafting has been due",
         "scores": "the scores that the application gives to its peers",

@@ -70,6 +70,16 @@ def from_user(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None
 
 
 @rule(
+    "dog/peer.without-dog",
+    lacking="Answers a duplicate of a peer without DOG with HaveTx.",
+    when="it handles a duplicate of a peer without DOG",
+)
+def from_one_without_dog(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
+    """A peer that does not have DOG enabled is not sent its messages, and none of them is blocked by that."""
+    return Step(n) if not n.peers[t.peer].has_dog else None
+
+
+@rule(
     "dog/havetx.while-blocked",
     lacking="Sends HaveTx while HaveTx is blocked.",
     when="it handles a duplicate while HaveTx is blocked",
@@ -340,12 +350,22 @@ def the_lost(n: Node, lost: Peer | None, peer: Peer) -> bool:
     return peer == lost
 
 
+@rule(
+    "dog/peer.without-dog",
+    lacking="Sends ResetRoute to peers without DOG.",
+    when="it leaves peers without DOG out of those to send ResetRoute",
+)
+def has_no_dog(n: Node, lost: Peer | None, peer: Peer) -> bool:
+    return not n.peers[peer].has_dog
+
+
 def ask_one(n: Node, lost: Peer | None, choose: Choose, *, perhaps: bool = False) -> Step[Node]:
     """Exactly one ResetRoute: now to a peer that reads, or later to one of those that do not.
 
-    `perhaps`: or none, because it was meant for one who is gone.
+    `perhaps`: or none, because it was meant for one who is gone, or who does not have DOG.
     """
     peers = n.protocol.set_of("asked", n, lost, choose).must
+    perhaps = perhaps or any(p not in peers and p != lost for p in n.peers)
     waiting = frozenset(p for p in peers if n.peers[p].stalled and len(n.waiting_resets) < MAX_FORKS)
     open_now = Targets(peers - waiting)
     count = (0 if waiting or perhaps else min(1, len(peers)), min(1, len(open_now.must)))

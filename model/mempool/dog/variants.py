@@ -71,6 +71,9 @@ _SWITCHES: tuple[Edit, ...] = (
             "While the pool is full no transaction is looked at, be it a duplicate.", read.full_pool_first),
     _switch("joiner-gets-later", "flood/peer.whole-pool",
             "A new peer is offered nothing of the present pool.", dropping("offer_pool")),
+    _switch("told-without-dog", "dog/peer.without-dog",
+            "Peers that do not have DOG enabled are sent HaveTx and ResetRoute too.",
+            dropping("from_one_without_dog", "has_no_dog")),
     _switch("keep-alive", "dog/controller.idle",
             "After some idle intervals one peer is asked for a route.",
             replacing(nothing_came=read.nothing_came_for_long, count_anew=read.count_anew_and_awake)),
@@ -94,7 +97,7 @@ TURNED: Mapping[str, tuple[str, ...]] = {
     "dog-quint-run": ("stale-routes", "lost-may-be-asked", "integers", "joiner-gets-later"),
     "dog-go": (
         "some-sender-cut", "some-sender-filters", "reset-may-be-lost", "user-duplicates-uncounted",
-        "committed-answered", "invalid-forgotten", "full-pool-first",
+        "committed-answered", "invalid-forgotten", "full-pool-first", "told-without-dog",
     ),
     "dog-proposed": (
         "first-live-sender", "self-route-refused", "low-blocks", "user-duplicates-uncounted", "keep-alive",

@@ -12,10 +12,11 @@ from typing import TypeAlias
 
 from quidnunc.model.choices import Choose
 from quidnunc.model.events import Decision, Sent
-from quidnunc.model.permits import Step, may_send
+from quidnunc.model.permits import Step
+from quidnunc.model.pubsub import idontwant
 from quidnunc.model.pubsub.extensions import has_extension
 from quidnunc.model.pubsub.router import PartialFlags, ReceivedPart, Router, without_key
-from quidnunc.model.rpc import PARTIAL_EXTENSION, IDontWant, Message, Peer, Subscribe, Unsubscribe
+from quidnunc.model.rpc import PARTIAL_EXTENSION, Message, Peer, Subscribe, Unsubscribe
 from quidnunc.model.rules import UNNOTICED, Rule, Targets, rule
 from quidnunc.model.values import evolve
 
@@ -207,8 +208,7 @@ def says_it_sends_us_parts(r: Router, topic: str, peer: Peer) -> bool:
 def tell_those(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
     """At the first copy, at once, to mesh peers that may send it in full. The sender MAY do without."""
     targets = r.protocol.set_of("idontwant_to", r, m.part.topic, choose)
-    told = may_send(targets.all, IDontWant((m.part.id,)), "gs1.2/idontwant.immediate", "now")
-    return Step(r, told) if told else None
+    return idontwant.broadcast(r, m, targets.all, targets.may)
 
 
 # -- what the application decided for one peer --------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from quidnunc.impl.wire.mempool_codec import CONTROL_CHANNEL, TX_CHANNEL
+from quidnunc.model.events import MEMPOOL_WITHOUT_DOG
 from quidnunc.model.rpc import HaveTx, ResetRoute, Tx
 from tests.helpers.mempool_node import SCENARIOS, Node, shows, with_two_cut
 
@@ -23,6 +24,20 @@ def the_first_duplicate_ever_is_answered(node: Node) -> None:
     node.connect(1)
     node.submit("a")
     assert node.receive(1, Tx("a")) == [(1, HaveTx("a"))]
+
+
+@shows("dog/peer.without-dog")
+def a_peer_without_dog_is_told_nothing_of_it(node: Node) -> None:
+    """And what it is not told blocks nothing."""
+    node.sent(node.driver.connect(1, MEMPOOL_WITHOUT_DOG, False))
+    node.connect(2)
+    node.receive(1, Tx("a"))
+    assert node.receive(1, Tx("a")) == []
+    assert node.receive(2, Tx("a")) == [(2, HaveTx("a"))]
+    node.adjust()
+    for k in range(20):
+        node.submit(f"b{k}")
+        assert node.adjust() == [(2, ResetRoute())]
 
 
 @shows("dog/havetx.then-blocked")

@@ -11,6 +11,7 @@ from quidnunc.impl.ours.mempool import open_dog
 from quidnunc.impl.seam import Config
 from quidnunc.model.events import (
     MEMPOOL,
+    MEMPOOL_WITHOUT_DOG,
     Adjust,
     Commit,
     Connect,
@@ -111,6 +112,7 @@ RARE: dict[str, list[Event]] = {
         of(1, Tx("c")),
         of(2, Tx("d")),
     ],
+    "dog-told-to-all": [Connect((1,), MEMPOOL_WITHOUT_DOG), of(1, Tx("a")), of(1, Tx("a"))],
     "invalid-pooled": [*(Connect((peer,), MEMPOOL) for peer in (1, 2)), of(2, Tx("bad1"))],
     "invalid-forgotten": [
         *(Connect((peer,), MEMPOOL) for peer in (1, 2)),

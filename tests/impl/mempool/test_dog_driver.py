@@ -64,7 +64,7 @@ def test_what_cannot_be_opened_is_refused_by_name(config: Config, mutant: str | 
 def test_hello_names_the_mutant() -> None:
     assert open_dog(Config(protocol="flood")).hello.name == "ours"
     assert open_dog(Config(protocol="dog"), "reset-all").hello.name == "ours:reset-all"
-    assert opened().hello.capabilities == {"state", "clock", "stall", "raw"}
+    assert opened().hello.capabilities == {"state", "clock", "stall", "raw", "peers-without-dog"}
 
 
 @pytest.mark.parametrize(

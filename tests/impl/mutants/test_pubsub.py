@@ -41,7 +41,9 @@ def plain(protocol: str, world: int, seed: int) -> list[object]:
     return _plain[key]
 
 
-ELSEWHERE = frozenset((*SCORE_MUTANTS, *PX_MUTANTS, *PARTIAL_MUTANTS))
+OF_IDONTWANT = ("idontwant-cap-on-rpcs", "idontwant-for-ever")
+"""Who needs many IDONTWANTs in one RPC, or one of long ago: their killing cases show them."""
+ELSEWHERE = frozenset((*SCORE_MUTANTS, *PX_MUTANTS, *PARTIAL_MUTANTS, *OF_IDONTWANT))
 """Who needs score parameters or offers to show (tests/impl/mutants/test_scores.py, test_gossipsub_px.py), or
 neighbours that know of extensions and parts: there are none in these walks."""
 

@@ -12,10 +12,11 @@ from quidnunc.model.events import (
     Advance,
     Disconnect,
     Join,
+    Sent,
     Verdict,
 )
 from quidnunc.model.pubsub.protocols import GOSSIPSUB_1_1, GOSSIPSUB_1_2, GOSSIPSUB_1_2_DRAFT
-from quidnunc.model.rpc import IDontWant, Message
+from quidnunc.model.rpc import IDontWant, IHave, Message
 from quidnunc.model.rules import Protocol
 from tests.helpers.pubsub_run import After, T, after, grafted, message, of, onward, own, peers, sent
 
@@ -35,6 +36,14 @@ class TestSaid:
     def test_at_once_and_not_with_the_heartbeat(self, protocol: Protocol) -> None:
         end = after(MEMBERS, of(1, M1), protocol=protocol)
         assert {p.within for p in end.permits if p.output in end.may} == {"now"}
+
+    def test_to_all_of_them_or_to_none(self, protocol: Protocol) -> None:
+        """But for the one who brought it, its author, and who was asked for it."""
+        base = [*MEMBERS, *peers(4, 5), grafted(4, 5), of(2, IHave(T, ("m1",)))]
+        end = after(base, of(1, message("m1", author=3)), protocol=protocol, d_high=6)
+        together = {p.output.peer for p in end.permits if p.together and isinstance(p.output, Sent)}
+        assert together == {4, 5}
+        assert not any(p.must for p in end.permits if p.together)
 
     def test_not_at_a_duplicate(self, protocol: Protocol) -> None:
         assert not after(MEMBERS, of(1, M1), of(2, M1), protocol=protocol).all

@@ -91,10 +91,16 @@ class TestWhenItIsDue:
 
     def test_at_the_instant_itself(self) -> None:
         """IDONTWANT is said at once or not at all."""
-        early = (of(1, M1), {*RELAY, *sent(IDontWant(("m1",)), 2)})
+        early = (of(1, M1), {*RELAY, *sent(IDontWant(("m1",)), 2, 3)})
         late = (Advance(1), sent(IDontWant(("m1",)), 2))
         assert not said(MEMBERS, early)
         assert kinds(said(MEMBERS, (of(1, M1), RELAY), late)) == ["unexpected"]
+
+    def test_to_all_or_to_none(self) -> None:
+        told = IDontWant(("m1",))
+        assert not said(MEMBERS, (of(1, M1), RELAY))
+        assert not said(MEMBERS, (of(1, M1), {*RELAY, *sent(told, 1)})), "who brought it need not be told"
+        assert kinds(said(MEMBERS, (of(1, M1), {*RELAY, *sent(told, 2)}))) == ["missing"]
 
     def test_once(self) -> None:
         assert kinds(said(MEMBERS, (of(1, M1), [*RELAY, Sent(2, M1)]))) == ["unexpected"]

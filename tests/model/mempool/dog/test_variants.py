@@ -8,6 +8,7 @@ from attrs import frozen
 from quidnunc.model.choices import AngelicChoices
 from quidnunc.model.events import (
     MEMPOOL,
+    MEMPOOL_WITHOUT_DOG,
     Adjust,
     Commit,
     Connect,
@@ -152,6 +153,9 @@ TRACES: dict[str, Trace] = {
         parameters=DogParameters(pool_size=1),
     ),
     "joiner-gets-later": Trace((Submit("a"), *joined(1)), ours=sent((1, Tx("a")))),
+    "told-without-dog": Trace(
+        (Connect((1,), MEMPOOL_WITHOUT_DOG), of(1, Tx("a")), of(1, Tx("a"))), theirs=sent((1, HaveTx("a")))
+    ),
     "keep-alive": Trace(
         (*joined(1), Adjust(), Adjust(), Adjust()), theirs=sent((1, RESET)), seen=sent((1, RESET))
     ),
