@@ -178,6 +178,18 @@ def test_it_comes_to_rest_though_the_reactor_sends_without_end(driver: Driver) -
 
 
 @needs_build
+def test_a_reactor_that_never_rests_has_failed(driver: Driver) -> None:
+    """As above, but with nothing to send on the way."""
+    give(driver, 3, Tx("t"))
+    driver.submit(tx_bytes("u"))
+    driver.disconnect(3)
+    driver.commit(tx_bytes("u"))
+    reply = driver.connect(3, MEMPOOL, False)
+    assert reply.crashed == "panic in cometbft: it does not come to rest"
+    assert opened().connect(1, MEMPOOL, False).crashed == ""
+
+
+@needs_build
 def test_who_does_not_read_gets_it_when_it_reads_again(driver: Driver) -> None:
     driver.stall(2)
     assert sent(give(driver, 1, Tx("t"))) == {(3, Tx("t"))}

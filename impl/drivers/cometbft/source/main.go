@@ -17,9 +17,11 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 const (
@@ -45,6 +47,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	go endSpinning()
 	serve := func(t *testing.T) {
 		lines := &lines{in: bufio.NewReaderSize(os.Stdin, 1<<16), out: bufio.NewWriterSize(os.Stdout, 1<<16)}
 		next := []byte(os.Getenv(pending))
@@ -62,6 +65,35 @@ func main() {
 func bubble(run func(*testing.T)) {
 	testing.Main(func(_, _ string) (bool, error) { return true, nil },
 		[]testing.InternalTest{{Name: "router", F: run}}, nil, nil)
+}
+
+// A reactor that works on without end for one request is a fault of it, and never comes to rest.
+const (
+	spinningMax = 3 * time.Second / 2
+	lookEvery   = 500 * time.Millisecond
+)
+
+var asked, answered atomic.Int64
+
+// endSpinning ends the process when one request has taken so much time of the processor. It is outside the
+// bubble, where time is real.
+func endSpinning() {
+	before, pending := spent(), int64(0)
+	for {
+		time.Sleep(lookEvery)
+		if now := asked.Load(); now == answered.Load() || now != pending {
+			before, pending = spent(), now
+		} else if spent()-before > spinningMax {
+			panic("it does not come to rest")
+		}
+	}
+}
+
+// spent: time of the processor.
+func spent() time.Duration {
+	var usage syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // supervise runs the inner process on this one's stdin and stdout, and answers once the router has crashed. With
@@ -164,10 +196,12 @@ func (l *lines) read() []byte {
 	if err != nil {
 		return nil
 	}
+	asked.Add(1)
 	return line
 }
 
 func (l *lines) write(answer any) {
+	answered.Store(asked.Load())
 	text, err := json.Marshal(answer)
 	if err != nil {
 		text, _ = json.Marshal(fault{err.Error()})
