@@ -200,7 +200,9 @@ def request_while_validating(old: Rule, r: Router, g: ReceivedPart[IHave], choos
     unmarked = (i for i in dict.fromkeys(g.part.ids) if i in r.seen and i not in r.cached)
     again = [i for i in unmarked if r.parameters.validation == "manual"]
     step = cast("Step[Router]", old.step(r, g, choose))
-    ours = g.part.topic in r.topics
+    # Who caps or decodes otherwise asks for less, and is told by other edits.
+    few = 2 * step.router.heard.get(g.peer, HeartbeatCounts()).ihaves <= r.parameters.max_ihave_messages
+    ours = few and g.part.topic in r.topics and r.parameters.message_id == "origin"
     asked = ((Sent(g.peer, IWant((i,))), ours and i in r.waiting) for i in again)
     return step.plus(*(Permit(output, owed, "gs1.0/relay.seen", "now") for output, owed in asked))
 
@@ -410,6 +412,14 @@ def _payload_last(protocol: Protocol) -> Protocol:
     return evolve(protocol, handlers={**protocol.handlers, "intake": Phases(order)})
 
 
+def _heeding_graylisted(protocol: Protocol) -> Protocol:
+    """Another edit may have dropped the rule already."""
+    if "score" not in protocol.handlers:
+        raise SpecError(f"{protocol.name} has no scores")
+    dropped = Edit("", "dropped", "", "", dropping("ignore_graylisted")).applied_to(protocol)
+    return dropped or protocol
+
+
 def _without_application_score(protocol: Protocol) -> Protocol:
     handlers = {**protocol.handlers, "gate": total(no_application_score)}
     return evolve(protocol, handlers=handlers, features=protocol.features | {"graylisted-spared"})
@@ -541,7 +551,7 @@ QUIRKS: tuple[Edit, ...] = (
         "replaced",
         "gs1.1/threshold.graylist",
         "Reads the RPCs of graylisted peers and refuses only their GRAFTs.",
-        in_turn(dropping("ignore_graylisted"), asking_first("graft", prune_graylisted)),
+        in_turn(_heeding_graylisted, asking_first("graft", prune_graylisted)),
     ),
     # The texts leave room for it: when payload counts as processed, if validation takes time, is disputed.
     Edit(

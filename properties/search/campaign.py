@@ -22,6 +22,7 @@ from attrs import evolve, field, frozen, mutable
 from quidnunc.impl.seam import Profile
 from quidnunc.model.edit import Edit
 from quidnunc.model.edits.catalogue import edit_named, size_of
+from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.file import parse, render
 from quidnunc.properties.search.batch import BatchRequest, Workers, run_batch
@@ -224,18 +225,22 @@ def settle(campaign: Campaign, *, until: float | None = None) -> None:
 
 
 def _let_go_of_covered(campaign: Campaign, until: float | None) -> None:
-    """An explanation goes that accounts for nothing that the others leave: first those that change most.
+    """An explanation goes that accounts for nothing that the others leave: first those that operators make,
+    and of these the largest. What only a reading allows is accounted for by nothing.
 
     Its clauses stay open, under the rows that share one with it; where none does, the row stays.
     """
     spec = protocol_named(campaign.protocol)
+    made = operated(spec)
     alone = ("unexplained", "reading", "addition", "pending")
     rows = [root for root in campaign.roots.values() if root.kind not in alone and not is_crash(root)]
-    rows.sort(key=lambda root: (size_of(edit_named(root.quirk, spec), spec), root.quirk), reverse=True)
+    sizes = {root.quirk: size_of(edit_named(root.quirk, spec), spec) for root in rows}
+    rows.sort(key=lambda root: (root.quirk in made, sizes[root.quirk], root.quirk), reverse=True)
     told = [root for root in rows if any(_share(root, other) for other in rows if other is not root)]
     if not told:
         return
-    answer = _settled(campaign, until, cover=tuple((root.quirk, render(root.case)) for root in told))
+    cases = tuple((root.quirk, render(root.case)) for root in told)
+    answer = _settled(campaign, until, cover=cases)
     if "covered" not in answer:
         campaign.left_out.append("whether some root causes are accounted for by the others")
     left = {(root.clause, root.quirk) for root in rows}

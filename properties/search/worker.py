@@ -20,6 +20,7 @@ from attrs import evolve, field, mutable
 from quidnunc.impl.routers import open_router
 from quidnunc.impl.seam import AdapterError, Config, Hello, Profile
 from quidnunc.impl.seam.sidecar import end_children
+from quidnunc.model.edits.ambiguities import WIDE
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.machine import family_of, protocol_named
 from quidnunc.properties.cases.case import against_text, command_of, events_of, parameters_of, profile_text
@@ -249,6 +250,8 @@ def _settles(text: str, hunt: FindingSearch, opener: Any) -> bool:
 def _covered(told: Sequence[tuple[str, str]], hunt: FindingSearch, opener: Any) -> list[str]:
     """The quirks that the others make superfluous, each in its turn."""
     gone: list[str] = []
+    # A reading that allows what others forbid would excuse anything.
+    hunt.quirks[:] = [quirk for quirk in hunt.quirks if quirk.name not in WIDE]
     for name, text in told:
         kept = list(hunt.quirks)
         hunt.quirks[:] = [quirk for quirk in kept if quirk.name != name]

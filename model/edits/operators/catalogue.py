@@ -240,7 +240,8 @@ class RuleOperators:
 
     def _flaws(self) -> Iterator[OperatorEdit]:
         for flaw, (said, clause) in words.FLAWS.items() if "flaw" in names_read(self.rule) else ():
-            overlooking = partial(wrapped.overlooking, flaw)
+            flaws = words.OVERLOOKED.get(flaw, frozenset({flaw}))
+            overlooking = partial(wrapped.overlooking, flaws)
             made = self._made(f"{self.name}-overlooks-{flaw}", f"Does not look for {said}", overlooking)
             edit = evolve(made.edit, clause=clause or self.rule.clause)
             yield evolve(made, edit=edit)

@@ -120,12 +120,16 @@ FLAWS: Mapping[str, tuple[str, str]] = {
     "foreign-key": ("the signature and the key of another peer", KEY_MATCHES),
     "other-key": ("a key that is not its author's", KEY_MATCHES),
     "junk-key": ("a key that is none", ""),
+    "any-key": ("a key that is another's or none", KEY_MATCHES),
     "no-key": ("a missing key", ""),
     "no-author": ("a missing author", ""),
     "no-seqno": ("a missing sequence number", ""),
     "stamped": ("an author, a sequence number or a signature that may not be there", ""),
 }
 """What can be wrong with a message that is received -> what it is, and the clause where it has its own."""
+
+OVERLOOKED: Mapping[str, frozenset[str]] = {"any-key": frozenset({"other-key", "junk-key"})}
+"""Those that several flaws of a message are."""
 
 SETS: Mapping[str, str] = {
     "graft_candidates": "the peers that it grafts",

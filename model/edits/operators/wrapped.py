@@ -176,12 +176,12 @@ def deaf_to(asked: Whom, rule: Rule) -> Rule:
     return evolve(rule, apply=apply)
 
 
-def overlooking(flaw: str, rule: Rule) -> Rule:
-    """The rule, which takes a message with that flaw for a good one."""
+def overlooking(flaws: frozenset[str], rule: Rule) -> Rule:
+    """The rule, which takes a message with one of those flaws for a good one."""
 
     def apply(r: Any, what: Any, *rest: Any) -> Any:
         part: Any = getattr(what, "part", None)
-        if getattr(part, "flaw", "") == flaw:
+        if getattr(part, "flaw", "") in flaws:
             what = evolve(what, part=evolve(part, flaw=""))
         return rule.apply(r, what, *rest)
 

@@ -56,7 +56,8 @@ def played(folder: Path) -> str:
 def test_findings_in_python_fail_on_the_release_as_they_say(tmp_path: Path) -> None:
     """Each fails at its assertion, and the router says what it said to the driver, and nothing else."""
     pytest.importorskip("libp2p")
-    cases = PY[::4]
+    # What a router keeps in sets may come in another order here: these do not depend on it.
+    cases = PY[3::4]
     for at, path in enumerate(cases):
         case = load(path)
         text, run = python.reproduction_of(case), recorded(case, python.setup_of)
