@@ -230,8 +230,9 @@ those transactions of one source that one node missed in a row. After ± is the 
 - Under Flood nothing is lost, in the same network with the same code: the loss is DOG's.
 - The loss does not go away: the last five minutes are like the fifteen. Two of three transactions miss some
   node of forty.
-- It is the loss of the model: [the first networks](first-networks.md), with DOG as our reading has it,
-  deliver 0.956 ± 0.037 in the same kind of network.
+- It is the loss of the model. The last row is that network with our own routers after `dog-go`, and
+  [the first networks](first-networks.md), with DOG as our reading has it, deliver 0.956 ± 0.037 in the same
+  kind of network.
 - No node was deaf to one source for five minutes, but some were for a minute or two. The routes do not come
   to rest: in five minutes forty nodes say HaveTx some fifteen times a second, and ResetRoute twelve times.
 - The redundancy of the whole network is some 1.1 duplicates for a first copy, at the upper end of what the
