@@ -75,7 +75,7 @@ def measured(name: str) -> tuple[str, float]:
         return f"status {done.returncode}: {done.stderr.strip().splitlines()[-1]}", wall
     found = json.loads(done.stdout)["changes"]
     if found:
-        return ", ".join(sorted({each["verdict"] for each in found})), wall
+        return ", ".join(sorted({each["direction"] for each in found})), wall
     return "inconclusive" if done.returncode == 3 else "no change found", wall
 
 
