@@ -113,7 +113,7 @@ def unblocks_in_band(n: Node, lost: Peer | None, choose: Choose) -> Step[Node]:
 @rule("gs1.0/heartbeat.cut")
 def cuts_at_d_high(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """With D_high members, and not with more alone."""
-    lower = evolve(r, parameters=evolve(r.parameters, d_high=r.parameters.d_high - 1))
+    lower = evolve(r, parameters=evolve(r.parameters, d_high=max(r.parameters.d, r.parameters.d_high - 1)))
     step: Any = mesh.cut_to_d.apply(lower, _, choose)
     return None if step is None else Step(evolve(step.router, parameters=r.parameters), step.permits)
 
