@@ -268,6 +268,9 @@ def parameters_of_go(given: Mapping[str, Any]) -> dict[str, Any]:
             continue
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ValueError(f"gossipSubParams.{name}: expected a number, got {value!r}")
+        # Go's own fields are of 64 bits. The comparison is false for NaN too.
+        if not abs(value) < 1 << 63:
+            raise ValueError(f"gossipSubParams.{name}: expected a number below 2^63 in size")
         if name == "GossipFactor":
             found["gossip_factor"] = float(value)
         elif name in _COUNTS:

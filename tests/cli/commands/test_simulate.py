@@ -90,7 +90,10 @@ def test_what_is_no_run_is_left_alone(
             assert "is no simulated run; name another place" in capsys.readouterr().err
     assert {each.name for each in mine.iterdir()} == {"summary.json", "trace.jsonl.gz", "notes.txt"}
     (mine / "notes.txt").unlink()
-    assert main(["simulate", str(network), "-o", str(mine)]) == 0
+    # What is left has the names of a run's files, and may be one of another scenario.
+    assert main(["simulate", str(network), "-o", str(mine)]) == 2
+    assert "has a run of another scenario" in capsys.readouterr().err
+    assert main(["simulate", str(network), "-o", str(mine), "--replace"]) == 0
     assert (mine / "scenario.yaml").is_file()
 
 
@@ -99,7 +102,8 @@ def test_a_run_is_made_again_from_inside_its_directory(
 ) -> None:
     assert main(["simulate", str(network), "-o", str(tmp_path / "run")]) == 0
     monkeypatch.chdir(tmp_path / "run")
-    assert main(["simulate", str(network), "-o", ".", "--seed", "5"]) == 0
+    assert main(["simulate", str(network), "-o", ".", "--seed", "5"]) == 2
+    assert main(["simulate", str(network), "-o", ".", "--seed", "5", "--replace"]) == 0
     assert json.loads((tmp_path / "run" / "summary.json").read_bytes())["seed"] == 5
 
 
@@ -108,13 +112,14 @@ def test_messages_that_were_not_sent_are_counted(
 ) -> None:
     run = tmp_path / "a run"
     short = ["--set", "duration_s=6.5"]
+    none = ["--set", 'topics=[{"subscribers":0}]']
     assert main(["simulate", str(network), "-o", str(run), *short]) == 0
     said = capsys.readouterr().out
     assert "1 messages not sent: no node could send them, or the run was over" in said
     # What is printed to do it again does it again: spaces are quoted, and nothing is left out.
     words = shlex.split(said.splitlines()[-1])
     assert words == ["again:", "quidnunc", "simulate", str(network), "-o", str(run), *short]
-    assert main(["simulate", str(network), "-o", str(run), "--set", 'topics=[{"subscribers":0}]']) == 0
+    assert main(["simulate", str(network), "-o", str(run), "--replace", *none]) == 0
     assert "3 messages not sent" in capsys.readouterr().out
     assert json.loads((run / "summary.json").read_bytes())["outcome"]["unsent"] == 3
     assert main(["trace", "check", str(run), "--claims", "relay*", "--strict"]) == 3
