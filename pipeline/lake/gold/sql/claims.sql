@@ -83,11 +83,18 @@ SELECT run, peer, seq, at_ns, remote, topic, CAST(NULL AS INT) AS message, cause
 FROM grafts WHERE at_ns < until_ns
 
 -- name: mesh.mutual (applied)
-SELECT run, COUNT(*) AS applied FROM mesh_spans GROUP BY run
+SELECT s.run, COUNT(*) AS applied FROM mesh_spans AS s
+LEFT JOIN unheard AS u ON s.run = u.run AND s.topic = u.topic
+  AND u.low = LEAST(s.peer, s.remote) AND u.high = GREATEST(s.peer, s.remote)
+WHERE u.run IS NULL GROUP BY s.run
 
 -- name: mesh.mutual (violations)
-SELECT run, peer, seq, at_ns, remote, topic, CAST(NULL AS INT) AS message, CAST(NULL AS BIGINT) AS cause, us
-FROM one_sided WHERE us > {mesh_settle_us}
+SELECT o.run, o.peer, o.seq, o.at_ns, o.remote, o.topic, CAST(NULL AS INT) AS message,
+       CAST(NULL AS BIGINT) AS cause, o.us
+FROM one_sided AS o
+LEFT JOIN unheard AS u ON o.run = u.run AND o.topic = u.topic
+  AND u.low = LEAST(o.peer, o.remote) AND u.high = GREATEST(o.peer, o.remote)
+WHERE u.run IS NULL AND o.us > {mesh_settle_us}
 
 -- name: send.once-to-others (applied)
 SELECT run, CAST(SUM(with_message) AS BIGINT) AS applied

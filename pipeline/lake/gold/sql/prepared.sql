@@ -44,6 +44,15 @@ FROM (SELECT run, peer, seq, item, at_ns, remote, topic, type, kind,
       FROM told WHERE type IN (6, 7) AND kind IN (5, 6)) AS turns
 WHERE type = 7 AND kind = 5 AND until_ns IS NOT NULL
 
+-- name: unheard (view)
+-- Links of which one end sent more GRAFTs or PRUNEs than the other received: what was lost is never processed, and
+-- the ends cannot agree.
+SELECT DISTINCT run, topic, LEAST(sender, receiver) AS low, GREATEST(sender, receiver) AS high
+FROM (SELECT run, topic, kind, CASE WHEN type = 7 THEN peer ELSE remote END AS sender,
+             CASE WHEN type = 7 THEN remote ELSE peer END AS receiver, CASE WHEN type = 7 THEN 1 ELSE -1 END AS lost
+      FROM told WHERE type IN (6, 7) AND kind IN (5, 6) AND topic IS NOT NULL) AS controls
+GROUP BY run, topic, kind, sender, receiver HAVING SUM(lost) > 0
+
 -- name: resets (view)
 SELECT run, peer, seq, at_ns, remote,
        LAG(seq) OVER (PARTITION BY run, peer ORDER BY seq, item) AS before_seq,

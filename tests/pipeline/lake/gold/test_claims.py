@@ -14,6 +14,8 @@ from quidnunc.pipeline.lake.gold.build import GoldRequest, GoldResults, gold_of
 from quidnunc.pipeline.lake.gold.claims import CLAIMS, TraceSettings
 from quidnunc.pipeline.lake.gold.metrics import metrics_of_rows
 from quidnunc.pipeline.lake.gold.queries import OF_CLAIMS
+from quidnunc.pipeline.simulation.run import write_run
+from quidnunc.pipeline.simulation.scenario.file import load_scenario
 from quidnunc.pipeline.trace.files import read_trace
 from quidnunc.pipeline.trace.metrics import metrics_of
 from quidnunc.pipeline.trace.shapes import TraceError
@@ -117,6 +119,24 @@ def test_a_known_skew_stands_for_one_clock(silver: Path) -> None:
         verdicts(gold_of(Duck(silver), wanted(silver, clock="own", settings=wide)))["mesh.mutual"]
         == "not-refuted"
     )
+
+
+def test_ends_of_a_link_that_lost_a_graft_need_not_agree(tmp_path: Path) -> None:
+    def gold_with(loss: float, name: str) -> dict[str, Any]:
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(
+            "{nodes: [{count: 20, protocol: gossipsub-1.1}], topology: {degree: 6}, "
+            f"links: {{loss: {loss}}}, traffic: [{{count: 4}}], duration_s: 40}}"
+        )
+        write_run(load_scenario(path), tmp_path / name)
+        silver = silver_of(tmp_path / name, tmp_path / f"{name} run")
+        gold = gold_of(Duck(silver), wanted(silver))
+        (claim,) = (each for each in gold.claims if each["id"] == "mesh.mutual")
+        return {**claim, "one_sided": gold.metrics[0]["mesh"]["one_sided_too_long"]}
+
+    lossy, whole = gold_with(0.1, "lossy"), gold_with(0, "whole")
+    assert lossy["one_sided"] > 0 and lossy["verdict"] == whole["verdict"] == "not-refuted"
+    assert 0 < lossy["applied"] < whole["applied"], "links that lost nothing are judged"
 
 
 OF_NETWORKS = {"mesh.mutual", "deliver.published-first", "deliver.to-all"}
