@@ -92,7 +92,7 @@ def test_what_is_new_is_asked_for_and_nothing_else() -> None:
     hood.say(1, Message("m1", "t1", 1))
     assert hood.say(2, IHave("t1", ("m1", "m2"))) == {2: [IWant(("m2",))]}
     assert hood.say(3, IHave("t1", ("m1",))) == {}, "no empty IWANT"
-    assert hood.say(3, IHave("t9", ("m2",))) == {}, "of a topic that is not ours"
+    assert hood.say(3, IHave("t9", ("m2",))) == {3: [IWant(("m2",))]}, "of a topic that is not ours, too"
     assert hood.say(3, IHave("t1", ("m2",))) == {3: [IWant(("m2",))]}, "of everyone who has it"
 
 
