@@ -188,7 +188,7 @@ def _comet(options: argparse.Namespace, given: Sequence[FileValue]) -> Parameter
 def _as_json(report: ParameterReport) -> dict[str, Any]:
     rows = [
         {
-            **fields_of(line, "id", "text", "verdict", "found", "assumptions", "clauses"),
+            **fields_of(line, "id", "text", "verdict", "found", "assumptions", "clauses", "advisories"),
             "advice": [fields_of(each, "change", "restored", "price") for each in line.advice],
         }
         for line in report.lines
@@ -211,6 +211,8 @@ def _print(options: argparse.Namespace, report: ParameterReport) -> None:
             print(f"           {tried}{f'; {each.price}' if each.price else ''}")
         if line.assumptions:
             print(f"         assumes: {'; '.join(line.assumptions)}")
+        if line.advisories:
+            print(f"         known as: {', '.join(line.advisories)}")
     if report.remarks:
         print("\nA router refuses to start:")
         for remark in report.remarks:

@@ -16,11 +16,16 @@ class GuaranteeRow:
     text: str = ""
     clauses: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
+    advisories: tuple[str, ...] = ()
+    """Public advisories about parameters without it."""
 
 
 def _read() -> Mapping[str, GuaranteeRow]:
     return {
-        name: GuaranteeRow(row.get("text", ""), tuple(row["clauses"]), tuple(row.get("assumptions", ())))
+        name: GuaranteeRow(
+            row.get("text", ""),
+            *(tuple(row.get(field, ())) for field in ("clauses", "assumptions", "advisories")),
+        )
         for name, row in table("properties.params", "guarantees.toml").items()
     }
 

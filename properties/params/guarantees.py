@@ -46,6 +46,11 @@ class Guarantee:
     clauses: tuple[str, ...] = Factory(lambda one: row_of(one.id).clauses, takes_self=True)
     """The sentences of the specifications that it rests on."""
 
+    @property
+    def advisories(self) -> tuple[str, ...]:
+        """Public advisories that describe what its failure allows."""
+        return row_of(self.id).advisories if self.verdict == "fails" else ()
+
 
 def guarantees(
     network: NetworkParameters, questions: SolverSession, progress: Callable[[str], None]

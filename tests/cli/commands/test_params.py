@@ -26,7 +26,14 @@ def test_json(quidnunc: Command) -> None:
     assert ran.code == 1 and ran.data["asked"].startswith("the paper's proposal, cap 10, 2 topics")
     rows = {row["id"]: row for row in ran.data["guarantees"]}
     assert rows["no-starving"]["verdict"] == "holds" and rows["no-shadowing"]["verdict"] == "fails"
-    assert set(rows["punished"]) == {*("id", "text", "verdict", "found", "assumptions", "clauses", "advice")}
+    fields = "id text verdict found assumptions clauses advisories advice"
+    assert set(rows["punished"]) == {*fields.split()}
+
+
+def test_an_advisory_is_named_where_its_guarantee_fails(quidnunc: Command) -> None:
+    known = "known as: GHSA-77r2-q4c3-v635 (CVE-2022-47547)"
+    assert known in quidnunc("params", "eth2").out
+    assert known not in quidnunc("params", "good-10").out
 
 
 def test_nothing_fails(quidnunc: Command, tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""The published verdicts on peer scores, beside ours."""
