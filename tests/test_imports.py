@@ -68,6 +68,7 @@ properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/m
   solver        : lazy
   params        : bounded lazy tables judge solver
   proofs        : lazy tables networks solver params
+  exports       : documents lazy tables solver proofs
   regress       : bounded documents claims judge explain notation cases neighbours suite networks \
                   replays
   coverage      : documents claims cases suite proofs  = coverage

@@ -19,6 +19,7 @@ from quidnunc.output import (
     progress_line,
     table,
 )
+from quidnunc.properties.exports.lines import ExportedLine, exported_lines, write_line
 from quidnunc.properties.proofs.citations import lines_of
 from quidnunc.properties.proofs.prove import prove, provers
 from quidnunc.properties.solver.questions import SolverSession, has_cvc5
@@ -29,6 +30,8 @@ def run(options: argparse.Namespace) -> int:
     if not all(map(importlib.util.find_spec, ("z3", "numpy", "yaml"))):
         raise UsageError("z3, numba and PyYAML must be installed: pip install 'quidnunc[prove]'")
     names = _names(options.names)
+    if options.export is not None:
+        return _export(options, names)
     if options.recheck and not has_cvc5():
         raise UsageError("--recheck asks cvc5, which is not installed: pip install 'quidnunc[prove]'")
     if options.smt2 is not None:
@@ -55,6 +58,46 @@ def run(options: argparse.Namespace) -> int:
         _print(options, results, questions)
     open_ones = [r for r in results if r.vacuous or r.verdict == "undetermined"]
     return 3 if open_ones else 0
+
+
+def _export(options: argparse.Namespace, names: Sequence[str]) -> int:
+    """Write each line that was asked for, and say which cannot be."""
+    if options.smt2 or options.recheck or options.markdown:
+        raise UsageError("--export cannot be combined with --smt2, --recheck or --markdown")
+    progress = progress_line()
+    lines: list[ExportedLine] = []
+    try:
+        options.export.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            progress(f"{name}: {len(lines)} lines so far")
+            for line in exported_lines(name):
+                if _asked(line.result.name, name, options.names):
+                    lines.append(line)
+                    if line.text:
+                        write_line(line, options.export)
+    except OSError as error:
+        raise UsageError(f"--export {options.export}: {error.strerror}; name a directory") from None
+    clear_progress()
+    _demand_rows(options.names, [line.result for line in lines], names)
+    written = [line for line in lines if line.text]
+    if options.json:
+        rows = [
+            {**fields_of(line.result, "name", "verdict"), "file": line.file if line.text else None}
+            | ({"why_not": line.why_not} if line.why_not else {})
+            for line in lines
+        ]
+        print_json({"schema": 1, "folder": str(options.export), "lines": rows})
+    else:
+        print("\n".join(f"{line.result.verdict:9} {options.export / line.file}" for line in written))
+        reasons = {
+            line.why_not: [each.result.name for each in lines if each.why_not == line.why_not]
+            for line in lines
+        }
+        for reason, without in reasons.items():
+            if reason:
+                print(f"\nnot exported, because {reason}:\n  " + "\n  ".join(without))
+        print(f"\n{len(written)} of {len(lines)} lines written; each file says how to check it")
+    return 0 if written else 3
 
 
 def _names(asked: Sequence[str]) -> list[str]:

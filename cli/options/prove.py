@@ -14,6 +14,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--smt2", type=Path, metavar="DIR", help="write every question to the solver here, as SMT-LIB"
     )
     parser.add_argument(
+        "--export",
+        type=Path,
+        metavar="DIR",
+        help="write each line here as a file that z3, cvc5 or Spin can check, and say which have none",
+    )
+    parser.add_argument(
         "--recheck",
         nargs="?",
         const="2m",

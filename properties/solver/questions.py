@@ -6,7 +6,7 @@ import importlib.util
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -39,6 +39,8 @@ class SolverSession:
 
     smt2: Path | None = None
     """A folder that every question is written to."""
+    told: Callable[[str, str, Answer], None] | None = None
+    """Is told every question: its name, its text in SMT-LIB, the answer."""
     recheck: bool = False
     """Whether cvc5 is asked too; where the two contradict each other a SpecError is raised."""
     recheck_s: float = math.inf
@@ -75,6 +77,8 @@ class SolverSession:
         self.asked += 1
         if answer == "unknown":
             self.unknown.append(name)
+        if self.told is not None:
+            self.told(name, solver.to_smt2(), answer)
         if self.smt2 is not None or self.recheck:
             self._again(name, f"(set-logic {logic})\n{solver.to_smt2()}", answer)
         return answer, (solver.model() if answer == "sat" else None)

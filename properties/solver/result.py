@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from attrs import frozen
 
 from quidnunc.properties.solver.questions import SolverSession
+from quidnunc.properties.solver.rules import NetworkModel
 from quidnunc.properties.solver.trace import NetworkTrace
 
 Verdict: TypeAlias = Literal["proved", "refuted", "undetermined"]
@@ -32,6 +33,8 @@ class ProofResult:
     trace: NetworkTrace | None = None
     clauses: tuple[str, ...] = ()
     """The sentences of the specifications that the statement rests on."""
+    states: tuple[NetworkModel, str] | None = None
+    """The network whose reachable states were all gone through, and the claim that was asked of them."""
 
 
 Prover: TypeAlias = Callable[[SolverSession], Iterator[ProofResult]]

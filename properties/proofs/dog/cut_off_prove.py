@@ -153,6 +153,7 @@ def _of_states(name: str, end: str, claim_id: str, case: CutOffProblem, graph: S
         vacuous=not _fires(graph, case.met),
         evidence=(f"a trace of {steps} steps, and none of fewer",) if against else (),
         trace=trace,
+        states=(graph.network, claim_id),
     )
 
 

@@ -89,6 +89,7 @@ def _of_states(name: str) -> Iterator[ProofResult]:
             vacuous=found.states < 2,
             evidence=(f"a trace of {seen.trace_length} steps, and none of fewer",) if refuted else (),
             trace=shortest_trace(network, identity, engine="python") if refuted else None,
+            states=(network, identity),
         )
 
 

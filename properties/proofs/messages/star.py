@@ -257,6 +257,7 @@ def _ceiling(name: str) -> ProofResult:
         vacuous=crowded.verdict != "proved",
         evidence=(f"a trace of {seen.trace_length} steps, and none of fewer",) if refuted else (),
         trace=shortest_trace(network, CEILING, engine="python") if refuted else None,
+        states=(network, CEILING),
     )
 
 

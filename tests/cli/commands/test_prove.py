@@ -107,3 +107,29 @@ def test_a_place_that_cannot_be_written_is_wrong_usage(quidnunc: Command, tmp_pa
     place.write_text("")
     ran = quidnunc("prove", "mesh-star", "--smt2", place / "questions")
     assert ran.code == 2 and "name a directory" in ran.err
+
+
+def test_lines_are_exported(quidnunc: Command, tmp_path: Path) -> None:
+    ran = quidnunc("prove", "mesh-star", "--export", tmp_path / "new")
+    assert ran.code == 0 and "1 of 4 lines written" in ran.out
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["mesh-star.ceiling.pml"]
+    assert "not exported, because it is about fair runs without end" in ran.out
+    found = quidnunc("prove", "mesh-star", "--export", tmp_path, "--json").data
+    files = {line["name"]: line["file"] for line in found["lines"]}
+    assert files == {
+        "mesh-star.ceiling": "mesh-star.ceiling.pml",
+        "mesh-star.rest": None,
+        "mesh-star.quiet": None,
+        "mesh-star.admits": None,
+    }
+    assert all(line["file"] or line["why_not"] for line in found["lines"])
+
+
+def test_an_export_of_nothing_is_no_success(quidnunc: Command, tmp_path: Path) -> None:
+    assert quidnunc("prove", "mesh-star.rest", "--export", tmp_path).code == 3
+
+
+@pytest.mark.parametrize("other", [("--markdown",), ("--recheck",), ("--smt2", "x")])
+def test_export_goes_with_no_other_output(other: tuple[str, ...], quidnunc: Command, tmp_path: Path) -> None:
+    ran = quidnunc("prove", "mesh-star", "--export", tmp_path, *other)
+    assert ran.code == 2 and "--export cannot be combined" in ran.err
