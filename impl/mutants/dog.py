@@ -94,21 +94,27 @@ def _permission_withdrawn(r: DogReactor, on_low: Usual) -> None:
 
 
 def _reset_to_all(r: DogReactor, on_low: Usual) -> None:
-    for peer in r.links:
+    for peer in filter(r.understands_dog, r.links):
         r.send_control(peer, RESET_ROUTE)
 
 
 # DOG: peers.
 
 
-def _ask_the_lost_too(r: DogReactor, usual: Usual, lost: Peer) -> None:
-    r.links[lost] = ReactorPeer()
-    r.adjust()
-    del r.links[lost]
+def _ask_the_lost_too(r: DogReactor, lose: Usual, lost: Peer) -> None:
+    with_dog = r.understands_dog(lost)
+
+    def adjust(lost: Peer) -> None:
+        r.links[lost] = ReactorPeer(with_dog)
+        r.adjust()
+        del r.links[lost]
+
+    patch(r, "adjust_after_loss", adjust)
+    lose(lost)
 
 
 def _mass_reset(r: DogReactor, usual: Usual, lost: Peer) -> None:
-    for peer in r.links:
+    for peer in filter(r.understands_dog, r.links):
         r.send_control(peer, RESET_ROUTE)
     r.adjust()
 
@@ -155,7 +161,7 @@ _EDITS: Mapping[str, Edit[DogReactor]] = {
     "stale-target": put("routes.forget_target", nothing),
     "stale-source": put("routes.forget_source", nothing),
     "loss-is-quiet": put("adjust_after_loss", nothing),
-    "ask-the-lost-too": around("adjust_after_loss", _ask_the_lost_too),
+    "ask-the-lost-too": around("lose", _ask_the_lost_too),
     "mass-reset": around("adjust_after_loss", _mass_reset),
 }
 

@@ -201,8 +201,7 @@ class Router:
             heard = self.ids_heard.get(peer, 0)
             ids = list(entry.messageIDs)[: max(0, self.p.max_ihave_length - heard)]
             self.ids_heard[peer] = heard + len(ids)
-            if entry.topicID in self.joined:
-                wanted += [name for name in ids if not self.is_seen(name)]
+            wanted += [name for name in ids if not self.is_seen(name)]
         if wanted:
             self.to(peer).control.iwant.add(messageIDs=dict.fromkeys(wanted))
 

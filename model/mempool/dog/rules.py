@@ -76,7 +76,8 @@ def from_user(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None
 )
 def from_one_without_dog(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
     """A peer that does not have DOG enabled is not sent its messages, and none of them is blocked by that."""
-    return Step(n) if not n.peers[t.peer].has_dog else None
+    peer = n.peers.get(t.peer)
+    return Step(n) if peer is not None and not peer.has_dog else None
 
 
 @rule(

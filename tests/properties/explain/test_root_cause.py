@@ -87,7 +87,10 @@ SEEDS = {
 """Whose first runs show the edit by itself; where another accounts for the first, it takes a whole search."""
 
 
-LONGER = {"refusal-does-not-extend": 15}
+LONGER = {
+    "refusal-does-not-extend": 15,
+    "cuts-mesh-without-keeping-members-with-best-scores": 16,
+}
 """Planted edit -> events of its minimal run, some of which only make the router's die fall as it does."""
 
 
