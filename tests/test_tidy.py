@@ -56,6 +56,7 @@ SUBCLASSED = frozenset(
         "ValueError",
         "Enum",
         "Generic",
+        "Mapping",
         "Protocol",
         "Shape",
         "TypedDict",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import importlib.util
+import shlex
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from quidnunc.commands.explore import trace_json
 from quidnunc.output import (
@@ -21,7 +22,8 @@ from quidnunc.output import (
 )
 from quidnunc.properties.exports.lines import ExportedLine, exported_lines, write_line
 from quidnunc.properties.proofs.citations import lines_of
-from quidnunc.properties.proofs.prove import prove, provers
+from quidnunc.properties.proofs.edits import FAILS
+from quidnunc.properties.proofs.prove import prove, provers, with_edits
 from quidnunc.properties.solver.questions import SolverSession, has_cvc5
 from quidnunc.properties.solver.result import ProofResult
 
@@ -47,17 +49,50 @@ def run(options: argparse.Namespace) -> int:
         progress(f"{name}: {questions.asked} solver queries so far")
         # What one name leaves is for the next.
         questions.recheck_s += budget_s / len(names)
-        results += (r for r in prove(name, questions) if _asked(r.name, name, options.names))
+        found = [r for r in prove(name, questions) if _asked(r.name, name, options.names)]
+        results += with_edits(name, found) if options.edits else found
     clear_progress()
     _demand_rows(options.names, results, names)
     if options.json:
         print_json(as_json(results, questions))
     elif options.markdown:
-        print("\n".join(page(results, questions, options.recheck)))
+        print("\n".join(page(results, questions, options)))
     else:
         _print(options, results, questions)
-    open_ones = [r for r in results if r.vacuous or r.verdict == "undetermined"]
-    return 3 if open_ones else 0
+    return 3 if any(map(_is_open, results)) else 0
+
+
+def _is_open(result: ProofResult) -> bool:
+    """Whether nothing is decided, or by a proof that shows nothing of the rules, as no edit breaks it."""
+    return result.vacuous or result.verdict == "undetermined" or _standing(result) in ("no edit", "unbroken")
+
+
+def _standing(result: ProofResult) -> Literal["", "no edit", "unbroken", "broken", "not tried"]:
+    """What is known of a proof under an edit of a rule; empty where the line is not proved."""
+    if result.verdict != "proved":
+        return ""
+    if not result.edit:
+        return "no edit"
+    if not result.edited:
+        return "not tried"
+    return "broken" if result.edited in FAILS else "unbroken"
+
+
+_STANDINGS = {
+    "broken": "proved (each fails under its edit)",
+    "not tried": "proved (each has an edit of a rule; --edits tries it)",
+    "unbroken": "proved, and still so under the edit",
+    "no edit": "proved, no edit named yet",
+}
+
+
+def summary(results: Sequence[ProofResult]) -> str:
+    """How many lines there are of each verdict, proofs by what is known of them under an edit."""
+    standings = [_standing(r) for r in results]
+    counted = [(standings.count(key), text) for key, text in _STANDINGS.items()]  # type: ignore[arg-type]
+    for verdict in ("by definition", "refuted", "undetermined"):
+        counted.append((sum(r.verdict == verdict for r in results), verdict))
+    return ", ".join(f"{number} {text}" for number, text in counted if number)
 
 
 def _export(options: argparse.Namespace, names: Sequence[str]) -> int:
@@ -88,7 +123,7 @@ def _export(options: argparse.Namespace, names: Sequence[str]) -> int:
         ]
         print_json({"schema": 1, "folder": str(options.export), "lines": rows})
     else:
-        print("\n".join(f"{line.result.verdict:9} {options.export / line.file}" for line in written))
+        print("\n".join(f"{line.result.verdict:13} {options.export / line.file}" for line in written))
         reasons = {
             line.why_not: [each.result.name for each in lines if each.why_not == line.why_not]
             for line in lines
@@ -144,6 +179,8 @@ def as_json(results: Sequence[ProofResult], questions: SolverSession) -> dict[st
     for result in results:
         row = fields_of(result, "name", "text", "verdict", "scope", "assumptions", "clauses", "engine")
         row |= {"seconds": round(result.seconds, 3), **fields_of(result, "vacuous", "evidence")}
+        if result.edit:
+            row["edit"] = {"says": result.edit, "clause": result.edit_of, "verdict": result.edited or None}
         if result.trace is not None:
             row["trace"] = trace_json(result.trace)
         rows.append(row)
@@ -162,11 +199,20 @@ def _print(options: argparse.Namespace, results: Sequence[ProofResult], question
     if not options.quiet:
         for result in results:
             _print_one(result)
+    if options.edits:
+        _print_edits(results)
     seconds = sum(result.seconds for result in results)
-    print(f"\n{questions.asked} questions to z3{recheck_summary(questions)}, {seconds:.0f} s of CPU", end="")
+    print(f"\n{summary(results)}")
+    print(f"{questions.asked} questions to z3{recheck_summary(questions)}, {seconds:.0f} s of CPU", end="")
     print(f"; undecided: {', '.join(questions.unknown) or 'none'}")
     print("Not checked: what the assumptions exclude, and the parts of a protocol that the rules leave out.")
     print(f"again: quidnunc prove {' '.join(options.names)}".rstrip())
+
+
+def _print_edits(results: Sequence[ProofResult]) -> None:
+    rows = [(r.name, r.edit_of, r.edit, r.edited) for r in results if r.edit]
+    if rows:
+        print(f"\n{table(('proved', 'a rule is edited', 'so that', 'then it is'), rows)}")
 
 
 def _print_one(result: ProofResult) -> None:
@@ -175,6 +221,9 @@ def _print_one(result: ProofResult) -> None:
         print(f"  assumes: {assumption}")
     for line in result.evidence:
         print(f"  - {line}")
+    if result.edit:
+        said = f", and is then {result.edited}" if result.edited else ""
+        print(f"  fails if: {result.edit} ({result.edit_of}){said}")
     if result.trace is not None:
         print()
         print(
@@ -191,6 +240,11 @@ HEAD = """\
 Each row is one statement and the engine that decided it. A proof is *vacuous* if its condition cannot occur.
 `quidnunc prove NAME` prints the evidence, and the shortest trace where a statement is refuted. The pages in
 [results](results/) give the reasons.
+
+*Fails if* is an edit of a rule under which the same statement is no longer proved, and what becomes of it
+then: `gone` is said of a part of a proof whose statement is refuted. The edits are in
+`properties/proofs/edits.toml`, and a test tries them. A statement *by definition* repeats what a rule
+says: it holds whatever the numbers in it are, needs no second rule, and is not counted as proved.
 """
 
 
@@ -204,22 +258,29 @@ def recheck_summary(questions: SolverSession) -> str:
     )
 
 
-def page(results: Sequence[ProofResult], questions: SolverSession, budget: str | None) -> Iterator[str]:
+def page(
+    results: Sequence[ProofResult], questions: SolverSession, options: argparse.Namespace
+) -> Iterator[str]:
     """The page in Markdown, line by line: a row for each result, and what the rows assume."""
+    words = [*options.names, *(["--edits"] if options.edits else [])]
+    words += ["--recheck", options.recheck] if options.recheck else []
     assumed = list(dict.fromkeys(a for result in results for a in result.assumptions))
-    again = f"quidnunc prove{f' --recheck {budget}' if budget else ''} --markdown"
     yield HEAD
     seconds = sum(result.seconds for result in results)
-    yield f"Made by `{again}`:"
+    yield f"Made by `quidnunc prove {shlex.join([*words, '--markdown'])}`:"
     yield f"{questions.asked} questions to z3{recheck_summary(questions)};"
     yield f"{seconds:.0f} s of CPU in all{', with those of cvc5' if questions.recheck else ''}."
     yield ""
-    yield "| line | says | verdict | scope | assumes | engine | s | vacuous |"
-    yield "|---|---|---|---|---|---|---|---|"
+    yield f"In all: {summary(results)}."
+    yield ""
+    yield "| line | says | verdict | fails if | scope | assumes | engine | s | vacuous |"
+    yield "|---|---|---|---|---|---|---|---|---|"
     for result in results:
         numbers = ", ".join(str(assumed.index(a) + 1) for a in result.assumptions) or "-"
-        verdict = "refuted" if result.verdict == "refuted" else f"**{result.verdict}**"
-        cells = [f"`{result.name}`", result.text, verdict, result.scope, numbers, result.engine]
+        verdict = f"**{result.verdict}**" if result.verdict in ("proved", "undetermined") else result.verdict
+        fails = f"{result.edit} (`{result.edit_of}`)" if result.edit else "-"
+        fails += f": {result.edited}" if result.edited else ""
+        cells = [f"`{result.name}`", result.text, verdict, fails, result.scope, numbers, result.engine]
         cells += [f"{result.seconds:.1f}", "**yes**" if result.vacuous else "no"]
         yield f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
     yield ""

@@ -27,6 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ask cvc5 too, for this much CPU time in total (2m if no BUDGET is given)",
     )
     parser.add_argument(
+        "--edits",
+        action="store_true",
+        help="try each proof again with a rule edited so that it should fail, and show what becomes of it",
+    )
+    parser.add_argument(
         "--markdown", action="store_true", help="print a page in Markdown, one row per statement"
     )
     parser.add_argument(

@@ -280,8 +280,17 @@ def good_is_good(asked: CellSolver, topic: TopicParameters, term: str, *, settle
     return evolve(cell, before=before, after=later, totals=totals)
 
 
-def fair(asked: CellSolver) -> PropertyCell:
-    """Whether equal counters have equal scores; and whether scores differ at all."""
+@frozen(eq=False)
+class FairnessStatement:
+    """Equal counters, scores that differ all the same, and counters whose scores differ."""
+
+    equal: Expression
+    unequal: Expression
+    differ: Expression
+
+
+def fair_statement(asked: CellSolver) -> FairnessStatement:
+    """What `fair` asks z3."""
     equal, unequal, differ = [], [], []
     for number, topic in enumerate(asked.network.topics):
         of, then = (symbols(f"{p}{number}_", whole=False) for p in ("a", "b"))
@@ -290,8 +299,14 @@ def fair(asked: CellSolver) -> PropertyCell:
         equal.append(z3.And(premise, *(of[name] == then[name] for name in of)))
         unequal.append(score != other)
         differ.append(z3.And(premise, score > other))
-    answer, _ = asked.solve("fair", z3.And(*equal), z3.Or(*unequal))
-    vacuous = asked.solve("fair: some topic's scores differ", z3.Or(*differ))[0] == "unsat"
+    return FairnessStatement(z3.And(*equal), z3.Or(*unequal), z3.Or(*differ))
+
+
+def fair(asked: CellSolver) -> PropertyCell:
+    """Whether equal counters have equal scores; and whether scores differ at all."""
+    said = fair_statement(asked)
+    answer, _ = asked.solve("fair", said.equal, said.unequal)
+    vacuous = asked.solve("fair: some topic's scores differ", said.differ)[0] == "unsat"
     shown: Verdict = "refuted" if answer == "sat" else "proved" if answer == "unsat" else "undetermined"
     return PropertyCell("fair", "", "", "vacuous" if shown == "proved" and vacuous else shown)
 

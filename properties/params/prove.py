@@ -6,17 +6,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quidnunc.properties.lazy import z3
-from quidnunc.properties.params.claims import Property, PropertyCell, cells
+from quidnunc.properties.params.claims import CellSolver, Property, PropertyCell, cells, fair_statement
 from quidnunc.properties.params.file import read_file, shipped_files
 from quidnunc.properties.params.read import network_of
+from quidnunc.properties.params.rules import followed, rules
 from quidnunc.properties.params.score import FORMS, Form
 from quidnunc.properties.params.values import NetworkParameters, decimal
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.result import ProofResult
 from quidnunc.properties.solver.rules import Expression
+from quidnunc.properties.solver.unfold import by_definition
 
 PREFIX = "scores-"
 TEXTS: dict[Property, str] = {
@@ -38,10 +40,20 @@ def names() -> list[str]:
 def of_published(name: str, questions: SolverSession) -> Iterator[ProofResult]:
     """The four properties on one configuration, in both forms of the score."""
     network = network_of(read_file(shipped_files()[name]))
+    network = evolve(network, topics=tuple(map(followed, network.topics)))
     for form in FORMS:
         found = list(cells(network, questions, form))
         for each, text in TEXTS.items():
-            yield _result(name, form, network, text, [c for c in found if c.property == each])
+            result = _result(name, form, network, text, [c for c in found if c.property == each])
+            yield _read_off(result, CellSolver(network, form, questions)) if each == "fair" else result
+
+
+def _read_off(result: ProofResult, asked: CellSolver) -> ProofResult:
+    """The line about equal counters, which repeats that a score is a function of them, if it does."""
+    said = fair_statement(asked)
+    if result.verdict == "proved" and by_definition(said.equal, z3.Not(said.unequal)):
+        return evolve(result, verdict="by definition")
+    return result
 
 
 def _result(
@@ -119,7 +131,7 @@ class _LemmaSymbols:
 
     def score(self, q: Expression, f: Expression, m: Expression, b: Expression, i: Expression) -> Expression:
         """A topic's score past the activation."""
-        o = self.of
+        o = rules().signed(self.of)
         short = z3.If(m < o["threshold"], o["threshold"] - m, 0)
         good = o["w1"] * z3.If(q < o["cap1"], q, o["cap1"]) + o["w2"] * f
         return o["topic_weight"] * (good + o["w3"] * short * short + o["w3b"] * b + o["w4"] * i * i)
@@ -193,7 +205,8 @@ def _of_decay(parts: _LemmaSymbols) -> Iterator[ScoreLemma]:
         o[name] for name in ("quanta", "first", "meshed", "failures", "invalid")
     )
     raised = first + o["more"]
-    then = parts.decayed(z3.If(raised < o["cap2"], raised, o["cap2"]))
+    capped = z3.If(raised < o["cap2"], raised, o["cap2"]) if rules().caps_counters else raised
+    then = parts.decayed(capped)
     yield ScoreLemma(
         name="counter-stays-in-bounds",
         text="a counter that is raised under its cap and decays stays between zero and its cap",

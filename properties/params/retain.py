@@ -14,6 +14,7 @@ from fractions import Fraction
 from attrs import evolve, frozen
 
 from quidnunc.properties.lazy import z3
+from quidnunc.properties.params.rules import rules
 from quidnunc.properties.params.score import PeerCounters, TopicCounters, topic_score, total_score
 from quidnunc.properties.params.values import ZERO, NetworkParameters, TopicParameters, decimal
 from quidnunc.properties.solver.questions import SolverSession
@@ -72,7 +73,7 @@ class _PeerSymbols:
 
     def score(self, held: PeerScoreState) -> Expression:
         """P1 to P4 of the topic under the cap, P5 and P7."""
-        o = self.of
+        o = rules().signed(self.of)
         topic = o["w2"] * held.first + o["w3b"] * held.failures + o["w4"] * held.invalid * held.invalid
         if held.member:
             quanta = z3.If(o["quanta"] < o["cap1"], o["quanta"], o["cap1"])
@@ -86,6 +87,8 @@ class _PeerSymbols:
 
     def gone(self) -> PeerScoreState:
         """A member after it has left the mesh, with its deficit."""
+        if not rules().keeps_deficit:
+            return self.held(member=False)
         return self.held(member=False, failures=self.of["failures"] + self.deficit() * self.deficit())
 
     def decayed(self, name: str) -> Expression:
@@ -268,9 +271,10 @@ def _valued(
 
 def in_fractions(values: Mapping[str, Fraction], held: Mapping[str, Fraction]) -> Fraction:
     """The score by `params/score.py`, which shares nothing with the expressions here."""
+    signed = rules().signed(values)
 
     def of(name: str) -> Fraction:
-        return values.get(name, ZERO)
+        return signed.get(name, ZERO)
 
     topic = TopicParameters(
         name="t",

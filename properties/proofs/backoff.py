@@ -38,7 +38,7 @@ class BackoffArithmetic:
         return most
 
 
-WAYS = tuple(variants_of("backoff", BackoffArithmetic).values())
+WAYS = variants_of("backoff", BackoffArithmetic)
 
 
 @frozen(kw_only=True)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from attrs import field, frozen
 
 from quidnunc.properties.lazy import z3
+from quidnunc.properties.solver.edits import EditableVariants
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.result import ProofResult
 from quidnunc.properties.solver.rules import Expression
@@ -55,9 +56,12 @@ class HeartbeatRevision:
     """From v1.1 on: negative scores, D_out, opportunistic grafting."""
     cuts_at_d_high: bool = False
     fills: bool = True
-    """False for a planted error, as are the next two."""
+    """False for a planted error, as are the next four."""
     cuts_to_d: bool = True
     keeps_quota: bool = True
+    fills_quota: bool = True
+    cuts_above_d_high: bool = True
+    """Where not, it cuts above D already."""
 
 
 @frozen(eq=False)
@@ -107,7 +111,8 @@ def heartbeat(revision: HeartbeatRevision) -> HeartbeatSymbols:
     of_them = z3.Int("filled_outbound")
     related += _some(missing, of_them, now.candidates, now.outbound_candidates)
     now = now.plus(missing, of_them)
-    many = now.members >= d_high if revision.cuts_at_d_high else now.members > d_high
+    most = d_high if revision.cuts_above_d_high else d
+    many = now.members >= most if revision.cuts_at_d_high else now.members > most
     excess = z3.If(many, now.members - (d if revision.cuts_to_d else d_high + 1), 0)
     of_them = z3.Int("cut_outbound")
     related += _some(excess, of_them, now.members, now.outbound)
@@ -115,7 +120,7 @@ def heartbeat(revision: HeartbeatRevision) -> HeartbeatSymbols:
         related.append(now.outbound - of_them >= _least(d_out, now.outbound))
     now = now.minus(excess, of_them)
     if revision.quotas:
-        short = z3.And(now.members >= d_low, now.outbound < d_out)
+        short = z3.And(now.members >= d_low, now.outbound < d_out, z3.BoolVal(revision.fills_quota))
         more = z3.If(short, _least(d_out - now.outbound, now.outbound_candidates), 0)
         now = now.plus(more, more)
         opportunistic, of_them = z3.Int("opportunistic"), z3.Int("opportunistic_outbound")
@@ -225,11 +230,13 @@ def of_1_1(beat: HeartbeatSymbols) -> Iterator[DegreeBound]:
     )
 
 
-REVISIONS = {
-    "1.0": HeartbeatRevision(quotas=False),
-    "1.1": HeartbeatRevision(),
-    "1.1-go": HeartbeatRevision(cuts_at_d_high=True),
-}
+REVISIONS = EditableVariants(
+    {
+        "1.0": HeartbeatRevision(quotas=False),
+        "1.1": HeartbeatRevision(),
+        "1.1-go": HeartbeatRevision(cuts_at_d_high=True),
+    }
+)
 
 
 def bounds(beat: HeartbeatSymbols) -> Sequence[DegreeBound]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations, permutations
 from typing import Literal
@@ -19,6 +19,7 @@ from quidnunc.properties.proofs.dog import controller_prove, cut_off_prove, rout
 from quidnunc.properties.proofs.dog.controller import CONTROLLERS
 from quidnunc.properties.proofs.dog.relays import TEXTS
 from quidnunc.properties.proofs.dog.routes import REVISIONS
+from quidnunc.properties.proofs.edits import EDITS, GONE, MISSING, RuleEdit, by_edit, edit_of_line
 from quidnunc.properties.proofs.idontwant.codec import codec
 from quidnunc.properties.proofs.idontwant.rules import REVISIONS as ORDERS
 from quidnunc.properties.proofs.idontwant.rules import idontwant_results
@@ -28,6 +29,7 @@ from quidnunc.properties.proofs.mesh.mesh_link import BIDIRECTIONAL, LINKED, mes
 from quidnunc.properties.proofs.mesh.projection import PairTable, footprints, simulation, table_of
 from quidnunc.properties.proofs.messages.flow import FLOWS, flow_results
 from quidnunc.properties.proofs.messages.star import STARS, star_results
+from quidnunc.properties.solver.edits import editing
 from quidnunc.properties.solver.induction import InductionCheck, check_induction, refuting_trace
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.result import ProofResult, Prover, Verdict
@@ -79,16 +81,48 @@ def prove(name: str, questions: SolverSession) -> list[ProofResult]:
     for result in provers()[name](questions):
         now = time.process_time()
         clauses = clauses_of_line(result.name, name)
+        edit = edit_of_line(result.name, name) if result.verdict == "proved" else None
+        if edit is not None:
+            result = evolve(result, edit=edit.says, edit_of=edit.clause)
         found.append(evolve(result, seconds=now - started, clauses=clauses))
         started = now
     return found
+
+
+def with_edits(name: str, results: Sequence[ProofResult]) -> list[ProofResult]:
+    """The results of one name, each proof with what becomes of it under its edit.
+
+    The questions under an edit are of a session of their own.
+    """
+    lines = [(r.name, name) for r in results if r.verdict == "proved"]
+    became: dict[str, str] = {}
+    for (prover, number), wanted in by_edit(lines).items():
+        became |= under_edit(prover, EDITS[number], wanted)
+    return [evolve(r, edited=became.get(r.name, "")) for r in results]
+
+
+def under_edit(prover: str, edit: RuleEdit, lines: Sequence[str]) -> dict[str, str]:
+    """Line -> its verdict while a rule is edited; `GONE` where the statement it is a part of is refuted."""
+    became: dict[str, str] = {}
+    refuted: list[str] = []
+    with editing(edit.switches):
+        for result in provers()[prover](SolverSession()):
+            refuted += [result.name] if result.verdict == "refuted" else []
+            if result.name in lines:
+                became[result.name] = result.verdict
+            if len(became) == len(lines):
+                break
+    for line in lines:
+        gone = any(line.startswith(f"{name}.") for name in refuted)
+        became.setdefault(line, GONE if gone else MISSING)
+    return became
 
 
 def backoff_arithmetic(questions: SolverSession) -> Iterator[ProofResult]:
     """Whether a router takes every announced backoff for its own length, for each way to compute it."""
     from quidnunc.properties.proofs import backoff as network_backoff
 
-    for way in network_backoff.WAYS:
+    for way in network_backoff.WAYS.values():
         found = network_backoff.exact_range(questions, way)
         witness = found.first_wrong
         lines = [] if found.exact_up_to is None else [f"right for every value up to {found.exact_up_to}"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
+from quidnunc.properties.solver.edits import EditableVariants
 from quidnunc.properties.tables import table
 
 T = TypeVar("T")
@@ -14,7 +15,7 @@ _PHRASES: Mapping[str, Mapping[str, str]] = table("properties.proofs", "phrases.
 
 def variants_of(network: str, kind: type[T]) -> Mapping[str, T]:
     """Name -> variant of one sort of networks, each with its switches."""
-    return {name: kind(**switches) for name, switches in _TABLES[network].items()}
+    return EditableVariants({name: kind(**switches) for name, switches in _TABLES[network].items()})
 
 
 def phrases_of(network: str) -> Mapping[str, str]:

@@ -11,7 +11,8 @@ from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.rules import NetworkModel
 from quidnunc.properties.solver.trace import NetworkTrace
 
-Verdict: TypeAlias = Literal["proved", "refuted", "undetermined"]
+Verdict: TypeAlias = Literal["proved", "refuted", "undetermined", "by definition"]
+"""`by definition`: what holds whatever the numbers are, as it repeats a rule; it is not counted as proved."""
 
 
 @frozen(kw_only=True)
@@ -35,6 +36,12 @@ class ProofResult:
     """The sentences of the specifications that the statement rests on."""
     states: tuple[NetworkModel, str] | None = None
     """The network whose reachable states were all gone through, and the claim that was asked of them."""
+    edit: str = ""
+    """The rule, changed so that a proof fails; empty where no such change is named."""
+    edit_of: str = ""
+    """The clause of that rule."""
+    edited: str = ""
+    """What becomes of the line under that edit; empty where it was not tried."""
 
 
 Prover: TypeAlias = Callable[[SolverSession], Iterator[ProofResult]]

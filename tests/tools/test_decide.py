@@ -14,7 +14,9 @@ from tools.decide.lines import OTHERS, SAME, contradictions
 
 PAGE = (Path(__file__).parents[2] / "docs" / "prove.md").read_text(encoding="utf-8")
 VERDICTS = dict(
-    re.findall(r"^\| `(\S+)` \| [^|]* \| \**(proved|refuted|undetermined)\** \|", PAGE, re.MULTILINE)
+    re.findall(
+        r"^\| `(\S+)` \| [^|]* \| \**(proved|by definition|refuted|undetermined)\** \|", PAGE, re.MULTILINE
+    )
 )
 DECISIONS = [each for c in CATALOGUES.values() for each in read_decisions(recorded(c))]
 
@@ -62,4 +64,5 @@ def test_a_proof_contradicts_a_statement_that_is_refuted() -> None:
     assert contradictions([planted], {same.line: "proved"}) == [
         "messages.can-be-taken is refuted of dog, and dog-routes.progress is proved"
     ]
+    assert contradictions([planted], {same.line: "by definition"})
     assert not contradictions([planted], {same.line: "refuted"})

@@ -51,7 +51,8 @@ def contradictions(decisions: Iterable[Decision], verdicts: Mapping[str, str]) -
         if decision is None or verdict is None:
             continue
         refuted = bool(decision.events)
-        if verdict == "refuted" and not refuted or verdict == "proved" and refuted and same.both:
+        holds = verdict in ("proved", "by definition")
+        if verdict == "refuted" and not refuted or holds and refuted and same.both:
             word = "refuted" if refuted else "not refuted"
             found.append(f"{same.statement} is {word} of {same.revision}, and {same.line} is {verdict}")
     return found

@@ -42,6 +42,14 @@ class ControllerRevision:
     """The text divides by the number of first-time transactions, and says nothing of none."""
     keep_alive: bool = False
     """After idle intervals a route is asked for."""
+    no_width: bool = False
+    """A planted error, as are the next three: both bounds are the target."""
+    always_allows: bool = False
+    """HaveTx is allowed whatever the redundancy."""
+    asks_after_duplicates: bool = False
+    """A route is asked for only where a duplicate came."""
+    single_precision: bool = False
+    """The node computes in 32-bit floating point."""
 
 
 CONTROLLERS: Mapping[str, ControllerRevision] = variants_of("dog-controller", ControllerRevision)
@@ -49,7 +57,7 @@ CONTROLLERS: Mapping[str, ControllerRevision] = variants_of("dog-controller", Co
 
 def bounds(by: ControllerRevision, target: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]:
     """The lower and the upper bound, exactly. `delta` in percent."""
-    width = target * delta / 100
+    width = Fraction(0) if by.no_width else target * delta / 100
     if by.whole:
         width = Fraction(width.__floor__())
     return target - width, target + width
@@ -62,9 +70,16 @@ def found(by: ControllerRevision, target: Fraction, delta: Fraction, first: int,
     """
     if not first:
         return "high" if again else "idle"
+    low, high = decisions(by, target, delta, first, again)
+    return "low" if low else "high" if high else "in-band"
+
+
+def decisions(
+    by: ControllerRevision, target: Fraction, delta: Fraction, first: int, again: int
+) -> tuple[bool, bool]:
+    """(a route is asked for, HaveTx is allowed), where something new came."""
     redundancy = Fraction(again // first) if by.whole else Fraction(again, first)
     lower, upper = bounds(by, target, delta)
-    if redundancy < lower:
-        return "low"
-    too_much = redundancy > upper if by.strict else redundancy >= upper
-    return "high" if too_much else "in-band"
+    low = redundancy < lower and (again > 0 or not by.asks_after_duplicates)
+    high = redundancy > upper if by.strict else redundancy >= upper
+    return low, high or by.always_allows

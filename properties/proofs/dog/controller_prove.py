@@ -17,14 +17,17 @@ from quidnunc.properties.proofs.dog.controller import (
     FIXED_DELTA,
     ControllerRevision,
     bounds,
+    decisions,
     found,
 )
 from quidnunc.properties.proofs.dog.floats import in_floats
 from quidnunc.properties.solver.questions import Numbers, SolverSession
 from quidnunc.properties.solver.result import ProofResult, Verdict
 from quidnunc.properties.solver.rules import Expression
+from quidnunc.properties.solver.unfold import by_definition
 
 READ_AS_IDLE = "0/0, which the text leaves undefined, is read as nothing to do"
+READ_AS_HIGH = "a ratio over nothing new, which the text leaves undefined, is read as beyond every bound"
 KEEP_ALIVE_INTERVALS = 3
 NEAT = ((1, 10), (10, 10), (0, 10), (1, 0))
 """Targets and deltas that a witness is looked for among before all others."""
@@ -78,13 +81,16 @@ class ControllerSymbols:
     def asks(self) -> Expression:
         """A route is asked for."""
         low = z3.And(self.first > 0, z3.Not(self.above(self.lower, strict=False)))
+        if self.by.asks_after_duplicates:
+            low = z3.And(low, self.again > 0)
         if not self.by.keep_alive:
             return low
         return z3.Or(low, z3.And(self.first == 0, self.again == 0, self.idle >= KEEP_ALIVE_INTERVALS))
 
     def allows(self) -> Expression:
         """HaveTx is allowed."""
-        high = z3.And(self.first > 0, self.above(self.upper, strict=self.by.strict))
+        beyond = z3.BoolVal(True) if self.by.always_allows else self.above(self.upper, strict=self.by.strict)
+        high = z3.And(self.first > 0, beyond)
         return z3.Or(high, z3.And(self.first == 0, self.again > 0))
 
 
@@ -97,15 +103,18 @@ def symbols(by: ControllerRevision) -> ControllerSymbols:
     if by.fixed_delta:
         given.append(delta == FIXED_DELTA)
     given += [delta >= 0 if by.zero_delta else delta > 0, delta < 100]
-    if by.whole:
+    if by.no_width:
+        given.append(width == 0)
+    elif by.whole:
         given += [100 * width <= target * delta, target * delta < 100 * width + 100]
+    else:
+        given.append(100 * width == target * delta)
+    if by.whole:
         given.append(
             z3.Implies(
                 first > 0, z3.And(quotient * first <= again, again < (quotient + 1) * first, quotient >= 0)
             )
         )
-    else:
-        given.append(100 * width == target * delta)
     return ControllerSymbols(
         by=by,
         target=target,
@@ -162,10 +171,8 @@ def _of_bounds(at: ControllerSymbols) -> Iterator[ControllerStatement]:
 
 
 def _both(by: ControllerRevision, target: Fraction, delta: Fraction, first: int, again: int) -> bool:
-    """Whether the redundancy is below the lower bound, and at the upper one or above: no `Found` says it."""
-    lower, upper = bounds(by, target, delta)
-    redundancy = Fraction(again // first) if by.whole and first else Fraction(again, first or 1)
-    return bool(first) and upper <= redundancy < lower
+    """Whether there is too little and too much at once: no `Found` says it."""
+    return bool(first) and all(decisions(by, target, delta, first, again))
 
 
 def _of_decisions(at: ControllerSymbols) -> Iterator[ControllerStatement]:
@@ -229,15 +236,9 @@ def _of_counters(at: ControllerSymbols) -> Iterator[ControllerStatement]:
         name="duplicates-alone",
         text="duplicates alone, with nothing new, allow a HaveTx",
         premise=z3.And(at.given, at.first == 0, at.again > 0),
-        # The text divides by the number of what is new, and there is no such ratio.
-        conclusion=z3.And(at.allows(), at.first > 0) if undefined else at.allows(),
-        fails=lambda by, t, d, f, a: by.undefined_at_zero or found(by, t, d, f, a) != "high",
-        besides=(
-            "a division by zero as written; read as beyond every bound, as the kit does, HaveTx is allowed; "
-            "read as the upper bound, as the specification has it, a strict comparison never allows it",
-        )
-        if undefined
-        else (),
+        conclusion=at.allows(),
+        fails=lambda by, t, d, f, a: found(by, t, d, f, a) != "high",
+        assumptions=(READ_AS_HIGH,) if undefined else (),
     )
     yield ControllerStatement(
         name="idle",
@@ -273,6 +274,8 @@ def _result(
     answer, values = questions.solve(label, line.premise, z3.Not(line.conclusion))
     verdict: Verdict = "proved" if answer == "unsat" else "undetermined"
     evidence: tuple[str, ...] = ()
+    if verdict == "proved" and by_definition(line.premise, line.conclusion):
+        verdict = "by definition"
     if answer == "sat":
         target, delta, first, again = _neat(at, line, values, questions)
         if line.fails(by, target, delta, first, again):

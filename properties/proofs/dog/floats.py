@@ -13,8 +13,12 @@ from fractions import Fraction
 from quidnunc.properties.proofs.dog.controller import FIXED_DELTA, ControllerRevision, bounds, found
 from quidnunc.properties.solver.result import ProofResult
 
-ROUNDING = Fraction(1, 2**53)
-"""What one operation in 64-bit floating point may add or take away, relatively, where nothing overflows."""
+
+def rounding(by: ControllerRevision) -> Fraction:
+    """What one operation in floating point may add or take away, relatively, where nothing overflows."""
+    return Fraction(1, 2**24 if by.single_precision else 2**53)
+
+
 NEAR = Fraction(1, 2**50)
 TARGETS = ("0.01", "0.1", "0.3", "0.5", "0.7", "1", "1.5", "2")
 MOST_FIRST = 400
@@ -40,9 +44,9 @@ def found_in_floats(target: float, first: int, again: int) -> str:
     return "low" if redundancy < lower else "high" if redundancy >= upper else "in-band"
 
 
-def share_in_floats() -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]:
+def share_in_floats(by: ControllerRevision) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]:
     """Between what the bounds are, as shares of the target that was written, each operation rounded."""
-    least, most = 1 - ROUNDING, 1 + ROUNDING
+    least, most = 1 - rounding(by), 1 + rounding(by)
     target = (least, most)
     times_ten = (target[0] * 10 * least, target[1] * 10 * most)
     width = (times_ten[0] / 100 * least, times_ten[1] / 100 * most)
@@ -54,7 +58,7 @@ def share_in_floats() -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fracti
 def _bounds_in_floats(name: str, by: ControllerRevision) -> ProofResult:
     tiny, huge = math.nextafter(0.0, 1.0), _first_without_bounds()
     wrong = [t for t in (tiny, huge) if not _sound(t)]
-    lower, upper = share_in_floats()
+    lower, upper = share_in_floats(by)
     return ProofResult(
         name=f"{name}.floats",
         text="the bounds of every target are two numbers, the lower below the upper",
@@ -126,8 +130,8 @@ def _near(name: str, by: ControllerRevision) -> ProofResult:
     """r < lower in floats and exactly alike, unless r is near to lower; and so with upper."""
     exact = (Fraction(100 - FIXED_DELTA, 100), Fraction(100 + FIXED_DELTA, 100))
     shown = all(
-        share * (1 - NEAR) * (1 + ROUNDING) < least and most < share * (1 + NEAR) * (1 - ROUNDING)
-        for share, (least, most) in zip(exact, share_in_floats(), strict=True)
+        share * (1 - NEAR) * (1 + rounding(by)) < least and most < share * (1 + NEAR) * (1 - rounding(by))
+        for share, (least, most) in zip(exact, share_in_floats(by), strict=True)
     )
     return ProofResult(
         name=f"{name}.rounding.near",
@@ -137,5 +141,5 @@ def _near(name: str, by: ControllerRevision) -> ProofResult:
         assumptions=("each operation rounds to the nearest number, by 2^-53 of its result at most",),
         engine="fractions, between the least and the most that each operation may give",
         # A bound without room for rounding would leave nothing to say.
-        vacuous=any(least == most for least, most in share_in_floats()),
+        vacuous=any(least == most for least, most in share_in_floats(by)),
     )

@@ -23,6 +23,7 @@ from quidnunc.properties.proofs.dog.controller import (
     found,
 )
 from quidnunc.properties.proofs.dog.routes import REVISIONS, RouteRevision
+from quidnunc.properties.solver.edits import EditableVariants
 from quidnunc.properties.solver.rules import (
     PEER_LETTERS,
     Expression,
@@ -66,14 +67,16 @@ def _text(suffix: str, controller: str | None = None, **besides: bool) -> RelayR
     )
 
 
-TEXTS: Mapping[str, RelayRevision] = {
-    "dog-cut-off": _text(""),
-    "dog-cut-off-adr": _text("-adr", own_filtered=False),
-    "dog-cut-off-adr-prose": _text("-adr-prose", controller="-adr", own_filtered=False),
-    "dog-cut-off-quint": _text("-quint", stale=True, asks_lost=True),
-    "dog-cut-off-go": _text("-go", stale=True, asks_lost=True),
-    "dog-cut-off-proposed": _text("-proposed"),
-}
+TEXTS: Mapping[str, RelayRevision] = EditableVariants(
+    {
+        "dog-cut-off": _text(""),
+        "dog-cut-off-adr": _text("-adr", own_filtered=False),
+        "dog-cut-off-adr-prose": _text("-adr-prose", controller="-adr", own_filtered=False),
+        "dog-cut-off-quint": _text("-quint", stale=True, asks_lost=True),
+        "dog-cut-off-go": _text("-go", stale=True, asks_lost=True),
+        "dog-cut-off-proposed": _text("-proposed"),
+    }
+)
 
 
 @frozen(kw_only=True)

@@ -8,11 +8,12 @@ has the protobuf library read the bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from attrs import frozen
 
 from quidnunc.properties.lazy import z3
+from quidnunc.properties.solver.edits import EditableVariants
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.result import ProofResult
 from quidnunc.properties.solver.rules import Expression
@@ -50,18 +51,33 @@ class DecodedEntry:
 Decoder = Callable[[EncodedEntry], DecodedEntry]
 
 
+@frozen(kw_only=True)
+class CodecRules:
+    """What the decoders do; each switch is a planted error where it is not as here."""
+
+    draft_requires_id: bool = True
+    """A draft decoder refuses an entry without an id."""
+    r1_reads_first: bool = True
+    """An r1 decoder reads the first id of an entry as well."""
+
+
+DECODERS: Mapping[str, CodecRules] = EditableVariants({"protobuf": CodecRules()})
+
+
 def by_draft(entry: EncodedEntry) -> DecodedEntry:
     """The last id; an entry without one is refused."""
 
     def reads(value: Expression) -> Expression:
         return z3.Or(*(z3.And(entry.has(n), entry.ids[n - 1] == value) for n in range(1, IDS + 1)))
 
-    return DecodedEntry(entry.has(0), reads)
+    required = z3.BoolVal(DECODERS["protobuf"].draft_requires_id)
+    return DecodedEntry(z3.And(required, entry.has(0)), reads)
 
 
 def by_r1(entry: EncodedEntry) -> DecodedEntry:
     """All of them."""
-    return DecodedEntry(z3.BoolVal(False), entry.says)
+    read = entry if DECODERS["protobuf"].r1_reads_first else EncodedEntry(entry.ids[1:], entry.count - 1)
+    return DecodedEntry(z3.BoolVal(False), read.says)
 
 
 def entries() -> list[EncodedEntry]:

@@ -55,6 +55,8 @@ class IDontWantRevision:
     """An id binds the content: a forged copy has another."""
     gossip: bool = False
     """V has a neighbour outside its mesh that gets the message and gossips."""
+    asks_all_lacking: bool = True
+    """V asks for whatever it lacks; where not, a planted error, not for what it said IDONTWANT of."""
 
 
 REVISIONS: Mapping[str, IDontWantRevision] = variants_of("idontwant", IDontWantRevision)
@@ -132,6 +134,8 @@ def rules_of(at: HolderFields) -> Iterator[NetworkRule]:
         heard = at.at("heard")
         yield guarded("hear", (), "gs1.0/relay.mesh", z3.Not(heard), put(True, "heard"))
         asks = z3.And(heard, z3.Not(at.at("got")))
+        if not at.revision.asks_all_lacking:
+            asks = z3.And(asks, z3.Not(at.at("told")))
         yield guarded("gossip", (), "gs1.0/ihave.request-unseen", asks, put(True, "got"), _telling(at))
 
 

@@ -18,6 +18,7 @@ from typing import TypeAlias
 from attrs import frozen
 
 from quidnunc.properties.lazy import z3
+from quidnunc.properties.solver.edits import EditableVariants
 from quidnunc.properties.solver.rules import (
     Expression,
     MessageChannel,
@@ -50,15 +51,19 @@ class LinkVariant:
     """Who leaves backs off from everybody, and does not join again before those backoffs have expired."""
 
 
-VARIANTS: Mapping[str, LinkVariant] = {
-    "mesh-link": LinkVariant(),
-    "mesh-link-backoff-any": LinkVariant(backoff=True, expires_in_flight=True),
-    "mesh-link-backoff": LinkVariant(backoff=True),
-    "mesh-link-backoff-silent": LinkVariant(backoff=True, silent=True),
-    "mesh-link-backoff-unsub": LinkVariant(backoff=True, silent=True, unsub=True),
-    "mesh-link-backoff-announced": LinkVariant(backoff=True, silent=True, unsub=True, announced=True),
-    "mesh-link-backoff-waits": LinkVariant(backoff=True, silent=True, unsub=True, announced=True, waits=True),
-}
+VARIANTS: Mapping[str, LinkVariant] = EditableVariants(
+    {
+        "mesh-link": LinkVariant(),
+        "mesh-link-backoff-any": LinkVariant(backoff=True, expires_in_flight=True),
+        "mesh-link-backoff": LinkVariant(backoff=True),
+        "mesh-link-backoff-silent": LinkVariant(backoff=True, silent=True),
+        "mesh-link-backoff-unsub": LinkVariant(backoff=True, silent=True, unsub=True),
+        "mesh-link-backoff-announced": LinkVariant(backoff=True, silent=True, unsub=True, announced=True),
+        "mesh-link-backoff-waits": LinkVariant(
+            backoff=True, silent=True, unsub=True, announced=True, waits=True
+        ),
+    }
+)
 
 
 @frozen(eq=False)

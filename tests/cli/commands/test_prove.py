@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from quidnunc.properties.proofs import prove as network_prove
+from quidnunc.properties.proofs.edits import EDITS
 from quidnunc.properties.proofs.prove import provers
 from tests.conftest import Command
 
@@ -50,12 +52,40 @@ def test_a_page_with_a_row_for_each_line(quidnunc: Command) -> None:
     ran = quidnunc("prove", "idontwant-codec", "mesh-degree", "--markdown")
     assert ran.code == 0
     rows = [line for line in ran.out.splitlines() if line.startswith("| `")]
-    assert len(rows) == 17 and all(row.count(" | ") == 7 for row in rows)
+    assert len(rows) == 17 and all(row.count(" | ") == 8 for row in rows)
     assert (
         "| `idontwant-codec.r1-reads-draft` | draft bytes read by an r1 decoder are what was said |"
         in ran.out
     )
     assert "\n3. of a single field" in ran.out
+
+
+def test_proofs_are_tried_under_their_edits(quidnunc: Command) -> None:
+    ran = quidnunc("prove", "dog-controller-adr", "--edits", "--quiet")
+    assert ran.code == 0
+    assert "HaveTx is allowed whatever the redundancy         refuted" in ran.out
+    assert "\n3 proved (each fails under its edit), 2 by definition, 2 refuted\n" in ran.out
+    rows = quidnunc("prove", "dog-controller-adr.bounds", "--edits", "--json").data["results"]
+    assert [row["edit"] for row in rows] == [
+        {"says": "both bounds are the target", "clause": "dog/config.bounds", "verdict": "refuted"}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"switches": {}}, "1 proved, and still so under the edit"),
+        ({"provers": ()}, "1 proved, no edit named yet"),
+    ],
+)
+def test_a_proof_that_no_edit_breaks_is_no_success(
+    quidnunc: Command, monkeypatch: pytest.MonkeyPatch, changed: dict[str, object], said: str
+) -> None:
+    edits = tuple(evolve(edit, **changed) for edit in EDITS)
+    monkeypatch.setattr("quidnunc.properties.proofs.edits.EDITS", edits)
+    monkeypatch.setattr("quidnunc.properties.proofs.prove.EDITS", edits)
+    ran = quidnunc("prove", "dog-controller-adr.bounds", "--edits")
+    assert ran.code == 3 and f"\n{said}\n" in ran.out
 
 
 def test_cvc5_has_a_budget(quidnunc: Command) -> None:

@@ -12,7 +12,7 @@ from quidnunc.properties.proofs import prove as network_prove
 from quidnunc.properties.proofs.backoff import BITS, WAYS, BackoffArithmetic, exact_range, length
 from quidnunc.properties.solver.questions import SolverSession
 
-NANOSECONDS, MILLISECONDS, UNSIGNED, CAPPED = WAYS
+NANOSECONDS, MILLISECONDS, UNSIGNED, CAPPED = WAYS.values()
 
 
 def computed(way: BackoffArithmetic, seconds: int) -> int:
@@ -22,7 +22,7 @@ def computed(way: BackoffArithmetic, seconds: int) -> int:
     return wrapped - 2**BITS if way.signed and wrapped >= 2 ** (BITS - 1) else wrapped
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+@pytest.mark.parametrize("way", WAYS.values(), ids=lambda way: way.name)
 @pytest.mark.parametrize("seconds", [0, 1, 60, 3600, 3601, 2**33, 9_223_372_037, 2**63, 2**64 - 1])
 def test_the_bits_are_those_of_a_machine(way: BackoffArithmetic, seconds: int) -> None:
     result = z3.simplify(length(way, z3.BitVecVal(seconds, BITS)))

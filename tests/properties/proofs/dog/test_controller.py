@@ -41,11 +41,27 @@ def refuted(name: str) -> set[str]:
 
 def test_what_is_false_of_each_text() -> None:
     assert refuted(PLAIN) == {"bounds", "above-target"}
-    assert refuted(ADR) == {"upper-bound", "above-target", "duplicates-alone"}
+    assert refuted(ADR) == {"upper-bound", "above-target"}
     assert refuted(QUINT) == {"bounds", "asks", "above-target"}
     assert refuted(GO) == {"above-target", "floats", "rounding"}
     assert refuted(PROPOSED) == {"bounds", "above-target", "idle"}
-    assert {v for name in CONTROLLERS for v in verdicts(name).values()} == {"proved", "refuted"}
+    assert {v for name in CONTROLLERS for v in verdicts(name).values()} == {
+        "proved",
+        "refuted",
+        "by definition",
+    }
+
+
+def test_what_repeats_a_rule_is_no_proof() -> None:
+    repeated = {name: {n for n, v in verdicts(name).items() if v == "by definition"} for name in CONTROLLERS}
+    every = {"upper-bound", "duplicates-alone", "idle"}
+    assert repeated == {
+        PLAIN: every,
+        ADR: every - {"upper-bound"},
+        QUINT: every,
+        GO: every,
+        PROPOSED: every - {"idle"},
+    }
 
 
 def test_witnesses() -> None:
@@ -123,23 +139,22 @@ def test_z3_decides_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "line", "error"),
+    ("name", "line", "error", "turned"),
     [
-        (PLAIN, "upper-bound", {"strict": True}),
-        (PLAIN, "asks", {"zero_target": True}),
-        (PLAIN, "duplicates-alone", {"undefined_at_zero": True}),
-        (PLAIN, "idle", {"keep_alive": True}),
-        (GO, "bounds", {"whole": True}),
-        (PROPOSED, "bounds", {"zero_delta": False}),
+        (PLAIN, "upper-bound", {"strict": True}, {"by definition", "refuted"}),
+        (PLAIN, "asks", {"zero_target": True}, {"proved", "refuted"}),
+        (PLAIN, "idle", {"keep_alive": True}, {"by definition", "refuted"}),
+        (GO, "bounds", {"whole": True}, {"proved", "refuted"}),
+        (PROPOSED, "bounds", {"zero_delta": False}, {"proved", "refuted"}),
     ],
 )
 def test_a_planted_error_turns_its_line(
-    name: str, line: str, error: dict[str, bool], monkeypatch: pytest.MonkeyPatch
+    name: str, line: str, error: dict[str, bool], turned: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = verdicts(name)[line]
     wrong: ControllerRevision = evolve(CONTROLLERS[name], floats=False, **error)
     monkeypatch.setattr(proving, "CONTROLLERS", {name: wrong})
-    assert {before, verdicts(name)[line]} == {"proved", "refuted"}
+    assert {before, verdicts(name)[line]} == turned
 
 
 def test_bounds_that_overlap_do_two_things() -> None:
