@@ -290,14 +290,16 @@ def counting_per_heartbeat(protocol: Protocol) -> Protocol:
 
 @rule("gs1.2/idontwant.cap")
 def idontwant_evicts(r: Router, d: ReceivedPart[IDontWant], choose: Choose) -> Step[Router] | None:
-    """Beyond the cap new entries take the place of old ones, and nobody says of which."""
-    if (
-        r.heard.get(d.peer, HeartbeatCounts()).idontwants + len(d.part.ids)
-        <= r.parameters.max_idontwant_messages
-    ):
+    """Beyond the cap a new entry takes the place of an old one, and nobody says of which.
+
+    The new one surely counts. Of several that come as one, as many as there is room for may.
+    """
+    named = r.heard.get(d.peer, HeartbeatCounts()).idontwants + len(d.part.ids)
+    if named <= r.parameters.max_idontwant_messages:
         return None
-    entries = {**r.unwanted.get(d.peer, {}), **dict.fromkeys(d.part.ids, 0)}
-    return Step(evolve(r, unwanted={**r.unwanted, d.peer: dict.fromkeys(entries, -1)}))
+    surely = d.part.ids if len(d.part.ids) == 1 and r.peers[d.peer].knows_idontwant else ()
+    free = dict.fromkeys((*r.unwanted.get(d.peer, {}), *d.part.ids), -1)
+    return Step(evolve(r, unwanted={**r.unwanted, d.peer: {**free, **dict.fromkeys(surely, 0)}}))
 
 
 def _answer(r: Router, g: ReceivedPart[IWant], choose: Choose, *, owed: bool) -> Step[Router] | None:

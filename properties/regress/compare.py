@@ -1,10 +1,11 @@
 """What changes in behaviour between two protocols: per change the shortest trace found that separates them.
 
-Four stages, each over all changes and two processes. First the cases of both suites for the rules that
-changed, and traces that are declared. Then random walks, of one model alone, which all changes that are left
-share (`quidnunc.properties.regress.pool`). Then the two side by side on those walks in which a change was at
-work. Last, for what is left, every short trace (`quidnunc.properties.regress.small`). Everything is drawn
-from the seed, so that it is the same on every machine.
+Five stages, each over all changes and two processes. First the cases of both suites for the rules that
+changed, and traces that are declared. Then a search that goes on from where the two states differ
+(`quidnunc.properties.regress.directed`). Then random walks, of one model alone, which all changes that are
+left share (`quidnunc.properties.regress.pool`). Then the two side by side on those walks in which a change
+was at work. Last, for what is left, every short trace (`quidnunc.properties.regress.small`). Everything is
+drawn from the seed, so that it is the same on every machine.
 
 "Shortest" is what this search shows and no proof: what was found is minimised by deletion. Where nothing is
 found, that is said with the walks that were made.
@@ -15,13 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import nullcontext
-from itertools import islice
 from typing import Any, TypeAlias
 
 from attrs import evolve, frozen
 
-from quidnunc.properties.regress.deadlines import aimed_traces
 from quidnunc.properties.regress.diff import ProtocolChange, all_of, changes_between
+from quidnunc.properties.regress.directed import directed_traces
 from quidnunc.properties.regress.pair import DIRECTIONS, Direction, partings_of
 from quidnunc.properties.regress.pool import TraceWalk, differs_at, walk_of, watched
 from quidnunc.properties.regress.search import (
@@ -29,6 +29,7 @@ from quidnunc.properties.regress.search import (
     ChangeSearch,
     known_traces,
     pairs,
+    related_traces,
     suite_traces,
 )
 from quidnunc.properties.regress.sides import Side, levelled_sides, side_named
@@ -40,8 +41,6 @@ WALKS = 12
 """Walks per change that no known trace shows."""
 CANDIDATES = 24
 """Walks of all in which a change was at work, the earliest first, on which the two are compared."""
-AIMED = 400
-"""Traces with waits around deadlines that are tried for one change."""
 PROCESSES = 2
 CHUNK = 20
 """Walks that one process makes at a time."""
@@ -300,22 +299,13 @@ def do_task(task: ChangeTask) -> Shown:
     search = ChangeSearch(change, old, new)
     known = known_traces(change, old, new)
     if task.drawn is None:
-        found = search.among_known(known, task.declared) or search.among_known(
-            _aimed(change, old, new, known)
-        )
+        found = search.among_known(known, task.declared)
+        if not found:
+            related, others = related_traces(change, old, new)
+            found = search.among_directed(directed_traces(change, old, new, related, others))
     else:
         found = search.among([*task.declared, *known], [*_of_suite(change, old, new), *task.drawn])
     return [(s.direction, search.pairs.index(s.between), s.found.trace, s.found.die) for s in found]
-
-
-def _aimed(change: ProtocolChange, old: Side, new: Side, known: Sequence[Trace]) -> list[Trace]:
-    """Known traces that wait around the deadlines of a change, at most `AIMED`; of a parameter, all of the
-    suite in which it makes a difference then."""
-    if change.rule:
-        return list(islice(aimed_traces(change, old, new, known), AIMED))
-    undone = change.undone(old, new)
-    aimed = islice(aimed_traces(change, old, new, suite_traces(old, new)), AIMED)
-    return [each for each in aimed if differs_at(undone, new, each) is not None][:CANDIDATES]
 
 
 def searched_in_small(task: ChangeTask) -> ShortTraceResult:

@@ -15,7 +15,7 @@ from zlib import crc32
 from attrs import evolve, field, frozen, mutable
 
 from quidnunc.model.choices import ScriptedChoices, SeededChoices, outcomes
-from quidnunc.model.events import Event, Output, Publish, Receive, Sent, output_key
+from quidnunc.model.events import Advance, Event, Output, Publish, Receive, Sent, output_key
 from quidnunc.model.machine import family_of
 from quidnunc.model.rpc import Message, ids_named
 from quidnunc.properties.judge.oracle import Departure, EventJudgement, Oracle
@@ -139,6 +139,19 @@ class SidePair:
             pick = min if self.die else max
             return pick(common, key=lambda each: (len(each[0]), repr(each[0])))
         return common[crc32(repr((self.die, event)).encode()) % len(common)]
+
+    def singles(self, event: Event) -> Iterator[Event]:
+        """`event`, one peer and one heartbeat at a time; what either side waits for comes in between."""
+        if not isinstance(event, Advance):
+            yield from singles(event, self.oracles[1])
+            return
+        left_ms = event.ms
+        while left_ms > 0:
+            # The states are those that the slice before has led to.
+            ticks_ms = (family_of(o.protocol).until_tick_ms(o.state) for o in self.oracles)
+            slice_ms = min(left_ms, *ticks_ms)
+            left_ms -= slice_ms
+            yield Advance(slice_ms)
 
     def _unknown(self, event: Event) -> bool:
         """Whether a peer names a message of the router's own that nobody was sent."""
@@ -317,7 +330,7 @@ class SeparationWatch:
         """Take `event`, to the first step of it at which they part because of the change."""
         self.events.append(event)
         found: dict[Direction, SeparatingTrace] = {}
-        for single in singles(event, self.pair.oracles[1]):
+        for single in self.pair.singles(event):
             before = tuple(self.pair.moments)
             seen = self.new.sees(single), self.old.sees(single)
             for each in self.pair.do(single):

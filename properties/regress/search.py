@@ -6,19 +6,21 @@ change, or OLD and OLD with it. What is found is minimised by deletion.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, islice
 from typing import Literal, TypeAlias
 
 from attrs import evolve, field, frozen, mutable
 
 from quidnunc.model.errors import SpecError
-from quidnunc.model.events import Connect
+from quidnunc.model.events import Advance, Connect, Event
+from quidnunc.model.rpc import ids_named
 from quidnunc.properties.cases.case import Case, events_of, parameters_of
 from quidnunc.properties.regress.diff import ProtocolChange
 from quidnunc.properties.regress.diff_clauses import clause_changes
 from quidnunc.properties.regress.pair import DIRECTIONS, Direction, SeparatingTrace, partings_of
 from quidnunc.properties.regress.play import first_departing
+from quidnunc.properties.regress.reads import names_read
 from quidnunc.properties.regress.sides import Side
 from quidnunc.properties.suite.files import suite_of
 from quidnunc.properties.suite.shrink import smallest_trace
@@ -30,11 +32,12 @@ TRIED = 2
 """Walks on which a change shows that are made smaller and compared."""
 DEPARTING_REPLAYS = 80
 """How many candidates may be tried to make one of these smaller, before the two are compared on it."""
-REPLAYS = (40, 250)
-"""How many candidates the minimiser may try on one trace: few where it is long, and"""
+REPLAYS = (4, 40, 250)
+"""How many candidates the minimiser may try on one trace, the fewest where it is huge: at least a few, and"""
 REPLAYED = 1500
 """about so many steps of it in all."""
-
+CONFIRMED = 24
+"""Candidates of a directed search on which the two are compared."""
 
 Verdict: TypeAlias = Direction | Literal["newly-undescribed"]
 UNDESCRIBED: Literal["newly-undescribed"] = "newly-undescribed"
@@ -133,6 +136,14 @@ class ChangeSearch:
                     return self._minimised(best, at)
         return []
 
+    def among_directed(self, candidates: Iterable[Trace]) -> Sequence[BehaviourChange]:
+        """Where OLD and NEW part on the first candidate on which they do."""
+        for trace in islice(candidates, CONFIRMED):
+            best = self._first_of(trace, 0)
+            if best:
+                return self._minimised(best, 0)
+        return []
+
     def _first_of(self, trace: Trace, at: int) -> Mapping[Direction, SeparatingTrace]:
         for die in DICE:
             try:
@@ -181,9 +192,18 @@ def merged(trace: Trace, still: Callable[[Trace], bool]) -> Trace:
 
 
 def _replays(trace: Trace) -> int:
-    least, most = REPLAYS
-    steps = sum(len(getattr(event, "peers", ())) or 1 for event in trace[1])
-    return min(most, max(least, REPLAYED // max(1, steps)))
+    tick_ms = getattr(trace[0], "heartbeat_interval_ms", 0)
+    steps = sum(_size_of(event, tick_ms) for event in trace[1])
+    fewest, few, most = REPLAYS
+    return min(most, max(few if steps < REPLAYED else fewest, REPLAYED // max(1, steps)))
+
+
+def _size_of(event: Event, tick_ms: int) -> int:
+    """About as many steps as an event costs."""
+    if isinstance(event, Advance):
+        return 1 + (event.ms // tick_ms if tick_ms else 0)
+    ids = sum(len(ids_named(part)) for part in getattr(event, "parts", ()))
+    return (len(getattr(event, "peers", ())) or 1) + ids
 
 
 def _keep(best: dict[Direction, SeparatingTrace], more: Mapping[Direction, SeparatingTrace]) -> None:
@@ -210,6 +230,21 @@ def known_traces(change: ProtocolChange, old: Side, new: Side) -> list[Trace]:
         if case is not None:
             found.append((parameters_of(case), events_of(case)))
     return found
+
+
+def related_traces(change: ProtocolChange, old: Side, new: Side) -> tuple[list[Trace], list[Trace]]:
+    """The cases of the rules that a change is about, and all others of the suite, the shortest first. A
+    parameter is about the rules that read it."""
+    names = {r.name for each in change.members or (change,) for r in (each.old, each.new) if r is not None}
+    if change.kind == "parameter":
+        names = {rule.name for _, rule in new.protocol.rules() if change.name in names_read(rule)}
+    suite = suite_or_none(new) or suite_or_none(old)
+    # `RULE`, or `RULE-N` where the rule is there and wrong.
+    related = {name for name in suite if {name, name.rpartition("-")[0]} & names}
+    found: tuple[list[Trace], list[Trace]] = [], []
+    for name, case in suite.items():
+        found[name not in related].append((parameters_of(case), events_of(case)))
+    return sorted(found[0], key=size_of), sorted(found[1], key=size_of)
 
 
 def suite_traces(old: Side, new: Side) -> list[Trace]:

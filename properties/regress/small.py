@@ -154,12 +154,12 @@ def starts(side: Side) -> tuple[SearchStart, ...]:
     return WORLDS[side.protocol.family].starts(side)
 
 
-def alphabet(side: Side, parameters: Any) -> tuple[Event, ...]:
+def alphabet(side: Side, parameters: Any, peers: Sequence[Peer] = PEERS) -> tuple[Event, ...]:
     """What can happen; time passes besides. Bursts come to the bounds that counters are held against."""
     world, stream = WORLDS[side.protocol.family], side.streams[0]
-    happens: list[Event] = [Connect((p,), stream) for p in PEERS]
-    happens += [Disconnect((p,)) for p in PEERS]
-    happens += [Receive((p,), (part,)) for p in PEERS for part in world.parts(side.protocol)]
+    happens: list[Event] = [Connect((p,), stream) for p in peers]
+    happens += [Disconnect((p,)) for p in peers]
+    happens += [Receive((p,), (part,)) for p in peers for part in world.parts(side.protocol)]
     return world.events(side, parameters, happens)
 
 
@@ -180,13 +180,28 @@ def _mempool_events(side: Side, parameters: Any, happens: Sequence[Event]) -> tu
 
 def _bursts(parameters: Any) -> Iterator[Event]:
     """As many first-time transactions as a bound divides by, and as many duplicates as it then takes."""
+    for first, duplicates in _counts_at_bounds(parameters):
+        if duplicates:
+            yield Receive((1,), tuple(Tx(f"y{n}t") for n in range(first)))
+            yield Receive((1,), (Tx("y0t"),) * duplicates)
+
+
+def at_bounds(protocol: Protocol, parameters: Any) -> Iterator[tuple[Event, ...]]:
+    """The controller runs, its counters come to a bound or just below it, and it runs again."""
+    for first, duplicates in _counts_at_bounds(parameters) if "controller" in protocol.handlers else ():
+        come = Receive((1,), tuple(Tx(f"y{n}t") for n in range(first)))
+        for more in (duplicates, duplicates - 1):
+            again = (Receive((1,), (Tx("y0t"),) * more),) if more > 0 else ()
+            yield (Adjust(), come, *again, Adjust())
+
+
+def _counts_at_bounds(parameters: Any) -> Iterator[tuple[int, int]]:
+    """(first-time transactions, duplicates) whose redundancy is a bound."""
     target = Fraction(str(parameters.target_redundancy))
     width = Fraction(str(parameters.delta_percent)) / 100
     for bound in dict.fromkeys((target * (1 - width), target * (1 + width))):
-        first, duplicates = bound.denominator, bound.numerator
-        if 0 < max(first, duplicates) <= LARGEST and duplicates:
-            yield Receive((1,), tuple(Tx(f"y{n}t") for n in range(first)))
-            yield Receive((1,), (Tx("y0t"),) * duplicates)
+        if 0 < max(bound.denominator, bound.numerator) <= LARGEST:
+            yield bound.denominator, bound.numerator
 
 
 def _mempool_parts(protocol: Protocol) -> Iterator[Part]:
@@ -320,12 +335,12 @@ class _ShortTraceSearch:
 
     def _able(self, state: State, event: Event) -> bool:
         # A burst is one event for each of its peers.
-        return all(self.family.applicable(state, each) for each in _apart(event))
+        return all(self.family.applicable(state, each) for each in apart(event))
 
     def _granted(self, state: State, event: Event) -> dict[Granted, list[State]]:
         """What may be granted for an event -> the states after it."""
         found: list[tuple[State, tuple[Any, ...]]] = [(state, ())]
-        for each in _apart(event):
+        for each in apart(event):
             found = [
                 (step.router, before + step.permits)
                 for now, before in found
@@ -333,7 +348,7 @@ class _ShortTraceSearch:
             ]
         by_permits: dict[Granted, list[State]] = {}
         for after, permits in found:
-            by_permits.setdefault(_without_clauses(permits), []).append(after)
+            by_permits.setdefault(without_clauses(permits), []).append(after)
         return by_permits
 
     def _steps(self, state: State, event: Event) -> list[Step[State]]:
@@ -352,7 +367,8 @@ class _ShortTraceSearch:
         return {}
 
 
-def _apart(event: Event) -> tuple[Event, ...]:
+def apart(event: Event) -> tuple[Event, ...]:
+    """A burst as one event for each of its peers."""
     peers = getattr(event, "peers", ())
     if len(peers) < 2:
         return (event,)
@@ -362,7 +378,7 @@ def _apart(event: Event) -> tuple[Event, ...]:
     return tuple(kind(peers=(p,), **given) for p in peers)
 
 
-def _without_clauses(permits: Iterable[Any]) -> Granted:
+def without_clauses(permits: Iterable[Any]) -> Granted:
     """Permits, without the sentence that each is of, and how often each is granted."""
     return frozenset(Counter((p.output, p.must, p.within) for p in permits).items())
 

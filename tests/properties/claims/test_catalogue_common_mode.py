@@ -8,6 +8,7 @@ of which py-libp2p shares the misreading, or departs on its own, or no case show
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -27,7 +28,9 @@ from quidnunc.properties.judge.play import WireSubject, play
 from quidnunc.properties.suite.files import suite_of
 from tests.helpers.py_libp2p_node import needs_libp2p
 
-CASES = Path(__file__).parents[3] / "counterexamples" / "mutants"
+ROOT = Path(__file__).parents[3]
+CASES = ROOT / "counterexamples" / "mutants"
+PAGE = ROOT / "docs" / "common-mode.md"
 
 MISREAD: Mapping[str, str] = {
     "hello-empty": "say_hello",
@@ -81,3 +84,13 @@ def seen_by_a_third_party(name: str) -> tuple[bool, bool, bool]:
 @pytest.mark.parametrize("name", MISREAD)
 def test_a_shared_misreading_is_seen_in_py_libp2p(name: str) -> None:
     assert seen_by_a_third_party(name) == (False, False, True)
+
+
+def test_the_page_names_the_rules_and_their_sentences() -> None:
+    rows = re.findall(
+        r"^\| `(.+)` \| `(.+)` \| `(.+)` \| py-libp2p \|$", PAGE.read_text("utf-8"), re.MULTILINE
+    )
+    assert {mutant: rule for mutant, rule, _ in rows} == MISREAD and len(rows) >= 10
+    for mutant, rule, clause in rows:
+        plain = protocol_named(load(CASES / f"{mutant}.case").protocol)
+        assert {each.clause for _, each in plain.rules() if each.name == rule} == {clause}
