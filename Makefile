@@ -4,6 +4,7 @@
 #   make check      the main job: our own routers and py-libp2p, each beside the model
 #   make test       the tests
 #   make lint       ruff, and mypy on what ships and on the tools
+#   make docs       the documentation as a site, in .quidnunc/site; a link that leads nowhere fails
 #   make nightly    the long search of our own routers; goes on where it was stopped
 #   make regenerate make each generated file that is not current: tables, statements, suite, mutants' cases, figures;
 #                   CHECK=1 proves of the cheap ones that nothing changes, PARTS="suite line-cases" makes just these
@@ -43,18 +44,20 @@ ifeq ($(origin PYTHON),command line)
 KIT :=
 TESTS :=
 LINTERS :=
+SITE :=
 else
 PYTHON := $(VENV)/bin/python
 KIT := kit py-libp2p
 TESTS := kit py-libp2p prove spark $(VENV)/.tests
 LINTERS := kit $(VENV)/.linters
+SITE := kit $(VENV)/.docs
 endif
 PIP := $(PYTHON) -m pip --disable-pip-version-check --quiet
 QUIDNUNC := $(PYTHON) -m quidnunc
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: check main test lint nightly regenerate mutants suite suite-power edits results mutation campaign pipeline-bench bench matrix memory fuzz clean kit py-libp2p prove spark
+.PHONY: check main test lint docs nightly regenerate mutants suite suite-power edits results mutation campaign pipeline-bench bench matrix memory fuzz clean kit py-libp2p prove spark
 
 check: $(KIT) main
 
@@ -81,6 +84,11 @@ $(VENV)/.tests: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.linters: pyproject.toml | $(VENV)/bin/python
 	@echo "installing the linters" >&2
 	@$(PIP) install --editable '.[test,lint]'
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	@echo "installing what makes the site" >&2
+	@$(PIP) install --editable '.[docs]'
 	@touch $@
 
 kit: $(VENV)/.kit
@@ -143,6 +151,10 @@ lint: $(LINTERS)
 	@$(PIP) install --no-deps --target $(VENV)/shipped .
 	@rm -rf build
 	@cd $(VENV)/shipped && MYPYPATH=.:$(CURDIR) $(abspath $(PYTHON)) -m mypy --config-file $(CURDIR)/pyproject.toml -p quidnunc -p tools
+
+docs: $(SITE)
+	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet --strict
+	@echo "open .quidnunc/site/index.html"
 
 # -- long campaigns -----------------------------------------------------------------------------------------
 
