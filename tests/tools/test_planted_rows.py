@@ -10,7 +10,7 @@ from tools.planted_rows import PlantedRows, rows_of_planted, summary
 @pytest.mark.parametrize(
     ("name", "cause"),
     [
-        ("idontwant-for-all", "forward-sees-unwanted-of-anybody"),
+        ("idontwant-for-all", "who-said-idontwant-sees-unwanted-of-anybody"),
         ("limit-of-one-class", "everywhere-persistent-peers-as-default"),
     ],
 )

@@ -174,6 +174,10 @@ UNSEEABLE = frozenset({"peers", "ledger", "windows", "cached", "protocol"})
 """Fields that other fields count on, or that hold several things."""
 
 
+CHOOSER = "set_of"
+"""What a rule calls to have other rules choose peers."""
+
+
 PEER, PEER_IN_TOPIC = "Mapping[Peer, ", "Mapping[tuple[str, Peer], "
 """How the type of a field begins that is kept of a peer, and of a peer in a topic."""
 
@@ -300,8 +304,10 @@ class RuleOperators:
             says = f"Ignores {words.STATE[self.family][each]}"
             blind = partial(wrapped.blind_to, each)
             yield self._made(f"{self.name}-sees-no-{words_of(each)}", says, blind)
+        # Rules that are asked for the peers would see it too, and one of them is what the edit is about.
+        chooses = CHOOSER in reads
         for name, keys in fields_by_peer(self.family).items():
-            if name in reads - UNSEEABLE:
+            if name in reads - UNSEEABLE and not chooses:
                 yield from self._shared(name, keys)
 
     def _shared(self, name: str, keys: str) -> Iterator[OperatorEdit]:
