@@ -112,6 +112,22 @@ def case_of(catalogue: Catalogue, decision: Decision) -> Case:
     return new_case(case)
 
 
+LAST_ACTS = 2
+"""How many acts of a long run are shown with what they lead to; those before them are told alone."""
+
+
+def _rendered(case: Case) -> str:
+    """The text of a case; of one that is too long, the acts up to the last ones are told without what they lead to.
+    Raises CaseError where that is too long as well."""
+    try:
+        return render(case, strict=True)
+    except CaseError:
+        events = [event for block in case.blocks for event in block.events]
+        before, last = events[:-LAST_ACTS], events[-LAST_ACTS:]
+        short = evolve(case, before=(*case.before, *before), blocks=(CaseBlock(tuple(last)),))
+        return render(new_case(short), strict=True)
+
+
 def write_cases(catalogue: Catalogue, decisions: Sequence[Decision], into: Path) -> int:
     """A case of each run that the catalogue shows; how many there are. What is too long is left out, what
     rests on no sentence, and what is of no protocol that has a name (one as built)."""
@@ -129,7 +145,7 @@ def write_cases(catalogue: Catalogue, decisions: Sequence[Decision], into: Path)
     for each in shown.values():
         case = case_of(catalogue, each)
         try:
-            text = render(case, strict=True)
+            text = _rendered(case)
         except CaseError as error:
             print(error, file=sys.stderr)
             continue

@@ -13,7 +13,7 @@ DOG_HEAD = """\
 <!-- Written by `make regenerate` (PARTS=statements). Change what writes it, not this page. -->
 # What the documents about Flood, DOG, CAT and the peer limit say, decided
 
-Fifty statements that the documents make or rely on, each decided for each revision that there is a model
+Fifty-one statements that the documents make or rely on, each decided for each revision that there is a model
 of, by a search of small networks of model nodes with messages in flight. This page is written by
 
     python -m tools.decide dog

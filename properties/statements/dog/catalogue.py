@@ -1,4 +1,4 @@
-"""The fifty statements that the documents about Flood, DOG, CAT and the peer limit make or rely on."""
+"""The fifty-one statements that the documents about Flood, DOG, CAT and the peer limit make or rely on."""
 
 from __future__ import annotations
 

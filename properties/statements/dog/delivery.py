@@ -25,7 +25,7 @@ from quidnunc.properties.statements.dog.moves import (
     sent_of,
     taken_message,
 )
-from quidnunc.properties.statements.dog.rounds import Rounds, at_each, everywhere, in_rounds
+from quidnunc.properties.statements.dog.rounds import Rounds, all_but_one, at_each, everywhere, in_rounds
 
 
 def own_goes_to_all(memory: Memory, move: MempoolMove) -> Memory:
@@ -153,6 +153,19 @@ def out_of_band(network: MempoolNetwork, rounds: Rounds) -> str:
     return ""
 
 
+def deaf_in_band(network: MempoolNetwork, rounds: Rounds) -> str:
+    """Some node is within its bounds at each adjustment for ever, and never gets what one source submits."""
+    for i in network.joined():
+        mine = [m.before.nodes[i] for m in rounds.moves if m.act.kind == "adjust" and m.act.node == i]
+        if not mine or not all(n.first_time and bounds(n)[0] <= ratio(n) < bounds(n)[1] for n in mine):
+            continue
+        for act in (m.act for m in rounds.moves if m.act.kind == "submit"):
+            if act.id not in rounds.network.nodes[i].cache:
+                source, heard = name_of(act.node), ratio(mine[0])
+                return f"{name_of(i)} never hears of {source}, and its redundancy is {heard:.2g} for ever"
+    return ""
+
+
 def silence(network: MempoolNetwork, rounds: Rounds) -> str:
     """Somebody takes no transaction of anyone, for ever. What waits behind a message that is never taken is
     not heard."""
@@ -210,6 +223,7 @@ LOOKS: Mapping[str, Look] = {
     "dog.no-redundancy-still-reaches-all": everyone_has_it_after(1),
     "redundancy.in-bounds-means-delivery": everyone_has_it_in_band,
     "redundancy.settles-in-bounds": in_rounds(everywhere, out_of_band),
+    "redundancy.in-bounds-hears-everyone": in_rounds(all_but_one, deaf_in_band),
     "attack.positive-target-withstands-one-peer": honest_have_it,
     "attack.one-peer-does-not-change-traffic": uncounted(
         lambda m: m.act.kind == "deliver" and m.act.node == 4, "what D sent"

@@ -133,5 +133,9 @@ def at_each(network: MempoolNetwork) -> list[list[Peer]]:
     return [[i] for i in network.joined()]
 
 
+def all_but_one(network: MempoolNetwork) -> list[list[Peer]]:
+    return [[i for i in network.joined() if i != silent] for silent in network.joined()]
+
+
 def somewhere(network: MempoolNetwork) -> list[list[Peer]]:
     return at_each(network) + everywhere(network)

@@ -42,6 +42,7 @@ ONE_SLOT = {"dog": False, "max_non_persistent": 1}
 
 PAIR, LINE, RING = place("pair"), place("line"), place("ring")
 KITE = place("kite", messages=3)
+DIAMOND = place("diamond", messages=4)
 BOTH = (PAIR, RING)
 REPEATING = tuple(place(graph, messages=3, again=True, text=REPEATED) for graph in ("line", "kite"))
 CHANGING = (place("pair", CHURN), place("ring", CHURN))
@@ -125,6 +126,7 @@ FREED = {
             *REPEATING_UNADJUSTED,
             *ONE_LEAVES,
             LEFT_BY_A_RELAY,
+            DIAMOND,
             *FORGED,
         ),
     )
@@ -185,7 +187,7 @@ def is_in_band(move: MempoolMove) -> bool:
 
 def _runs() -> Mapping[str, tuple[Place, Run]]:
     places = (*UNADJUSTED, RING_OF_FIVE, RING_OF_FIVE_LEFT, *ONE_LEAVES, *REPEATING_UNADJUSTED, *FORGED)
-    more = (LEFT_BY_A_RELAY, WIDE, NARROW, *FREED.values())
+    more = (DIAMOND, LEFT_BY_A_RELAY, WIDE, NARROW, *FREED.values())
     by_name = {place.name: place for place in (*places, *more)}
     text = Path(__file__).with_name("tried.toml").read_text(encoding="utf-8")
     return {
@@ -257,6 +259,12 @@ SEARCHES: Mapping[str, StatementSearch] = {
         tried=runs(
             *("in-bounds", "in-bounds-one-queue", "in-bounds-freed", "in-wide-bounds", "in-narrow-bounds")
         ),
+    ),
+    "redundancy.in-bounds-hears-everyone": StatementSearch(
+        (DIAMOND,),
+        occasion=cuts,
+        rounds=True,
+        tried=runs("one-source-lost", "one-source-lost-one-message", "one-source-lost-freed"),
     ),
     "redundancy.settles-in-bounds": StatementSearch(BOTH, rounds=True),
     "attack.positive-target-withstands-one-peer": StatementSearch(
