@@ -232,7 +232,7 @@ those transactions of one source that one node missed in a row. After ± is the 
   node of forty.
 - It is the loss of the model. The last row is that network with our own routers after `dog-go`, and
   [the first networks](first-networks.md), with DOG as our reading has it, deliver 0.956 ± 0.037 in the same
-  kind of network.
+  kind of network. [Why it is lost](dog-loss.md).
 - No node was deaf to one source for five minutes, but some were for a minute or two. The routes do not come
   to rest: in five minutes forty nodes say HaveTx some fifteen times a second, and ResetRoute twelve times.
 - The redundancy of the whole network is some 1.1 duplicates for a first copy, at the upper end of what the

@@ -24,7 +24,9 @@ _ARITHMETIC = {"BADD": "+", "BSUB": "-", "BMUL": "*"}
 
 def promela_lines(result: ProofResult, network: NetworkModel, claim: str) -> Iterator[str]:
     """The lines of the file. Raises SpecError for an expression that it cannot write."""
-    yield from commented(head(result, CHECK.format(expected=EXPECTED[result.verdict])), "//")
+    yield from commented(
+        head(result, CHECK.format(expected=EXPECTED.get(result.verdict, EXPECTED["proved"]))), "//"
+    )
     yield ""
     yield from (f"{_type(each)};" for each in network.fields)
     most = max((len(rule.updates) for rule in network.rules), default=0)

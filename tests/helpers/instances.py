@@ -11,7 +11,7 @@ STATUS = re.compile(r"^\(set-info :status (\w+)\)$", re.MULTILINE)
 ANNOUNCED = re.compile(r"(\d+) answers come")
 
 
-def answers_of_cvc5(text: str, limit_ms: int = 5_000) -> list[str]:
+def answers_of_cvc5(text: str, limit_ms: int) -> list[str]:
     """What cvc5 answers to each question of a file."""
     import cvc5
 
@@ -27,14 +27,14 @@ def answers_of_cvc5(text: str, limit_ms: int = 5_000) -> list[str]:
     return [each for each in said if each]
 
 
-def wrong_in_smtlib(text: str) -> list[str]:
+def wrong_in_smtlib(text: str, limit_ms: int = 60_000) -> list[str]:
     """What cvc5 finds wrong with a file: an answer that is not announced, or not as announced."""
     expected = STATUS.findall(text)
     head = " ".join(line.removeprefix(";").strip() for line in text.splitlines() if line.startswith(";"))
     announced = ANNOUNCED.search(head)
     if announced is None or int(announced[1]) != len(expected):
         return [f"{len(expected)} questions are there, {announced and announced[1]} are announced"]
-    found = answers_of_cvc5(text)
+    found = answers_of_cvc5(text, limit_ms)
     return [
         f"question {number}: {answer}, and not {want}"
         for number, (want, answer) in enumerate(zip_longest(expected, found), 1)

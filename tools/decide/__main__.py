@@ -117,7 +117,8 @@ LAST_ACTS = 2
 
 
 def _rendered(case: Case) -> str:
-    """The text of a case; of one that is too long, the acts up to the last ones are told without what they lead to.
+    """The text of a case. Of one that is too long, only the last acts are told with what they lead to.
+
     Raises CaseError where that is too long as well."""
     try:
         return render(case, strict=True)
