@@ -37,7 +37,7 @@ def place_of(clause: str) -> SpecificationPlace | None:
     if found := _quoted().get(clause):
         return found
     document = documents()[known.document]
-    return SpecificationPlace(document.title, document.revision, _url(document.source))
+    return SpecificationPlace(document.title, document.revision, url_of(document.source))
 
 
 @lru_cache(maxsize=1)
@@ -47,7 +47,7 @@ def _quoted() -> Mapping[str, SpecificationPlace]:
     quotes: dict[str, SpecificationPlace] = {}
     for text in texts().values():
         for sentence in text.prints:
-            url = _url(text.source)
+            url = url_of(text.source)
             anchor = f"#{slug(sentence.heading)}" if url and sentence.heading else ""
             place = SpecificationPlace(text.title, text.revision, url + anchor, sentence.heading)
             for clause in sentence.names:
@@ -57,7 +57,7 @@ def _quoted() -> Mapping[str, SpecificationPlace]:
     return {**found, **quotes}
 
 
-def _url(source: str) -> str:
+def url_of(source: str) -> str:
     named = SOURCE.search(source)
     return f"https://github.com/{named['repository']}/blob/HEAD/{named['path']}" if named else ""
 

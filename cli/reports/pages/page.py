@@ -128,21 +128,26 @@ def content_of(paths: Iterable[Path], again: str = "") -> ReportContent:
     results: list[ReportedResult] = []
     matrices: list[MatrixTable] = []
     for path in paths:
-        if path.is_dir():
-            inside = sorted(path.rglob("*.case"))
-            if not inside:
-                raise UsageError(f"{path} contains no .case file")
-            cases += map(load, inside)
-        elif not path.exists():
-            near = near_file(path)
-            raise UsageError(f"{path} does not exist{near}; `quidnunc check ... --cases DIR` writes cases")
-        elif path.suffix == ".json":
+        if path.suffix == ".json" and path.is_file():
             found = content_of_json(_json_in(path), str(path))
             results += found.results
             matrices += found.matrices
         else:
-            cases.append(load(path))
+            cases += cases_in(path)
     return ReportContent(results=(*results, *results_of_cases(cases)), matrices=tuple(matrices), again=again)
+
+
+def cases_in(path: Path) -> list[Case]:
+    """The case of a file, or all of a folder. Raises UsageError, CaseError for a case that cannot be read."""
+    if not path.exists():
+        near = near_file(path)
+        raise UsageError(f"{path} does not exist{near}; `quidnunc check ... --cases DIR` writes cases")
+    if not path.is_dir():
+        return [load(path)]
+    inside = sorted(path.rglob("*.case"))
+    if not inside:
+        raise UsageError(f"{path} contains no .case file")
+    return [*map(load, inside)]
 
 
 def _json_in(path: Path) -> Any:
