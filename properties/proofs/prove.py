@@ -33,7 +33,7 @@ from quidnunc.properties.solver.edits import editing
 from quidnunc.properties.solver.induction import InductionCheck, check_induction, refuting_trace
 from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.result import ProofResult, Prover, Verdict
-from quidnunc.properties.solver.rules import Expression, NetworkModel
+from quidnunc.properties.solver.rules import Expression, NetworkModel, rules_by_version
 from quidnunc.properties.solver.trace import NetworkTrace, is_valid_trace
 
 PROVED_SIZES = (2, 3, 4)
@@ -45,7 +45,6 @@ DEPTH = 12
 CHANNELS = "channels between two peers are reliable and first-in first-out, one for each direction"
 ATOMIC = "each rule is atomic, and both ends follow the rules"
 NO_LOSS = "no connection is lost, and peers are known to each other throughout"
-UNSAID = "a refusal of a GRAFT by PRUNE sets no backoff at the one who refuses"
 TIMING = "a backoff expires only when nothing is in flight between the two, either way"
 
 
@@ -148,7 +147,7 @@ def assumptions_of(name: str) -> tuple[str, ...]:
     """What the rules of a variant take for granted."""
     variant = VARIANTS[name]
     timing = (TIMING,) if variant.backoff and not variant.expires_in_flight else ()
-    return (CHANNELS, ATOMIC, NO_LOSS, UNSAID, *timing) if variant.backoff else (CHANNELS, ATOMIC, NO_LOSS)
+    return (CHANNELS, ATOMIC, NO_LOSS, *timing)
 
 
 def bidirectional(name: str, questions: SolverSession) -> Iterator[ProofResult]:
@@ -188,7 +187,10 @@ def _refutation(name: str, network: NetworkModel, trace: NetworkTrace) -> ProofR
         assumptions=assumptions_of(name),
         engine="z3, bounded; the trace replayed by the interpreter",
         vacuous=not is_valid_trace(trace),
-        evidence=(f"a trace of {steps} steps; none of fewer ({steps} questions unsatisfiable)",),
+        evidence=(
+            f"a trace of {steps} steps; none of fewer ({steps} questions unsatisfiable)",
+            rules_by_version(network),
+        ),
         trace=trace,
     )
 
@@ -210,7 +212,8 @@ def _for_every_size(name: str, table: PairTable, questions: SolverSession) -> Pr
     """The claim from the table of a pair: inductive for small N, and by projection for every N."""
     evidence = [
         f"a pair has {len(table.states)} reachable states, with at most {table.longest} messages in a queue "
-        f"of {table.capacity}, so that no queue is ever short of room"
+        f"of {table.capacity}, so that no queue is ever short of room",
+        rules_by_version(table.abstraction),
     ]
     sound, vacuous = True, False
     for peers in PROVED_SIZES:

@@ -149,6 +149,15 @@ class NetworkModel:
         raise KeyError(claim_id)
 
 
+def rules_by_version(network: NetworkModel) -> str:
+    """Which rules a network has from which document, for it may mix what no router has together."""
+    found: dict[str, list[str]] = {}
+    for rule in network.rules:
+        kinds = found.setdefault(rule.clause.partition("/")[0], [])
+        kinds += [] if rule.kind in kinds else [rule.kind]
+    return "rules " + "; ".join(f"of {document}: {', '.join(found[document])}" for document in sorted(found))
+
+
 def guarded(
     kind: str, about: Peers, clause: str, guard: Expression, *updates: Mapping[str, Expression]
 ) -> NetworkRule:

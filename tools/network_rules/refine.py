@@ -3,8 +3,8 @@
 A pair of routers in a network is seen as a pair of peers: who is in the topic, who holds whom, who knows of
 whom, and what is in flight between them. A step of one of the two must be a sequence of its own rules that
 leads from what was seen to what is seen; a step of a third must change nothing. Backoffs are not compared, as
-a router keeps more of them than the rules do (it refuses, and backs off itself): they are followed by the
-rules alone, where they forbid what a router may not do. Real routers are seen by what they say of their own
+those of a router end by its clock: they are followed by the rules alone, where they forbid what a router may
+not do. Real routers are seen by what they say of their own
 state, and are followed in the same way (`quidnunc.properties.networks.routers`). With `timed` a
 backoff ends only when nothing is in flight, so that a run which the rules cannot follow is a breach of that
 assumption, or an error.

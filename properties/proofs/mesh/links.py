@@ -1,8 +1,9 @@
 """What the rules of mesh links speak of: the variants, and the fields of peers, pairs and channels.
 
-Of the seven variants `mesh-link` is v1.0, without backoff. Of those with the backoff of v1.1,
-`mesh-link-backoff-any` lets it expire at any time; `mesh-link-backoff` only when the channels of the pair are
-drained both ways; `mesh-link-backoff-silent` is that with a GRAFT for an unknown topic ignored, as v1.1 asks;
+Of the seven variants `mesh-link` is v1.0, without backoff. Two have the backoff of v1.1 beside v1.0's PRUNE
+in answer to a GRAFT for a topic that its receiver is not in, which no single version has together:
+`mesh-link-backoff-any` lets a backoff expire at any time, `mesh-link-backoff` only when the channels of the
+pair are drained both ways. `mesh-link-backoff-silent` is the latter with such a GRAFT ignored, as v1.1 asks;
 `mesh-link-backoff-unsub` moreover announces an unsubscription, which takes the peer out of the mesh.
 
 Two more look for a repair of the last. In `mesh-link-backoff-announced` joining is announced as well, and

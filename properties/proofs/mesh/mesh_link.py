@@ -158,13 +158,18 @@ def _received_graft(at: LinkFields, pair: Pair) -> Iterator[NetworkRule]:
     member = z3.Or(at.mesh(pair), z3.And(at.below_ceiling(i), z3.Not(at.backoff(pair))))
     accepted = z3.And(at.sub(i), member)
     yield guarded("accept", pair, "gs1.0/graft.accept", z3.And(graft, accepted), at.linked(pair, True), taken)
-    refused = z3.And(at.sub(i), z3.Not(member)) if at.variant.silent else z3.Not(accepted)
-    clause = "gs1.1/backoff.regraft" if at.variant.backoff else "gs1.0/graft.unsubscribed"
-    answered = z3.And(graft, refused, at.channel(pair).room())
-    yield guarded("refuse", pair, clause, answered, taken, at.sent(pair, PRUNE))
+    answered, outside = z3.And(graft, at.channel(pair).room()), z3.Not(at.sub(i))
+    # Whoever sends a PRUNE backs off, be it in answer to a GRAFT.
+    pruned, unsubscribed = (taken, at.sent(pair, PRUNE), at.started(pair)), "gs1.0/graft.unsubscribed"
+    if not at.variant.backoff:
+        yield guarded("refuse", pair, unsubscribed, z3.And(answered, z3.Not(accepted)), *pruned)
+        return
+    refused = z3.And(answered, at.sub(i), z3.Not(member))
+    yield guarded("refuse", pair, "gs1.1/backoff.regraft", refused, *pruned)
     if at.variant.silent:
-        unknown = z3.And(graft, z3.Not(at.sub(i)))
-        yield guarded("ignore", pair, "gs1.1/graft.unknown-topic", unknown, taken)
+        yield guarded("ignore", pair, "gs1.1/graft.unknown-topic", z3.And(graft, outside), taken)
+    else:
+        yield guarded("refuse-outside", pair, unsubscribed, z3.And(answered, outside), *pruned)
 
 
 def _received_rest(at: LinkFields, pair: Pair) -> Iterator[NetworkRule]:

@@ -37,6 +37,7 @@ from quidnunc.properties.solver.rules import (
     name_of,
     new_field,
     put,
+    rules_by_version,
     symbol_of,
 )
 from quidnunc.properties.solver.trace import shortest_trace
@@ -247,6 +248,7 @@ def _ceiling(name: str) -> ProofResult:
     found = explore(network, engine="python")
     seen, crowded = found.claims
     refuted = seen.verdict == "refuted"
+    traced = (f"a trace of {seen.trace_length} steps, and none of fewer",) if refuted else ()
     return ProofResult(
         name=f"{name}.ceiling",
         text=network.claim(CEILING).text,
@@ -255,7 +257,7 @@ def _ceiling(name: str) -> ProofResult:
         assumptions=(ATOMIC, ALONE),
         engine="the interpreter, every reachable state",
         vacuous=crowded.verdict != "proved",
-        evidence=(f"a trace of {seen.trace_length} steps, and none of fewer",) if refuted else (),
+        evidence=(*traced, rules_by_version(network)),
         trace=shortest_trace(network, CEILING, engine="python") if refuted else None,
         states=(network, CEILING),
     )

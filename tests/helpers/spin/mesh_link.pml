@@ -75,11 +75,11 @@ byte wire[N*N];
 
 #ifdef SILENT
 #define REFUSED(i,j) \
-  :: d_step { OLDEST(j,i)==GRAFT && in_topic[i] && !TAKES(i,j) && !FULL(i,j) -> DROP(j,i); SEND(i,j,PRUNE) } \
+  :: d_step { OLDEST(j,i)==GRAFT && in_topic[i] && !TAKES(i,j) && !FULL(i,j) -> DROP(j,i); SEND(i,j,PRUNE); AVOID(i,j) } \
   :: d_step { OLDEST(j,i)==GRAFT && !in_topic[i] -> DROP(j,i) }
 #else
 #define REFUSED(i,j) \
-  :: d_step { OLDEST(j,i)==GRAFT && !TAKES(i,j) && !FULL(i,j) -> DROP(j,i); SEND(i,j,PRUNE) }
+  :: d_step { OLDEST(j,i)==GRAFT && !TAKES(i,j) && !FULL(i,j) -> DROP(j,i); SEND(i,j,PRUNE); AVOID(i,j) }
 #endif
 
 #ifdef BACKOFF

@@ -160,6 +160,13 @@ GG, PP = 2 * GRAFT + GRAFT, 2 * PRUNE + PRUNE
             {"sub_0": 1, "channel_1_0": GRAFT, "backoff_0_1": 1},
             {"sub_0": 1, "channel_0_1": PRUNE, "backoff_0_1": 1},
         ),
+        ("mesh-link-backoff", "refuse_0_1", {"channel_1_0": GRAFT}, None),
+        (
+            "mesh-link-backoff",
+            "refuse-outside_0_1",
+            {"channel_1_0": GRAFT},
+            {"channel_0_1": PRUNE, "backoff_0_1": 1},
+        ),
         ("mesh-link-backoff-silent", "refuse_0_1", {"channel_1_0": GRAFT}, None),
         ("mesh-link-backoff-silent", "ignore_0_1", {"channel_1_0": GRAFT}, {}),
         ("mesh-link", "pruned_0_1", {"mesh_0_1": 1, "channel_1_0": PRUNE}, {}),
