@@ -239,7 +239,7 @@ HEAD = """\
 
 Each row is one statement and the engine that decided it. A proof is *vacuous* if its condition cannot occur.
 `quidnunc prove NAME` prints the evidence, and the shortest trace where a statement is refuted. The pages in
-[results](results/) give the reasons.
+[results](index.md#results) give the reasons.
 
 *Fails if* is an edit of a rule under which the same statement is no longer proved, and what becomes of it
 then: `gone` is said of a part of a proof whose statement is refuted. The edits are in

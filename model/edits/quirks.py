@@ -349,6 +349,15 @@ def serve_by_origin_id(r: Router, g: ReceivedPart[IWant], choose: Choose) -> Ste
     return Step(r)
 
 
+@around("gs1.0/ihave.any-topic")
+def request_in_own_topics(old: Rule, r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router]:
+    """What is advertised in a topic that the router is not in is not requested."""
+    if g.part.topic in r.topics:
+        return cast("Step[Router]", old.step(r, g, choose))
+    heard = r.heard.get(g.peer, HeartbeatCounts())
+    return Step(evolve(r, heard={**r.heard, g.peer: evolve(heard, ihaves=heard.ihaves + 1)}))
+
+
 @around("gs1.0/rpc.control-fields")
 def request_by_decoded_id(old: Rule, r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router]:
     """Ids that look like hexadecimal text are decoded, and so never recognised."""
@@ -582,6 +591,13 @@ QUIRKS: tuple[Edit, ...] = (
         "gs1.1/ihave.caps",
         "Counts each RPC with a control message against the cap on IHAVEs.",
         replacing_present(take=count_control),
+    ),
+    Edit(
+        "ihave-of-own-topics-alone",
+        "replaced",
+        "gs1.0/ihave.any-topic",
+        "Requests nothing that is advertised in topics that it has not joined.",
+        replacing_present(request_unseen=request_in_own_topics),
     ),
     Edit(
         "no-gossip-in-backoff",
