@@ -10,7 +10,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -22,10 +22,10 @@ from quidnunc.pipeline.lake.bronze.build import BATCH_FILES, BronzeEntry, batche
 from quidnunc.pipeline.lake.engines.seam import Engine, Say, TaskRunner, in_this_process
 from quidnunc.pipeline.lake.gold.build import GoldRequest, make_gold
 from quidnunc.pipeline.lake.gold.claims import TraceSettings
-from quidnunc.pipeline.lake.landing import LandingFile, landing_file, size_and_time
+from quidnunc.pipeline.lake.landing import LandingFile, landing_file
 from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, is_run
 from quidnunc.pipeline.lake.silver.build import buckets_for, clock_steps_back, make_silver
-from quidnunc.pipeline.trace.files import LeftOut, State, files_in
+from quidnunc.pipeline.trace.files import LeftOut, SourceFile, State, in_order, listed
 from quidnunc.pipeline.trace.shapes import TraceError
 from quidnunc.properties.bounded import printable
 
@@ -98,9 +98,8 @@ def find(
     known = {e["digest"]: (e["path"], e["name"]) for e in before}
     places = {e["path"]: e for e in before}
     taken = {e["name"] for e in before}
-    files, left_out = files_in(*sources)
-    unread, missing = _unread(files, places)
-    left_out += missing
+    files, left_out = listed(*sources)
+    unread = _unread(files, places)
     expect(sum(size for _, _, size in unread))
     fresh: list[LandingFile] = []
     changed = []
@@ -134,30 +133,25 @@ Unread: TypeAlias = tuple[Path, str, int]
 """A file that has to be read: where it is as it was named and as the run has it, and its bytes."""
 
 
-def _unread(files: Sequence[Path], places: Mapping[str, Any]) -> tuple[list[Unread], list[LeftOut]]:
-    """Which files are not as the run knows them; and which of them cannot be looked at."""
+def _unread(files: Iterable[SourceFile], places: Mapping[str, Any]) -> list[Unread]:
+    """Which files are not as the run knows them."""
     met: set[str] = set()
-    unread: list[Unread] = []
-    missing = []
+    unread: list[tuple[SourceFile, str]] = []
     folders: dict[str, str] = {}
-    for path in files:
+    for file in files:
         # A link is a place of its own: what it leads to may be named as well.
-        above, name = os.path.split(path)
+        above, name = os.path.split(file.path)
         if above not in folders:
             folders[above] = os.path.realpath(above)
         place = os.path.join(folders[above], name)
         if place in met:
             continue
         met.add(place)
-        had = places.get(place, {})
-        try:
-            now = size_and_time(path)
-        except OSError as error:
-            missing.append(LeftOut(path, "unreadable", error.strerror or str(error)))
-            continue
-        if (had.get("size"), had.get("time_ns")) != now:
-            unread.append((path, place, now[0]))
-    return unread, missing
+        had = places.get(place)
+        if had is None or (had.get("size"), had.get("time_ns")) != (file.size, file.time_ns):
+            unread.append((file, place))
+    unread.sort(key=lambda each: in_order(each[0]))
+    return [(Path(file.path), place, file.size) for file, place in unread]
 
 
 def _shares(unread: Sequence[Unread]) -> list[list[Path]]:

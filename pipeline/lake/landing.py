@@ -7,7 +7,6 @@ Which of them a file is, its first bytes say and not its name.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -17,12 +16,12 @@ from attrs import evolve, frozen
 from quidnunc.pipeline.trace.carriers import Carrier, CarrierRecord, carrier_of, damage_of, open_plain
 from quidnunc.pipeline.trace.deliveries import COLUMNS, Deliveries
 from quidnunc.pipeline.trace.files import (
-    SIDE,
     BadRecord,
     TraceReader,
     digest_of,
     found_with_side,
     side_of,
+    size_and_time,
 )
 from quidnunc.pipeline.trace.hermes import HermesLines
 from quidnunc.pipeline.trace.shapes import TraceError
@@ -71,15 +70,6 @@ def landing_file(path: Path) -> LandingFile:
         return evolve(made, kind=_kind_of(path))
     except TraceError as error:
         return evolve(made, problem=str(error))
-
-
-def size_and_time(path: Path) -> tuple[int, int]:
-    """Of a landing file with its side file: what tells whether it can be another than it was."""
-    found = os.stat(path)
-    if not os.access(f"{path}{SIDE}", os.F_OK):
-        return found.st_size, found.st_mtime_ns
-    side = os.stat(f"{path}{SIDE}")
-    return found.st_size + side.st_size, max(found.st_mtime_ns, side.st_mtime_ns)
 
 
 def _joined(first: str, second: str) -> str:

@@ -159,67 +159,114 @@ def read_trace(*paths: Path) -> TraceReader:
     return TraceReader(files, left_out=left_out)
 
 
+@frozen
+class SourceFile:
+    """A file that may be a trace, as its directory has it."""
+
+    source: int
+    """The number of the path, among those that were asked for, that led to it."""
+    path: str
+    size: int
+    """Bytes of it and of its side file."""
+    time_ns: int
+    """When the later of the two was last written."""
+
+
 def files_in(*paths: Path) -> tuple[list[Path], list[LeftOut]]:
-    """Files and the files in directories, each directory's `by_name`; and what else is in these, with the
+    """Files and the files in directories, each directory's `in_order`; and what else is in these, with the
     reason why it is no trace to be read.
 
     Raises TraceError for a path that is no file and no directory.
     """
-    files: list[Path] = []
+    files, left_out = listed(*paths)
+    return [Path(each.path) for each in sorted(files, key=in_order)], left_out
+
+
+def listed(*paths: Path) -> tuple[list[SourceFile], list[LeftOut]]:
+    """As `files_in`, and in no order: of many files, few are new at a time."""
+    files: list[SourceFile] = []
     left_out: list[LeftOut] = []
-    for path in paths:
+    for source, path in enumerate(paths):
         if path.is_dir():
-            with os.scandir(path) as entries:
-                for entry in sorted(entries, key=by_name):
-                    why = _left_out(entry)
-                    files += [path / entry.name] if why is None else []
-                    left_out += [LeftOut(path / entry.name, *why)] if why is not None else []
+            with os.scandir(path) as scanned:
+                entries = {entry.name: entry for entry in scanned}
+            for name, entry in entries.items():
+                found = _looked_at(entry, source, f"{name}{SIDE}" in entries)
+                if isinstance(found, SourceFile):
+                    files.append(found)
+                else:
+                    left_out.append(found)
         elif path.is_file():
-            files.append(path)
+            files.append(_with_side(str(path), path.stat(), source, Path(f"{path}{SIDE}").exists()))
         else:
             raise TraceError(
                 f"{path}: {'is no regular file' if path.exists() else 'no such file or directory'}"
             )
         if len(files) > MAX_FILES:
             raise TraceError(f"{path}: more than {MAX_FILES} files; give them a directory at a time")
-    return files, left_out
+    return files, sorted(left_out, key=lambda each: _by_name(each.path.name))
 
 
-def by_name(path: Path | os.DirEntry[str]) -> tuple[list[str | int], str]:
-    """The order of files in a directory: by name, digits read as numbers, so that bob-10 is after bob-9."""
-    parts = re.split(r"([0-9]+)", path.name)
-    return [int(part) if at % 2 else part for at, part in enumerate(parts)], path.name
+def in_order(file: SourceFile) -> tuple[int, list[str | int], str]:
+    """Of the files that are listed: as their sources were named, and by name in each, digits read as
+    numbers, so that bob-10 is after bob-9."""
+    parts, name = _by_name(os.path.basename(file.path))
+    return file.source, parts, name
+
+
+def _by_name(name: str) -> tuple[list[str | int], str]:
+    parts = re.split(r"([0-9]+)", name)
+    return [int(part) if at % 2 else part for at, part in enumerate(parts)], name
+
+
+def size_and_time(path: Path) -> tuple[int, int]:
+    """Of a file with its side file: what tells whether it can be another than it was."""
+    found = _with_side(str(path), os.stat(path), 0, os.access(f"{path}{SIDE}", os.F_OK))
+    return found.size, found.time_ns
+
+
+def _with_side(path: str, own: os.stat_result, source: int, has_side: bool) -> SourceFile:
+    if not has_side:
+        return SourceFile(source, path, own.st_size, own.st_mtime_ns)
+    side = os.stat(f"{path}{SIDE}")
+    return SourceFile(source, path, own.st_size + side.st_size, max(own.st_mtime_ns, side.st_mtime_ns))
+
+
+def _looked_at(entry: os.DirEntry[str], source: int, has_side: bool) -> SourceFile | LeftOut:
+    """One entry of a directory."""
+    try:
+        if (why := _left_out(entry)) is None:
+            return _with_side(entry.path, entry.stat(), source, has_side)
+        return LeftOut(Path(entry.path), *why)
+    except OSError as error:
+        return LeftOut(Path(entry.path), "unreadable", error.strerror or str(error))
 
 
 def _left_out(entry: os.DirEntry[str]) -> tuple[State, str] | None:
-    """Why one entry of a directory is not read; None where it is."""
+    """Why one entry of a directory is not read; None where it is. Raises OSError."""
     name = entry.name
-    try:
-        if entry.is_symlink() and not _is_inside(Path(entry.path)):
-            # A stranger's directory may lead anywhere.
-            return "unreadable", "a link out of the directory: name what it leads to as a source of its own"
-        found = entry.stat()
-        if stat.S_ISDIR(found.st_mode):
-            return "ignored", "a directory: name it as a source of its own"
-        if not stat.S_ISREG(found.st_mode):
-            return "ignored", "no regular file"
-        if name in BESIDE:
-            return "ignored", "describes a simulated run"
-        if name.endswith(SIDE):
-            main = Path(entry.path.removesuffix(SIDE))
-            there = main.is_file()
-            return (
-                ("ignored", f"read with {main.name}")
-                if there
-                else ("unfinished", f"{main.name} is not there")
-            )
-        if name.startswith(".") and not _begins_as_trace(Path(entry.path)):
-            return "ignored", "hidden, and does not begin as a trace does"
-        if name == LIVE or name.startswith(".") or name.endswith(UNFINISHED):
-            return "unfinished", "its name says that it is still written"
-        return None if found.st_size else ("unfinished", "empty so far")
-    except OSError as error:
-        return "unreadable", error.strerror or str(error)
+    if entry.is_symlink() and not _is_inside(Path(entry.path)):
+        # A stranger's directory may lead anywhere.
+        return "unreadable", "a link out of the directory: name what it leads to as a source of its own"
+    found = entry.stat()
+    if stat.S_ISDIR(found.st_mode):
+        return "ignored", "a directory: name it as a source of its own"
+    if not stat.S_ISREG(found.st_mode):
+        return "ignored", "no regular file"
+    if name in BESIDE:
+        return "ignored", "describes a simulated run"
+    if name.endswith(SIDE):
+        main = Path(entry.path.removesuffix(SIDE))
+        return (
+            ("ignored", f"read with {main.name}")
+            if main.is_file()
+            else ("unfinished", f"{main.name} is not there")
+        )
+    if name.startswith(".") and not _begins_as_trace(Path(entry.path)):
+        return "ignored", "hidden, and does not begin as a trace does"
+    if name == LIVE or name.startswith(".") or name.endswith(UNFINISHED):
+        return "unfinished", "its name says that it is still written"
+    return None if found.st_size else ("unfinished", "empty so far")
 
 
 def _is_inside(link: Path) -> bool:

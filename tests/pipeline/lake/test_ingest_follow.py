@@ -18,7 +18,7 @@ from quidnunc.pipeline.lake.engines.seam import task_progress
 from quidnunc.pipeline.lake.gold.claims import TraceSettings
 from quidnunc.pipeline.lake.ingest import Follow, SourceOptions, ingest, manifest_of
 from quidnunc.pipeline.lake.run_folder import RunFolder
-from quidnunc.pipeline.trace.files import files_in
+from quidnunc.pipeline.trace.files import listed
 from tests.conftest import Command
 from tests.helpers.networks import Landing, land
 
@@ -119,10 +119,10 @@ def test_a_directory_that_rests_is_not_read_through_again(
         looks.append(paths)
         if len(looks) == 4:
             stop.set()
-        return files_in(*paths)
+        return listed(*paths)
 
     stop = threading.Event()
-    monkeypatch.setattr("quidnunc.pipeline.lake.ingest.files_in", counted)
+    monkeypatch.setattr("quidnunc.pipeline.lake.ingest.listed", counted)
     source = tmp_path / "land"
     shutil.copytree(landing.folder, source)
     (source / "current").touch()
