@@ -28,7 +28,8 @@ def verdict_counts(verdicts: Sequence[str]) -> str:
 
 
 def most_telling(roots: Mapping[RootKey, RootCause]) -> list[tuple[RootKey, RootCause]]:
-    """All root causes, the most telling first: a bad verdict, a MUST, a known cause, a short case."""
+    """All root causes, the most telling first: a bad verdict, a MUST, a known cause, one cause and not either
+    of two, a short case."""
 
     def rank(item: tuple[RootKey, RootCause]) -> tuple[object, ...]:
         key, root = item
@@ -36,6 +37,7 @@ def most_telling(roots: Mapping[RootKey, RootCause]) -> list[tuple[RootKey, Root
             -SEVERITY[verdict_of_root(root)],
             "MSIY".find(level_of(root.clause)),
             root.kind == "unexplained" and not is_crash(root),
+            "; or " in root.case.reason,
             len(events_of(root.case)),
             key,
         )

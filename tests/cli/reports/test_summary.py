@@ -27,6 +27,7 @@ READING = root("gs1.0/mesh.members", "reading-of-it", kind="reading", events=1)
 SHOULD = root("gs1.1/backoff.unsubscribe", "a-should", events=1)
 LONG, SHORT = root("gs1.0/relay.seen", "long", events=5), root("gs1.0/relay.mesh", "short", events=3)
 NAMELESS = root("gs1.0/graft.accept", "unexplained:missing", kind="unexplained", events=1)
+EITHER = root("gs1.0/relay.own", "this; or does that", events=1)
 OURS = root("gs1.0/prune.remove", "kit", events=9, passes=False)
 
 
@@ -39,8 +40,8 @@ def campaign_of(*roots: RootCause) -> Campaign:
 
 
 def test_the_worst_the_named_and_the_short_come_first() -> None:
-    found = most_telling(keyed(READING, SHOULD, LONG, SHORT, NAMELESS, OURS))
-    assert [each for _, each in found] == [OURS, SHORT, LONG, NAMELESS, SHOULD, READING]
+    found = most_telling(keyed(READING, SHOULD, EITHER, LONG, SHORT, NAMELESS, OURS))
+    assert [each for _, each in found] == [OURS, SHORT, LONG, EITHER, NAMELESS, SHOULD, READING]
 
 
 def test_verdicts_are_counted_the_worst_first() -> None:
