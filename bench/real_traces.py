@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from quidnunc.reports.pages.plots import Line, line_plot, picture
+
 ROOT = Path(__file__).parents[1]
 DELIVERIES = "whiteblock/ba_series_9a.1_deliveries.csv.gz"
 LINES = "real_trace_lines.ndjson"
 PAGE, PLOT = "real-traces.md", "real-traces.svg"
-WIDTH, HEIGHT, LEFT, BOTTOM = 640, 300, 56, 40
 
 
 def data_folder() -> Path | None:
@@ -155,39 +156,15 @@ def quantile(ordered: Sequence[float], percent: int) -> float:
 
 def plot(first_ms: Sequence[float], last_ms: Sequence[float]) -> str:
     """Two distributions as one SVG: the part of messages that had reached one other peer, and all of them."""
-    end = quantile(last_ms, 99)
-
-    def at(ms: float, part: float) -> str:
-        x = LEFT + (WIDTH - LEFT - 10) * min(ms / end, 1)
-        return f"{x:.1f},{10 + (HEIGHT - BOTTOM - 10) * (1 - part):.1f}"
-
-    def line(values: Sequence[float], colour: str) -> str:
-        steps = [at(quantile(values, p), p / 100) for p in range(1, 100)]
-        return f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="{" ".join(steps)}"/>'
-
-    ticks = []
-    for part in (0, 0.25, 0.5, 0.75, 1):
-        y = 10 + (HEIGHT - BOTTOM - 10) * (1 - part)
-        ticks.append(f'<line x1="{LEFT}" y1="{y:.0f}" x2="{WIDTH - 10}" y2="{y:.0f}" stroke="#ddd"/>')
-        ticks.append(f'<text x="{LEFT - 6}" y="{y + 4:.0f}" text-anchor="end">{part:.0%}</text>')
-    for number in range(5):
-        ms = end * number / 4
-        x = LEFT + (WIDTH - LEFT - 10) * number / 4
-        ticks.append(f'<text x="{x:.0f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{ms:.0f} ms</text>')
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
-            'font-family="sans-serif" font-size="11">',
-            f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
-            *ticks,
-            line(first_ms, "#2b7bba"),
-            line(last_ms, "#c44"),
-            f'<text x="{LEFT + 8}" y="{HEIGHT - 6}" fill="#2b7bba">reached one other peer</text>',
-            f'<text x="{LEFT + 180}" y="{HEIGHT - 6}" fill="#c44">reached all that it ever reached</text>',
-            "</svg>",
-            "",
-        ]
-    )
+    parts = [percent / 100 for percent in range(1, 100)]
+    lines = [
+        Line(label, [quantile(values, percent) for percent in range(1, 100)], parts)
+        for label, values in (
+            ("reached one other peer", first_ms),
+            ("reached all that it ever reached", last_ms),
+        )
+    ]
+    return picture(line_plot(lines, "ms", "share of messages"), "How fast messages spread")
 
 
 if __name__ == "__main__":

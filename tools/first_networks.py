@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from attrs import frozen
 
 from quidnunc.pipeline.sweep.summary import SeedSpread
-from tools.plot_svg import Axes, Point, Series, line_plot
+from quidnunc.reports.pages.plots import Line, line_plot, picture
 
 NAME = "first-networks"
 CAMPAIGN = Path(".quidnunc") / NAME
@@ -46,8 +46,9 @@ class CampaignRow:
         shown = f"{self.mean(name):,.{digits}f}"
         return f"{shown} ± {spread:.{digits}f}" if round(spread, digits) else shown
 
-    def at(self, x: float, name: str) -> Point:
-        return Point(x, self.mean(name), self.figures.get(name, {}).get("ci95") or 0.0)
+    def half_interval(self, name: str) -> float:
+        """Half of the 95 % interval of the mean over seeds; 0 where there is none."""
+        return self.figures.get(name, {}).get("ci95") or 0.0
 
 
 def rows_of(summary: Mapping[str, Any], campaign: int) -> list[CampaignRow]:
@@ -100,9 +101,17 @@ def flood_section(rows: Sequence[CampaignRow]) -> list[str]:
 
 def flood_plot(rows: Sequence[CampaignRow]) -> str:
     by_edges = sorted(rows, key=lambda row: row.mean("connections"))
-    form = Series("closed form", tuple(Point(r.mean("connections"), closed_form(r)) for r in by_edges), True)
-    measured = Series("measured", tuple(r.at(r.mean("connections"), "copies_per_node") for r in by_edges))
-    return line_plot(Axes(title="Flood, 50 nodes", x="edges", y="copies per node"), [form, measured])
+    edges = [row.mean("connections") for row in by_edges]
+    form = Line("closed form", edges, [closed_form(row) for row in by_edges])
+    return _plot("Flood, 50 nodes", [form, _line("measured", edges, by_edges, "copies_per_node")], "edges")
+
+
+def _line(label: str, x: Sequence[float], rows: Sequence[CampaignRow], name: str) -> Line:
+    return Line(label, x, [row.mean(name) for row in rows], [row.half_interval(name) for row in rows])
+
+
+def _plot(title: str, lines: Sequence[Line], x: str, y: str = "copies per node", *, log: bool = False) -> str:
+    return picture(line_plot(lines, x, y, points=True, log=log), title)
 
 
 def _topology(given: Mapping[str, Any]) -> str:
@@ -179,14 +188,10 @@ def dog_section(rows: Sequence[CampaignRow]) -> list[str]:
 
 
 def dog_plots(rows: Sequence[CampaignRow]) -> tuple[str, str]:
-    def of(name: str) -> Series:
-        return Series("", tuple(row.at(100 * share_of_dog(row), name) for row in rows))
-
-    copies = Axes(title="DOG among nodes that flood", x="nodes with DOG, %", y="copies per node")
-    delivery = Axes(
-        title="DOG among nodes that flood", x="nodes with DOG, %", y="delivery ratio", from_zero=False
-    )
-    return line_plot(copies, [of("copies_per_node")]), line_plot(delivery, [of("delivery_ratio")])
+    title, x = "DOG among nodes that flood", "nodes with DOG, %"
+    shares = [100 * share_of_dog(row) for row in rows]
+    copies = _plot(title, [_line("", shares, rows, "copies_per_node")], x)
+    return copies, _plot(title, [_line("", shares, rows, "delivery_ratio")], x, "delivery ratio")
 
 
 # -- 4: IDONTWANT -------------------------------------------------------------------------------------------
@@ -203,11 +208,11 @@ def idontwant_section(rows: Sequence[CampaignRow]) -> list[str]:
             spoken[size].told("copies_per_node"),
             plain[size].told("bytes_per_message_and_node", 0),
             spoken[size].told("bytes_per_message_and_node", 0),
-            f"{ratio.y:.3f} ± {ratio.error:.3f}",
+            f"{ratio.mean:.3f} ± {ratio.ci95 or 0.0:.3f}",
         )
         for size, ratio in ratios
     ]
-    even = break_even([(size, ratio.y) for size, ratio in ratios])
+    even = break_even([(size, ratio.mean) for size, ratio in ratios])
     said = (
         f"The two are even at some {_bytes(round(even))} (between the sizes, interpolated)."
         if even is not None
@@ -233,27 +238,22 @@ def idontwant_section(rows: Sequence[CampaignRow]) -> list[str]:
 
 def idontwant_plot(rows: Sequence[CampaignRow]) -> str:
     plain, spoken = _by_size(rows, "gossipsub-1.1"), _by_size(rows, "gossipsub-1.2")
-    ratios = Series("1.2 / 1.1", tuple(_ratio(spoken[size], plain[size]) for size in plain))
-    even = Series("even", (Point(min(plain), 1.0), Point(max(plain), 1.0)), True)
-    axes = Axes(
-        title="Bytes with IDONTWANT, beside those without",
-        x="bytes of a message",
-        y="bytes of 1.2 / 1.1",
-        log_x=True,
-    )
-    return line_plot(axes, [even, ratios])
+    spreads = [_ratio(spoken[size], plain[size]) for size in plain]
+    means, errors = [s.mean for s in spreads], [s.ci95 or 0.0 for s in spreads]
+    lines = [Line("even", list(plain), [1.0] * len(plain)), Line("1.2 / 1.1", list(plain), means, errors)]
+    title = "Bytes with IDONTWANT, beside those without"
+    return _plot(title, lines, "bytes of a message", "bytes of 1.2 / 1.1", log=True)
 
 
 def _by_size(rows: Iterable[CampaignRow], protocol: str) -> dict[int, CampaignRow]:
     return {row.point[SIZE]: row for row in rows if row.point[PROTOCOL] == protocol}
 
 
-def _ratio(one: CampaignRow, other: CampaignRow) -> Point:
+def _ratio(one: CampaignRow, other: CampaignRow) -> SeedSpread:
     """The ratio of their bytes, and its spread: seed by seed, as both ran in the same network."""
     name = "bytes_per_message_and_node"
     pairs = zip(one.figures[name]["values"], other.figures[name]["values"], strict=True)
-    spread = SeedSpread.of([a / b for a, b in pairs])
-    return Point(one.point[SIZE], spread.mean, spread.ci95 or 0.0)
+    return SeedSpread.of([a / b for a, b in pairs])
 
 
 def break_even(ratios: Sequence[tuple[float, float]]) -> float | None:

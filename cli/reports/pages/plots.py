@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
+from xml.sax.saxutils import escape
 
 from attrs import frozen
 
@@ -16,6 +17,7 @@ INK = "#010203"
 COLOURS = ("#2a7fc9", "#c75a00", "#0a9067", "#b8639a", "#a87b00", "#7d6ad1")
 """Told apart by most eyes, and seen on black and on white."""
 STYLES = ("-", "--", "-.", ":")
+WHITE = '<rect width="100%" height="100%" fill="white"/>'
 WIDTH_IN, HEIGHT_IN = 7.0, 3.2
 
 
@@ -56,6 +58,13 @@ def bar_plot(names: Sequence[object], counts: Sequence[float], x: str, y: str) -
         axes.bar([str(name) for name in names], counts, color=COLOURS[0])
 
     return _svg(draw, x, y)
+
+
+def picture(svg: str, title: str) -> str:
+    """A plot as a file of its own: black on white, wherever it is shown."""
+    shown = svg.replace("currentColor", "#000000")
+    opened = shown.index(">", shown.index("<svg")) + 1
+    return f"{shown[:opened]}\n<title>{escape(title)}</title>\n{WHITE}{shown[opened:]}"
 
 
 def apart(svg: str, name: str) -> str:
