@@ -113,7 +113,7 @@ def run(options: argparse.Namespace) -> int:
             print_compared(compared)
             print()
         _print_summary(campaigns, paths, expected, options)
-        _print_end(ends, options)
+        _print_end(ends, options, 128 + interrupted if interrupted else 0)
     codes = {e.code for e in ends}
     code = 128 + interrupted if interrupted else next((c for c in (1, 4, 3) if c in codes), 0)
     _write_files(reports, options, code)
@@ -149,9 +149,12 @@ def _print_summary(
         print()
 
 
-def _print_end(ends: Sequence[ExitStatus], options: argparse.Namespace) -> None:
+def _print_end(ends: Sequence[ExitStatus], options: argparse.Namespace, killed: int) -> None:
+    """Why it ends as it does; `killed`: the exit status after an interruption, or 0."""
     for each in dict.fromkeys(ends):
-        if each.code:
+        if killed:
+            print(f"exit {killed}: interrupted; until then: {each.why or 'nothing fails'}")
+        elif each.code:
             print(f"exit {each.code}: {each.why}")
     print(f"again: {reproduce(options)}")
 

@@ -21,9 +21,9 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"schema": 1, "routers": [_json(each) for each in known]})
         return 0
-    drivable = sum(each.available for each in known if each.kind not in INNER)
+    drivable = sum(each.available for each in known if each.kind not in (*INNER, "external"))
     mutants, readings = (sum(each.kind == kind for each in known) for kind in INNER)
-    print(f"routers: {drivable} can be tested here\n")
+    print(f"routers: {drivable} can be tested here, besides your own\n")
     shown = [each for each in known if options.all or _is_listed(each)]
     rows = [
         (each.name, each.kind, each.version or "-", "yes" if each.available else "no", each.reason)

@@ -92,7 +92,9 @@ def cells_of(columns: Sequence[MatrixColumn]) -> dict[str, tuple[str, ...]]:
 
 
 def headline(root: Mapping[str, Any]) -> str:
-    """What a router does, in one line."""
+    """What a router does, in one line. Of a crash nothing is told that helps to repeat it."""
+    if root["text"] is None:
+        return "The router crashes."
     return " ".join(root["text"].split("\n\n", 1)[0].split()) or str(root["quirk"])
 
 

@@ -308,6 +308,15 @@ class ExitStatus:
     why: str = field(default="")
 
 
+MAX_NAMED = 5
+"""Claims that the reason of an exit status names; the report has all."""
+
+
+def _some(claims: Sequence[str]) -> str:
+    more = len(claims) - MAX_NAMED
+    return ", ".join(claims[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
 def exit_of(
     verdicts: Sequence[ClaimVerdict], campaign: Campaign, compared: ExpectationComparison | None, strict: bool
 ) -> ExitStatus:
@@ -328,7 +337,7 @@ def exit_of(
     # What is known of a router may well keep a claim from applying; a search that plays nothing is no search.
     if compared is None or not campaign.steps:
         open_claims = [
-            f"{what}: {', '.join(ids)}"
+            f"{what}: {_some(ids)}"
             for verdict, what in (("undecided", "undecided"), ("inconclusive", "never applied"))
             if (ids := [v.claim.id for v in verdicts if v.verdict == verdict and v.binding])
         ]

@@ -199,10 +199,10 @@ def _root(
         says, kind, cause = says_of(found.addition, hello), "addition", PREFIX + found.addition
     known, remark = says if kind != "unexplained" else "", ""
     if found is pending:
-        known, remark = "", "The time ran out before this departure was replayed."
+        known, remark = "", "The search ended before this departure was replayed."
         says = remark
     elif not found.minimised:
-        remark = "Not minimised: the time ran out."
+        remark = "Not minimised: the search ended first."
         says = f"{says} {remark}"
     shown = from_finding(
         finding,

@@ -142,7 +142,7 @@ def test_what_was_found_is_told_and_kept_where_the_search_is_interrupted(
     rows = report["root_causes"]
     assert rows
     # What the signal came upon is told as it was.
-    assert all(row["minimised"] or "time ran out" in row["says"] for row in rows)
+    assert all(row["minimised"] or "the search ended first" in row["says"] for row in rows)
     cases = list((folder / "found").glob("*.case"))
     assert {str(path.relative_to(folder)) for path in cases} == {row["case"] for row in rows}
     assert all(load(path).clause for path in cases)

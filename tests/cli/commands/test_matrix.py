@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from quidnunc.reports.matrix import headline
 from tests.conftest import Command
 
 ROUTERS = ("--against", "ours", "--against", "ours:echo", "--against", "exec:false")
@@ -75,3 +76,8 @@ def test_a_folder_of_somebody_else_is_left_alone(quidnunc: Command, tmp_path: Pa
     (tmp_path / "thesis.txt").write_text("mine")
     ran = quidnunc(*ASKED, str(tmp_path), "--against", "ours")
     assert ran.code == 2 and "is not empty and has no matrix" in ran.err
+
+
+def test_a_crash_has_no_text() -> None:
+    assert headline({"text": None, "quirk": "crash:KeyError in a.router"}) == "The router crashes."
+    assert headline({"text": "Does\nthis.\n\nformat: 2", "quirk": "q"}) == "Does this."
