@@ -58,6 +58,38 @@ def _forget_backoff_early(r: GossipsubRouter, usual: Usual, p: Peer, topic: str)
     return r.core.now_ms + 1000 < r.mesh.backoff_ends_ms.get((topic, p), 0)
 
 
+def _one_backoff(r: GossipsubRouter) -> None:
+    """Of each peer, in whatever topic it began."""
+    mesh = r.mesh
+
+    def ends_ms(p: Peer) -> int:
+        return max((ends for (_, peer), ends in mesh.backoff_ends_ms.items() if peer == p), default=0)
+
+    mesh.graft_checks[_BACKING_OFF] = lambda p, topic: (
+        GraftAnswer.BACK_OFF if r.core.now_ms < ends_ms(p) else None
+    )
+    patch(mesh, "waits", lambda p, topic: ends_ms(p) > 0)
+
+
+def _fill_one_topic(r: GossipsubRouter) -> None:
+    fill = r.mesh.fill
+    at = r.mesh.upkeep.index(fill)
+    r.mesh.upkeep[at] = lambda topic: fill(topic) if topic == min(r.mesh.of) else None
+
+
+def _grafts_shared(r: GossipsubRouter) -> None:
+    """Who is grafted is told of all topics in which somebody was, since the heartbeat began."""
+    graft, told = r.outbox.graft, dict[str, None]()
+
+    def graft_in_all(peer: Peer, topic: str) -> None:
+        told[topic] = None
+        for each in told:
+            graft(peer, each)
+
+    patch(r.outbox, "graft", graft_in_all)
+    r.beats.insert(0, told.clear)
+
+
 def _prune_answered(
     r: GossipsubRouter, on_prune: Usual, peer: Peer, topic: str, announced_s: int | None
 ) -> bool:
@@ -98,6 +130,8 @@ _EDITS: Mapping[str, Edit] = {
     "prune-ignored": put("mesh.on_prune", lambda *_: True),
     "prune-answered": around("mesh.on_prune", _prune_answered),
     "fill-never": _without_upkeep("fill"),
+    "fill-one-topic": _fill_one_topic,
+    "grafts-shared": _grafts_shared,
     "fill-past-d": lambda r: patch(r.mesh, "wanted", lambda: r.core.parameters.d + 1),
     "cut-never": _without_upkeep("cut"),
     "cut-at-d-high": lambda r: patch(r.mesh, "is_over", lambda degree: degree >= r.core.parameters.d_high),
@@ -113,6 +147,7 @@ _EDITS: Mapping[str, Edit] = {
     "regraft-taken": _answer(_BACKING_OFF, None),
     "regraft-silent": _answer(_BACKING_OFF, GraftAnswer.LEAVE),
     "regraft-not-extended": _answer(_BACKING_OFF, GraftAnswer.PRUNE),
+    "backoff-of-any-topic": _one_backoff,
     "backoff-a-second-short": around("mesh.waits", _forget_backoff_early),
     "backoff-overwritten": put("mesh.later", lambda running_ms, new_ms: new_ms),
     "backoff-not-heard": around(

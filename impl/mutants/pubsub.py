@@ -125,6 +125,17 @@ def _idontwant_late(r: GossipsubRouter) -> None:
     r.beats.append(release)
 
 
+def _iwant_large_uncapped(r: GossipsubRouter) -> None:
+    may_serve, on_iwant = r.gossip.may_serve, r.gossip.on_iwant
+
+    def answer(peer: Peer, control: wire.ControlMessage) -> None:
+        large = sum(len(entry.messageIDs) for entry in control.iwant) > 4
+        patch(r.gossip, "may_serve", lambda p, i: large or may_serve(p, i))
+        on_iwant(peer, control)
+
+    r.control[r.control.index(on_iwant)] = answer
+
+
 def _text_only(r: GossipsubRouter) -> None:
     def is_text(arrival: ArrivedMessage) -> bool:
         try:
@@ -195,6 +206,7 @@ _EDITS: Mapping[str, Edit] = {
     "ihave-ids-uncapped": put("gossip.under_id_cap", lambda heard, ids: ids),
     "iwant-unserved": put("gossip.may_serve", lambda p, i: False),
     "iwant-uncapped": put("gossip.may_serve", lambda p, i: True),
+    "iwant-large-uncapped": _iwant_large_uncapped,
     "poor-gossip-heeded": put("gossip.is_poor", lambda p: False),
     "gossip-to-mesh": lambda r: patch(r.gossip, "gossip_pool", lambda topic: r.core.speakers(topic)),
     "gossip-of-any-topic": around("gossip.ids_to_gossip", _gossip_of_any_topic),
