@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 
 from quidnunc import __version__
-from quidnunc.impl.seam import AdapterError, NotBuiltError
 from quidnunc.model.errors import CaseError, SpecError
 from quidnunc.output import UsageError, fix_hash_seed, process_started, say_refusal, suggestion
 
@@ -34,8 +33,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 CI_NOTE = "  check --expect FILE and replay keep a router; --junit, --sarif and --format github tell the CI"
 
 
-def parser_of(only: str = "") -> argparse.ArgumentParser:
-    """The parser of all commands, or the one that parses the command `only` alone.
+def parser_of(*names: str) -> argparse.ArgumentParser:
+    """The parser of the commands `names`: the others are listed, without their options.
 
     What a command runs with is not loaded.
     """
@@ -60,7 +59,7 @@ def parser_of(only: str = "") -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         sub.add_argument("--json", action="store_true", help="one JSON object on stdout")
-        if only in ("", name):
+        if name in names:
             importlib.import_module(f"quidnunc.options.{name}").add_arguments(sub)
     return parser
 
@@ -80,7 +79,7 @@ def _options_of(words: Sequence[str]) -> argparse.Namespace:
     name = next(iter(words), "")
     if name and not name.startswith("-") and name not in COMMANDS:
         raise UsageError(f"no command {name!r}{suggestion(name, COMMANDS)}; `quidnunc --help` lists them")
-    return parser_of(name if name in COMMANDS else "").parse_args(words)
+    return parser_of(name).parse_args(words)
 
 
 def _interrupt(number: int, frame: object) -> None:
@@ -104,6 +103,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     # A budget counts from here.
     options.started = started
+    # Not at the top: a process that is started anew, or only says how it is used, does without.
+    from quidnunc.impl.seam import AdapterError, NotBuiltError
+
     try:
         command = importlib.import_module(f"quidnunc.commands.{options.command}")
         result: int = command.run(options)

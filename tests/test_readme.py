@@ -40,7 +40,7 @@ def test_its_commands_exist() -> None:
 
 
 def test_its_commands_parse() -> None:
-    parser = parser_of()
+    parser = parser_of(*COMMANDS)
     for words in commands():
         assert parser.parse_args(words).command == words[0]
 

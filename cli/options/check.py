@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from quidnunc.model.machine import PROTOCOLS
 from quidnunc.model.profiles import PROFILES as DOCUMENTED
-from quidnunc.options.shared import add_profile, add_result_files
+from quidnunc.options.shared import PROTOCOL_NAMES, add_profile, add_result_files
 
 ACTS = 40
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "protocol", help=f"auto (all that the router speaks), or one of: {', '.join(PROTOCOLS)}"
+        "protocol", help=f"auto (all that the router speaks), or one of: {', '.join(PROTOCOL_NAMES)}"
     )
     parser.add_argument(
         "--against", required=True, metavar="ROUTER", help="the router to test (see `quidnunc routers`)"

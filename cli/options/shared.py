@@ -20,6 +20,16 @@ def add_profile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--extras", action="store_true", help=argparse.SUPPRESS)
 
 
+# A list of its own: the protocols take longer to load than a help may.
+PROTOCOL_NAMES = (
+    *("floodsub", "gossipsub-1.0", "gossipsub-1.1", "gossipsub-1.2-draft", "gossipsub-1.2", "gossipsub-1.3"),
+    *("partial-messages", "partial-messages-jvm", "partial-messages-go"),
+    *("flood", "dog", "cat-classic", "cat", "peer-limit"),
+    *("dog-adr", "dog-adr-prose", "dog-quint", "dog-quint-run", "dog-go", "dog-proposed"),
+)
+"""Of all protocols, in the order of `quidnunc.model.machine.PROTOCOLS`."""
+
+
 RESULT_FILES = ("report", "junit", "sarif")
 """Options that name a file for the result, beside what is printed."""
 

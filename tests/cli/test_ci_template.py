@@ -22,7 +22,7 @@ def test_each_step_of_the_workflow_parses() -> None:
     told = {"GITHUB_RUN_NUMBER": "1", **{name: str(value) for name, value in flow["env"].items()}}
     commands = [step["run"] for step in steps if step.get("run", "").startswith("quidnunc ")]
     assert len(commands) == 2
-    parser = parser_of()
+    parser = parser_of("check")
     for command in commands:
         words = [told.get(word.lstrip("$"), word) for word in shlex.split(command)]
         options = parser.parse_args(words[1:])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import resource
 import subprocess
 import sys
 
@@ -9,6 +11,7 @@ import pytest
 
 from quidnunc.__main__ import COMMANDS, GROUPS
 from quidnunc.options.regress import WALKS
+from quidnunc.options.shared import PROTOCOL_NAMES
 from quidnunc.properties.regress import compare
 from tests.conftest import Command
 from tests.test_imports import LAZY
@@ -49,6 +52,31 @@ def test_help_loads_nothing_heavy(name: str) -> None:
     loaded = loaded_by(*filter(None, [name]), "--help")
     assert not {module.split(".")[0] for module in loaded} & {*LAZY, "cryptography"}
     assert f"quidnunc.commands.{name}" not in loaded and "quidnunc.properties.judge" not in loaded
+    assert "quidnunc.model.machine" not in loaded or name == "explore"
+
+
+def cpu_seconds_of(*command: str) -> float:
+    """What a process takes of the processor, from its start to its end: the first quick one of three tries,
+    or the least."""
+    tries = [math.inf]
+    while len(tries) < 4 and min(tries) > 0.5:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, capture_output=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        tries.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+    return min(tries)
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_help_is_there_at_once(name: str) -> None:
+    """Half a second on an idle machine; a busy one takes up to twice as long over the same work."""
+    assert cpu_seconds_of(sys.executable, "-m", "quidnunc", *filter(None, [name]), "--help") < 1
+
+
+def test_the_names_of_protocols_are_those_there_are() -> None:
+    from quidnunc.model.machine import PROTOCOLS
+
+    assert tuple(PROTOCOLS) == PROTOCOL_NAMES
 
 
 def test_what_is_loaded_is_seen() -> None:
@@ -59,6 +87,7 @@ def test_the_package_loads_nothing() -> None:
     script = "import quidnunc, sys; print(*[m for m in sys.modules if m.startswith('quidnunc')])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["quidnunc"]
+    assert cpu_seconds_of(sys.executable, "-c", "import quidnunc") < 0.6
 
 
 @pytest.mark.parametrize(

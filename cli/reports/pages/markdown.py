@@ -10,12 +10,17 @@ from quidnunc import __version__
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.file import render
 from quidnunc.reports.pages.environment import rendered
-from quidnunc.reports.pages.finding import WITHHELD, finding_of
+from quidnunc.reports.pages.finding import WITHHELD, ReportedFinding, finding_of
 from quidnunc.reports.pages.sequence import APPLICATION, ROUTER, SequenceDiagram, SequenceStep
 
 ARROWS = {"both": "->>", "router": "->>", "model": "--x", "later": "-->>", "may": "-->>"}
 """Side of an output -> the arrow of Mermaid. What is missing ends in a cross."""
 MARKS = {"router": "NOT ALLOWED: ", "model": "MISSING: ", "later": "owed: ", "may": "allowed: "}
+
+WORDS = (
+    "m1, m2, … are messages, t1, t2, … topics, and a, b, … the peers of the router. From the application, "
+    "`score` sets its own part (P5) of a peer's score, and `verdict` is what its validator says of a message."
+)
 
 
 @frozen
@@ -32,6 +37,8 @@ def issue_of(case: Case, reproduction: Reproduction | None = None) -> str:
     return rendered(
         "issue.md",
         it=finding_of(case),
+        headline=headline,
+        words=WORDS,
         reproduction=reproduction,
         mermaid=mermaid,
         plain=plain,
@@ -40,6 +47,20 @@ def issue_of(case: Case, reproduction: Reproduction | None = None) -> str:
         withheld=WITHHELD,
         tool_version=__version__,
     )
+
+
+def headline(it: ReportedFinding) -> str:
+    """What the router does. Where the cause was not found, its text tells of the search, so this tells of the
+    first output that departs."""
+    if not it.headline.startswith("No single edit"):
+        return it.headline
+    said = {"router": "Sends what the specification does not allow", "model": "Does not send what is due"}
+    for line in it.diverging:
+        if line.text.startswith("choice "):
+            return f"Chooses as the specification does not allow: {line.text.removeprefix('choice ')}"
+        if line.side in said:
+            return f"{said[line.side]}: {line.text}"
+    return it.headline
 
 
 def _fence(text: str) -> str:

@@ -30,6 +30,7 @@ from quidnunc.reports.pages.finding import (
 
 MAX_RESULT_BYTES = 64 << 20
 MAX_PAGE_BYTES = 3_000_000
+MAX_TITLES = 3
 SIGNS: Mapping[str, str] = {
     "broken": "✖",
     "fails": "■",
@@ -109,6 +110,14 @@ class ReportContent:
     again: str = ""
     """The command that makes the results anew."""
     date: str = field(factory=lambda: str(datetime.date.today()))
+
+    @property
+    def heading(self) -> str:
+        """Its routers; of many results without their versions, which the summary has."""
+        titles = list(dict.fromkeys(each.title for each in self.results))
+        if len(titles) > MAX_TITLES:
+            titles = list(dict.fromkeys(re.split("[ @]", title)[0] for title in titles))
+        return ", ".join(titles)
 
 
 def verdict_of_cell(cell: str) -> str:

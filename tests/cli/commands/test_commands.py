@@ -66,7 +66,7 @@ def test_help_has_an_example_that_parses(quidnunc: Command, name: str) -> None:
     assert shown.code == 0
     examples = [line.strip() for line in shown.out.splitlines() if line.strip().startswith("quidnunc ")]
     assert examples
-    parser = parser_of()
+    parser = parser_of(*COMMANDS)
     shown_for = [parser.parse_args(shlex.split(e.split(" > ")[0])[1:]).command for e in examples]
     assert name in shown_for
 

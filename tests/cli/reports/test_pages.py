@@ -182,6 +182,25 @@ def test_the_issue_has_what_a_maintainer_needs() -> None:
     assert fence and parse(fence[1]).blocks == load(SHARED).blocks
 
 
+def test_an_issue_says_what_the_router_does_where_the_cause_is_unknown() -> None:
+    text = issue_of(load(GO / "gs1.1.backoff.regraft.unexplained.missing.case"))
+    assert text.startswith("## Does not send what is due: a: prune t3 backoff=60\n")
+    js = CASES / "routers" / "js-libp2p"
+    text = issue_of(load(js / "gs1.0.publish.fanout.unexplained.choice.case"))
+    assert text.startswith("## Chooses as the specification does not allow: fanout.use: 3 chosen")
+
+
+def test_an_issue_expects_that_nothing_else_is_sent() -> None:
+    expected = issue_of(load(SHARED)).split("### Expected\n")[1].split("### Observed")[0]
+    assert re.search(r"^- no `b: graft t1`$", expected, re.MULTILINE), expected
+
+
+def test_the_heading_of_many_results_has_no_versions() -> None:
+    routers = [CASES / "routers" / name for name in ("py-libp2p", "js-libp2p", "go-libp2p-pubsub")]
+    assert content_of(routers).heading == "py-libp2p, js-libp2p, go-libp2p-pubsub"
+    assert content_of([GO]).heading == "go-libp2p-pubsub 0.19.0, go-libp2p-pubsub@0.16.0"
+
+
 def test_what_a_case_says_is_no_markdown() -> None:
     case = evolve(load(SHARED), reason="<img src=x> @everybody [link](x) ```")
     text = issue_of(case)
