@@ -44,6 +44,7 @@ impl          : attrs google cryptography model/vocabulary
   drivers       : seam wire
   routers       : seam mutant mutants ours drivers  = routers
   sidecar_host  : seam routers            = sidecar_host
+  skeletons     :
 
 properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/mutant impl/wire impl/routers
   lazy          :                         = lazy
@@ -85,8 +86,8 @@ pipeline      : attrs duckdb google cattrs networkx numpy ptars pyarrow pyspark 
   lake          : processes trace
   sweep         : folder_lock processes trace simulation lake
 
-cli           : attrs hypothesis jinja2 matplotlib pytest model impl/seam impl/wire impl/routers properties \
-                pipeline
+cli           : attrs hypothesis jinja2 matplotlib pytest model impl/seam impl/wire impl/routers \
+                impl/skeletons properties pipeline
   output        :                         = __init__ output
   options       : output
   arguments     : output                  = arguments trace_run

@@ -1,4 +1,5 @@
-"""quidnunc routers: list the routers that can be tested here, and why the others cannot; build releases."""
+"""quidnunc routers: list the routers that can be tested here, and why the others cannot; build releases;
+write the skeleton of a driver."""
 
 from __future__ import annotations
 
@@ -6,8 +7,10 @@ import argparse
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 from quidnunc.impl.routers import RouterInfo, available, build_release
+from quidnunc.impl.skeletons import SKELETONS, commands_of, write_skeleton
 from quidnunc.output import UsageError, print_json, table
 
 INNER = ("mutant", "reading")
@@ -15,6 +18,10 @@ INNER = ("mutant", "reading")
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.action == "new":
+        return _new(options)
+    if options.language:
+        raise UsageError("--language goes with `new`: quidnunc routers new --language go my-driver")
     if options.action:
         return _build(options)
     known = available()
@@ -46,10 +53,10 @@ def _is_listed(each: RouterInfo) -> bool:
 
 
 def _build(options: argparse.Namespace) -> int:
-    if not options.releases:
+    if not options.names:
         raise UsageError("name a release: quidnunc routers build py-libp2p@0.2.8")
     built = []
-    for name in options.releases:
+    for name in options.names:
         started = time.monotonic()
 
         def progress(what: str, name: str = name) -> None:
@@ -64,6 +71,28 @@ def _build(options: argparse.Namespace) -> int:
             print(f"{name} is built ({time.monotonic() - started:.0f} s): {folder}")
     if options.json:
         print_json({"schema": 1, "built": built})
+    return 0
+
+
+def _new(options: argparse.Namespace) -> int:
+    if not options.language or options.names:
+        raise UsageError("name a language and a new folder: quidnunc routers new --language go my-driver")
+    language, folder = options.language[0], Path(options.language[1])
+    try:
+        written = write_skeleton(language, folder)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be written: {error.strerror}") from None
+    if options.json:
+        print_json({"schema": 1, "written": [str(path) for path in written]})
+        return 0
+    skeleton = SKELETONS[language]
+    for path in written:
+        print(path)
+    print(f"\nnext, in {folder} (it needs {skeleton.needs}):")
+    for command in (*filter(None, [skeleton.build]), f"quidnunc {commands_of(skeleton)[0]}"):
+        print(f"  {command}")
     return 0
 
 
