@@ -105,6 +105,14 @@ def test_it_stops_when_it_is_told_to() -> None:
     assert search(late, runs=30, seed=1).runs == 0
 
 
+@pytest.mark.parametrize("runs", [1, 5, 40])
+def test_time_that_runs_out_is_no_fault_of_the_driver(runs: int) -> None:
+    """To Hypothesis a run is flaky that is cut off where an earlier one with its beginning was not."""
+    late = hunt("floodsub", protocol_named("floodsub"))
+    late.out_of_time = lambda: late.runs >= runs
+    assert search(late, runs=1000, seed=1).runs == runs and late.ended
+
+
 def test_every_run_closes_its_router() -> None:
     opened: list[Subject] = []
     closed: list[Subject] = []
