@@ -30,7 +30,7 @@ from quidnunc.model.rpc import (
 from quidnunc.properties.cases.case import Case, router_of
 from quidnunc.properties.cases.router import replay_router
 from quidnunc.properties.judge.oracle import Departure
-from quidnunc.properties.judge.play import WireSubject
+from quidnunc.properties.judge.play import Moment, WireSubject
 from quidnunc.properties.notation.lines import event_text
 
 REQUESTS = frozenset(
@@ -89,10 +89,10 @@ class RecordedRun:
     """How the driver made the router, in values."""
     before: tuple[RecordedCall, ...]
     last: tuple[RecordedCall, ...]
-    """After which the router departs."""
+    """After which the router departs: the last event, and those before it that could bring what is due."""
     assertions: tuple[Assertion, ...]
     said: tuple[tuple[Peer | None, str], ...]
-    """All that the router did last: to whom, and in which words."""
+    """All that the router did at `last`: to whom, and in which words."""
 
 
 @mutable
@@ -129,7 +129,9 @@ class _RecordedSubject:
     inner: WireSubject = field(init=False)
     hello: Hello = field(init=False)
     steps: list[list[RecordedCall]] = field(factory=list)
-    last: list[Reply] = field(factory=list)
+    replies: list[list[Reply]] = field(factory=list)
+    begins: int = 0
+    """The step from which on outputs are looked at."""
 
     def __attrs_post_init__(self) -> None:
         self.inner = WireSubject(self.driver, self.config)
@@ -142,8 +144,13 @@ class _RecordedSubject:
         if not isinstance(event, Advance):
             says = says.partition(": ")[2] or says
         self.steps.append([_call(*asked[:2], says) for asked in self.driver.asked])
-        self.last = [reply for _, _, reply in self.driver.asked]
+        self.replies.append([reply for _, _, reply in self.driver.asked])
         return outputs
+
+    @property
+    def last(self) -> list[Reply]:
+        """What the driver answered since `begins`."""
+        return [reply for replies in self.replies[self.begins :] for reply in replies]
 
     def declare(self, messages: Any) -> None:
         self.inner.declare(messages)
@@ -180,9 +187,9 @@ def recorded(case: Case, setup_of: Callable[[Driver], dict[str, Any]] = lambda d
     if replayed.outcome != "same":
         raise NoReproductionError(f"the replay does not depart as recorded: {replayed.reason}")
     (subject,) = subjects
-    *before, last = subject.steps
-    permits = [permit.output for permit in replayed.moments[-1].judged.permits]
     departures = replayed.departures
+    subject.begins = min(_due_since(each, replayed.moments) for each in departures)
+    permits = [permit.output for permit in replayed.moments[-1].judged.permits]
     assertions = tuple(_assertion(each, departures, permits, subject) for each in departures)
     if all(_holds(each, subject) for each in assertions):
         raise NoReproductionError("the departure is one of order alone")
@@ -190,11 +197,19 @@ def recorded(case: Case, setup_of: Callable[[Driver], dict[str, Any]] = lambda d
         case,
         replayed.version,
         subject.setup,
-        tuple(_merged(call for step in before for call in step)),
-        tuple(_merged(last)),
+        tuple(_merged(call for step in subject.steps[: subject.begins] for call in step)),
+        tuple(_merged(call for step in subject.steps[subject.begins :] for call in step)),
         tuple(dict.fromkeys(assertions)),
         tuple(each for reply in subject.last for each in words_in(reply)),
     )
+
+
+def _due_since(departure: Departure, moments: Sequence[Moment]) -> int:
+    """The first moment at which what a departure lacks could have come: it may be due for some time."""
+    since = len(moments) - 1
+    while since and departure.expected in [p.output for p in moments[since - 1].judged.permits]:
+        since -= 1
+    return since
 
 
 def _merged(calls: Iterable[RecordedCall]) -> Iterator[RecordedCall]:
