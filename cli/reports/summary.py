@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from quidnunc.output import count
 from quidnunc.properties.cases.case import events_of, replay_command
 from quidnunc.properties.claims.catalogue import level_of
+from quidnunc.properties.documents.clauses import load
 from quidnunc.properties.explain.root_cause import CRASH
 from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.rows import RootCause, is_crash
@@ -77,6 +78,9 @@ def summary_lines(
         )
         clause = "" if root.clause in root.case.reason else f" {root.clause},"
         yield f"   {verdict_of_root(root)},{clause} {count(len(events_of(root.case)), 'event')}"
+        if (known := load().get(root.clause)) is not None and known.disputed:
+            said = f"the sentence is disputed: {' '.join(known.disputed.split())}"
+            yield from textwrap.wrap(said, WIDTH, initial_indent="   ", subsequent_indent="   ")
         if key in paths:
             yield f"   {replay_command(paths[key], campaign.against)}"
     yield ""

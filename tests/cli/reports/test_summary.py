@@ -96,3 +96,9 @@ def test_the_events_of_a_crash_are_not_in_a_public_case() -> None:
     assert lines[2] == "1. Crashes: ValueError in parse."
     assert lines[-1] == "--private DIR writes the events of the crash"
     assert not any("can be replayed" in line for line in lines)
+
+
+def test_a_disputed_sentence_is_said_to_be_one() -> None:
+    campaign = campaign_of(root("gs1.0/ihave.any-topic", "asks-in-own-topics", events=1), SHORT)
+    lines = list(summary_lines(campaign, campaign.rows, {}, "quidnunc check"))
+    assert [line.split(":")[0] for line in lines if "disputed" in line] == ["   the sentence is disputed"]
