@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 
 from quidnunc.impl.drivers.builds import Release, building, run_to_end
+from quidnunc.impl.seam import AdapterError
 
 NEXT = "check the network, and that go reaches a module proxy (GOPROXY), then build again"
 
@@ -23,7 +25,7 @@ def missing_go(version: str) -> str:
 
 
 def compile_driver(release: Release, files: Sequence[Path], progress: Callable[[str], None]) -> Release:
-    """Compile a release with the driver and the lock in `files`.
+    """Compile a release with the driver and the lock in `files`, among which are edits of the driver.
 
     Raises AdapterError where Go cannot fetch its modules, one is not as it was locked, or Go cannot compile
     them.
@@ -32,7 +34,10 @@ def compile_driver(release: Release, files: Sequence[Path], progress: Callable[[
         source = build.folder / "source"
         source.mkdir()
         for path in files:
-            shutil.copy(path, source)
+            if path.suffix == ".toml":
+                _edit(source, path)
+            else:
+                shutil.copy(path, source)
         # The lock alone decides what is built in, whatever this environment says of modules.
         environment = {**os.environ, "GOFLAGS": "-mod=readonly", "GOWORK": "off", "CGO_ENABLED": "0"}
         progress(f"fetching {release.router} {release.version} and what it needs")
@@ -54,6 +59,24 @@ def digest_of(files: tuple[Path, ...]) -> str:
     for path in files:
         digest.update(f"{path.name}\n".encode() + path.read_bytes())
     return digest.hexdigest()
+
+
+def _edit(source: Path, edits: Path) -> None:
+    """Carry out the edits of a file: of imports wherever they stand, of others where `old` stands once."""
+    asked = tomllib.loads(edits.read_text(encoding="utf-8"))
+    for path in source.glob("*.go"):
+        text = path.read_text(encoding="utf-8")
+        for old, new in asked.get("imports", {}).items():
+            text = text.replace(f'"{old}', f'"{new}')
+        path.write_text(text, encoding="utf-8")
+    for each in asked["edit"]:
+        path = source / each["file"]
+        text = path.read_text(encoding="utf-8")
+        if text.count(each["old"]) != 1:
+            raise AdapterError(
+                f"{edits.name}: {each['file']} does not have once what is edited: {each['old']!r}"
+            )
+        path.write_text(text.replace(each["old"], each["new"]), encoding="utf-8")
 
 
 def _go(release: Release, folder: Path, environment: Mapping[str, str], *words: str) -> str:

@@ -60,5 +60,7 @@ def build(version: str, progress: Callable[[str], None]) -> Release:
 
 def _files(version: str) -> list[Path]:
     lock = FOLDER / "locks" / version
-    names = (*COMMON, f"{RELEASES[version]['variant']}.go")
-    return [*(FOLDER / "source" / name for name in names), lock / "go.mod", lock / "go.sum"]
+    edits = RELEASES[version].get("edits", "").split()
+    names = (*COMMON, f"{RELEASES[version]['variant']}.go", *(["older.go"] if edits else []))
+    texts = [FOLDER / "edits" / f"{name}.toml" for name in edits]
+    return [*(FOLDER / "source" / name for name in names), lock / "go.mod", lock / "go.sum", *texts]

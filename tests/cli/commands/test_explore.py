@@ -14,7 +14,7 @@ pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidn
 def test_a_network_in_which_every_claim_holds(quidnunc: Command) -> None:
     ran = quidnunc("explore", "mesh-link-backoff", "--engine", "python")
     assert ran.code == 0
-    assert "complete: 146 states, 530 transitions, depth 9" in ran.out
+    assert "complete: 112 states, 406 transitions, depth 9" in ran.out
     assert ran.out.startswith("mesh-link-backoff: peers 2, d_high 1, capacity 2")
     assert ran.out.rstrip().endswith(
         "again: quidnunc explore mesh-link-backoff --peers 2 --d-high 1 --engine python"
