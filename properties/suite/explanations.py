@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import evolve, field, frozen, mutable
+from attrs import field, frozen, mutable
 
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.events import Event
 from quidnunc.model.rules import Protocol
-from quidnunc.properties.explain.followed import FollowedRun, FreshRun, agreement
 from quidnunc.properties.explain.root_cause import Finding, accounts_for, last_departures
 from quidnunc.properties.explain.runs import blamed_clauses
-from quidnunc.properties.judge.play import Play, clauses_left_open, play, steps_of
+from quidnunc.properties.judge.play import Play, clauses_left_open, play
 from quidnunc.properties.search.fresh_runs import FreshRuns
 from quidnunc.properties.search.machine import FindingSearch, signature_of
 
@@ -32,37 +31,6 @@ class SuiteExplanations:
 
     hunt: FindingSearch
     confirmed: list[Edit] = field(factory=list)
-    played: list[FreshRun] = field(factory=list)
-    """What the router did in all cases: each can refute explanations of others."""
-    _followed: list[FollowedRun] = field(factory=list)
-
-    def note(self, run: Play, parameters: Any) -> None:
-        """Keep what the router did in a case."""
-        self.played.append(FreshRun(steps_of(run.moments), parameters))
-
-    def refuted(self, edit: Edit) -> bool:
-        """Whether the router keeps to the protocol in some case where it departs from the edited one.
-
-        What is known of the router besides may be why, so it departs from both with that in force, too. A
-        reading that does not always hold is still how the router took the sentence in one case.
-        """
-        if edit.kind == "reading":
-            return False
-        without = edited(self.hunt.spec, (e for e in self.confirmed if e != edit))
-        changed = edit.applied_to(without)
-        later = self.played[len(self._followed) :]
-        self._followed += (FollowedRun.of(run, self.hunt.spec) for run in later)
-        for case in self._followed:
-            under = case.under(edit)
-            if changed is None or under is None or not under.departures:
-                continue
-            if under.agreed < case.plain.agreed and self._agreed(case, changed) < self._agreed(case, without):
-                return True
-        return False
-
-    @staticmethod
-    def _agreed(case: FollowedRun, protocol: Protocol) -> int:
-        return agreement(case.run, protocol).agreed
 
     def finding(
         self, events: tuple[Event, ...], run: Play, parameters: Any, seed: int
@@ -119,19 +87,12 @@ class SuiteExplanations:
         protocol, departure, moments = self.hunt.protocol, last_departures(run)[0], tuple(run.moments)
         found = Finding(events, moments, departure, (), blamed_clauses(moments, protocol, parameters))
         fresh = FreshRuns(self.hunt, protocol, events, (parameters,), seed)
-        found = self._not_refuted(self.hunt.explained(found, parameters, fresh))
+        found = self.hunt.explained(found, parameters, fresh)
         if found.quirks:
             self.confirmed.append(found.quirks[0])
         else:
             self.hunt.signatures[signature_of(departure)] += 1
         return SuiteFinding(found, self.hunt.in_force)
-
-    def _not_refuted(self, found: Finding) -> Finding:
-        """The finding with those of its explanations that no other case refutes."""
-        if not any(self.refuted(edit) for edit in found.quirks[:1]):
-            return found
-        left = tuple(edit for edit in found.quirks if not self.refuted(edit))
-        return evolve(found, quirks=left, ties=(), nearly=found.quirks[0])
 
 
 def _how_far(run: Play) -> tuple[int, int]:

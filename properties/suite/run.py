@@ -79,15 +79,15 @@ def run_suite(
     for case_name, case in suite_of(name):
         parameters, lacking = fitted_parameters(case, hello)
         if lacking:
-            needs = ", ".join(lacking)
-            campaign.left_out.append(f"the suite's case {name}/{case_name}, which needs: {needs}")
+            campaign.left_out.append(
+                f"the suite's case {name}/{case_name}, which needs: {', '.join(lacking)}"
+            )
             continue
         subject = opener(_config(name, parameters, case.seed, profile))
         run = play(events_of(case), subject, protocol, parameters)
         campaign.runs += 1
         campaign.steps += run.steps
         campaign.applied.update(run.applied)
-        explain.note(run, parameters)
         if last_departures(run):
             told = evolve(case, profile=profile_text(against, profile))
             departing.append(DepartingCase(case_name, told, parameters, run))
