@@ -127,6 +127,12 @@ Shown: TypeAlias = list[tuple[Direction, int, Trace, int]]
 """Direction, which of `pairs`, trace and die of each finding."""
 
 
+def _without_defaults(changes: Sequence[ProtocolChange], old: Side, new: Side) -> tuple[ProtocolChange, ...]:
+    """The changes without those of a parameter that one side sets to its default."""
+    left = {each.key for each in changes_between(old, new)}
+    return tuple(each for each in changes if each.key in left)
+
+
 def behaviour(
     old: Side,
     new: Side,
@@ -149,7 +155,9 @@ def behaviour(
     where the two are of different families.
     """
     changes = changes_between(old, new)
-    old, new = levelled_sides(old, new)
+    if changes:
+        old, new = levelled_sides(old, new)
+        changes = _without_defaults(changes, old, new)
     told = {key: tuple(traces) for key, traces in (declared or {}).items()}
     asked: list[tuple[int, ...]] = [(at,) for at, change in enumerate(changes) if only in ("", change.key)]
     if as_one and changes:

@@ -232,7 +232,8 @@ class DirectedSearch:
             yield given, tuple(_among(peers[:count], events))
         for name in sorted(names_read(self.change)):
             yield from ((other, events) for other in _beside(given, name))
-        times = self._times(given, names_read(self.change))
+        # A side may set what does not go with the trace's own.
+        times = self._times(given, names_read(self.change)) if start is not None else ()
         waits = {given.heartbeat_delay_ms} if hasattr(given, "heartbeat_delay_ms") else set()
         waits |= {wait for ms in times for wait in (int(ms * MOST), ms - 1, ms + 1) if wait > 0}
         for wait in sorted(waits):

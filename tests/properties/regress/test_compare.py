@@ -102,6 +102,18 @@ def test_what_shows_nowhere_is_bounded_and_not_called_equal() -> None:
     assert bounded.bound.walks >= 3 and bounded.bound.events > 3 and bounded.bound.peers >= 1
 
 
+@pytest.mark.parametrize("edit", ["d=6", "d_low=4"])
+def test_a_default_that_is_said_is_no_change(edit: str) -> None:
+    result = behaviour(R1, side_named(f"gossipsub-1.2+{edit}"), walks=1)
+    assert not result.separations and not result.changes
+
+
+def test_a_parameter_that_does_not_go_with_those_of_a_trace() -> None:
+    """Some cases have a D for which this D_out is too many."""
+    result = behaviour(side_named("gossipsub-1.1"), side_named("gossipsub-1.1+d_out=3"), walks=1)
+    assert result.separations
+
+
 def test_two_that_are_the_same_show_no_difference() -> None:
     """The control of the comparison: models with the same rules never part, on any case of the suite."""
     change = next(c for c in changes_between(DRAFT, R1) if c.handler == "relay")
