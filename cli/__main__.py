@@ -82,9 +82,14 @@ def _options_of(words: Sequence[str]) -> argparse.Namespace:
     return parser_of(name).parse_args(words)
 
 
+class TermSignal(KeyboardInterrupt):
+    """SIGTERM. Once a plain KeyboardInterrupt has passed through `exec`, as in an import that makes classes,
+    Python ends a module's run by SIGINT, whatever the exit status was to be."""
+
+
 def _interrupt(number: int, frame: object) -> None:
     """SIGTERM ends a command as Ctrl-C does."""
-    raise KeyboardInterrupt(number)
+    raise TermSignal(number)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -53,6 +53,7 @@ SUBCLASSED = frozenset(
     {
         "BaseException",
         "Exception",
+        "KeyboardInterrupt",
         "ValueError",
         "Enum",
         "Generic",
