@@ -187,7 +187,7 @@ def is_in_band(move: MempoolMove) -> bool:
 
 def _runs() -> Mapping[str, tuple[Place, Run]]:
     places = (*UNADJUSTED, RING_OF_FIVE, RING_OF_FIVE_LEFT, *ONE_LEAVES, *REPEATING_UNADJUSTED, *FORGED)
-    more = (DIAMOND, LEFT_BY_A_RELAY, WIDE, NARROW, *FREED.values())
+    more = (*BOTH, DIAMOND, LEFT_BY_A_RELAY, WIDE, NARROW, *FREED.values())
     by_name = {place.name: place for place in (*places, *more)}
     text = Path(__file__).with_name("tried.toml").read_text(encoding="utf-8")
     return {
@@ -230,13 +230,15 @@ SEARCHES: Mapping[str, StatementSearch] = {
     "routes.never-to-self": StatementSearch(BOTH, occasion=cuts),
     "controller.one-message-per-interval": StatementSearch(BOTH, occasion=says_have_tx),
     "havetx.only-after-excess": StatementSearch(BOTH, occasion=says_have_tx),
-    "havetx.one-in-flight": StatementSearch(BOTH, occasion=says_have_tx),
+    "havetx.one-in-flight": StatementSearch(BOTH, occasion=says_have_tx, tried=runs("freed-by-copies-alone")),
     "reset.goes-to-a-peer": StatementSearch(CHANGING, occasion=asks),
     "routes.reopen-with-traffic": StatementSearch(BOTH, occasion=cuts, rounds=True),
     "routes.reopen-without-traffic": StatementSearch(
         BOTH, occasion=cuts, rounds=True, tried=runs("crossing-freed")
     ),
-    "routes.not-disabled-while-low": StatementSearch(BOTH, occasion=cuts),
+    "routes.not-disabled-while-low": StatementSearch(
+        BOTH, occasion=cuts, tried=runs("low-before-it-arrives")
+    ),
     "routes.form-spanning-trees": StatementSearch(BOTH, rounds=True),
     "reset.brings-duplicates": StatementSearch(BOTH, occasion=asks, rounds=True),
     "havetx.without-sender-is-harmless": StatementSearch(BOTH, occasion=says_have_tx),
