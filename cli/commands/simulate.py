@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 from quidnunc.output import (
@@ -30,6 +31,10 @@ def run(options: argparse.Namespace) -> int:
     if options.cases is not None and not options.check:
         raise UsageError("--cases needs --check")
     try:
+        if options.report is not None:
+            from quidnunc.pipeline.simulation.layout import demand_layout
+
+            demand_layout()
         scenario = _scenario(options)
         show = progress_line()
         result = write_run(
@@ -43,6 +48,8 @@ def run(options: argparse.Namespace) -> int:
     except ScenarioError as error:
         raise UsageError(str(error)) from None
     cases = _cases(options, result, reports) if options.cases is not None else []
+    if options.report is not None:
+        _report(options, result, reports, cases)
     fails = [v for report in reports.values() for v in report.verdicts() if v.verdict == "fails"]
     if options.json:
         print_json(_plain(options, result, reports, cases))
@@ -96,6 +103,20 @@ def _cases(
     return found
 
 
+def _report(
+    options: argparse.Namespace,
+    result: SimulationResult,
+    reports: dict[tuple[str, str], NodeKindReport],
+    cases: list[str],
+) -> None:
+    from quidnunc.reports.pages.network_page import simulation_page
+    from quidnunc.reports.pages.page import write_text
+
+    again = _again(options).removeprefix("again: ")
+    write_text(options.report, simulation_page(result, options.output, reports, again, cases))
+    print(f"wrote {options.report}", file=sys.stderr)
+
+
 # -- output -------------------------------------------------------------------------------------------------
 
 
@@ -145,5 +166,9 @@ def _print(
         print(f"  smaller: {case}")
     if not options.check:
         print("not checked: the nodes against the model (--check, or `quidnunc trace check`)")
-    named = given_options(options, "set", "seed", "check", "cases", "allow_exec")
-    print(repeat_command("simulate", options.scenario, "-o", options.output, *named))
+    print(_again(options))
+
+
+def _again(options: argparse.Namespace) -> str:
+    named = given_options(options, "set", "seed", "check", "cases", "report", "allow_exec")
+    return repeat_command("simulate", options.scenario, "-o", options.output, *named)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from quidnunc.options.shared import add_allow_exec
+from quidnunc.options.shared import add_allow_exec, add_result_files
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,4 +32,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="with --check: write each failure as a case or a smaller scenario",
     )
+    add_result_files(parser, "report")
     add_allow_exec(parser)

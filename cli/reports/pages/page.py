@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime
 import json
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
 
@@ -27,6 +28,9 @@ from quidnunc.reports.pages.finding import (
     finding_of_row,
     worst_first,
 )
+
+if TYPE_CHECKING:
+    from quidnunc.reports.pages.network_drawing import DrawnNetwork
 
 MAX_RESULT_BYTES = 64 << 20
 MAX_PAGE_BYTES = 3_000_000
@@ -245,6 +249,7 @@ def page_of(content: ReportContent) -> str:
         anchors=_anchors(content),
         cell_parts=cell_parts,
         id_of=id,
+        networks=_networks(content),
     )
     size = len(text.encode())
     if size > MAX_PAGE_BYTES:
@@ -267,6 +272,23 @@ def write_text(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def _networks(content: ReportContent) -> dict[int, DrawnNetwork]:
+    """Finding, by its identity -> its network over time, where it is of one that can be drawn here."""
+    cases = {id(each): each.case for each in _findings(content) if each.case and each.case.is_network}
+    if not cases:
+        return {}
+    from quidnunc.pipeline.simulation.scenario.values import ScenarioError
+    from quidnunc.reports.pages.case_network import history_of_case
+    from quidnunc.reports.pages.network_drawing import drawn_network
+
+    histories = {name: history_of_case(case) for name, case in cases.items() if case is not None}
+    try:
+        return {name: drawn_network(each) for name, each in histories.items() if each is not None}
+    except ScenarioError as error:
+        print(f"without pictures of networks: {error}", file=sys.stderr)
+        return {}
 
 
 def _findings(content: ReportContent) -> list[ReportedFinding]:

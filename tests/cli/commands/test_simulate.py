@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,34 @@ def test_a_network_is_run_measured_and_checked(
     assert main(["trace", "check", str(run)]) == 3
     assert "8 nodes, each checked against the model" in capsys.readouterr().out
     assert main(["trace", "check", str(run), "--claims", "relay.once"]) == 0
+
+
+def test_the_page_has_figures_departures_and_the_network(
+    network: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("numpy", reason="pip install 'quidnunc[trace]'")
+    page = tmp_path / "page.html"
+    asked = ["simulate", str(network), "-o", str(tmp_path / "run"), "--check", "--report", str(page)]
+    assert main(asked) == 1
+    said = capsys.readouterr()
+    assert said.err.endswith(f"wrote {page}\n") and said.out.splitlines()[-1].endswith(f"--report {page}")
+    text = page.read_text(encoding="utf-8")
+    assert "delivery ratio 1.0000" in text and "<code>floodsub/relay.not-back</code>" in text
+    assert "claims never applied" in text, "what was not checked"
+    assert text.count("<title>") == 1 + 8, "of the page, and of each node"
+    # Read without script: the picture stands at a moment in which somebody has the message.
+    assert 'class="node np"' in text and "<noscript>" in text and 'class="controls" hidden' in text
+    first = text
+    assert main(asked) == 1 and page.read_text(encoding="utf-8") == first
+
+
+def test_a_page_without_numpy_is_refused_before_the_run(
+    network: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    run = tmp_path / "run"
+    assert main(["simulate", str(network), "-o", str(run), "--report", str(tmp_path / "page.html")]) == 2
+    assert "pip install 'quidnunc[trace]'" in capsys.readouterr().err and not run.exists()
 
 
 def test_a_failure_is_found_and_made_small(

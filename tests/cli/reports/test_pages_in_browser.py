@@ -11,15 +11,17 @@ from typing import Any
 
 import pytest
 
+from quidnunc.__main__ import main
 from quidnunc.reports.pages.page import content_of, page_of
 from quidnunc.reports.pages.specification import annotated_texts, specification_page
 
 ROUTERS = Path(__file__).parents[3] / "counterexamples" / "routers"
+NETWORKS = Path(__file__).parents[3] / "counterexamples" / "networks"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 WIDTH, NARROW = 1200, 500
 DARK = "--blink-settings=preferredColorScheme=0"
 MAX_PAGE_BYTES = 3_000_000
-# A page has no script: this one looks at the copy of it.
+# It looks at a copy of the page.
 LOOK = """<script>addEventListener("load", () => {
   const inner = [...document.querySelectorAll('a[href^="#"]')];
   // A browser follows some hundred links at a time; of the others the target is looked up.
@@ -36,12 +38,38 @@ LOOK = """<script>addEventListener("load", () => {
 });</script>"""
 
 
-def seen(page: str, folder: Path, *options: str, width: int = WIDTH) -> dict[str, Any]:
+# Moves each slider to both ends, and says what can be seen of the picture at each.
+SLIDE = """<script>addEventListener("load", () => {
+  const seen = (figure) => [...figure.querySelectorAll("div > svg .node, div > svg .link")].map((each) => {
+    const shape = getComputedStyle(each.querySelector(".disc") || each);
+    return [shape.display, shape.stroke, shape.strokeWidth, shape.strokeDasharray, shape.fill,
+      shape.markerEnd, shape.markerStart].join();
+  }).join(";");
+  const figures = [...document.querySelectorAll("figure.net")].map((figure) => {
+    const slider = figure.querySelector("input[type=range]");
+    const [first, ...others] = [slider.value, slider.min, slider.max].map((value) => {
+      slider.value = value;
+      slider.dispatchEvent(new Event("input"));
+      return [seen(figure), figure.querySelector(".now").textContent, slider.getAttribute("aria-valuetext")];
+    });
+    slider.focus();
+    return { shown: slider.offsetWidth > 0, focused: document.activeElement === slider,
+      pictures: new Set([first, ...others].map((each) => each[0])).size,
+      words: new Set([first, ...others].map((each) => each[1])).size, says: others.map((each) => each[2]),
+      current: figure.querySelectorAll("tr[aria-current]").length };
+  });
+  document.querySelectorAll("details").forEach((each) => { each.open = true; });
+  const root = document.documentElement;
+  document.title = JSON.stringify({ figures, wide: root.scrollWidth - root.clientWidth });
+});</script>"""
+
+
+def seen(page: str, folder: Path, *options: str, width: int = WIDTH, look: str = LOOK) -> dict[str, Any]:
     """What a browser makes of a page. Fails where it has an error to tell."""
     if CHROMIUM is None:
         pytest.skip("no Chromium is installed")
-    assert "<script" not in page and len(page.encode()) < MAX_PAGE_BYTES
-    (folder / "page.html").write_text(page.replace("</body>", LOOK + "</body>"), encoding="utf-8")
+    assert len(page.encode()) < MAX_PAGE_BYTES and ("<script" in page) == ('<figure class="net"' in page)
+    (folder / "page.html").write_text(page.replace("</body>", look + "</body>"), encoding="utf-8")
     command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", *options]
     command += [f"--user-data-dir={folder / 'profile'}", f"--window-size={width},900", "--dump-dom"]
     address = (folder / "page.html").as_uri()
@@ -78,6 +106,45 @@ def test_the_findings_of_three_routers(
     look = seen(findings, tmp_path, *options, width=width)
     assert look["links"] > 60 and look["lost"] == [] and look["wide"] == 0 and look["broken"] == 0
     assert look["paper"] == ("rgb(15, 20, 25)" if options else "rgb(255, 255, 255)")
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page of a simulated network in which nodes come and go."""
+    pytest.importorskip("numpy", reason="pip install 'quidnunc[trace]'")
+    folder = tmp_path_factory.mktemp("simulated")
+    (folder / "net.yaml").write_text(
+        "nodes: [{count: 14}]\ntopology: {degree: 4}\ntraffic: [{count: 4}]\n"
+        "churn: {nodes: 0.2, up_s: 4, down_s: 2, start_s: 3}\n"
+    )
+    asked = ["simulate", str(folder / "net.yaml"), "-o", str(folder / "run")]
+    assert main([*asked, "--report", str(folder / "page.html")]) == 0
+    return (folder / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "width"),
+    [((), WIDTH), ((DARK,), WIDTH), ((), NARROW)],
+    ids=["light", "dark", "narrow"],
+)
+def test_the_slider_of_a_simulated_network(
+    simulated: str, options: tuple[str, ...], width: int, tmp_path: Path
+) -> None:
+    look = seen(simulated, tmp_path, *options, width=width, look=SLIDE)
+    (figure,) = look["figures"]
+    assert figure["shown"] and figure["focused"] and figure["pictures"] == figure["words"] == 3
+    assert figure["says"][0].startswith("0.000 s: 14 subscriptions began") and figure["current"] == 1
+    assert look["wide"] == 0
+    assert seen(simulated, tmp_path, *options, width=width)["lost"] == []
+
+
+def test_the_slider_of_each_case_of_a_network(tmp_path: Path) -> None:
+    pytest.importorskip("numpy", reason="pip install 'quidnunc[trace]'")
+    names = ("attack.idontwant-before-signature.gossipsub-1.2-draft", "routes.never-to-self.dog")
+    page = page_of(content_of(NETWORKS / f"{name}.case" for name in names))
+    look = seen(page, tmp_path, look=SLIDE)
+    assert [each["pictures"] > 1 for each in look["figures"]] == [True, True] and look["wide"] == 0
+    assert look["figures"][0]["says"][1].endswith("broken: C never gets m1")
 
 
 @pytest.mark.parametrize("width", [WIDTH, NARROW])
