@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import cast
 
 from quidnunc.model.choices import Choose, PartialSet
 from quidnunc.model.errors import SpecError
-from quidnunc.model.events import Dialled, Judgement, Sent
+from quidnunc.model.events import Dialled, Judgement, Sent, output_key
 from quidnunc.model.permits import Step, must_send
 from quidnunc.model.pubsub import gossip, idontwant, mesh, messages, peer_exchange
 from quidnunc.model.pubsub.router import HeartbeatCounts, ReceivedPart, Router, WaitingMessage, without_key
@@ -294,12 +295,60 @@ def idontwant_evicts(r: Router, d: ReceivedPart[IDontWant], choose: Choose) -> S
 
     The new one surely counts. Of several that come as one, as many as there is room for may.
     """
-    named = r.heard.get(d.peer, HeartbeatCounts()).idontwants + len(d.part.ids)
+    heard = r.heard.get(d.peer, HeartbeatCounts())
+    named = heard.idontwants + len(d.part.ids)
     if named <= r.parameters.max_idontwant_messages:
         return None
     surely = d.part.ids if len(d.part.ids) == 1 and r.peers[d.peer].knows_idontwant else ()
-    free = dict.fromkeys((*r.unwanted.get(d.peer, {}), *d.part.ids), -1)
-    return Step(evolve(r, unwanted={**r.unwanted, d.peer: {**free, **dict.fromkeys(surely, 0)}}))
+    entries = r.unwanted.get(d.peer, {})
+    counted = evolve(
+        heard,
+        idontwants=named,
+        idontwant_messages=heard.idontwant_messages + 1,
+        evictable=heard.evictable | {i for i, age in entries.items() if age == 0} | {*d.part.ids},
+    )
+    free = dict.fromkeys((*entries, *d.part.ids), -1)
+    unwanted = {**r.unwanted, d.peer: {**free, **dict.fromkeys(surely, 0)}}
+    return Step(evolve(r, unwanted=unwanted, heard={**r.heard, d.peer: counted}))
+
+
+@rule("gs1.2/idontwant.cap")
+def entries_show(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
+    """A relay that is left out shows that its entry is kept, and no more are than the cap allows."""
+    unwanted = dict(r.unwanted)
+    for peer, entries in r.unwanted.items():
+        uncertain = m.part.id in r.heard.get(peer, HeartbeatCounts()).evictable and entries.get(m.part.id)
+        if uncertain and not r.peers[peer].stalled and peer in _relayed_to_otherwise(r, m, choose):
+            unwanted[peer] = _shown(r, peer, m.part, choose)
+    return Step(evolve(r, unwanted=unwanted)) if unwanted != r.unwanted else None
+
+
+def _relayed_to_otherwise(r: Router, m: ReceivedPart[Message], choose: Choose) -> frozenset[Peer]:
+    """To whom `m` had to go if nobody had sent IDONTWANT."""
+    if m.part.topic not in r.topics:
+        return frozenset()
+    return r.protocol.set_of("relay", evolve(r, unwanted={}), m, choose).must
+
+
+def _shown(r: Router, peer: Peer, message: Message, choose: Choose) -> Mapping[str, int]:
+    """The entries of `peer`, after the relay of `message` showed whether there is one for it."""
+    entries, heard = dict(r.unwanted[peer]), r.heard[peer]
+    relayed = output_key(Sent(peer, message))
+    if choose.whether("idontwant.evicted", lambda o: output_key(o) == relayed):
+        del entries[message.id]
+        return entries
+    entries[message.id] = 0
+    kept = sum(age == 0 for age in entries.values())
+    # Whether the cap is on ids or on messages, the text does not say; nor, then, how many ids may be kept.
+    if heard.idontwants > heard.idontwant_messages or kept < r.parameters.max_idontwant_messages:
+        return entries
+    return {i: age for i, age in entries.items() if age == 0 or i not in heard.evictable}
+
+
+def evicting_idontwants(protocol: Protocol) -> Protocol:
+    capped = protocol.with_rule("beyond_the_cap", idontwant_evicts)
+    shown = Phases((*capped["accepted"].rules, entries_show))
+    return evolve(capped, handlers={**capped.handlers, "accepted": shown})
 
 
 def _answer(r: Router, g: ReceivedPart[IWant], choose: Choose, *, owed: bool) -> Step[Router] | None:

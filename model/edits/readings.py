@@ -54,7 +54,7 @@ EXPLAINING: tuple[Edit, ...] = (
         "idontwant-evicts-oldest",
         "gs1.2/idontwant.cap",
         "Beyond the cap on IDONTWANT new entries take the place of old ones.",
-        replacing(beyond_the_cap=read.idontwant_evicts),
+        read.evicting_idontwants,
     ),
     _reading(
         "graylisted-subscriptions-count",

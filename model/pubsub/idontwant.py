@@ -98,7 +98,12 @@ def remember_unwanted(r: Router, d: ReceivedPart[IDontWant], choose: Choose) -> 
     if not d.part.ids:
         return None
     heard = r.heard.get(d.peer, HeartbeatCounts())
-    room = r.parameters.max_idontwant_messages - heard.idontwants if r.peers[d.peer].knows_idontwant else 0
+    room = r.parameters.max_idontwant_messages - heard.idontwants
+    if heard.idontwants == heard.idontwant_messages:
+        # One id in each message so far: whether this one counts is a matter of messages alone.
+        room = max(room, 1)
+    if not r.peers[d.peer].knows_idontwant:
+        room = 0
     kept = dict(r.unwanted.get(d.peer, {}))
     for at, message_id in enumerate(dict.fromkeys(d.part.ids)):
         if at < room:

@@ -134,6 +134,8 @@ class HeartbeatCounts:
     """Ids of IDONTWANTs that were heeded."""
     idontwant_messages: int = 0
     """IDONTWANTs that were heeded, however many came in one RPC."""
+    evictable: frozenset[str] = frozenset()
+    """Ids of IDONTWANTs of which some gave way to others; kept where a reading asks for it."""
 
 
 # Copied at every step: `quidnunc.model.values`.

@@ -23,7 +23,9 @@ from quidnunc.model.rpc import (
 )
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 
-KEYS, SIZES, BACKOFFS, SCORES, STREAMS, RETURNS, OLD_ENTRIES, ONE_RPC, MIXED = range(0x5EED01, 0x5EED0A)
+KEYS, SIZES, BACKOFFS, SCORES, STREAMS, RETURNS, OLD_ENTRIES, ONE_RPC, MIXED, ALL_COME = range(
+    0x5EED01, 0x5EED0B
+)
 """What tells the numbers for one kind of input from those for another."""
 
 BAD_KEYS: Sequence[tuple[Flaw, Peer | None]] = (

@@ -157,9 +157,12 @@ class Neighbours:
 
     def planned_id(self, d: SeededDraws, topic: str) -> str:
         """The id of a message that nobody has sent yet."""
+        return self.planned_message(d, topic).id
+
+    def planned_message(self, d: SeededDraws, topic: str) -> Message:
         message = self.new_message(d, topic, self.peer(d) or 1)
         self.planned.append(message)
-        return message.id
+        return message
 
 
 Act: TypeAlias = Callable[[Neighbours, SeededDraws], list[Event]]

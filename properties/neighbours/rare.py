@@ -11,7 +11,7 @@ from quidnunc.model.events import Advance, Connect, Disconnect, Event, Join, Pub
 from quidnunc.model.pubsub.router import Router
 from quidnunc.model.rpc import ROUTER, Graft, IDontWant, IHave, IWant, Part, Peer, Subscribe, Unsubscribe
 from quidnunc.model.versions import STREAM_PROTOCOLS
-from quidnunc.properties.neighbours.edges import ONE_RPC, RETURNS, beside
+from quidnunc.properties.neighbours.edges import ALL_COME, ONE_RPC, RETURNS, beside
 from quidnunc.properties.neighbours.neighbourhood import MAX_PEERS, Act, Neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 from quidnunc.properties.neighbours.weights import by_name
@@ -109,16 +109,20 @@ def _iwants(n: Neighbours, d: SeededDraws, topic: str, peer: Peer) -> list[Event
 
 
 def _idontwants(n: Neighbours, d: SeededDraws, topic: str, peer: Peer) -> list[Event]:
-    """The last one is beyond the cap; then its message comes."""
+    """The last one is beyond the cap; then its message comes, or all those that were named."""
     cap = n.parameters.max_idontwant_messages
     sender = n.mesh_peer(d, topic)
     if cap > LONGEST_FLOOD or sender is None or sender == peer:
         return []
     soon = n.new_message(d, topic, sender)
-    named = [*(IDontWant((n.planned_id(d, topic),)) for _ in range(cap)), IDontWant((soon.id,))]
-    if beside(d, ONE_RPC).chance(50):
-        return [Receive((peer,), tuple(named)), _rpc(sender, soon)]
-    return [*(_rpc(peer, each) for each in named), _rpc(sender, soon)]
+    before = [n.planned_message(d, topic) for _ in range(cap)]
+    named = [IDontWant((each.id,)) for each in (*before, soon)]
+    told = (
+        [Receive((peer,), tuple(named))] if beside(d, ONE_RPC).chance(50) else [_rpc(peer, i) for i in named]
+    )
+    # How many a router heeds, whichever they are, shows only if all of them come before the next heartbeat.
+    come = (soon, *before) if beside(d, ALL_COME).chance(50) else (soon,)
+    return [*told, *(_rpc(sender, each) for each in come)]
 
 
 def old_copy(n: Neighbours, d: SeededDraws) -> list[Event]:

@@ -41,6 +41,8 @@ class BatchRequest:
     runs: int
     acts: int = 40
     quirks: tuple[str, ...] = ()
+    refuted: tuple[str, ...] = ()
+    """Explanations that are not to be tried again."""
     steered: bool = True
     profile: Profile = "shipped"
     without: tuple[str, ...] = ()

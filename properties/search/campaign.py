@@ -21,6 +21,7 @@ from attrs import evolve, field, frozen, mutable
 
 from quidnunc.impl.seam import Profile
 from quidnunc.model.edit import Edit
+from quidnunc.model.edits.ambiguities import WIDE
 from quidnunc.model.edits.catalogue import edit_named, size_of
 from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.machine import protocol_named
@@ -89,9 +90,10 @@ class Campaign:
 
     @property
     def quirks(self) -> tuple[Edit, ...]:
+        """What is in force: what explains a row and was refuted by no run."""
         spec = protocol_named(self.protocol)
         edits = (r.quirk for r in self.roots.values() if r.kind not in ("unexplained", "addition"))
-        return tuple(edit_named(name, spec) for name in edits)
+        return tuple(edit_named(name, spec) for name in edits if name not in self.withdrawn)
 
 
 @mutable
@@ -190,6 +192,7 @@ def _requests(
             runs=count,
             quirks=quirks,
             without=campaign.without,
+            refuted=tuple(sorted(campaign.withdrawn & WIDE)),
             recorder=recording.of_batch(number) if recording is not None else ("", ""),
         )
         for number, count in numbers

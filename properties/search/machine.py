@@ -46,6 +46,7 @@ from quidnunc.properties.neighbours.draw import draw_neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 from quidnunc.properties.search.additions import PREFIX, addition_behind
 from quidnunc.properties.search.fresh_runs import FreshRuns, fixed_by
+from quidnunc.properties.search.rows import may_be_kept_at_times
 
 ACTS_PER_RUN = 40
 NO_FINDING = ("", "")
@@ -307,9 +308,8 @@ class FindingSearch:
             return False
         self.quirks.remove(wrong)
         self.withdrawn.append(wrong.name)
-        # A reading that does not always hold is still how the router took the sentence in that case.
         rows = [(k, f) for k, f in self.found.items() if f.finding.quirks[:1] == (wrong,)]
-        for key, row in rows if wrong.kind != "reading" else ():
+        for key, row in () if may_be_kept_at_times(wrong.name, wrong.kind) else rows:
             del self.found[key]
             others = tuple(q for q in row.finding.quirks[1:] if not departs((*self.quirks, q)))
             self.quirks += [q for q in others[:1] if q not in self.quirks]

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from attrs import evolve, frozen
 
 from quidnunc.model.edit import Edit
+from quidnunc.model.edits.ambiguities import WIDE
 from quidnunc.model.edits.catalogue import edit_named, reading_of
 from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.case import Case
@@ -95,12 +96,20 @@ def size_of_case(root: RootCause) -> int:
     return len(render(brief(root.case)))
 
 
+def may_be_kept_at_times(name: str, kind: str) -> bool:
+    """Whether what a run has refuted may still be how the router took the sentence in other runs.
+
+    So it may with a reading, but not with one that allows the kit's own as well: whoever departs from that
+    one does neither.
+    """
+    return kind == "reading" and name not in WIDE
+
+
 def without_withdrawn(rows: RootCauses, withdrawn: Collection[str]) -> RootCauses:
-    """Rows whose explanation was refuted have their next one, or none. A reading that does not always hold is
-    still how the router took the sentence in that case."""
+    """Rows whose explanation was refuted have their next one, or none."""
 
     def revised(root: RootCause) -> RootCause:
-        if root.quirk not in withdrawn or root.kind == "reading":
+        if root.quirk not in withdrawn or may_be_kept_at_times(root.quirk, root.kind):
             refuted = set(root.ties) & set(withdrawn)
             return explained_by(root.quirk, root, also=root.also) if refuted else root
         left = [name for name in root.also if name not in withdrawn]

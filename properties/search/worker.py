@@ -68,6 +68,7 @@ def run(
         asked["protocol"], opener, hello, steered=asked["steered"], profile=profile, without=without
     )
     hunt.quirks += [edit_named(name, protocol) for name in asked["quirks"]]
+    hunt.withdrawn += asked["refuted"]
     hunt.out_of_time = out_of_time
     if asked["settle"]:
         return {"settled": [_settles(text, hunt, opener) for text in asked["settle"]]}

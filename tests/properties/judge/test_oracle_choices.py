@@ -36,6 +36,7 @@ from quidnunc.model.rpc import (
     ROUTER,
     Graft,
     HaveTx,
+    IDontWant,
     IHave,
     Message,
     Part,
@@ -292,7 +293,33 @@ MEMPOOL_CHOICES = (
     ),
 )
 
-CHOICES = {choice.name: choice for choice in (*MESH, *LATE, *MEMPOOL_CHOICES)}
+
+def comes(name: str, *to: int) -> Step:
+    """A message of a stranger by 1, and who is sent it."""
+    said = message(name, author=9)
+    return on(of(1, said), Delivered(said), parts(said, *to))
+
+
+UNWANTED = (
+    Choice(
+        name="idontwant.evicted",
+        protocol=ambiguities.reading_named("idontwant-evicts-oldest").change(GOSSIPSUB),
+        parameters=Parameters(**SMALL, max_idontwant_messages=2, idontwant_min_bytes=10_000),
+        before=flat(
+            Join(T), peers(1, 2, 3), grafted(1, 2, 3), *(of(2, IDontWant((f"m{k}",))) for k in (1, 2, 3))
+        ),
+        control=(comes("m1", 2, 3), comes("m2", 3), comes("m3", 3), on(TO_BEAT)),
+        mutants=(
+            # The newest one counts for sure.
+            ((comes("m3", 2, 3),), "unexpected"),
+            # Whoever heeds all of them has no cap.
+            ((comes("m1", 3), comes("m2", 3), comes("m3", 3), on(TO_BEAT)), "missing"),
+            ((comes("m3", 3), comes("m2", 3), comes("m1", 3), on(TO_BEAT)), "missing"),
+        ),
+    ),
+)
+
+CHOICES = {choice.name: choice for choice in (*MESH, *LATE, *UNWANTED, *MEMPOOL_CHOICES)}
 
 
 @pytest.mark.parametrize("name", CHOICES)
@@ -315,7 +342,7 @@ def test_the_mutant_is_not(name: str, at: int) -> None:
 
 def test_every_choice_of_the_model_is_among_them() -> None:
     """By the names that the model's sources ask for."""
-    families = "mesh|fanout|gossip|seen|stream|havetx|reset|route|connection"
+    families = "mesh|fanout|gossip|seen|idontwant|stream|havetx|reset|route|connection"
     folder = Path(ambiguities.__file__).parents[1]
     asked = {
         name
