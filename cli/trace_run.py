@@ -34,7 +34,7 @@ REPLAY_COST = 100
 def asked_again(options: argparse.Namespace) -> str:
     """How to ask the same again."""
     claims = [] if options.claims == "*" else ["--claims", options.claims]
-    named = given_options(options, "strict", "replay", "set", "engine", "master")
+    named = given_options(options, "strict", "replay", "report", "set", "engine", "master")
     return repeat_command("trace", options.what, *options.traces, *claims, *named)
 
 

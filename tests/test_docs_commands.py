@@ -14,8 +14,8 @@ from quidnunc.__main__ import main, parser_of
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CHEAP = frozenset({"clauses", "diff", "explain", "routers"})
-NEEDS_MORE = re.compile(r"build|\.case|--text")
-"""In a command that needs a network, or a file that is not here."""
+NEEDS_MORE = re.compile(r"build|\.case|--text|routers new")
+"""In a command that needs a network, or a file that is not here, or that writes files."""
 PLACEHOLDER = re.compile(r"\.\.\.|[<>\[\]…]|\b[A-Z]{3,}\b|YOUR")
 """In a command that shows a form, and that nobody can type."""
 

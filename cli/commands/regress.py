@@ -34,6 +34,7 @@ from quidnunc.properties.regress.search import UNDESCRIBED, BehaviourChange
 from quidnunc.properties.regress.sides import Side
 from quidnunc.reports.ci.formats import write_results
 from quidnunc.reports.ci.results import result_of_regress
+from quidnunc.reports.pages.page import write_text
 from quidnunc.reports.regress import RegressReport, as_markdown, print_report
 
 
@@ -72,12 +73,22 @@ def run(options: argparse.Namespace) -> int:
         report = _reported(found, compared, options, show)
     finally:
         clear_progress()
+    return _told(options, report)
+
+
+def _told(options: argparse.Namespace, report: RegressReport) -> int:
+    """Print the report, and write the files that are asked for; the exit status."""
     if options.json:
         print_json(_as_json(report))
     elif options.markdown:
         print(as_markdown(report))
     else:
         print_report(report)
+    if options.report is not None:
+        from quidnunc.reports.pages.regress_page import regress_page
+
+        write_text(options.report, regress_page(report))
+        print(f"wrote {options.report}", file=sys.stderr)
     code = report.exit_status
     result = result_of_regress(
         _as_json(report), path=str(options.expect or ""), command=report.again, exit_status=code
@@ -157,7 +168,8 @@ def _written(
 
 def reproduce(options: argparse.Namespace) -> str:
     """The command that gives the same result again."""
-    given = [name for name in ("as_one", "shortest", "seed", "cases", "expect") if getattr(options, name)]
+    names = ("as_one", "shortest", "seed", "cases", "expect", "report")
+    given = [name for name in names if getattr(options, name)]
     given = ["walks", *given] if options.walks != WALKS else given
     return shlex.join(["quidnunc", "regress", options.old, options.new, *given_options(options, *given)])
 

@@ -18,9 +18,14 @@ from quidnunc.output import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from quidnunc.pipeline.trace.check import TraceCheckResult
     from quidnunc.pipeline.trace.files import TraceReader
     from quidnunc.pipeline.trace.metrics import RunMetrics
+    from quidnunc.properties.search.campaign import Campaign
+    from quidnunc.properties.search.verdicts import ClaimVerdict
 
 SHOWN = 10
 """Bad records and violations that are printed."""
@@ -31,6 +36,8 @@ def run(options: argparse.Namespace) -> int:
     from quidnunc.pipeline.trace.files import read_trace
     from quidnunc.pipeline.trace.shapes import TraceError
 
+    if options.report is not None and options.what != "check":
+        raise UsageError("--report goes with `trace check`; `trace report` writes the page that -o names")
     runs = [is_run(path) for path in options.traces]
     if any(runs):
         if not all(runs):
@@ -38,8 +45,14 @@ def run(options: argparse.Namespace) -> int:
         if options.what == "metrics":
             return trace_run.metrics(options)
         if options.what == "report":
-            return _report(options)
-        return trace_run.replay(options) if options.replay else trace_run.check(options)
+            return _report(options, options.output)
+        if options.replay:
+            if options.report is not None:
+                raise UsageError("--report and --replay exclude each other: check the run itself")
+            return trace_run.replay(options)
+        if options.report is not None:
+            _report(options, options.report)
+        return trace_run.check(options)
     if options.what == "report" and all(path.exists() for path in options.traces):
         raise UsageError("`trace report` needs a folder of `quidnunc ingest`")
     if options.set or options.master or options.replay or options.engine:
@@ -53,23 +66,23 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(str(error)) from None
 
 
-def _report(options: argparse.Namespace) -> int:
+def _report(options: argparse.Namespace, page: Path) -> int:
     """Write the page of one run."""
     from quidnunc.pipeline.lake.run_folder import RunFolder
     from quidnunc.reports.pages.page import write_text
     from quidnunc.reports.pages.trace_page import trace_page
 
     if len(options.traces) > 1:
-        raise UsageError("`trace report` is about one folder of `quidnunc ingest`")
+        raise UsageError("a page is about one folder of `quidnunc ingest`")
     (run,) = options.traces
     gold = trace_run.gold_folder(run, options)
     write_text(
-        options.output,
+        page,
         trace_page(
             gold, RunFolder(run).read_manifest(), trace_run.asked_again(options).removeprefix("again: ")
         ),
     )
-    print(f"wrote {options.output}")
+    print(f"wrote {page}", file=sys.stdout if options.what == "report" else sys.stderr)
     return 0
 
 
@@ -86,6 +99,8 @@ def _check(options: argparse.Namespace, reading: TraceReader) -> int:
     if not verdicts:
         raise UsageError(f"--claims {options.claims} selects nothing; `quidnunc clauses` lists them")
     end = exit_of(verdicts, checked.campaign, None, options.strict)
+    if options.report is not None:
+        _report_checked(options, checked.campaign, verdicts)
     if options.json:
         claims = [
             {"id": v.claim.id, "verdict": v.verdict, "applied": v.applied, "reason": v.reason}
@@ -123,6 +138,28 @@ def _check(options: argparse.Namespace, reading: TraceReader) -> int:
     return end.code
 
 
+def _report_checked(
+    options: argparse.Namespace, campaign: Campaign, verdicts: Sequence[ClaimVerdict]
+) -> None:
+    """Write the page of a trace of `check --record`."""
+    from quidnunc.reports.check import not_checked
+    from quidnunc.reports.pages.finding import finding_of, worst_first
+    from quidnunc.reports.pages.page import ReportContent, ReportedResult, write_page
+
+    roots = [each for each in campaign.roots.values() if fnmatch(each.clause, options.claims)]
+    result = ReportedResult(
+        router=campaign.against,
+        protocol=campaign.protocol,
+        findings=tuple(worst_first(finding_of(each.case) for each in roots)),
+        searched=f"a trace: {count(campaign.runs, 'run')}, {count(campaign.steps, 'step')}",
+        claims=tuple((each.claim.id, each.verdict) for each in verdicts),
+        not_checked=tuple(not_checked(campaign, verdicts)),
+    )
+    again = trace_run.asked_again(options).removeprefix("again: ")
+    write_page(options.report, ReportContent(results=(result,), again=again))
+    print(f"wrote {options.report}", file=sys.stderr)
+
+
 def _of_network(options: argparse.Namespace) -> bool:
     from quidnunc.pipeline.trace.files import read_trace
     from quidnunc.pipeline.trace.network import is_of_network
@@ -133,15 +170,29 @@ def _of_network(options: argparse.Namespace) -> bool:
 
 def _check_network(options: argparse.Namespace, reading: TraceReader) -> int:
     """Check every node of a simulated network against the model."""
+    from quidnunc.pipeline.simulation.layout import demand_layout
+    from quidnunc.pipeline.simulation.scenario.values import ScenarioError
     from quidnunc.pipeline.trace.network_check import check_network
     from quidnunc.reports.network import plain_report, print_report
 
+    if options.report is not None:
+        try:
+            demand_layout()
+        except ScenarioError as error:
+            raise UsageError(str(error)) from None
     reports = check_network(reading, progress_line())
     clear_progress()
     verdicts = [v for report in reports.values() for v in report.verdicts()]
     chosen = [v for v in verdicts if any(fnmatch(n, options.claims) for n in (v.claim.id, *v.claim.clauses))]
     if not chosen:
         raise UsageError(f"--claims {options.claims} selects nothing; `quidnunc clauses` lists them")
+    if options.report is not None:
+        from quidnunc.reports.pages.network_page import checked_network_page
+        from quidnunc.reports.pages.page import write_text
+
+        again = trace_run.asked_again(options).removeprefix("again: ")
+        write_text(options.report, checked_network_page(options.traces, reports, options.claims, again))
+        print(f"wrote {options.report}", file=sys.stderr)
     if options.json:
         print_json({**plain_report(reports, options.claims), **_of_reading(reading)})
     else:

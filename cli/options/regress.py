@@ -43,5 +43,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--update-expect", action="store_true", help="rewrite the --expect file from the result"
     )
-    add_result_files(parser, "junit", "sarif")
+    add_result_files(parser)
     parser.add_argument("--markdown", action="store_true", help="print a summary for a pull request")

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from quidnunc.options.ingest import add_settings
+from quidnunc.options.shared import add_result_files
 
 PAGE = Path("trace.html")
 
@@ -27,4 +28,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, default=PAGE, metavar="FILE", help=f"page of `report` (default: {PAGE})"
     )
+    add_result_files(parser, "report")
     add_settings(parser)

@@ -81,15 +81,15 @@ def print_report(report: RegressReport) -> None:
     if rows:
         print(table(("direction", "change", "clause", "events", "act"), rows))
     for each in found.separations:
-        print(f"\n{each.verdict}: {each.change.says}{_alone(each)}")
-        print("\n".join(f"    {line}".rstrip() for line in _trace_lines(each)))
-    for line in _unseparated(report):
+        print(f"\n{each.verdict}: {each.change.says}{made_alone(each)}")
+        print("\n".join(f"    {line}".rstrip() for line in trace_lines(each)))
+    for line in unseparated_lines(report):
         print(f"\n{line}")
-    for title, lines in _parts(report):
+    for title, lines in other_results(report):
         print(f"\n{title}")
         print("\n".join(f"  {line}" for line in lines))
     print(f"\n{NOT_CHECKED}")
-    print(f"{_end(report)}\nagain: {report.again}")
+    print(f"{end_of(report)}\nagain: {report.again}")
 
 
 def as_markdown(report: RegressReport) -> str:
@@ -103,13 +103,13 @@ def as_markdown(report: RegressReport) -> str:
             for s in found.separations
         ]
     for each in found.separations:
-        lines += ["", f"<details><summary>{each.verdict}: {each.change.says}{_alone(each)}</summary>", ""]
-        lines += ["```", *_trace_lines(each), "```", "", "</details>"]
-    for line in _unseparated(report):
+        lines += ["", f"<details><summary>{each.verdict}: {each.change.says}{made_alone(each)}</summary>", ""]
+        lines += ["```", *trace_lines(each), "```", "", "</details>"]
+    for line in unseparated_lines(report):
         lines += ["", line]
-    for title, rows in _parts(report):
+    for title, rows in other_results(report):
         lines += ["", f"**{title}**", "", *(f"- {row}" for row in rows)]
-    lines += ["", NOT_CHECKED, "", f"{_end(report)}", "", f"`{report.again}`"]
+    lines += ["", NOT_CHECKED, "", f"{end_of(report)}", "", f"`{report.again}`"]
     return "\n".join(lines)
 
 
@@ -117,25 +117,25 @@ def _act(found: BehaviourChange) -> str:
     return found.found.parting.act
 
 
-def _alone(found: BehaviourChange) -> str:
+def made_alone(found: BehaviourChange) -> str:
     if not found.alone:
         return ""
     return ", made or taken back alone (the two part before by other changes)"
 
 
-def _trace_lines(found: BehaviourChange) -> list[str]:
+def trace_lines(found: BehaviourChange) -> list[str]:
     parameters = parameters_text(found.found.trace[0])
     return [*([f"parameters: {parameters}", ""] if parameters else []), *trace_text(found).splitlines()]
 
 
-def _unseparated(report: RegressReport) -> Sequence[str]:
+def unseparated_lines(report: RegressReport) -> Sequence[str]:
     found = report.found
     if not found.changes:
         return ["No rule, reading or parameter differs, so nothing was searched."]
     return [f"{u.change.says}: {u}{f'. {u.reason}' if u.reason else ''}" for u in found.unseparated]
 
 
-def _parts(report: RegressReport) -> list[tuple[str, list[str]]]:
+def other_results(report: RegressReport) -> list[tuple[str, list[str]]]:
     """Titles and lines of what is not a separating trace."""
     clauses, old, new = report.clauses, report.found.old.name, report.found.new.name
     parts = [
@@ -211,7 +211,7 @@ def _networks(report: RegressReport) -> list[str]:
     return lines
 
 
-def _end(report: RegressReport) -> str:
+def end_of(report: RegressReport) -> str:
     compared = report.compared
     gone = "".join(f"; declared, but does not occur: {d.cause} {d.verdict}" for d in compared.gone)
     gone += "".join(f"; declared differently: {each}" for each in compared.otherwise)

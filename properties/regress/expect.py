@@ -274,9 +274,10 @@ def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'
 
 
-def trace_text(found: BehaviourChange) -> str:
-    """The trace as the body of a case."""
-    case = Case(
+def trace_case(found: BehaviourChange) -> Case:
+    """The trace as a case: at its end, what OLD alone allows or demands is missing, and what NEW alone does
+    is too much."""
+    return Case(
         reason="A trace.",
         claim="trace",
         clause="trace",
@@ -286,7 +287,11 @@ def trace_text(found: BehaviourChange) -> str:
         parameters=found.found.trace[0],
         blocks=tuple(_blocks(found)),
     )
-    return "\n\n".join("\n".join(lines) for lines in body_of(case))
+
+
+def trace_text(found: BehaviourChange) -> str:
+    """The trace as the body of a case."""
+    return "\n\n".join("\n".join(lines) for lines in body_of(trace_case(found)))
 
 
 def _blocks(found: BehaviourChange) -> Iterator[CaseBlock]:

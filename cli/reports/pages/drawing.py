@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 
 from attrs import frozen
 
@@ -61,15 +62,15 @@ class DrawnSequence:
     """For those who do not see it."""
 
 
-def drawn(diagram: SequenceDiagram) -> DrawnSequence:
-    """The places of all lanes and steps."""
+def drawn(diagram: SequenceDiagram, words: Mapping[str, str] = WORDS) -> DrawnSequence:
+    """The places of all lanes and steps. `words`: side of a step -> what is written above it."""
     margin = TIME_WIDTH if diagram.timed else 16
     spacing = max(LANE_WIDTH, *(CHARACTER_WIDTH * len(lane) + 24 for lane in diagram.lanes))
     middle = {lane: margin + spacing * (at + 0.5) for at, lane in enumerate(diagram.lanes)}
     y, time, steps = float(HEAD_HEIGHT), "", []
     for step in diagram.steps:
         now = f"{step.at_ms / 1000:g} s" if diagram.timed else ""
-        each = _drawn_step(step, middle, y, now if now != time else "")
+        each = _drawn_step(step, words, middle, y, now if now != time else "")
         steps.append(each)
         y, time = each.y + 12, now
     texts = [each.x + CHARACTER_WIDTH * max(map(len, each.lines), default=0) for each in steps]
@@ -78,12 +79,14 @@ def drawn(diagram: SequenceDiagram) -> DrawnSequence:
         DrawnLane(lane, x, diagram.timed and lane not in ("router", "application"))
         for lane, x in middle.items()
     )
-    return DrawnSequence(width, y + 12, lanes, tuple(steps), _says(diagram))
+    return DrawnSequence(width, y + 12, lanes, tuple(steps), _says(diagram, words))
 
 
-def _drawn_step(step: SequenceStep, middle: dict[str, float], y: float, time: str) -> DrawnStep:
+def _drawn_step(
+    step: SequenceStep, words: Mapping[str, str], middle: dict[str, float], y: float, time: str
+) -> DrawnStep:
     wrapped = textwrap.wrap(step.text, MAX_CHARACTERS, max_lines=MAX_LINES, placeholder=" ...")
-    lines, mark = tuple(wrapped), WORDS.get(step.side, "")
+    lines, mark = tuple(wrapped), words.get(step.side, "")
     involved = [middle[lane] for lane in (*step.sources, *step.targets) if lane in middle]
     everywhere = step.kind == "time" or not involved
     left, right = min(involved, default=0.0), max(involved, default=0.0)
@@ -99,6 +102,6 @@ def _drawn_step(step: SequenceStep, middle: dict[str, float], y: float, time: st
     return DrawnStep(step, lines, mark, left + 8, top, bottom, left, right, heads, tuple(starts), time)
 
 
-def _says(diagram: SequenceDiagram) -> str:
-    departing = "; ".join(f"{WORDS.get(each.side, '')}: {each.text}" for each in diagram.diverging)
+def _says(diagram: SequenceDiagram, words: Mapping[str, str]) -> str:
+    departing = "; ".join(f"{words.get(each.side, '')}: {each.text}" for each in diagram.diverging)
     return f"{len(diagram.steps)} steps between {', '.join(diagram.lanes)}. {departing or 'Nothing departs'}."

@@ -172,7 +172,7 @@ def finding_of(case: Case, *, verdict: str = "", remark: str = "") -> ReportedFi
         protocol=case.protocol,
         cause=case.quirk if not withheld else "",
         clause=case.clause,
-        sentences=() if withheld else tuple(_sentences(case.clause, case.argument)),
+        sentences=() if withheld else tuple(cited_sentences(case.clause, case.argument)),
         case=None if withheld else case,
         withheld=withheld,
         remark=remark,
@@ -213,7 +213,8 @@ def verdict_of_case(case: Case) -> str:
     return clause.breach if clause else "fails"
 
 
-def _sentences(clause: str, argument: str) -> Iterable[CitedSentence]:
+def cited_sentences(clause: str, argument: str = "") -> Iterable[CitedSentence]:
+    """The sentence of a clause; then that of the clause which `argument` begins with."""
     named = re.match(r"(\S+/\S+) \(", argument)
     for each in dict.fromkeys((clause, named[1] if named else clause)):
         known, place = load().get(each), place_of(each)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from quidnunc.impl.wire.schemas_buf import BreakingChange, BufOpinion
+from tests.cli.reports.test_pages import read
 from tests.conftest import Command
 
 PAIR = ("gossipsub-1.2-draft", "gossipsub-1.2")
@@ -30,6 +31,21 @@ def committed(tmp_path: Path) -> Path:
     for name in (CASE, "iwant-uncapped.case"):
         shutil.copy(MUTANTS / name, folder)
     return folder
+
+
+def test_the_page_has_each_difference(quidnunc: Command, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    ran = quidnunc("regress", *PAIR, "--report", page)
+    assert ran.code == 1 and ran.out.splitlines()[-1].endswith(f"--report {page}")
+    text = page.read_text(encoding="utf-8")
+    read_page = read(text)
+    assert not read_page.open and len(read_page.ids) == len({*read_page.ids})
+    assert {link[1:] for link in read_page.links if link.startswith("#")} <= {*read_page.ids}
+    assert text.count("<article") == text.count('role="img"') == 3 and "exit 1: 3 undeclared" in text
+    assert text.index("Not checked:") < text.index("<article"), "the summary comes first"
+    assert text.count("<td>✖ no</td>") == 3, "none is declared"
+    assert "<li><code>a: message m1 t1</code></li>" in text, "what only the draft allows"
+    assert "MUST be skipped" in text and "every router got the message in 56 of 56 runs" in text
 
 
 def test_diff_says_what_is_written_otherwise(quidnunc: Command) -> None:

@@ -63,6 +63,33 @@ def test_the_page_has_figures_departures_and_the_network(
     assert main(asked) == 1 and page.read_text(encoding="utf-8") == first
 
 
+def test_trace_check_writes_the_same_page_of_the_run(
+    network: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("numpy", reason="pip install 'quidnunc[trace]'")
+    run, page = tmp_path / "run", tmp_path / "page.html"
+    assert main(["simulate", str(network), "-o", str(run)]) == 0
+    asked = ["trace", "check", str(run), "--claims", "relay.not-back", "--report", str(page)]
+    assert main(asked) == 1
+    assert capsys.readouterr().out.splitlines()[-1].endswith(f"--report {page}")
+    text = page.read_text(encoding="utf-8")
+    assert "<code>floodsub/relay.not-back</code>" in text and '<figure class="net"' in text
+    assert main(["trace", "metrics", str(run), "--report", str(page)]) == 2
+    assert "--report goes with `trace check`" in capsys.readouterr().err
+
+
+def test_trace_check_writes_a_page_of_a_recorded_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace, page = tmp_path / "runs.trace", tmp_path / "page.html"
+    searched = ["check", "gossipsub-1.2", "--against", "ours:echo", "--runs", "20", "--record", str(trace)]
+    assert main(searched) == 1
+    assert main(["trace", "check", str(trace), "--report", str(page)]) == 1
+    text = page.read_text(encoding="utf-8")
+    assert "<code>floodsub/relay.not-back</code>" in text and "a trace: 20 runs" in text
+    assert "Not checked (" in text and "<script" not in text
+
+
 def test_a_page_without_numpy_is_refused_before_the_run(
     network: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

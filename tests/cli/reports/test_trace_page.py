@@ -54,6 +54,9 @@ def test_the_page_of_a_trace_says_what_check_says(run: Path, tmp_path: Path, qui
     assert len(failing) > 3 and set(order[: len(failing)]) == set(failing)
     assert text.count("<svg") == 3 and "currentColor" in text
     first = text
+    checking = ("trace", "check", run, "--engine", "duckdb", "--report", tmp_path / "again.html")
+    assert quidnunc(*checking).code == 1
+    assert (tmp_path / "again.html").read_text().count("<svg") == 3
     assert quidnunc(*asked).code == 0 and (tmp_path / "page.html").read_text() == first
 
 
