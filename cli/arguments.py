@@ -73,7 +73,10 @@ def protocols_spoken(against: str) -> list[str]:
     errors = []
     # A router may be one of pubsub and one of a mempool; each says its own.
     first = _first_protocol(against)
-    for asked in (first,) if first else ("gossipsub-1.2", "floodsub", "dog", "flood"):
+    # An older release does not open under a newer protocol.
+    for asked in (first,) if first else ("gossipsub-1.2", "gossipsub-1.1", "floodsub", "dog", "flood"):
+        if asked in spoken:
+            continue
         try:
             spoken |= set(hello_of(against, asked).protocols)
         except ValueError as error:

@@ -153,8 +153,8 @@ def _of_router(d: Departure, short: MinimalRun, r: Router) -> str:
             return "pubsub/signing.reject"
         return _of_another_backoff(d, short, r)
     match d.observed:
-        case Sent(_, Graft()):
-            return _of_surplus(d, short, r)
+        case Sent(_, Graft(topic)):
+            return _of_surplus(d, short, r) or _of_quota(d, topic, short, r)
         case Sent(peer, Prune(topic)):
             cut = d.clause == "gs1.0/heartbeat.no-churn"
             return (
@@ -216,6 +216,9 @@ def _of_another_backoff(d: Departure, short: MinimalRun, r: Router) -> str:
     due, told = d.expected.part, d.observed.part
     if not isinstance(due, Prune) or not isinstance(told, Prune) or not told.backoff_s:
         return ""
+    if told.backoff_s == due.backoff_s:
+        # The period is the one that was due; something else of the PRUNE is wrong.
+        return ""
     if due.backoff_s == r.parameters.unsubscribe_backoff_s:
         return "gs1.1/backoff.unsubscribe"
     # The one that was due was to refuse a GRAFT, and the peer was taken for a member in its place.
@@ -229,6 +232,15 @@ def _of_surplus(d: Departure, short: MinimalRun, r: Router) -> str:
     waited = isinstance(short.last, Advance) and ticks > 1 and (r.heartbeats + 1) % ticks == 0
     unasked = d.clause in ("gs1.0/heartbeat.no-churn", "gs1.0/heartbeat.fill")
     return "gs1.1/opportunistic.graft" if waited and unasked else ""
+
+
+def _of_quota(d: Departure, topic: str, short: MinimalRun, r: Router) -> str:
+    """Of GRAFTs to inbound peers at a heartbeat that needed nobody: as many as it lacks outbound members."""
+    grafted = [o.peer for o in short.moments[-1].outputs if isinstance(o, Sent) and o.part == Graft(topic)]
+    lacking = r.parameters.d_out - len(r.outbound_of(r.mesh_of(topic)))
+    unasked = d.clause == "gs1.0/heartbeat.no-churn" and isinstance(short.last, Advance)
+    filled = len(grafted) == lacking and not r.outbound_of(grafted)
+    return "gs1.1/outbound.fill" if unasked and filled else ""
 
 
 def _of_refusal(topic: str, peer: Peer, short: MinimalRun, r: Router) -> str:

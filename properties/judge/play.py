@@ -15,6 +15,7 @@ from attrs import evolve, field, frozen, mutable
 
 from quidnunc.impl.seam import AdapterError, AddressedDriver, Config, Driver, Hello, Reply
 from quidnunc.impl.wire.families import WIRES, WireFamily
+from quidnunc.impl.wire.keys import peer_id
 from quidnunc.model.choices import SeededChoices
 from quidnunc.model.events import (
     ANY_STATE,
@@ -104,6 +105,8 @@ class WireSubject:
                 return driver.advance(ms)
             case Connect((peer,), protocol, outbound, address):
                 self._told.discard(peer)
+                # From here on the router may name the peer by its id.
+                peer_id(peer)
                 if address:
                     return cast("AddressedDriver", driver).connect(peer, protocol, outbound, address)
                 return driver.connect(peer, protocol, outbound)

@@ -23,9 +23,13 @@ from quidnunc.impl.seam.sidecar import open_exec
 NAME = "js-libp2p"
 DEFAULT = "17.1.1"
 
-PACKAGE = "@libp2p/gossipsub"
+PACKAGES = ((15, "@libp2p/gossipsub"), (1, "@chainsafe/libp2p-gossipsub"))
+"""The first major version that a package has, the newest first."""
 NODE_MIN = 20
 """The oldest Node.js that the driver runs on; the packages ask for a newer one for the sake of transports."""
+
+INSTALL = ("--ignore-scripts", "--legacy-peer-deps", "--no-audit", "--no-fund", "--no-progress")
+"""Runs nothing of the packages, and leaves out what they only want to find beside them."""
 
 LOADER = """\
 // The driver imports packages from here.
@@ -34,6 +38,12 @@ export const version = {version}
 """
 
 _LOCKS = Path(__file__).with_name("locks")
+
+
+def package_of(version: str) -> str:
+    """The npm package that a release was published as."""
+    major = _numbers(version)[0]
+    return next(name for first, name in PACKAGES if major >= first)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -114,9 +124,9 @@ def build(version: str, progress: Callable[[str], None]) -> Release:
         shutil.copyfile(_lock(version), build.folder / "package-lock.json")
         (build.folder / "package.json").write_text(json.dumps(_locked(version)[""]), encoding="utf-8")
         (build.folder / "load.mjs").write_text(LOADER.format(version=json.dumps(version)), encoding="utf-8")
-        progress(f"fetching {PACKAGE} {version} with what it needs")
+        progress(f"fetching {package_of(version)} {version} with what it needs")
         run_to_end(
-            ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-progress"],
+            ["npm", "ci", *INSTALL],
             f"{release.name}: npm failed",
             "check the network and that npm reaches a registry, then build again",
             folder=build.folder,

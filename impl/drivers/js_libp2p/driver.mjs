@@ -7,21 +7,22 @@
 import { createInterface } from 'node:readline'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { CAPABILITIES, PROTOCOLS, started } from './release.mjs'
-import { Keys, Node, PeerConnection, Time, recordCheck } from './world.mjs'
+import { current } from './current.mjs'
+import { older } from './older.mjs'
+import { CAPABILITIES, started } from './release.mjs'
+import { Keys, Time } from './world.mjs'
 
 const CRASH_CHARACTERS = 200
+const FIRST_CURRENT = 15
 
 const { load, version } = await import(pathToFileURL(resolve(process.argv[2], 'load.mjs')))
 const time = new Time(await load('@sinonjs/fake-timers'))
-const { gossipsub } = await load('@libp2p/gossipsub')
-const keys = new Keys(time, await load('@libp2p/crypto/keys'), await load('@libp2p/peer-id'))
-const { multiaddr } = await load('@multiformats/multiaddr')
-const isRecordOf = recordCheck(await load('@libp2p/peer-record'))
+const era = await (Number.parseInt(version) < FIRST_CURRENT ? older : current)(load, version)
+const keys = new Keys(time, era.identityOf)
 
 /** `TYPE in PLACE: WORDS`, without bytes that a peer may have sent. */
 function crashText (error) {
-  const frame = /at (?:async )?(?:new )?([^\s(]+).*@libp2p\/gossipsub\/dist\/src\/(.+)\.js/.exec(error?.stack ?? '')
+  const frame = /at (?:async )?(?:new )?([^\s(]+).*gossipsub\/dist\/src\/(.+)\.js/.exec(error?.stack ?? '')
   const place = frame == null ? '' : ` in ${frame[2].replaceAll('/', '.')}.${frame[1]}`
   const words = String(error?.message ?? error).split('\n')[0]
     .replace(/[A-Za-z0-9+/=_-]{16,}|\d+(,\s*\d+){3,}/g, '...')
@@ -58,9 +59,9 @@ class Run {
   static async of (init) {
     const run = new Run()
     run.init = init
-    run.node = new Node(keys, await keys.of(init.identity ?? 0), isRecordOf)
+    run.node = new era.Node(keys, await keys.of(init.identity ?? 0), era.isRecordOf)
     const scoreOf = (id) => run.scores.get(id) ?? 0
-    Object.assign(run, await started(gossipsub, run.node, init, scoreOf))
+    Object.assign(run, await started(era, run.node, init, scoreOf))
     run.router.addEventListener('gossipsub:message', ({ detail }) => { run.received(detail) })
     return run
   }
@@ -88,7 +89,7 @@ class Run {
   }
 
   async connect ({ peer, protocol, outbound, address }) {
-    const offered = this.router.protocols
+    const offered = era.offered(this.router)
     if (!offered.includes(protocol)) {
       throw refused(`connect peer ${peer}: no protocol in common: it offers ${offered.join(', ')}`)
     }
@@ -99,14 +100,17 @@ class Run {
     // Peers of one address share an IP; without one, each has its own.
     const ip = address == null ? [10, peer >> 16 & 255, peer >> 8 & 255, peer & 255] : [172, 16, address >> 8, address & 255]
     const { id } = await keys.of(peer)
-    const connection = new PeerConnection(this.node, {
-      peer, id, protocol, outbound, address: multiaddr(`/ip4/${ip.join('.')}/tcp/4001`)
+    const connection = new this.node.Connection(this.node, {
+      peer, id, protocol, outbound, address: era.addressOf(`/ip4/${ip.join('.')}/tcp/4001`)
     })
     this.node.connections.set(peer, connection)
     for (const { onConnect } of this.node.topologies) {
       onConnect?.(id, connection)
     }
-    this.node.handlers.get(protocol)?.(connection.inbound, connection)
+    const handler = this.node.handlers.get(protocol)
+    if (handler != null) {
+      connection.receivedBy(handler)
+    }
   }
 
   disconnect ({ op, peer }) {
@@ -149,7 +153,7 @@ class Run {
 
   /** Without effect on a message that waits for none. */
   verdict ({ message, judgement }) {
-    const id = this.router.msgIdToStrFn(bytesOf(message))
+    const id = era.idText(this.router, bytesOf(message))
     const found = this.waiting.get(id)
     if (this.waiting.delete(id)) {
       if (judgement === 'accept') {
@@ -224,7 +228,7 @@ async function begin (init) {
   run = await Run.of(init)
   await time.settle()
   const { told } = run
-  const hello = { name: 'js-libp2p', version, protocols: PROTOCOLS, capabilities: CAPABILITIES, ...told, format: 1 }
+  const hello = { name: 'js-libp2p', version, protocols: era.protocols, capabilities: [...CAPABILITIES, ...era.keys], ...told, format: 1 }
   return { hello, again: true }
 }
 

@@ -8,10 +8,9 @@ const SPOKEN = {
   'gossipsub-1.1': ['/meshsub/1.1.0', '/meshsub/1.0.0', FLOODSUB],
   'gossipsub-1.2': ['/meshsub/1.2.0', '/meshsub/1.1.0', '/meshsub/1.0.0', FLOODSUB]
 }
-export const PROTOCOLS = Object.keys(SPOKEN)
 export const CAPABILITIES = [
   'clock', 'explicit', 'flood-publish', 'identity', 'peer-exchange', 'raw', 'score', 'score-parameters', 'stall', 'state',
-  'strict-no-sign', 'verdict', 'rsa-keys', 'secp256k1-keys'
+  'strict-no-sign', 'verdict'
 ]
 
 /** What the router does beyond the protocol: words, clauses whose verdicts lean on it, how to switch it off. */
@@ -37,7 +36,7 @@ const ADDITIONS = {
   'publish-to-d': {
     says: 'own messages go to further subscribers while the mesh has fewer than D members',
     clauses: ['gs1.0/publish.*'],
-    isIn: (router) => 'selectPeersToPublish' in router,
+    isIn: (router, era) => era.publishesToD,
     off: (router) => {
       const select = router.selectPeersToPublish.bind(router)
       router.selectPeersToPublish = (topic, flood) => {
@@ -67,10 +66,10 @@ const SWITCHED = {
 }
 
 const IDS = {
-  origin (message) {
+  origin (message, era) {
     const seqno = Buffer.alloc(8)
     seqno.writeBigUInt64BE(message.sequenceNumber)
-    return new Uint8Array(Buffer.concat([message.from.toMultihash().bytes, seqno]))
+    return new Uint8Array(Buffer.concat([era.authorOf(message), seqno]))
   },
   content: (message) => contentId(message.data),
   hex: (message) => new Uint8Array(Buffer.from(Buffer.from(contentId(message.data)).toString('hex')))
@@ -123,7 +122,8 @@ function liftBounds (params, scores) {
   }
 }
 
-function options (parameters, scoreOf, directPeers) {
+function options (parameters, scoreOf, directPeers, era) {
+  const idOf = IDS[parameters.message_id]
   return {
     D: parameters.d,
     Dlo: parameters.d_low,
@@ -149,7 +149,8 @@ function options (parameters, scoreOf, directPeers) {
     gossipsubIWantFollowupMs: parameters.scores?.iwant_followup_ms ?? 3000,
     globalSignaturePolicy: parameters.signature_policy,
     asyncValidation: parameters.validation === 'manual',
-    msgIdFn: IDS[parameters.message_id],
+    msgIdFn: (message) => idOf(message, era),
+    allowPublishToZeroPeers: true,
     allowPublishToZeroTopicPeers: true,
     ignoreDuplicatePublishError: true,
     directPeers,
@@ -165,17 +166,16 @@ function options (parameters, scoreOf, directPeers) {
 }
 
 /** A started router as `init` asks for it, and what is to be told of it. */
-export async function started (gossipsub, node, init, scoreOf) {
+export async function started (era, node, init, scoreOf) {
   const { parameters, protocol } = init
-  if (!(protocol in SPOKEN) || parameters == null) {
-    throw new Error(`no protocol ${protocol}: there are ${PROTOCOLS.join(', ')}`)
+  if (!era.protocols.includes(protocol) || parameters == null) {
+    throw new Error(`no protocol ${protocol}: there are ${era.protocols.join(', ')}`)
   }
   const explicit = await Promise.all(parameters.explicit_peers.map(async (peer) => await node.keys.of(peer)))
   const directPeers = explicit.map(({ id }) => ({ id, addrs: [] }))
-  const router = gossipsub(options(parameters, scoreOf, directPeers))(node.components)
-  router.protocols = SPOKEN[protocol]
+  const router = await era.routerOf(options(parameters, scoreOf, directPeers, era), SPOKEN[protocol], node.components)
   liftBounds(router.score.params, parameters.scores)
-  const there = Object.entries(ADDITIONS).filter(([, addition]) => addition.isIn(router))
+  const there = Object.entries(ADDITIONS).filter(([, addition]) => addition.isIn(router, era))
   const unknown = (init.without ?? []).filter(name => !there.some(([known]) => known === name))
   if (unknown.length > 0) {
     throw new Error(`no addition ${unknown.join(', ')}; there are ${there.map(([name]) => name).join(', ')}`)
@@ -193,7 +193,7 @@ export async function started (gossipsub, node, init, scoreOf) {
     switched[`it switches off ${name}: ${says}`] = clauses
   }
   const told = {
-    fixed: fixed(parameters),
+    fixed: { ...fixed(parameters), ...era.fixed(parameters) },
     additions: Object.fromEntries(there.map(([name, { says }]) => [name, says])),
     switched
   }

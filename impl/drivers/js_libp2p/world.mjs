@@ -1,6 +1,7 @@
-// What the router takes for the world: time, chance, keys, streams, a connection and a node without a network.
-// Time and chance are replaced in this process before any module of the router is loaded.
+// What the router takes for the world: time, chance, keys, a connection and a node without a network. Time and chance
+// are replaced in this process before any module of the router is loaded. Streams are those of an era of releases.
 import { createHash } from 'node:crypto'
+import { createRequire, syncBuiltinESMExports } from 'node:module'
 
 const EPOCH_MS = 1_700_000_000_000
 const NUMBERED_PEERS = 256
@@ -21,6 +22,16 @@ function generator (seed) {
   }
 }
 
+/** Releases before 10 draw from the crypto module of Node.js, without or with a callback. */
+function drawFromSeed () {
+  const crypto = createRequire(import.meta.url)('node:crypto')
+  crypto.randomBytes = (size, answer) => {
+    const drawn = Buffer.from(globalThis.crypto.getRandomValues(new Uint8Array(size)))
+    return answer == null ? drawn : answer(null, drawn)
+  }
+  syncBuiltinESMExports()
+}
+
 /** A virtual clock and a seeded source of chance, in place of those of this process. */
 export class Time {
   #clock
@@ -33,6 +44,7 @@ export class Time {
     this.#clock = install({ now: EPOCH_MS, toFake })
     this.#countSeqnos()
     this.#countSubtle()
+    drawFromSeed()
   }
 
   /** Forget every timer; it is the start again. */
@@ -120,10 +132,10 @@ export class Keys {
   #made = new Map()
   #numbers = new Map()
 
-  constructor (time, { generateKeyPairFromSeed }, { peerIdFromPrivateKey }) {
+  /** `identityOf`: what the release takes for a peer, from the seed of its key; its `id`, and more. */
+  constructor (time, identityOf) {
     this.time = time
-    this.generate = generateKeyPairFromSeed
-    this.idOf = peerIdFromPrivateKey
+    this.identityOf = identityOf
   }
 
   async of (peer) {
@@ -131,8 +143,7 @@ export class Keys {
     if (made == null) {
       const seed = new Uint8Array(32)
       new DataView(seed.buffer).setUint32(0, peer, true)
-      const privateKey = await this.time.apart(async () => await this.generate('Ed25519', seed))
-      made = { privateKey, id: this.idOf(privateKey) }
+      made = await this.time.apart(async () => await this.identityOf(seed))
       this.#made.set(peer, made)
       this.#numbers.set(made.id.toString(), peer)
     }
@@ -153,75 +164,25 @@ export class Keys {
   }
 }
 
-function unframed (bytes) {
+/** The first RPC of `bytes`, without its length; undefined while it is not there in whole. */
+export function unframed (bytes) {
   let length = 0
   let at = 0
   for (let shift = 0; ; shift += 7) {
+    if (at === bytes.length) {
+      return undefined
+    }
     const byte = bytes[at++]
     length += (byte & 127) * 2 ** shift
     if (byte < 128) {
       break
     }
   }
-  if (length !== bytes.length - at) {
-    throw new Error(`the router wrote a frame of ${length} bytes as ${bytes.length - at}`)
-  }
-  return bytes.subarray(at)
+  return bytes.length < at + length ? undefined : bytes.subarray(at, at + length)
 }
 
-/** One stream of a peer: the router reads it by its events, or writes on it by `send`. */
-class PeerStream extends EventTarget {
-  status = 'open'
-  writeStatus = 'writable'
-  readStatus = 'readable'
-
-  constructor (connection, protocol) {
-    super()
-    this.connection = connection
-    this.protocol = protocol
-  }
-
-  send (data) {
-    if (this.status !== 'open') {
-      throw new Error(`Cannot write to a stream that is ${this.status}`)
-    }
-    const bytes = data instanceof Uint8Array ? data : data.subarray()
-    this.connection.wrote(Buffer.from(unframed(bytes)).toString('base64'))
-    return !this.connection.isStalled
-  }
-
-  feed (bytes) {
-    if (this.status === 'open') {
-      this.dispatchEvent(Object.assign(new Event('message'), { data: bytes }))
-    }
-  }
-
-  /** The connection is lost. */
-  end () {
-    if (this.status === 'open') {
-      this.status = this.writeStatus = this.readStatus = 'closed'
-      this.dispatchEvent(new Event('close'))
-    }
-  }
-
-  async close () {
-    this.#hungUp()
-  }
-
-  abort () {
-    this.#hungUp()
-  }
-
-  #hungUp () {
-    if (this.status === 'open') {
-      this.end()
-      this.connection.hungUp()
-    }
-  }
-}
-
-/** The connection to one peer, which speaks one protocol. */
-export class PeerConnection {
+/** The connection to one peer, which speaks one protocol. An era has `opened` and `receivedBy`. */
+export class Connection {
   status = 'open'
   isStalled = false
   #unread = []
@@ -234,7 +195,7 @@ export class PeerConnection {
     this.remoteAddr = address
     this.direction = outbound ? 'outbound' : 'inbound'
     this.streams = []
-    this.inbound = this.#opened(protocol)
+    this.inbound = this.#kept(protocol)
   }
 
   /** The router opens its own stream. */
@@ -242,7 +203,7 @@ export class PeerConnection {
     if (!protocols.includes(this.protocol)) {
       throw new Error('protocol selection failed')
     }
-    return this.#opened(this.protocol)
+    return this.#kept(this.protocol)
   }
 
   wrote (rpc) {
@@ -282,26 +243,14 @@ export class PeerConnection {
     }
   }
 
-  #opened (protocol) {
-    const stream = new PeerStream(this, protocol)
+  #kept (protocol) {
+    const stream = this.opened(protocol)
     this.streams.push(stream)
     return stream
   }
 }
 
-/** What the peer store of libp2p asks of a signed record: that the peer itself signed it. Throws for junk. */
-export function recordCheck ({ RecordEnvelope, PeerRecord }) {
-  return async (record, peer) => {
-    const envelope = await RecordEnvelope.openAndCertify(record, PeerRecord.DOMAIN)
-    const signer = envelope.publicKey.toMultihash().bytes
-    return peer.equals(signer) && PeerRecord.createFromProtobuf(envelope.payload).peerId.equals(signer)
-  }
-}
-
-function silent () {}
-const log = Object.assign(silent, { error: silent, trace: silent, enabled: false, newScope: () => log })
-
-/** A node without a network: what the router finds, and what it did. */
+/** A node without a network: what the router did. An era has `components`, in which the router finds it. */
 export class Node {
   out = []
   delivered = []
@@ -319,38 +268,16 @@ export class Node {
     this.isRecordOf = isRecordOf
   }
 
-  get components () {
-    const { handlers, topologies } = this
-    return {
-      privateKey: this.own.privateKey,
-      peerId: this.own.id,
-      logger: { forComponent: () => log },
-      peerStore: {
-        merge: async () => {},
-        get: async () => { throw Object.assign(new Error('Not found'), { name: 'NotFoundError' }) },
-        consumePeerRecord: async (record, { expectedPeer }) => await this.isRecordOf(record, expectedPeer)
-      },
-      registrar: {
-        handle: async (protocol, handler) => { handlers.set(protocol, handler) },
-        unhandle: async (protocol) => { handlers.delete(protocol) },
-        register: async (_, topology) => { topologies.add(topology) },
-        unregister: silent,
-        getTopologies: () => [...topologies]
-      },
-      connectionManager: {
-        getConnections: () => [],
-        openConnection: async (id) => {
-          const peer = await this.keys.look(id)
-          if (this.connections.get(peer)?.status === 'open') {
-            return this.connections.get(peer)
-          }
-          if (peer != null) {
-            this.dials.push(peer)
-          }
-          throw new Error('the dial failed')
-        }
-      }
+  /** The router wants a connection: that which there is; a dial fails. */
+  async wanted (id) {
+    const peer = await this.keys.look(id)
+    if (this.connections.get(peer)?.status === 'open') {
+      return this.connections.get(peer)
     }
+    if (peer != null) {
+      this.dials.push(peer)
+    }
+    throw new Error('the dial failed')
   }
 }
 

@@ -18,11 +18,13 @@ from quidnunc.model.events import (
     Event,
     Join,
     Leave,
+    Output,
     Publish,
     PublishPartial,
     Raw,
     Receive,
     Score,
+    Sent,
     Submit,
 )
 from quidnunc.model.machine import protocol_named
@@ -39,11 +41,13 @@ from quidnunc.model.rpc import (
     SeenTx,
     Subscribe,
     Tx,
+    Unsubscribe,
 )
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from quidnunc.properties.explain.root_cause import Finding
 from quidnunc.properties.explain.runs import blamed_beside, blamed_clauses
 from quidnunc.properties.judge.play import Play, play
+from tests.helpers.puppet import Puppet
 from tools.mutation.mutants import opener_of
 
 MESH = "/meshsub/1.2.0"
@@ -396,3 +400,38 @@ def test_a_finding_without_edits_goes_by_what_the_run_tells() -> None:
     told = blamed_clauses(run.moments, protocol_named("gossipsub-1.2"), parameters)
     assert plain.clause == departure.clause != clause
     assert Finding(events, tuple(run.moments), departure, (), told).clause == clause
+
+
+def told_of(parameters: Parameters, *steps: tuple[Event, tuple[Output, ...]]) -> tuple[str, ...]:
+    """The clauses of a run in which a router does what is written here."""
+    spec = protocol_named("gossipsub-1.1")
+    puppet = Puppet([outputs for _, outputs in steps])
+    run = play([event for event, _ in steps], puppet, spec, parameters)  # type: ignore[arg-type]
+    assert len(run.moments) == len(steps)
+    return blamed_clauses(run.moments, spec, parameters)
+
+
+def test_a_prune_with_the_due_period_and_peers_that_it_may_not_list_is_about_the_peers() -> None:
+    parameters = Parameters(unsubscribe_backoff_s=60)
+    pruned = Prune(T, 60, peers=(2,))
+    assert told_of(
+        parameters,
+        (Join(T), ()),
+        (meet(1), (Sent(1, Subscribe(T)),)),
+        (hear(1, Subscribe(T), Graft(T)), ()),
+        (Leave(T), (Sent(1, Unsubscribe(T)), Sent(1, pruned))),
+    ) == ("gs1.1/px.offer",)
+
+
+@pytest.mark.parametrize(
+    ("grafted", "clause"),
+    [((4,), "gs1.1/outbound.fill"), ((4, 5), "gs1.0/heartbeat.no-churn")],
+)
+def test_as_many_inbound_peers_as_a_mesh_lacks_outbound_ones_were_grafted_in_their_place(
+    grafted: tuple[int, ...], clause: str
+) -> None:
+    parameters = Parameters(d=4, d_low=3, d_out=1, d_score=1)
+    meeting = [(meet(p), (Sent(p, Subscribe(T)),)) for p in range(1, 6)]
+    joining = [(hear(p, Subscribe(T), *([Graft(T)] if p < 4 else [])), ()) for p in range(1, 6)]
+    beat = (BEAT, tuple(Sent(p, Graft(T)) for p in grafted))
+    assert set(told_of(parameters, (Join(T), ()), *meeting, *joining, beat)) == {clause}

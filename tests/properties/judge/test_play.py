@@ -5,13 +5,23 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from quidnunc.impl.seam import Config
+from quidnunc.impl.seam import Config, Hello, Reply
+from quidnunc.impl.wire import keys
 from quidnunc.model.events import Advance, Connect, Delivered, Event, Join, Raw, Receive, Sent, Stall
 from quidnunc.model.machine import PROTOCOLS, family_of, protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import IHave, IWant, Message, Subscribe
 from quidnunc.properties.judge.oracle import Departure, Oracle
-from quidnunc.properties.judge.play import ModelSubject, Play, act_of, messages_in, play, rejudge, same_act
+from quidnunc.properties.judge.play import (
+    ModelSubject,
+    Play,
+    WireSubject,
+    act_of,
+    messages_in,
+    play,
+    rejudge,
+    same_act,
+)
 from quidnunc.properties.search.worker import opener_of
 from tests.helpers.pubsub_run import T, grafted, message, of, own, peers, sent
 from tests.helpers.puppet import Puppet, hunt, played
@@ -186,3 +196,19 @@ def test_a_simulated_router_of_another_protocol_may_be_elsewhere() -> None:
     subject = ModelSubject(SPEC, SMALL)
     assert subject.do(of(1, M1)) == ()
     assert family_of(SPEC).applicable(subject._state, Connect((1,)))
+
+
+def test_a_connected_peer_is_known_by_its_id() -> None:
+    """The router may list it in a PRUNE before it has written anything."""
+    peer = 31_007
+
+    class Quiet:
+        hello = Hello(name="quiet", version="1", protocols=("gossipsub-1.2",))
+
+        def connect(self, peer: int, protocol: str, outbound: bool) -> Reply:
+            return Reply()
+
+    identity = keys.id_of_key(keys.public_key(peer))
+    assert keys.peer_of(identity) is None
+    WireSubject(Quiet(), Config()).do(Connect((peer,)))  # type: ignore[arg-type]
+    assert keys.peer_of(identity) == peer

@@ -120,7 +120,7 @@ def test_each_case_is_of_its_row() -> None:
             assert built_routers()[bug.router].release_named(version).version == version
 
 
-@pytest.mark.parametrize("id", ["GO-13", "GO-17"])
+@pytest.mark.parametrize("id", ["GO-13", "GO-17", "JS-16"])
 def test_a_real_pair(id: str) -> None:
     bug = known_bugs()[id]
     result = recall(bug, case_of(bug), opener_of)
