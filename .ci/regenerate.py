@@ -121,6 +121,12 @@ PARTS = (
         takes="hours; goes on where it was stopped",
     ),
     Part(
+        "common-mode",
+        makes=("docs/common-mode.md",),
+        commands=(tool("common_mode", "--write"),),
+        takes="a minute; needs py-libp2p, go-libp2p-pubsub and js-libp2p",
+    ),
+    Part(
         "single-edits",
         makes=("docs/single-edits.md",),
         commands=(tool("single_edits", "--table", "docs/single-edits.md"),),

@@ -14,6 +14,18 @@ from quidnunc.properties.networks.network import Link, NetworkFamily, Transport
 from quidnunc.properties.networks.pubsub import PUBSUB
 
 FAMILIES: Mapping[str, NetworkFamily] = {"pubsub": PUBSUB, "mempool": MEMPOOL}
+KITE: tuple[Link, ...] = ((1, 2), (2, 3), (2, 4), (3, 4))
+RING_OF_FIVE: tuple[Link, ...] = ((1, 2), (2, 3), (3, 4), (4, 5), (1, 5))
+PAIRS = 8
+
+
+def with_pairs(graph: tuple[Link, ...], at: int, pairs: int) -> tuple[Link, ...]:
+    """The graph, grown by pairs of nodes: both of a pair are linked to each other and to the node `at`."""
+    first = 1 + max(node for link in graph for node in link)
+    added = range(first, first + 2 * pairs, 2)
+    return (*graph, *(link for i in added for link in ((at, i), (at, i + 1), (i, i + 1))))
+
+
 GRAPHS: Mapping[str, tuple[Link, ...]] = {
     "pair": ((1, 2),),
     "line": ((1, 2), (2, 3)),
@@ -21,8 +33,10 @@ GRAPHS: Mapping[str, tuple[Link, ...]] = {
     "star": ((1, 2), (1, 3), (1, 4)),
     "line of four": ((1, 2), (2, 3), (3, 4)),
     "ring of four": ((1, 2), (2, 3), (3, 4), (1, 4)),
-    "ring of five": ((1, 2), (2, 3), (3, 4), (4, 5), (1, 5)),
-    "kite": ((1, 2), (2, 3), (2, 4), (3, 4)),
+    "ring of five": RING_OF_FIVE,
+    "kite": KITE,
+    "kite with eight pairs": with_pairs(KITE, 3, PAIRS),
+    "ring of five with eight pairs": with_pairs(RING_OF_FIVE, 3, PAIRS),
     "diamond": ((1, 2), (1, 3), (2, 3), (2, 4), (3, 4)),
     "mesh of four": ((1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4)),
     "clique of four": ((1, 2), (1, 3), (2, 3), (4, 1), (4, 2), (4, 3)),

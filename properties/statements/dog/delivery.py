@@ -105,6 +105,17 @@ def everyone_has_it_in_band(memory: Memory, move: MempoolMove) -> Memory:
     return everyone_has_it(None, move)
 
 
+def most_have_it_in_band(memory: Memory, move: MempoolMove) -> Memory:
+    """What one node has a quarter of them have, if every redundancy is within its bounds in this window."""
+    wrong = everyone_has_it_in_band(memory, move)
+    nodes = [move.after.nodes[i] for i in move.after.joined()]
+    for tx in sorted({tx for n in nodes for tx in n.cache}) if isinstance(wrong, BrokenClaim) else ():
+        having = sum(tx in n.cache for n in nodes)
+        if 4 * having < len(nodes):
+            return BrokenClaim(f"{tx} reaches {having} of {len(nodes)} nodes")
+    return None
+
+
 def withheld_has_it(memory: Memory, move: MempoolMove) -> Memory:
     """What was withheld on a disabled route has come by another way when nothing moves any more."""
     withheld = frozenset(cast("frozenset[tuple[Peer, str]]", memory or ()))
@@ -222,6 +233,7 @@ LOOKS: Mapping[str, Look] = {
     "dog.long-interval-prevents-isolation": everyone_has_it_after(1),
     "dog.no-redundancy-still-reaches-all": everyone_has_it_after(1),
     "redundancy.in-bounds-means-delivery": everyone_has_it_in_band,
+    "redundancy.in-bounds-means-delivery-at-scale": most_have_it_in_band,
     "redundancy.settles-in-bounds": in_rounds(everywhere, out_of_band),
     "redundancy.in-bounds-hears-everyone": in_rounds(all_but_one, deaf_in_band),
     "attack.positive-target-withstands-one-peer": honest_have_it,

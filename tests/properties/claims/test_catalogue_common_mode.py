@@ -1,96 +1,104 @@
-"""A misreading that model and router share is seen in what somebody else wrote: py-libp2p.
+"""A misreading that model and router share is seen in what somebody else wrote.
 
-Of each rule named here the same misreading is planted in the model (an edit) and in our router (a mutant). On
-the events of one case the two agree, so that this run of the one beside the other does not tell. The released
-py-libp2p does on them what the specification says, and departs from the misread model. Rules are missing here
-of which py-libp2p shares the misreading, or departs on its own, or no case shows what it does.
+The page has every rule, as `python -m tools.common_mode` wrote it. Here a sample is played again: of the rows
+that say of a router that it shows the misreading, every so many.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import re
-from collections.abc import Mapping
-from functools import partial
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
-from attrs import evolve
+from attrs import frozen
 
-from quidnunc.impl.routers import open_router
-from quidnunc.impl.seam import Config
+from quidnunc.impl.drivers.go_libp2p import builds as go_builds
+from quidnunc.impl.drivers.js_libp2p import builds as js_builds
 from quidnunc.model.edit import dropping
 from quidnunc.model.machine import protocol_named
-from quidnunc.model.rules import Protocol
-from quidnunc.properties.cases.case import Case, events_of, parameters_of
-from quidnunc.properties.cases.file import load
-from quidnunc.properties.explain.root_cause import last_departures
-from quidnunc.properties.judge.play import WireSubject, play
-from quidnunc.properties.suite.files import suite_of
-from tests.helpers.py_libp2p_node import needs_libp2p
+from quidnunc.properties.search.worker import hello_of
+from tools.common_mode import (
+    MOST_CASES,
+    OUTCOMES,
+    PAGE,
+    PROTOCOL,
+    ROUTERS,
+    Conforming,
+    conforming_runs,
+    outcome,
+    page_rows,
+    planted,
+    rules_named,
+)
 
-ROOT = Path(__file__).parents[3]
-CASES = ROOT / "counterexamples" / "mutants"
-PAGE = ROOT / "docs" / "common-mode.md"
-
-MISREAD: Mapping[str, str] = {
-    "hello-empty": "say_hello",
-    "announce-to-topic": "announce_join",
-    "leave-silently": "prune_members",
-    "leave-no-backoff": "back_off_members",
-    "graft-not-taken": "accept",
-    "prune-ignored": "remove",
-    "fill-never": "fill_to_d",
-    "regraft-taken": "while_backing_off",
-    "iwant-unserved": "serve_within_bound",
-    "gossip-to-mesh": "in_mesh_or_fanout",
-    "ihave-own-topics": "read_ihaves",
-}
-"""Mutant -> the rule that the model lacks to read the sentence as the mutant does, on these events."""
-OWN_CASE = ("ihave-own-topics",)
-"""Whose killing case shows it; of the others the case of the rule in the suite does."""
+BUILDS = {"go-libp2p-pubsub": go_builds, "js-libp2p": js_builds}
+SAMPLED = 5
+"""Of the rows of a router, one of so many is played again."""
 
 
-def case_of(name: str) -> Case:
-    killing = load(CASES / f"{name}.case")
-    if name in OWN_CASE:
-        return killing
-    of_rule = dict(suite_of(killing.protocol))[MISREAD[name]]
-    return evolve(of_rule, protocols=(killing.protocol,))
+@frozen
+class Row:
+    mutant: str
+    rule: str
+    clause: str
+    told: tuple[str, ...]
 
 
-def departs(router: str, case: Case, protocol: Protocol) -> bool:
-    """Whether the router departs from the protocol on the events of the case."""
-    parameters = evolve(parameters_of(case), flood_publish=False)
-    config = Config(seed=case.seed, protocol=case.protocol, parameters=parameters)
-    subject = WireSubject(open_router(router, config), config)
-    return bool(last_departures(play(events_of(case), subject, protocol, parameters)))
-
-
-def seen_by_a_third_party(name: str) -> tuple[bool, bool, bool]:
-    """Whether our misreading router departs from the misread model, and py-libp2p from the model and from the
-    misread one."""
-    case = case_of(name)
-    plain = protocol_named(case.protocol)
-    misread = dropping(MISREAD[name])(plain)
-    beside = partial(departs, case=case)
-    return (
-        beside(f"ours:{name}", protocol=misread),
-        beside("py-libp2p", protocol=plain),
-        beside("py-libp2p", protocol=misread),
+def rows() -> tuple[Row, ...]:
+    lines = re.findall(
+        r"^\| `(.+?)` \| `(.+?)` \| `(.+?)` \| (.+) \|$", PAGE.read_text("utf-8"), re.MULTILINE
     )
+    return tuple(Row(m, rule, clause, tuple(told.split(" | "))) for m, rule, clause, told in lines)
 
 
-@needs_libp2p
-@pytest.mark.parametrize("name", MISREAD)
-def test_a_shared_misreading_is_seen_in_py_libp2p(name: str) -> None:
-    assert seen_by_a_third_party(name) == (False, False, True)
+def shown_by(router: str) -> tuple[Row, ...]:
+    at = ROUTERS.index(router)
+    return tuple(row for row in rows() if row.told[at] == "shown")
 
 
-def test_the_page_names_the_rules_and_their_sentences() -> None:
-    rows = re.findall(
-        r"^\| `(.+)` \| `(.+)` \| `(.+)` \| py-libp2p \|$", PAGE.read_text("utf-8"), re.MULTILINE
-    )
-    assert {mutant: rule for mutant, rule, _ in rows} == MISREAD and len(rows) >= 10
-    for mutant, rule, clause in rows:
-        plain = protocol_named(load(CASES / f"{mutant}.case").protocol)
-        assert {each.clause for _, each in plain.rules() if each.name == rule} == {clause}
+@pytest.fixture(scope="module")
+def runs() -> tuple[Conforming, ...]:
+    return tuple(conforming_runs())
+
+
+def absent(router: str) -> str:
+    """Why the router cannot be played here; empty where it can."""
+    if router == "py-libp2p":
+        there = importlib.util.find_spec("libp2p") is not None
+        return "" if there else "libp2p is not installed: pip install 'quidnunc[py-libp2p]'"
+    builds = BUILDS[router]
+    if lacking := builds.missing(builds.DEFAULT):
+        return lacking
+    release = builds.release_named(builds.DEFAULT)
+    return "" if release.record else f"{release.name} is not built here: {release.command}"
+
+
+@pytest.mark.parametrize("router", ROUTERS)
+def test_a_shared_misreading_is_seen_in_a_released_router(router: str, runs: Sequence[Conforming]) -> None:
+    if reason := absent(router):
+        pytest.skip(reason)
+    hello = hello_of(router, PROTOCOL, profile="spec")
+    for row in shown_by(router)[::SAMPLED]:
+        misread = dropping(row.rule)(protocol_named(PROTOCOL))
+        cases = [each.case for each in runs if each.departs_from(misread)]
+        assert planted(row.clause, cases, misread) == row.mutant, row
+        assert outcome(router, hello, cases[:MOST_CASES], misread) == "shown", row
+
+
+def test_at_least_ten_misreadings_are_seen_by_each_router() -> None:
+    assert all(len(shown_by(router)) >= 10 for router in ROUTERS)
+
+
+def test_the_page_has_the_rules_and_their_sentences() -> None:
+    clauses = {each.name: each.clause for _, each in protocol_named(PROTOCOL).rules()}
+    assert all(clauses[row.rule] == row.clause and row.rule in rules_named() for row in rows())
+    assert all(told in OUTCOMES for row in rows() for told in row.told)
+
+
+def test_the_page_leaves_out_no_rule() -> None:
+    """Each is in the table, or among those of which it says why not."""
+    text = PAGE.read_text("utf-8")
+    assert not [rule for rule in rules_named() if f"`{rule}`" not in text]
+    assert f"{len(rules_named())} rules; of {len(rows())} the misreading was planted" in text
+    assert page_rows([]).startswith("0 rules; of 0")

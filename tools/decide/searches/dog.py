@@ -97,6 +97,9 @@ FORGED = (
 LEFT_BY_A_RELAY = place("ring of four", LEAVING)
 
 
+ALLOWED_BEFORE = ", HaveTx allowed before"
+
+
 def freed(of: Place) -> Place:
     """The place, once an adjustment of every honest node has found too much.
 
@@ -111,7 +114,7 @@ def freed(of: Place) -> Place:
     taken = [f"deliver {name_of(i)}>{name_of(j)}" for i, j in copies]
     taken += [f"offer {name_of(i)}" for i in of.attackers]
     repeated = [act for name in names for act in (*(f"submit {name} t9",) * 3, f"adjust {name}")]
-    return evolve(of, text=f"{of.text}, HaveTx allowed before", prelude=(*known, *taken, *repeated))
+    return evolve(of, text=of.text + ALLOWED_BEFORE, prelude=(*known, *taken, *repeated))
 
 
 FREED = {
@@ -196,7 +199,33 @@ def _runs() -> Mapping[str, tuple[Place, Run]]:
     }
 
 
-RUNS = _runs()
+def _grown(of: str) -> tuple[Place, Run]:
+    """A run, and then that the pairs which its network is grown by at C hear what C has sent."""
+    place, run = NAMED_RUNS[of]
+    acts, sent = [*run], run.count("offer C")
+    base = {i for link in GRAPHS[place.graph] for i in link}
+    plain = evolve(place, prelude=(), text=place.text.removesuffix(ALLOWED_BEFORE))
+    grown = evolve(plain, graph=f"{place.graph} with eight pairs")
+    added = sorted({i for link in GRAPHS[grown.graph] for i in link} - base)
+    for i, j in zip(added[::2], added[1::2], strict=True):
+        a, b = name_of(i), name_of(j)
+        for act in (
+            f"deliver C>{a}",
+            f"deliver C>{b}",
+            f"offer {a}",
+            f"offer {b}",
+            f"deliver {a}>{b}",
+            f"deliver {b}>{a}",
+        ):
+            acts += [act] * sent
+        # The first copy that comes twice is answered by HaveTx.
+        acts += [f"deliver {a}>{b}", f"deliver {b}>{a}"]
+    return freed(grown) if place.prelude else grown, tuple(acts)
+
+
+NAMED_RUNS = _runs()
+GROWN = {f"{name}-at-scale": _grown(name) for name in ("in-bounds", "in-bounds-freed", "in-wide-bounds")}
+RUNS: Mapping[str, tuple[Place, Run]] = {**NAMED_RUNS, **GROWN}
 """Runs that were thought of and not drawn."""
 
 
@@ -261,6 +290,9 @@ SEARCHES: Mapping[str, StatementSearch] = {
         tried=runs(
             *("in-bounds", "in-bounds-one-queue", "in-bounds-freed", "in-wide-bounds", "in-narrow-bounds")
         ),
+    ),
+    "redundancy.in-bounds-means-delivery-at-scale": StatementSearch(
+        (GROWN["in-bounds-at-scale"][0],), occasion=is_in_band, tried=runs(*GROWN)
     ),
     "redundancy.in-bounds-hears-everyone": StatementSearch(
         (DIAMOND,),
