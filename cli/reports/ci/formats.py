@@ -101,20 +101,33 @@ def sarif_text(result: CiResult) -> str:
 
 def _rule(name: str) -> dict[str, Any]:
     clause, place = load().get(name), place_of(name)
-    rule: dict[str, Any] = {"id": name}
+    text = f"{name} is no clause of a published text."
+    help_text = text
     if clause is not None:
-        rule["shortDescription"] = {"text": " ".join(clause.text.split())}
+        text = " ".join(clause.text.split())
+        help_text = f"`quidnunc explain {name}` shows the sentence, its rules, claims and cases."
+    rule: dict[str, Any] = {
+        "id": name,
+        "shortDescription": {"text": text},
+        # GitHub refuses a rule without these two.
+        "fullDescription": {"text": text},
+        "help": {"text": help_text},
+    }
     if place is not None and place.url:
         rule["helpUri"] = quote(place.url, safe=":/#?=&%~")
     return rule
 
 
 def _sarif_result(alert: CiAlert, rules: list[str]) -> dict[str, Any]:
-    location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": alert.subject}]}
+    path = Path(alert.path)
+    # GitHub refuses the whole file where a result has no file: the name of what it is about stands for it.
+    uri = quote(alert.subject, safe="")
     if alert.path:
-        path = Path(alert.path)
         uri = path.as_uri() if path.is_absolute() else quote(path.as_posix())
-        location["physicalLocation"] = {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}
+    location: dict[str, Any] = {
+        "physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}},
+        "logicalLocations": [{"fullyQualifiedName": alert.subject}],
+    }
     same = sha256("\n".join((alert.rule, alert.cause, alert.subject.partition(" ")[0])).encode()).hexdigest()
     found: dict[str, Any] = {
         "ruleId": alert.rule,

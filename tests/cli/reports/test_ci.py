@@ -224,7 +224,13 @@ def test_a_rule_of_sarif_leads_to_its_sentence() -> None:
     known, own = log["runs"][0]["tool"]["driver"]["rules"]
     assert known["helpUri"].startswith("https://") and known["helpUri"].isascii()
     assert known["shortDescription"]["text"] == " ".join(clauses()["floodsub/relay.not-back"].text.split())
-    assert own == {"id": "own/rule"}
+    assert own["id"] == "own/rule" and "helpUri" not in own
+    assert own["fullDescription"] == own["help"] == {"text": "own/rule is no clause of a published text."}
+
+
+def test_an_alert_without_a_case_has_a_place_all_the_same() -> None:
+    (found,) = results_of(sarif_text(result(alerts=(ALERT,))))
+    assert found["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "x%201"
 
 
 def test_a_path_is_an_address() -> None:
