@@ -23,7 +23,7 @@ from quidnunc.impl.seam.sidecar import open_exec
 NAME = "js-libp2p"
 DEFAULT = "17.1.1"
 
-PACKAGES = ((15, "@libp2p/gossipsub"), (1, "@chainsafe/libp2p-gossipsub"))
+PACKAGES = ((15, "@libp2p/gossipsub"), (1, "@chainsafe/libp2p-gossipsub"), (0, "libp2p-gossipsub"))
 """The first major version that a package has, the newest first."""
 NODE_MIN = 20
 """The oldest Node.js that the driver runs on; the packages ask for a newer one for the sake of transports."""

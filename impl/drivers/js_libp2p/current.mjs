@@ -1,5 +1,5 @@
 // The world of releases 15 and later, `@libp2p/gossipsub`: streams are targets of events.
-import { Connection, Node, unframed } from './world.mjs'
+import { Connection, Node, restartHeartbeats, seqnoOf, unframed } from './world.mjs'
 
 export const PACKAGE = '@libp2p/gossipsub'
 
@@ -110,7 +110,7 @@ export async function current (load) {
   return {
     Node: CurrentNode,
     protocols: ['gossipsub-1.0', 'gossipsub-1.1', 'gossipsub-1.2'],
-    keys: ['rsa-keys', 'secp256k1-keys'],
+    capabilities: ['explicit', 'peer-exchange', 'verdict', 'rsa-keys', 'secp256k1-keys'],
     publishesToD: true,
     fixed: () => ({}),
     addressOf: multiaddr,
@@ -130,7 +130,15 @@ export async function current (load) {
       router.protocols = protocols
       return router
     },
+    seqnoOf,
+    textOf: (id) => id.toString(),
     idText: (router, id) => router.msgIdToStrFn(id),
+    scoreOf: (router, id) => router.getScore(id),
+    heard (router, receive) {
+      router.addEventListener('gossipsub:message', ({ detail }) => { receive(detail) })
+    },
+    subscribe (router, topic) { router.subscribe(topic) },
+    startHeartbeats: restartHeartbeats,
     offered: (router) => router.protocols
   }
 }

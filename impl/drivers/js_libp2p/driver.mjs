@@ -9,6 +9,7 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { current } from './current.mjs'
 import { older } from './older.mjs'
+import { oldest } from './oldest.mjs'
 import { CAPABILITIES, started } from './release.mjs'
 import { Keys, Time } from './world.mjs'
 
@@ -17,12 +18,16 @@ const FIRST_CURRENT = 15
 
 const { load, version } = await import(pathToFileURL(resolve(process.argv[2], 'load.mjs')))
 const time = new Time(await load('@sinonjs/fake-timers'))
-const era = await (Number.parseInt(version) < FIRST_CURRENT ? older : current)(load, version)
-const keys = new Keys(time, era.identityOf)
+const era = await eraOf(Number.parseInt(version))(load, version)
+const keys = new Keys(time, era)
+
+function eraOf (major) {
+  return major >= FIRST_CURRENT ? current : major > 0 ? older : oldest
+}
 
 /** `TYPE in PLACE: WORDS`, without bytes that a peer may have sent. */
 function crashText (error) {
-  const frame = /at (?:async )?(?:new )?([^\s(]+).*gossipsub\/dist\/src\/(.+)\.js/.exec(error?.stack ?? '')
+  const frame = /at (?:async )?(?:new )?([^\s(]+).*gossipsub(?:\/dist)?\/src\/(.+)\.js/.exec(error?.stack ?? '')
   const place = frame == null ? '' : ` in ${frame[2].replaceAll('/', '.')}.${frame[1]}`
   const words = String(error?.message ?? error).split('\n')[0]
     .replace(/[A-Za-z0-9+/=_-]{16,}|\d+(,\s*\d+){3,}/g, '...')
@@ -62,14 +67,14 @@ class Run {
     run.node = new era.Node(keys, await keys.of(init.identity ?? 0), era.isRecordOf)
     const scoreOf = (id) => run.scores.get(id) ?? 0
     Object.assign(run, await started(era, run.node, init, scoreOf))
-    run.router.addEventListener('gossipsub:message', ({ detail }) => { run.received(detail) })
+    era.heard(run.router, detail => { run.received(detail) })
     return run
   }
 
   received ({ msg, msgId, propagationSource }) {
     const delivery = [msg.topic, Buffer.from(msg.data).toString('base64')]
     if (this.init.parameters.validation === 'manual') {
-      this.waiting.set(msgId, { source: propagationSource.toString(), delivery })
+      this.waiting.set(msgId, { source: keys.textOf(propagationSource), delivery })
     } else {
       this.node.delivered.push(delivery)
     }
@@ -140,7 +145,7 @@ class Run {
   }
 
   join ({ topic }) {
-    this.router.subscribe(topic)
+    era.subscribe(this.router, topic)
   }
 
   leave ({ topic }) {
@@ -165,7 +170,7 @@ class Run {
 
   async score ({ peer, value }) {
     const { id } = await keys.of(peer)
-    this.scores.set(id.toString(), value)
+    this.scores.set(keys.textOf(id), value)
   }
 
   async advance ({ ms }) {
@@ -185,7 +190,7 @@ class Run {
       mesh: byTopic(router.mesh, numbers),
       fanout: byTopic(router.fanout, numbers),
       backoff_s: byTopic(router.backoff, backoff),
-      scores: Object.fromEntries([...this.node.connections].map(([peer, { remotePeer }]) => [peer, router.getScore(remotePeer.toString())])),
+      scores: Object.fromEntries([...this.node.connections].map(([peer, { remotePeer }]) => [peer, era.scoreOf(router, keys.textOf(remotePeer))])),
       waiting: [...this.waiting.keys()].sort(),
       additions_off: this.off
     }
@@ -228,7 +233,7 @@ async function begin (init) {
   run = await Run.of(init)
   await time.settle()
   const { told } = run
-  const hello = { name: 'js-libp2p', version, protocols: era.protocols, capabilities: [...CAPABILITIES, ...era.keys], ...told, format: 1 }
+  const hello = { name: 'js-libp2p', version, protocols: era.protocols, capabilities: [...CAPABILITIES, ...era.capabilities], ...told, format: 1 }
   return { hello, again: true }
 }
 

@@ -1,6 +1,6 @@
 // The world of releases 1.0 to 9.1, `@chainsafe/libp2p-gossipsub`: streams are a `source` and a `sink`, a peer id holds
 // its key, and the node is found by fields (from 5.0 on) or by getters (before).
-import { Connection, Node, unframed } from './world.mjs'
+import { Connection, Node, restartHeartbeats, seqnoOf, unframed } from './world.mjs'
 
 export const PACKAGE = '@chainsafe/libp2p-gossipsub'
 
@@ -93,7 +93,7 @@ class OlderStream {
   }
 }
 
-class OlderConnection extends Connection {
+export class OlderConnection extends Connection {
   get stat () {
     return { direction: this.direction, status: this.status.toUpperCase() }
   }
@@ -168,7 +168,7 @@ export async function older (load, version) {
   return {
     Node: OlderNode,
     protocols: ['gossipsub-1.0', 'gossipsub-1.1'],
-    keys: [],
+    capabilities: ['explicit', 'peer-exchange', 'verdict'],
     publishesToD: false,
     fixed: (parameters) => ({
       gossip_factor: 0.25,
@@ -194,7 +194,15 @@ export async function older (load, version) {
       return router
     },
     // 1.0 and 1.1 keep no name for it.
+    seqnoOf,
+    textOf: (id) => id.toString(),
     idText: (router, id) => router.msgIdToStrFn?.(id) ?? Buffer.from(id).toString('base64').replace(/=+$/, ''),
+    scoreOf: (router, id) => router.getScore(id),
+    heard (router, receive) {
+      router.addEventListener('gossipsub:message', ({ detail }) => { receive(detail) })
+    },
+    subscribe (router, topic) { router.subscribe(topic) },
+    startHeartbeats: restartHeartbeats,
     offered: (router) => router.multicodecs
   }
 }

@@ -9,8 +9,7 @@ const SPOKEN = {
   'gossipsub-1.2': ['/meshsub/1.2.0', '/meshsub/1.1.0', '/meshsub/1.0.0', FLOODSUB]
 }
 export const CAPABILITIES = [
-  'clock', 'explicit', 'flood-publish', 'identity', 'peer-exchange', 'raw', 'score', 'score-parameters', 'stall', 'state',
-  'strict-no-sign', 'verdict'
+  'clock', 'flood-publish', 'identity', 'raw', 'score', 'score-parameters', 'stall', 'state', 'strict-no-sign'
 ]
 
 /** What the router does beyond the protocol: words, clauses whose verdicts lean on it, how to switch it off. */
@@ -18,8 +17,12 @@ const ADDITIONS = {
   'score-cache': {
     says: 'a score that was computed counts for one heartbeat interval, whatever happens meanwhile',
     clauses: ['gs1.1/threshold.*', 'gs1.1/score.*'],
-    isIn: (router) => 'scoreCacheValidityMs' in router.score,
-    off: (router) => { router.score.scoreCacheValidityMs = 0 }
+    isIn: (router) => 'scoreCache' in router.score,
+    off (router) {
+      router.score.scoreCacheValidityMs = 0
+      // Before 1.0 it lasts as long as the decay interval.
+      router.score.scoreCache.get = () => undefined
+    }
   },
   'accept-list': {
     says: 'a peer whose score was not negative has its next 128 RPCs within a second taken unasked',
@@ -66,11 +69,7 @@ const SWITCHED = {
 }
 
 const IDS = {
-  origin (message, era) {
-    const seqno = Buffer.alloc(8)
-    seqno.writeBigUInt64BE(message.sequenceNumber)
-    return new Uint8Array(Buffer.concat([era.authorOf(message), seqno]))
-  },
+  origin: (message, era) => new Uint8Array(Buffer.concat([era.authorOf(message), era.seqnoOf(message)])),
   content: (message) => contentId(message.data),
   hex: (message) => new Uint8Array(Buffer.from(Buffer.from(contentId(message.data)).toString('hex')))
 }
@@ -173,7 +172,7 @@ export async function started (era, node, init, scoreOf) {
   }
   const explicit = await Promise.all(parameters.explicit_peers.map(async (peer) => await node.keys.of(peer)))
   const directPeers = explicit.map(({ id }) => ({ id, addrs: [] }))
-  const router = await era.routerOf(options(parameters, scoreOf, directPeers, era), SPOKEN[protocol], node.components)
+  const router = await era.routerOf(options(parameters, scoreOf, directPeers, era), SPOKEN[protocol], node.components, parameters)
   liftBounds(router.score.params, parameters.scores)
   const there = Object.entries(ADDITIONS).filter(([, addition]) => addition.isIn(router, era))
   const unknown = (init.without ?? []).filter(name => !there.some(([known]) => known === name))
@@ -185,9 +184,7 @@ export async function started (era, node, init, scoreOf) {
     addition.off(router)
   }
   await router.start()
-  clearTimeout(router.status.heartbeatTimeout)
-  router.status.heartbeatTimeout = setTimeout(router.runHeartbeat, parameters.heartbeat_delay_ms)
-  router.status.hearbeatStartMs = Date.now() + parameters.heartbeat_delay_ms
+  era.startHeartbeats(router, parameters.heartbeat_delay_ms)
   const switched = { ...SWITCHED }
   for (const [name, { says, clauses }] of off) {
     switched[`it switches off ${name}: ${says}`] = clauses

@@ -132,10 +132,10 @@ export class Keys {
   #made = new Map()
   #numbers = new Map()
 
-  /** `identityOf`: what the release takes for a peer, from the seed of its key; its `id`, and more. */
-  constructor (time, identityOf) {
+  /** An era has `identityOf`: what the release takes for a peer, from the seed of its key; its `id`, and more. */
+  constructor (time, era) {
     this.time = time
-    this.identityOf = identityOf
+    this.era = era
   }
 
   async of (peer) {
@@ -143,16 +143,21 @@ export class Keys {
     if (made == null) {
       const seed = new Uint8Array(32)
       new DataView(seed.buffer).setUint32(0, peer, true)
-      made = await this.time.apart(async () => await this.identityOf(seed))
+      made = await this.time.apart(async () => await this.era.identityOf(seed))
       this.#made.set(peer, made)
-      this.#numbers.set(made.id.toString(), peer)
+      this.#numbers.set(this.textOf(made.id), peer)
     }
     return made
   }
 
   /** The integer of a peer that has been met before; undefined for a stranger. */
   numberOf (id) {
-    return this.#numbers.get(id.toString())
+    return this.#numbers.get(this.textOf(id))
+  }
+
+  /** An id as the router writes it, where it is not written yet. */
+  textOf (id) {
+    return typeof id === 'string' ? id : this.era.textOf(id)
   }
 
   /** The integer of any peer of a small number. */
@@ -279,6 +284,20 @@ export class Node {
     }
     throw new Error('the dial failed')
   }
+}
+
+/** Instead of after 100 ms, a constant of the release. */
+export function restartHeartbeats (router, delayMs) {
+  clearTimeout(router.status.heartbeatTimeout)
+  router.status.heartbeatTimeout = setTimeout(router.runHeartbeat, delayMs)
+  router.status.hearbeatStartMs = Date.now() + delayMs
+}
+
+/** The sequence number of a message, in which eras agree from 1.0 on. */
+export function seqnoOf (message) {
+  const seqno = Buffer.alloc(8)
+  seqno.writeBigUInt64BE(message.sequenceNumber)
+  return seqno
 }
 
 export function contentId (data) {

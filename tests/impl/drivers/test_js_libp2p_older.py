@@ -81,4 +81,7 @@ def test_a_run_repeats_from_its_seed(version: str) -> None:
 
 def test_the_package_goes_by_the_version() -> None:
     assert builds.package_of("17.1.1") == "@libp2p/gossipsub"
-    assert {builds.package_of(version) for version in OLDER} == {"@chainsafe/libp2p-gossipsub"}
+    assert {builds.package_of(version) for version in OLDER} == {
+        "@chainsafe/libp2p-gossipsub",
+        "libp2p-gossipsub",
+    }
