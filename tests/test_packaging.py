@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
-import tomllib
 import zipfile
 from collections.abc import Iterator
 from email import message_from_bytes
@@ -14,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.wheels import FOLDERS, PROJECT, built_wheel
+
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-FOLDERS: dict[str, str] = PROJECT["tool"]["setuptools"]["package-dir"]
-"""Package -> the folder that holds it."""
 
 
 def shipped_files(folder: Path) -> Iterator[Path]:
@@ -29,23 +23,8 @@ def shipped_files(folder: Path) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[zipfile.ZipFile]:
-    """The wheel of the tree as it stands, built from a copy and without asking any index."""
-    work = tmp_path_factory.mktemp("wheel")
-    source = work / "source"
-    ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
-    for name in {folder.split("/")[0] for folder in FOLDERS.values()}:
-        shutil.copytree(ROOT / name, source / name, ignore=ignored)
-    for path in (ROOT / "pyproject.toml", *ROOT.glob("LICENSE-*"), *ROOT.glob("README.md")):
-        shutil.copy(path, source)
-    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--no-index"]
-    # Without HOME's configuration: a user's own index settings have no say here.
-    environment = {**os.environ, "PIP_CONFIG_FILE": os.devnull}
-    built = subprocess.run(
-        [*command, "--wheel-dir", str(work), str(source)], capture_output=True, text=True, env=environment
-    )
-    assert built.returncode == 0, built.stderr
-    (path,) = work.glob("quidnunc-*.whl")
-    with zipfile.ZipFile(path) as opened:
+    """The wheel of the tree as it stands."""
+    with zipfile.ZipFile(built_wheel(tmp_path_factory.mktemp("wheel"))) as opened:
         yield opened
 
 
