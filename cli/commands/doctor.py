@@ -63,10 +63,6 @@ class DriverExamination:
         return tuple(sorted(CAPABILITIES - self.hello.capabilities))
 
     @property
-    def held(self) -> tuple[ClaimControl, ...]:
-        return tuple(c for c in self.controls if c.state == "holds")
-
-    @property
     def without_control(self) -> tuple[ClaimControl, ...]:
         return tuple(c for c in self.controls if c.state != "holds" and c.binding)
 
@@ -92,15 +88,12 @@ def run(options: argparse.Namespace) -> int:
         )
     else:
         _print(examined, options)
-    return exit_status(examined, named=bool(options.protocol))
+    return exit_status(examined)
 
 
-def exit_status(examined: Sequence[DriverExamination], *, named: bool) -> int:
-    """A protocol that is named is to have a control for each claim that can fail. Of all that a router
-    speaks, each is to have some: where it departs whenever a claim applies is for `check` to say."""
-    if named:
-        return 3 if any(each.without_control for each in examined) else 0
-    return 3 if any(not each.held for each in examined) else 0
+def exit_status(examined: Sequence[DriverExamination]) -> int:
+    """Each claim that can fail is to have a control in each protocol that was tried."""
+    return 3 if any(each.without_control for each in examined) else 0
 
 
 def not_spoken(examined: Sequence[DriverExamination]) -> list[str]:
@@ -189,6 +182,9 @@ def _print(examined: Sequence[DriverExamination], options: argparse.Namespace) -
     print(f"\n{NOT_TESTED}")
     if not options.protocol:
         _print_tried(examined)
+    if exit_status(examined):
+        said = ", ".join(f"{len(e.without_control)} of {e.protocol}" for e in examined if e.without_control)
+        print(f"\nexit 3: claims that can fail have no control, so a check says nothing of them: {said}")
     words = ["quidnunc", "doctor", options.router]
     words += ["--protocol", options.protocol] if options.protocol else []
     words += ["--profile", "spec"] if options.profile == "spec" else []
