@@ -165,12 +165,20 @@ def _of_router(d: Departure, short: MinimalRun, r: Router) -> str:
             return next((_of_member(m.topic, peer, short, r) for m in messages), "")
         case Sent(peer, Message(topic=topic)) if d.clause in ("gs1.0/relay.mesh", "gs1.0/publish.mesh"):
             return _of_member(topic, peer, short, r)
+        case Sent(_, IHave(topic)) if _had_fanout(topic, short, r):
+            return "gs1.0/fanout.expire"
         case Sent(peer, Message(topic=topic) | IHave(topic)) if d.clause in _TO_ALL_WHO_ANNOUNCED:
             return "" if peer in r.members(topic) else "pubsub/subscription.table"
     return ""
 
 
 _TO_ALL_WHO_ANNOUNCED = ("gs1.1/publish.flood", "gs1.0/gossip.targets", "floodsub/relay.members")
+
+
+def _had_fanout(topic: str, short: MinimalRun, r: Router) -> bool:
+    """Whether it published in a topic that it is not in, and has no fanout for any more."""
+    published = any(isinstance(m.event, Publish) and m.event.message.topic == topic for m in short.moments)
+    return published and topic not in r.topics and topic not in r.fanout
 
 
 def _of_what_is_missing(d: Departure, short: MinimalRun, r: Router) -> str:
@@ -181,6 +189,8 @@ def _of_what_is_missing(d: Departure, short: MinimalRun, r: Router) -> str:
     senders = (p for m in short.moments if isinstance(m.event, Receive) for p in m.event.peers)
     if any(r.is_explicit(p) and r.score(p) < low for p in senders):
         return "gs1.1/threshold.graylist"
+    if d.reason.startswith("mesh.cut:"):
+        return _of_cut(short, r)
     newest = r.windows[0] if r.windows else ()
     match d.expected:
         case Sent(peer, Message() as message):
@@ -202,6 +212,19 @@ def _of_what_is_missing(d: Departure, short: MinimalRun, r: Router) -> str:
     told = any(isinstance(o, Sent) and isinstance(o.part, IHave) for o in short.moments[-1].outputs)
     if d.clause == "gs1.0/gossip.targets" and r.cached and not newest and not told:
         return "gs1.0/mcache.shift"
+    return ""
+
+
+def _of_cut(short: MinimalRun, r: Router) -> str:
+    """Of a cut that kept other members than it had to: by the first rule that no mesh should have broken."""
+    kept = r.protocol["kept_in_cut"].rules if "kept_in_cut" in r.protocol.handlers else ()
+    outputs = [o for o in short.moments[-1].outputs if isinstance(o, Sent) and isinstance(o.part, Prune)]
+    for topic, members in sorted(r.mesh.items()):
+        gone = {o.peer for o in outputs if isinstance(o.part, Prune) and o.part.topic == topic}
+        if len(members) > r.parameters.d_high and len(members - gone) == r.parameters.d:
+            broken = (each.clause for each in kept if not each.apply(r, topic, members - gone))
+            if clause := next(broken, ""):
+                return clause
     return ""
 
 

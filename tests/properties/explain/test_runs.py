@@ -35,6 +35,7 @@ from quidnunc.model.rpc import (
     Graft,
     HaveTx,
     IDontWant,
+    IHave,
     Message,
     Prune,
     ResetRoute,
@@ -435,3 +436,21 @@ def test_as_many_inbound_peers_as_a_mesh_lacks_outbound_ones_were_grafted_in_the
     joining = [(hear(p, Subscribe(T), *([Graft(T)] if p < 4 else [])), ()) for p in range(1, 6)]
     beat = (BEAT, tuple(Sent(p, Graft(T)) for p in grafted))
     assert set(told_of(parameters, (Join(T), ()), *meeting, *joining, beat)) == {clause}
+
+
+def test_a_cut_that_leaves_too_few_outbound_members_is_about_their_number() -> None:
+    parameters = Parameters(d=4, d_low=4, d_high=5, d_score=2, d_out=1)
+    out = Connect((6,), MESH, True), (Sent(6, Subscribe(T)),)
+    meeting = [*((meet(p), (Sent(p, Subscribe(T)),)) for p in range(1, 6)), out]
+    joining = [(hear(p, Subscribe(T), Graft(T)), ()) for p in range(1, 7)]
+    beat = BEAT, tuple(Sent(p, Prune(T, 60)) for p in (5, 6))
+    assert set(told_of(parameters, (Join(T), ()), *meeting, *joining, beat)) == {"gs1.1/outbound.cut-quota"}
+
+
+def test_gossip_in_a_topic_whose_fanout_is_over_is_about_its_end() -> None:
+    parameters = Parameters(d=2, d_low=1, d_high=3, d_score=1, d_out=0, flood_publish=False, fanout_ttl_ms=1)
+    met = [(Connect((p,), MESH, False), ()) for p in (1, 2, 3)]
+    subscribed = [(hear(p, Subscribe(T)), ()) for p in (1, 2, 3)]
+    published = (Publish(own("m1")), (Sent(1, own("m1")), Sent(2, own("m1"))))
+    beats = [(BEAT, ()), (NEXT, ()), (NEXT, (Sent(3, IHave(T, ("m1",))),))]
+    assert told_of(parameters, *met, *subscribed, published, *beats) == ("gs1.0/fanout.expire",)
