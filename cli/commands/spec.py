@@ -53,10 +53,10 @@ def _print(protocol: str, shown: Sequence[AnnotatedText]) -> None:
     print(f"the documents of {protocol}, sentence by sentence\n")
     print(table(("text", "sentences", "demanding", *states), rows))
     print("\n" + "\n".join(f"{state}: {STATES[state][1]}" for state in states) + "\n")
-    unheld = [(text, each) for text in shown for each in text.sentences if each.state == "unheld"]
-    for text, each in unheld:
+    unchecked = [(text, each) for text in shown for each in text.sentences if each.state == "unchecked"]
+    for text, each in unchecked:
         names = ", ".join((*(c.id for c in each.told), *each.again)) or "no clause names it"
-        print(f"unheld: {text.name}, sentence {each.number}: {names}")
+        print(f"unchecked: {text.name}, sentence {each.number}: {names}")
 
 
 def _as_json(text: AnnotatedText) -> dict[str, Any]:

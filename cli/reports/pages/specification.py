@@ -16,17 +16,21 @@ from quidnunc.properties.cases.case import Case
 from quidnunc.properties.coverage import ClauseCoverage, coverage
 from quidnunc.properties.coverage import place_of as place_of_rule
 from quidnunc.properties.documents.named_sentences import SentenceDigest, SpecificationText, texts
+from quidnunc.properties.proofs.citations import lines_on
+from quidnunc.properties.proofs.prove import provers
+from quidnunc.properties.statements.catalogue import CATALOGUES, statements_on
+from quidnunc.properties.statements.decisions import cell, read_decisions, recorded
 from quidnunc.reports.pages.environment import rendered
 from quidnunc.reports.pages.finding import ReportedFinding, finding_of, worst_first
 from quidnunc.reports.pages.links import place_of, url_of
 from quidnunc.reports.pages.page import MAX_PAGE_BYTES, SIGNS
 
 STATES: Mapping[str, tuple[str, str]] = {
-    "unheld": ("✖", "nothing checks it"),
+    "unchecked": ("✖", "nothing checks it"),
     "exception": ("–", "routers are not asked to keep to it, and the reason is given"),
     "permits": ("○", "it permits something, and cannot be broken"),
     "elsewhere": ("·", "it is another protocol's"),
-    "held": ("✓", "a rule or the construction of the model holds it, and a claim is checked"),
+    "checked": ("✓", "a rule or the construction of the model has it, and a claim asks one router for it"),
     "prose": (" ", "it demands nothing"),
 }
 """State of a sentence -> its sign, and what it means. A sentence has the first of its clauses' states."""
@@ -43,6 +47,10 @@ class AnnotatedClause:
     code: tuple[tuple[str, str], ...]
     """(place, source) of its rules."""
     findings: tuple[ReportedFinding, ...]
+    networks: tuple[tuple[str, str], ...] = ()
+    """(statement, what it came to) of the statements about networks of the protocol that rest on it."""
+    lines: tuple[str, ...] = ()
+    """Of `prove`."""
 
     @property
     def id(self) -> str:
@@ -110,12 +118,15 @@ def annotated_texts(protocol: str, cases: Iterable[Case] = ()) -> tuple[Annotate
         if case.status == "open" and not case.is_network:
             found.setdefault(case.clause, []).append(finding_of(case))
     sources = dict(_sources(protocol))
+    decided = _decided(protocol)
     clauses = {
         each.clause.id: AnnotatedClause(
             coverage=each,
             state=_state(each),
             code=tuple((str(place), sources.get(str(place), "")) for place in each.rules),
             findings=tuple(worst_first(found.get(each.clause.id, ()))),
+            networks=tuple(_networks(each.clause.id, decided)),
+            lines=lines_on([each.clause.id], provers()),
         )
         for each in coverage(protocol)
     }
@@ -193,15 +204,31 @@ def _state_of(sentence: SentenceDigest, clauses: Mapping[str, AnnotatedClause]) 
     if _demands_nothing(sentence):
         return "prose"
     states = {clauses[name].state if name in clauses else "elsewhere" for name in sentence.names}
-    return next((state for state in STATES if state in states), "unheld")
+    return next((state for state in STATES if state in states), "unchecked")
 
 
 def _state(each: ClauseCoverage) -> str:
     if each.held:
-        return "held"
+        return "checked"
     if each.clause.status == "exception":
         return "exception"
-    return "permits" if each.clause.optional and each.clause.status != "not-modelled" else "unheld"
+    return "permits" if each.clause.optional and each.clause.status != "not-modelled" else "unchecked"
+
+
+def _decided(protocol: str) -> Mapping[str, str]:
+    """Statement -> what small networks of the protocol came to."""
+    decisions = (d for each in CATALOGUES.values() for d in read_decisions(recorded(each)))
+    return {
+        d.statement: f"refuted by a run of {len(d.events)} acts" if d.events else cell(d)
+        for d in decisions
+        if d.revision == protocol
+    }
+
+
+def _networks(clause: str, decided: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for each in statements_on(clause):
+        if each.id in decided:
+            yield each.id, decided[each.id]
 
 
 def _sources(protocol: str) -> Iterator[tuple[str, str]]:

@@ -53,7 +53,7 @@ def test_the_page_stands_alone() -> None:
 def test_a_clause_has_its_rule_its_claims_and_what_routers_do() -> None:
     shown = annotated_texts("gossipsub-1.2", [load(CUT)])
     (cut,) = (each for each in told(shown) if each.id == "gs1.0/heartbeat.cut")
-    assert cut.state == "held" and cut.coverage.claims
+    assert cut.state == "checked" and cut.coverage.claims
     assert any("@rule" in source and "gs1.0/heartbeat.cut" in source for _, source in cut.code)
     (finding,) = cut.findings
     assert finding.router == "go-libp2p-pubsub" and finding.verdict in ("fails", "deviates")
@@ -68,16 +68,16 @@ def test_what_nothing_checks_is_seen(monkeypatch: pytest.MonkeyPatch, quidnunc: 
     )
     monkeypatch.setattr(specification, "coverage", lambda protocol: without)
     shown = annotated_texts("gossipsub-1.2")
-    assert [each.id for each in told(shown) if each.state == "unheld"] == ["gs1.2/idontwant.skip"]
-    (sentence,) = (s for each in shown for s in each.sentences if s.state == "unheld")
+    assert [each.id for each in told(shown) if each.state == "unchecked"] == ["gs1.2/idontwant.skip"]
+    (sentence,) = (s for each in shown for s in each.sentences if s.state == "unchecked")
     text = specification_page("gossipsub-1.2", shown, [], "again")
-    name = f'href="#gossipsub-1.2-{sentence.number}" title="sentence {sentence.number}: unheld"'
-    assert f'class="s-unheld" {name}' in text
+    name = f'href="#gossipsub-1.2-{sentence.number}" title="sentence {sentence.number}: unchecked"'
+    assert f'class="s-unchecked" {name}' in text
     said = quidnunc("spec", "gossipsub-1.2", "--cases", CUT)
-    assert f"unheld: gossipsub-1.2, sentence {sentence.number}: gs1.2/idontwant.skip" in said.out
+    assert f"unchecked: gossipsub-1.2, sentence {sentence.number}: gs1.2/idontwant.skip" in said.out
 
 
-def test_a_sentence_that_may_demand_something_and_that_no_clause_names_is_unheld(
+def test_a_sentence_that_may_demand_something_and_that_no_clause_names_is_unchecked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     text = texts()["gossipsub-1.2"]
@@ -86,7 +86,7 @@ def test_a_sentence_that_may_demand_something_and_that_no_clause_names_is_unheld
     changed = evolve(text, prints=(*text.prints[:at], bare, *text.prints[at + 1 :]))
     monkeypatch.setattr(specification, "texts", lambda: {"gossipsub-1.2": changed})
     (shown,) = annotated_texts("gossipsub-1.2")
-    assert [each.number for each in shown.sentences if each.state == "unheld"] == [at + 1]
+    assert [each.number for each in shown.sentences if each.state == "unchecked"] == [at + 1]
     assert "no clause names it" in specification_page("gossipsub-1.2", (shown,), [], "again")
 
 

@@ -268,8 +268,8 @@ SEARCHES: Mapping[str, StatementSearch] = {
     "routes.not-disabled-while-low": StatementSearch(
         BOTH, occasion=cuts, tried=runs("low-before-it-arrives")
     ),
-    "routes.form-spanning-trees": StatementSearch(BOTH, rounds=True),
-    "reset.brings-duplicates": StatementSearch(BOTH, occasion=asks, rounds=True),
+    "routes.form-spanning-trees": StatementSearch((RING, KITE), rounds=True),
+    "reset.brings-duplicates": StatementSearch((RING, KITE), occasion=asks, rounds=True),
     "havetx.without-sender-is-harmless": StatementSearch(BOTH, occasion=says_have_tx),
     "dissemination.own-goes-to-all": StatementSearch(BOTH),
     "dog.reaches-all-after-a-disconnect": StatementSearch(
@@ -300,7 +300,7 @@ SEARCHES: Mapping[str, StatementSearch] = {
         rounds=True,
         tried=runs("one-source-lost", "one-source-lost-one-message", "one-source-lost-freed"),
     ),
-    "redundancy.settles-in-bounds": StatementSearch(BOTH, rounds=True),
+    "redundancy.settles-in-bounds": StatementSearch((RING, KITE), rounds=True),
     "attack.positive-target-withstands-one-peer": StatementSearch(
         FORGED, occasion=cuts, tried=runs("repeating-peer", "repeating-peer-freed")
     ),
