@@ -111,7 +111,7 @@ class PyLibp2pDriver:
             self.release.kit, failed=self._fail, spawn=nursery.start_soon, own=self.config.identity
         )
         self._router = self.release.router(self._host, self.parameters, self._score_of, self.config)
-        self._pubsub = self.release.attached(self._host, self._router, self.parameters)
+        self._pubsub = self.release.attached(self._host, self._router, self.parameters, self.config)
         if self.release.forgets_seen:
             nursery.start_soon(self._sweep, self._pubsub.seen_messages)
         async with AsyncExitStack() as services:

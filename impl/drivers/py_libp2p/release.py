@@ -247,11 +247,12 @@ class InstalledRelease:
         }
         return _known(self.pubsub.Pubsub, wanted)
 
-    def attached(self, host: FakeHost, router: Any, parameters: Parameters) -> Any:
-        """The Pubsub around `router`."""
+    def attached(self, host: FakeHost, router: Any, parameters: Parameters, config: Config) -> Any:
+        """The Pubsub around `router`. As shipped, it makes ids of author and seqno by its own function."""
         _issue_record(host)
         wanted = self.service_arguments(parameters)
-        wanted["msg_id_constructor"] = MESSAGE_IDS[parameters.message_id]
+        if not config.extras or parameters.message_id != "origin":
+            wanted["msg_id_constructor"] = MESSAGE_IDS[parameters.message_id]
         return self.pubsub.Pubsub(host, router, **_known(self.pubsub.Pubsub, wanted))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from quidnunc.impl.drivers.py_libp2p import release as release_module
 from quidnunc.impl.drivers.py_libp2p.driver import crash_text, open_py_libp2p
-from quidnunc.impl.seam import CAPABILITIES, AdapterError, Config, Delivery, Reply
+from quidnunc.impl.seam import CAPABILITIES, AdapterError, Config, Delivery, Profile, Reply
 from quidnunc.impl.wire import wire_pb2 as wire
 from quidnunc.impl.wire.keys import peer_id
 from quidnunc.impl.wire.signing import signature_fault
@@ -182,6 +182,24 @@ def test_content_ids(started: Open) -> None:
             for i in d.messageIDs
         }
         assert ids == {hashlib.sha256(b"other").digest()}
+
+
+@needs_libp2p
+@pytest.mark.parametrize(("profile", "is_own"), [("shipped", True), ("spec", False)])
+def test_as_shipped_it_makes_ids_by_its_own_function(
+    started: Open, monkeypatch: pytest.MonkeyPatch, profile: Profile, is_own: bool
+) -> None:
+    """What the kit's function would be is a wrong one here, so that the ids tell whose is used."""
+    monkeypatch.setitem(release_module.MESSAGE_IDS, "origin", lambda message: b"ours")  # type: ignore[index]
+    driver = started(profile=profile)
+    meshed(driver, 1, 2)
+    if "gossipsub-1.2" not in driver.hello.protocols:
+        pytest.skip("before 1.2 it names no id at once")
+    out = driver.rpc(1, published(message(1, 1))).out
+    named = {
+        i for _, _, data in out for w in wire.RPC.FromString(data).control.idontwant for i in w.messageIDs
+    }
+    assert named and (b"ours" not in named) == is_own
 
 
 @needs_libp2p
