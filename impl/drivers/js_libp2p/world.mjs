@@ -34,6 +34,7 @@ function drawFromSeed () {
 
 /** A virtual clock and a seeded source of chance, in place of those of this process. */
 export class Time {
+  isAdvancing = false
   #clock
   #drawn = 0n
   #drawnBefore = 0n
@@ -84,6 +85,7 @@ export class Time {
 
   /** Each timer fires at its own instant, after what the one before it started has come to rest. */
   async advance (ms) {
+    this.isAdvancing = true
     let there = false
     this.#clock.setTimeout(() => { there = true }, ms)
     while (!there) {
@@ -93,6 +95,7 @@ export class Time {
     // Timers of this very instant that were set on the way.
     this.#clock.tick(0)
     await this.settle()
+    this.isAdvancing = false
   }
 
   // From 17 on the router counts sequence numbers from the time at which its module was loaded, for as long as

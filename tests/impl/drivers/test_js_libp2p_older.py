@@ -30,8 +30,9 @@ def version(request: pytest.FixtureRequest) -> Iterator[str]:
     close_parked()
 
 
-def opened(version: str, seed: int = 0) -> Driver:
-    config = Config(seed=seed, protocol="gossipsub-1.1", parameters=Parameters(flood_publish=False))
+def opened(version: str, seed: int = 0, **given: int) -> Driver:
+    parameters = Parameters(flood_publish=False, **given)  # type: ignore[arg-type]
+    config = Config(seed=seed, protocol="gossipsub-1.1", parameters=parameters)
     return open_router(f"{builds.NAME}@{version}", config)
 
 
@@ -77,6 +78,27 @@ def test_a_run_repeats_from_its_seed(version: str) -> None:
     assert outputs(1) == first
     close_parked()
     assert outputs(1) == first
+
+
+def test_a_cut_with_peer_exchange_is_sent_at_its_heartbeat(version: str) -> None:
+    driver = opened(version, d=2, d_low=1, d_high=2, d_score=1, d_out=0, prune_peers=4)
+    if "peer-exchange" not in driver.hello.capabilities:
+        driver.close()
+        pytest.skip("it has no peer exchange here")
+    driver.join(TOPIC)
+    graft = wire.RPC(
+        control=wire.ControlMessage(graft=[wire.ControlGraft(topicID=TOPIC)])
+    ).SerializeToString()
+    for peer in range(1, 5):
+        driver.connect(peer, MESHSUB_1_1, True)
+        driver.rpc(peer, JOINED)
+        driver.rpc(peer, graft)
+    pruned = [rpc.control.prune[0] for _, rpc in said(driver.advance(500)) if rpc.control.prune]
+    assert len(pruned) == 2 and all(prune.peers for prune in pruned)
+    # What Leave sends waits for the peer store.
+    assert not any(rpc.control.prune for _, rpc in said(driver.leave(TOPIC)))
+    assert any(rpc.control.prune for _, rpc in said(driver.advance(1)))
+    driver.close()
 
 
 def test_the_package_goes_by_the_version() -> None:
