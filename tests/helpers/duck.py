@@ -31,11 +31,11 @@ class Duck:
 
     silver: Path
     _queries: Any = field(init=False)
+    _folder: tempfile.TemporaryDirectory[str] = field(factory=tempfile.TemporaryDirectory, init=False)
 
     def __attrs_post_init__(self) -> None:
         pytest.importorskip("duckdb", reason="pip install duckdb: it is the oracle of these queries")
-        folder = Path(tempfile.mkdtemp(prefix="quidnunc-duck-"))
-        self._queries = DuckQueries.over(self.silver, folder, 2, ignore_task_progress)
+        self._queries = DuckQueries.over(self.silver, Path(self._folder.name), 2, ignore_task_progress)
 
     def make(self, query: GoldQuery) -> Rows:
         found: Rows = self._queries.make(query)
