@@ -85,9 +85,8 @@ Reveals = Callable[[Peer], Output | tuple[Output, ...]]
 SuchThat = Callable[[frozenset[Peer]], bool]
 
 
-def nothing_alone(_: Output) -> bool:
-    """In the place of `shows`: no one output tells, so both answers are tried."""
-    return False
+Shows = Callable[[Output], bool]
+"""Whether an output is one by which a yes shows."""
 
 
 class Choose(Protocol):
@@ -114,8 +113,13 @@ class Choose(Protocol):
         """A set that shows later or never."""
         ...
 
-    def whether(self, name: str, shows: Callable[[Output], bool], default: bool = False) -> bool:
-        """A free yes or no; yes shows by an output for which `shows` holds, or by `nothing_alone`."""
+    def whether(self, name: str, shows: Shows, default: bool = False) -> bool:
+        """A free yes or no; yes shows by an output for which `shows` holds, and by nothing else."""
+        ...
+
+    def free(self, name: str, likely: Shows | None = None) -> bool:
+        """A free yes or no that no output settles: both answers are tried, and first the one that `likely`
+        suggests."""
         ...
 
 
@@ -164,7 +168,10 @@ class SeededChoices:
         extra = self.die.randint(max(0, among.least - len(among.must)), max(0, among.most - len(among.must)))
         return PartialSet.of(among.must | frozenset(self.die.sample(pool, min(extra, len(pool)))))
 
-    def whether(self, name: str, shows: Callable[[Output], bool], default: bool = False) -> bool:
+    def whether(self, name: str, shows: Shows, default: bool = False) -> bool:
+        return self.die.random() < 0.5
+
+    def free(self, name: str, likely: Shows | None = None) -> bool:
         return self.die.random() < 0.5
 
 
@@ -205,8 +212,11 @@ class ScriptedChoices:
         options = subsets(among.may, (max(0, among.least - spare), among.most - spare), None)
         return PartialSet.of(among.must | self._take(list(islice(options, MAX_FORKS)) or [frozenset()]))
 
-    def whether(self, name: str, shows: Callable[[Output], bool], default: bool = False) -> bool:
+    def whether(self, name: str, shows: Shows, default: bool = False) -> bool:
         return self._take((default, not default))
+
+    def free(self, name: str, likely: Shows | None = None) -> bool:
+        return self._take((False, True))
 
 
 def subsets(
@@ -261,8 +271,8 @@ class AngelicChoices:
     because: list[str] = field(factory=list)
     problems: list[ChoiceProblem] = field(factory=list)
     alternatives: int = 1
-    forked: bool = False
-    """`nothing_alone` was asked for: several of the alternatives may agree with what was seen."""
+    frees: int = 0
+    """How many `free` answers were asked for: several of the alternatives may agree with what was seen."""
     _claimed: set[Output] = field(factory=set)
 
     def fired(self, clause: str) -> None:
@@ -323,16 +333,17 @@ class AngelicChoices:
     def hidden(self, name: str, among: PartialSet) -> PartialSet:
         return among.settled()
 
-    def whether(self, name: str, shows: Callable[[Output], bool], default: bool = False) -> bool:
-        return self._either() if shows is nothing_alone else any(shows(o) for o in self.observed)
+    def whether(self, name: str, shows: Shows, default: bool = False) -> bool:
+        return any(shows(o) for o in self.observed)
 
-    def _either(self) -> bool:
+    def free(self, name: str, likely: Shows | None = None) -> bool:
+        first = likely is not None and any(likely(o) for o in self.observed)
         digit = self.split // self.alternatives % 2
         self.alternatives *= 2
-        self.forked = True
-        return bool(digit)
+        self.frees += 1
+        return first != bool(digit)
 
 
-def settled(known: bool | None, name: str, choose: Choose) -> bool:
+def settled(known: bool | None, name: str, choose: Choose, likely: Shows | None = None) -> bool:
     """`known`, or where it is free what `choose` says."""
-    return choose.whether(name, nothing_alone) if known is None else known
+    return choose.free(name, likely) if known is None else known

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from quidnunc.model.choices import Choose, settled
-from quidnunc.model.events import Sent
+from quidnunc.model.events import Sent, output_key
 from quidnunc.model.permits import Permit, Step, must_send
 from quidnunc.model.pubsub import peer_exchange
 from quidnunc.model.pubsub.router import BACKOFF_SWEEP_HEARTBEATS, ReceivedPart, Router, without_key
@@ -85,7 +85,8 @@ def while_backing_off(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step
 )
 def negative_score(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
     """A peer with a negative score is not taken into the mesh."""
-    negative = settled(r.below(g.peer, 0), "threshold.zero", choose)
+    refused = Sent(g.peer, Prune(g.part.topic))
+    negative = settled(r.below(g.peer, 0), "threshold.zero", choose, lambda o: output_key(o) == refused)
     return refuse_and_back_off(r, g, "gs1.1/threshold.negative-score") if negative else None
 
 
@@ -275,8 +276,12 @@ def drop_negative(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """Members with a negative score are pruned."""
     clause = "gs1.1/threshold.negative-pruned"
 
+    def is_negative(r: Router, topic: str, peer: Peer) -> bool:
+        pruned = Sent(peer, Prune(topic))
+        return settled(r.below(peer, 0), "threshold.zero", choose, lambda o: output_key(o) == pruned)
+
     def drop(r: Router, topic: str) -> Step[Router] | None:
-        low = {p for p in sorted(r.mesh[topic]) if settled(r.below(p, 0), "threshold.zero", choose)}
+        low = {p for p in sorted(r.mesh[topic]) if is_negative(r, topic, p)}
         return prune_these(r, topic, low, clause, choose)
 
     return each_topic(r, drop)

@@ -325,7 +325,7 @@ def publish_to_fanout(r: Router, m: Message, choose: Choose) -> Step[Router]:
     """Not in the topic: to the fanout, of up to D peers, chosen when it is empty and then kept."""
     clause = "gs1.0/publish.fanout"
     all_of_it = r.fanout_of(m.topic).all
-    low = [p for p in all_of_it if not settled(_may_publish_to(r, p), "threshold.publish", choose)]
+    low = [p for p in sorted(all_of_it) if not _publishes_to(r, p, m, choose)]
     kept = r.fanout_of(m.topic).less(low)
     pool = r.protocol.set_of("fanout_candidates", r, m.topic, choose)
     d = r.parameters.d
@@ -351,6 +351,11 @@ def publish_to_fanout(r: Router, m: Message, choose: Choose) -> Step[Router]:
     sent = must_send(must, m, clause) + may_send((beside.may | unshown) - must, m, clause)
     entry = _shown_fanout(r, m.topic, kept, chosen)
     return Step(evolve(r, fanout={**r.fanout, m.topic: entry}), sent)
+
+
+def _publishes_to(r: Router, peer: Peer, m: Message, choose: Choose) -> bool:
+    sent = Sent(peer, Message(m.id, m.topic))
+    return settled(_may_publish_to(r, peer), "threshold.publish", choose, lambda o: output_key(o) == sent)
 
 
 def _shown_fanout(r: Router, topic: str, kept: PartialSet, chosen: frozenset[Peer]) -> TopicFanout:

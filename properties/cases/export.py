@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import attrs
@@ -21,7 +21,7 @@ from attrs import field, mutable
 from quidnunc.impl.seam import Hello
 from quidnunc.impl.seam.sidecar import ExecDriver, Pipe
 from quidnunc.impl.seam.sidecar_json import init_of, text_of
-from quidnunc.model.choices import PartialSet, Reveals, SeededChoices, SuchThat
+from quidnunc.model.choices import PartialSet, Reveals, SeededChoices, Shows, SuchThat
 from quidnunc.model.events import Advance, Event, Output, Publish, Receive
 from quidnunc.model.machine import family_of
 from quidnunc.model.permits import Permit
@@ -88,8 +88,13 @@ class ChoiceRecorder:
         self._note(name, among.may, (among.least - spare, among.most - spare), answer.must - among.must)
         return answer
 
-    def whether(self, name: str, shows: Callable[[Output], bool], default: bool = False) -> bool:
-        answer = self.inner.whether(name, shows, default)
+    def whether(self, name: str, shows: Shows, default: bool = False) -> bool:
+        return self._said(name, self.inner.whether(name, shows, default))
+
+    def free(self, name: str, likely: Shows | None = None) -> bool:
+        return self._said(name, self.inner.free(name, likely))
+
+    def _said(self, name: str, answer: bool) -> bool:
         self.choices.append({"name": name, "answer": answer})
         return answer
 

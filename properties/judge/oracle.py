@@ -100,7 +100,7 @@ class Oracle:
             outputs = self.protocol.lens(isinstance(event, Advance), tuple(outputs))
         seen = frozenset(output_key(o) for o in outputs)
         best: tuple[int, Any, tuple[Permit, ...], EventJudgement] | None = None
-        split, splits, wanted = 0, 1, frozenset[Output]()
+        split, splits, frees, wanted = 0, 1, 0, frozenset[Output]()
         blind = _stalled(self.state) - _resumed(event)
         for _ in range(MAX_FORKS):
             angel = AngelicChoices(seen, split, blind, wanted=wanted)
@@ -109,7 +109,7 @@ class Oracle:
             if best is None or len(judged.departures) < best[0]:
                 best = (len(judged.departures), after.router, left, judged)
             # One answer may end the step before the next question, and then says less of how many there are.
-            splits = max(splits, angel.alternatives)
+            splits, frees = max(splits, angel.alternatives), max(frees, angel.frees)
             if not best[0] or splits == 1:
                 break
             # What nothing accounts for belongs to a choice that had more than it could take.
@@ -121,7 +121,10 @@ class Oracle:
             wanted |= left_over
         assert best is not None
         departed, state, left, judged = best
-        if angel.forked and not departed:
+        if 2**frees > MAX_FORKS:
+            # Not every answer was tried: whether none agrees, or another too, is not known.
+            judged = evolve(judged, departures=(), blurred=True)
+        elif frees and not departed:
             rest = range(split + 1, min(splits, MAX_FORKS))
             others = (
                 self._otherwise(event, outputs, AngelicChoices(seen, n, blind, wanted=wanted)) for n in rest

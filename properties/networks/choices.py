@@ -8,8 +8,8 @@ from typing import cast
 
 from attrs import evolve, field, mutable
 
-from quidnunc.model.choices import PartialSet, Reveals, SuchThat, subsets
-from quidnunc.model.events import Output, Sent
+from quidnunc.model.choices import PartialSet, Reveals, Shows, SuchThat, subsets
+from quidnunc.model.events import Sent
 from quidnunc.model.permits import Permit
 from quidnunc.model.rpc import (
     ROUTER,
@@ -92,8 +92,11 @@ class NamedChoices:
         kept = subsets(among.may, (max(0, among.least - spare), among.most - spare), None)
         return PartialSet.of(among.must | self.some_of(name, kept))
 
-    def whether(self, name: str, shows: Callable[[Output], bool], default: bool = False) -> bool:
+    def whether(self, name: str, shows: Shows, default: bool = False) -> bool:
         return default if name in self.usual else bool(self.take(name, (default, not default)))
+
+    def free(self, name: str, likely: Shows | None = None) -> bool:
+        return self.whether(name, lambda _: False)
 
     def said(self) -> tuple[Pick, ...]:
         """The answers, as far as they are not the usual ones."""

@@ -398,6 +398,9 @@ class EditedChoices:
     def whether(self, name: str, shows: Any, default: bool = False) -> bool:
         return bool(self.choose.whether(name, shows, default))
 
+    def free(self, name: str, likely: Any = None) -> bool:
+        return bool(self.choose.free(name, likely))
+
 
 def choosing(
     count: Callable[[tuple[int, int], int], tuple[int, int]], *, constrained: bool = True

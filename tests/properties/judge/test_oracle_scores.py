@@ -128,3 +128,35 @@ def test_a_message_beyond_the_size_limit_is_no_first_delivery() -> None:
             (Advance(500), ()),
         ):
             assert oracle.judge(event, said).departures == (), (size, event)
+
+
+def pruned_in_both(members: int) -> EventJudgement:
+    """All members of t1 owe deliveries, are pruned there, and so may be negative in t3 as well."""
+    owing = TopicScoreParameters(
+        topic="t1", mesh_message_deliveries_weight=-1.0, mesh_failure_penalty_weight=-0.5
+    )
+    wide = evolve(PARAMETERS, scores=ScoreParameters(topics=(owing,)), d=members, d_high=members)
+    oracle = Oracle(GOSSIPSUB_1_1, wide)
+    peers, topics = tuple(range(1, members + 1)), ("t1", "t3")
+    each = [(p, t) for p in peers for t in topics]
+    before: list[tuple[Event, tuple[Output, ...]]] = [
+        *((Join(t), ()) for t in topics),
+        *((Connect((p,), "/meshsub/1.1.0"), tuple(Sent(p, Subscribe(t)) for t in topics)) for p in peers),
+        *((Receive((p,), tuple(map(Subscribe, topics))), ()) for p in peers),
+        (Advance(500), tuple(Sent(p, Graft(t)) for p, t in each)),
+        (Advance(1000), ()),
+    ]
+    for event, said in before:
+        assert oracle.judge(event, said).departures == ()
+    return oracle.judge(Advance(1000), [Sent(p, Prune(t, 1)) for p, t in each])
+
+
+def test_what_was_seen_is_tried_first() -> None:
+    """Six free scores have 64 outcomes, and the last of them is what was seen."""
+    found = pruned_in_both(6)
+    assert (found.departures, found.blurred) == ((), False)
+
+
+def test_more_outcomes_than_are_tried_end_the_run() -> None:
+    found = pruned_in_both(7)
+    assert (found.departures, found.blurred) == ((), True)
