@@ -17,7 +17,7 @@ from attrs import evolve, field, frozen, mutable
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from quidnunc.impl.seam import AdapterError, Config, Hello, Profile
+from quidnunc.impl.seam import Config, Hello, Profile
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.catalogue import explaining_edits, rules_changed
 from quidnunc.model.events import Event
@@ -133,8 +133,8 @@ class FindingSearch:
     """`SearchIsOver` was raised."""
     stop_when: Callable[[FindingSearch], bool] = lambda _: False
     record: Records = lambda kind, moments, parameters, seed: None
-    broken: AdapterError | None = None
-    """What its driver broke with first."""
+    broken: Exception | None = None
+    """The first error of a run, of the driver or our own."""
 
     @property
     def spec(self) -> Protocol:
@@ -474,10 +474,10 @@ class SearchRun:
 
 @contextmanager
 def noted(hunt: FindingSearch) -> Iterator[None]:
-    """Note the first error of the driver. Hypothesis goes on after it, and ends with errors of its own."""
+    """Note the first error. Hypothesis goes on after it, and ends with errors of its own."""
     try:
         yield
-    except AdapterError as error:
+    except Exception as error:
         hunt.broken = hunt.broken or error
         raise
 
@@ -554,12 +554,13 @@ def search(hunt: FindingSearch, *, runs: int, seed: int, acts: int = ACTS_PER_RU
         )
     except SearchIsOver:
         pass
-    except Exception:
+    except Exception as error:
         # A run that repeats the beginning of an earlier one and is cut off is flaky to Hypothesis.
-        if hunt.broken is not None:
-            raise hunt.broken from None
-        if not hunt.ended:
+        cut_off = hunt.ended and isinstance(error, hypothesis.errors.Flaky)
+        if hunt.broken is None and not cut_off:
             raise
     finally:
         into.clear()
+    if hunt.broken is not None:
+        raise hunt.broken
     return hunt

@@ -23,7 +23,7 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import IDontWant, IHave, IWant, Message
 from quidnunc.properties.judge.play import Subject
-from quidnunc.properties.search.machine import FindingSearch, fixed_by, next_run, search
+from quidnunc.properties.search.machine import FindingSearch, SearchRun, fixed_by, next_run, search
 from quidnunc.properties.search.worker import hello_of, opener_of
 from tests.helpers.puppet import EVERYTHING, MODEL, hunt
 
@@ -111,6 +111,21 @@ def test_time_that_runs_out_is_no_fault_of_the_driver(runs: int) -> None:
     late = hunt("floodsub", protocol_named("floodsub"))
     late.out_of_time = lambda: late.runs >= runs
     assert search(late, runs=1000, seed=1).runs == runs and late.ended
+
+
+def test_an_error_of_the_kit_is_told_when_the_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    late = hunt("floodsub", protocol_named("floodsub"))
+    late.out_of_time = lambda: late.runs >= 2
+    end = SearchRun.end
+
+    def broken(run: SearchRun) -> None:
+        end(run)
+        if late.ended:
+            raise ZeroDivisionError
+
+    monkeypatch.setattr(SearchRun, "end", broken)
+    with pytest.raises(ZeroDivisionError):
+        search(late, runs=1000, seed=1)
 
 
 def test_every_run_closes_its_router() -> None:
