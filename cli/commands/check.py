@@ -26,6 +26,7 @@ from quidnunc.output import (
     clear_progress,
     count,
     duration_s,
+    given_options,
     print_json,
     progress_line,
     suggestion,
@@ -144,7 +145,8 @@ def _print_summary(
             chosen = {(r.clause, r.quirk) for v in verdicts_of(campaign, options.claims) for r in v.roots}
             rows = {key: root for key, root in rows.items() if key in chosen}
         files = {**known, **paths[campaign.protocol]}
-        for line in summary_lines(campaign, rows, files, f"{reproduce(options)} --cases found"):
+        writes = reproduce(options) if options.cases else f"{reproduce(options)} --cases found"
+        for line in summary_lines(campaign, rows, files, writes):
             print(line)
         print()
 
@@ -430,4 +432,4 @@ def reproduce(options: argparse.Namespace) -> str:
         words += ["--documented", options.documented]
     words += [f"--{flag}" for flag in ("strict", "dialect") if getattr(options, flag)]
     words += ["--profile", "spec"] if profile_of(options) == "spec" else []
-    return shlex.join(words)
+    return shlex.join([*words, *given_options(options, "cases", "private", *RESULT_FILES)])

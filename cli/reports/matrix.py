@@ -13,7 +13,7 @@ from attrs import field, frozen
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.output import count, table
 from quidnunc.properties.claims.catalogue import claims_of
-from quidnunc.reports.summary import verdict_counts
+from quidnunc.reports.summary import causes_text
 
 WORDS: Mapping[str, str] = {
     "not-refuted": "holds",
@@ -116,12 +116,9 @@ def _summary(column: MatrixColumn) -> str:
     if column.report is None:
         return f"broken: {column.broken}"
     it = column.report
-    causes = verdict_counts([root["verdict"] for root in column.roots])
+    causes = causes_text([root["verdict"] for root in column.roots])
     held = sum(each["verdict"] == "not-refuted" for each in it["claims"])
-    return (
-        f"{count(len(column.roots), 'root cause')}{f' ({causes})' if causes else ''}; "
-        f"{held} of {len(it['claims'])} claims not refuted in {count(it['runs'], 'run')}"
-    )
+    return f"{causes}; {held} of {len(it['claims'])} claims not refuted in {count(it['runs'], 'run')}"
 
 
 def as_markdown(protocol: str, columns: Sequence[MatrixColumn], again: str, folder: Path) -> str:

@@ -19,6 +19,7 @@ RootKey = tuple[str, str]
 
 SHOWN = 3
 WIDTH = 100
+UNDECIDED = "undecided"
 
 
 def verdict_counts(verdicts: Sequence[str]) -> str:
@@ -26,6 +27,14 @@ def verdict_counts(verdicts: Sequence[str]) -> str:
     counts = Counter(verdicts)
     worst = sorted(counts, key=lambda each: -SEVERITY.get(each, 0))  # type: ignore[call-overload]
     return ", ".join(f"{counts[each]} {each}" for each in worst)
+
+
+def causes_text(verdicts: Sequence[str]) -> str:
+    """`3 root causes (2 fails, 1 deviates)`; what is undecided is no root cause yet, and is told apart."""
+    decided = [each for each in verdicts if each != UNDECIDED]
+    left = len(verdicts) - len(decided)
+    text = count(len(decided), "root cause") + (f" ({verdict_counts(decided)})" if decided else "")
+    return f"{text} and {count(left, 'departure')} of unknown cause ({left} {UNDECIDED})" if left else text
 
 
 def most_telling(roots: Mapping[RootKey, RootCause]) -> list[tuple[RootKey, RootCause]]:
@@ -67,10 +76,10 @@ def summary_lines(
         yield f"{of}: {found_none if campaign.steps else 'nothing was played'}"
         return
     found = most_telling(rows)
-    verdicts = verdict_counts([verdict_of_root(root) for _, root in found])
+    causes = causes_text([verdict_of_root(root) for _, root in found])
     more = len(found) - SHOWN
     telling = "; the most telling:" if more > 0 else ":"
-    yield f"{of}: {count(len(found), 'root cause')} ({verdicts}){telling}"
+    yield f"{of}: {causes}{telling}"
     for number, (key, root) in enumerate(found[:SHOWN], 1):
         yield ""
         yield from textwrap.wrap(

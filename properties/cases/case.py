@@ -83,6 +83,10 @@ def own_kind(router: str) -> str:
     return kind if colon and kind in OWN_ROUTERS else ""
 
 
+UNEXPLAINED = "No single edit of the specification predicts it."
+"""The reason of a case whose root cause is not known."""
+TO_FILL_IN = {"exec": "exec:COMMAND", "python": "python:MODULE:FACTORY"}
+"""Kind of a router of the user's own -> how it is named."""
 _OWN = re.compile(rf"({'|'.join(OWN_ROUTERS)})(?![\w.+-])(.*)", re.IGNORECASE)
 _VERSION = re.compile(r"[\w.+-]*\d[\w.+-]*")
 """One word with a digit: no command, however it is spelt."""
@@ -126,6 +130,8 @@ class Case:
     status: Status = field(default="open", validator=validators.in_(STATUSES))
     quirk: str = field(default="", converter=one_line)
     """The root cause: the edit under which model and router agree (`quidnunc.model.edits.catalogue`)."""
+    explanation: str = field(default="", converter=one_line)
+    """What a reader of the router's source found, where the root cause that the search named is wrong."""
     as_built: tuple[str, ...] = ()
     """Other quirks of the router that are in force in this case, so that it gets as far as its own."""
     found_by: str = field(default="", converter=one_line)
@@ -154,6 +160,13 @@ class Case:
     path: str = field(default="<text>", eq=False)
     command: str = field(default="", eq=False)
     """What a file of format 1 names as its router, where that is a command. It is never written."""
+
+    @property
+    def as_told(self) -> Case:
+        """The case for others: without a root cause that is known to be wrong."""
+        if not self.explanation:
+            return self
+        return evolve(self, reason=f"{UNEXPLAINED} The router's source says: {self.explanation}", quirk="")
 
     @property
     def protocol(self) -> str:
@@ -232,6 +245,7 @@ def command_of(protocol: str, against: str, *more: str, profile: str = "shipped"
 
 
 def replay_command(path: str, against: str) -> str:
-    """The command that replays a case of that router, as a shell reads it. One of the user's own is named."""
-    own = ("--against", against) if own_kind(against) else ()
-    return shlex.join(("quidnunc", "replay", path, *own))
+    """The command that replays a case of that router, as a shell reads it. One of the user's own is named; of
+    that a case says no more than the kind, so its name is for the reader to fill in."""
+    given = against if own_kind(against) else TO_FILL_IN.get(against.partition(" ")[0], "")
+    return shlex.join(("quidnunc", "replay", path, *(("--against", given) if given else ())))

@@ -12,8 +12,9 @@ from attrs import frozen
 from quidnunc.properties.notation.words import integer, one_line
 
 FIELDS = (
-    *("format", "claim", "clause", "protocol", "protocols", "against", "status", "quirk", "as built"),
-    *("control", "reproduced", "found by", "argument", "parameters", "profile", "without", "extras", "seed"),
+    *("format", "claim", "clause", "protocol", "protocols", "against", "status", "quirk", "explanation"),
+    *("as built", "control", "reproduced", "found by", "argument", "parameters", "profile", "without"),
+    *("extras", "seed"),
 )
 """In the order in which they are written."""
 REQUIRED = ("format", "claim", "clause", "protocols", "against", "status")

@@ -12,14 +12,12 @@ from quidnunc.model.edit import Edit
 from quidnunc.model.edits.ambiguities import WIDE
 from quidnunc.model.edits.catalogue import edit_named, reading_of
 from quidnunc.model.machine import protocol_named
-from quidnunc.properties.cases.case import Case
+from quidnunc.properties.cases.case import UNEXPLAINED, Case
 from quidnunc.properties.cases.file import render
 from quidnunc.properties.cases.finding import brief
 from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain.grouping import groups_by_rule
 from quidnunc.properties.explain.root_cause import CRASH
-
-UNEXPLAINED = "No single edit of the specification predicts it."
 
 
 def unexplained_words(nearly: str = "") -> str:

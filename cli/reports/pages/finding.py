@@ -112,13 +112,18 @@ class ReportedFinding:
 
     @property
     def parameters(self) -> tuple[str, ...]:
+        """In words for somebody whose router has defaults of its own."""
+        return tuple(each.replace(" (default ", " (the kit's default: ", 1) for each in self._told)
+
+    @property
+    def _told(self) -> tuple[str, ...]:
         return parameters_told(self.case.parameters) if self.case else ()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Remarks on the run; parameters are told apart, and sentences are cited."""
         notes = self.case.notes if self.case else ()
-        told = {*self.parameters}
+        told = {*self._told}
         return tuple(
             each for each in notes if each not in told and not each.startswith("The root cause is against")
         )
@@ -153,6 +158,11 @@ class ReportedFinding:
         return replay_command(self.case.path, self.case.against)
 
     @property
+    def replay_saved(self) -> str:
+        """The same for whoever has saved the case."""
+        return replay_command("finding.case", self.case.against if self.case else "")
+
+    @property
     def search(self) -> str:
         """The command that found it, where it is one."""
         found = self.case.found_by if self.case else ""
@@ -161,6 +171,7 @@ class ReportedFinding:
 
 def finding_of(case: Case, *, verdict: str = "", remark: str = "") -> ReportedFinding:
     """The finding that a case shows. One that ends the router is told without its events."""
+    case = case.as_told
     router, _, version = case.against.partition(" ")
     crashes = any(isinstance(shown.what, Crashed) for block in case.blocks for shown in block.shown)
     withheld = crashes and router.partition(":")[0] != "ours"

@@ -7,7 +7,7 @@ import re
 from attrs import frozen
 
 from quidnunc import __version__
-from quidnunc.properties.cases.case import Case
+from quidnunc.properties.cases.case import UNEXPLAINED, Case
 from quidnunc.properties.cases.file import render
 from quidnunc.reports.pages.environment import rendered
 from quidnunc.reports.pages.finding import WITHHELD, ReportedFinding, finding_of
@@ -52,7 +52,7 @@ def issue_of(case: Case, reproduction: Reproduction | None = None) -> str:
 def headline(it: ReportedFinding) -> str:
     """What the router does. Where the cause was not found, its text tells of the search, so this tells of the
     first output that departs."""
-    if not it.headline.startswith("No single edit"):
+    if not it.headline.startswith(UNEXPLAINED):
         return it.headline
     said = {"router": "Sends what the specification does not allow", "model": "Does not send what is due"}
     for line in it.diverging:

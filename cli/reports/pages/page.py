@@ -28,6 +28,7 @@ from quidnunc.reports.pages.finding import (
     finding_of_row,
     worst_first,
 )
+from quidnunc.reports.summary import UNDECIDED
 
 if TYPE_CHECKING:
     from quidnunc.reports.pages.network_drawing import DrawnNetwork
@@ -81,6 +82,11 @@ class ReportedResult:
         """How many root causes have each verdict, the worst first."""
         counts = Counter(each.verdict for each in self.findings)
         return [(verdict, counts[verdict]) for verdict in VERDICTS if counts[verdict]]
+
+    @property
+    def causes(self) -> int:
+        """How many root causes are known; a departure whose cause was not found in time is none."""
+        return sum(each.verdict != UNDECIDED for each in self.findings)
 
     @property
     def held(self) -> int:

@@ -1,6 +1,6 @@
 """A finding about js-libp2p's gossipsub as a test in JavaScript, on the runner of Node.
 
-Its prelude is the driver's own source, less what speaks JSON.
+Its prelude is the driver's own source, less what speaks JSON and what drives older releases.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.router import config_of
 from quidnunc.properties.cases.telling import sentence_of
 from quidnunc.reports.pages.environment import rendered
-from quidnunc.reports.reproductions.recorded import Assertion, RecordedCall, RecordedRun, recorded
+from quidnunc.reports.reproductions.recorded import (
+    Assertion,
+    NoReproductionError,
+    RecordedCall,
+    RecordedRun,
+    recorded,
+)
 from quidnunc.reports.reproductions.wording import comment, in_hex, prose
 
 TEMPLATE = "js_libp2p.test.mjs"
@@ -23,6 +29,10 @@ FILE = "finding.test.mjs"
 WIDTH = 110
 DRIVER = "quidnunc.impl.drivers.js_libp2p"
 LOADED = re.compile(r"^const \{ load, version \} = .*$", re.MULTILINE)
+ERA = re.compile(r"^const era = .*$", re.MULTILINE)
+ERAS = re.compile(r"^function eraOf .*?^}$", re.MULTILINE | re.DOTALL)
+"""How the driver chooses by the release what drives it."""
+FIRST_CURRENT = re.compile(r"^const FIRST_CURRENT = (\d+)$", re.MULTILINE)
 CONVERSATION = "\nconst REQUESTS = "
 """Where the driver begins to speak JSON."""
 
@@ -36,21 +46,35 @@ def reproduction_of(case: Case) -> str:
         sentence=prose(sentence_of(case.clause)),
         version=run.version,
         file=FILE,
-        sources=prelude(),
+        sources=prelude(run.version),
         body=body_of(run),
     )
 
 
-def prelude() -> str:
-    """The driver's source as far as a test needs it."""
+def prelude(version: str) -> str:
+    """The driver's source as far as a test of that release needs it.
+
+    Raises NoReproductionError for releases with packages of other names.
+    """
     folder = resources.files(DRIVER)
-    world, release, driver = (
-        (folder / name).read_text(encoding="utf-8") for name in ("world.mjs", "release.mjs", "driver.mjs")
+    world, era, release, driver = (
+        (folder / f"{name}.mjs").read_text(encoding="utf-8")
+        for name in ("world", "current", "release", "driver")
     )
     driver, found, _ = driver.partition(CONVERSATION)
-    driver, times = LOADED.subn("const load = async (name) => await import(name)", driver)
-    assert found and times == 1
-    lines = "\n\n".join(each.strip() for each in (world, release, driver)).splitlines()
+    first = FIRST_CURRENT.search(driver)
+    assert found and first
+    if int(version.partition(".")[0]) < int(first[1]):
+        raise NoReproductionError(f"tests are written for js-libp2p {first[1]} and later")
+    for place, text in (
+        (LOADED, "const load = async (name) => await import(name)"),
+        (ERA, "const era = await current(load)"),
+        (ERAS, ""),
+        (FIRST_CURRENT, ""),
+    ):
+        driver, times = place.subn(text, driver)
+        assert times == 1, place.pattern
+    lines = "\n\n".join(each.strip() for each in (world, era, release, driver)).splitlines()
     return "\n".join(line.removeprefix("export ") for line in lines if not line.startswith("import "))
 
 

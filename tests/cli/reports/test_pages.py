@@ -282,3 +282,31 @@ def test_a_page_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("quidnunc.reports.pages.page.MAX_PAGE_BYTES", 5_000)
     with pytest.raises(UsageError, match="name fewer cases"):
         page_of(content_of([SHARED]))
+
+
+WRONG = CASES / "routers" / "js-libp2p" / "gs1.1.backoff.regraft.while-backing-off-sees-all-floodsub.case"
+
+
+def test_an_explanation_that_is_known_to_be_wrong_is_not_repeated() -> None:
+    case = load(WRONG)
+    page, issue = page_of(ReportContent(results=results_of_cases([case]))), issue_of(case)
+    for text in (page, issue):
+        assert case.quirk not in text.replace(WRONG.name, "") and case.reason not in text
+        assert "drops a whole RPC in which a PRUNE announces a backoff of 2^53 s" in text
+    assert issue.startswith("## Sends what the specification does not allow: b: prune t2 backoff=10") or (
+        issue.startswith("## Does not send what is due: b: prune t2 backoff=60")
+    )
+
+
+def test_the_defaults_of_parameters_are_said_to_be_ours() -> None:
+    issue = issue_of(load(WRONG))
+    assert "(the kit's default: 3)" in issue and "(default 3)" in issue, "the second is the case itself"
+    assert finding_of(load(WRONG)).notes[0].startswith("The router departs"), "notes do not repeat parameters"
+    assert not any("default" in note for note in finding_of(load(WRONG)).notes)
+
+
+def test_a_router_of_your_own_is_to_be_named() -> None:
+    case = evolve(load(SHARED), against="python 1.0", path="<text>")
+    issue = issue_of(case)
+    assert "run `quidnunc replay finding.case --against python:MODULE:FACTORY`" in issue
+    assert "quidnunc replay finding.case --against" not in issue_of(load(SHARED))

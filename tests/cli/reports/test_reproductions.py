@@ -18,7 +18,7 @@ from quidnunc.impl.routers import available
 from quidnunc.impl.seam import Delivery, Reply
 from quidnunc.impl.wire import wire_pb2 as wire
 from quidnunc.properties.cases.file import load, parse
-from quidnunc.reports.reproductions import python
+from quidnunc.reports.reproductions import javascript, python
 from quidnunc.reports.reproductions.catalogue import reproduction_of
 from quidnunc.reports.reproductions.recorded import NoReproductionError, recorded, words_in
 from quidnunc.reports.reproductions.wording import prose
@@ -219,6 +219,12 @@ def test_findings_in_go_fail_on_the_release_as_they_say(tmp_path: Path) -> None:
         if "nobodyIs" not in own_part(text):
             (tmp_path / "finding_test.go").write_text(flipped(text), encoding="utf-8")
             assert ran("go", "test", "-vet=off", ".", folder=tmp_path).startswith("ok"), path
+
+
+def test_a_release_that_is_driven_otherwise_has_no_test_in_javascript() -> None:
+    assert "class OlderConnection" not in javascript.prelude("17.1.1")
+    with pytest.raises(NoReproductionError, match="js-libp2p 15 and later"):
+        javascript.prelude("9.1.0")
 
 
 def test_findings_in_javascript_fail_on_the_release_as_they_say(tmp_path: Path) -> None:

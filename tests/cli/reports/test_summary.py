@@ -6,7 +6,7 @@ from quidnunc.model.events import Join
 from quidnunc.properties.cases.case import Case, CaseBlock
 from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.rows import RootCause
-from quidnunc.reports.summary import RootKey, most_telling, summary_lines, verdict_counts
+from quidnunc.reports.summary import RootKey, causes_text, most_telling, summary_lines, verdict_counts
 
 
 def root(
@@ -70,6 +70,17 @@ def test_three_are_told_each_with_its_command() -> None:
         "1 more: --verbose lists them",
         "each as a case that can be replayed: quidnunc check ... --cases found",
     ]
+
+
+def test_what_is_undecided_is_no_root_cause() -> None:
+    assert causes_text(["fails", "undecided", "fails", "undecided"]) == (
+        "2 root causes (2 fails) and 2 departures of unknown cause (2 undecided)"
+    )
+    assert causes_text(["undecided"]) == "0 root causes and 1 departure of unknown cause (1 undecided)"
+    late = root("gs1.0/relay.seen", "unexplained:late", kind="pending")
+    campaign = campaign_of(SHORT, late)
+    first, *_ = summary_lines(campaign, campaign.rows, {}, "")
+    assert "1 root cause (1 fails) and 1 departure of unknown cause" in first
 
 
 def test_where_nothing_was_found_the_runs_are_told() -> None:
