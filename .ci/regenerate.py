@@ -123,7 +123,7 @@ PARTS = (
     Part(
         "common-mode",
         makes=("docs/common-mode.md",),
-        commands=(tool("common_mode", "--write"),),
+        commands=(tool("misreadings", "--write"),),
         takes="a minute; needs py-libp2p, go-libp2p-pubsub and js-libp2p",
     ),
     Part(

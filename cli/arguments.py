@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 
-from quidnunc.impl.routers import WITHOUT_ADAPTER, available, mutants_by_name, readings_by_name
+from quidnunc.impl.routers import (
+    WITHOUT_ADAPTER,
+    available,
+    built_routers,
+    mutants_by_name,
+    readings_by_name,
+)
 from quidnunc.impl.seam import AdapterError, Hello, Profile
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.output import UsageError, choices, suggestion
@@ -47,6 +54,12 @@ def hello_from(against: str, protocol: str, profile: Profile = "shipped") -> Hel
         hello = hello_of(against, protocol, profile=profile)
     except ValueError as error:
         raise UsageError(_no_router(against, error)) from None
+    except AdapterError:
+        # A driver of a mempool does not open for pubsub. Of a router that nobody knows it is not asked: one
+        # that hangs would do so each time.
+        if against.partition("@")[0] in built_routers() and protocol not in (spoken := spoken_by(against)):
+            raise UsageError(_does_not_speak(against, protocol, spoken)) from None
+        raise
     _check_spoken(against, protocol, hello)
     return hello
 
@@ -62,11 +75,18 @@ def _no_router(against: str, error: ValueError) -> str:
 
 def _check_spoken(against: str, protocol: str, hello: Hello) -> None:
     if protocol not in hello.protocols:
-        raise UsageError(f"{against} does not speak {protocol}; it speaks {_list(hello)}")
+        raise UsageError(_does_not_speak(against, protocol, hello.protocols))
 
 
-def protocols_spoken(against: str) -> list[str]:
-    """The protocols of the kit that a router says it speaks. Raises UsageError where there are none."""
+def _does_not_speak(against: str, protocol: str, spoken: Iterable[str]) -> str:
+    return f"{against} does not speak {protocol}; it speaks {', '.join(spoken) or 'nothing'}"
+
+
+def spoken_by(against: str) -> list[str]:
+    """All that a router says it speaks, the protocols of the kit first and in their order.
+
+    Raises UsageError where there is no such router, AdapterError where it opens under no protocol.
+    """
     from quidnunc.properties.search.worker import hello_of
 
     spoken: set[str] = set()
@@ -85,6 +105,12 @@ def protocols_spoken(against: str) -> list[str]:
             errors.append(str(error))
     if not spoken and errors:
         raise AdapterError(errors[0])
+    return [name for name in PROTOCOLS if name in spoken] + sorted(spoken - set(PROTOCOLS))
+
+
+def protocols_spoken(against: str) -> list[str]:
+    """The protocols of the kit that a router says it speaks. Raises UsageError where there are none."""
+    spoken = spoken_by(against)
     # A draft is asked for by name: its revision speaks the same streams.
     found = [name for name in PROTOCOLS if name in spoken and "draft" not in name]
     if not found:
@@ -105,7 +131,3 @@ def _first_protocol(against: str) -> str:
     kind, _, name = against.partition(":")
     planted = {**mutants_by_name(), **readings_by_name()}.get(name) if kind == "ours" else None
     return planted.protocol if planted is not None else ""
-
-
-def _list(hello: Hello) -> str:
-    return ", ".join(hello.protocols) or "nothing"

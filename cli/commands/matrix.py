@@ -1,4 +1,4 @@
-"""quidnunc matrix: several routers under one protocol, side by side."""
+"""quidnunc matrix: several routers side by side, under one protocol or several."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ import re
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quidnunc.arguments import checked_protocol, profile_of
+from attrs import frozen
+
+from quidnunc.arguments import checked_protocol, profile_of, spoken_by
+from quidnunc.impl.seam import AdapterError
 from quidnunc.output import UsageError, duration_s, given_options, print_json, repeat_command
-from quidnunc.reports.matrix import MatrixColumn, as_markdown, as_text, cells_of, columns_of
+from quidnunc.reports.matrix import RouterMatrix, as_markdown, as_text, matrix_of
 from quidnunc.reports.pages.page import content_of_json, write_page
 
 ASKED, DOCUMENT = "asked.json", "matrix.md"
@@ -24,39 +27,69 @@ LAST_LINES = 3
 """Of what a check said, what is kept where it broke."""
 
 
+@frozen
+class RouterCheck:
+    """What is known of a router under one protocol."""
+
+    report: Mapping[str, Any] | str
+    """Of `check --json`, or why there is none."""
+    code: int
+    """The exit status of `check`."""
+    speaks: tuple[str, ...] = ()
+    """The protocols that the router speaks, where the one asked for is not among them."""
+
+
 def run(options: argparse.Namespace) -> int:
-    checked_protocol(options.protocol)
+    for name in options.protocols:
+        checked_protocol(name)
     if options.budget is not None:
         duration_s(options.budget)
-    if repeated := {name for name in options.against if options.against.count(name) > 1}:
-        raise UsageError(f"{', '.join(sorted(repeated))}: named twice")
+    for named in (options.protocols, options.against):
+        if repeated := {name for name in named if named.count(name) > 1}:
+            raise UsageError(f"{', '.join(sorted(repeated))}: named twice")
     profile = profile_of(options)
     _claim_folder(options.output, options, profile)
-    reports: dict[str, Mapping[str, Any] | str] = {}
-    codes = []
-    for at, router in enumerate(options.against, 1):
-        print(f"{router} ({at} of {len(options.against)})", file=sys.stderr, flush=True)
-        reports[router], code = _checked(router, options, profile)
-        codes.append(code)
-    columns = columns_of(options.protocol, reports)
+    searches = [(protocol, router) for protocol in options.protocols for router in options.against]
+    found: dict[str, dict[str, RouterCheck]] = {protocol: {} for protocol in options.protocols}
+    for at, (protocol, router) in enumerate(searches, 1):
+        print(f"{protocol} against {router} ({at} of {len(searches)})", file=sys.stderr, flush=True)
+        found[protocol][router] = _checked(protocol, router, options, profile)
+    codes = {each.code for row in found.values() for each in row.values() if not each.speaks}
+    if not codes:
+        raise UsageError("; ".join(dict.fromkeys(_said(name, row) for name, row in _rows(found))))
+    matrices = [_matrix(protocol, row) for protocol, row in found.items()]
     asked = given_options(options, "against", "runs", "budget", "suite", "seed")
-    again = repeat_command("matrix", options.protocol, *asked, "--profile", profile, "-o", options.output)
+    again = repeat_command("matrix", *options.protocols, *asked, "--profile", profile, "-o", options.output)
     document = options.output / DOCUMENT
-    document.write_text(as_markdown(options.protocol, columns, again, options.output), encoding="utf-8")
+    document.write_text(as_markdown(matrices, again, options.output), encoding="utf-8")
     if options.report:
-        page = content_of_json(_json(options.protocol, columns), "", again.partition(": ")[2])
+        page = content_of_json(_json(matrices), "", again.partition(": ")[2])
         write_page(options.report, page)
     if options.json:
-        print_json(_json(options.protocol, columns))
+        print_json(_json(matrices))
     else:
-        print(as_text(options.protocol, columns))
+        print(as_text(matrices))
         print(f"\nthe whole matrix, with every root cause: {document}\n{again}")
     return next((code for code in (4, 1, 3) if code in codes), 0)
 
 
+def _rows(found: Mapping[str, Mapping[str, RouterCheck]]) -> Iterator[tuple[str, RouterCheck]]:
+    for row in found.values():
+        yield from row.items()
+
+
+def _said(router: str, checked: RouterCheck) -> str:
+    return f"{router} speaks {', '.join(checked.speaks)}"
+
+
+def _matrix(protocol: str, row: Mapping[str, RouterCheck]) -> RouterMatrix:
+    reports = {router: each.report for router, each in row.items() if not each.speaks}
+    return matrix_of(protocol, reports, {name: each.speaks for name, each in row.items() if each.speaks})
+
+
 def _claim_folder(folder: Path, options: argparse.Namespace, profile: str) -> None:
     """Reports of other searches are not mixed with these. Raises UsageError."""
-    asked = {name: getattr(options, name) for name in ("protocol", "runs", "budget", "suite", "seed")}
+    asked = {name: getattr(options, name) for name in ("runs", "budget", "suite", "seed")}
     asked["profile"] = profile
     known = folder / ASKED
     if known.is_file():
@@ -69,22 +102,30 @@ def _claim_folder(folder: Path, options: argparse.Namespace, profile: str) -> No
     known.write_text(json.dumps(asked) + "\n", encoding="utf-8")
 
 
-def _checked(router: str, options: argparse.Namespace, profile: str) -> tuple[Mapping[str, Any] | str, int]:
-    """What `check` reports of a router, or why it does not, and its exit status. A report that is in the
-    folder is taken as it is."""
+def _checked(protocol: str, router: str, options: argparse.Namespace, profile: str) -> RouterCheck:
+    """What `check` reports of a router. A report that is in the folder is taken as it is."""
     name = re.sub(r"[^\w.@-]", "_", router)
-    kept = options.output / f"{name}.json"
+    folder = options.output / protocol
+    kept = folder / f"{name}.json"
     if kept.is_file():
         found = json.loads(kept.read_bytes())
-        return found["report"], found["exit"]
+        return RouterCheck(found["report"], found["exit"])
+    try:
+        spoken = spoken_by(router)
+    except AdapterError:
+        # The check says what is wrong with it.
+        spoken = [protocol]
+    if protocol not in spoken:
+        return RouterCheck("", 0, tuple(spoken) or ("nothing",))
+    folder.mkdir(exist_ok=True)
     words = given_options(options, "runs", "budget", "suite", "seed")
-    cases = options.output / "cases" / name
-    command = ["check", options.protocol, "--against", router, *words, "--profile", profile, "--json"]
+    cases = folder / "cases" / name
+    command = ["check", protocol, "--against", router, *words, "--profile", profile, "--json"]
     said: deque[str] = deque(maxlen=LAST_LINES)
     with subprocess.Popen(
         [sys.executable, "-m", "quidnunc", *command, "--cases", str(cases)],
         stdin=subprocess.DEVNULL,
-        stdout=(options.output / f"{name}.part").open("wb"),
+        stdout=(folder / f"{name}.part").open("wb"),
         stderr=subprocess.PIPE,
         text=True,
         errors="replace",
@@ -93,7 +134,7 @@ def _checked(router: str, options: argparse.Namespace, profile: str) -> tuple[Ma
         for line in checking.stderr:
             print(f"  {line.rstrip()}", file=sys.stderr, flush=True)
             said.append(line.strip())
-    part = options.output / f"{name}.part"
+    part = folder / f"{name}.part"
     try:
         report = json.loads(part.read_bytes()) if checking.returncode in REPORTED else None
     except ValueError:
@@ -102,18 +143,24 @@ def _checked(router: str, options: argparse.Namespace, profile: str) -> tuple[Ma
         part.unlink()
     if report is None:
         # Not kept: the next call tries again.
-        return " ".join(said) or f"exit status {checking.returncode}", 4
+        return RouterCheck(" ".join(said) or f"exit status {checking.returncode}", 4)
     kept.write_text(json.dumps({"exit": checking.returncode, "report": report}) + "\n", encoding="utf-8")
-    return report, checking.returncode
+    return RouterCheck(report, checking.returncode)
 
 
-def _json(protocol: str, columns: tuple[MatrixColumn, ...]) -> dict[str, Any]:
+def _json(matrices: Sequence[RouterMatrix]) -> dict[str, Any]:
     return {
-        "schema": 1,
-        "protocol": protocol,
-        "routers": [
-            {"name": each.router, "title": each.title, "broken": each.broken, "report": each.report}
-            for each in columns
+        "schema": 2,
+        "matrices": [
+            {
+                "protocol": matrix.protocol,
+                "routers": [
+                    {"name": each.router, "title": each.title, "broken": each.broken, "report": each.report}
+                    for each in matrix.columns
+                ],
+                "unspoken": {router: list(speaks) for router, speaks in matrix.unspoken.items()},
+                "claims": matrix.cells(),
+            }
+            for matrix in matrices
         ],
-        "claims": cells_of(columns),
     }

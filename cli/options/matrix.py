@@ -9,7 +9,12 @@ from quidnunc.options.shared import add_profile, add_result_files
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("protocol", help="the protocol that all of them are tested for")
+    parser.add_argument(
+        "protocols",
+        nargs="+",
+        metavar="protocol",
+        help="a protocol to test for; several are tested one by one, each on the routers that speak it",
+    )
     parser.add_argument(
         "--against",
         action="append",
@@ -26,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder to write",
     )
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--runs", type=int, metavar="N", help="search for N runs of each router")
-    how.add_argument("--budget", metavar="TIME", help="time for each router: 60s, 10m (default: 60s)")
+    how.add_argument("--runs", type=int, metavar="N", help="make N runs in each search")
+    how.add_argument("--budget", metavar="TIME", help="time for each search: 60s, 10m (default: 60s)")
     how.add_argument("--suite", action="store_true", help="run the fixed suite instead of searching")
     add_result_files(parser, "report")
     parser.add_argument("--seed", type=int, default=0, help="seed of the searches (default: 0)")

@@ -1,4 +1,4 @@
-"""The matrix of several routers under one protocol, made of what `check --json` said of each."""
+"""The matrix of several routers under a protocol, made of what `check --json` said of each."""
 
 from __future__ import annotations
 
@@ -69,26 +69,47 @@ class MatrixColumn:
         if found["verdict"] == "not-refuted":
             return f"{word} {found['applied']}"
         mine = self.clauses_of.get(claim, frozenset())
-        numbers = [str(at) for at, root in enumerate(self.roots, 1) if mine & set(root["clauses"])]
-        judged = found["verdict"] in ("fails", "deviates", "observed")
-        return f"{word} {','.join(numbers)}" if judged and numbers else word
+        numbers = [
+            str(at)
+            for at, root in enumerate(self.roots, 1)
+            if mine & set(root["clauses"]) and root["verdict"] == found["verdict"]
+        ]
+        return f"{word} {','.join(numbers)}" if numbers else word
 
 
-def columns_of(protocol: str, reports: Mapping[str, Mapping[str, Any] | str]) -> tuple[MatrixColumn, ...]:
+@frozen
+class RouterMatrix:
+    """The routers that were tested under one protocol."""
+
+    protocol: str
+    columns: tuple[MatrixColumn, ...]
+    unspoken: Mapping[str, tuple[str, ...]] = field(factory=dict)
+    """Of those that do not speak it, the protocols that they do speak."""
+
+    def cells(self) -> dict[str, tuple[str, ...]]:
+        """Claim -> a cell for each column."""
+        claims = dict.fromkeys(claim for column in self.columns for claim in column.claims())
+        return {claim: tuple(column.cell(claim) for column in self.columns) for claim in claims}
+
+    def left_out(self) -> list[str]:
+        """A line about each router that has no column."""
+        return [f"{name} does not speak it; it speaks {', '.join(it)}" for name, it in self.unspoken.items()]
+
+
+def matrix_of(
+    protocol: str,
+    reports: Mapping[str, Mapping[str, Any] | str],
+    unspoken: Mapping[str, tuple[str, ...]] | None = None,
+) -> RouterMatrix:
     """A column for each router. A report that is text says why there is none."""
     clauses = {each.id: frozenset(each.clauses) for each in claims_of(PROTOCOLS[protocol])}
-    return tuple(
+    columns = tuple(
         MatrixColumn(router=name, broken=it, clauses_of=clauses)
         if isinstance(it, str)
         else MatrixColumn(router=name, report=it, clauses_of=clauses)
         for name, it in reports.items()
     )
-
-
-def cells_of(columns: Sequence[MatrixColumn]) -> dict[str, tuple[str, ...]]:
-    """Claim -> a cell for each router."""
-    claims = dict.fromkeys(claim for column in columns for claim in column.claims())
-    return {claim: tuple(column.cell(claim) for column in columns) for claim in claims}
+    return RouterMatrix(protocol, columns, unspoken or {})
 
 
 def headline(root: Mapping[str, Any]) -> str:
@@ -98,18 +119,22 @@ def headline(root: Mapping[str, Any]) -> str:
     return " ".join(root["text"].split("\n\n", 1)[0].split()) or str(root["quirk"])
 
 
-def as_text(protocol: str, columns: Sequence[MatrixColumn]) -> str:
+def as_text(matrices: Sequence[RouterMatrix]) -> str:
     """Root causes counted, and the claims in which some router is not in order."""
-    lines = [f"{protocol}: {count(len(columns), 'router')}", ""]
-    for column in columns:
-        lines.append(f"  {column.title}: {_summary(column)}")
-    rows = [
-        (claim, *cells)
-        for claim, cells in cells_of(columns).items()
-        if any(not cell.startswith(("holds", "-", "?", "broken")) for cell in cells)
-    ]
-    lines += ["", table(("claim", *(column.title for column in columns)), rows), "", LEGEND]
-    return "\n".join(lines)
+    lines = []
+    for matrix in matrices:
+        lines += [f"{matrix.protocol}: {count(len(matrix.columns), 'router')}", ""]
+        lines += [f"  {column.title}: {_summary(column)}" for column in matrix.columns]
+        lines += [f"  {line}" for line in matrix.left_out()]
+        rows = [
+            (claim, *cells)
+            for claim, cells in matrix.cells().items()
+            if any(not cell.startswith(("holds", "-", "?", "broken")) for cell in cells)
+        ]
+        if rows:
+            lines += ["", table(("claim", *(column.title for column in matrix.columns)), rows)]
+        lines.append("")
+    return "\n".join([*lines, LEGEND])
 
 
 def _summary(column: MatrixColumn) -> str:
@@ -121,32 +146,50 @@ def _summary(column: MatrixColumn) -> str:
     return f"{causes}; {held} of {len(it['claims'])} claims not refuted in {count(it['runs'], 'run')}"
 
 
-def as_markdown(protocol: str, columns: Sequence[MatrixColumn], again: str, folder: Path) -> str:
+def as_markdown(matrices: Sequence[RouterMatrix], again: str, folder: Path) -> str:
     """The whole of it as a document with its date and versions, to be put into `folder`."""
-    return "\n".join(_document(protocol, columns, again, folder)) + "\n"
+    return "\n".join(_document(matrices, again, folder)) + "\n"
 
 
-def _document(protocol: str, columns: Sequence[MatrixColumn], again: str, folder: Path) -> Iterator[str]:
-    yield f"# Routers under {protocol}"
+def _document(matrices: Sequence[RouterMatrix], again: str, folder: Path) -> Iterator[str]:
+    yield f"# Routers under {', '.join(matrix.protocol for matrix in matrices)}"
     yield ""
     yield f"Made on {datetime.date.today()}; `{again.partition(': ')[2]}` makes it again."
     yield "A search proves nothing: `holds` says that no counterexample was found."
     yield ""
-    yield "| router | profile | steps | result |"
-    yield "|---|---|---:|---|"
-    for column in columns:
-        it = column.report or {"profile": "", "steps": ""}
-        yield f"| {column.title} | {it['profile']} | {it['steps']} | {_cell(_summary(column))} |"
-    yield from ("", "```", *LEGEND.splitlines(), "```", "", "## Claims", "")
-    yield f"| claim | {' | '.join(_cell(column.title) for column in columns)} |"
-    yield f"|---{'|---' * len(columns)}|"
-    for claim, cells in cells_of(columns).items():
+    yield "| protocol | router | profile | steps | result |"
+    yield "|---|---|---|---:|---|"
+    for matrix in matrices:
+        for column in matrix.columns:
+            it = column.report or {"profile": "", "steps": ""}
+            yield (
+                f"| {matrix.protocol} | {column.title} | {it['profile']} | {it['steps']} "
+                f"| {_cell(_summary(column))} |"
+            )
+    for matrix in matrices:
+        if left_out := matrix.left_out():
+            yield from ("", f"{matrix.protocol}: {'; '.join(left_out)}.")
+    yield from ("", "```", *LEGEND.splitlines(), "```")
+    for matrix in matrices:
+        yield from _section(matrix, folder)
+
+
+def _section(matrix: RouterMatrix, folder: Path) -> Iterator[str]:
+    yield from ("", f"## {matrix.protocol}", "")
+    if not matrix.columns:
+        yield "No router here speaks it."
+        return
+    yield f"| claim | {' | '.join(_cell(column.title) for column in matrix.columns)} |"
+    yield f"|---{'|---' * len(matrix.columns)}|"
+    for claim, cells in matrix.cells().items():
         yield f"| `{claim}` | {' | '.join(cells)} |"
-    for column in columns:
-        yield from ("", f"## {column.title}", "")
+    for column in matrix.columns:
+        yield from ("", f"### {column.title} under {matrix.protocol}", "")
         if column.report is None:
             yield f"Broken: {column.broken}"
             continue
+        if not column.roots:
+            yield "No root cause was found."
         for at, root in enumerate(column.roots, 1):
             clauses = ", ".join(root["clauses"])
             where = f" ([case]({os.path.relpath(root['case'], folder)}))" if root["case"] else ""

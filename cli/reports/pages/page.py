@@ -100,6 +100,8 @@ class MatrixTable:
     protocol: str
     routers: tuple[str, ...]
     rows: tuple[tuple[str, tuple[str, ...]], ...]
+    left_out: tuple[str, ...] = ()
+    """A line about each router that has no column."""
 
     @property
     def telling(self) -> list[tuple[str, tuple[str, ...]]]:
@@ -179,15 +181,17 @@ def _json_in(path: Path) -> Any:
 def content_of_json(found: Any, name: str, again: str = "") -> ReportContent:
     """What `check --json` or `matrix --json` printed. Raises UsageError for anything else."""
     try:
-        if "routers" in found:
-            columns = found["routers"]
-            matrix = MatrixTable(
-                protocol=found["protocol"],
-                routers=tuple(each["title"] for each in columns),
-                rows=tuple((claim, tuple(cells)) for claim, cells in found["claims"].items()),
+        if "matrices" in found:
+            matrices = found["matrices"]
+            return ReportContent(
+                results=tuple(
+                    _result_of_column(each, matrix["protocol"])
+                    for matrix in matrices
+                    for each in matrix["routers"]
+                ),
+                matrices=tuple(map(_table_of, matrices)),
+                again=again,
             )
-            results = tuple(_result_of_column(each, found["protocol"]) for each in columns)
-            return ReportContent(results=results, matrices=(matrix,), again=again)
         reports = found["reports"] if "reports" in found else [found]
         return ReportContent(results=tuple(map(_result_of_report, reports)), again=again)
     except (KeyError, TypeError, IndexError, AttributeError):
@@ -195,6 +199,17 @@ def content_of_json(found: Any, name: str, again: str = "") -> ReportContent:
             f"{name} is no result of `quidnunc check --json` or `quidnunc matrix --json`; of a replay, name "
             "the case files"
         ) from None
+
+
+def _table_of(matrix: Mapping[str, Any]) -> MatrixTable:
+    return MatrixTable(
+        protocol=matrix["protocol"],
+        routers=tuple(each["title"] for each in matrix["routers"]),
+        rows=tuple((claim, tuple(cells)) for claim, cells in matrix["claims"].items()),
+        left_out=tuple(
+            f"{name} does not speak it; it speaks {', '.join(it)}" for name, it in matrix["unspoken"].items()
+        ),
+    )
 
 
 def _result_of_column(column: Mapping[str, Any], protocol: str) -> ReportedResult:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from quidnunc.reports.matrix import headline
+from quidnunc.reports.matrix import MatrixColumn, headline
 from tests.conftest import Command
 
 ROUTERS = ("--against", "ours", "--against", "ours:echo", "--against", "exec:false")
@@ -38,7 +38,7 @@ def test_a_broken_router_leaves_the_others_alone(quidnunc: Command, made: Path) 
 
 def test_the_document_has_every_claim_root_cause_and_case(made: Path) -> None:
     text = (made / "matrix.md").read_text("utf-8")
-    report = json.loads((made / "ours_echo.json").read_bytes())["report"]
+    report = json.loads((made / "gossipsub-1.1" / "ours_echo.json").read_bytes())["report"]
     assert all(f"| `{each['id']}` |" in text for each in report["claims"])
     links = re.findall(r"\[case\]\(([^)]+)\)", text)
     assert len(links) == len(report["root_causes"]) > 0
@@ -54,8 +54,9 @@ def test_what_is_there_is_not_made_again(
     monkeypatch.setattr("quidnunc.commands.matrix.subprocess.Popen", started)
     ran = quidnunc(*ASKED, str(made), *ROUTERS[:4], "--json")
     assert ran.code == 1
-    assert ran.data["claims"]["relay.not-back"][1] == "FAILS 1"
-    assert [each["broken"] for each in ran.data["routers"]] == ["", ""]
+    (matrix,) = ran.data["matrices"]
+    assert matrix["claims"]["relay.not-back"][1] == "FAILS 1"
+    assert [each["broken"] for each in matrix["routers"]] == ["", ""]
 
 
 @pytest.mark.parametrize(
@@ -70,6 +71,35 @@ def test_what_cannot_be_mixed_is_refused(
 ) -> None:
     ran = quidnunc(*ASKED, str(made), *words)
     assert ran.code == 2 and said in ran.err
+
+
+def test_each_protocol_has_the_routers_that_speak_it(quidnunc: Command, made: Path) -> None:
+    """The reports of the first protocol are there; a mutant of gossipsub speaks no DOG."""
+    both = ("matrix", "gossipsub-1.1", "dog", *ASKED[2:], str(made), *ROUTERS[:4], "--json")
+    ran = quidnunc(*both)
+    assert ran.code == 1
+    first, second = ran.data["matrices"]
+    assert [each["name"] for each in first["routers"]] == ["ours", "ours:echo"] and not first["unspoken"]
+    assert [each["name"] for each in second["routers"]] == ["ours"] and "gossipsub-1.1" in second["unspoken"][
+        "ours:echo"
+    ]
+    assert second["claims"]["dog.mixed"][0].startswith("holds")
+    text = (made / "matrix.md").read_text("utf-8")
+    assert text.count("\n## ") == 2 and "dog: ours:echo does not speak it; it speaks floodsub, " in text
+
+
+def test_routers_that_speak_none_of_it_are_wrong_usage(quidnunc: Command, tmp_path: Path) -> None:
+    ran = quidnunc("matrix", "dog", "--runs", "2", "-o", str(tmp_path / "m"), "--against", "ours:echo")
+    assert ran.code == 2 and "ours:echo speaks floodsub, " in ran.err
+
+
+def test_a_cell_names_rows_of_its_own_verdict() -> None:
+    rows = [
+        {"clauses": ["a"], "verdict": each, "quirk": each, "text": each} for each in ("observed", "fails")
+    ]
+    report = {"root_causes": rows, "claims": [{"id": "c", "verdict": "fails"}], "router_version": "1"}
+    column = MatrixColumn(router="r", report=report, clauses_of={"c": frozenset(["a"])})
+    assert column.cell("c") == "FAILS 2"
 
 
 def test_a_folder_of_somebody_else_is_left_alone(quidnunc: Command, tmp_path: Path) -> None:

@@ -250,17 +250,19 @@ def test_a_matrix_leads_to_its_root_causes(quidnunc: Command) -> None:
     column = {"name": "ours:echo", "title": "ours:echo 1", "broken": "", "report": ran.data}
     lost = {"name": "gone", "title": "gone", "broken": "it <ended>", "report": None}
     cells = {"relay.not-back": ["FAILS 1", "broken"], "hello.complete": ["holds 3", "broken"]}
-    matrix = {"schema": 1, "protocol": "floodsub", "routers": [column, lost], "claims": cells}
-    content = content_of_json(matrix, "matrix.json")
+    matrix = {"protocol": "floodsub", "routers": [column, lost], "claims": cells}
+    made = {"schema": 2, "matrices": [{**matrix, "unspoken": {"c": ["dog", "flood"]}}]}
+    content = content_of_json(made, "matrix.json")
     assert [row[0] for row in content.matrices[0].telling] == ["relay.not-back"]
     text = page_of(content)
     assert 'href="#cause-ours-echo-1-floodsub-1">1</a>' in text and "it &lt;ended&gt;" in text
+    assert "c does not speak it; it speaks dog, flood." in text
     page = read(text)
     assert {link[1:] for link in page.links if link.startswith("#")} <= {*page.ids}
 
 
 @pytest.mark.parametrize(
-    "found", [[], {}, {"schema": 1, "replays": []}, {"routers": 3}, 7, {"reports": [{}]}]
+    "found", [[], {}, {"schema": 1, "replays": []}, {"matrices": 3}, {"routers": 3}, 7, {"reports": [{}]}]
 )
 def test_another_json_is_refused(found: object, tmp_path: Path) -> None:
     path = tmp_path / "other.json"

@@ -1,6 +1,6 @@
 """A misreading that model and router share is seen in what somebody else wrote.
 
-The page has every rule, as `python -m tools.common_mode` wrote it. Here a sample is played again: of the rows
+The page has every rule, as `python -m tools.misreadings` wrote it. Here a sample is played again: of the rows
 that say of a router that it shows the misreading, every so many.
 """
 
@@ -18,7 +18,7 @@ from quidnunc.impl.drivers.js_libp2p import builds as js_builds
 from quidnunc.model.edit import dropping
 from quidnunc.model.machine import protocol_named
 from quidnunc.properties.search.worker import hello_of
-from tools.common_mode import (
+from tools.misreadings import (
     MOST_CASES,
     OUTCOMES,
     PAGE,

@@ -1,7 +1,7 @@
 """Misreadings that the model and our router share: does a router that somebody else wrote show them?
 
-    python -m tools.common_mode            every rule, the table on stdout
-    python -m tools.common_mode --write    ... and into docs/common-mode.md
+    python -m tools.misreadings            every rule, the table on stdout
+    python -m tools.misreadings --write    ... and into docs/common-mode.md
 
 The rules are not chosen: they are all those of gossipsub 1.2 with a case of their own in the fixed suite. Of
 each, the rule is taken out of the model; the misreading is planted in our router as well, by the first of its
@@ -186,7 +186,7 @@ def _names(found: Iterable[Misreading]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tools.common_mode", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.misreadings", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the table into docs/common-mode.md")
     asked = parser.parse_args()
     rows = page_rows(misreadings())
