@@ -20,14 +20,17 @@ same as text, 64 hexadecimal digits: ids are bytes that a router must not read a
 
 
 NO_LESS_THAN_ZERO = (
-    "heartbeat_delay_ms",
-    "fanout_ttl_ms",
-    "seen_ttl_ms",
-    "prune_backoff_s",
-    "unsubscribe_backoff_s",
-    "d_lazy",
+    *("heartbeat_delay_ms", "fanout_ttl_ms", "seen_ttl_ms", "prune_backoff_s", "unsubscribe_backoff_s"),
+    *("d_score", "d_out", "d_lazy", "opportunistic_graft_peers", "prune_peers", "gossip_retransmission"),
+    *("max_ihave_messages", "max_ihave_length", "max_idontwant_messages"),
+    *("idontwant_min_bytes", "idontwant_heartbeats", "max_message_bytes"),
+    *("opportunistic_graft_threshold", "accept_px_threshold"),
 )
 """Times and numbers of `Parameters` that may be nothing, and not less."""
+NO_LESS_THAN_ONE = (
+    *("heartbeat_interval_ms", "opportunistic_graft_ticks"),
+    *("group_ttl_heartbeats", "max_groups_per_topic", "max_groups_per_peer"),
+)
 
 
 @frozen(kw_only=True)
@@ -118,10 +121,11 @@ class Parameters:
     """AcceptPXThreshold: who scores less is not heeded in peer exchange."""
 
     def __attrs_post_init__(self) -> None:
-        if self.heartbeat_interval_ms < 1:
-            raise ValueError(f"heartbeat_interval_ms must be at least 1, got {self.heartbeat_interval_ms}")
+        for name in NO_LESS_THAN_ONE:
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         for name in NO_LESS_THAN_ZERO:
-            if getattr(self, name) < 0:
+            if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must be 0 or more, got {getattr(self, name)}")
         if not 0 <= self.gossip_factor <= 1:
             raise ValueError(f"gossip_factor must be in [0, 1], got {self.gossip_factor}")
@@ -129,22 +133,12 @@ class Parameters:
             raise ValueError(f"need 0 <= D_low <= D <= D_high, got {self.d_low}, {self.d}, {self.d_high}")
         if self.d_out and not (self.d_out < self.d_low and 2 * self.d_out <= self.d):
             raise ValueError(f"need D_out < D_low and D_out <= D/2, got D_out {self.d_out}")
-        if min(self.group_ttl_heartbeats, self.max_groups_per_topic, self.max_groups_per_peer) < 1:
-            raise ValueError("need group_ttl_heartbeats and both limits on groups to be at least 1")
         if not 1 <= self.mcache_gossip <= self.mcache_len:
             raise ValueError(f"need 1 <= mcache_gossip <= mcache_len, got {self.mcache_gossip}")
         if self.signature_policy == "StrictNoSign" and self.message_id == "origin":
             raise ValueError("StrictNoSign leaves no origin to take an id from; use message_id='content'")
         if not self.graylist_threshold < self.publish_threshold <= self.gossip_threshold < 0:
             raise ValueError("need graylist < publish <= gossip < 0 among the thresholds")
-        if not self.opportunistic_graft_threshold >= 0:
-            raise ValueError(
-                f"opportunistic_graft_threshold must be 0 or more, got {self.opportunistic_graft_threshold}"
-            )
-        if not self.accept_px_threshold >= 0:
-            raise ValueError(f"accept_px_threshold must be 0 or more, got {self.accept_px_threshold}")
-        if self.prune_peers < 0:
-            raise ValueError(f"prune_peers must be 0 or more, got {self.prune_peers}")
 
 
 @frozen(kw_only=True)
@@ -179,6 +173,9 @@ class DogParameters:
     """Who is sent transactions whatever the limits."""
 
     def __attrs_post_init__(self) -> None:
+        for name in ("cache_size", "pool_size", "max_pool_bytes", "max_tx_bytes"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must be 0 or more, got {getattr(self, name)}")
         if self.max_announced_peers < 1:
             raise ValueError(f"max_announced_peers must be 1 or more, got {self.max_announced_peers}")
         if min(self.max_persistent, self.max_non_persistent) < 0:

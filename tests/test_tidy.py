@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -470,3 +471,13 @@ def test_tests_mirror_sources() -> None:
         if topic not in topics | ACROSS:
             problems.append(f"{path.relative_to(ROOT)} is about no module of {folder}/")
     assert not problems, "\n".join(problems)
+
+
+def test_the_folders_at_the_top_are_those_that_we_name() -> None:
+    """What a command wrote into the checkout was committed once."""
+    named = {*MODULES, "counterexamples", "docs"}
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("this tree is not a git checkout, so what belongs to it is not known")
+    found = {path.partition("/")[0] for path in listed.stdout.splitlines() if "/" in path}
+    assert found == named, f"also name in MODULES, or take away: {sorted(found ^ named)}"

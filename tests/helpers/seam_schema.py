@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -23,9 +24,11 @@ TYPES: Mapping[str, Callable[[object], bool]] = {
 }
 CHECKED = {
     *("type", "const", "enum", "oneOf", "$ref", "properties", "required", "additionalProperties", "items"),
-    *("prefixItems", "minItems", "maxItems", "minimum", "maximum", "pattern"),
+    *("prefixItems", "minItems", "maxItems", "minimum", "maximum"),
+    *("exclusiveMinimum", "exclusiveMaximum", "pattern"),
 }
-UNCHECKED = {"description", "title", "$schema", "$defs"}
+UNCHECKED = {"description", "title", "unit", "default", "$schema", "$defs"}
+"""Notes for the reader of the schema."""
 
 
 def fits(value: Any, schema: Mapping[str, Any]) -> bool:
@@ -50,7 +53,13 @@ def fits(value: Any, schema: Mapping[str, Any]) -> bool:
         return inside and all(fits(item, one) for item, one in pairs)
     if isinstance(value, str):
         return re.search(schema.get("pattern", ""), value) is not None
-    return not isinstance(value, int) or schema.get("minimum", value) <= value <= schema.get("maximum", value)
+    return isinstance(value, bool) or not isinstance(value, int | float) or in_range(value, schema)
+
+
+def in_range(value: float, schema: Mapping[str, Any]) -> bool:
+    least, most = schema.get("exclusiveMinimum", -math.inf), schema.get("exclusiveMaximum", math.inf)
+    inside = schema.get("minimum", value) <= value <= schema.get("maximum", value)
+    return bool(inside and least < value < most)
 
 
 def fits_object(value: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
