@@ -7,7 +7,8 @@ import shlex
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +41,20 @@ from quidnunc.properties.cases.telling import DepartingRun, departing_run, notes
 from quidnunc.properties.documents.clauses import load as known_clauses
 from quidnunc.properties.replays.network import place_in_front
 from quidnunc.properties.replays.replay import replay
+from quidnunc.reports.beside import side_by_side
 from quidnunc.reports.ci.formats import write_results
 from quidnunc.reports.ci.results import result_of_replay
 from quidnunc.reports.pages.page import ReportContent, results_of_cases, write_page
+
+IN_ORDER = "in order"
+BESIDE: Mapping[str, str] = {
+    "same": "departs as recorded",
+    "different": "departs otherwise",
+    "departs": "departs",
+    "fixed": IN_ORDER,
+    "holds": IN_ORDER,
+}
+"""Outcome -> what it means of one of several routers: a case that was never of it cannot be fixed in it."""
 
 
 @frozen
@@ -157,8 +169,8 @@ def _check(case: Case, options: argparse.Namespace) -> None:
             raise UsageError(
                 f"{case.path} is of a {own} protocol ({case.protocol}), {options.protocol} is not"
             )
-    given = own_kind(options.against or "") or options.against
-    elsewhere = given and (case.is_network or given != _named(case, options).split()[0])
+    given = {own_kind(router) or router for router in options.against}
+    elsewhere = given and (case.is_network or given != {_named(case, options).split()[0]})
     if options.rewrite and (options.protocol or elsewhere):
         raise UsageError(
             f"{case.path} is about {case.against} under {' '.join(case.protocols)}: --rewrite would write of "
@@ -176,8 +188,11 @@ def _named(case: Case, options: argparse.Namespace) -> str:
 
 def _attempts(case: Case, options: argparse.Namespace) -> Sequence[ReplayAttempt]:
     """The case under each protocol that is asked for. The first one's outputs are what a rewrite writes."""
+    protocols = [options.protocol] if options.protocol else case.protocols
     tried = [
-        _try(case, name, options) for name in ([options.protocol] if options.protocol else case.protocols)
+        _try(case, name, router, options)
+        for name in protocols
+        for router in dict.fromkeys(options.against or [""])
     ]
     first = tried[0].replayed
     if options.rewrite and first is not None:
@@ -187,18 +202,16 @@ def _attempts(case: Case, options: argparse.Namespace) -> Sequence[ReplayAttempt
     return tried
 
 
-def _try(case: Case, protocol: str, options: argparse.Namespace) -> ReplayAttempt:
+def _try(case: Case, protocol: str, against: str, options: argparse.Namespace) -> ReplayAttempt:
     from quidnunc.properties.search.worker import opener_of
 
-    router = options.against or _named(case, options)
+    router = against or _named(case, options)
     try:
-        replayed = replay(
-            case, opener_of, against=options.against or "", protocol=protocol, allow_exec=options.allow_exec
-        )
+        replayed = replay(case, opener_of, against=against, protocol=protocol, allow_exec=options.allow_exec)
     except RefusedRouterError as error:
         return ReplayAttempt(case, protocol, router, skipped=str(error))
     except NotBuiltError as error:
-        if options.against:
+        if len(options.against) == 1:
             raise
         return ReplayAttempt(case, protocol, router, skipped=str(error))
     except AdapterError as error:
@@ -210,7 +223,7 @@ def _try(case: Case, protocol: str, options: argparse.Namespace) -> ReplayAttemp
     except ValueError as error:
         # No such router; what cannot be put into bytes is a CaseError. One that only a file names costs the
         # other files nothing.
-        raise (UsageError if options.against else CaseError)(f"{case.path}: {error}") from None
+        raise (UsageError if against else CaseError)(f"{case.path}: {error}") from None
     return ReplayAttempt(case, protocol, router, replayed)
 
 
@@ -226,28 +239,66 @@ def _rewrite(name: str, text: str) -> bool:
 
 def _print(tried: Sequence[ReplayAttempt], options: argparse.Namespace) -> None:
     print(f"replay of {len(tried)} case{'s' if len(tried) != 1 else ''}")
-    for each in tried:
-        under = f" under {each.protocol}" if len(each.case.protocols) > 1 else ""
-        print(f"\n{each.case.path}{under} against {each.router}{_releases(each)}: {each.outcome}")
-        if each.replayed is not None:
-            print(f"  {printable(shortened(each.case.reason))}")
-        print(f"  {printable(shortened(each.reason))}")
-        for line in _telling(each):
-            print(line)
+    for _, group in groupby(tried, lambda each: (each.case.path, each.protocol)):
+        of_case = [*group]
+        if len(of_case) > 1 and not of_case[0].case.is_network:
+            _print_beside(of_case)
+        else:
+            for each in of_case:
+                _print_one(each)
     counts = Counter(each.outcome for each in tried)
     print(f"\n{', '.join(f'{number} {outcome}' for outcome, number in sorted(counts.items()))}")
     print(f"again: {_again(options)}")
 
 
+def _print_one(tried: ReplayAttempt) -> None:
+    print(f"\n{_of_case(tried)} against {tried.router}{_releases(tried)}: {tried.outcome}")
+    if tried.replayed is not None:
+        print(f"  {printable(shortened(tried.case.reason))}")
+    print(f"  {printable(shortened(tried.reason))}")
+    for line in _telling(tried):
+        print(line)
+
+
+def _print_beside(tried: Sequence[ReplayAttempt]) -> None:
+    """One case on several routers: what came of each, then who did what upon each event."""
+    print(f"\n{_of_case(tried[0])}, on {count(len(tried), 'router')}")
+    print(f"  {printable(shortened(tried[0].case.reason))}")
+    width = max(len(each.router) for each in tried)
+    for each in tried:
+        print(f"  {each.router:<{width}}  {_outcome_beside(each)}")
+    replays = {each.router: each.replayed for each in tried if each.replayed is not None}
+    for line in side_by_side(replays):
+        print(f"  {line}" if line else "")
+
+
+def _outcome_beside(tried: ReplayAttempt) -> str:
+    told = BESIDE.get(tried.outcome, tried.outcome)
+    if told == IN_ORDER:
+        return told
+    reason = tried.reason.removeprefix("departs ").partition("; recorded")[0]
+    return (
+        f"{told}{' ' if tried.replayed and tried.replayed.departures else ': '}{printable(shortened(reason))}"
+    )
+
+
+def _of_case(tried: ReplayAttempt) -> str:
+    return tried.case.path + (f" under {tried.protocol}" if len(tried.case.protocols) > 1 else "")
+
+
 def _telling(tried: ReplayAttempt) -> Iterator[str]:
     """The step that departs, the sentence that it breaks, and what else a reader wants to know."""
-    replayed, case = tried.replayed, tried.case
+    replayed = tried.replayed
     if replayed is None:
         return
+    case = replayed.case
     yield from (f"    {line}" for line in replayed.divergence.splitlines())
     told = _told(tried)
     if told is not None:
         judged = case if tried.protocol in case.protocols else evolve(case, as_built=())
+        if tried.outcome == "different":
+            # What it was found by is not what departs here.
+            judged = evolve(judged, quirk="", clause=told.clause)
         for note in (f"It breaks {sentence_of(told.clause)}", *notes_of(judged, told)):
             yield from textwrap.wrap(note, WIDTH, initial_indent="  ", subsequent_indent="    ")
     known = [f"control on our own router: {case.control}"] if case.control else []
@@ -274,9 +325,10 @@ def _retold(rewritten: Case, tried: ReplayAttempt) -> Case:
 
 def _told(tried: ReplayAttempt) -> DepartingRun | None:
     """The replay of a router as it can be told; None where it does not depart, or is of a network."""
-    replayed, case = tried.replayed, tried.case
-    if replayed is None or case.is_network:
+    replayed = tried.replayed
+    if replayed is None or replayed.case.is_network:
         return None
+    case = replayed.case
     own = tried.protocol in case.protocols
     rules = protocol_of(case.under(tried.protocol)) if own else protocol_named(tried.protocol)
     return departing_run(replayed.moments, rules, case.parameters)
@@ -293,8 +345,9 @@ def _releases(tried: ReplayAttempt) -> str:
 
 def _again(options: argparse.Namespace) -> str:
     words = ["quidnunc", "replay", *map(str, options.paths)]
-    words += ["--against", options.against] if options.against else []
+    words += [word for router in options.against for word in ("--against", router)]
     words += ["--protocol", options.protocol] if options.protocol else []
+    words += ["--profile", options.profile] if options.profile else []
     words += ["--allow-exec"] if options.allow_exec else []
     return shlex.join(words)
 

@@ -12,7 +12,11 @@ from quidnunc.options.shared import add_result_files
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="case files, or folders of them")
     parser.add_argument(
-        "--against", metavar="ROUTER", help="use this router instead of the one that each case names"
+        "--against",
+        metavar="ROUTER",
+        action="append",
+        default=[],
+        help="use this router instead of the one that each case names; several are shown side by side",
     )
     parser.add_argument("--protocol", metavar="P", help="judge by this protocol instead of the case's own")
     parser.add_argument(

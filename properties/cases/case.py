@@ -191,6 +191,14 @@ class Case:
         return evolve(self, protocols=(protocol,))
 
 
+def on_router(case: Case, router: str) -> Case:
+    """The case as `router` is judged by it: of another one it is not known that it is built as the case's
+    router is, and that router's additions are not its own."""
+    name = (own_kind(router) or router).partition("@")[0]
+    own = case.against.split()[0].partition("@")[0]
+    return case if name == own else evolve(case, as_built=(), without=())
+
+
 def events_of(case: Case) -> tuple[Any, ...]:
     """Events, or the acts of a network."""
     return tuple(event for block in case.blocks for event in block.events)

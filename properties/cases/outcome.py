@@ -29,6 +29,8 @@ class CaseReplay:
     """Of one router. A network breaks its claim."""
     at: int | None = None
     """Which event departed, or which act broke the claim, from 0."""
+    reached: int = 0
+    """How many events were played; of one router."""
     rewritten: Case
     """The case with outputs anew; what was not reached has none."""
     moments: tuple[Moment, ...] = ()

@@ -107,6 +107,7 @@ def replay_router(case: Case, opener: Opener, protocol: Protocol | None = None) 
         reason=reason,
         departures=run.departures,
         at=len(run.played) - 1 if run.departures else None,
+        reached=len(run.played),
         rewritten=rewritten,
         moments=tuple(run.play.moments),
         version=subject.hello.version,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from quidnunc.model.machine import protocol_named
-from quidnunc.properties.cases.case import Case, router_of
+from quidnunc.properties.cases.case import Case, on_router, router_of
 from quidnunc.properties.cases.outcome import CaseReplay
 from quidnunc.properties.cases.router import replay_router
 from quidnunc.properties.judge.play import Opener
@@ -21,11 +21,14 @@ def replay(
 ) -> CaseReplay:
     """What a case comes to under one protocol: its own first one, or `protocol`, of its own or another.
 
-    `against` is a router instead of the one that the case names. Without it a case of a network is played by
-    the model alone, and no command is started that only the file names, unless `allow_exec`. Raises
-    RefusedRouterError for a case that names no router that may be started, CaseError for what cannot be
-    played, AdapterError where a driver broke, ValueError for an unknown router.
+    `against` is a router instead of the one that the case names; how the case's own is built is then not in
+    force. Without it a case of a network is played by the model alone, and no command is started that only
+    the file names, unless `allow_exec`. Raises RefusedRouterError for a case that names no router that may be
+    started, CaseError for what cannot be played, AdapterError where a driver broke, ValueError for an unknown
+    router.
     """
+    if against:
+        case = on_router(case, against)
     own = protocol in case.protocols
     if protocol and own:
         case = case.under(protocol)

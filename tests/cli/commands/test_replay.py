@@ -206,6 +206,59 @@ def test_another_release_than_the_recorded_one_is_named(quidnunc: Command, sever
     assert "recorded on" not in quidnunc("replay", several, "--against", "ours").out
 
 
+def test_several_routers_are_shown_side_by_side(quidnunc: Command, several: Path) -> None:
+    routers = ("ours", "ours:cut-at-d-high", "ours:leave-silently")
+    options = [word for router in routers for word in ("--against", router)]
+    ran = quidnunc("replay", several, "--protocol", "gossipsub-1.2", *options)
+    lines = ran.out.splitlines()
+    assert ran.code == 1 and "replay of 3 cases" in lines
+    told = [line.split(maxsplit=1) for line in lines[4:7]]
+    assert [router for router, _ in told] == [*routers]
+    assert told[0][1] == told[2][1] == "in order"
+    assert told[1][1].startswith("departs as recorded at `advance 500ms`: unexpected Prune (")
+    at = lines.index("  advance 500ms")
+    assert lines[at + 1] == "    ours, ours:leave-silently: nothing"
+    assert lines[at + 2] == "    ours:cut-at-d-high:"
+    assert lines[at + 3].startswith("    + ") and lines[at + 3].endswith(": prune t1 backoff=60")
+    assert "    all:" in lines[:at]
+    data = quidnunc("replay", several, "--protocol", "gossipsub-1.2", *options, "--json").data
+    assert [each["against"] for each in data["replays"]] == [*routers]
+
+
+def test_a_router_that_departs_early_has_no_answer_to_what_comes_later(
+    quidnunc: Command, several: Path
+) -> None:
+    several.write_text(f"{SEVERAL.format(status='open')}\njoin t2\n----\n", encoding="utf-8")
+    ran = quidnunc("replay", several, "--against", "ours", "--against", "ours:cut-at-d-high")
+    later = ran.out.split("  join t2\n")[1]
+    assert (
+        "    ours:\n" in later and "cut-at-d-high:" not in later.split("again: ")[0].split("on 2 routers")[0]
+    )
+
+
+def test_a_router_that_is_not_built_costs_the_others_nothing(
+    quidnunc: Command, several: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUIDNUNC_CACHE", str(tmp_path / "cache"))
+    ran = quidnunc(
+        "replay", several, "--protocol", "gossipsub-1.2", "--against", "ours", "--against", "js-libp2p"
+    )
+    assert ran.code == 3
+    assert "  ours       in order\n" in ran.out
+    assert "  js-libp2p  skipped: " in ran.out and "quidnunc routers build js-libp2p" in ran.out
+
+
+def test_what_the_router_of_a_case_is_built_like_is_not_asked_of_another(
+    quidnunc: Command, several: Path
+) -> None:
+    text = several.read_text(encoding="utf-8").replace("quirk: cut-at-d-high", "as built: cut-at-d-high")
+    several.write_text(text, encoding="utf-8")
+    own = quidnunc("replay", several, "--protocol", "gossipsub-1.2", "--json").data["replays"][0]
+    assert not own["departs"]
+    other = quidnunc("replay", several, "--protocol", "gossipsub-1.2", "--against", "ours", "--json").data
+    assert not other["replays"][0]["departs"]
+
+
 def test_rewriting_keeps_the_protocols(quidnunc: Command, several: Path) -> None:
     assert quidnunc("replay", several, "--rewrite").code == 1
     text = several.read_text(encoding="utf-8")
