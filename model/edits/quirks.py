@@ -321,6 +321,28 @@ def count_control(
 CONTROL = (Graft, Prune, IWant, IDontWant)
 
 
+@around("gs1.2/idontwant.cap")
+def count_idontwant_rpcs(
+    old: Rule, r: Router, rpc: ReceivedPart[tuple[Part, ...]], choose: Choose
+) -> Step[Router] | None:
+    """However many IDONTWANTs an RPC brings, it counts as one against the cap."""
+    before = r.heard.get(rpc.peer, HeartbeatCounts())
+    if before.idontwant_messages >= r.parameters.max_idontwant_messages:
+        return cast("Step[Router] | None", old.step(r, rpc, choose))
+    found: Step[Router] | None = None
+    for part in rpc.part:
+        if isinstance(part, IDontWant):
+            now = r if found is None else found.router
+            again = evolve(now, heard={**now.heard, rpc.peer: before})
+            one = cast("Step[Router] | None", old.step(again, evolve(rpc, part=(part,)), choose))
+            if one is not None:
+                found = Step(one.router, (found.permits if found else ()) + one.permits)
+    if found is None:
+        return None
+    once = evolve(before, idontwants=before.idontwants + 1, idontwant_messages=before.idontwant_messages + 1)
+    return Step(evolve(found.router, heard={**found.router.heard, rpc.peer: once}), found.permits)
+
+
 @rule("gs1.1/gossip.adaptive")
 def spared_in_backoff(r: Router, topic: str, peer: Peer) -> bool | None:
     """Peers in backoff get no gossip."""
@@ -591,6 +613,13 @@ QUIRKS: tuple[Edit, ...] = (
         "gs1.1/ihave.caps",
         "Counts each RPC with a control message against the cap on IHAVEs.",
         replacing_present(take=count_control),
+    ),
+    Edit(
+        "idontwant-cap-counts-rpcs",
+        "replaced",
+        "gs1.2/idontwant.cap",
+        "Counts RPCs that bring IDONTWANT against the cap, and not the IDONTWANTs in them.",
+        replacing_present(read_idontwants=count_idontwant_rpcs),
     ),
     Edit(
         "ihave-of-own-topics-alone",

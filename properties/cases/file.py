@@ -242,7 +242,7 @@ def load(path: str | Path) -> Case:
         data = read_bounded(file, MAX_BYTES)
         text = data.decode("utf-8").removeprefix(BYTE_ORDER_MARK)
     except OSError as error:
-        raise CaseError(f"{path}: expected a case, got {error.strerror or error}") from None
+        raise CaseError(f"{path}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise CaseError(f"{path}:{line}: expected UTF-8, got byte {data[error.start]:#04x}") from None

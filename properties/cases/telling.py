@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from attrs import evolve, frozen
 
@@ -30,7 +31,7 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.model.mempool.node import Node
 from quidnunc.model.parameters import ParameterSet
 from quidnunc.model.pubsub.router import Router
-from quidnunc.model.rpc import Peer
+from quidnunc.model.rpc import Graft, Peer, Prune
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.deciding import deciding_defaults
@@ -231,7 +232,11 @@ def _facts(told: DepartingRun) -> list[str]:
     peer = _peer(output)
     part = output.part if isinstance(output, Sent) else getattr(output, "message", None)
     if isinstance(oracle.state, Router):
-        found = _of_router(oracle.state, peer, _topic(part, told), told.last.event)
+        topic = _topic(part, told)
+        found = chain(
+            _of_mesh(oracle.state, part, topic, told.last.event),
+            _of_router(oracle.state, peer, topic, told.last.event),
+        )
     elif isinstance(oracle.state, Node):
         found = _of_node(oracle.state, getattr(part, "id", ""))
     else:
@@ -245,6 +250,14 @@ def _topic(part: object, told: DepartingRun) -> str:
     named = [of_ids[name] for name in getattr(part, "ids", ()) if name in of_ids]
     topic: str = getattr(part, "topic", "") or next(iter(named), "")
     return topic
+
+
+def _of_mesh(r: Router, part: object, topic: str, event: Event) -> Iterator[str]:
+    """Of what a heartbeat does to a mesh: how large it is."""
+    if isinstance(event, Advance) and isinstance(part, (Graft, Prune)) and topic in r.topics:
+        members = len(r.mesh_of(topic))
+        if members > 1:
+            yield f"the mesh of {topic} has {members} members"
 
 
 def _of_router(r: Router, peer: Peer | None, topic: str, event: Event) -> Iterator[str]:

@@ -148,8 +148,11 @@ def unexplained(root: RootCause) -> RootCause:
 
 
 def sharing_explanations(rows: RootCauses) -> RootCauses:
-    """Rows that one explanation accounts for are one row; the explanation of the most rows is taken first."""
-    alone = ("unexplained", "reading", "addition", "pending")
+    """Rows that one explanation accounts for are one row; the explanation of the most rows is taken first.
+
+    An addition of the router breaks one sentence here and another there, and is one row, too.
+    """
+    alone = ("unexplained", "reading", "pending")
     left = [root for root in rows.values() if root.kind not in alone]
     kept = [root for root in rows.values() if root.kind in alone]
     while left:

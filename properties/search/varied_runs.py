@@ -65,6 +65,7 @@ def varied_runs(
     is `fixed`."""
     yield from runs_without(events, parameters, fixed)
     yield from runs_later(events, parameters)
+    yield from runs_apart(events, parameters)
     interval_ms = getattr(parameters, "heartbeat_interval_ms", 0)
     beat = (Advance(interval_ms),) if interval_ms else ()
     waits = [at for at, event in enumerate(events) if isinstance(event, Advance)]
@@ -129,6 +130,14 @@ def runs_later(events: Sequence[Event], parameters: Any) -> Iterator[VariedRun]:
     ms = getattr(parameters, "heartbeat_interval_ms", 0)
     for at in range(max(1, len(events) - MOST_LATER), len(events)) if ms else ():
         yield VariedRun(f"later from event {at}", (*events[:at], Advance(ms), *events[at:]), parameters)
+
+
+def runs_apart(events: Sequence[Event], parameters: Any) -> Iterator[VariedRun]:
+    """Runs in which the parts of one RPC come in RPCs of their own: a bound on RPCs is none on parts."""
+    for at, event in enumerate(events):
+        if isinstance(event, Receive) and len(event.parts) > 1:
+            apart = (evolve(event, parts=(part,)) for part in event.parts)
+            yield VariedRun(f"event {at} part by part", (*events[:at], *apart, *events[at + 1 :]), parameters)
 
 
 def _unlike_siblings(events: Sequence[Event], parameters: Any, read: Collection[str]) -> Iterator[VariedRun]:

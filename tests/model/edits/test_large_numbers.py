@@ -10,7 +10,7 @@ from quidnunc.model.edits.large_numbers import LARGE_NUMBERS, TOO_LARGE_S
 from quidnunc.model.events import Advance, Connect, Event, Join, Output, Publish, Score, Sent
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
-from quidnunc.model.rpc import ROUTER, Graft, IHave, IWant, Message, Prune
+from quidnunc.model.rpc import ROUTER, Graft, IDontWant, IHave, IWant, Message, Prune
 from quidnunc.properties.judge.oracle import Oracle
 from quidnunc.properties.judge.play import ModelSubject
 from tests.helpers.pubsub_run import T, of, peers
@@ -60,6 +60,24 @@ def test_who_falls_below_the_threshold_in_a_fanout_is_sent_to_until_it_is_chosen
 
 
 NAME = "fanout-threshold-asked-once"
+
+
+def test_the_idontwants_of_one_rpc_use_up_one_of_the_cap() -> None:
+    told = evolve(Parameters(), max_idontwant_messages=2)
+    ids = ("m1", "m2", "m3")
+    together = of(1, *(IDontWant((i,)) for i in ids))
+    apart = tuple(of(1, IDontWant((i,))) for i in ids)
+    start = (*peers(1), *peers(2), Join(T), of(1, Graft(T)))
+    third = of(2, Message("m3", T))
+
+    def relayed(name: str, *events: Event) -> bool:
+        return any(isinstance(o, Sent) and o.peer == 1 for o in after(name, (*start, *events, third), told))
+
+    name = "idontwant-cap-counts-rpcs"
+    assert relayed("", together) and relayed("", *apart), "the third is beyond the cap"
+    assert not relayed(name, together) and relayed(name, *apart)
+    assert relayed(name, *apart[:2], together), "two RPCs have used it up"
+    assert not relayed(name, *apart[:2], Advance(500), together), "a heartbeat begins a new count"
 
 
 def test_an_rpc_with_a_control_message_uses_up_the_cap_on_ihaves() -> None:

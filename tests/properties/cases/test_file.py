@@ -279,7 +279,7 @@ def test_loading_names_the_file(tmp_path: Path) -> None:
     good.write_text(TEXT)
     assert load(good) == parse(TEXT)
     assert load(good).path == str(good)
-    with pytest.raises(CaseError, match=r"absent\.case: expected a case, got No such file"):
+    with pytest.raises(CaseError, match=r"absent\.case: cannot be read: No such file"):
         load(tmp_path / "absent.case")
     bad = tmp_path / "bad.case"
     bad.write_bytes(b"A reason.\n\xff\n")

@@ -164,6 +164,13 @@ def test_an_output_that_came_twice_is_counted() -> None:
     )
 
 
+def test_of_what_a_heartbeat_does_to_a_mesh_its_size_is_told() -> None:
+    finding = found("cut-at-d-high", events=CROWDED)
+    it = departing_run(finding.moments, SPEC, SMALL, finding.departure)
+    (first, *_) = notes_of(PLAIN, it)
+    assert f"just before, the mesh of t1 has {SMALL.d_high} members, a is in the mesh of t1" in first
+
+
 def test_the_sentence_is_that_of_the_step_and_the_root_cause_has_its_own() -> None:
     _, it = told(FILLED, Twice(SPEC, SMALL))
     assert it.clause == "gs1.0/heartbeat.fill"

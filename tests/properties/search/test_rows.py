@@ -99,6 +99,16 @@ def test_an_edit_of_several_rules_is_one_row_whatever_sentence_a_case_breaks() -
     assert len(rows) == 2 and len(sharing_explanations(rows)) == 1
 
 
+def test_an_addition_is_one_row_whatever_sentence_it_breaks() -> None:
+    clauses = ("gs1.0/heartbeat.fill", "gs1.1/outbound.fill")
+    rows = rows_of(
+        evolve(root("adds:echo", clause=clause, kind="addition"), leaves_open=frozenset({clause}))
+        for clause in clauses
+    )
+    (found,) = sharing_explanations(rows).values()
+    assert (found.quirk, found.leaves_open) == ("adds:echo", frozenset(clauses))
+
+
 def test_rows_without_one_stay_apart() -> None:
     rows = rows_of(
         [

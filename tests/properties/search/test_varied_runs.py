@@ -8,7 +8,7 @@ from attrs import evolve, fields
 
 from quidnunc.model.events import Advance, Connect, Event, Join, Receive, Score
 from quidnunc.model.parameters import Parameters
-from quidnunc.model.rpc import Graft, Prune
+from quidnunc.model.rpc import Graft, IDontWant, Prune
 from quidnunc.model.score_parameters import ScoreParameters
 from quidnunc.properties.search.varied_runs import AGAIN, TWINS, UNLIKE, WAITS_MS, VariedRun, varied_runs
 
@@ -52,6 +52,14 @@ def test_the_last_event_comes_again_up_to_a_heartbeat_in_a_topic_that_is_joined_
     assert [events.count(EVENTS[-1]) for events in told] == [*AGAIN, *AGAIN]
     assert all(events[-1] == Advance(PARAMETERS.heartbeat_interval_ms) for events in told)
     assert [events[0] for events in told[len(AGAIN) :]] == [Join("t1")] * len(AGAIN)
+
+
+def test_the_parts_of_an_rpc_come_in_rpcs_of_their_own() -> None:
+    parts = (IDontWant(("m1",)), IDontWant(("m2",)), IDontWant(("m3",)))
+    events = (*EVENTS[:2], Receive((1,), parts), EVENTS[-1])
+    (run,) = (run for run in varied_runs(events, PARAMETERS, ()) if run.what == "event 2 part by part")
+    assert run.events == (*events[:2], *(Receive((1,), (part,)) for part in parts), events[-1])
+    assert not [what for what in by_number() if what.endswith("part by part")]
 
 
 def test_a_parameter_takes_the_value_of_one_that_it_is_taken_for() -> None:

@@ -135,6 +135,12 @@ def test_what_the_search_did_not_meet_is_replayed(outcome: str, agrees: bool) ->
     assert bool(compared.gone) is not agrees
 
 
+def test_an_addition_is_expected_under_whatever_sentence_it_is_found() -> None:
+    one, other = (evolve(root(), quirk="adds:echo", kind="addition", clause=c) for c in (MUST, "gs1.0/a.b"))
+    assert compare([one], [evolve(expectation(root()), clause=other.clause, cause="adds:echo")], {}).agrees
+    assert compare([one], [evolve(expectation(root()), cause="adds:other")], {}).unexpected == (one,)
+
+
 def test_what_was_not_met_and_has_no_case_is_said_to_be_so() -> None:
     compared = compare([], [expectation(root())], {})
     assert compared.agrees and len(compared.not_met) == 1
