@@ -231,6 +231,7 @@ def _facts(told: DepartingRun) -> list[str]:
     output = told.departure.observed or told.departure.expected
     peer = _peer(output)
     part = output.part if isinstance(output, Sent) else getattr(output, "message", None)
+    found: Iterator[str] = iter(())
     if isinstance(oracle.state, Router):
         topic = _topic(part, told)
         found = chain(
@@ -239,8 +240,6 @@ def _facts(told: DepartingRun) -> list[str]:
         )
     elif isinstance(oracle.state, Node):
         found = _of_node(oracle.state, getattr(part, "id", ""))
-    else:
-        found = iter(())
     return list(found)[:MAX_FACTS]
 
 
