@@ -52,6 +52,7 @@ ACROSS = frozenset({"our", "robust"})
 
 SUBCLASSED = frozenset(
     {
+        "Action",
         "BaseException",
         "Exception",
         "KeyboardInterrupt",

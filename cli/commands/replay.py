@@ -128,24 +128,24 @@ def _observed(tried: ReplayAttempt) -> bool:
 
 
 def _cases(options: argparse.Namespace) -> tuple[list[Case], list[str]]:
-    """Every case that is asked for, and what is wrong with each file that is none. Raises UsageError where
-    there is no file, and where an option does not go with a case."""
+    """Every case that is asked for, and what is wrong with each path that is none. Raises UsageError where an
+    option does not go with a case."""
     paths: list[Path] = []
+    errors: list[str] = []
     for path in options.paths:
         if path.is_dir():
             inside = sorted(path.rglob("*.case"))
-            if not inside:
-                raise UsageError(f"{path} contains no .case file")
+            errors += [] if inside else [f"{path} contains no .case file"]
             paths += inside
         elif path.exists():
             paths.append(path)
         else:
-            near = near_file(path)
-            raise UsageError(f"{path} does not exist{near}; `quidnunc check ... --cases DIR` writes cases")
+            errors.append(
+                f"{path} does not exist{near_file(path)}; `quidnunc check ... --cases DIR` writes cases"
+            )
     if options.protocol:
         checked_protocol(options.protocol)
     cases: list[Case] = []
-    errors: list[str] = []
     for path in paths:
         try:
             case = load(path)

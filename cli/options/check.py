@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from quidnunc.model.profiles import PROFILES as DOCUMENTED
-from quidnunc.options.shared import PROTOCOL_NAMES, add_profile, add_result_files
+from quidnunc.options.shared import PROTOCOL_NAMES, OneRouter, add_profile, add_result_files
 
 ACTS = 40
 
@@ -15,9 +15,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "protocol", help=f"auto (all that the router speaks), or one of: {', '.join(PROTOCOL_NAMES)}"
     )
-    parser.add_argument(
-        "--against", required=True, metavar="ROUTER", help="the router to test (see `quidnunc routers`)"
-    )
+    said = "the router to test (see `quidnunc routers`)"
+    parser.add_argument("--against", required=True, action=OneRouter, metavar="ROUTER", help=said)
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
         "--runs", type=int, metavar="N", help="search for N runs; the same seed gives the same result"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from quidnunc.impl.seam import PROFILES
 from quidnunc.output import UsageError
@@ -18,6 +19,21 @@ def add_profile(parser: argparse.ArgumentParser) -> None:
         "the protocol",
     )
     parser.add_argument("--extras", action="store_true", help=argparse.SUPPRESS)
+
+
+class OneRouter(argparse.Action):
+    """Refuses a second value, which would silently take the place of the first."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if getattr(namespace, self.dest, None) is not None:
+            parser.error(f"{option_string} is given twice; `quidnunc matrix` tests several routers")
+        setattr(namespace, self.dest, values)
 
 
 # A list of its own: the protocols take longer to load than a help may.

@@ -101,6 +101,10 @@ def test_help_has_an_example_that_parses(quidnunc: Command, name: str) -> None:
         ("check dog --against ours --claims mesh.*", "selects nothing"),
         ("check dog", "--against"),
         ("replay nosuch.case", "does not exist"),
+        (
+            "check dog --against ours --against ours",
+            "--against is given twice; `quidnunc matrix` tests several",
+        ),
         ("replay .", "contains no .case file"),
         ("doctor nobody", "no router 'nobody'"),
         ("doctor ours --protocol gossip", "unknown protocol 'gossip'"),

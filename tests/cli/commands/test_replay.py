@@ -158,6 +158,13 @@ def test_a_bad_file_costs_the_others_nothing(quidnunc: Command, case: Path) -> N
     assert (len(data["replays"]), len(data["errors"])) == (1, 2)
 
 
+def test_a_path_without_a_case_costs_the_others_nothing(quidnunc: Command, case: Path) -> None:
+    (case.parent / "empty").mkdir()
+    ran = quidnunc("replay", case.parent / "empty", case.parent / "no.case", case)
+    assert ran.code == 2 and f"{case} against model: same" in ran.out
+    assert "empty contains no .case file" in ran.err and "no.case does not exist" in ran.err
+
+
 # -- several protocols --------------------------------------------------------------------------------------
 
 SEVERAL = """\
