@@ -7,6 +7,8 @@ from pathlib import Path
 
 from attrs import frozen
 
+from quidnunc.impl import seam
+
 TEXT = ".txt"
 """Ending of a file that is written without it: what it holds is no module of this kit."""
 
@@ -35,6 +37,8 @@ SKELETONS = {
 }
 
 README = "README.md.txt"
+SCHEMA = "seam.schema.json"
+"""Beside the driver: who installed the kit with pip has no checkout to look into."""
 
 
 def write_skeleton(language: str, folder: Path) -> tuple[Path, ...]:
@@ -59,7 +63,9 @@ def write_skeleton(language: str, folder: Path) -> tuple[Path, ...]:
     text = files(__name__).joinpath(README).read_text(encoding="utf-8")
     readme = folder / README.removesuffix(TEXT)
     readme.write_text(text.format(needs=skeleton.needs, commands="\n".join(lines)), encoding="utf-8")
-    return (*written, readme)
+    schema = folder / SCHEMA
+    schema.write_bytes(files(seam).joinpath(SCHEMA).read_bytes())
+    return (*written, readme, schema)
 
 
 def commands_of(skeleton: Skeleton) -> tuple[str, str]:

@@ -32,6 +32,8 @@ def test_writes_without_the_toolchain(language: str, tmp_path: Path, monkeypatch
     assert all((tmp_path / name).stat().st_size for name in names)
     assert SKELETONS[language].router in (tmp_path / "mine" / "README.md").read_text()
     assert not [name for name in names if name.endswith(".txt")]
+    schema = json.loads((tmp_path / "mine" / "seam.schema.json").read_text())
+    assert schema["$defs"]["pubsub_parameters"]["properties"]["d"]["unit"] == "peers"
 
 
 @pytest.mark.parametrize("language", SKELETONS)
