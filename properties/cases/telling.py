@@ -268,6 +268,8 @@ def _of_router(r: Router, peer: Peer | None, topic: str, event: Event) -> Iterat
     if peer not in r.peers:
         yield f"{name} is not connected"
         return
+    if r.peers[peer].speaks_floodsub and "graft" in r.protocol.handlers:
+        yield f"{name} speaks floodsub alone"
     if topic:
         now_ms = r.now_ms + (event.ms if isinstance(event, Advance) else 0)
         left_ms = r.ends_backoff_ms(topic, peer) - now_ms

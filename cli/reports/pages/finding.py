@@ -9,10 +9,12 @@ from typing import Any
 from attrs import evolve, frozen
 
 from quidnunc.model.events import Crashed
+from quidnunc.model.rpc import Peer
 from quidnunc.properties.cases.case import Case, Side, events_of, replay_command
 from quidnunc.properties.cases.file import MARKS, RULER, body_of, parse, render
 from quidnunc.properties.documents.clauses import Clause, load
 from quidnunc.properties.notation.parameters import parameters_told
+from quidnunc.properties.notation.words import peers_named
 from quidnunc.reports.pages.links import SpecificationPlace, place_of
 from quidnunc.reports.pages.sequence import SequenceDiagram, sequence_of
 
@@ -65,10 +67,12 @@ class OutputLine:
 
     text: str
     side: Side
+    is_further: bool = False
+    """Of what is not allowed: the same is due or allowed beside it, and this is one more."""
 
     @property
     def says(self) -> str:
-        return SIDES[self.side]
+        return "one more than is allowed" if self.is_further else SIDES[self.side]
 
 
 @frozen(kw_only=True)
@@ -135,8 +139,12 @@ class ReportedFinding:
             return ()
         for block, lines in zip(self.case.blocks, body_of(self.case), strict=True):
             if block.departs:
-                below = lines[lines.index(RULER) + 1 :]
-                return tuple(OutputLine(line[2:], _MARKS[line[:2]]) for line in below)
+                below = [(line[2:], _MARKS[line[:2]]) for line in lines[lines.index(RULER) + 1 :]]
+                due = {each for text, side in below if side != "router" for each in _single(text)}
+                return tuple(
+                    OutputLine(text, side, side == "router" and due.issuperset(_single(text)))
+                    for text, side in below
+                )
         return ()
 
     @property
@@ -167,6 +175,18 @@ class ReportedFinding:
         """The command that found it, where it is one."""
         found = self.case.found_by if self.case else ""
         return found if found.startswith(("quidnunc ", "python -m ")) else ""
+
+
+def _single(text: str) -> set[tuple[Peer | None, str]]:
+    """What goes to each peer: (a, `graft t1`) and (b, `graft t1`) of `a,b: graft t1`."""
+    peers, colon, said = text.partition(": ")
+    if not colon:
+        return {(None, text)}
+    try:
+        return {(peer, said) for peer in peers_named(peers)}
+    except ValueError:
+        # Of a network, or of a choice.
+        return {(None, text)}
 
 
 def finding_of(case: Case, *, verdict: str = "", remark: str = "") -> ReportedFinding:

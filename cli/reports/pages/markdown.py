@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
@@ -23,6 +24,23 @@ WORDS = (
 )
 
 
+TERMS: Mapping[str, str] = {
+    r"by self": "`by self`: the message names the router as its author.",
+    r"by (?!self)\S+": "`by d`: the author of the message is d, who need not be its sender.",
+    r"unsigned": "`unsigned`: it has no signature.",
+    r"forged": "`forged`: its signature is wrong.",
+    r"foreign-key": "`foreign-key`: its signature and its key are another peer's.",
+    r"other-key": "`other-key`: its key is another peer's.",
+    r"junk-key": "`junk-key`: its key is none.",
+    r"no-key": "`no-key`: it lacks the key.",
+    r"no-author": "`no-author`: it lacks the author.",
+    r"no-seqno": "`no-seqno`: it lacks the sequence number.",
+    r"stamped": "`stamped`: it has an author or a sequence number, and is to have none.",
+    r"size=\d+": "`size=600`: its data has so many bytes.",
+}
+"""What a case says of a message, and what that means. An issue explains the words that it has."""
+
+
 @frozen
 class Reproduction:
     """A test that shows a finding without this kit."""
@@ -39,6 +57,7 @@ def issue_of(case: Case, reproduction: Reproduction | None = None) -> str:
         it=finding_of(case),
         headline=headline,
         words=WORDS,
+        terms=terms,
         reproduction=reproduction,
         mermaid=mermaid,
         plain=plain,
@@ -61,6 +80,14 @@ def headline(it: ReportedFinding) -> str:
         if line.side in said:
             return f"{said[line.side]}: {line.text}"
     return it.headline
+
+
+def terms(text: str) -> Sequence[str]:
+    """What the words of its messages mean, for those that a case has."""
+    said = [line for line in text.splitlines() if re.search(r"\b(?:message|publish) ", line)]
+    return [
+        meaning for word, meaning in TERMS.items() if any(re.search(rf" {word}(?= |;|$)", x) for x in said)
+    ]
 
 
 def _fence(text: str) -> str:

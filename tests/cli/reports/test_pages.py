@@ -202,6 +202,19 @@ def test_an_issue_expects_that_nothing_else_is_sent() -> None:
     assert re.search(r"^- no `b: graft t1`$", expected, re.MULTILINE), expected
 
 
+def test_an_issue_says_of_what_came_too_often_that_it_is_one_more() -> None:
+    case = CASES / "routers" / "py-libp2p" / "gs1.0.fanout.expire.fanout-ttl-in-whole-seconds.case"
+    text = issue_of(load(case))
+    assert "- `a: ihave t2 m2`\n- no further `a: ihave t2 m2`\n" in text
+    assert "- `a: ihave t2 m2`: **one more than is allowed**\n" in text
+
+
+def test_an_issue_explains_the_words_of_its_messages_and_no_others() -> None:
+    text = issue_of(load(GO / "pubsub.signing.reject.unexplained.unexpected.case"))
+    assert "`no-seqno`: it lacks the sequence number." in text and "`unsigned`:" not in text
+    assert "`by self`" not in issue_of(load(SHARED))
+
+
 def test_the_heading_of_many_results_has_no_versions() -> None:
     routers = [CASES / "routers" / name for name in ("py-libp2p", "js-libp2p", "go-libp2p-pubsub")]
     assert content_of(routers).heading == "py-libp2p, js-libp2p, go-libp2p-pubsub"
