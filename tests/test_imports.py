@@ -44,7 +44,7 @@ impl          : attrs google cryptography model/vocabulary
   drivers       : seam wire
   routers       : seam mutant mutants ours drivers  = routers
   sidecar_host  : seam routers            = sidecar_host
-  skeletons     :
+  skeletons     : seam
 
 properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/mutant impl/wire impl/routers
   lazy          :                         = lazy
