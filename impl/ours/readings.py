@@ -166,6 +166,18 @@ def _own_marked(r: GossipsubRouter) -> None:
     r.relay.checks[r.relay.checks.index(is_not_own)] = marked
 
 
+def _told_before_signature(r: GossipsubRouter) -> None:
+    is_sound = r.relay.is_sound
+
+    def told(arrival: ArrivedMessage) -> bool:
+        if is_sound(arrival):
+            return True
+        r.gossip.say_idontwant(arrival.message.topic, arrival.message, arrival.id)
+        return False
+
+    r.relay.checks[r.relay.checks.index(is_sound)] = told
+
+
 def _fanout_filled_in_use(r: GossipsubRouter, for_publish: Usual, topic: str) -> set[Peer]:
     peers: set[Peer] = for_publish(topic)
     missing = r.core.parameters.d - len(peers)
@@ -253,6 +265,7 @@ _EDITS: Mapping[str, Edit] = {
     "ihave-capped-otherwise": _capped_per_topic,
     "iwant-capped-otherwise": _iwants_per_second,
     "zero-backoff-is-none": around("mesh.seconds_to_wait", lambda r, usual, s: 0 if s == 0 else usual(s)),
+    "idontwant-before-signature": _told_before_signature,
     "idontwant-evicts-oldest": _oldest_evicted,
 }
 

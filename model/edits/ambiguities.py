@@ -49,7 +49,13 @@ class Ambiguity:
 
 
 WIDE = frozenset(
-    {"ihave-capped-otherwise", "iwant-capped-otherwise", "idontwant-evicts-oldest", "graft-on-subscribe"}
+    {
+        "ihave-capped-otherwise",
+        "iwant-capped-otherwise",
+        "idontwant-before-signature",
+        "idontwant-evicts-oldest",
+        "graft-on-subscribe",
+    }
 )
 """Readings that allow what the kit's own reading does as well: who keeps to the latter has the latter."""
 
@@ -173,6 +179,11 @@ AMBIGUITIES: tuple[Ambiguity, ...] = (
     Ambiguity("B4", "Per what IHAVEs are capped.", ("gs1.1/ihave.caps",)),
     Ambiguity("B5", "What the cap on IDONTWANT drops.", ("gs1.2/idontwant.cap",)),
     Ambiguity("B6", "What a backoff of 0 announces.", ("gs1.1/backoff.announced-period",)),
+    Ambiguity(
+        "B7",
+        "Whether the check of a signature is part of the validation that IDONTWANT may precede.",
+        ("gs1.2/idontwant.before-validation",),
+    ),
 )
 """A1 to A26 were found by reading; B1 and on by running routers."""
 
@@ -211,6 +222,7 @@ QUESTIONS: tuple[Question, ...] = (
     Question("B4", "the cap on IHAVEs", "per peer and heartbeat", ("ihave-capped-otherwise",)),
     Question("B5", "IDONTWANT beyond the cap", "is not heeded", ("idontwant-evicts-oldest",)),
     Question("B6", "PRUNE with a backoff of 0", "starts the default backoff", ("zero-backoff-is-none",)),
+    Question("B7", "IDONTWANT for a forged message", "is not sent", ("idontwant-before-signature",)),
 )
 
 BY_ID: Mapping[str, Ambiguity] = {each.id: each for each in AMBIGUITIES}

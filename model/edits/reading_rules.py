@@ -11,6 +11,7 @@ from quidnunc.model.events import Dialled, Judgement, Sent, output_key
 from quidnunc.model.permits import Step, must_send
 from quidnunc.model.pubsub import gossip, idontwant, mesh, messages, peer_exchange
 from quidnunc.model.pubsub.router import HeartbeatCounts, ReceivedPart, Router, WaitingMessage, without_key
+from quidnunc.model.pubsub.step import run
 from quidnunc.model.rpc import (
     Graft,
     IDontWant,
@@ -189,6 +190,15 @@ def own_from_outside(r: Router, m: ReceivedPart[Message], choose: Choose) -> Ste
     """A message that names the router as its author and comes from outside is marked seen and dropped."""
     dropped = messages.from_itself.step(r, m, choose)
     return Step(r.with_seen(m.part.id)) if dropped is not None else None
+
+
+@rule("gs1.2/idontwant.before-validation")
+def telling_before_the_signature(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
+    """IDONTWANT is said of the first copy of a message before its signature is checked."""
+    dropped = cast("Step[Router] | None", messages.flawed.step(r, m, choose))
+    if dropped is None or m.part.id in r.seen:
+        return dropped
+    return run(r, "announce", m, choose)
 
 
 @rule("gs1.1/validation.reject-ignore")

@@ -81,6 +81,12 @@ EXPLAINING: tuple[Edit, ...] = (
         read.grafting_subscribers,
     ),
     _reading(
+        "idontwant-before-signature",
+        "gs1.2/idontwant.before-validation",
+        "IDONTWANT goes out before the signature of the message is checked.",
+        replacing(flawed=read.telling_before_the_signature),
+    ),
+    _reading(
         "own-from-outside-marked-seen",
         "gs1.0/relay.own-not-forwarded",
         "A message from outside that names the router as author is marked seen.",

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import cast
 
-from quidnunc.model.choices import Choose
-from quidnunc.model.permits import Step
-from quidnunc.model.pubsub.router import ReceivedPart, Router
-from quidnunc.model.pubsub.step import run
-from quidnunc.model.rpc import Message
-from quidnunc.model.rules import Protocol, Rule
+from quidnunc.model.edits.ambiguities import reading_named
+from quidnunc.model.rules import Protocol
 from quidnunc.properties.networks.acts import name_of
 from quidnunc.properties.networks.pubsub import PubsubMove, RouterStep
 from quidnunc.properties.networks.runs import BrokenClaim, Memory
@@ -27,19 +22,6 @@ def honest_do_not_back_off(memory: Memory, move: PubsubMove) -> Memory:
             if peer in move.after.nodes and ends > r.now_ms:
                 return BrokenClaim(f"{name_of(i)} backs off from {name_of(peer)}")
     return None
-
-
-def telling_before_the_signature(protocol: Protocol) -> Protocol:
-    """IDONTWANT is said of a copy before its signature is looked at."""
-    plain = next(each for each in protocol["message"].rules if each.name == "flawed")
-
-    def told(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
-        dropped = cast("Step[Router] | None", plain.step(r, m, choose))
-        if dropped is None or m.part.id in r.seen:
-            return dropped
-        return run(r, "announce", m, choose)
-
-    return protocol.with_rule("flawed", Rule("flawed", plain.clause, told))
 
 
 def honest_not_negative(seen: RouterStep) -> str:
@@ -60,6 +42,6 @@ LOOKS: Mapping[str, Look] = {
     "scores.races-cost-nothing": always(honest_not_negative),
 }
 EDITS: Mapping[str, Callable[[Protocol], Protocol]] = {
-    "attack.idontwant-before-signature": telling_before_the_signature,
+    "attack.idontwant-before-signature": reading_named("idontwant-before-signature").change,
 }
 """Statements that are looked at in a protocol edited so."""
