@@ -50,6 +50,7 @@ properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/m
   lazy          :                         = lazy
   tables        :                         = tables
   bounded       :                         = bounded
+  processes     :                         = processes
   documents     :
   sources       :                         = sources
   occasions     :
@@ -62,7 +63,7 @@ properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/m
   cases         : bounded documents blame judge explain notation networks
   neighbours    : tables
   search        : bounded documents sources claims judge explain notation cases neighbours
-  suite         : tables claims judge explain cases neighbours search
+  suite         : processes tables claims judge explain cases neighbours search
   statements    : claims networks
   replays       : judge cases networks statements
   recall        : tables cases replays
@@ -78,13 +79,12 @@ properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/m
 pipeline      : attrs duckdb google cattrs networkx numpy ptars pyarrow pyspark yaml model \
                 impl/seam impl/wire impl/routers \
                 properties/claims properties/judge properties/explain properties/notation properties/cases \
-                properties/search properties/sources properties/lazy properties/bounded
+                properties/search properties/sources properties/lazy properties/bounded properties/processes
   folder_lock   :                         = folder_lock
-  processes     :                         = processes
   trace         :
   simulation    : folder_lock trace
-  lake          : processes trace
-  sweep         : folder_lock processes trace simulation lake
+  lake          : trace
+  sweep         : folder_lock trace simulation lake
 
 cli           : attrs hypothesis jinja2 matplotlib pytest model impl/seam impl/wire impl/routers \
                 impl/skeletons properties pipeline

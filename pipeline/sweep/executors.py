@@ -14,9 +14,9 @@ from typing import Any, Protocol, TypeAlias
 
 from attrs import frozen
 
-from quidnunc.pipeline.processes import process_pool, submitted
 from quidnunc.pipeline.sweep.file import Job, Result
 from quidnunc.pipeline.sweep.jobs import do_job
+from quidnunc.properties.processes import process_pool, submitted
 
 Named: TypeAlias = tuple[str, Job]
 PORTION_S = 1.0

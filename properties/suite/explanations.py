@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from attrs import field, frozen, mutable
@@ -9,11 +10,31 @@ from attrs import field, frozen, mutable
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.events import Event
 from quidnunc.model.rules import Protocol
+from quidnunc.properties.cases.case import Case, events_of
 from quidnunc.properties.explain.root_cause import Finding, accounts_for, last_departures
 from quidnunc.properties.explain.runs import blamed_clauses
 from quidnunc.properties.judge.play import Play, clauses_left_open, play
-from quidnunc.properties.search.fresh_runs import FreshRuns
 from quidnunc.properties.search.machine import FindingSearch, signature_of
+from quidnunc.properties.suite.explainers import Explain, Question
+
+
+@frozen
+class DepartingCase:
+    """A case that departs, as it was played."""
+
+    name: str
+    case: Case
+    parameters: Any
+    run: Play
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        return events_of(self.case)
+
+    def question(self, run: Play, in_force: Sequence[Edit] = ()) -> Question:
+        """What is behind `run`, which is of this case."""
+        names = tuple(edit.name for edit in in_force)
+        return Question(self.events, tuple(run.moments), self.parameters, self.case.seed, names)
 
 
 @frozen
@@ -30,69 +51,86 @@ class SuiteExplanations:
     """What is behind the cases that depart, tested on the router as in a search."""
 
     hunt: FindingSearch
+    explain: Explain
     confirmed: list[Edit] = field(factory=list)
+    _asked: dict[tuple[str, int], SuiteFinding | Question | None] = field(factory=dict)
+    """By the name of a case, and how many explanations were confirmed when it was looked at."""
 
-    def finding(
-        self, events: tuple[Event, ...], run: Play, parameters: Any, seed: int
-    ) -> SuiteFinding | None:
+    def finding(self, each: DepartingCase, after: Sequence[DepartingCase] = ()) -> SuiteFinding | None:
         """The finding of one case; None where enough that departed in this way was not explained, or where
-        what was found in other cases accounts for all of it.
+        what was found in other cases accounts for all of it. `after`: the cases that come next.
 
         An explanation that stands for an earlier case is taken for this one. Those that do not account for it
         alone are in force while the rest is explained.
         """
-        spec, moments = self.hunt.spec, tuple(run.moments)
-        known = tuple(q for q in self.confirmed if accounts_for(q, moments, spec, parameters))
-        if known:
-            departure, told = last_departures(run)[0], blamed_clauses(moments, spec, parameters)
-            return SuiteFinding(Finding(events, moments, departure, known, told))
-        self.hunt.quirks[:] = self._taking_part(events, run, parameters, seed)
-        if self.hunt.quirks:
-            run = self._played(events, self.hunt.protocol, parameters, seed)
-            if not last_departures(run):
-                return None
-        return self._explained(events, run, parameters, seed)
+        asked = self._question(each)
+        if not isinstance(asked, Question):
+            return asked
+        if not self.hunt.worth_explaining(asked.departure):
+            self.hunt.leave_open(None, asked.departure, {*clauses_left_open(asked.moments[-1].judged)})
+            return None
+        return self._told(asked, self._ahead(each, after))
 
-    def again(self, events: tuple[Event, ...], parameters: Any, seed: int) -> SuiteFinding | None:
+    def again(self, each: DepartingCase, after: Sequence[DepartingCase] = ()) -> SuiteFinding | None:
         """The finding of a case that nothing explained, with all that was found since in force; None where
         that accounts for it."""
-        self.hunt.quirks[:] = self.confirmed
-        run = self._played(events, self.hunt.protocol, parameters, seed)
-        return self._told(events, run, parameters, seed) if last_departures(run) else None
+        asked = self._question_again(each)
+        return asked and self._told(asked, (q for q in map(self._question_again, after) if q is not None))
 
-    def _taking_part(self, events: tuple[Event, ...], run: Play, parameters: Any, seed: int) -> list[Edit]:
+    def _question(self, each: DepartingCase) -> SuiteFinding | Question | None:
+        """What is to be explained in a case, or what is known of it without."""
+        key = each.name, len(self.confirmed)
+        if key not in self._asked:
+            self._asked[key] = self._what_is_left(each)
+        return self._asked[key]
+
+    def _what_is_left(self, each: DepartingCase) -> SuiteFinding | Question | None:
+        spec, run, moments = self.hunt.spec, each.run, tuple(each.run.moments)
+        known = tuple(q for q in self.confirmed if accounts_for(q, moments, spec, each.parameters))
+        if known:
+            departure, told = last_departures(run)[0], blamed_clauses(moments, spec, each.parameters)
+            return SuiteFinding(Finding(each.events, moments, departure, known, told))
+        part = self._taking_part(each)
+        if part:
+            run = self._played(each, edited(spec, part))
+        return each.question(run, part) if last_departures(run) else None
+
+    def _question_again(self, each: DepartingCase) -> Question | None:
+        run = self._played(each, edited(self.hunt.spec, self.confirmed))
+        return each.question(run, self.confirmed) if last_departures(run) else None
+
+    def _ahead(self, of: DepartingCase, after: Sequence[DepartingCase]) -> Iterator[Question]:
+        """What is likely to be asked next: of cases that depart in another way, each way once."""
+        seen = {signature_of(last_departures(of.run)[0])}
+        for each in after:
+            signature = signature_of(last_departures(each.run)[0])
+            if signature not in seen:
+                seen.add(signature)
+                asked = self._question(each)
+                if isinstance(asked, Question):
+                    yield asked
+
+    def _taking_part(self, each: DepartingCase) -> list[Edit]:
         """Explanations of other cases under which the router departs later in this one, or in less."""
-        part = list[Edit]()
-        for each in self.confirmed:
-            built = edited(self.hunt.spec, (*part, each))
-            other = self._played(events, built, parameters, seed)
+        part, run = list[Edit](), each.run
+        for edit in self.confirmed:
+            other = self._played(each, edited(self.hunt.spec, (*part, edit)))
             if other.blurred or _how_far(other) <= _how_far(run):
                 continue
-            part, run = [*part, each], other
+            part, run = [*part, edit], other
         return part
 
-    def _played(self, events: tuple[Event, ...], protocol: Protocol, parameters: Any, seed: int) -> Play:
-        return play(events, self.hunt.opener(self.hunt.config(parameters, seed)), protocol, parameters)
+    def _played(self, each: DepartingCase, protocol: Protocol) -> Play:
+        subject = self.hunt.opener(self.hunt.config(each.parameters, each.case.seed))
+        return play(each.events, subject, protocol, each.parameters)
 
-    def _explained(
-        self, events: tuple[Event, ...], run: Play, parameters: Any, seed: int
-    ) -> SuiteFinding | None:
-        departure, moments = last_departures(run)[0], tuple(run.moments)
-        if not self.hunt.worth_explaining(departure):
-            self.hunt.leave_open(None, departure, {*clauses_left_open(moments[-1].judged)})
-            return None
-        return self._told(events, run, parameters, seed)
-
-    def _told(self, events: tuple[Event, ...], run: Play, parameters: Any, seed: int) -> SuiteFinding:
-        protocol, departure, moments = self.hunt.protocol, last_departures(run)[0], tuple(run.moments)
-        found = Finding(events, moments, departure, (), blamed_clauses(moments, protocol, parameters))
-        fresh = FreshRuns(self.hunt, protocol, events, (parameters,), seed)
-        found = self.hunt.explained(found, parameters, fresh)
+    def _told(self, asked: Question, ahead: Iterator[Question]) -> SuiteFinding:
+        found = self.explain(asked, ahead).finding(asked, self.hunt)
         if found.quirks:
             self.confirmed.append(found.quirks[0])
         else:
-            self.hunt.signatures[signature_of(departure)] += 1
-        return SuiteFinding(found, self.hunt.in_force)
+            self.hunt.signatures[signature_of(asked.departure)] += 1
+        return SuiteFinding(found, asked.in_force)
 
 
 def _how_far(run: Play) -> tuple[int, int]:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, fields, frozen
+from attrs import evolve, fields
 
 from quidnunc.impl.seam import Config, Hello, Profile
 from quidnunc.model.events import Event, Feedback, Join, PublishPartial, Raw, Resume, Score, Stall, Verdict
@@ -28,13 +28,13 @@ from quidnunc.properties.cases.finding import from_finding
 from quidnunc.properties.cases.telling import in_words
 from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain.root_cause import last_departures
-from quidnunc.properties.judge.play import ModelSubject, Play, clauses_left_open, play, rejudge
+from quidnunc.properties.judge.play import ModelSubject, clauses_left_open, play, rejudge
 from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.rows import RootCause, fewest_rows, keep
 from quidnunc.properties.suite.files import suite_of
 
 if TYPE_CHECKING:
-    from quidnunc.properties.suite.explanations import SuiteExplanations, SuiteFinding
+    from quidnunc.properties.suite.explanations import DepartingCase, SuiteExplanations, SuiteFinding
 
 SUITE_VERSION = 1
 
@@ -66,16 +66,40 @@ def run_suite(
     # What searches loads Hypothesis.
     from quidnunc.properties.search.machine import FindingSearch
     from quidnunc.properties.search.worker import hello_of, opener_of
+    from quidnunc.properties.suite.explainers import explainers
     from quidnunc.properties.suite.explanations import SuiteExplanations
 
-    protocol, started = protocol_named(name), time.monotonic()
+    started = time.monotonic()
+    named = against if opener is None else ""
     opener = opener or opener_of(against)
     hello = hello_of(against, name, profile=profile)
     campaign = Campaign(name, against, 0, hello.version, hello.capabilities, hello.fixed)
     campaign.profile, campaign.switched = profile, hello.switched
     campaign.has_additions = bool(hello.additions)
-    explain = SuiteExplanations(FindingSearch(name, opener, hello, profile=profile))
-    departing: list[DepartingCase] = []
+    hunt = FindingSearch(name, opener, hello, profile=profile)
+
+    def tell() -> None:
+        campaign.seconds = time.monotonic() - started
+        progress(campaign)
+
+    departing = list(_departing(campaign, opener, hello, tell))
+    with explainers(hunt, named) as explain:
+        for found, each in _explained(departing, SuiteExplanations(hunt, explain)):
+            if found is not None:
+                _file(campaign, found, each)
+            tell()
+    campaign.roots = fewest_rows(campaign.roots)
+    campaign.unfiled = hunt.unfiled
+    return campaign
+
+
+def _departing(
+    campaign: Campaign, opener: Callable[[Any], Any], hello: Hello, tell: Callable[[], None]
+) -> Iterator[DepartingCase]:
+    """Play every case and count it; those that depart."""
+    from quidnunc.properties.suite.explanations import DepartingCase
+
+    name, profile = campaign.protocol, campaign.profile
     for case_name, case in suite_of(name):
         parameters, lacking = fitted_parameters(case, hello)
         if lacking:
@@ -84,23 +108,14 @@ def run_suite(
             )
             continue
         subject = opener(_config(name, parameters, case.seed, profile))
-        run = play(events_of(case), subject, protocol, parameters)
+        run = play(events_of(case), subject, protocol_named(name), parameters)
         campaign.runs += 1
         campaign.steps += run.steps
         campaign.applied.update(run.applied)
         if last_departures(run):
-            told = evolve(case, profile=profile_text(against, profile))
-            departing.append(DepartingCase(case_name, told, parameters, run))
-        campaign.seconds = time.monotonic() - started
-        progress(campaign)
-    for found, each in _explained(departing, explain):
-        if found is not None:
-            _file(campaign, found, each)
-        campaign.seconds = time.monotonic() - started
-        progress(campaign)
-    campaign.roots = fewest_rows(campaign.roots)
-    campaign.unfiled = explain.hunt.unfiled
-    return campaign
+            told = evolve(case, profile=profile_text(campaign.against, profile))
+            yield DepartingCase(case_name, told, parameters, run)
+        tell()
 
 
 def _explained(
@@ -112,27 +127,18 @@ def _explained(
     explains is tried again where more is known at the end.
     """
     left: list[tuple[DepartingCase, SuiteFinding, int]] = []
-    for each in sorted(departing, key=lambda each: (len(last_departures(each.run)), len(each.run.moments))):
-        told = explain.finding(events_of(each.case), each.run, each.parameters, each.case.seed)
+    cases = sorted(departing, key=lambda each: (len(last_departures(each.run)), len(each.run.moments)))
+    for at, each in enumerate(cases, 1):
+        told = explain.finding(each, cases[at:])
         if told is None or told.finding.quirks:
             yield told, each
         else:
             left.append((each, told, len(explain.confirmed)))
-    for each, so_far, known in left:
+    for at, (each, so_far, known) in enumerate(left, 1):
         if known == len(explain.confirmed):
             yield so_far, each
         else:
-            yield explain.again(events_of(each.case), each.parameters, each.case.seed), each
-
-
-@frozen
-class DepartingCase:
-    """A case that departs, as it was played."""
-
-    name: str
-    case: Case
-    parameters: Any
-    run: Play
+            yield explain.again(each, [other for other, _, _ in left[at:]]), each
 
 
 NEEDS: Mapping[type[Any], str] = {

@@ -30,8 +30,8 @@ from quidnunc.pipeline.lake.engines.seam import (
     task_progress,
 )
 from quidnunc.pipeline.lake.gold.queries import GoldQuery
-from quidnunc.pipeline.processes import process_pool, submitted
 from quidnunc.properties.lazy import pyarrow
+from quidnunc.properties.processes import process_pool, submitted
 
 BYTES_PER_WORKER = 32 << 20
 """A process costs its start, in which so much of a trace is read."""

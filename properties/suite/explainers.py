@@ -1,0 +1,146 @@
+"""What is behind a case of the suite that departs, asked of several processes at once.
+
+To explain a case means to play the router in some ninety fresh runs, and takes seconds. Which explanation a
+case gets depends on those before it. So the cases that come next are asked ahead of their turn, with what is
+known so far, and an answer counts only if nothing was learnt since that takes part in the case. The answers
+are the same as from one process.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from attrs import field, frozen, mutable
+
+from quidnunc.impl.seam import Profile
+from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.events import Event
+from quidnunc.properties.explain.root_cause import Finding
+from quidnunc.properties.explain.runs import blamed_clauses
+from quidnunc.properties.judge.oracle import Departure
+from quidnunc.properties.judge.play import Moment
+from quidnunc.properties.processes import process_pool, submitted
+from quidnunc.properties.search.fresh_runs import FreshRuns
+from quidnunc.properties.search.machine import FindingSearch
+from quidnunc.properties.search.worker import collect_less_often, hello_of, opener_of
+
+MOST_AT_ONCE = 4
+
+
+@frozen
+class Question:
+    """A run of a case that departs."""
+
+    events: tuple[Event, ...]
+    moments: tuple[Moment, ...]
+    parameters: Any
+    seed: int
+    in_force: tuple[str, ...] = ()
+    """Names of the edits under which it was judged."""
+
+    @property
+    def departure(self) -> Departure:
+        return self.moments[-1].judged.departures[0]
+
+
+@frozen
+class Answer:
+    """A `Finding` without what the question holds; its edits by name, because functions cannot be sent."""
+
+    blamed: tuple[str, ...]
+    quirks: tuple[str, ...]
+    ties: tuple[str, ...]
+    suspects: frozenset[str]
+
+    def finding(self, question: Question, hunt: FindingSearch) -> Finding:
+        return Finding(
+            question.events,
+            question.moments,
+            question.departure,
+            tuple(edit_named(name, hunt.spec) for name in self.quirks),
+            self.blamed,
+            self.suspects,
+            tuple(edit_named(name, hunt.spec) for name in self.ties),
+        )
+
+
+def answer(question: Question, hunt: FindingSearch) -> Answer:
+    """The explanations of the run that predict fresh runs of the router, as in a search."""
+    hunt.quirks[:] = [edit_named(name, hunt.spec) for name in question.in_force]
+    protocol, events, parameters = hunt.protocol, question.events, question.parameters
+    blamed = blamed_clauses(question.moments, protocol, parameters)
+    bare = Finding(events, question.moments, question.departure, (), blamed)
+    fresh = FreshRuns(hunt, protocol, events, (parameters,), question.seed)
+    found = hunt.explained(bare, parameters, fresh)
+    quirks, ties = (tuple(edit.name for edit in edits) for edits in (found.quirks, found.ties))
+    return Answer(found.blamed, quirks, ties, found.suspects)
+
+
+Explain: TypeAlias = Callable[[Question, Iterator[Question]], Answer]
+"""The answer to a question, given those that may be asked next."""
+
+
+@contextmanager
+def explainers(hunt: FindingSearch, against: str) -> Iterator[Explain]:
+    """Who answers questions about the router of `hunt`: processes that open it by the name `against`, or this
+    one where it has none, or where there is one processor."""
+    at_once = min(MOST_AT_ONCE, os.cpu_count() or 1)
+    if not against or at_once < 2:
+        yield lambda question, ahead: answer(question, hunt)
+        return
+    with process_pool(at_once) as pool:
+        yield Explainers(hunt, against, at_once, pool)
+
+
+@mutable
+class Explainers:
+    """Processes that answer questions, the next ones ahead of their turn."""
+
+    hunt: FindingSearch
+    against: str
+    at_once: int
+    pool: ProcessPoolExecutor
+    asked: list[tuple[Question, Future[Any]]] = field(factory=list)
+
+    def __call__(self, question: Question, ahead: Iterator[Question]) -> Answer:
+        try:
+            wanted = self._ask(question)
+            while not wanted.done():
+                running = [future for _, future in self.asked if not future.done()]
+                more = next(ahead, None) if len(running) < self.at_once else None
+                if more is not None:
+                    self._ask(more)
+                else:
+                    wait(running, return_when=FIRST_COMPLETED)
+            told: Answer = wanted.result()
+        except BrokenProcessPool:
+            # The system ended one, most likely for its memory; what is left goes on in this process.
+            return answer(question, self.hunt)
+        return told
+
+    def _ask(self, question: Question) -> Future[Any]:
+        known = next((future for asked, future in self.asked if asked == question), None)
+        if known is not None:
+            return known
+        about = (self.hunt.protocol_name, self.against, self.hunt.profile, question)
+        (future,) = submitted(self.pool, _answer, [about])
+        self.asked.append((question, future))
+        return future
+
+
+def _answer(asked: tuple[str, str, Profile, Question]) -> Answer:
+    *router, question = asked
+    return answer(question, _hunt_of(*router))
+
+
+@lru_cache(maxsize=1)
+def _hunt_of(protocol: str, against: str, profile: Profile) -> FindingSearch:
+    collect_less_often()
+    hello = hello_of(against, protocol, profile=profile)
+    return FindingSearch(protocol, opener_of(against), hello, profile=profile)
