@@ -75,7 +75,9 @@ class SuiteExplanations:
         """The finding of a case that nothing explained, with all that was found since in force; None where
         that accounts for it."""
         asked = self._question_again(each)
-        return asked and self._told(asked, (q for q in map(self._question_again, after) if q is not None))
+        if asked is None:
+            return None
+        return self._told(asked, (q for q in map(self._question_again, after) if q is not None))
 
     def _question(self, each: DepartingCase) -> SuiteFinding | Question | None:
         """What is to be explained in a case, or what is known of it without."""
