@@ -67,7 +67,7 @@ from quidnunc.reports.ci.formats import write_results
 from quidnunc.reports.ci.results import result_of_check
 from quidnunc.reports.pages.page import content_of_json, write_page
 from quidnunc.reports.suite import suite_exit, suite_json
-from quidnunc.reports.summary import RootKey, summary_lines
+from quidnunc.reports.summary import ProtocolRows, RootKey, summary_lines
 
 SAID_AFTER_S = 2.0
 """A suite that takes longer says how far it is."""
@@ -137,18 +137,19 @@ def _print_summary(
     expected: Sequence[Expectation],
     options: argparse.Namespace,
 ) -> None:
-    """The most telling root causes of each protocol; those outside --claims do not count without --expect."""
+    """The most telling root causes; those outside --claims do not count without --expect."""
     known = {(e.clause, e.cause): str(options.expect.parent / e.case) for e in expected if e.case}
+    results = []
     for campaign in campaigns:
         rows = campaign.rows
         if options.claims != "*" and options.expect is None:
             chosen = {(r.clause, r.quirk) for v in verdicts_of(campaign, options.claims) for r in v.roots}
             rows = {key: root for key, root in rows.items() if key in chosen}
-        files = {**known, **paths[campaign.protocol]}
-        writes = reproduce(options) if options.cases else f"{reproduce(options)} --cases found"
-        for line in summary_lines(campaign, rows, files, writes):
-            print(line)
-        print()
+        results.append(ProtocolRows(campaign, rows, {**known, **paths[campaign.protocol]}))
+    writes = reproduce(options) if options.cases else f"{reproduce(options)} --cases found"
+    for line in summary_lines(results, writes):
+        print(line)
+    print()
 
 
 def _print_end(ends: Sequence[ExitStatus], options: argparse.Namespace, killed: int) -> None:

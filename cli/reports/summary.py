@@ -5,6 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from attrs import frozen
 
 from quidnunc.output import count
 from quidnunc.properties.cases.case import events_of, replay_command
@@ -16,6 +19,7 @@ from quidnunc.properties.search.rows import RootCause, is_crash
 from quidnunc.properties.search.verdicts import SEVERITY, verdict_of_root
 
 RootKey = tuple[str, str]
+Key = TypeVar("Key", bound=tuple[str, ...])
 
 SHOWN = 3
 WIDTH = 100
@@ -37,11 +41,11 @@ def causes_text(verdicts: Sequence[str]) -> str:
     return f"{text} and {count(left, 'departure')} of unknown cause ({left} {UNDECIDED})" if left else text
 
 
-def most_telling(roots: Mapping[RootKey, RootCause]) -> list[tuple[RootKey, RootCause]]:
+def most_telling(roots: Mapping[Key, RootCause]) -> list[tuple[Key, RootCause]]:
     """All root causes, the most telling first: a bad verdict, a MUST, a known cause, one cause and not either
     of two, a short case."""
 
-    def rank(item: tuple[RootKey, RootCause]) -> tuple[object, ...]:
+    def rank(item: tuple[Key, RootCause]) -> tuple[object, ...]:
         key, root = item
         return (
             -SEVERITY[verdict_of_root(root)],
@@ -60,26 +64,46 @@ def _says(root: RootCause) -> str:
     return f"Crashes: {root.quirk.partition(CRASH)[2]}." if is_crash(root) else root.case.reason
 
 
-def summary_lines(
-    campaign: Campaign, rows: Mapping[RootKey, RootCause], paths: Mapping[RootKey, str], writes: str
-) -> Iterator[str]:
+@frozen
+class ProtocolRows:
+    """What a router does wrong under one protocol."""
+
+    campaign: Campaign
+    rows: Mapping[RootKey, RootCause]
+    """The root causes that count."""
+    paths: Mapping[RootKey, str]
+    """Root -> a case file that shows it."""
+
+    @property
+    def found_none(self) -> str:
+        campaign = self.campaign
+        told = f"no counterexample in {count(campaign.runs, 'run')}"
+        if campaign.broken:
+            told = f"the driver broke; {told} before"
+        return told if campaign.steps else "nothing was played"
+
+
+def summary_lines(results: Sequence[ProtocolRows], writes: str) -> Iterator[str]:
     """How many root causes there are in which verdicts, and the most telling in words, each with a command.
 
-    `rows`: the root causes that count. `paths`: root -> a case file that shows it. `writes`: the command that
-    writes the cases which no file has.
+    A root cause that shows under several protocols is one. `writes`: the command that writes the cases which
+    no file has.
     """
-    of = f"{campaign.protocol} against {campaign.against}"
-    if not rows:
-        found_none = f"no counterexample in {count(campaign.runs, 'run')}"
-        if campaign.broken:
-            found_none = f"the driver broke; {found_none} before"
-        yield f"{of}: {found_none if campaign.steps else 'nothing was played'}"
+    against = results[0].campaign.against
+    if len(results) > 1:
+        none = Counter(each.found_none for each in results if not each.rows)
+        yield from (f"{told}: {_protocols(results, told)}" for told in none)
+    elif not results[0].rows:
+        yield f"{results[0].campaign.protocol} against {against}: {results[0].found_none}"
+    if not any(each.rows for each in results):
         return
-    found = most_telling(rows)
+    found, under = _distinct(results)
+    paths = {key: path for each in reversed(results) for key, path in each.paths.items()}
+    of = results[0].campaign.protocol if len(results) == 1 else f"{len(results)} protocols"
     causes = causes_text([verdict_of_root(root) for _, root in found])
     more = len(found) - SHOWN
     telling = "; the most telling:" if more > 0 else ":"
-    yield f"{of}: {causes}{telling}"
+    yield f"{of} against {against}: {causes}{telling}"
     for number, (key, root) in enumerate(found[:SHOWN], 1):
         yield ""
         yield from textwrap.wrap(
@@ -87,11 +111,16 @@ def summary_lines(
         )
         clause = "" if root.clause in root.case.reason else f" {root.clause},"
         yield f"   {verdict_of_root(root)},{clause} {count(len(events_of(root.case)), 'event')}"
+        if len(results) > 1:
+            told = f"under {', '.join(under[_cause(root)])}"
+            yield from textwrap.wrap(
+                told, WIDTH, initial_indent="   ", subsequent_indent="   ", break_on_hyphens=False
+            )
         if (known := load().get(root.clause)) is not None and known.disputed:
             said = f"the sentence is disputed: {' '.join(known.disputed.split())}"
             yield from textwrap.wrap(said, WIDTH, initial_indent="   ", subsequent_indent="   ")
         if key in paths:
-            yield f"   {replay_command(paths[key], campaign.against)}"
+            yield f"   {replay_command(paths[key], against)}"
     yield ""
     if more > 0:
         yield f"{more} more: --verbose lists them"
@@ -99,3 +128,29 @@ def summary_lines(
         yield f"each as a case that can be replayed: {writes}"
     if any(key not in paths and is_crash(root) for key, root in found):
         yield "--private DIR writes the events of the crash"
+
+
+def _protocols(results: Sequence[ProtocolRows], told: str) -> str:
+    return ", ".join(each.campaign.protocol for each in results if not each.rows and each.found_none == told)
+
+
+def _cause(root: RootCause) -> RootKey:
+    """What is one root cause under several protocols, whose clauses may differ."""
+    return ("" if root.kind != "unexplained" else root.clause, root.quirk)
+
+
+def _distinct(
+    results: Sequence[ProtocolRows],
+) -> tuple[list[tuple[RootKey, RootCause]], dict[RootKey, list[str]]]:
+    """Each cause once, as the protocol tells it in which it is most telling; and the protocols of each."""
+    under: dict[RootKey, list[str]] = {}
+    for each in results:
+        for cause in dict.fromkeys(map(_cause, each.rows.values())):
+            under.setdefault(cause, []).append(each.campaign.protocol)
+    if len(results) == 1:
+        return most_telling(results[0].rows), under
+    first: dict[RootKey, tuple[RootKey, RootCause]] = {}
+    every = {(*key, str(at)): root for at, each in enumerate(results) for key, root in each.rows.items()}
+    for (clause, quirk, _), root in most_telling(every):
+        first.setdefault(_cause(root), ((clause, quirk), root))
+    return list(first.values()), under

@@ -6,7 +6,14 @@ from quidnunc.model.events import Join
 from quidnunc.properties.cases.case import Case, CaseBlock
 from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.rows import RootCause
-from quidnunc.reports.summary import RootKey, causes_text, most_telling, summary_lines, verdict_counts
+from quidnunc.reports.summary import (
+    ProtocolRows,
+    RootKey,
+    causes_text,
+    most_telling,
+    summary_lines,
+    verdict_counts,
+)
 
 
 def root(
@@ -39,6 +46,10 @@ def campaign_of(*roots: RootCause) -> Campaign:
     return Campaign("gossipsub-1.2", "py-libp2p", 0, runs=7, steps=70, roots=keyed(*roots))
 
 
+def summary(campaign: Campaign, paths: dict[RootKey, str], writes: str = "quidnunc check") -> list[str]:
+    return list(summary_lines([ProtocolRows(campaign, campaign.rows, paths)], writes))
+
+
 def test_the_worst_the_named_and_the_short_come_first() -> None:
     found = most_telling(keyed(READING, SHOULD, EITHER, LONG, SHORT, NAMELESS, OURS))
     assert [each for _, each in found] == [OURS, SHORT, LONG, EITHER, NAMELESS, SHOULD, READING]
@@ -53,7 +64,7 @@ def test_verdicts_are_counted_the_worst_first() -> None:
 def test_three_are_told_each_with_its_command() -> None:
     campaign = campaign_of(READING, SHOULD, LONG, SHORT)
     paths = {(SHORT.clause, SHORT.quirk): "found/short.case"}
-    lines = list(summary_lines(campaign, campaign.rows, paths, "quidnunc check ... --cases found"))
+    lines = summary(campaign, paths, "quidnunc check ... --cases found")
     assert lines == [
         "gossipsub-1.2 against py-libp2p: 4 root causes (2 fails, 1 deviates, 1 observed); the most telling:",
         "",
@@ -79,31 +90,29 @@ def test_what_is_undecided_is_no_root_cause() -> None:
     assert causes_text(["undecided"]) == "0 root causes and 1 departure of unknown cause (1 undecided)"
     late = root("gs1.0/relay.seen", "unexplained:late", kind="pending")
     campaign = campaign_of(SHORT, late)
-    first, *_ = summary_lines(campaign, campaign.rows, {}, "")
+    first, *_ = summary(campaign, {})
     assert "1 root cause (1 fails) and 1 departure of unknown cause" in first
 
 
 def test_where_nothing_was_found_the_runs_are_told() -> None:
     campaign = campaign_of()
-    assert list(summary_lines(campaign, {}, {}, "")) == [
-        "gossipsub-1.2 against py-libp2p: no counterexample in 7 runs"
-    ]
+    assert summary(campaign, {}) == ["gossipsub-1.2 against py-libp2p: no counterexample in 7 runs"]
     idle = Campaign("dog", "ours", 0)
-    assert list(summary_lines(idle, {}, {}, "")) == ["dog against ours: nothing was played"]
+    assert summary(idle, {}) == ["dog against ours: nothing was played"]
 
 
 def test_a_driver_that_broke_is_told_first() -> None:
     broke = campaign_of()
     broke.runs = broke.steps = 2
     broke.broken.append("no answer")
-    (line,) = summary_lines(broke, {}, {}, "")
+    (line,) = summary(broke, {})
     assert line.endswith("the driver broke; no counterexample in 2 runs before")
 
 
 def test_the_events_of_a_crash_are_not_in_a_public_case() -> None:
     crash = root("pubsub/rpc.any-combination", "crash:ValueError in parse", kind="unexplained")
     campaign = campaign_of(crash)
-    lines = list(summary_lines(campaign, campaign.rows, {}, "quidnunc check"))
+    lines = summary(campaign, {})
     assert lines[2] == "1. Crashes: ValueError in parse."
     assert lines[-1] == "--private DIR writes the events of the crash"
     assert not any("can be replayed" in line for line in lines)
@@ -111,5 +120,31 @@ def test_the_events_of_a_crash_are_not_in_a_public_case() -> None:
 
 def test_a_disputed_sentence_is_said_to_be_one() -> None:
     campaign = campaign_of(root("gs1.0/ihave.any-topic", "asks-in-own-topics", events=1), SHORT)
-    lines = list(summary_lines(campaign, campaign.rows, {}, "quidnunc check"))
+    lines = summary(campaign, {})
     assert [line.split(":")[0] for line in lines if "disputed" in line] == ["   the sentence is disputed"]
+
+
+def test_a_cause_that_shows_under_several_protocols_is_one() -> None:
+    early, late = Campaign("floodsub", "ours", 0, runs=5, steps=9), campaign_of(SHORT, SHOULD)
+    other = Campaign("gossipsub-1.1", "ours", 0, runs=7, steps=7)
+    elsewhere = root("gs1.1/relay.mesh", "short", events=2)
+    other.roots = keyed(elsewhere)
+    results = [ProtocolRows(each, each.rows, {}) for each in (early, other, late)]
+    lines = list(summary_lines(results, "quidnunc check auto"))
+    assert lines[:5] == [
+        "no counterexample in 5 runs: floodsub",
+        "3 protocols against ours: 2 root causes (1 fails, 1 deviates):",
+        "",
+        "1. Does short (peer a).",
+        "   fails, gs1.1/relay.mesh, 2 events",
+    ]
+    assert lines[5] == "   under gossipsub-1.1, gossipsub-1.2"
+    assert sum("can be replayed" in line for line in lines) == 1
+
+
+def test_departures_of_unknown_cause_under_two_sentences_are_two() -> None:
+    one = root("gs1.0/graft.accept", "unexplained:missing", kind="unexplained")
+    two = root("gs1.0/relay.seen", "unexplained:missing", kind="unexplained")
+    first, second = campaign_of(one), campaign_of(two)
+    lines = list(summary_lines([ProtocolRows(each, each.rows, {}) for each in (first, second)], ""))
+    assert lines[0].startswith("2 protocols against py-libp2p: 2 root causes")
