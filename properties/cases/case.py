@@ -166,7 +166,8 @@ class Case:
         """The case for others: without a root cause that is known to be wrong."""
         if not self.explanation:
             return self
-        return evolve(self, reason=f"{UNEXPLAINED} The router's source says: {self.explanation}", quirk="")
+        said = self.explanation.removeprefix("it ")
+        return evolve(self, reason=f"{said[0].upper()}{said[1:]}", quirk="")
 
     @property
     def protocol(self) -> str:

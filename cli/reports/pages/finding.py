@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 
 from quidnunc.model.events import Crashed
 from quidnunc.model.rpc import Peer
-from quidnunc.properties.cases.case import Case, Side, events_of, replay_command
+from quidnunc.properties.cases.case import UNEXPLAINED, Case, Side, events_of, replay_command
 from quidnunc.properties.cases.file import MARKS, RULER, body_of, parse, render
 from quidnunc.properties.documents.clauses import Clause, load
 from quidnunc.properties.notation.parameters import parameters_told
@@ -42,6 +42,11 @@ WITHHELD = (
     "What makes the router crash is not shown here. Give the maintainers the case in private; "
     "`quidnunc check --private DIR` writes it."
 )
+NOT_GIVEN: Mapping[str, Mapping[str, str]] = {
+    "py-libp2p": {"max_ihave_length": "py-libp2p has no such limit, and was given none."},
+}
+"""Router -> parameters that the specification has and the router does not, and what to say of them. A case
+needs a value, by which the specification is asked; it is no configuration of the router."""
 _MARKS: Mapping[str, Side] = {mark: side for side, mark in MARKS.items()}
 
 
@@ -117,7 +122,13 @@ class ReportedFinding:
     @property
     def parameters(self) -> tuple[str, ...]:
         """In words for somebody whose router has defaults of its own."""
-        return tuple(each.replace(" (default ", " (the kit's default: ", 1) for each in self._told)
+        lacking = NOT_GIVEN.get(self.router.partition("@")[0], {})
+        return tuple(
+            f"{each} {lacking[name]}" if name in lacking else each
+            for said in self._told
+            for each in [said.replace(" (default ", " (the kit's default: ", 1).replace(*_LIFTED)]
+            for name in [each.partition("=")[0]]
+        )
 
     @property
     def _told(self) -> tuple[str, ...]:
@@ -129,8 +140,37 @@ class ReportedFinding:
         notes = self.case.notes if self.case else ()
         told = {*self._told}
         return tuple(
-            each for each in notes if each not in told and not each.startswith("The root cause is against")
+            each.replace(*_AT_DEFAULT)
+            for each in notes
+            if each not in told and not each.startswith("The root cause is against")
         )
+
+    @property
+    def act(self) -> str:
+        """What the router does, for somebody who does not have the kit. Where the cause was not found, the
+        headline tells of the search, so this tells of the first output that departs."""
+        return self._seen if self.headline.startswith(UNEXPLAINED) else _without_clause(self.headline)
+
+    @property
+    def of_cause(self) -> str:
+        """What is known of the cause beside that, where it is not the headline."""
+        if self.case is not None and self.case.explanation:
+            return f"The cause is read from the router's source. What its peers see: {self._seen}"
+        if not self.headline.startswith(UNEXPLAINED):
+            return ""
+        return self.headline.replace(UNEXPLAINED, "The cause was not found.").replace(
+            " Nearly: ", " Nearest: "
+        )
+
+    @property
+    def _seen(self) -> str:
+        said = {"router": "Sends what the specification does not allow", "model": "Does not send what is due"}
+        for line in self.diverging:
+            if line.text.startswith("choice "):
+                return f"Chooses as the specification does not allow: {line.text.removeprefix('choice ')}"
+            if line.side in said:
+                return f"{said[line.side]}: {line.text}"
+        return self.headline
 
     @property
     def diverging(self) -> tuple[OutputLine, ...]:
@@ -175,6 +215,19 @@ class ReportedFinding:
         """The command that found it, where it is one."""
         found = self.case.found_by if self.case else ""
         return found if found.startswith(("quidnunc ", "python -m ")) else ""
+
+
+_AT_DEFAULT = (", the default, decides here: ", " decides here: ")
+_LIFTED = (
+    "Out of play, because the driver lifts the limit: ",
+    "Switched off, or without a limit, in this run: ",
+)
+"""Words of a case -> those of a report, whose reader knows neither the kit's defaults nor its drivers."""
+
+
+def _without_clause(said: str) -> str:
+    """A headline without the id of its clause: the sentence itself is cited."""
+    return re.sub(r" \(([\w.-]+/[\w.-]+)\)", lambda m: "" if m[1] in load() else m[0], said)
 
 
 def _single(text: str) -> set[tuple[Peer | None, str]]:

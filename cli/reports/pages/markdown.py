@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from attrs import frozen
 
 from quidnunc import __version__
-from quidnunc.properties.cases.case import UNEXPLAINED, Case
-from quidnunc.properties.cases.file import render
+from quidnunc.properties.cases.case import Case
+from quidnunc.properties.cases.file import NOTE, render
 from quidnunc.reports.pages.environment import rendered
-from quidnunc.reports.pages.finding import WITHHELD, ReportedFinding, finding_of
+from quidnunc.reports.pages.finding import WITHHELD, finding_of
 from quidnunc.reports.pages.sequence import APPLICATION, ROUTER, SequenceDiagram, SequenceStep
 
 ARROWS = {"both": "->>", "router": "->>", "model": "--x", "later": "-->>", "may": "-->>"}
 """Side of an output -> the arrow of Mermaid. What is missing ends in a cross."""
 MARKS = {"router": "NOT ALLOWED: ", "model": "MISSING: ", "later": "owed: ", "may": "allowed: "}
 
-WORDS = (
-    "m1, m2, … are messages, t1, t2, … topics, and a, b, … the peers of the router. From the application, "
-    "`score` sets its own part (P5) of a peer's score, and `verdict` is what its validator says of a message."
-)
-
-
+NOTATION: Mapping[str, str] = {
+    r"\b(?:tx|havetx|resetroute) \w": "`a: tx t` is transaction t that is sent to peer a.",
+    r"^(?:[-+~=] |  )[a-z,.]+: (?!\d+x |tx |havetx |resetroute )": (
+        "`a: graft t1` would be a GRAFT for t1 that is sent to peer a."
+    ),
+    r"\bm\d": "m1, m2, … are messages.",
+    r"\bt\d": "t1, t2, … are topics.",
+    r"[a-z]\.\.[a-z]": "`a..d` are the peers a to d.",
+    r": \d+x ": "`2x` means: two more of the same.",
+    r"backoff=\d": "A backoff is in seconds.",
+    r"\bm\d+@\w": "`m1@content` is the id that m1 has where ids are made of the content.",
+    r"^score ": "`score` is the application's part (P5) of a peer's score.",
+    r"^verdict ": "`verdict` is what the application's validator says of a message.",
+    r"^stall ": "`stall`: the peer stops reading.",
+}
+"""What is looked for in a case -> what an issue says of it."""
 TERMS: Mapping[str, str] = {
     r"by self": "`by self`: the message names the router as its author.",
     r"by (?!self)\S+": "`by d`: the author of the message is d, who need not be its sender.",
@@ -55,9 +65,7 @@ def issue_of(case: Case, reproduction: Reproduction | None = None) -> str:
     return rendered(
         "issue.md",
         it=finding_of(case),
-        headline=headline,
-        words=WORDS,
-        terms=terms,
+        words=words(case),
         reproduction=reproduction,
         mermaid=mermaid,
         plain=plain,
@@ -68,26 +76,14 @@ def issue_of(case: Case, reproduction: Reproduction | None = None) -> str:
     )
 
 
-def headline(it: ReportedFinding) -> str:
-    """What the router does. Where the cause was not found, its text tells of the search, so this tells of the
-    first output that departs."""
-    if not it.headline.startswith(UNEXPLAINED):
-        return it.headline
-    said = {"router": "Sends what the specification does not allow", "model": "Does not send what is due"}
-    for line in it.diverging:
-        if line.text.startswith("choice "):
-            return f"Chooses as the specification does not allow: {line.text.removeprefix('choice ')}"
-        if line.side in said:
-            return f"{said[line.side]}: {line.text}"
-    return it.headline
-
-
-def terms(text: str) -> Sequence[str]:
-    """What the words of its messages mean, for those that a case has."""
-    said = [line for line in text.splitlines() if re.search(r"\b(?:message|publish) ", line)]
-    return [
-        meaning for word, meaning in TERMS.items() if any(re.search(rf" {word}(?= |;|$)", x) for x in said)
-    ]
+def words(case: Case) -> str:
+    """What the notation of a case means: of what it says, and of nothing else."""
+    text = "\n".join(line for line in render(case).splitlines() if not line.startswith(NOTE))
+    body = text.partition("\n\n")[2].partition("\n\n")[2]
+    told = [meaning for pattern, meaning in NOTATION.items() if re.search(pattern, body, re.MULTILINE)]
+    named = [line for line in body.splitlines() if re.search(r"\b(?:message|publish) ", line)]
+    told += [m for word, m in TERMS.items() if any(re.search(rf" {word}(?= |;|$)", x) for x in named)]
+    return " ".join(told)
 
 
 def _fence(text: str) -> str:

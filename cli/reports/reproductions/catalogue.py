@@ -41,6 +41,6 @@ def language_of(case: Case) -> ReproductionLanguage:
 def reproduction_of(case: Case) -> str:
     """The finding as a test. Raises NoReproductionError where none can be made here, and says why."""
     try:
-        return language_of(case).text_of(case.as_told)
+        return language_of(case).text_of(case)
     except (AdapterError, NotBuiltError, ValueError) as error:
         raise NoReproductionError(str(error)) from None

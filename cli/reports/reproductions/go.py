@@ -16,6 +16,7 @@ from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.router import config_of
 from quidnunc.properties.cases.telling import sentence_of
 from quidnunc.reports.pages.environment import rendered
+from quidnunc.reports.pages.finding import finding_of
 from quidnunc.reports.reproductions.recorded import Assertion, RecordedCall, RecordedRun, recorded
 from quidnunc.reports.reproductions.wording import comment, in_hex, prose, title_of
 
@@ -47,7 +48,7 @@ def reproduction_of(case: Case) -> str:
     imports, sources = prelude()
     return rendered(
         TEMPLATE,
-        headline=prose(case.reason),
+        headline=prose(finding_of(case).act),
         sentence=prose(sentence_of(case.clause)),
         version=run.version,
         file=FILE,

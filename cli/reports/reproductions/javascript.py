@@ -15,6 +15,7 @@ from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.router import config_of
 from quidnunc.properties.cases.telling import sentence_of
 from quidnunc.reports.pages.environment import rendered
+from quidnunc.reports.pages.finding import finding_of
 from quidnunc.reports.reproductions.recorded import (
     Assertion,
     NoReproductionError,
@@ -42,7 +43,7 @@ def reproduction_of(case: Case) -> str:
     run = recorded(case)
     return rendered(
         TEMPLATE,
-        headline=prose(case.reason),
+        headline=prose(finding_of(case).act),
         sentence=prose(sentence_of(case.clause)),
         version=run.version,
         file=FILE,
@@ -85,7 +86,7 @@ def body_of(run: RecordedRun) -> str:
     calls = [_line(call) for call in run.before] + ["r.forget()"] + [_line(call) for call in run.last]
     lines = [
         "describe('gossipsub', () => {",
-        f"  it({_text(comment(run.case.reason))}, async () => {{",
+        f"  it({_text(comment(finding_of(run.case).act))}, async () => {{",
         "    const r = await Router.of(" + "\n      ".join(given) + ")",
         *(f"    {line}" for line in calls),
         *(f"    {_assert(each)}" for each in run.assertions),

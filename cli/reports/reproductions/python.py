@@ -10,6 +10,7 @@ from quidnunc.impl.seam import Driver
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.telling import sentence_of
 from quidnunc.reports.pages.environment import rendered
+from quidnunc.reports.pages.finding import finding_of
 from quidnunc.reports.reproductions.recorded import Assertion, RecordedCall, RecordedRun, recorded
 from quidnunc.reports.reproductions.wording import comment, in_hex, prose, title_of
 
@@ -29,7 +30,7 @@ def reproduction_of(case: Case) -> str:
     run = recorded(case, setup_of)
     return rendered(
         TEMPLATE,
-        headline=prose(case.reason),
+        headline=prose(finding_of(case).act),
         sentence=prose(sentence_of(case.clause)),
         version=run.version,
         file=FILE,

@@ -24,7 +24,7 @@ def prose(text: str) -> str:
 
 def title_of(case: Case) -> str:
     """The name of its test: the root cause, or the claim."""
-    said = case.quirk or case.claim
+    said = case.as_told.quirk or case.claim
     return re.sub(r"\W+", "_", said).strip("_")
 
 
