@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import tarfile
 import zipfile
 from collections.abc import Iterator
 from email import message_from_bytes
 from pathlib import Path
 
 import pytest
+import yaml
 
-from tests.helpers.wheels import FOLDERS, PROJECT, built_wheel
+from quidnunc import __version__
+from tests.helpers.wheels import FOLDERS, PROJECT, built_archive, built_wheel, wheel_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -89,7 +93,31 @@ def test_entry_points_resolve(wheel: zipfile.ZipFile) -> None:
         assert module in wheel.namelist()
 
 
-def test_version_is_said_once() -> None:
-    from quidnunc import __version__
+def test_version_is_said_once(wheel: zipfile.ZipFile) -> None:
+    """By the package; what cannot read it repeats it."""
+    assert "version" not in PROJECT["project"] and PROJECT["project"]["dynamic"] == ["version"]
+    (name,) = (n for n in wheel.namelist() if n.endswith(".dist-info/METADATA"))
+    assert message_from_bytes(wheel.read(name))["Version"] == __version__
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert cited["version"] == __version__
+    assert [*cited["license"]] == PROJECT["project"]["license"].split(" OR ")
+    assert f"## {__version__} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
-    assert __version__ == PROJECT["project"]["version"]
+
+def test_the_source_archive_builds_the_same_wheel(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    archive = built_archive(tmp_path)
+    with tarfile.open(archive) as opened:
+        opened.extractall(tmp_path / "unpacked", filter="data")
+    (source,) = (tmp_path / "unpacked").iterdir()
+    for name in ("CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "docs/SECURITY.md", "LICENSE-MIT"):
+        assert (source / name).exists(), name
+    with zipfile.ZipFile(wheel_of(source, tmp_path)) as again:
+        assert sorted(again.namelist()) == sorted(wheel.namelist())
+
+
+def test_the_container_has_what_the_wheel_is_made_of() -> None:
+    copied = re.findall(r"^COPY (.+) /source/\S*$", (ROOT / "Containerfile").read_text("utf-8"), re.MULTILINE)
+    named = {name for line in copied for name in line.split()}
+    folders = {folder.split("/")[0] for folder in FOLDERS.values()}
+    assert named == {*folders, "pyproject.toml", "README.md", "LICENSE-MIT", "LICENSE-APACHE"}
+    assert all((ROOT / name).exists() for name in named)
