@@ -25,7 +25,7 @@ COMMANDS: Mapping[str, Mapping[str, str]] = tomllib.loads(
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Test a router": ("check", "doctor", "routers", "suite", "replay", "report", "matrix", "recall"),
-    "Study a protocol": ("explain", "spec", "clauses", "diff", "explore", "prove", "params"),
+    "Study a protocol": ("explain", "play", "spec", "clauses", "diff", "explore", "prove", "params"),
     "Watch a network": ("simulate", "sweep", "trace", "ingest"),
     "Keep in CI": ("regress",),
 }

@@ -48,9 +48,12 @@ def seen(command: str, folder: Path) -> str:
     """What a command of the kit prints to a terminal of a hundred columns."""
     program, *words = shlex.split(command)
     assert program == "quidnunc", command
+    *words, sign, name = words if "<" in words else [*words, "<", os.devnull]
+    assert sign == "<", command
     ran = subprocess.run(
         [sys.executable, "-m", "quidnunc", *words],
         cwd=folder,
+        input=(folder / name).read_text(encoding="utf-8"),
         env={**os.environ, "COLUMNS": "100"},
         capture_output=True,
         text=True,
