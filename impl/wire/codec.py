@@ -301,6 +301,10 @@ class Codec:
         check_flaw(message, self._policy)
         if self._policy == "StrictSign" or message.flaw == "stamped":
             stamp(made, author, message.flaw, key=message.key)
+        id_bytes = self._id_of(made)
+        if id_bytes not in self._symbols:
+            # Without its author or seqno it has another id, by which a router that takes it speaks of it.
+            self._symbols[id_bytes] = message.id
         self._wire_of[message] = made
         canonical = made.SerializeToString(deterministic=True)
         if canonical not in self._value_of:

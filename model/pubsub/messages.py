@@ -66,18 +66,19 @@ def from_itself(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Rou
     when="it drops a message that it has seen",
 )
 def seen_before(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
-    """Within seen_ttl of its first copy a message id is a duplicate; afterwards it may be kept for longer."""
+    """Within seen_ttl of its first copy a message id is a duplicate; afterwards it may be kept for longer,
+    whether or not the first copy still waits for its verdict."""
     first = r.seen.get(m.part.id)
     if first is None:
         return None
     waiting = r.waiting.get(m.part.id)
-    if waiting is not None:
-        also = evolve(waiting, also=(*waiting.also, m.peer))
-        return Step(evolve(r, waiting={**r.waiting, m.part.id: also}))
-    if r.now_ms - first < r.parameters.seen_ttl_ms:
+    expired = r.now_ms - first >= r.parameters.seen_ttl_ms
+    if expired and choose.whether("seen.expired", lambda o: _shows_first(o, m.part), default=waiting is None):
+        return None
+    if waiting is None:
         return Step(r)
-    again = choose.whether("seen.expired", lambda o: _shows_first(o, m.part), default=True)
-    return None if again else Step(r)
+    also = evolve(waiting, also=(*waiting.also, m.peer))
+    return Step(evolve(r, waiting={**r.waiting, m.part.id: also}))
 
 
 def _shows_first(o: Output, m: Message) -> bool:
@@ -122,7 +123,15 @@ def accepted_by_validator(
         return None
     m = ReceivedPart(waiting.forwarder, waiting.message)
     told = run(r, "announce", m, choose)
-    return told.then(run(told.router, "accepted", m, choose))
+    after = told.then(run(told.router, "accepted", m, choose))
+    return Step(after.router, tuple(_free_of(each, waiting) for each in after.permits))
+
+
+def _free_of(permit: Permit, waiting: WaitingMessage) -> Permit:
+    """Whether the message still goes to those who sent a copy of it meanwhile is not said."""
+    o = permit.output
+    back = isinstance(o, Sent) and o.peer in waiting.also and isinstance(o.part, Message)
+    return evolve(permit, must=False) if back else permit
 
 
 @rule(

@@ -224,7 +224,9 @@ def _of_message(message: Message, peer: Peer | None, event: Event, r: Router) ->
     refusal = _refusal(message.id, event, r)
     if not refusal and not any(isinstance(p, Message) and p.id == message.id for p in _parts(event)):
         asked = any(isinstance(p, IWant) and message.id in p.ids for p in _parts(event, peer))
-        return "gs1.1/iwant.retransmission" if asked and peer is not None else ""
+        if not asked or peer is None:
+            return ""
+        return "gs1.1/validation.late-verdict" if message.id in r.waiting else "gs1.1/iwant.retransmission"
     if refusal:
         return refusal if refusal != "gs1.0/relay.seen" else ""
     if r.parameters.validation == "manual":
@@ -275,7 +277,8 @@ def _of_prune(topic: str, peer: Peer, event: Event, r: Router) -> str:
 
 
 def _of_ihave(topic: str, ids: tuple[str, ...], peer: Peer, r: Router) -> str:
-    if peer in r.mesh_of(topic):
+    # Who never announced the topic is no target, whether or not it has just been pruned.
+    if peer in r.mesh_of(topic) & r.members(topic):
         return "gs1.0/gossip.outside-mesh"
     if r.gate_score(peer) < r.parameters.gossip_threshold:
         return "gs1.1/threshold.gossip"

@@ -316,9 +316,12 @@ class Play:
         return ()
 
     def _names_what_nobody_knows(self, event: Event) -> bool:
+        """Whether a peer names, or sends, a message of the router's own that the router has sent nobody: its
+        sequence number is not known, and a guess at it is another message."""
         if not isinstance(event, Receive):
             return False
         named = [i for part in event.parts for i in ids_named(part)]
+        named += [part.id for part in event.parts if isinstance(part, Message)]
         return any(i in self.own and i not in self.shown for i in named)
 
     def _step(self, event: Event) -> tuple[Departure, ...]:

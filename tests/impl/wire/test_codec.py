@@ -69,6 +69,15 @@ def test_each_flaw_is_in_the_bytes_under_strict_sign(flaw: Flaw) -> None:
     assert codec.decode(rpc.SerializeToString()) == (message,)
 
 
+@pytest.mark.parametrize("flaw", ["no-author", "no-seqno"])
+def test_a_message_is_known_by_the_id_that_it_has_without_a_field(flaw: Flaw) -> None:
+    codec = Codec(SIGNED)
+    rpc = wire.RPC.FromString(codec.encode([Message("m1", "t1", 4, 100, flaw)], sender=2))
+    other = getattr(rpc.publish[0], "from") + rpc.publish[0].seqno
+    assert other != codec.id_bytes("m1")
+    assert codec.symbol_of(other) == "m1"
+
+
 @pytest.mark.parametrize("flaw", ["", "stamped"])
 def test_each_flaw_is_in_the_bytes_under_strict_no_sign(flaw: Flaw) -> None:
     codec = Codec(UNSIGNED)

@@ -162,7 +162,24 @@ class TestVerdicts:
     def test_copies_meanwhile_are_duplicates(self, protocol: Protocol) -> None:
         assert not self.waiting(protocol, of(2, M1)).all
         end = self.waiting(protocol, of(2, M1), Verdict("m1", "accept"))
-        assert end.must == {delivered(), *sent(M1, 2, 3)}
+        assert end.must == {delivered(), *sent(M1, 3)}
+        # Whether the sender of such a copy is sent the message is not said.
+        assert {*sent(M1, 2)} <= {*end.may}
+
+    @pytest.mark.parametrize(("at_ms", "duplicate"), [(7999, True), (8000, False)])
+    def test_a_copy_after_the_seen_time_may_be_a_first_one(
+        self, protocol: Protocol, at_ms: int, duplicate: bool
+    ) -> None:
+        late = Message("m1", "t1", size=2000)
+        if protocol.name < "gossipsub-1.2" or protocol.name == "gossipsub-1.2-draft":
+            pytest.skip("nothing shows of a message that waits")
+        start = after(
+            [*members(protocol, 1, 2, 3), of(1, late)], Advance(at_ms),
+            protocol=protocol, validation="manual", seen_ttl_ms=8000,
+        )  # fmt: skip
+        told = Sent(3, IDontWant(("m1",)))
+        assert not onward(start.router, of(2, late), seen=()).all
+        assert (told in onward(start.router, of(2, late), seen={told}).all) is not duplicate
 
     def test_the_peers_of_the_verdict_count_not_those_of_the_arrival(self, protocol: Protocol) -> None:
         late = [*peers(4, stream=STREAM_OF[protocol.name]), of(2, Subscribe("t2"))]

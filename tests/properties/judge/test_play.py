@@ -10,7 +10,7 @@ from quidnunc.impl.wire import keys
 from quidnunc.model.events import Advance, Connect, Delivered, Event, Join, Raw, Receive, Sent, Stall
 from quidnunc.model.machine import PROTOCOLS, family_of, protocol_named
 from quidnunc.model.parameters import Parameters
-from quidnunc.model.rpc import IHave, IWant, Message, Subscribe
+from quidnunc.model.rpc import ROUTER, IHave, IWant, Message, Subscribe
 from quidnunc.properties.judge.oracle import Departure, Oracle
 from quidnunc.properties.judge.play import (
     ModelSubject,
@@ -85,6 +85,9 @@ class TestTakingApart:
         run = quiet_play()
         for event in (*peers(1), own("m1"), of(1, IWant(("m1",))), of(1, IHave(T, ("m1", "m2")))):
             run.do(event)
+        assert run.moments[-1].event == own("m1")
+        # Nor sends it, as a guess at its sequence number is another message.
+        run.do(of(1, Message("m1", T, ROUTER)))
         assert run.moments[-1].event == own("m1")
         # Once somebody has been sent it, everybody may know it.
         told = quiet_play(*[()] * 4, tuple(sent(Message("m1", T, 0), 1, 2)))
