@@ -10,11 +10,17 @@ import time
 from pathlib import Path
 
 from quidnunc.impl.routers import RouterInfo, available, build_release
+from quidnunc.impl.seam import AdapterError
 from quidnunc.impl.skeletons import SKELETONS, commands_of, write_skeleton
 from quidnunc.output import UsageError, print_json, table
 
 INNER = ("mutant", "reading")
 """Kinds that are listed on request."""
+
+
+UNLOCKED = """\
+Other releases of js-libp2p (from 0.11.0) and go-libp2p-pubsub (from 0.3.0) can be built, too. No lock
+ships for them: they get the packages that the registry gives that day, which build.json lists."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -42,6 +48,7 @@ def run(options: argparse.Namespace) -> int:
         if unbuilt:
             print("\nreleases that can be built, by `quidnunc routers build NAME`:")
             print(textwrap.fill(", ".join(each.name for each in unbuilt), 100, break_on_hyphens=False))
+            print(f"\n{UNLOCKED}")
         print(f"\nand {mutants} of our own with one planted bug, ours:MUTANT (--all lists them)")
         print(f"and {readings} of our own with another reading, ours:READING")
     print(f"\nagain: quidnunc routers{' --all' if options.all else ''}")
@@ -55,7 +62,7 @@ def _is_listed(each: RouterInfo) -> bool:
 def _build(options: argparse.Namespace) -> int:
     if not options.names:
         raise UsageError("name a release: quidnunc routers build py-libp2p@0.2.8")
-    built = []
+    built, failed = [], []
     for name in options.names:
         started = time.monotonic()
 
@@ -66,12 +73,17 @@ def _build(options: argparse.Namespace) -> int:
             folder = build_release(name, progress)
         except ValueError as error:
             raise UsageError(str(error)) from None
+        except AdapterError as error:
+            # The other names have nothing to do with it.
+            print(f"quidnunc routers: {error}", file=sys.stderr)
+            failed.append(name)
+            continue
         built.append({"name": name, "folder": folder})
         if not options.json:
             print(f"{name} is built ({time.monotonic() - started:.0f} s): {folder}")
     if options.json:
-        print_json({"schema": 1, "built": built})
-    return 0
+        print_json({"schema": 1, "built": built, "failed": failed})
+    return 4 if failed else 0
 
 
 def _new(options: argparse.Namespace) -> int:

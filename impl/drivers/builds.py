@@ -7,6 +7,7 @@ built because it is asked for: only `quidnunc routers build` builds.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import tempfile
@@ -21,6 +22,9 @@ from quidnunc.impl.seam.cache import cache_folder
 
 RECORD = "build.json"
 FORMAT = 1
+
+VERSION = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}")
+"""A published version; no other is built."""
 
 LOG_LINES = 5
 """Of what a command said, what an error repeats."""
@@ -67,6 +71,23 @@ class Release:
         if self.record is None:
             raise NotBuiltError(f"{self.name} is not built here; to build it: {self.command}")
         return self.folder
+
+
+def versions_built(router: str) -> tuple[str, ...]:
+    """Versions of a router that have a folder in the user's cache, the oldest first. A build of an older kit
+    may be among them."""
+    folder = cache_folder() / "routers" / router
+    found = [each.name for each in folder.iterdir()] if folder.is_dir() else []
+    return tuple(sorted((each for each in found if VERSION.fullmatch(each)), key=numbers_of))
+
+
+def numbers_of(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
+def with_built(router: str, locked: Sequence[str]) -> tuple[str, ...]:
+    """The locked versions of a router and those that are built, the oldest first."""
+    return tuple(sorted({*locked, *versions_built(router)}, key=numbers_of))
 
 
 @frozen

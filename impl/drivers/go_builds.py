@@ -24,8 +24,18 @@ def missing_go(version: str) -> str:
     return "" if shutil.which("go") else f"go is not on the PATH: install Go {version} or later"
 
 
-def compile_driver(release: Release, files: Sequence[Path], progress: Callable[[str], None]) -> Release:
-    """Compile a release with the driver and the lock in `files`, among which are edits of the driver.
+def compile_driver(
+    release: Release,
+    sources: Sequence[Path],
+    lock: tuple[Path, Path],
+    progress: Callable[[str], None],
+    unlocked: str = "",
+) -> Release:
+    """Compile a release with the driver in `sources`, among which are edits of it, and the modules of `lock`,
+    a go.mod and a go.sum.
+
+    `unlocked`: the module of the router, where the lock is another release's. Go then chooses the modules,
+    none of them older than in the lock.
 
     Raises AdapterError where Go cannot fetch its modules, one is not as it was locked, or Go cannot compile
     them.
@@ -33,7 +43,7 @@ def compile_driver(release: Release, files: Sequence[Path], progress: Callable[[
     with building(release) as build:
         source = build.folder / "source"
         source.mkdir()
-        for path in files:
+        for path in (*sources, *lock):
             if path.suffix == ".toml":
                 _edit(source, path)
             else:
@@ -41,6 +51,11 @@ def compile_driver(release: Release, files: Sequence[Path], progress: Callable[[
         # The lock alone decides what is built in, whatever this environment says of modules.
         environment = {**os.environ, "GOFLAGS": "-mod=readonly", "GOWORK": "off", "CGO_ENABLED": "0"}
         progress(f"fetching {release.router} {release.version} and what it needs")
+        if unlocked:
+            choosing = partial(_go, release, source, {**environment, "GOFLAGS": "-mod=mod"})
+            choosing("mod", "edit", f"-require={unlocked}@v{release.version}")
+            # Of what only tests of the modules need, some is no longer there.
+            choosing("mod", "tidy", "-e")
         go = partial(_go, release, source, environment)
         go("mod", "download")
         progress("compiling it with the driver")
@@ -49,6 +64,7 @@ def compile_driver(release: Release, files: Sequence[Path], progress: Callable[[
         go("build", "-trimpath", "-ldflags", linked, "-o", program, ".")
         said = go("version", "-m", program)
         build.record["go"], build.record["modules"] = said.split()[1], _modules(said)
+        build.record["locked"] = not unlocked
     return release
 
 

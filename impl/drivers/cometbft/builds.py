@@ -33,7 +33,7 @@ def release_named(version: str) -> Release:
     """Raises ValueError, with those that there are."""
     if version not in RELEASES:
         raise ValueError(f"no release {version!r} of {NAME}: there are {', '.join(RELEASES)}")
-    return Release(NAME, version, digest_of(tuple(_files(version))))
+    return Release(NAME, version, digest_of((*_sources(), *_lock(version))))
 
 
 def releases() -> tuple[Release, ...]:
@@ -54,9 +54,13 @@ def open_release(version: str, config: Config) -> Driver:
 def build(version: str, progress: Callable[[str], None]) -> Release:
     """Compile a release with the driver. Raises ValueError for an unknown one, AdapterError where Go cannot
     fetch its modules, one is not as it was locked, or Go cannot compile them."""
-    return compile_driver(release_named(version), _files(version), progress)
+    return compile_driver(release_named(version), _sources(), _lock(version), progress)
 
 
-def _files(version: str) -> list[Path]:
-    lock = FOLDER / "locks" / version
-    return [*(FOLDER / "source" / name for name in SOURCES), lock / "go.mod", lock / "go.sum"]
+def _sources() -> tuple[Path, ...]:
+    return tuple(FOLDER / "source" / name for name in SOURCES)
+
+
+def _lock(version: str) -> tuple[Path, Path]:
+    folder = FOLDER / "locks" / version
+    return folder / "go.mod", folder / "go.sum"

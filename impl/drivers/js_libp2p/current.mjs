@@ -69,7 +69,7 @@ class CurrentConnection extends Connection {
 }
 
 function silent () {}
-const log = Object.assign(silent, { error: silent, trace: silent, enabled: false, newScope: () => log })
+export const log = Object.assign(silent, { error: silent, trace: silent, enabled: false, newScope: () => log })
 
 class CurrentNode extends Node {
   Connection = CurrentConnection
@@ -100,20 +100,12 @@ class CurrentNode extends Node {
   }
 }
 
-/** Its packages, as the driver asks for them. */
-export async function current (load) {
-  const { gossipsub } = await load(PACKAGE)
+/** Who peers are, since 14: their ids are made of keys, and hold them. */
+export async function identitiesOfKeys (load) {
   const { generateKeyPairFromSeed } = await load('@libp2p/crypto/keys')
   const { peerIdFromPrivateKey } = await load('@libp2p/peer-id')
   const { RecordEnvelope, PeerRecord } = await load('@libp2p/peer-record')
-  const { multiaddr } = await load('@multiformats/multiaddr')
   return {
-    Node: CurrentNode,
-    protocols: ['gossipsub-1.0', 'gossipsub-1.1', 'gossipsub-1.2'],
-    capabilities: ['explicit', 'peer-exchange', 'verdict', 'rsa-keys', 'secp256k1-keys'],
-    publishesToD: true,
-    fixed: () => ({}),
-    addressOf: multiaddr,
     async identityOf (seed) {
       const privateKey = await generateKeyPairFromSeed('Ed25519', seed)
       return { privateKey, id: peerIdFromPrivateKey(privateKey) }
@@ -124,7 +116,23 @@ export async function current (load) {
       const signer = envelope.publicKey.toMultihash().bytes
       return peer.equals(signer) && PeerRecord.createFromProtobuf(envelope.payload).peerId.equals(signer)
     },
-    authorOf: (message) => message.from.toMultihash().bytes,
+    authorOf: (message) => message.from.toMultihash().bytes
+  }
+}
+
+/** Its packages, as the driver asks for them. */
+export async function current (load) {
+  const { gossipsub } = await load(PACKAGE)
+  const identities = await identitiesOfKeys(load)
+  const { multiaddr } = await load('@multiformats/multiaddr')
+  return {
+    Node: CurrentNode,
+    protocols: ['gossipsub-1.0', 'gossipsub-1.1', 'gossipsub-1.2'],
+    capabilities: ['explicit', 'peer-exchange', 'verdict', 'rsa-keys', 'secp256k1-keys'],
+    publishesToD: true,
+    fixed: () => ({}),
+    addressOf: multiaddr,
+    ...identities,
     async routerOf (options, protocols, components) {
       const router = gossipsub(options)(components)
       router.protocols = protocols

@@ -1,10 +1,13 @@
-// The world of releases 1.0 to 9.1, `@chainsafe/libp2p-gossipsub`: streams are a `source` and a `sink`, a peer id holds
+// The world of releases 1.0 to 14.1, `@chainsafe/libp2p-gossipsub`: streams are a `source` and a `sink`, a peer id holds
 // its key, and the node is found by fields (from 5.0 on) or by getters (before).
+import { identitiesOfKeys, log } from './current.mjs'
 import { Connection, Node, restartHeartbeats, seqnoOf, unframed } from './world.mjs'
 
 export const PACKAGE = '@chainsafe/libp2p-gossipsub'
 
 const STORE_MS = 1
+const FIRST_WITH_KEYS = 14
+const FIRST_WITH_1_2 = 14
 
 /** Bytes that wait to be read, one chunk after the other. */
 class Chunks {
@@ -131,6 +134,8 @@ class OlderNode extends Node {
     }
     const components = {
       peerId: own.id,
+      privateKey: own.privateKey,
+      logger: { forComponent: () => log },
       peerStore: {
         addressBook: book,
         addEventListener () {},
@@ -138,7 +143,7 @@ class OlderNode extends Node {
         merge: async () => {},
         get: async () => {
           await stored(this)
-          throw Object.assign(new Error('Not found'), { code: 'ERR_NOT_FOUND' })
+          throw Object.assign(new Error('Not found'), { code: 'ERR_NOT_FOUND', name: 'NotFoundError' })
         },
         consumePeerRecord: async (record, peer) => await isRecordOf(record, peer)
       },
@@ -161,25 +166,12 @@ class OlderNode extends Node {
   }
 }
 
-/** Its packages, as the driver asks for them. */
-export async function older (load, version) {
-  const [major, minor] = version.split('.').map(Number)
-  const hasUnsubscribeBackoff = major > 9 || (major === 9 && minor >= 1)
-  const { GossipSub } = await load(PACKAGE)
+/** Who peers are, before 14: their ids hold the bytes of their keys. */
+async function identitiesOfIds (load) {
   const { generateKeyPairFromSeed } = await load('@libp2p/crypto/keys')
   const { peerIdFromKeys } = await load('@libp2p/peer-id')
   const { RecordEnvelope, PeerRecord } = await load('@libp2p/peer-record')
-  const { multiaddr } = await load('@multiformats/multiaddr')
   return {
-    Node: OlderNode,
-    protocols: ['gossipsub-1.0', 'gossipsub-1.1'],
-    capabilities: ['explicit', 'peer-exchange', 'verdict'],
-    publishesToD: false,
-    fixed: (parameters) => ({
-      gossip_factor: 0.25,
-      ...hasUnsubscribeBackoff ? {} : { unsubscribe_backoff_s: parameters.prune_backoff_s }
-    }),
-    addressOf: multiaddr,
     async identityOf (seed) {
       const key = await generateKeyPairFromSeed('Ed25519', seed)
       return { id: await peerIdFromKeys(key.public.bytes, key.bytes) }
@@ -188,7 +180,28 @@ export async function older (load, version) {
       const envelope = await RecordEnvelope.openAndCertify(record, PeerRecord.DOMAIN)
       return peer.equals(envelope.peerId) && PeerRecord.createFromProtobuf(envelope.payload).peerId.equals(peer)
     },
-    authorOf: (message) => message.from.toBytes(),
+    authorOf: (message) => message.from.toBytes()
+  }
+}
+
+/** Its packages, as the driver asks for them. */
+export async function older (load, version) {
+  const [major, minor] = version.split('.').map(Number)
+  const hasUnsubscribeBackoff = major > 9 || (major === 9 && minor >= 1)
+  const { GossipSub } = await load(PACKAGE)
+  const identities = await (major < FIRST_WITH_KEYS ? identitiesOfIds : identitiesOfKeys)(load)
+  const { multiaddr } = await load('@multiformats/multiaddr')
+  return {
+    Node: OlderNode,
+    protocols: ['gossipsub-1.0', 'gossipsub-1.1', ...(major < FIRST_WITH_1_2 ? [] : ['gossipsub-1.2'])],
+    capabilities: ['explicit', 'peer-exchange', 'verdict'],
+    publishesToD: major > 13 || (major === 13 && minor >= 1),
+    fixed: (parameters) => ({
+      gossip_factor: 0.25,
+      ...hasUnsubscribeBackoff ? {} : { unsubscribe_backoff_s: parameters.prune_backoff_s }
+    }),
+    addressOf: multiaddr,
+    ...identities,
     async routerOf (options, protocols, components) {
       const isOfFields = GossipSub.length > 0
       const router = isOfFields ? new GossipSub(components, options) : new GossipSub(options)

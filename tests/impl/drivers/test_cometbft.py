@@ -75,8 +75,9 @@ def test_what_a_build_needs_ships_with_the_kit() -> None:
     found = {
         path for pattern in shipped["quidnunc.impl.drivers.cometbft"] for path in builds.FOLDER.glob(pattern)
     }
-    assert {path for version in builds.RELEASES for path in builds._files(version)} <= found
-    assert {*(builds.FOLDER / "source").glob("*.go")} <= {*builds._files(builds.DEFAULT)}
+    for version in builds.RELEASES:
+        assert {*builds._sources(), *builds._lock(version)} <= found
+    assert {*(builds.FOLDER / "source").glob("*.go")} <= {*builds._sources()}
 
 
 def test_a_release_without_go_is_named_with_what_to_install(

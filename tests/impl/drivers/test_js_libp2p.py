@@ -77,6 +77,40 @@ def test_a_build_installs_what_the_lock_says_and_runs_no_script(npm: list[Sequen
     assert json.dumps(builds.DEFAULT) in (folder / "load.mjs").read_text()
 
 
+def test_a_release_without_a_lock_has_companions_that_suit_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ran = list[Sequence[str]]()
+    asks = {"@libp2p/crypto": "^4.0.0", "@libp2p/peer-id": "^4.0.5", "denque": "^2.1.0"}
+
+    def run(command: Sequence[str], *_: object, folder: Path, **__: object) -> str:
+        ran.append(command)
+        if command[1] == "install":
+            (folder / "package-lock.json").write_text(
+                '{"packages": {"": {}, "node_modules/denque": {"version": "2"}}}'
+            )
+        return json.dumps(asks)
+
+    monkeypatch.setenv("QUIDNUNC_CACHE", str(tmp_path))
+    monkeypatch.setattr(builds, "missing", lambda version: "")
+    monkeypatch.setattr(builds, "run_to_end", run)
+    folder = Path(build_release("js-libp2p@13.2.0", lambda _: None))
+    assert [command[1] for command in ran] == ["view", "install"] and "--ignore-scripts" in ran[1]
+    wanted = json.loads((folder / "package.json").read_text())["dependencies"]
+    assert wanted["@chainsafe/libp2p-gossipsub"] == "13.2.0" and wanted["@libp2p/peer-id"] == "^4.0.5"
+    assert wanted["@libp2p/peer-record"] == "^7.0.0" and "denque" not in wanted
+    assert (
+        wanted["@sinonjs/fake-timers"] == builds._locked("9.1.0")[""]["dependencies"]["@sinonjs/fake-timers"]
+    )
+    record = builds.release_named("13.2.0").record
+    assert (
+        record is not None
+        and record["locked"] is False
+        and record["packages"] == {"denque": {"version": "2"}}
+    )
+    assert "13.2.0" in [each.version for each in builds.releases()]
+
+
 def test_what_was_built_of_another_lock_is_built_again(npm: list[Sequence[str]]) -> None:
     file = Path(build_release("js-libp2p", lambda _: None)) / "build.json"
     record = json.loads(file.read_text())
@@ -86,7 +120,7 @@ def test_what_was_built_of_another_lock_is_built_again(npm: list[Sequence[str]])
     assert len(npm) == 2 and builds.release_named(builds.DEFAULT).record
 
 
-@pytest.mark.parametrize("version", builds.VERSIONS)
+@pytest.mark.parametrize("version", builds.LOCKED)
 def test_a_lock_pins_every_package_and_names_no_place_to_take_it_from(version: str) -> None:
     lock = Path(builds.__file__).with_name("locks") / f"{version}.json"
     packages = json.loads(lock.read_text())["packages"]
@@ -98,11 +132,25 @@ def test_a_lock_pins_every_package_and_names_no_place_to_take_it_from(version: s
 
 
 def test_releases_are_in_order_and_the_bare_name_is_one() -> None:
-    assert builds.DEFAULT in builds.VERSIONS
-    assert [each.version for each in builds.releases()] == list(builds.VERSIONS)
+    assert builds.DEFAULT in builds.LOCKED
+    assert {*builds.LOCKED} <= {each.version for each in builds.releases()}
     assert built_routers()["js-libp2p"] is builds
-    with pytest.raises(ValueError, match="no release '1' of js-libp2p: there are .*17.1.1"):
+    with pytest.raises(ValueError, match="no release '1' of js-libp2p: name one from 0.11.0 on; .*17.1.1"):
         open_router("js-libp2p@1", Config())
+
+
+def test_a_release_that_imports_libp2p_is_refused() -> None:
+    with pytest.raises(ValueError, match="js-libp2p@0.14.1 cannot be driven: it imports libp2p"):
+        open_router("js-libp2p@0.14.1", Config())
+
+
+def test_a_folder_of_what_cannot_be_driven_is_not_listed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("QUIDNUNC_CACHE", str(tmp_path))
+    for name in ("0.14.1", "0.1.0", "12.0.0", ".17.1.1-half", "notes"):
+        (tmp_path / "routers" / "js-libp2p" / name).mkdir(parents=True)
+    assert [each.version for each in builds.releases() if each.version not in builds.LOCKED] == ["12.0.0"]
 
 
 def test_nothing_is_built_by_opening(npm: list[Sequence[str]]) -> None:

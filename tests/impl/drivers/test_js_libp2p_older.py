@@ -15,7 +15,8 @@ from quidnunc.model.events import MESHSUB_1_1
 from quidnunc.model.parameters import Parameters
 
 TOPIC = "t"
-OLDER = tuple(version for version in builds.VERSIONS if int(version.split(".")[0]) < 15)
+UNLOCKED = ("13.2.0", "14.1.2")
+OLDER = (*(version for version in builds.LOCKED if int(version.split(".")[0]) < 15), *UNLOCKED)
 JOINED = wire.RPC(subscriptions=[wire.RPC.SubOpts(subscribe=True, topicid=TOPIC)]).SerializeToString()
 
 
@@ -47,7 +48,8 @@ def grafted(reply: Reply) -> set[int]:
 def test_it_meshes_publishes_and_hangs_up(version: str) -> None:
     driver = opened(version)
     assert driver.hello.version == version
-    assert driver.hello.protocols == ("gossipsub-1.0", "gossipsub-1.1")
+    newest = ("gossipsub-1.2",) if version == "14.1.2" else ()
+    assert driver.hello.protocols == ("gossipsub-1.0", "gossipsub-1.1", *newest)
     driver.join(TOPIC)
     assert [peer for peer, rpc in said(driver.connect(1, MESHSUB_1_1, False)) if rpc.subscriptions] == [1]
     driver.rpc(1, JOINED)
