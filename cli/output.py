@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from quidnunc.model.errors import near_word
 from quidnunc.properties.bounded import shortened
 
 MAX_LINE_CHARACTERS = 1000
@@ -147,5 +148,4 @@ def near_file(path: Path) -> str:
 
 def suggestion(name: str, names: Iterable[str]) -> str:
     """` (did you mean X?)`, or nothing."""
-    near = difflib.get_close_matches(name, list(names), 1)
-    return f" (did you mean {near[0]}?)" if near else ""
+    return near_word(name, names)

@@ -7,6 +7,7 @@ a user wrote for us, must be corrected. Each message names the thing, the place 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 class SpecError(Exception):
@@ -36,3 +37,15 @@ def similar_names(name: str, names: Iterable[str]) -> tuple[str, ...]:
 
 def _pairs(name: str) -> set[str]:
     return {name[at : at + 2] for at in range(len(name) - 1)}
+
+
+def near_word(word: str, words: Iterable[str]) -> str:
+    """` (did you mean X?)` of what is nearly one of `words`, or nothing."""
+    near = get_close_matches(word, list(words), 1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str:
+    """The same, or else `; there are` all of them."""
+    known = list(words)
+    return near_word(word, known) or f"; there are {', '.join(known)}"

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from attrs import frozen
 
 from quidnunc.model.choices import Choose
-from quidnunc.model.errors import SpecError
+from quidnunc.model.errors import SpecError, did_you_mean
 from quidnunc.model.events import MEMPOOL, MEMPOOL_WITHOUT_DOG, Event
 from quidnunc.model.mempool import node_step
 from quidnunc.model.mempool import protocols as mempool
@@ -89,5 +89,5 @@ def protocol_named(name: str) -> Protocol:
     """The protocol of that name. Raises SpecError that lists the names there are."""
     found = PROTOCOLS.get(name)
     if found is None:
-        raise SpecError(f"no protocol {name!r}; there are {', '.join(PROTOCOLS)}")
+        raise SpecError(f"no protocol {name!r}{did_you_mean(name, PROTOCOLS)}")
     return found

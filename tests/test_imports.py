@@ -99,7 +99,18 @@ cli           : attrs hypothesis jinja2 matplotlib pytest model impl/seam impl/w
 its shelves, and what each may import of those above it. A shelf is a folder, unless modules follow a `=`."""
 
 PURE = frozenset(
-    {"__future__", "collections", "enum", "fractions", "functools", "itertools", "math", "types", "typing"}
+    {
+        "__future__",
+        "collections",
+        "difflib",
+        "enum",
+        "fractions",
+        "functools",
+        "itertools",
+        "math",
+        "types",
+        "typing",
+    }
 )
 """What of the standard library a model needs. No clock, randomness, files or bytes are among it."""
 

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 from attrs import evolve, field, frozen
 
+from quidnunc.model.errors import did_you_mean
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.pipeline.simulation.scenario.file import (
     change,
@@ -90,7 +91,7 @@ class CheckGroup:
 
     def __attrs_post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
-            raise ValueError(f"protocol: no {self.protocol!r}; there are {', '.join(PROTOCOLS)}")
+            raise ValueError(f"protocol: no {self.protocol!r}{did_you_mean(self.protocol, PROTOCOLS)}")
         if self.runs < 1 or not MIN_BATCH <= self.batch:
             raise ValueError(f"runs must be 1 or more and batch {MIN_BATCH} or more")
 

@@ -44,6 +44,7 @@ from quidnunc.properties.cases.front_matter import (
     names_read,
     names_text,
     parsed_count,
+    raise_all,
     read_fields,
     upgraded,
     wrapped,
@@ -61,6 +62,8 @@ FORMAT = 2
 """What is written. Format 1 is read too (`quidnunc.properties.cases.front_matter.upgraded`)."""
 MAX_BYTES = 256 * 1024
 MAX_LINES = 2000
+MAX_ERRORS = 10
+"""Of one file, that are told."""
 MAX_BODY_LINES = 40
 """Of a new case: with more than that the shrinker is not done."""
 MAX_TIME_MS = 24 * 3600 * 1000
@@ -259,7 +262,10 @@ def parse(text: str, path: str = "<text>") -> Case:
     try:
         return evolve(_parsed(lines), path=path)
     except CaseSyntaxError as error:
-        raise CaseError(f"{path}:{error.line}: {shortened(str(error))}") from None
+        wrong = (error, *error.others)
+        lines = [f"{path}:{each.line}: {shortened(str(each))}" for each in wrong[:MAX_ERRORS]]
+        more = [f"{path}: and {len(wrong) - MAX_ERRORS} errors more"] if len(wrong) > MAX_ERRORS else []
+        raise CaseError("\n".join([*lines, *more])) from None
 
 
 _NODE = re.compile(r"node ([A-Z])( attacker)?")
@@ -278,11 +284,15 @@ def _parsed(lines: Sequence[str]) -> Case:
         )
     reason, front, *body = paragraphs
     found, command = upgraded(read_fields(front))
-    for name in REQUIRED:
-        if not found.get(name, FrontField("", 0)).text:
-            raise CaseSyntaxError(
+    raise_all(
+        [
+            CaseSyntaxError(
                 found[name].line if name in found else front[0][0], f"expected a value for {name!r}"
             )
+            for name in REQUIRED
+            if not found.get(name, FrontField("", 0)).text
+        ]
+    )
     notes = _notes_read(body.pop(0)) if body and body[0][0][1].startswith("#") else ()
     network = bool(body) and any(_NODE.fullmatch(line) for _, line in body[0])
     case = evolve(_headed(found, " ".join(text for _, text in reason), network=network), notes=notes)
@@ -292,7 +302,9 @@ def _parsed(lines: Sequence[str]) -> Case:
         raise CaseSyntaxError(len(lines), f"expected a block: events, `{RULER}`, outputs")
     notation = _lines_of(case)
     work = CaseWork(case.parameters)
-    blocks = tuple(_block(each, notation, work, case.nodes) for each in body)
+    errors: list[CaseSyntaxError] = []
+    blocks = tuple(_block(each, notation, work, case.nodes, errors) for each in body)
+    raise_all(errors)
     if case.status not in ("suite", "fixed") and not any(each.departs or each.broken for each in blocks):
         raise CaseSyntaxError(len(lines), f"expected what departs (`+` or `-`): the case is {case.status}")
     return evolve(case, blocks=blocks, command=command)
@@ -319,35 +331,49 @@ def _headed(found: Mapping[str, FrontField], reason: str, *, network: bool) -> C
         try:
             return how(entry.text)
         except (ValueError, SpecError) as error:
-            raise CaseSyntaxError(entry.line, str(error)) from None
+            errors.append(CaseSyntaxError(entry.line, str(error)))
+            # Nothing is made of it: the errors are raised first.
+            return cast("T", None)
 
+    errors: list[CaseSyntaxError] = []
     protocols = read("protocols", "", _protocols_read)
     statuses = NETWORK_STATUSES if network else STATUSES
     text = {name: entry.text for name, entry in found.items()}
     # What profiles were before they had names.
     extras = read("extras", "", lambda t: one_of(t, ("yes",), "of extras") and "shipped" if t else "")
+    status = read("status", "", lambda t: cast("Status", one_of(t, statuses, "a status")))
+    profile = read("profile", extras, lambda t: one_of(t, PROFILES, "a profile") if t else "")
+    control = read("control", "", lambda t: cast("Control", one_of(t, CONTROLS, "control")) if t else None)
+    seed = read("seed", "0", lambda t: integer(t, "a seed"))
+    reproduced = read("reproduced", "", lambda t: parsed_count(t) if t else None)
+    # What a parameter may be depends on the protocol.
+    parameters = read("parameters", "", lambda t: parameters_read(t, protocols[0])) if protocols else None
+    raise_all(errors)
+    assert parameters is not None
     bare = Case(
         reason=reason,
         claim=text["claim"],
         clause=text["clause"],
         protocols=protocols,
         against="any",
-        status=read("status", "", lambda t: cast("Status", one_of(t, statuses, "a status"))),
+        status=status,
         quirk=text.get("quirk", ""),
         explanation=text.get("explanation", ""),
         as_built=names_read(text.get("as built", "")),
         found_by=text.get("found by", ""),
         argument=text.get("argument", ""),
-        parameters=read("parameters", "", lambda t: parameters_read(t, protocols[0])),
-        profile=read("profile", extras, lambda t: one_of(t, PROFILES, "a profile") if t else ""),
+        parameters=parameters,
+        profile=profile,
         without=names_read(text.get("without", "")),
-        control=read("control", "", lambda t: cast("Control", one_of(t, CONTROLS, "control")) if t else None),
-        seed=read("seed", "0", lambda t: integer(t, "a seed")),
-        reproduced=read("reproduced", "", lambda t: parsed_count(t) if t else None),
+        control=control,
+        seed=seed,
+        reproduced=reproduced,
         blocks=(CaseBlock(()),),
     )
     models = (MODEL,) if network else (text["against"],)
-    return read("against", "", lambda t: evolve(bare, against=one_of(t, models, "what a network is of")))
+    made = read("against", "", lambda t: evolve(bare, against=one_of(t, models, "what a network is of")))
+    raise_all(errors)
+    return made
 
 
 def _protocols_read(text: str) -> tuple[str, ...]:
@@ -437,14 +463,19 @@ class CaseWork:
 
 
 def _block(
-    paragraph: _Paragraph, notation: _RouterLines | _ScheduleLines, work: CaseWork, nodes: Sequence[int]
+    paragraph: _Paragraph,
+    notation: _RouterLines | _ScheduleLines,
+    work: CaseWork,
+    nodes: Sequence[int],
+    errors: list[CaseSyntaxError],
 ) -> CaseBlock:
+    """A block without the lines that are wrong, which go to `errors`."""
     events: list[Any] = []
     shown: list[CaseOutput] = []
     ruled = False
     for number, line in paragraph:
         try:
-            if line == RULER and not ruled and events:
+            if line == RULER and not ruled and number > paragraph[0][0]:
                 ruled = True
             elif ruled:
                 side = _side_of(line)
@@ -455,9 +486,9 @@ def _block(
                 if nodes:
                     _demand_nodes(events[-1], nodes, line)
         except ValueError as error:
-            raise CaseSyntaxError(number, str(error)) from None
+            errors.append(CaseSyntaxError(number, str(error)))
     if not ruled:
-        raise CaseSyntaxError(paragraph[-1][0], f"expected `{RULER}` after the events of a block")
+        errors.append(CaseSyntaxError(paragraph[-1][0], f"expected `{RULER}` after the events of a block"))
     return CaseBlock(tuple(events), tuple(shown))
 
 

@@ -37,11 +37,22 @@ class CaseSyntaxError(ValueError):
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
         self.line = line
+        self.others: Sequence[CaseSyntaxError] = ()
+        """What else is wrong, below it."""
+
+
+def raise_all(errors: Sequence[CaseSyntaxError]) -> None:
+    """Raise the first one with the others, if there is any."""
+    if errors:
+        first, *others = sorted(errors, key=lambda error: error.line)
+        first.others = others
+        raise first from None
 
 
 def read_fields(lines: Iterable[tuple[int, str]]) -> dict[str, FrontField]:
     """The fields of numbered lines; an indented line continues the one before. Raises CaseSyntaxError."""
     found: dict[str, FrontField] = {}
+    errors: list[CaseSyntaxError] = []
     last = ""
     for number, line in lines:
         if line[:1].isspace() and last:
@@ -50,15 +61,18 @@ def read_fields(lines: Iterable[tuple[int, str]]) -> dict[str, FrontField]:
             continue
         match = _FIELD.fullmatch(line)
         if match is None:
-            raise CaseSyntaxError(number, f"expected a field (`name: value`), got {line!r}")
+            errors.append(CaseSyntaxError(number, f"expected a field (`name: value`), got {line!r}"))
+            continue
         last = match[1]
         if last not in FIELDS:
             close = difflib.get_close_matches(last, FIELDS, 1)
             hint = f"did you mean {close[0]!r}" if close else f"there are {', '.join(FIELDS)}"
-            raise CaseSyntaxError(number, f"expected a field of a case, got {last!r}; {hint}")
-        if last in found:
-            raise CaseSyntaxError(number, f"expected {last!r} once, got it again (line {found[last].line})")
+            errors.append(CaseSyntaxError(number, f"expected a field of a case, got {last!r}; {hint}"))
+        elif last in found:
+            again = f"expected {last!r} once, got it again (line {found[last].line})"
+            errors.append(CaseSyntaxError(number, again))
         found[last] = FrontField(one_line(match[2] or ""), number)
+    raise_all(errors)
     return found
 
 

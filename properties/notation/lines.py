@@ -14,6 +14,7 @@ from typing import cast, get_args
 
 from attrs import field, mutable
 
+from quidnunc.model.errors import near_word
 from quidnunc.model.events import (
     NOTHING_KEPT,
     Adjust,
@@ -192,7 +193,8 @@ class Notation:
                 return Advance(duration_read(words.bare("a duration")))
             case "adjust":
                 return Adjust()
-        raise ValueError(f"expected an event ({EVENT_NAMES}, or `a: PART; PART`), got {name!r}")
+        near = near_word(name, EVENT_NAMES.split(", "))
+        raise ValueError(f"expected an event ({EVENT_NAMES}, or `a: PART; PART`), got {name!r}{near}")
 
     # -- outputs ------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, cast, get_args
 
 from attrs import field, frozen, mutable
 
+from quidnunc.model.errors import near_word
 from quidnunc.model.rpc import (
     PARTS,
     ROUTER,
@@ -169,7 +170,7 @@ class Mentions:
         name = words.bare("a part")
         shape = _SHAPE_NAMED.get(name)
         if shape is None:
-            raise ValueError(f"expected a part ({PART_NAMES}), got {name!r}")
+            raise ValueError(f"expected a part ({PART_NAMES}), got {name!r}{near_word(name, _SHAPE_NAMED)}")
         if shape.kind is Message:
             return self.message(words, unsaid)
         return _part(shape, words)

@@ -13,6 +13,7 @@ from itertools import groupby
 
 from attrs import frozen, mutable
 
+from quidnunc.model.errors import near_word
 from quidnunc.model.rpc import OTHER_AUTHORS, ROUTER, Peer
 
 MAX_PEERS = 1000
@@ -120,7 +121,10 @@ def sentence(*names: str) -> str:
 def one_of(text: str, options: Sequence[str], what: str = "") -> str:
     """`text`, which is one of `options`."""
     if text not in options:
-        raise ValueError(f"expected {what + ': ' if what else ''}{' or '.join(options)}, got {text!r}")
+        raise ValueError(
+            f"expected {what + ': ' if what else ''}{' or '.join(options)}, got {text!r}"
+            + near_word(text, options)
+        )
     return text
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import get_args
 
 from attrs import evolve, field, fields, frozen
 
 from quidnunc.model.edits.aliases import current_name
-from quidnunc.model.errors import CaseError
+from quidnunc.model.errors import CaseError, did_you_mean
 from quidnunc.model.machine import PROTOCOLS, protocol_named
 from quidnunc.properties.bounded import read_toml
 from quidnunc.properties.claims.catalogue import (
@@ -179,6 +181,26 @@ class ExpectationComparison:
 
 
 _FIELDS = {a.name for a in fields(Expectation)}
+_REQUIRED = ("clause", "cause", "verdict", "reason")
+MAX_TOLD = 10
+"""Errors of one file."""
+
+
+def _wrong_with(entry: object) -> Iterator[str]:
+    """What is wrong with one entry of a file."""
+    if not isinstance(entry, dict):
+        yield f"expected a table, got {entry!r}"
+        return
+    unknown = sorted(set(entry) - _FIELDS)
+    for name in unknown:
+        yield f"no field {name!r}{did_you_mean(name, sorted(_FIELDS))}"
+    # One that is misspelt is not missing as well.
+    missing = [name for name in _REQUIRED if name not in entry and not get_close_matches(name, unknown, 1)]
+    if missing:
+        yield f"expected {', '.join(missing)}, too"
+    if "verdict" in entry and entry["verdict"] not in get_args(VerdictName):
+        verdicts = get_args(VerdictName)
+        yield f"no verdict {entry['verdict']!r}{did_you_mean(str(entry['verdict']), verdicts)}"
 
 
 def load_expectations(path: Path, protocols: Sequence[str] = ()) -> tuple[Expectation, ...]:
@@ -198,14 +220,11 @@ def load_expectations(path: Path, protocols: Sequence[str] = ()) -> tuple[Expect
     if set(table) - {"expect"} or not isinstance(entries, list):
         others = sorted(set(table) - {"expect"}) or ["expect"]
         raise CaseError(f"{path}: expected tables [[expect]] and nothing else, got {', '.join(others)}")
+    wrong = [f"{path}: expect {at}: {what}" for at, e in enumerate(entries, 1) for what in _wrong_with(e)]
+    if wrong:
+        raise CaseError("\n".join(wrong[:MAX_TOLD]))
     found = []
-    for at, entry in enumerate(entries, 1):
-        if not isinstance(entry, dict):
-            raise CaseError(f"{path}: expect {at}: expected a table, got {entry!r}")
-        unknown = set(entry) - _FIELDS
-        missing = {"clause", "cause", "verdict", "reason"} - set(entry)
-        if unknown or missing:
-            raise CaseError(f"{path}: expect {at}: unknown {sorted(unknown)}, missing {sorted(missing)}")
+    for entry in entries:
         each = Expectation(**{k: str(v) for k, v in entry.items()})
         found.append(evolve(each, cause=current_name(each.cause, *asked, clause=each.clause)))
     return tuple(found)

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from attrs import field, frozen, validators
 
+from quidnunc.model.errors import did_you_mean
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.pipeline.simulation.scenario.script import (
@@ -101,7 +102,7 @@ class NodeGroup:
 
     def __attrs_post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
-            raise ValueError(f"protocol: no {self.protocol!r}; there are {', '.join(PROTOCOLS)}")
+            raise ValueError(f"protocol: no {self.protocol!r}{did_you_mean(self.protocol, PROTOCOLS)}")
         own = self.family
         for other in FAMILIES.values():
             if other.key != own.key and getattr(self, other.key) is not None:

@@ -25,7 +25,7 @@ from quidnunc.properties.cases.case import (
     replay_command,
     router_of,
 )
-from quidnunc.properties.cases.file import MAX_BYTES, MAX_LINES, load, parse, render
+from quidnunc.properties.cases.file import MAX_BYTES, MAX_ERRORS, MAX_LINES, load, parse, render
 from tests.helpers.case_values import cases
 
 TEXT = """\
@@ -211,7 +211,7 @@ def test_a_case_under_one_of_its_protocols() -> None:
         (
             "protocols: gossipsub-1.2",
             "protocols: gossip",
-            "no protocol 'gossip'; there are floodsub",
+            "no protocol 'gossip' (did you mean gossipsub-1",
         ),
         ("protocols: gossipsub-1.2", "protocol: gossipsub-1.2", "expected 'protocols' in format 2"),
         ("format: 2", "format: 1", "a.case:7: expected 'protocol' in format 1, got 'protocols'"),
@@ -246,6 +246,32 @@ def test_errors_name_the_line_and_what_was_expected(old: str, new: str, said: st
         parse(TEXT.replace(old, new, 1), path="a.case")
     assert said in str(caught.value)
     assert str(caught.value).startswith("a.case:")
+
+
+def errors_of(*changes: tuple[str, str]) -> list[str]:
+    """What is said of the text with these changes, line by line."""
+    text = TEXT
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    with pytest.raises(CaseError) as caught:
+        parse(text, path="a.case")
+    return str(caught.value).splitlines()
+
+
+def test_all_errors_of_a_paragraph_are_told_at_once() -> None:
+    names = errors_of(("claim:", "clam:"), ("status:", "statu:"))
+    assert [line.partition("; ")[2] for line in names] == ["did you mean 'claim'", "did you mean 'status'"]
+    values = errors_of(("status: open", "status: opn"), ("2/3", "4/3"))
+    assert len(values) == 2 and "(did you mean open?)" in values[0] and "expected K/N" in values[1]
+    body = errors_of(("join t1", "jion t1"), ("- a: prune", "- a: prne"))
+    assert len(body) == 2 and body[0].endswith("'jion' (did you mean join?)")
+    assert body[1].endswith("'prne' (did you mean prune?)")
+
+
+def test_no_more_errors_are_told_than_can_be_read() -> None:
+    told = errors_of(("join t1", "jion t1\n" * 30 + "join t1"))
+    assert len(told) == MAX_ERRORS + 1 and told[-1] == "a.case: and 20 errors more"
 
 
 @pytest.mark.parametrize(

@@ -198,8 +198,8 @@ def test_an_update_drops_what_is_gone_and_keeps_what_was_not_met() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[[expect]]\nclause = 1", "missing ['cause', 'reason', 'verdict']"),
-        ("[[expect]]\nclaus = 'x'", "unknown ['claus']"),
+        ("[[expect]]\nclause = 1", "expect 1: expected cause, verdict, reason, too"),
+        ("[[expect]]\nclaus = 'x'", "expect 1: no field 'claus' (did you mean clause?)"),
         ("expect = ", "not TOML"),
         ("expect = 5", "expected tables [[expect]]"),
         ("expect = [5]", "expect 1: expected a table, got 5"),
@@ -212,6 +212,20 @@ def test_a_bad_file_is_named(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(CaseError) as caught:
         load_expectations(file)
     assert str(file) in str(caught.value) and said in str(caught.value)
+
+
+def test_all_errors_of_a_file_are_told_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "expect.toml"
+    good = 'clause = "a/b"\ncause = "x"\nverdict = "fails"\nreason = "R."\n'
+    bad = [good.replace("claus", "claws"), good.replace("fails", "fals"), good]
+    file.write_text("".join(f"[[expect]]\n{entry}" for entry in bad), encoding="utf-8")
+    with pytest.raises(CaseError) as caught:
+        load_expectations(file)
+    told = [line.removeprefix(f"{file}: ") for line in str(caught.value).splitlines()]
+    assert told == [
+        "expect 1: no field 'clawse' (did you mean clause?)",
+        "expect 2: no verdict 'fals' (did you mean fails?)",
+    ]
 
 
 # -- what a departure hides --------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ def test_what_is_written_reads_the_same(text: str, tmp_path: Path) -> None:
         ("nodes: [{}]\nlinks: {jiter_ms: 3}", r"links\.jiter_ms: no such field \(did you mean jitter_ms\?\)"),
         ("nodes: [{parameters: {dd: 3}}]", r"nodes\.0\.parameters: no parameter 'dd' \(did you mean d\?\)"),
         ("nodes: [{parameters: {d: 80}}]", r"nodes\.0\.parameters: need 0 <= D_low <= D <= D_high"),
-        ("nodes: [{protocol: dogg}]", r"nodes\.0: protocol: no 'dogg'; there are"),
+        ("nodes: [{protocol: dogg}]", r"nodes\.0: protocol: no 'dogg' .did you mean dog"),
         ("nodes: [{protocol: dog, parameters: {}}]", r"nodes\.0: parameters: dog is of a mempool"),
         ("nodes: [{}]\nlinks: {latency: {kind: x}}", r"links\.latency\.kind: expected one of"),
         ("nodes: [{}]\nlinks: {latency: {ms: x}}", r"links\.latency\.ms: expected a number, got 'x'"),
