@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -33,7 +34,8 @@ from quidnunc.properties.statements import catalogue as statements
 from quidnunc.properties.statements.decisions import cell, read_decisions, recorded
 from quidnunc.properties.statements.statement import Statement
 
-NETWORKS = Path("counterexamples") / "networks"
+CASES = Path("counterexamples")
+NETWORKS = CASES / "networks"
 
 
 def run(options: argparse.Namespace) -> int:
@@ -214,8 +216,17 @@ def of_quirk(quirk: Edit) -> dict[str, Any]:
         "made by": quirk.kind,
         "text": quirk.says,
         "clause": quirk.clause,
+        "rule": quirk.rule,
+        "claims": _all(c.id for p in PROTOCOLS.values() for c in claims_of(p) if quirk.clause in c.clauses),
         "protocols": [n for n, p in PROTOCOLS.items() if has_edit(quirk, p)],
+        "cases": cases_of(quirk.name),
     }
+
+
+def cases_of(quirk: str) -> list[str]:
+    """The committed cases whose root cause it is; only a checkout of the repository has them."""
+    named = re.compile(rf"^quirk: {re.escape(quirk)}$", re.MULTILINE)
+    return [str(p) for p in sorted(CASES.rglob("*.case")) if named.search(p.read_text(encoding="utf-8"))]
 
 
 def has_edit(edit: Edit, protocol: Protocol) -> bool:

@@ -551,3 +551,14 @@ def test_options_are_repeated_as_they_are_written() -> None:
     options = argparse.Namespace(cases_in=None, dry_run=True, json=False, set=["d=8", "d_low=6"], per_node=0)
     words = given_options(options, "cases_in", "dry_run", "json", "set", "per_node")
     assert words == ["--dry-run", "--set", "d=8", "--set", "d_low=6", "--per-node", "0"]
+
+
+def test_a_root_cause_is_explained_with_what_refers_to_it(
+    quidnunc: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[3])
+    said = quidnunc("explain", "control-lists-shared", "--json").data
+    assert said["clause"] == "gs1.0/mesh.members" and said["claims"] == ["mesh.members"]
+    case = "gs1.0.mesh.members.control-lists-shared.case"
+    assert said["cases"] == [f"counterexamples/routers/py-libp2p/{case}"]
+    assert quidnunc("explain", "cut-at-d-high", "--json").data["cases"]
