@@ -11,13 +11,14 @@ from attrs import evolve
 
 from quidnunc.model.choices import Choose, PartialSet, settled
 from quidnunc.model.machine import protocol_named
+from quidnunc.model.mempool.cat import accounts as cat_accounts
 from quidnunc.model.mempool.dog import rules as dog
 from quidnunc.model.mempool.node import Node
 from quidnunc.model.mempool.routes import with_source
 from quidnunc.model.permits import Step
 from quidnunc.model.pubsub import fanout, gossip, idontwant, intake, mesh, messages
 from quidnunc.model.pubsub.router import HeartbeatCounts, ReceivedPart, Router
-from quidnunc.model.rpc import HaveTx, Message, Peer
+from quidnunc.model.rpc import ROUTER, HaveTx, Message, Peer
 from quidnunc.model.rules import Protocol, rule
 
 
@@ -181,6 +182,52 @@ def keeps_routes_to_the_lost(n: Node, lost: Peer, choose: Choose) -> Step[Node] 
     return Step(evolve(n, routes=routes)) if routes != n.routes else None
 
 
+# -- the third ten: written after the search, and asked once ------------------------------------------------
+
+
+@rule("gs1.0/mcache.shift")
+def shifts_every_other(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """The message cache is shifted at every second heartbeat."""
+    return gossip.shift.apply(r, _, choose) if r.heartbeats % 2 == 0 else None  # type: ignore[no-any-return]
+
+
+@rule("gs1.1/backoff.announced-period")
+def backs_off_a_second_less(r: Router, p: Any, choose: Choose) -> Step[Router] | None:
+    """A backoff that a PRUNE announces is kept a second less."""
+    step: Any = mesh.back_off_as_announced.apply(r, p, choose)
+    if step is None:
+        return None
+    sooner = dict(step.router.backoff)
+    for key, end in step.router.backoff.items():
+        if r.backoff.get(key) != end:
+            sooner[key] = end - 1000
+    return Step(evolve(step.router, backoff=sooner), step.permits)
+
+
+@rule("cat/seen.queued")
+def waits_for_turn_anew(n: Node, s: Any, choose: Choose) -> Step[Node] | None:
+    """Each announcement of what is ahead of its turn begins its two minutes anew."""
+    step: Any = cat_accounts.wait_for_turn.apply(n, s, choose)
+    if step is None:
+        return None
+    known = {**step.router.queued[s.part.id], s.peer: n.now_ms}
+    return Step(evolve(step.router, queued={**step.router.queued, s.part.id: known}))
+
+
+@rule("gs1.1/threshold.graylist")
+def graylists_at_threshold(r: Router, rpc: Any, choose: Choose) -> Step[Router] | None:
+    """Who has the graylist threshold as its score is graylisted, too."""
+    lower = evolve(r.parameters, graylist_threshold=r.parameters.graylist_threshold + 1)
+    step: Any = intake.ignore_graylisted.apply(evolve(r, parameters=lower), rpc, choose)
+    return None if step is None else Step(evolve(step.router, parameters=r.parameters), step.permits)
+
+
+@rule("dog/count.first-time")
+def counts_peers_alone(n: Node, t: Any, choose: Choose) -> Step[Node] | None:
+    """What a user submits is not counted as new."""
+    return dog.count_first_time.apply(n, t, choose) if t.peer != ROUTER else None  # type: ignore[no-any-return]
+
+
 SEEN_SLIDES = edited("gossipsub-1.0", seen_before=seen_slides)
 FANOUT_FROM_CREATION = edited("gossipsub-1.0", publish_to_fanout=fanout_from_creation)
 FANOUT_AT_TTL = edited("gossipsub-1.1", expire=fanout_at_ttl)
@@ -201,3 +248,8 @@ GRAYLISTS_EXPLICIT = edited("gossipsub-1.1", ignore_graylisted=graylists_explici
 CUTS_LAST_SENDER = edited("dog", disable_first=cuts_the_last_sender)
 ENABLES_NONE = edited("dog", enable_one=enables_none)
 KEEPS_ROUTES = edited("dog", forget_routes=keeps_routes_to_the_lost)
+SHIFTS_EVERY_OTHER = edited("gossipsub-1.0", shift=shifts_every_other)
+BACKS_OFF_A_SECOND_LESS = edited("gossipsub-1.1", back_off_as_announced=backs_off_a_second_less)
+WAITS_FOR_TURN_ANEW = edited("cat", wait_for_turn=waits_for_turn_anew)
+GRAYLISTS_AT_THRESHOLD = edited("gossipsub-1.1", ignore_graylisted=graylists_at_threshold)
+COUNTS_PEERS_ALONE = edited("dog", count_first_time=counts_peers_alone)

@@ -26,9 +26,9 @@ from quidnunc.model.choices import RandomSource, ScriptedChoices, SeededChoices,
 from quidnunc.model.events import Advance, Connect, Event, Publish, Receive, Submit
 from quidnunc.model.machine import Family, family_of
 from quidnunc.model.permits import Permit, Step
-from quidnunc.model.rpc import IDontWant, IHave, IWant, Message, Part, Peer, Tx
+from quidnunc.model.rpc import IDontWant, IHave, IWant, Message, Part, Peer, SeenTx, Tx, WantTx, account_of
 from quidnunc.properties.regress.diff import ProtocolChange
-from quidnunc.properties.regress.reads import count_of, names_read, time_ms
+from quidnunc.properties.regress.reads import count_of, names_read, time_ms, times_read
 from quidnunc.properties.regress.sides import Side
 from quidnunc.properties.regress.small import alphabet, apart, at_bounds, key_of, without_clauses
 from quidnunc.properties.suite.simpler_traces import on_streams_of
@@ -69,6 +69,8 @@ OF_ALL = frozenset({"now_ms", "peers", "topics"})
 """What most rules read of a state."""
 MOST_PEERS = 4
 """Peers from which something comes."""
+MOST_PRESENT = 40
+"""Peers that are there, at most, where a count is of peers."""
 MOST = 0.6
 """The share of a deadline after which two waits pass it, and one does not."""
 
@@ -223,7 +225,8 @@ class DirectedSearch:
 
     def _varied(self, trace: Trace) -> Iterator[Trace]:
         """The trace with as many peers as a bound counts, or one more or less; with a bound that is one more
-        or less; and with a wait somewhere in it: to a heartbeat, and of most of a deadline, or all of it."""
+        or less; with the second transaction of a signer for a later one; and with a wait
+        somewhere in it: to a heartbeat, and of most of a deadline, or all of it."""
         given, events = trace
         peers = sorted({p for e in events if isinstance(e, Connect) for p in e.peers})
         start = self._start(given, related=True)
@@ -232,8 +235,12 @@ class DirectedSearch:
             yield given, tuple(_among(peers[:count], events))
         for name in sorted(names_read(self.change)):
             yield from ((other, events) for other in _beside(given, name))
+        sooner = tuple(_next_in_turn(event) for event in events)
+        if sooner != tuple(events):
+            yield given, sooner
         # A side may set what does not go with the trace's own.
-        times = self._times(given, names_read(self.change)) if start is not None else ()
+        times = self._times(given, names_read(self.change)) if start is not None else frozenset[int]()
+        times |= times_read(self.change)
         waits = {given.heartbeat_delay_ms} if hasattr(given, "heartbeat_delay_ms") else set()
         waits |= {wait for ms in times for wait in (int(ms * MOST), ms - 1, ms + 1) if wait > 0}
         for wait in sorted(waits):
@@ -282,8 +289,22 @@ class DirectedSearch:
                 yield from self._parted(self._after_all(start, [a for a in [_listing(act, length)] if a]))
         for at in range(len(self._newcomer(start))):
             yield from self._repeated(start, partial(self._another_newcomer, at), counts)
+        # As many peers as a count and one more, and then all that can happen.
+        for count in sorted({n + k for n in counts for k in (0, 1) if n + k <= MOST_PRESENT}):
+            yield from self._present(start, count)
         for act in happens:
             yield from self._repeated(start, partial(_afresh, act), counts)
+
+    def _present(self, start: TwinState, count: int) -> Iterator[Trace]:
+        """So many peers are there, and then all that can happen, one event of it."""
+        twin = start
+        while len(twin.states[1].peers) < count:
+            after = self._after_all(twin, self._newcomer(twin)[0])
+            if after is None or after[1] or self._spent:
+                return
+            twin = after[0]
+        if twin is not start:
+            yield from self._acts(twin, 1)
 
     def _another_newcomer(self, at: int, twin: TwinState) -> Sequence[Event]:
         return self._newcomer(twin)[at]
@@ -368,7 +389,7 @@ class DirectedSearch:
         return about, own.union(*(names_read(rule) for rule in rules if names_read(rule) & about))
 
     def _times_about(self, twin: TwinState) -> frozenset[int]:
-        return self._times(twin.given, self._about(twin)[1])
+        return self._times(twin.given, self._about(twin)[1]) | times_read(self.change)
 
     def _times(self, given: Any, names: Iterable[str]) -> frozenset[int]:
         both = [side.parameters(given) for side in (self.old, self.new)]
@@ -569,6 +590,20 @@ def _beside(parameters: Any, name: str) -> Iterator[Any]:
     for value in () if count is None else (count - 1, count + 1):
         with suppress(ValueError):
             yield evolve(parameters, **{name: value})
+
+
+def _next_in_turn(event: Event) -> Event:
+    """The event, where it is about a transaction far ahead of its signer's turn, about the second one."""
+    if not isinstance(event, Receive):
+        return event
+    return evolve(event, parts=tuple(map(_second_of_signer, event.parts)))
+
+
+def _second_of_signer(part: Part) -> Part:
+    if isinstance(part, SeenTx | WantTx | Tx):
+        signer, place = account_of(part.id)
+        return evolve(part, id=f"{signer}n1") if place > 1 else part
+    return part
 
 
 def _among(peers: Collection[Peer], events: Iterable[Event]) -> Iterator[Event]:

@@ -42,14 +42,24 @@ def names_read(what: ProtocolChange | Rule) -> frozenset[str]:
     return frozenset().union(*map(_read_by, rules))
 
 
-@lru_cache(maxsize=2000)
+def times_read(change: ProtocolChange) -> frozenset[int]:
+    """Times in milliseconds that are no parameters: constants (`..._MS`) that the rules of a change read."""
+    rules = (r for each in change.members or (change,) for r in (each.old, each.new) if r is not None)
+    return frozenset().union(*(_reading(rule)[1] for rule in rules))
+
+
 def _read_by(rule: Rule) -> frozenset[str]:
-    found: set[str] = set()
-    _read(rule.apply, found, DEPTH)
-    return frozenset(found)
+    return _reading(rule)[0]
 
 
-def _read(function: object, found: set[str], depth: int) -> None:
+@lru_cache(maxsize=2000)
+def _reading(rule: Rule) -> tuple[frozenset[str], frozenset[int]]:
+    found, times = set[str](), set[int]()
+    _read(rule.apply, found, times, DEPTH)
+    return frozenset(found), frozenset(times)
+
+
+def _read(function: object, found: set[str], times: set[int], depth: int) -> None:
     if isinstance(function, Rule):
         function = function.apply
     if not isinstance(function, FunctionType) or not depth:
@@ -57,12 +67,14 @@ def _read(function: object, found: set[str], depth: int) -> None:
     names = set(_names(function.__code__))
     found |= names
     for cell in function.__closure__ or ():
-        _read(cell.cell_contents, found, depth - 1)
+        _read(cell.cell_contents, found, times, depth - 1)
     for name in names & function.__globals__.keys():
         value = function.__globals__[name]
-        _read(value, found, depth - 1)
+        if name.endswith("_MS") and type(value) is int:
+            times.add(value)
+        _read(value, found, times, depth - 1)
         for inner in names & vars(value).keys() if isinstance(value, ModuleType) else ():
-            _read(vars(value)[inner], found, depth - 1)
+            _read(vars(value)[inner], found, times, depth - 1)
 
 
 def _names(code: CodeType) -> Iterator[str]:

@@ -175,7 +175,8 @@ def _mempool_starts(side: Side) -> tuple[SearchStart, ...]:
 
 def _mempool_events(side: Side, parameters: Any, happens: Sequence[Event]) -> tuple[Event, ...]:
     bursts = _bursts(parameters) if "controller" in side.protocol.handlers else ()
-    return (*bursts, Adjust(), *happens, Submit("x1t"), Submit("x2t"), Commit("x1t"))
+    turn = (Submit("s1n0"),) if "expected" in side.protocol.handlers else ()
+    return (*bursts, Adjust(), *happens, Submit("x1t"), Submit("x2t"), Commit("x1t"), *turn)
 
 
 def _bursts(parameters: Any) -> Iterator[Event]:
@@ -212,6 +213,9 @@ def _mempool_parts(protocol: Protocol) -> Iterator[Part]:
         yield ResetRoute()
     if "seen_tx" in protocol.handlers:
         yield from (SeenTx("x1t"), WantTx("x1t"))
+    if "expected" in protocol.handlers:
+        # Where signers have turns: the second of a signer, and the first (`_mempool_events`).
+        yield SeenTx("s1n1")
 
 
 def _pubsub_starts(side: Side) -> tuple[SearchStart, ...]:
