@@ -211,9 +211,13 @@ class Gossip:
             if not ids and not self.core.features.partial:
                 continue
             pool = self.gossip_pool(topic)
-            for peer in self.divert(topic, self.core.some(pool, self.gossip_count(len(pool)))):
+            for peer in self.divert(topic, self.picked(pool)):
                 if ids:
                     self.outbox.to(peer).ihave[topic] = self.sampled(ids)
+
+    def picked(self, pool: set[Peer]) -> list[Peer]:
+        """Some of those who may be told, at random and anew each time."""
+        return self.core.some(pool, self.gossip_count(len(pool)))
 
     def divert(self, topic: str, targets: list[Peer]) -> list[Peer]:
         """Those of the targets that get IHAVE; with partial messages some do not."""

@@ -211,6 +211,9 @@ _EDITS: Mapping[str, Edit] = {
     "gossip-to-mesh": lambda r: patch(r.gossip, "gossip_pool", lambda topic: r.core.speakers(topic)),
     "gossip-of-any-topic": around("gossip.ids_to_gossip", _gossip_of_any_topic),
     "gossip-to-one-more": around("gossip.gossip_count", lambda r, usual, eligible: usual(eligible) + 1),
+    "gossip-to-the-first": around(
+        "gossip.picked", lambda r, usual, pool: sorted(pool)[: r.gossip.gossip_count(len(pool))]
+    ),
     "gossip-silent": put("gossip.gossip_count", lambda eligible: 0),
     "gossip-not-adaptive": around("gossip.gossip_count", lambda r, usual, n: r.core.parameters.d_lazy),
     "gossip-after-shift": _gossip_after_shift,

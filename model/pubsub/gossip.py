@@ -19,7 +19,7 @@ from quidnunc.model.rules import Targets, rule
 from quidnunc.model.values import evolve
 
 LEAST_LIKELY_SILENCE = 1e-12
-"""v1.0 picks peers to gossip to at random. Once a router that does so would pass a peer over for so long with
+"""Peers to gossip to are picked at random. Once a router that does so would pass a peer over for so long with
 less than this probability, the peer is owed gossip."""
 
 IWANT_ALLOWANCE = 8
@@ -217,7 +217,7 @@ def gossip_adaptively(r: Router, _: None, choose: Choose) -> Step[Router] | None
     rounded, is free.
     """
 
-    return _gossip(r, lambda eligible, topic: adaptive_count(r, eligible, topic), choose)
+    return _gossip(r, lambda eligible, topic: adaptive_count(r, eligible, topic), choose, random=True)
 
 
 def adaptive_count(r: Router, eligible: Targets, topic: str) -> tuple[int, int]:
@@ -242,17 +242,19 @@ def _gossip(
         # From v1.1 on a message holds so many, because nobody looks at more: which ones is free.
         whole = "score" not in r.protocol.handlers or len(ids) <= r.parameters.max_ihave_length
         least, most = count(eligible, topic)
-        if not whole or (topic in r.fanout and r.fanout[topic].tentative) or r.reads("gossip-count-hidden"):
+        hidden = not whole or r.reads("gossip-count-hidden")
+        if hidden or (topic in r.fanout and r.fanout[topic].tentative):
             least = 0
         if not most:
             continue
         shown_by = _any_of(topic, ids[:1] if whole else ids)
         chosen = choose.some("gossip.targets", clause, eligible, (least, most), reveals=shown_by)
-        if random and not (topic in r.fanout and r.fanout[topic].tentative):
+        owed = frozenset[Peer]()
+        if random and not hidden and not (topic in r.fanout and r.fanout[topic].tentative):
             r, owed = _passed_over(r, topic, eligible, chosen)
             chosen |= owed
         permits += [
-            Permit(Sent(p, IHave(topic, (i,))), whole, "gs1.0/gossip.ids")
+            Permit(Sent(p, IHave(topic, (i,))), whole, clause if p in owed else "gs1.0/gossip.ids")
             for p in sorted(chosen)
             for i in ids
         ]
@@ -267,6 +269,9 @@ def _passed_over(
     Each heartbeat picks anew: a peer is passed over with 1 - D_lazy / (all members) at most.
     """
     passed = 1 - min(1.0, r.parameters.d_lazy / max(1, picked_among(r, topic)))
+    if not passed:
+        # All are picked, and that many are owed at once.
+        return r, frozenset()
     kept = {p: odds for (t, p), odds in r.passed_over.items() if t == topic and p in r.members(topic)}
     odds = {p: kept.get(p, 1.0) * passed for p in eligible.must - chosen}
     owed = frozenset(p for p, likely in odds.items() if likely < LEAST_LIKELY_SILENCE)
