@@ -6,6 +6,7 @@ of routers took it. Both tables are records, so that `quidnunc clauses` needs ne
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -38,6 +39,20 @@ def _read() -> Iterator[ProofCitation]:
 
 CITATIONS: tuple[ProofCitation, ...] = tuple(_read())
 """The first row that covers a line says what it rests on."""
+
+
+VERDICTS: Mapping[str, str] = {
+    line: verdict for verdict, lines in table("properties.proofs", "verdicts.toml").items() for line in lines
+}
+"""Line -> what `quidnunc prove` last came to, as docs/prove.md has it."""
+
+
+def verdict_of(name: str) -> str:
+    """What the line of that name came to, or, where several begin so, how many to what."""
+    if name in VERDICTS:
+        return VERDICTS[name]
+    counts = Counter(verdict for line, verdict in VERDICTS.items() if line.startswith(f"{name}."))
+    return ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items()))
 
 
 def clauses_of_line(name: str, prover: str) -> tuple[str, ...]:

@@ -56,12 +56,14 @@ class HeartbeatRevision:
     """From v1.1 on: negative scores, D_out, opportunistic grafting."""
     cuts_at_d_high: bool = False
     fills: bool = True
-    """False for a planted error, as are the next four."""
+    """False for a planted error, as are the next five."""
     cuts_to_d: bool = True
     keeps_quota: bool = True
     fills_quota: bool = True
     cuts_above_d_high: bool = True
     """Where not, it cuts above D already."""
+    stops_at_d: bool = True
+    """Where not, it fills and cuts to D_low, which keeps every bound and is not D."""
 
 
 @frozen(eq=False)
@@ -105,7 +107,8 @@ def heartbeat(revision: HeartbeatRevision) -> HeartbeatSymbols:
         dropped, of_them = z3.Int("dropped"), z3.Int("dropped_outbound")
         related += _some(dropped, of_them, now.members, now.outbound)
         now = now.minus(dropped, of_them)
-    target = d if revision.fills else d_low - 1
+    wanted = d if revision.stops_at_d else d_low
+    target = wanted if revision.fills else d_low - 1
     missing = z3.If(now.members < d_low, _least(target - now.members, now.candidates), 0)
     missing = missing if revision.fills else z3.If(missing > 0, missing, 0)
     of_them = z3.Int("filled_outbound")
@@ -113,7 +116,7 @@ def heartbeat(revision: HeartbeatRevision) -> HeartbeatSymbols:
     now = now.plus(missing, of_them)
     most = d_high if revision.cuts_above_d_high else d
     many = now.members >= most if revision.cuts_at_d_high else now.members > most
-    excess = z3.If(many, now.members - (d if revision.cuts_to_d else d_high + 1), 0)
+    excess = z3.If(many, now.members - (wanted if revision.cuts_to_d else d_high + 1), 0)
     of_them = z3.Int("cut_outbound")
     related += _some(excess, of_them, now.members, now.outbound)
     if revision.quotas and revision.keeps_quota:
@@ -178,10 +181,21 @@ def of_1_0(beat: HeartbeatSymbols) -> Iterator[DegreeBound]:
         conclusion=z3.Or(end.members >= beat.d_low, end.candidates == 0),
         met=z3.And(start.members < beat.d_low, end.candidates > 0),
     )
+    few, many = start.members < beat.d_low, start.members > beat.d_high
+    plain = z3.And(start.outbound >= beat.d_out, beat.dropped == 0, beat.opportunistic == 0)
+    yield DegreeBound(
+        name="to-d",
+        clause="gs1.0/heartbeat.fill",
+        text="a mesh that a heartbeat fills or cuts has D members then, or fewer and no candidate is left"
+        + (", where v1.1's other steps have nothing to do" if beat.revision.quotas else ""),
+        premise=z3.And(beat.allowed, plain, z3.Or(few, many)),
+        conclusion=z3.Or(end.members == beat.d, z3.And(end.members < beat.d, few, end.candidates == 0)),
+        met=z3.And(many, start.candidates > 0, beat.d_low < beat.d, beat.d < beat.d_high),
+    )
     between = z3.And(start.members >= beat.d_low, start.members <= beat.d_high)
     if beat.revision.cuts_at_d_high:
         between = z3.And(between, start.members < beat.d_high)
-    calm = z3.And(between, start.outbound >= beat.d_out, beat.dropped == 0, beat.opportunistic == 0)
+    calm = z3.And(between, plain)
     yield DegreeBound(
         name="no-churn",
         clause="gs1.0/heartbeat.no-churn",

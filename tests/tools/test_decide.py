@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
 from attrs import evolve
 
 from quidnunc.properties.statements.catalogue import CATALOGUES, STATEMENTS
 from quidnunc.properties.statements.decisions import Decision, read_decisions, recorded
 from tools.decide.lines import OTHERS, SAME, contradictions
+from tools.prove_verdicts import PAGE, RECORD, record_text, verdicts_of_page
 
-PAGE = (Path(__file__).parents[2] / "docs" / "prove.md").read_text(encoding="utf-8")
-VERDICTS = dict(
-    re.findall(
-        r"^\| `(\S+)` \| [^|]* \| \**(proved|by definition|refuted|undetermined)\** \|", PAGE, re.MULTILINE
-    )
-)
+VERDICTS = verdicts_of_page(PAGE.read_text(encoding="utf-8"))
 DECISIONS = [each for c in CATALOGUES.values() for each in read_decisions(recorded(c))]
 
 
 def test_no_statement_contradicts_a_line() -> None:
     assert contradictions(DECISIONS, VERDICTS) == []
+
+
+def test_the_recorded_verdicts_are_those_of_the_page() -> None:
+    """`python -m tools.prove_verdicts --write` makes them so."""
+    assert RECORD.read_text(encoding="utf-8") == record_text(VERDICTS)
 
 
 def test_what_is_compared_is_there() -> None:

@@ -31,7 +31,9 @@ def _each() -> Iterator[SameThing]:
             # The two readings of ADR-119 have the arithmetic of one controller.
             shared = one["line"].startswith("dog-controller") and suffix == "-adr-prose"
             line = one["line"].format("-adr" if shared else suffix)
-            yield SameThing(one["statement"], line, one["revision"].format(suffix), one.get("both", False))
+            revision = one["revision"].format(suffix)
+            both = one.get("both", False) and revision not in one.get("races", ())
+            yield SameThing(one["statement"], line, revision, both)
 
 
 SAME: tuple[SameThing, ...] = tuple(_each())

@@ -16,7 +16,7 @@ from quidnunc.properties.cases.case import Case
 from quidnunc.properties.coverage import ClauseCoverage, coverage
 from quidnunc.properties.coverage import place_of as place_of_rule
 from quidnunc.properties.documents.named_sentences import SentenceDigest, SpecificationText, texts
-from quidnunc.properties.proofs.citations import lines_on
+from quidnunc.properties.proofs.citations import lines_on, verdict_of
 from quidnunc.properties.proofs.prove import provers
 from quidnunc.properties.statements.catalogue import CATALOGUES, statements_on
 from quidnunc.properties.statements.decisions import cell, read_decisions, recorded
@@ -29,7 +29,7 @@ STATES: Mapping[str, tuple[str, str]] = {
     "unchecked": ("✖", "nothing checks it"),
     "exception": ("–", "routers are not asked to keep to it, and the reason is given"),
     "permits": ("○", "it permits something, and cannot be broken"),
-    "elsewhere": ("·", "it is another protocol's"),
+    "elsewhere": ("·", "it is another protocol's, or a later version says otherwise"),
     "checked": ("✓", "a rule or the construction of the model has it, and a claim asks one router for it"),
     "prose": (" ", "it demands nothing"),
 }
@@ -49,8 +49,8 @@ class AnnotatedClause:
     findings: tuple[ReportedFinding, ...]
     networks: tuple[tuple[str, str], ...] = ()
     """(statement, what it came to) of the statements about networks of the protocol that rest on it."""
-    lines: tuple[str, ...] = ()
-    """Of `prove`."""
+    lines: tuple[tuple[str, str], ...] = ()
+    """(line of `prove`, its verdict) of what rests on it."""
 
     @property
     def id(self) -> str:
@@ -126,7 +126,7 @@ def annotated_texts(protocol: str, cases: Iterable[Case] = ()) -> tuple[Annotate
             code=tuple((str(place), sources.get(str(place), "")) for place in each.rules),
             findings=tuple(worst_first(found.get(each.clause.id, ()))),
             networks=tuple(_networks(each.clause.id, decided)),
-            lines=lines_on([each.clause.id], provers()),
+            lines=tuple((name, verdict_of(name)) for name in lines_on([each.clause.id], provers())),
         )
         for each in coverage(protocol)
     }
@@ -208,6 +208,9 @@ def _state_of(sentence: SentenceDigest, clauses: Mapping[str, AnnotatedClause]) 
 
 
 def _state(each: ClauseCoverage) -> str:
+    if each.clause.status == "ruled" and not each.rules:
+        # It has a rule in another protocol alone: a claim that names it speaks of what took its place.
+        return "elsewhere"
     if each.held:
         return "checked"
     if each.clause.status == "exception":

@@ -38,7 +38,7 @@ def test_what_is_decided() -> None:
     found = {r.name: r for r in bound_results(SolverSession())}
     assert {name for name, r in found.items() if r.verdict == "refuted"} == REFUTED
     assert {r.verdict for r in found.values()} == {"proved", "refuted"}
-    assert len(found) == 15 and not any(r.vacuous for r in found.values())
+    assert len(found) == 18 and not any(r.vacuous for r in found.values())
 
 
 def test_clauses_are_there() -> None:
@@ -53,6 +53,8 @@ def test_clauses_are_there() -> None:
         (HeartbeatRevision(quotas=False, fills=False), "floor"),
         (HeartbeatRevision(quotas=False, cuts_to_d=False), "ceiling"),
         (HeartbeatRevision(keeps_quota=False), "quota-passes"),
+        (HeartbeatRevision(quotas=False, stops_at_d=False), "to-d"),
+        (HeartbeatRevision(stops_at_d=False), "to-d"),
     ],
 )
 def test_a_planted_error_breaks_a_bound(wrong: HeartbeatRevision, name: str) -> None:
@@ -60,6 +62,13 @@ def test_a_planted_error_breaks_a_bound(wrong: HeartbeatRevision, name: str) -> 
     (bound,) = [each for each in bounds(beat) if each.name == name]
     found = of_bound(SolverSession(), "planted", beat, bound)
     assert found.verdict == "refuted" and found.evidence[0].startswith("with D")
+
+
+def test_a_heartbeat_that_stops_at_d_low_keeps_the_other_bounds() -> None:
+    """That they are one-sided is why there is a line of D itself."""
+    beat = heartbeat(HeartbeatRevision(quotas=False, stops_at_d=False))
+    found = [of_bound(SolverSession(), "planted", beat, each) for each in bounds(beat)]
+    assert [r.name for r in found if r.verdict == "refuted"] == ["mesh-degree.planted.to-d"]
 
 
 # -- heartbeats of the model --------------------------------------------------------------------------------
