@@ -6,14 +6,18 @@
 
     submit A t1       offer A           adjust A             wait A 200ms
     leave A           notice A B        join A B,C           say B>A havetx t1
+    commit A t1       begin A>B         begin A
 
-The upper ones are of pubsub routers, the lower ones of mempool nodes; `deliver` is of both. `deliver A>B`: B
-takes the oldest message of A. `heartbeat B`: time passes to the next heartbeat of B. `settle`: everything
-arrives, and what waits for a verdict is accepted. `rounds 3`: so often, everything arrives after the
-heartbeat of each. `say`: who need not be honest has said so. `offer A`: A offers the next of its pool.
-`adjust A`: its controller runs. `notice A B`: A notices that B has left. `join A B,C`: A joins, connected to
-B and C. Behind ` | ` are the choices that were made, in their order and by name, as far as they are not the
-usual ones: `heartbeat A | mesh.fill=B,C gossip.targets=-`.
+The upper ones are of pubsub routers, the lower ones of mempool nodes; `deliver`, `connect` and `disconnect`
+are of both. `deliver A>B`: B takes the oldest message of A. `heartbeat B`: time passes to the next
+heartbeat of B. `settle`: everything arrives, and what waits for a verdict is accepted. `rounds 3`: so
+often, everything arrives after the heartbeat of each. `say`: who need not be honest has said so. `offer A`:
+A offers the next of its pool. `adjust A`: its controller runs. `notice A B`: A notices that B has left.
+`join A B,C`: A joins, connected to B and C. `commit A t1`: a block takes t1 out of A's pool. Where a node
+does several things at once, `begin A>B`: B's routine for A has gone as far as another one can come in
+between, and `deliver A>B` is the rest; `begin A`: A's controller has read its counters, and `adjust A` is
+the rest. Behind ` | ` are the choices that were made, in their order and by name, as far as they are not
+the usual ones: `heartbeat A | mesh.fill=B,C gossip.targets=-`.
 """
 
 from __future__ import annotations
@@ -33,14 +37,17 @@ from quidnunc.properties.notation.words import duration_read, duration_text, phr
 
 Kind: TypeAlias = Literal[
     "join", "leave", "publish", "verdict", "score", "deliver", "heartbeat", "connect", "disconnect", "say",
-    "settle", "rounds", "all", "submit", "offer", "adjust", "notice", "wait",
+    "settle", "rounds", "all", "submit", "offer", "adjust", "notice", "wait", "commit", "begin",
 ]  # fmt: skip
 KINDS: Mapping[str, tuple[Kind, ...]] = {
     "pubsub": (
         "join", "leave", "publish", "verdict", "score", "deliver", "heartbeat", "connect", "disconnect",
         "say", "settle", "rounds", "all",
     ),
-    "mempool": ("submit", "offer", "deliver", "adjust", "leave", "notice", "join", "wait", "say"),
+    "mempool": (
+        "submit", "offer", "deliver", "adjust", "leave", "notice", "join", "wait", "say", "commit", "begin",
+        "connect", "disconnect",
+    ),
 }  # fmt: skip
 """Family -> what can happen in a network of it."""
 Answer: TypeAlias = "frozenset[Peer] | bool"
@@ -74,7 +81,8 @@ class Act:
     @property
     def at(self) -> Peer:
         """The node that takes a step."""
-        return self.peer if self.kind in ("deliver", "say") else self.node
+        of_peer = self.kind in ("deliver", "say") or (self.kind == "begin" and self.peer)
+        return self.peer if of_peer else self.node
 
     @property
     def wait_ms(self) -> int:
@@ -221,6 +229,8 @@ FORMS: Mapping[Kind, tuple[str, ...]] = {
     "adjust": ("adjust {node}",),
     "notice": ("notice {node} {peer}",),
     "wait": ("wait {node} {time}",),
+    "commit": ("commit {node} {id}",),
+    "begin": ("begin {node}>{peer}", "begin {node}"),
 }
 """How an act of each kind is written. Of several forms an act has the first one whose fields it has."""
 _FIELD = re.compile(r"\{(\w+)\}")

@@ -13,13 +13,14 @@ from attrs import evolve
 
 from quidnunc.model.choices import subsets
 from quidnunc.model.events import MEMPOOL as MEMPOOL_STREAM
-from quidnunc.model.events import Adjust, Advance, Connect, Disconnect, Event, Receive, Sent, Submit
+from quidnunc.model.events import Adjust, Advance, Commit, Connect, Disconnect, Event, Receive, Sent, Submit
 from quidnunc.model.mempool import node_step
+from quidnunc.model.mempool.cat import rules as cat
 from quidnunc.model.mempool.flood import FloodObservation
 from quidnunc.model.mempool.node import Node, started_node
 from quidnunc.model.parameters import DogParameters
 from quidnunc.model.permits import Step
-from quidnunc.model.rpc import Part, Peer, ResetRoute, Tx
+from quidnunc.model.rpc import HaveTx, Part, Peer, ResetRoute, Tx, WantTx
 from quidnunc.model.rules import Protocol, first, phases
 from quidnunc.properties.networks.acts import Act, Kind, name_of
 from quidnunc.properties.networks.choices import Rpc
@@ -134,6 +135,9 @@ def _offer_next(running: ActExecution, act: Act) -> None:
 
 def _deliver(running: ActExecution, act: Act) -> None:
     n, sender = _present(running, act), act.node
+    if (act.peer, sender) in running.begun:
+        _end(running, act.peer, sender)
+        return
     rpc = running.take(sender, act.peer)
     if not _takes(n, (sender, rpc)):
         raise ActError(f"{act}: the message waits for a route to free")
@@ -151,6 +155,7 @@ def _close(running: ActExecution, one: Peer, other: Peer) -> None:
         running.lose(peer, node)
         if peer in running.nodes[node].peers:
             running.step(node, Disconnect((peer,)))
+            running.begun.pop((node, peer), None)
 
 
 def _say(running: ActExecution, act: Act) -> None:
@@ -162,7 +167,85 @@ def _say(running: ActExecution, act: Act) -> None:
 def _adjust(running: ActExecution, act: Act) -> None:
     if "adjust" not in _present(running, act).protocol.handlers:
         raise ActError(f"{act}: there is no controller")
+    read = running.begun.pop((act.node, act.node), None)
+    if isinstance(read, tuple):
+        n = running.nodes[act.node]
+        running.nodes[act.node] = evolve(n, first_time=read[0], duplicates=read[1])
     running.step(act.node, Adjust())
+
+
+def _begin(running: ActExecution, act: Act) -> None:
+    """The routine of a node for a peer, or its controller, comes to where another one can come in between.
+
+    As the Go nodes have them: before it says HaveTx or WantTx, when it has read that it may; before it
+    reports the number of disabled routes, when it has counted them; before it sets its counters to 0, when it
+    has read them.
+    """
+    n, routine = _present(running, act), act.node
+    if not running.transport.routines or running.does is not None or (act.at, routine) in running.begun:
+        raise ActError(f"{act}: a step of this node is done at once, or the routine has begun one")
+    if not act.peer:
+        if "adjust" not in n.protocol.handlers or not n.first_time + n.duplicates:
+            raise ActError(f"{act}: there is no controller, or nothing has come")
+        running.begun[routine, routine] = (n.first_time, n.duplicates)
+        return
+    rpc = running.take(routine, act.peer)
+    running.step(act.peer, Receive((routine,), rpc))
+    last, part = running.steps[-1], rpc[0]
+    asked = [said for to, said in last.sent if to == routine and isinstance(said, HaveTx | WantTx)]
+    if asked:
+        # It is not said yet, and what follows from saying it has not happened.
+        (running.begun[act.peer, routine],) = asked
+        running.inbox[routine] = running.before.inbox[routine]
+        running.nodes[act.peer] = evolve(last.after, blocked=n.blocked, wanted=n.wanted)
+        running.steps[-1] = evolve(last, after=running.nodes[act.peer], sent=())
+    elif isinstance(part, HaveTx | ResetRoute) and last.after.routes != n.routes:
+        running.begun[act.peer, routine] = sum(len(known.must) for known in last.after.routes.values())
+    else:
+        raise ActError(f"{act}: no other routine can come in between")
+
+
+def _end(running: ActExecution, node: Peer, routine: Peer) -> None:
+    """What the routine of a node for a peer has begun is ended."""
+    n, part = running.nodes[node], running.begun.pop((node, routine))
+    if isinstance(part, HaveTx):
+        running.say(node, routine, (part,))
+        running.nodes[node] = evolve(n, blocked=True)
+    elif isinstance(part, WantTx):
+        running.say(node, routine, (part,))
+        waiting = n.wanted.get(part.id)
+        if part.id not in n.pool and (waiting is None or waiting.of is None):
+            # Otherwise one is waited for already, and this request is in no book.
+            running.nodes[node] = cat.ask(n, part.id, routine, "cat-classic/seen.request").router
+
+
+def _commit(running: ActExecution, act: Act) -> None:
+    n = _present(running, act)
+    if act.id not in n.pool:
+        raise ActError(f"{act}: it is not in the pool")
+    at = [*n.pool].index(act.id)
+    running.step(act.node, Commit(act.id))
+    if offers(n.protocol) and at < running.offered[act.node]:
+        running.offered[act.node] -= 1
+
+
+def _linked(running: ActExecution, act: Act) -> bool:
+    if offers(running.nodes[act.node].protocol):
+        raise ActError(f"{act}: who offers its pool leaves and joins")
+    return act.peer in running.nodes[act.node].peers and act.node in running.nodes[act.peer].peers
+
+
+def _break(running: ActExecution, act: Act) -> None:
+    if not _linked(running, act):
+        raise ActError(f"{act}: they are not connected")
+    _close(running, act.node, act.peer)
+
+
+def _make(running: ActExecution, act: Act) -> None:
+    if _linked(running, act) or act.node == act.peer:
+        raise ActError(f"{act}: they are connected")
+    running.step(act.node, Connect((act.peer,), MEMPOOL_STREAM))
+    running.step(act.peer, Connect((act.node,), MEMPOOL_STREAM))
 
 
 def _leave(running: ActExecution, act: Act) -> None:
@@ -174,6 +257,8 @@ def _leave(running: ActExecution, act: Act) -> None:
     else:
         running.nodes[act.node] = started_node(n.protocol, n.parameters)
         running.inbox[act.node], running.offered[act.node] = (), 0
+    for begun in [each for each in running.begun if each[0] == act.node]:
+        del running.begun[begun]
 
 
 def _notice(running: ActExecution, act: Act) -> None:
@@ -182,6 +267,7 @@ def _notice(running: ActExecution, act: Act) -> None:
         raise ActError(f"{act}: {name_of(act.peer)} has not left")
     if not running.transport.leaver_keeps:
         running.lose(act.peer, act.node)
+    running.begun.pop((act.node, act.peer), None)
     running.step(act.node, Disconnect((act.peer,)))
 
 
@@ -222,6 +308,10 @@ _ACTS: Mapping[Kind, Callable[[ActExecution, Act], None]] = {
     "join": _join,
     "wait": _wait,
     "say": _say,
+    "commit": _commit,
+    "begin": _begin,
+    "connect": _make,
+    "disconnect": _break,
 }
 
 
@@ -241,19 +331,21 @@ def next_act(network: MempoolNetwork, node: Peer) -> Act | None:
 
 
 def _quiet(network: MempoolNetwork) -> bool:
-    return all(next_act(network, i) is None for i in network.joined())
+    ended = all(node == routine for node, routine in network.begun)
+    return ended and all(next_act(network, i) is None for i in network.joined())
 
 
 def _key(network: MempoolNetwork) -> object:
-    return tuple((i, _node_key(n), network.inbox[i], network.offered[i]) for i, n in network.nodes.items())
+    nodes = ((i, _node_key(n), network.inbox[i], network.offered[i]) for i, n in network.nodes.items())
+    return (*nodes, *sorted(network.begun.items(), key=repr))
 
 
 def _node_key(n: Node) -> object:
     routes = tuple((target, known.must) for target, known in sorted(n.routes.items()) if known.must)
     wanted = tuple((tx, each.of, each.due_ms, tuple(each.asked.items())) for tx, each in n.wanted.items())
     slots = tuple((name, known.must) for name, known in n.slots.items())
-    counters = (n.first_time, n.duplicates, n.blocked, n.now_ms, n.idle)
-    known = (tuple(n.pool.items()), n.own, tuple(n.holders.items()), wanted)
+    counters = (n.first_time, n.duplicates, n.blocked, n.now_ms, n.idle, tuple(n.taken.items()))
+    known = (tuple(n.pool.items()), n.cache, n.own, tuple(n.holders.items()), wanted)
     return (tuple(n.peers), routes, counters, slots, known)
 
 

@@ -49,6 +49,8 @@ class Transport:
     leaver_keeps: bool = False
     """As dog.md has it, who leaves keeps its state and its queue, and what it sent is still taken. Otherwise
     it starts anew, and what is on a broken connection is lost."""
+    routines: bool = False
+    """A node has a routine for each peer and one for its controller, and each can be overtaken (`begin`)."""
     read: Read | None = field(default=None, eq=False)
     """What a node makes of the messages of another one; None where all speak alike."""
 
@@ -67,6 +69,9 @@ class Network(Generic[N]):
     """Of pubsub: ids of what each application was handed, or has published."""
     offered: Mapping[Peer, int] = field(factory=dict)
     """Of mempools: how many of each node's pool have been offered."""
+    begun: Mapping[Link, Part | int | tuple[int, int]] = field(factory=dict)
+    """Of mempools: (node, whose routine of it) -> what the routine has begun and not ended: what it is about
+    to say, the number of routes that it is about to report, or the counters that the controller has read."""
 
     @property
     def links(self) -> dict[Link, tuple[Rpc, ...]]:
@@ -207,6 +212,7 @@ def _running(network: Network[Any], picks: tuple[Pick, ...], pick: Picks, does: 
         dict(network.inbox),
         dict(network.got),
         dict(network.offered),
+        dict(network.begun),
         NamedChoices(picks, pick, network.family.usual),
         does=does,
     )
@@ -262,6 +268,7 @@ class ActExecution:
     inbox: dict[Peer, tuple[tuple[Peer, Rpc], ...]]
     got: dict[Peer, frozenset[str]]
     offered: dict[Peer, int]
+    begun: dict[Link, Part | int | tuple[int, int]]
     told: NamedChoices
     steps: list[NodeStep[Any]] = field(factory=list)
     does: Does | None = None
@@ -277,7 +284,14 @@ class ActExecution:
 
     def network(self) -> Network[Any]:
         """As it is now."""
-        return evolve(self.before, nodes=self.nodes, inbox=self.inbox, got=self.got, offered=self.offered)
+        return evolve(
+            self.before,
+            nodes=self.nodes,
+            inbox=self.inbox,
+            got=self.got,
+            offered=self.offered,
+            begun=self.begun,
+        )
 
     def step(self, node: Peer, event: Event | None) -> None:
         """One event at one node. Raises ActError where it is not applicable there."""

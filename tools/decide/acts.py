@@ -60,8 +60,14 @@ def _of_mempool(world: World, network: MempoolNetwork) -> Iterator[Act]:
         if "offer" in kinds and network.offered[node] < len(network.nodes[node].pool):
             yield Act("offer", node)
         senders = dict.fromkeys(sender for sender, _ in network.inbox[node])
+        begun = [routine for at, routine in network.begun if at == node and routine not in (*senders, node)]
         if "deliver" in kinds:
-            yield from (Act("deliver", sender, node) for sender in senders)
+            yield from (Act("deliver", sender, node) for sender in (*senders, *begun))
+        if "begin" in kinds and network.transport.routines:
+            yield from (Act("begin", sender, node) for sender in senders)
+            yield Act("begin", node)
+        if "commit" in kinds:
+            yield from (Act("commit", node, id=tx) for tx in network.nodes[node].pool)
         if "adjust" in kinds and honest:
             yield Act("adjust", node)
         if "notice" in kinds:
@@ -69,6 +75,11 @@ def _of_mempool(world: World, network: MempoolNetwork) -> Iterator[Act]:
         if "wait" in kinds and any(each.of is not None for each in network.nodes[node].wanted.values()):
             yield Act("wait", node, value=world.wait_ms)
     yield from _joining_and_leaving(world, network)
+    for a, b in world.dials:
+        if "connect" in kinds and not network.linked(a, b):
+            yield Act("connect", a, b)
+        if "disconnect" in kinds and network.linked(a, b):
+            yield Act("disconnect", a, b)
     for attacker in sorted(world.attackers):
         for peer in network.nodes[attacker].peers:
             if len(network.inbox[peer]) < MAX_SAID:
@@ -151,6 +162,10 @@ ACTS: Mapping[str, FamilyActs] = {
             "join": 1,
             "wait": 1,
             "say": 2,
+            "commit": 1,
+            "begin": 2,
+            "connect": 2,
+            "disconnect": 1,
         },
         frozenset({"offer", "deliver"}),
     ),

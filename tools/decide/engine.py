@@ -55,12 +55,14 @@ def _searched(catalogue: Catalogue, statement: Statement, revision: str) -> Iter
     plan, search = PLANS[catalogue.name], SEARCHES[statement.id]
     effort = plan.effort_of_rounds if search.rounds else plan.effort
     for place in search.places:
+        if revision in place.not_of:
+            continue
         world = world_of_statement(statement, place, catalogue.revision(revision))
-        every = breadth_first(world, statement.look, effort.states)
+        every = breadth_first(world, statement.look, effort.states * search.times)
         if every.acts is not None:
             yield _decision(statement, revision, place, every, shortest=True)
             continue
-        drawn = plan.search(world, statement.look, runs=effort.runs, length=effort.length)
+        drawn = plan.search(world, statement.look, runs=effort.runs * search.times, length=effort.length)
         looked_at = evolve(drawn, depth=every.depth, complete=every.complete, states=every.states)
         yield _decision(statement, revision, place, looked_at)
 
@@ -116,7 +118,8 @@ def had_occasion(catalogue: Catalogue, statement: Statement, revision: str) -> b
         return BrokenClaim("here") if occasion(move) else None
 
     at = catalogue.revision(revision)
-    worlds = [world_of_statement(statement, place, at) for place in search.places]
+    places = (place for place in search.places if revision not in place.not_of)
+    worlds = [world_of_statement(statement, place, at) for place in places]
     effort = PLANS[catalogue.name].effort
     return any(walks(w, look, runs=effort.runs, length=effort.length).acts is not None for w in worlds)
 

@@ -44,7 +44,7 @@ class Place:
     joins: tuple[str, ...] = ("",)
     wait_ms: int = 0
     not_of: tuple[str, ...] = ()
-    """Revisions that fix a parameter which is another here."""
+    """Revisions that fix a parameter which is another here, or that do not have what happens here."""
 
     @property
     def name(self) -> str:
@@ -84,6 +84,8 @@ class StatementSearch:
     """What must have happened for it to be put to the test; nothing more than a run, where that is enough."""
     rounds: bool = field(default=False, kw_only=True)
     """It plays rounds from every quiet state, so that fewer states are looked at."""
+    times: int = field(default=1, kw_only=True)
+    """By how much more than others it is looked for: states and drawn runs."""
     tried: tuple[tuple[Place, Run], ...] = field(default=(), kw_only=True)
     """Runs that were thought of and not drawn; each is judged, and minimised, as the drawn ones are."""
 

@@ -13,7 +13,7 @@ DOG_HEAD = """\
 <!-- Written by `make regenerate` (PARTS=statements). Change what writes it, not this page. -->
 # What the documents about Flood, DOG, CAT and the peer limit say, decided
 
-Fifty-one statements that the documents make or rely on, each decided for each revision that there is a model
+Fifty-two statements that the documents make or rely on, each decided for each revision that there is a model
 of, by a search of small networks of model nodes with messages in flight. This page is written by
 
     python -m tools.decide dog
@@ -28,17 +28,26 @@ not refuted could have been is shown by planted edits of the protocol that the s
 about. An empty field: the statement is not about that revision.
 
 In a run `submit A t1` is a user's submission of t1 at A, `offer A` that A offers the next of its pool,
-`deliver A>B` that B takes the oldest message of A, `adjust A` that the controller of A runs, `leave A` that A
-leaves, `notice B A` that B notices it, `join A B,C` that A joins, `wait A 200ms` that time passes,
-`say D>C tx t1` that D, who need not be honest, says so to C. Behind ` | ` stand the choices that are not the
-first ones: whom a controller asks (`reset.target`), which disabled routes are kept (`routes.kept`).
+`deliver A>B` that B takes the oldest message of A, `adjust A` that the controller of A runs, `leave A` that
+A leaves, `notice B A` that B notices it, `join A B,C` that A joins, `wait A 200ms` that time passes,
+`say D>C tx t1` that D, who need not be honest, says so to C, `commit A t1` that a block takes t1 out of A's
+pool, `disconnect A-B` and `connect A>B` that their connection breaks and is made again. `begin A>B` and
+`begin A` are races within a node: B's routine for A comes to where another one can come in between, and
+`deliver A>B` is the rest; the controller of A has read its counters, and `adjust A` is the rest. Behind ` |
+` stand the choices that are not the first ones: whom a controller asks (`reset.target`), which disabled
+routes are kept (`routes.kept`).
 
 "Then rounds": for ever after, users submit (at one node, at all or nowhere), all queues are emptied, every
 controller runs and asks its peers in turn, all queues are emptied; and after some rounds the network is as it
 was. Where queues are one, a ResetRoute that `dog-quint` cannot take keeps what is behind it for ever.
 
-Not modelled: the Go node's routine for each peer (a node offers to all its peers in one step), races within a
-node, time but for requests that expire, and transactions that leave the pool.
+Transactions leave the pool, and requests expire, in the places that say so. Races within a node are looked
+at for `dog-go` and `cat-classic-go` alone, in the places that say "routines side by side": whether HaveTx or
+WantTx may be said is read before it is said, the number of routes is counted before it is reported, and
+counters are read before they are set to 0. The published specification takes each of these as one step.
+
+Not modelled: that the Go node offers to each peer in a routine of its own (a node offers to all its peers in
+one step), time but for requests that expire, and caches and pools that are full.
 
 Networks: a pair; lines, rings and stars; the kite is a ring of three (B, C, D) with A at B. What moves at
 once in the model moves in steps here: a node offers its pool later than it takes a transaction in, and

@@ -32,28 +32,45 @@ def one_request(memory: Memory, move: MempoolMove) -> Memory:
     for by, part, to in move.sent:
         if isinstance(part, WantTx):
             was, now = move.before.nodes[by].wanted.get(part.id), move.after.nodes[by].now_ms
-            lost = move.act.kind == "notice" and was is not None and was.of == move.act.peer
+            gone = move.act.kind in ("notice", "disconnect", "leave")
+            lost = gone and was is not None and was.of not in move.after.nodes[by].peers
             if was is not None and was.of is not None and was.due_ms > now and not lost:
                 return BrokenClaim(f"{name_of(by)} asks {name_of(to)} for {part.id} and waits for another")
     return None
 
 
+def one_unanswered(memory: Memory, move: MempoolMove) -> Memory:
+    """Whoever was asked has answered, or is gone, before another one is asked."""
+    asked = cast("Said", memory or frozenset())
+    part, at = taken_message(move), move.act.at
+    if isinstance(part, Tx):
+        asked -= {(at, move.act.node, part.id)}
+    asked = frozenset((a, b, tx) for a, b, tx in asked if b in move.after.nodes[a].peers)
+    for by, said, to in move.sent:
+        if isinstance(said, WantTx):
+            others = [b for a, b, tx in sorted(asked) if a == by and tx == said.id]
+            if others:
+                return BrokenClaim(f"{name_of(by)} asks {name_of(to)} for {said.id}, and {name_of(*others)}")
+            asked |= {(by, to, said.id)}
+    return asked
+
+
 def obtained(memory: Memory, move: MempoolMove) -> Memory:
-    """When nothing is on its way and nobody is waited for, who heard of a transaction has it."""
-    after = move.after
+    """When nothing is on its way and nobody is waited for, who heard of a transaction has it.
+
+    Of a peer that is there and still has it, on this connection or on one before.
+    """
+    heard, after = cast("Said", memory or frozenset()), move.after
+    part = taken_message(move)
+    if isinstance(part, SeenTx):
+        heard |= {(move.act.peer, move.act.node, part.id)}
     if not after.quiet() or any(w.of is not None for n in after.nodes.values() for w in n.wanted.values()):
-        return None
-    for i in after.joined():
+        return heard
+    for i, peer, tx in sorted(heard):
         n = after.nodes[i]
-        for tx, holders in n.holders.items():
-            alive = [p for p in sorted(holders) if p in n.peers and tx in after.nodes[p].pool]
-            if alive and tx not in n.cache and _announced(after.nodes[i].wanted, tx):
-                return BrokenClaim(f"{name_of(i)} never gets {tx}, which {name_of(*alive)} announced")
-    return None
-
-
-def _announced(wanted: object, tx: str) -> bool:
-    return tx in cast("dict[str, object]", wanted)
+        if tx not in n.cache and peer in n.peers and tx in after.nodes[peer].pool:
+            return BrokenClaim(f"{name_of(i)} never gets {tx}, which {name_of(peer)} announced")
+    return heard
 
 
 def asked_who_announced(memory: Memory, move: MempoolMove) -> Memory:
@@ -105,6 +122,7 @@ def everyone_learns(memory: Memory, move: MempoolMove) -> Memory:
 LOOKS: Mapping[str, Look] = {
     "cat.announced-once-per-connection": announced_once,
     "cat.one-request-outstanding": one_request,
+    "cat.one-request-unanswered": one_unanswered,
     "cat.announced-is-obtained": obtained,
     "cat.wanted-after-announced": asked_who_announced,
     "cat.one-copy-without-timeouts": received_once,

@@ -1,4 +1,4 @@
-"""The fifty-one statements that the documents about Flood, DOG, CAT and the peer limit make or rely on."""
+"""The fifty-two statements that the documents about Flood, DOG, CAT and the peer limit make or rely on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from quidnunc.properties.statements.statement import Catalogue, read_statements
 
 DOG = Catalogue(
     name="dog",
-    statements=read_statements("dog", GROUPS, (flood.LOOKS, routes.LOOKS, delivery.LOOKS, cat.LOOKS)),
+    statements=read_statements(
+        "dog", GROUPS, (flood.LOOKS, routes.LOOKS, delivery.LOOKS, cat.LOOKS), routes.EDITS
+    ),
     columns={name: name for name in NAMES},
     revision=revision,
     page="dog-statements.md",

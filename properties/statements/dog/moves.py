@@ -61,9 +61,9 @@ def nodes(move: MempoolMove) -> Iterator[tuple[str, Peer, Node]]:
 
 def taken_message(move: MempoolMove) -> object:
     """The message that a move took, if it took one."""
-    if move.act.kind != "deliver":
-        return None
     sender, node = move.act.node, move.act.peer
+    if move.act.kind not in ("deliver", "begin") or not node or (node, sender) in move.before.begun:
+        return None
     return next(part for by, part in move.before.waiting(node) if by == sender)
 
 

@@ -20,6 +20,8 @@ from quidnunc.properties.networks.places import Revision
 
 AS_BUILT = "cat-classic-go"
 """Classic CAT as the Go node has it, by its code."""
+BY_CODE = ("dog-go", AS_BUILT)
+"""Read from the code of a node whose peers have a routine each."""
 FLOOD = ("flood",)
 DOG = ("dog", "dog-adr", "dog-adr-prose", "dog-quint", "dog-quint-run", "dog-go", "dog-proposed")
 CAT = ("cat-classic", AS_BUILT, "cat")
@@ -36,7 +38,7 @@ def revision(name: str) -> Revision:
     protocol = _as_built() if name == AS_BUILT else protocol_named(name)
     if "quint" in name:
         return quint_revision(protocol)
-    return Revision(name, protocol)
+    return Revision(name, protocol, transport=Transport(routines=name in BY_CODE))
 
 
 def quint_protocol() -> Protocol:

@@ -21,7 +21,7 @@ from quidnunc.properties.networks.world import Look
 from quidnunc.properties.statements.dog.moves import connected, routes_of
 
 MAX_ROUNDS = 40
-"""Rounds that are looked at for a repetition."""
+"""Rounds that are looked at for a repetition, where a statement does not say how many."""
 
 
 @frozen
@@ -33,12 +33,14 @@ class Rounds:
     network: MempoolNetwork
 
 
-def settled_rounds(network: MempoolNetwork, submits: Iterable[Peer]) -> tuple[MempoolNetwork, Rounds] | None:
+def settled_rounds(
+    network: MempoolNetwork, submits: Iterable[Peer], most: int = MAX_ROUNDS
+) -> tuple[MempoolNetwork, Rounds] | None:
     """The network from where rounds repeat, and what they repeat; None where they do not within bounds."""
     at, asked = [*submits], dict[Peer, int]()
     states, moves = [network], list[list[MempoolMove]]()
     seen = {_core(network, asked): 0}
-    for number in range(1, MAX_ROUNDS + 1):
+    for number in range(1, most + 1):
         after = _round(network, at, asked)
         if after is None:
             return None
@@ -103,7 +105,9 @@ def _core(network: MempoolNetwork, asked: dict[Peer, int]) -> object:
 Judges = Callable[[MempoolNetwork, Rounds], str]
 
 
-def in_rounds(submits: Callable[[MempoolNetwork], Iterable[Iterable[Peer]]], judges: Judges) -> Look:
+def in_rounds(
+    submits: Callable[[MempoolNetwork], Iterable[Iterable[Peer]]], judges: Judges, most: int = MAX_ROUNDS
+) -> Look:
     """A statement about what rounds repeat for ever, from any state in which nothing moves."""
 
     def look(memory: Memory, move: MempoolMove) -> Memory:
@@ -111,7 +115,7 @@ def in_rounds(submits: Callable[[MempoolNetwork], Iterable[Iterable[Peer]]], jud
         if not after.quiet() or not connected(after):
             return None
         for at in submits(after):
-            found = settled_rounds(after, at)
+            found = settled_rounds(after, at, most)
             if found is not None:
                 wrong = judges(*found)
                 if wrong:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import cast
 
-from quidnunc.model.rpc import HaveTx, ResetRoute, Tx
+from attrs import evolve
+
+from quidnunc.model.choices import Choose
+from quidnunc.model.mempool.dog import rules as dog
+from quidnunc.model.mempool.node import Node
+from quidnunc.model.permits import Step
+from quidnunc.model.rpc import HaveTx, Peer, ResetRoute, Tx
+from quidnunc.model.rules import Protocol, first, rule
 from quidnunc.properties.networks.acts import name_of
 from quidnunc.properties.networks.mempool import MempoolMove, MempoolNetwork
 from quidnunc.properties.networks.runs import BrokenClaim, Memory
@@ -78,6 +85,8 @@ def adjustment_starts_anew(move: MempoolMove) -> str:
     was, now = move.before.nodes[move.act.node], move.after.nodes[move.act.node]
     if adjusts(move):
         return "counters are kept" if now.first_time or now.duplicates else ""
+    if (move.act.node, move.act.node) in move.before.begun:
+        return f"{name_of(move.act.node)} acts on counters that were set to 0 since it read them"
     return "an idle adjustment changes something" if was != now or move.sent else ""
 
 
@@ -136,13 +145,30 @@ def of_no_sender_is_harmless(move: MempoolMove) -> str:
 
 def one_have_tx_between_unblocks(memory: Memory, move: MempoolMove) -> Memory:
     said = kept(memory)
-    if adjusts(move) and not move.after.nodes[move.act.node].blocked:
+    if move.act.kind in ADJUSTING and not move.after.nodes[move.act.node].blocked:
         said.pop(move.act.node, None)
     for by, _ in sent_of(move, HaveTx):
         said[by] = cast("int", said.get(by, 0)) + 1
         if said[by] != 1:
             return BrokenClaim(f"{name_of(by)} says a second HaveTx and was not unblocked")
     return packed(said)
+
+
+def metric_is_the_number(memory: Memory, move: MempoolMove) -> Memory:
+    """As the Go node reports it: after a HaveTx, a ResetRoute and a loss."""
+    reported, at = kept(memory), move.act.at
+    begun = move.before.begun.get((at, move.act.node))
+    if move.act.kind == "deliver" and isinstance(begun, int):
+        reported[at] = begun
+    elif move.act.kind == "deliver" and isinstance(taken_message(move), HaveTx | ResetRoute):
+        reported[at] = len(routes_of(move.after.nodes[at]))
+    elif move.act.kind in ("notice", "leave"):
+        reported[at] = len(routes_of(move.after.nodes[at]))
+    for name, i, n in nodes(move):
+        number, busy = len(routes_of(n)), any(isinstance(move.after.begun.get((i, p)), int) for p in n.peers)
+        if not busy and reported.get(i, 0) != number:
+            return BrokenClaim(f"{name} reports {reported.get(i, 0)} disabled routes, and has {number}")
+    return packed(reported)
 
 
 def one_control_message_a_window(memory: Memory, move: MempoolMove) -> Memory:
@@ -215,8 +241,10 @@ def no_tree(network: MempoolNetwork, rounds: Rounds) -> str:
 
 
 def asks_in_vain(network: MempoolNetwork, rounds: Rounds) -> str:
-    """Somebody asks in every round and hears no duplicate, ever."""
+    """Somebody to whom a route is disabled asks in every round and hears no duplicate, ever."""
     for i in network.joined():
+        if not any(route[1] == i for n in network.nodes.values() for route in routes_of(n)):
+            continue
         asked = sum(by == i and m.act.kind == "adjust" for m in rounds.moves for by, part, _ in m.sent)
         heard = any(m.after.nodes[i].duplicates for m in rounds.moves)
         if asked and not heard:
@@ -224,6 +252,18 @@ def asks_in_vain(network: MempoolNetwork, rounds: Rounds) -> str:
     return ""
 
 
+@rule("dog/controller.unblock")
+def always_too_much(n: Node, lost: Peer | None, choose: Choose) -> Step[Node]:
+    """Of a target of 0 both bounds are 0: HaveTx is allowed whenever something came, and nobody is asked."""
+    return Step(evolve(n, blocked=False))
+
+
+def routing_alone(protocol: Protocol) -> Protocol:
+    """Dynamic routing without redundancy control: a target of 0."""
+    return protocol.extended(protocol.name, controller=first(dog.nothing_came, always_too_much))
+
+
+EDITS: Mapping[str, Callable[[Protocol], Protocol]] = {"routes.form-spanning-trees": routing_alone}
 LOOKS: Mapping[str, Look] = {
     "routes.never-mention-their-node": always(routes_are_of_others),
     "routes.change-one-at-a-time": always(only_heard_routes_change),
@@ -244,4 +284,5 @@ LOOKS: Mapping[str, Look] = {
     "routes.form-spanning-trees": in_rounds(at_each, no_tree),
     "reset.brings-duplicates": in_rounds(everywhere, asks_in_vain),
     "havetx.without-sender-is-harmless": always(of_no_sender_is_harmless),
+    "metrics.count-disabled-routes": metric_is_the_number,
 }

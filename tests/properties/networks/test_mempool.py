@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from quidnunc.model.mempool.protocols import DOG, FLOOD
-from quidnunc.model.rpc import HaveTx, ResetRoute, Tx
+from quidnunc.model.mempool.protocols import CAT_CLASSIC, DOG, FLOOD
+from quidnunc.model.rpc import HaveTx, ResetRoute, Tx, WantTx
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.networks.acts import act_of, acts_of
 from quidnunc.properties.networks.mempool import MempoolMove, MempoolNetwork
@@ -33,7 +33,7 @@ def world(protocol: Protocol = DOG) -> World:
     "text",
     ["submit A t1", "offer A", "deliver A>B", "adjust A", "adjust A | reset.target=B", "notice A B",
      "notice A B | reset.target=C", "join A B,C", "wait A 200ms", "leave A", "say B>A havetx t1",
-     "say B>A resetroute", "deliver B>A | routes.kept=-"],
+     "say B>A resetroute", "deliver B>A | routes.kept=-", "commit A t1", "begin A>B", "begin A"],
 )  # fmt: skip
 def test_an_act_is_written_as_it_is_read(text: str) -> None:
     assert str(act_of(text)) == text
@@ -136,6 +136,80 @@ def test_equal_networks_have_equal_keys() -> None:
     assert one.key() == other.key()
     assert one.key() != after("submit A t1, submit B t2").key()
     assert hash(one.key()) == hash(other.key())
+
+
+# -- what leaves the pool, and what a node does at once ----------------------------------------------------
+
+
+def test_what_a_block_takes_leaves_the_pool_and_is_offered_no_more() -> None:
+    network = after("submit A t1, submit A t2, offer A, commit A t1")
+    assert [*network.nodes[1].pool] == ["t2"]
+    assert "t1" in network.nodes[1].cache
+    # The place in the pool is that of what is offered next.
+    assert network.offered[1] == 0
+    assert network_after(network, act_of("offer A")).after.waiting(2)[-1] == (1, Tx("t2"))
+    with pytest.raises(ActError, match="not in the pool"):
+        network_after(network, act_of("commit A t1"))
+
+
+TWO_COPIES = "submit A t1, submit B t1, submit C t1, offer B, offer C"
+
+
+def test_two_routines_read_that_havetx_is_allowed_and_each_says_one() -> None:
+    begun = after(f"{TWO_COPIES}, begin B>A, begin C>A", routines=True)
+    # The duplicates are counted, and nothing is said yet.
+    assert begun.nodes[1].duplicates == 2 and not begun.nodes[1].blocked
+    assert not begun.quiet() and HaveTx("t1") not in [part for _, part in begun.waiting(2)]
+    ended = after(f"{TWO_COPIES}, begin B>A, begin C>A, deliver B>A, deliver C>A", routines=True)
+    assert [(1, HaveTx("t1"))] == ended.waiting(2)[-1:] == ended.waiting(3)[-1:]
+    assert ended.nodes[1].blocked and not ended.begun
+    one = after(f"{TWO_COPIES}, deliver B>A, deliver C>A", routines=True)
+    assert (1, HaveTx("t1")) not in one.waiting(3)
+
+
+def test_counts_between_reading_the_counters_and_setting_them_to_0_are_lost() -> None:
+    network = after("submit A t1, begin A, submit A t2, adjust A", routines=True)
+    assert (network.nodes[1].first_time, network.nodes[1].duplicates) == (0, 0)
+    assert after("submit A t1, begin A, submit A t2", routines=True).nodes[1].first_time == 2
+
+
+def test_a_routine_ends_with_its_connection() -> None:
+    assert not after(f"{TWO_COPIES}, begin B>A, leave B, notice A B", routines=True).begun
+    assert not after(f"{TWO_COPIES}, begin B>A, leave A", routines=True).begun
+
+
+@pytest.mark.parametrize(
+    ("before", "act", "routines"),
+    [
+        (TWO_COPIES, "begin B>A", False),
+        ("submit A t1, offer A", "begin A>B", True),
+        (f"{TWO_COPIES}, begin B>A", "begin B>A", True),
+        ("", "begin A", True),
+        ("", "begin B>A", True),
+        ("", "disconnect A-B", True),
+        ("", "connect A>B", True),
+    ],
+)
+def test_what_is_one_step_is_not_begun(before: str, act: str, routines: bool) -> None:
+    with pytest.raises(ActError):
+        network_after(after(before, routines=routines), act_of(act))
+
+
+def test_a_connection_breaks_and_is_made_again() -> None:
+    links = ((1, 2), (2, 3))
+    lost = network_of(CAT_CLASSIC, links, "submit A t1, deliver A>B, disconnect B-C")
+    assert not lost.linked(2, 3) and not lost.inbox[3]
+    made = network_of(CAT_CLASSIC, links, "submit A t1, deliver A>B, disconnect B-C, connect B>C")
+    # Nothing that the pool has is announced again.
+    assert made.linked(2, 3) and made.nodes[2].pool and not made.inbox[3]
+
+
+def test_two_routines_ask_for_one_transaction_and_one_is_in_the_book() -> None:
+    ring = ((1, 2), (2, 3), (3, 4), (1, 4))
+    acts = "submit A t1, deliver A>B, deliver A>D, begin B>C, begin D>C, deliver B>C, deliver D>C"
+    network = network_of(CAT_CLASSIC, ring, acts, routines=True)
+    assert (3, WantTx("t1")) in network.waiting(2) and (3, WantTx("t1")) in network.waiting(4)
+    assert network.nodes[3].wanted["t1"].of == 2
 
 
 # -- searches -----------------------------------------------------------------------------------------------

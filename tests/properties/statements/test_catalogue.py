@@ -25,7 +25,7 @@ from tests.properties.replays.test_network import TEXT
 
 def test_an_id_is_words_and_names_nothing_else() -> None:
     ids = [each.id for each in STATEMENTS]
-    assert len({*ids}) == len(ids) == 177
+    assert len({*ids}) == len(ids) == 178
     assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*\.[a-z]+(-[a-z]+)*", each) for each in ids)
     edits = {each.name for protocol in PROTOCOLS.values() for each in edits_of(protocol)}
     others = {*provers(), *lines.PUBSUB, *lines.MEMPOOL, *HELD, *(each.id for each in ALL), *edits}

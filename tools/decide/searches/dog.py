@@ -14,6 +14,7 @@ from quidnunc.properties.networks.acts import Kind, acts_of, name_of
 from quidnunc.properties.networks.mempool import MempoolMove
 from quidnunc.properties.networks.places import GRAPHS
 from quidnunc.properties.statements.dog.moves import adjusts, bounds, ratio, routes_of, sent_of, taken_message
+from quidnunc.properties.statements.dog.revisions import BY_CODE, NAMES
 from tools.decide.place import Place, Run, StatementSearch
 
 NO_ADJUSTMENT: tuple[Kind, ...] = ("submit", "offer", "deliver")
@@ -44,6 +45,7 @@ PAIR, LINE, RING = place("pair"), place("line"), place("ring")
 KITE = place("kite", messages=3)
 DIAMOND = place("diamond", messages=4)
 BOTH = (PAIR, RING)
+MESH, RING_OF_FOUR = place("mesh of four"), place("ring of four", messages=3)
 REPEATING = tuple(place(graph, messages=3, again=True, text=REPEATED) for graph in ("line", "kite"))
 CHANGING = (place("pair", CHURN), place("ring", CHURN))
 UNADJUSTED = (
@@ -95,6 +97,14 @@ FORGED = (
     ),
 )
 LEFT_BY_A_RELAY = place("ring of four", LEAVING)
+NO_ROUTINES = tuple(name for name in NAMES if name not in BY_CODE)
+BESIDE = "routines side by side"
+COMMITTED = "blocks take transactions"
+COMMITTING = tuple(place(graph, (*STILL, "commit"), text=COMMITTED) for graph in ("pair", "ring"))
+SIDE_BY_SIDE = tuple(
+    place(graph, (*LEAVING, "commit", "begin"), 1, f"{BESIDE}, {COMMITTED}, one leaves", not_of=NO_ROUTINES)
+    for graph in ("pair", "line", "ring", "kite")
+)
 
 
 ALLOWED_BEFORE = ", HaveTx allowed before"
@@ -131,12 +141,31 @@ FREED = {
             LEFT_BY_A_RELAY,
             DIAMOND,
             *FORGED,
+            *COMMITTING,
         ),
     )
 }
 CATS = (place("kite", PATIENT, 1), place("ring of four", PATIENT, 1))
 WAITING = tuple(
     place(graph, (*PATIENT, "wait"), 1, "requests expire", wait_ms=200) for graph in ("kite", "ring of four")
+)
+# What the current version waits for, so that a request of either expires.
+EVENTFUL = tuple(
+    place(
+        graph,
+        (*PATIENT, "wait", "commit", "leave", "notice"),
+        1,
+        f"requests expire in a minute, {COMMITTED}, one leaves",
+        wait_ms=60_000,
+    )
+    for graph in ("kite", "ring of four")
+)
+CAT_BESIDE = tuple(
+    place(graph, (*PATIENT, "begin"), 1, BESIDE, not_of=NO_ROUTINES) for graph in ("kite", "ring of four")
+)
+BROKEN = tuple(
+    place(graph, (*PATIENT, "disconnect", "connect"), 1, "connections break and are made again")
+    for graph in ("line", "kite")
 )
 ONE_IS_TOLD = place("star", PATIENT, 1, "one peer is told", changes={"max_announced_peers": 1})
 ONE_SUBMISSION = tuple(
@@ -159,6 +188,12 @@ def says_have_tx(move: MempoolMove) -> bool:
 
 def asks(move: MempoolMove) -> bool:
     return bool(sent_of(move, ResetRoute))
+
+
+def asks_where_cut(move: MempoolMove) -> bool:
+    """Whether somebody asks to whom a route is disabled."""
+    cut = {route[1] for n in move.before.nodes.values() for route in routes_of(n)}
+    return any(by in cut for by, _ in sent_of(move, ResetRoute))
 
 
 def has_left(move: MempoolMove) -> bool:
@@ -191,6 +226,7 @@ def is_in_band(move: MempoolMove) -> bool:
 def _runs() -> Mapping[str, tuple[Place, Run]]:
     places = (*UNADJUSTED, RING_OF_FIVE, RING_OF_FIVE_LEFT, *ONE_LEAVES, *REPEATING_UNADJUSTED, *FORGED)
     more = (*BOTH, DIAMOND, LEFT_BY_A_RELAY, WIDE, NARROW, *FREED.values())
+    more = (*more, *SIDE_BY_SIDE, *CAT_BESIDE, *BROKEN)
     by_name = {place.name: place for place in (*places, *more)}
     text = Path(__file__).with_name("tried.toml").read_text(encoding="utf-8")
     return {
@@ -238,6 +274,9 @@ CUT_OFF = runs("two-users", "one-route-each", "one-route-each-one-queue", "one-r
 """Runs in which somebody never gets a transaction."""
 
 
+TEN = 10
+"""What was not refuted by the usual search, and was asked why not."""
+
 SEARCHES: Mapping[str, StatementSearch] = {
     "pool.without-repeats": StatementSearch(BOTH),
     "senders.of-the-pool-only": StatementSearch(BOTH, occasion=gets_a_sender),
@@ -250,10 +289,21 @@ SEARCHES: Mapping[str, StatementSearch] = {
     "flood.number-of-copies": StatementSearch(ONE_SUBMISSION, occasion=gets_a_sender),
     "routes.never-mention-their-node": StatementSearch(BOTH, occasion=cuts),
     "routes.change-one-at-a-time": StatementSearch(BOTH, occasion=cuts),
-    "havetx.names-what-the-receiver-has": StatementSearch(BOTH, occasion=says_have_tx),
-    "havetx.one-between-unblocks": StatementSearch(BOTH, occasion=says_have_tx),
+    "havetx.names-what-the-receiver-has": StatementSearch(
+        (*BOTH, *COMMITTING, *SIDE_BY_SIDE),
+        occasion=says_have_tx,
+        tried=runs("committed-before-it-arrives"),
+    ),
+    "havetx.one-between-unblocks": StatementSearch(
+        (*BOTH, *COMMITTING, *SIDE_BY_SIDE), occasion=says_have_tx, times=TEN, tried=runs("two-may-answer")
+    ),
     "controller.resets-or-unblocks": StatementSearch(BOTH, occasion=adjusts),
-    "controller.restarts-its-counters": StatementSearch(BOTH, occasion=adjusts),
+    "controller.restarts-its-counters": StatementSearch(
+        (*BOTH, *COMMITTING, *SIDE_BY_SIDE),
+        occasion=adjusts,
+        times=TEN,
+        tried=runs("two-adjustments-at-once"),
+    ),
     "routes.of-peers-in-a-static-network": StatementSearch(BOTH),
     "routes.of-peers-only": StatementSearch(CHANGING, occasion=cuts),
     "routes.never-to-self": StatementSearch(BOTH, occasion=cuts),
@@ -268,8 +318,8 @@ SEARCHES: Mapping[str, StatementSearch] = {
     "routes.not-disabled-while-low": StatementSearch(
         BOTH, occasion=cuts, tried=runs("low-before-it-arrives")
     ),
-    "routes.form-spanning-trees": StatementSearch((RING, KITE), rounds=True),
-    "reset.brings-duplicates": StatementSearch((RING, KITE), occasion=asks, rounds=True),
+    "routes.form-spanning-trees": StatementSearch((RING, KITE, RING_OF_FOUR), rounds=True),
+    "reset.brings-duplicates": StatementSearch((RING, KITE, MESH), occasion=asks_where_cut, rounds=True),
     "havetx.without-sender-is-harmless": StatementSearch(BOTH, occasion=says_have_tx),
     "dissemination.own-goes-to-all": StatementSearch(BOTH),
     "dog.reaches-all-after-a-disconnect": StatementSearch(
@@ -300,7 +350,7 @@ SEARCHES: Mapping[str, StatementSearch] = {
         rounds=True,
         tried=runs("one-source-lost", "one-source-lost-one-message", "one-source-lost-freed"),
     ),
-    "redundancy.settles-in-bounds": StatementSearch((RING, KITE), rounds=True),
+    "redundancy.settles-in-bounds": StatementSearch((MESH,), rounds=True),
     "attack.positive-target-withstands-one-peer": StatementSearch(
         FORGED, occasion=cuts, tried=runs("repeating-peer", "repeating-peer-freed")
     ),
@@ -309,9 +359,20 @@ SEARCHES: Mapping[str, StatementSearch] = {
     "dog.as-fast-as-flood": StatementSearch((LINE, RING, KITE), occasion=cuts, tried=CUT_OFF),
     "dissemination.withheld-arrives-elsewhere": StatementSearch(CUT, occasion=cuts, tried=CUT_OFF),
     "dissemination.no-permanent-silence": StatementSearch(BOTH, occasion=asks, rounds=True),
+    "metrics.count-disabled-routes": StatementSearch(
+        (*BOTH, *COMMITTING, *CHANGING, *SIDE_BY_SIDE),
+        occasion=cuts,
+        times=TEN,
+        tried=runs("reported-too-late"),
+    ),
     "cat.announced-once-per-connection": StatementSearch((*CATS, *WAITING), occasion=announces),
-    "cat.one-request-outstanding": StatementSearch((*CATS, *WAITING), occasion=wants),
-    "cat.announced-is-obtained": StatementSearch((*CATS, *WAITING), occasion=wants),
+    "cat.one-request-outstanding": StatementSearch(
+        (*CATS, *WAITING, *EVENTFUL, *CAT_BESIDE), occasion=wants, times=TEN, tried=runs("two-may-ask")
+    ),
+    "cat.one-request-unanswered": StatementSearch((*CATS, *WAITING, *EVENTFUL), occasion=wants),
+    "cat.announced-is-obtained": StatementSearch(
+        (*CATS, *WAITING, *EVENTFUL, *BROKEN), occasion=wants, tried=runs("lost-with-its-connection")
+    ),
     "cat.wanted-after-announced": StatementSearch((*CATS, *WAITING), occasion=wants),
     "cat.one-copy-without-timeouts": StatementSearch(CATS, occasion=wants),
     "cat.everyone-learns": StatementSearch((*CATS, ONE_IS_TOLD)),
