@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from quidnunc.impl.drivers.builds import Release
-from quidnunc.impl.drivers.go_builds import DRIVER, compile_driver, digest_of, missing_go
+from quidnunc.impl.drivers.go_builds import DRIVER, compile_driver, digest_of
 from quidnunc.impl.drivers.go_libp2p import builds
 from quidnunc.impl.seam import AdapterError
 
@@ -28,26 +28,29 @@ FOLDER = Path(__file__).parent
 def files() -> tuple[Path, ...]:
     """The driver's own, but for its host."""
     source = builds.FOLDER / "source"
-    names = [*builds.COMMON, f"{builds.RELEASES[builds.DEFAULT]['variant']}.go"]
-    kept = [source / name for name in names if name != "host.go"]
-    return (*kept, *(FOLDER / name for name in ("host.go", "go.mod", "go.sum", "edits.toml")))
+    kept = [source / name for name in (*builds.COMMON, "extended.go") if name != "host.go"]
+    return (*kept, *(FOLDER / name for name in ("host.go", "edits.toml")))
+
+
+def lock() -> tuple[Path, Path]:
+    return FOLDER / "go.mod", FOLDER / "go.sum"
 
 
 def release() -> Release:
     """The build, whether it is there or not."""
-    return Release(builds.NAME, f"{builds.DEFAULT}-simulated", digest_of(files()))
+    return Release(builds.NAME, f"{builds.DEFAULT}-simulated", digest_of((*files(), *lock())))
 
 
 def missing() -> str:
     """Go, where it is not on the PATH."""
-    return missing_go(builds.RELEASES[builds.DEFAULT]["go"])
+    return builds.missing(builds.DEFAULT)
 
 
 def built(progress: Callable[[str], None]) -> str:
     """How the command line names it, compiled if it is not there. Raises AdapterError."""
     made = release()
     if made.record is None:
-        compile_driver(made, files(), progress)
+        compile_driver(made, files(), lock(), progress)
     return f"exec:{shlex.quote(str(made.folder / DRIVER))}"
 
 
