@@ -35,6 +35,7 @@ from quidnunc.model.pubsub.router import (
     TopicFanout,
     WaitingMessage,
 )
+from quidnunc.model.pubsub.scores import counting
 from quidnunc.model.pubsub.step import run
 from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Part, Peer, Prune
 from quidnunc.model.rules import Exclusion, Phases, Protocol, Rule, Targets, rule, total
@@ -478,6 +479,16 @@ def _with_backoff_of_later(protocol: Protocol) -> Protocol:
     )
 
 
+# -- scores -------------------------------------------------------------------------------------------------
+
+
+@around("gs1.1/score.retain")
+def remember_unless_positive(old: Rule, r: Router, peer: Peer, choose: Choose) -> Step[Router]:
+    """Of a peer that disconnects with a positive score nothing is kept."""
+    step = cast("Step[Router]", old.step(r, peer, choose))
+    return Step(counting.forgotten(step.router, peer)) if r.score(peer) > 0 else step
+
+
 QUIRKS: tuple[Edit, ...] = (
     Edit(
         "backoff-of-later-version",
@@ -606,6 +617,13 @@ QUIRKS: tuple[Edit, ...] = (
         "gs1.1/threshold.publish",
         "Asks for the publish threshold when it takes a peer into a fanout, and not again at each publish.",
         replacing_present(publish_to_fanout=publish_to_whole_fanout),
+    ),
+    Edit(
+        "positive-score-not-kept",
+        "replaced",
+        "gs1.1/score.retain",
+        "Forgets the score of a peer that disconnects while it is positive.",
+        replacing_present(remember_departed=remember_unless_positive),
     ),
     Edit(
         "ihave-cap-counts-control",

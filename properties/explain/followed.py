@@ -19,6 +19,8 @@ from quidnunc.properties.judge.oracle import Departure, Oracle
 from quidnunc.properties.judge.play import RecordedStep
 
 PROBE, SCORED = "a probe", "a probe of a score"
+WITHOUT = "without"
+"""In the name of what is varied, where the minimal run lacks something that it needs to depart."""
 
 
 @frozen

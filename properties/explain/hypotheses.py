@@ -21,7 +21,14 @@ from quidnunc.model.edits.operators.catalogue import FAMILIES, SIBLINGS
 from quidnunc.model.edits.operators.everywhere import EVERYWHERE
 from quidnunc.model.edits.operators.reads import names_read
 from quidnunc.model.rules import Protocol, Total
-from quidnunc.properties.explain.followed import PROBE, SCORED, FollowedRun, FreshRun, agreement
+from quidnunc.properties.explain.followed import (
+    PROBE,
+    SCORED,
+    WITHOUT,
+    FollowedRun,
+    FreshRun,
+    agreement,
+)
 from quidnunc.properties.judge.oracle import Departure
 from quidnunc.properties.judge.play import ModelSubject, play, same_act, steps_of
 
@@ -90,7 +97,9 @@ def predict(edit: Edit, runs: Iterable[FollowedRun], departure: Departure) -> Pr
     which the departure came. Runs with one number changed come last, and are asked only of an edit that
     stands: they say of which numbers the departure does not depend as the edit has it. So do probes, in which
     the departure need not come: an edit can only be wrong in them, or say more than another. One that is wide
-    is wrong where it leaves a departure that a score alone makes.
+    is wrong where it leaves a departure that a score alone makes. One that is no reading is wrong as well
+    where the departure lacks what it needs, the router follows the protocol, and the edit leaves open whether
+    it does.
     """
     right = missed = only_allowed = 0
     agreed = list[int]()
@@ -110,7 +119,7 @@ def predict(edit: Edit, runs: Iterable[FollowedRun], departure: Departure) -> Pr
             only_allowed += sum(max(0, due - its) for due, its in pairs)
         if found.agreed > without.agreed:
             right_of[varied] += 1
-        elif found.agreed < without.agreed and found.departures:
+        elif found.agreed < without.agreed and (found.departures or _leaves_open(edit, followed)):
             return Prediction(right, 1, missed)
         elif any(same_act(d, departure) for d in without.departures):
             missed_of[varied] += 1
@@ -120,6 +129,12 @@ def predict(edit: Edit, runs: Iterable[FollowedRun], departure: Departure) -> Pr
     counts = ((name, times) for name, times in missed_of.items() if name not in ("", *ASKED))
     off = tuple(name for name, times in counts if times >= right_of[name])
     return Prediction(right, 0, missed, tuple(agreed), only_allowed, off)
+
+
+def _leaves_open(edit: Edit, followed: FollowedRun) -> bool:
+    """Whether an edit that loses track of a run says too little: nothing departs in it, because it lacks what
+    the departure needs. Such an edit allows both."""
+    return edit.kind != "reading" and WITHOUT in followed.run.varied and not followed.plain.departures
 
 
 def _is_wide(edit: Edit, protocol: Protocol) -> bool:

@@ -18,8 +18,9 @@ from attrs import evolve, fields, frozen
 
 from quidnunc.model.edits.large_numbers import TOO_LARGE_S
 from quidnunc.model.edits.operators.catalogue import SIBLINGS
-from quidnunc.model.events import Advance, Connect, Event, Join, Receive, Score
+from quidnunc.model.events import Advance, Connect, Disconnect, Event, Join, Leave, Receive, Score
 from quidnunc.model.rpc import Peer, Prune, Subscribe
+from quidnunc.properties.explain.followed import WITHOUT
 from quidnunc.properties.explain.plain_scores import each_without_a_term
 from quidnunc.properties.explain.thresholds import limits_of
 from quidnunc.properties.judge.play import messages_in
@@ -98,18 +99,21 @@ def varied_runs(
 def runs_without(
     events: Sequence[Event], parameters: Any, fixed: Collection[str] = ()
 ) -> Iterator[VariedRun]:
-    """Runs that each lack one thing of a minimal run: an event, a part of an RPC, or a parameter that is not
-    the default and not `fixed`."""
+    """Runs that each lack one thing of a minimal run: an event, that a peer leaves and comes back or the
+    router does in a topic, a part of an RPC, or a parameter that is not the default and not `fixed`."""
     for at in range(len(events) - 1):
         rest = (*events[:at], *events[at + 1 :])
-        yield VariedRun(f"without event {at}", rest, parameters)
+        yield VariedRun(f"{WITHOUT} event {at}", rest, parameters)
+    for gone, back in returns(events):
+        rest = (*events[:gone], *events[gone + 1 : back], *events[back + 1 :])
+        yield VariedRun(f"{WITHOUT} events {gone} and {back}", rest, parameters)
     for at, event in enumerate(events):
         parts = event.parts if isinstance(event, Receive) else ()
         for n in range(len(parts) if len(parts) > 1 else 0):
             assert isinstance(event, Receive)
             left = evolve(event, parts=parts[:n] + parts[n + 1 :])
             told = (*events[:at], left, *events[at + 1 :])
-            yield VariedRun(f"event {at} without part {n}", told, parameters)
+            yield VariedRun(f"event {at} {WITHOUT} part {n}", told, parameters)
     for each in fields(type(parameters)):
         if each.name in fixed or getattr(parameters, each.name) == each.default:
             continue
@@ -122,6 +126,20 @@ def runs_without(
     if getattr(parameters, "scores", None) is not None:
         for given in each_without_a_term(parameters):
             yield VariedRun("a plainer score", tuple(events), given)
+
+
+def returns(events: Sequence[Event]) -> Iterator[tuple[int, int]]:
+    """Where peers disconnect and where just these connect again, or a topic is left and joined again, before
+    the last event: neither can happen without the other."""
+    for gone, event in enumerate(events):
+        for back in range(gone + 1, len(events) - 1):
+            match event, events[back]:
+                case (Disconnect(left), Connect(peers)) if {*left} == {*peers}:
+                    yield gone, back
+                    break
+                case (Leave(left), Join(topic)) if left == topic:
+                    yield gone, back
+                    break
 
 
 def runs_later(events: Sequence[Event], parameters: Any) -> Iterator[VariedRun]:

@@ -300,7 +300,7 @@ def forget_departed(r: Router, _: None, __: Witness) -> Step[Router] | None:
     if not over:
         return None
     for peer in over:
-        r = _forgotten(r, peer)
+        r = forgotten(r, peer)
     return Step(r)
 
 
@@ -346,7 +346,8 @@ def _perhaps(t: TopicTally) -> TopicTally:
     )
 
 
-def _forgotten(r: Router, peer: Peer) -> Router:
+def forgotten(r: Router, peer: Peer) -> Router:
+    """The router without what is noted of a peer."""
     ledger = evolve(
         r.ledger,
         tallies={k: t for k, t in r.ledger.tallies.items() if k[0] != peer},

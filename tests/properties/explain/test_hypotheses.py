@@ -10,10 +10,11 @@ from attrs import evolve, frozen
 
 from quidnunc.model.edits.catalogue import edit_named, hypotheses_of
 from quidnunc.model.edits.operators.catalogue import operated
-from quidnunc.model.events import Advance, Connect, Event, Join, Score
+from quidnunc.model.events import Advance, Connect, Disconnect, Event, Join, Score
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, IHave, Message, Prune, Subscribe
+from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from quidnunc.properties.explain.followed import PROBE, SCORED, FollowedRun, FreshRun, agreement
 from quidnunc.properties.explain.grouping import groups_by_rule
 from quidnunc.properties.explain.hypotheses import standing, standing_and_ties
@@ -149,6 +150,26 @@ def test_one_that_still_departs_without_what_the_run_needs_falls() -> None:
     assert lucky in standing([lucky], fresh(*INSIDE), SPEC, departure), "the runs are too short to tell"
     needed = evolve(run_of(regraft(0), edit="unknown-topic-graft-pruned"), varied="without event 3")
     assert not standing([lucky], fresh(*INSIDE, needed), SPEC, departure)
+
+
+def test_a_peer_that_stays_tells_a_score_that_is_not_kept_from_one_that_is_not_counted() -> None:
+    """A first delivery makes up for the application's score, unless the peer was away since."""
+    topic = TopicScoreParameters(topic=T, first_message_deliveries_weight=4.0)
+    parameters = evolve(SMALL, scores=ScoreParameters(topics=(topic,)))
+    kept, counted = "positive-score-not-kept", "count-first-sees-no-topics"
+
+    def first_then(*away: Event, score: int = -2) -> FreshRun:
+        start = (Connect((1,)), Join(T), of(1, Message("m1", T, 1)), *away, Score((1,), score))
+        subject = ModelSubject(edit_named(kept, SPEC).change(SPEC), parameters)
+        steps = tuple((e, subject.do(e)) for e in (*start, of(1, Graft(T)), Advance(1000)))
+        return FreshRun(steps, parameters)
+
+    away = [first_then(Disconnect((1,)), Connect((1,)), score=score) for score in (-1, -2, -3, -2)]
+    departure = departure_of(away[0])
+    both = [edit_named(name, SPEC) for name in (counted, kept)]
+    assert {*standing(both, fresh(*away), SPEC, departure)} == {*both}, "the runs are too much alike to tell"
+    stayed = evolve(first_then(), varied="without events 3 and 4")
+    assert standing(both, fresh(*away, stayed), SPEC, departure) == both[1:]
 
 
 def test_an_edit_is_judged_alike_from_where_it_can_matter() -> None:

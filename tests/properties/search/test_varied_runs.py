@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from attrs import evolve, fields
 
-from quidnunc.model.events import Advance, Connect, Event, Join, Receive, Score
+from quidnunc.model.events import Advance, Connect, Disconnect, Event, Join, Leave, Receive, Score
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, IDontWant, Prune
 from quidnunc.model.score_parameters import ScoreParameters
@@ -89,6 +89,17 @@ def test_each_event_and_each_part_is_left_out_once() -> None:
     two = (*EVENTS[:-1], Receive((1,), (Graft("t1"), Prune("t2"))))
     left = [run.events[-1] for run in varied_runs(two, PARAMETERS, ()) if "without part" in run.what]
     assert left == [Receive((1,), (Prune("t2"),)), Receive((1,), (Graft("t1"),))]
+
+
+def test_who_leaves_and_comes_back_stays_in_one_run() -> None:
+    gone, back = Disconnect((1,)), Connect((1,))
+    events = (*EVENTS[:2], Leave("t1"), gone, Join("t2"), back, Join("t1"), EVENTS[-1])
+    found = {r.what: r.events for r in varied_runs(events, PARAMETERS, ()) if r.what.startswith("without ")}
+    assert found["without events 2 and 6"] == (*events[:2], *events[3:6], events[7])
+    assert found["without events 3 and 5"] == (*events[:3], events[4], *events[6:])
+    assert len([what for what in found if " and " in what]) == 2
+    at_the_end = (*EVENTS[:2], gone, Join("t2"), back)
+    assert not [r for r in varied_runs(at_the_end, PARAMETERS, ()) if " and " in r.what], "it departs there"
 
 
 def test_each_parameter_is_at_its_default_once_unless_the_router_fixes_it() -> None:
