@@ -87,8 +87,12 @@ def run(options: argparse.Namespace) -> int:
         started = time.monotonic()
         campaigns.append(campaign)
         folder = name if len(names) > 1 else ""
-        paths[name] = _write_cases(campaign, options, folder, times=0 if interrupted else REPEATS)
-        dialects[name] = _dialect(campaign, options) if options.dialect and not interrupted else None
+        paths[name] = _write_cases(
+            campaign, options, folder, times=0 if interrupted or campaign.broken else REPEATS
+        )
+        dialects[name] = (
+            _dialect(campaign, options) if options.dialect and not (interrupted or campaign.broken) else None
+        )
         if not options.json:
             verdicts = verdicts_of(campaign, options.claims)
             print_report(campaign, verdicts, paths[name], options)
@@ -97,7 +101,8 @@ def run(options: argparse.Namespace) -> int:
             print()
         if interrupted:
             break
-    compared = None if interrupted else _compared(campaigns, paths, expected, options)
+    ended_early = interrupted or (options.suite and any(c.broken for c in campaigns))
+    compared = None if ended_early else _compared(campaigns, paths, expected, options)
     ends = [exit_of(verdicts_of(c, options.claims), c, compared, options.strict) for c in campaigns]
     if options.suite:
         ends = [suite_exit(end, c) for end, c in zip(ends, campaigns, strict=True)]

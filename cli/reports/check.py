@@ -61,7 +61,7 @@ def print_report(
     if options.dialect:
         _print_dialect(campaign)
     if options.suite:
-        print("\nnot run:\n" + "\n".join(f"  {line}" for line in not_run(campaign, verdicts)))
+        print("\nnot run, or not decided:\n" + "\n".join(f"  {line}" for line in not_run(campaign, verdicts)))
         print("\nnot seen by the suite:\n" + "\n".join(f"  {line}" for line in not_seen(campaign)))
         return
     print("\nnot checked:")

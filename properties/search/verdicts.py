@@ -356,7 +356,9 @@ def exit_of(
     elif any(v.verdict in bad for v in verdicts):
         return ExitStatus(1, "claims fail")
     if campaign.broken or any(v.verdict == "broken" for v in verdicts):
-        return ExitStatus(4, "; ".join(campaign.broken) or "the control of a finding fails on our own router")
+        return ExitStatus(
+            4, "; ".join(dict.fromkeys(campaign.broken)) or "the control of a finding fails on our own router"
+        )
     # What is known of a router may well keep a claim from applying; a search that plays nothing is no search.
     if compared is None or not campaign.steps:
         open_claims = [

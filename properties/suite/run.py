@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, fields
 
-from quidnunc.impl.seam import Config, Hello, Profile
+from quidnunc.impl.seam import AdapterError, Config, Hello, Profile
 from quidnunc.model.events import Event, Feedback, Join, PublishPartial, Raw, Resume, Score, Stall, Verdict
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rules import Protocol
@@ -61,7 +61,8 @@ def run_suite(
 ) -> Campaign:
     """Every case of the suite against a router; what departs is explained as in a search.
 
-    Cases that need what the driver lacks are left out and named. `progress` is told after each case.
+    Cases that need what the driver lacks are left out and named. A driver that breaks ends it: `broken` of
+    the campaign says how. `progress` is told after each case.
     """
     # What searches loads Hypothesis.
     from quidnunc.properties.search.machine import FindingSearch
@@ -82,12 +83,20 @@ def run_suite(
         campaign.seconds = time.monotonic() - started
         progress(campaign)
 
-    departing = list(_departing(campaign, opener, hello, tell))
-    with explainers(hunt, named) as explain:
-        for found, each in _explained(departing, SuiteExplanations(hunt, explain)):
-            if found is not None:
-                _file(campaign, found, each)
-            tell()
+    departing: list[DepartingCase] = []
+    try:
+        for each in _departing(campaign, opener, hello, tell):
+            departing.append(each)
+        with explainers(hunt, named) as explain:
+            for found, each in _explained(departing, SuiteExplanations(hunt, explain)):
+                if found is not None:
+                    _file(campaign, found, each)
+                tell()
+    except AdapterError as error:
+        campaign.broken.append(str(error))
+        for each in departing:
+            clauses = {*clauses_left_open(each.run.moments[-1].judged)}
+            hunt.leave_open(None, last_departures(each.run)[0], clauses)
     campaign.roots = fewest_rows(campaign.roots)
     campaign.unfiled = hunt.unfiled
     return campaign

@@ -7,7 +7,7 @@ from typing import Any
 from attrs import evolve
 
 from quidnunc.impl.ours.pubsub import open_ours
-from quidnunc.impl.seam import Config, Driver, Reply
+from quidnunc.impl.seam import AdapterError, Config, Driver, Reply
 from quidnunc.impl.wire import wire_pb2 as wire
 
 
@@ -37,6 +37,21 @@ def open_stranger(config: Config) -> Failing:
     made = open_it(config)
     made.hello = evolve(made.hello, capabilities=made.hello.capabilities - {"identity"})
     return made
+
+
+class Broken(Failing):
+    """A driver that breaks with the third RPC that carries a message."""
+
+    def rpc(self, peer: int, data: bytes, channel: int = 0) -> Reply:
+        reply = super().rpc(peer, data, channel)
+        if reply.crashed:
+            raise AdapterError("its line is not JSON: 'DEBUG publishing'")
+        return reply
+
+
+def open_broken(config: Config) -> Broken:
+    """One whose driver breaks."""
+    return Broken(open_ours(config, mutant="cut-never"))
 
 
 def open_crashing(config: Config) -> Failing:

@@ -71,7 +71,10 @@ def result_of_check(reports: Sequence[Found], *, strict: bool, command: str, exi
     tests += [test for report in reports[:1] for test in _expectations(report)]
     if exit_status == 4 and not any(test.outcome in ("failed", "error") for test in tests):
         tests.append(CiTest(suite="quidnunc", name="driver", outcome="error", message="the driver broke"))
-    alerts = tuple(_root(root, report, strict) for report in reports for root in report["root_causes"])
+    alerts = (
+        *(_root(root, report, strict) for report in reports for root in report["root_causes"]),
+        *(alert for report in reports[:1] for alert in _gone(report)),
+    )
     return CiResult(tests=tuple(tests), alerts=alerts, command=command, exit_status=exit_status)
 
 
@@ -123,6 +126,19 @@ def _expectations(report: Found) -> Iterator[CiTest]:
         for each in found[key]:
             name = f"{each['clause']} {each['cause']}"
             yield CiTest(suite="expectations", name=name, outcome=outcome, message=f"{name} {message}")
+
+
+def _gone(report: Found) -> Iterator[CiAlert]:
+    """What is expected and no longer occurs; what is new has an alert as a root cause."""
+    for each in report.get("expected", {}).get("gone", ()):
+        name = f"{each['clause']} {each['cause']}"
+        yield CiAlert(
+            rule=each["clause"],
+            level="error",
+            message=f"{name} is expected, and no longer occurs: take it out of the expectations",
+            subject=f"{report['against']} {report['router_version']}".strip(),
+            cause=each["cause"],
+        )
 
 
 def _is_met(root: Found, report: Found) -> bool:

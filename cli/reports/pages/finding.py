@@ -28,14 +28,14 @@ SIDES: Mapping[Side, str] = {
 """What each side of an output means, in words."""
 VERDICTS: Mapping[str, str] = {
     "broken": "our own router departs too: the kit is at fault",
-    "fails": "breaks a demand of the specification",
+    "fails": "violates the specification",
     "deviates": "does not follow advice of the specification",
     "observed": "reads a place that the specification leaves open",
     "undecided": "departs, and the cause was not found before the end of the search",
     "refuted": "a network of routers that follow the text breaks the statement",
     "fixed": "was mended, and must not come back",
     "suite": "must hold",
-    "disputed": "the kit may be wrong",
+    "disputed": "quidnunc may be wrong",
 }
 """Verdicts on a root cause, the worst first."""
 WITHHELD = (
@@ -126,7 +126,7 @@ class ReportedFinding:
         return tuple(
             f"{each} {lacking[name]}" if name in lacking else each
             for said in self._told
-            for each in [said.replace(" (default ", " (the kit's default: ", 1).replace(*_LIFTED)]
+            for each in [said.replace(" (default ", " (quidnunc's default: ", 1).replace(*_LIFTED)]
             for name in [each.partition("=")[0]]
         )
 
@@ -155,7 +155,7 @@ class ReportedFinding:
     def of_cause(self) -> str:
         """What is known of the cause beside that, where it is not the headline."""
         if self.case is not None and self.case.explanation:
-            return f"The cause is read from the router's source. What its peers see: {self._seen}"
+            return f"The cause is read from the router's source. Its peers see: {self._seen}"
         if not self.headline.startswith(UNEXPLAINED):
             return ""
         return self.headline.replace(UNEXPLAINED, "The cause was not found.").replace(

@@ -21,7 +21,7 @@ MARKS = {"router": "NOT ALLOWED: ", "model": "MISSING: ", "later": "owed: ", "ma
 NOTATION: Mapping[str, str] = {
     r"\b(?:tx|havetx|resetroute) \w": "`a: tx t` is transaction t that is sent to peer a.",
     r"^(?:[-+~=] |  )[a-z,.]+: (?!\d+x |tx |havetx |resetroute )": (
-        "`a: graft t1` would be a GRAFT for t1 that is sent to peer a."
+        "Under Expected and Observed, `a: graft t1` is a GRAFT for t1 that the router sends to peer a."
     ),
     r"\bm\d": "m1, m2, … are messages.",
     r"\bt\d": "t1, t2, … are topics.",

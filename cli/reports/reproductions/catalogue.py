@@ -34,7 +34,9 @@ def language_of(case: Case) -> ReproductionLanguage:
     router = "" if case.is_network else router_of(case)
     if router not in LANGUAGES:
         about = "a case of a network" if case.is_network else f"a case of {router}"
-        raise NoReproductionError(f"{about} is not told as a test; those of {', '.join(LANGUAGES)} are")
+        raise NoReproductionError(
+            f"no test can be made for {about} yet; for those of {', '.join(LANGUAGES)} one can"
+        )
     return LANGUAGES[router]
 
 

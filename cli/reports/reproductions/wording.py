@@ -17,8 +17,7 @@ REPEATED = 16
 def prose(text: str) -> str:
     """Text for a comment: in lines, without what could end one."""
     safe = "".join(c for c in text.replace("\\", "/") if c.isprintable())
-    for mark in ('"', "*/"):
-        safe = safe.replace(mark, "\u201d" if mark == '"' else "* /")
+    safe = re.sub(r'"([^"]*)"', "\u201c\\1\u201d", safe).replace('"', "\u201d").replace("*/", "* /")
     return "\n".join(textwrap.wrap(safe, WIDTH))
 
 

@@ -102,6 +102,26 @@ def test_what_is_expected_does_not_fail(quidnunc: Command, tmp_path: Path) -> No
     assert read(junit.read_text("utf-8")).findall("testsuite/testcase/failure")
 
 
+def test_what_is_expected_and_gone_is_told(quidnunc: Command, tmp_path: Path) -> None:
+    expect, sarif = tmp_path / "expect.toml", tmp_path / "sarif.json"
+    quidnunc(*SEARCH, "--expect", expect, "--update-expect", "--cases", tmp_path / "cases")
+    mended = ("check", "floodsub", "--against", "ours", "--runs", 4, "--expect", expect)
+    ran = quidnunc(*mended, "--sarif", sarif, "--format", "github")
+    assert ran.code == 1 and "no longer occurs: take it out of the expectations" in ran.out
+    assert [line for line in ran.out.splitlines() if line.startswith("::error")]
+    (found,) = results_of(sarif.read_text("utf-8"))
+    assert found["level"] == "error"
+
+
+def test_a_driver_that_breaks_in_the_suite_leaves_its_files(quidnunc: Command, tmp_path: Path) -> None:
+    junit = tmp_path / "junit.xml"
+    broken = ("check", "gossipsub-1.2", "--against", "python:tests.helpers.failing_router:open_broken")
+    ran = quidnunc(*broken, "--suite", "--junit", junit)
+    assert ran.code == 4 and "exit 4: its line is not JSON: 'DEBUG publishing'" in ran.out
+    assert "the driver broke; no counterexample in" in ran.out
+    assert read(junit.read_text("utf-8")).findall("testsuite/testcase/error")
+
+
 def test_nothing_played_is_an_error() -> None:
     report = {"protocols": ["floodsub"], "against": "ours", "router_version": "1", "steps": 0, "claims": []}
     found = result_of_check([{**report, "root_causes": []}], strict=False, command="", exit_status=3)

@@ -184,7 +184,7 @@ def test_the_issue_has_what_a_maintainer_needs() -> None:
     assert "`py-libp2p` 0.8.1" in text and "https://github.com/libp2p/specs/" in text
     assert "p1->>p3: NOT ALLOWED: graft t1" in text
     assert "participant p3 as peer b" in text
-    assert "departed in 10 of 10 replays" in text
+    assert "Reproduced in 10 of 10 replays" in text
     fence = re.search(r"finding.case`:\n\n```\n(.*)```\n", text, re.DOTALL)
     assert fence and parse(fence[1]).blocks == load(SHARED).blocks
 
@@ -336,12 +336,12 @@ def test_an_explanation_that_is_known_to_be_wrong_is_not_repeated() -> None:
         assert case.quirk not in text.replace(WRONG.name, "") and case.reason not in text
         assert "drops a whole RPC in which a PRUNE announces a backoff of 2^53 s" in text
     assert issue.startswith("## Drops a whole RPC")
-    assert "What its peers see: Does not send what is due: b: prune t2 backoff=60" in issue
+    assert "Its peers see: Does not send what is due: b: prune t2 backoff=60" in issue
 
 
 def test_the_defaults_of_parameters_are_said_to_be_ours() -> None:
     issue = issue_of(load(WRONG))
-    assert "(the kit's default: 3)" in issue and "(default 3)" in issue, "the second is the case itself"
+    assert "(quidnunc's default: 3)" in issue and "(default 3)" in issue, "the second is the case itself"
     assert finding_of(load(WRONG)).notes[0].startswith("The router departs"), "notes do not repeat parameters"
     assert not any("default" in note for note in finding_of(load(WRONG)).notes)
 
