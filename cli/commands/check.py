@@ -81,9 +81,7 @@ def run(options: argparse.Namespace) -> int:
     dialects: dict[str, tuple[DialectAnswer, ...] | None] = {}
     interrupted = 0
     for name in names:
-        campaign, interrupted = (
-            (_suite(name, options), 0) if options.suite else _search(name, options, started)
-        )
+        campaign, interrupted = _suite(name, options) if options.suite else _search(name, options, started)
         started = time.monotonic()
         campaigns.append(campaign)
         folder = name if len(names) > 1 else ""
@@ -274,7 +272,8 @@ def _recording(options: argparse.Namespace) -> Recording | None:
     return Recording("quidnunc.pipeline.trace.record:open_recorder", str(options.record))
 
 
-def _suite(name: str, options: argparse.Namespace) -> Campaign:
+def _suite(name: str, options: argparse.Namespace) -> tuple[Campaign, int]:
+    """What the suite found, and the signal that interrupted it before its end, or 0."""
     from quidnunc.model.errors import SpecError
     from quidnunc.properties.suite.files import suite_of
     from quidnunc.properties.suite.run import run_suite
@@ -285,14 +284,22 @@ def _suite(name: str, options: argparse.Namespace) -> Campaign:
         raise UsageError(str(error)) from None
     started, show, total = time.monotonic(), progress_line(), len(suite_of(name))
 
+    so_far = list[Campaign]()
+
     def progress(campaign: Campaign) -> None:
+        so_far[:] = [campaign]
         if time.monotonic() - started > SAID_AFTER_S:
             done = campaign.runs + len(campaign.left_out)
             failures = count(len(campaign.roots), "root cause")
             show(f"suite of {name} against {options.against}: {done} of {total} cases, {failures}")
 
     try:
-        return run_suite(name, options.against, profile=profile_of(options), progress=progress)
+        return run_suite(name, options.against, profile=profile_of(options), progress=progress), 0
+    except KeyboardInterrupt as interrupt:
+        if not so_far:
+            raise
+        so_far[0].interrupted = True
+        return so_far[0], int(interrupt.args[0] if interrupt.args else signal.SIGINT)
     finally:
         clear_progress()
 

@@ -92,6 +92,24 @@ EXPLAINING: tuple[Edit, ...] = (
         "A message from outside that names the router as author is marked seen.",
         replacing(from_itself=read.own_from_outside),
     ),
+    _reading(
+        "unannounced-graft-ignored",
+        "gs1.0/graft.accept",
+        "A GRAFT of a peer that did not announce the topic is ignored.",
+        asking_first("graft", read.ignore_unannounced),
+    ),
+    _reading(
+        "unannounced-graft-pruned",
+        "gs1.0/graft.accept",
+        "A GRAFT of a peer that did not announce the topic is answered with PRUNE.",
+        asking_first("graft", read.prune_unannounced),
+    ),
+    _reading(
+        "graft-announces",
+        "gs1.0/graft.accept",
+        "A GRAFT counts as the announcement of its topic.",
+        read.announcing_by_graft,
+    ),
 )
 """Readings that are tried as the root cause of a departure."""
 
@@ -125,24 +143,6 @@ TRACED: tuple[Edit, ...] = (
         "gs1.1/validation.reject-ignore",
         "A message that the application ignored is not seen: a later copy is validated anew.",
         replacing(dropped_by_validator=read.forget_ignored),
-    ),
-    _traced(
-        "unannounced-graft-ignored",
-        "gs1.0/graft.accept",
-        "A GRAFT of a peer that did not announce the topic is ignored.",
-        asking_first("graft", read.ignore_unannounced),
-    ),
-    _traced(
-        "unannounced-graft-pruned",
-        "gs1.0/graft.accept",
-        "A GRAFT of a peer that did not announce the topic is answered with PRUNE.",
-        asking_first("graft", read.prune_unannounced),
-    ),
-    _traced(
-        "graft-announces",
-        "gs1.0/graft.accept",
-        "A GRAFT counts as the announcement of its topic.",
-        read.announcing_by_graft,
     ),
     _traced(
         "empty-mesh-passed-over",

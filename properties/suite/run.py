@@ -62,7 +62,7 @@ def run_suite(
     """Every case of the suite against a router; what departs is explained as in a search.
 
     Cases that need what the driver lacks are left out and named. A driver that breaks ends it: `broken` of
-    the campaign says how. `progress` is told after each case.
+    the campaign says how. `progress` is told after each case, and has what was found when an interrupt comes.
     """
     # What searches loads Hypothesis.
     from quidnunc.properties.search.machine import FindingSearch
@@ -84,6 +84,7 @@ def run_suite(
         progress(campaign)
 
     departing: list[DepartingCase] = []
+    explained = False
     try:
         for each in _departing(campaign, opener, hello, tell):
             departing.append(each)
@@ -92,13 +93,15 @@ def run_suite(
                 if found is not None:
                     _file(campaign, found, each)
                 tell()
+        explained = True
     except AdapterError as error:
         campaign.broken.append(str(error))
-        for each in departing:
+    finally:
+        for each in () if explained else departing:
             clauses = {*clauses_left_open(each.run.moments[-1].judged)}
             hunt.leave_open(None, last_departures(each.run)[0], clauses)
-    campaign.roots = fewest_rows(campaign.roots)
-    campaign.unfiled = hunt.unfiled
+        campaign.roots = fewest_rows(campaign.roots)
+        campaign.unfiled = hunt.unfiled
     return campaign
 
 

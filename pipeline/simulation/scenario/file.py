@@ -204,6 +204,7 @@ def _yaml(text: str, path: Path) -> Any:
         # An alias can stand for more than a file could hold.
         if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text, Loader=loader)):
             raise ScenarioError(f"{path}: has a YAML alias (`*name`); write its value out")
+        _demand_once(yaml.compose(text, Loader=loader), path)
         return yaml.load(text, Loader=loader)
     except (AttributeError, KeyError, TypeError) as error:
         # Tags of YAML, such as `!!timestamp`, fail so on what is none.
@@ -212,6 +213,21 @@ def _yaml(text: str, path: Path) -> Any:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark is not None else ""
         raise ScenarioError(f"{path}{line}: not YAML: {getattr(error, 'problem', None) or error}") from None
+
+
+def _demand_once(node: Any, path: Path) -> None:
+    """Raises ScenarioError for a field that is there twice, of which YAML would drop the first."""
+    left = [node]
+    while left:
+        each = left.pop()
+        if getattr(each, "id", "") == "sequence":
+            left += each.value
+        elif getattr(each, "id", "") == "mapping":
+            names = [str(key.value) for key, _ in each.value]
+            for place, (key, value) in enumerate(each.value):
+                if names[place] in names[:place]:
+                    raise ScenarioError(f"{path}:{key.start_mark.line + 1}: {names[place]!r} is there twice")
+                left.append(value)
 
 
 def require(module: str) -> Any:

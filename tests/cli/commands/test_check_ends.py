@@ -122,6 +122,24 @@ def test_a_router_that_does_not_answer_does_not_hold_the_check_up(folder: Path) 
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_what_the_suite_found_is_told_where_it_is_interrupted(
+    folder: Path, number: signal.Signals, status: int
+) -> None:
+    check = started(folder, "slow", "--suite", "--json")
+    try:
+        # Cases are being played, or explained.
+        assert soon(lambda: sum(path.stat().st_size for path in folder.glob("*.pid")) > 5, 60)
+        check.send_signal(number)
+        out, error = check.communicate(timeout=30)
+    finally:
+        check.kill()
+    assert check.returncode == status, error
+    report = json.loads(out)
+    assert report["interrupted"] is True and report["runs"] > 0
+    assert "interrupted" in error
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_what_was_found_is_told_and_kept_where_the_search_is_interrupted(
     folder: Path, number: signal.Signals, status: int
 ) -> None:

@@ -76,6 +76,8 @@ def test_what_is_written_reads_the_same(text: str, tmp_path: Path) -> None:
         ("nodes: [{}]\ntraffic: [{publishers: me}]", r"traffic\.0\.publishers: expected random, round-robin"),
         ("nodes: [{}", r"a\.yaml:[12]: not YAML"),
         ("a: &b [1]\nc: *b", r"has a YAML alias"),
+        ("seed: 1\nnodes: [{count: 4}]\nseed: 2", r":3: 'seed' is there twice"),
+        ("nodes:\n- count: 4\n  count: 5", r":3: 'count' is there twice"),
         ("{}", r"nodes: expected at least one group, such as"),
         ("{", r"a\.yaml:[12]: not YAML"),
         ("[1]", r"expected fields with names"),
@@ -259,7 +261,7 @@ def test_a_smaller_network_keeps_the_latencies_of_its_edges(tmp_path: Path) -> N
 )
 def test_what_would_not_end_or_not_begin_is_refused(text: str, says: str, tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=says):
-        read(f"nodes: [{{count: 3}}]\n{text}", tmp_path)
+        read(text if text.startswith("nodes:") else f"nodes: [{{count: 3}}]\n{text}", tmp_path)
 
 
 def test_topics_of_a_script_and_of_mempools_are_topics(tmp_path: Path) -> None:
