@@ -85,12 +85,9 @@ def run(options: argparse.Namespace) -> int:
         started = time.monotonic()
         campaigns.append(campaign)
         folder = name if len(names) > 1 else ""
-        paths[name] = _write_cases(
-            campaign, options, folder, times=0 if interrupted or campaign.broken else REPEATS
-        )
-        dialects[name] = (
-            _dialect(campaign, options) if options.dialect and not (interrupted or campaign.broken) else None
-        )
+        whole = not (interrupted or campaign.broken)
+        paths[name] = _write_cases(campaign, options, folder, times=REPEATS if whole else 0)
+        dialects[name] = _dialect(campaign, options) if options.dialect and whole else None
         if not options.json:
             verdicts = verdicts_of(campaign, options.claims)
             print_report(campaign, verdicts, paths[name], options)

@@ -39,7 +39,7 @@ def open_stranger(config: Config) -> Failing:
     return made
 
 
-class Broken(Failing):
+class BreakingDriver(Failing):
     """A driver that breaks with the third RPC that carries a message."""
 
     def rpc(self, peer: int, data: bytes, channel: int = 0) -> Reply:
@@ -49,9 +49,9 @@ class Broken(Failing):
         return reply
 
 
-def open_broken(config: Config) -> Broken:
+def open_broken(config: Config) -> BreakingDriver:
     """One whose driver breaks."""
-    return Broken(open_ours(config, mutant="cut-never"))
+    return BreakingDriver(open_ours(config, mutant="cut-never"))
 
 
 def open_crashing(config: Config) -> Failing:

@@ -44,6 +44,7 @@ ONE_SLOT = {"dog": False, "max_non_persistent": 1}
 PAIR, LINE, RING = place("pair"), place("line"), place("ring")
 KITE = place("kite", messages=3)
 DIAMOND = place("diamond", messages=4)
+HALF = place("diamond", messages=4, text="nobody leaves, a target of 0.5", changes={"target_redundancy": 0.5})
 BOTH = (PAIR, RING)
 MESH, RING_OF_FOUR = place("mesh of four"), place("ring of four", messages=3)
 REPEATING = tuple(place(graph, messages=3, again=True, text=REPEATED) for graph in ("line", "kite"))
@@ -225,7 +226,7 @@ def is_in_band(move: MempoolMove) -> bool:
 
 def _runs() -> Mapping[str, tuple[Place, Run]]:
     places = (*UNADJUSTED, RING_OF_FIVE, RING_OF_FIVE_LEFT, *ONE_LEAVES, *REPEATING_UNADJUSTED, *FORGED)
-    more = (*BOTH, DIAMOND, LEFT_BY_A_RELAY, WIDE, NARROW, *FREED.values())
+    more = (*BOTH, DIAMOND, HALF, LEFT_BY_A_RELAY, WIDE, NARROW, *FREED.values())
     more = (*more, *SIDE_BY_SIDE, *CAT_BESIDE, *BROKEN)
     by_name = {place.name: place for place in (*places, *more)}
     text = Path(__file__).with_name("tried.toml").read_text(encoding="utf-8")
@@ -288,7 +289,9 @@ SEARCHES: Mapping[str, StatementSearch] = {
     "peer-limit.free-slot-is-taken": StatementSearch((*LIMITED, *LIMITED_CHANGING)),
     "flood.number-of-copies": StatementSearch(ONE_SUBMISSION, occasion=gets_a_sender),
     "routes.never-mention-their-node": StatementSearch(BOTH, occasion=cuts),
-    "routes.change-one-at-a-time": StatementSearch(BOTH, occasion=cuts),
+    "routes.change-one-at-a-time": StatementSearch(
+        (*BOTH, HALF), occasion=cuts, tried=runs("two-routes-reset", "two-routes-reset-once-allowed")
+    ),
     "havetx.names-what-the-receiver-has": StatementSearch(
         (*BOTH, *COMMITTING, *SIDE_BY_SIDE),
         occasion=says_have_tx,
