@@ -6,6 +6,7 @@ import errno
 import re
 import stat
 import tomllib
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +41,14 @@ def demand_shallow(text: str) -> None:
 
 def demand_plain(value: object) -> None:
     """Raises ValueError for an integer of more than `MAX_DIGITS` digits, however it was written, and for a
-    text with a zero byte, which no path may have, anywhere in a value of JSON or YAML."""
+    text with a zero byte, which no path may have, or with what a terminal obeys, anywhere in a value of
+    JSON or YAML."""
     if isinstance(value, int) and value.bit_length() > 3.33 * MAX_DIGITS:
         raise ValueError(f"an integer of more than {MAX_DIGITS} digits")
     if isinstance(value, str) and "\0" in value:
         raise ValueError(f"a text with a zero byte: {value[:40]!r}")
+    if isinstance(value, str) and any(unicodedata.category(c) == "Cc" and c not in "\t\n\r" for c in value):
+        raise ValueError(f"a text with a control character: {value[:40]!r}")
     if isinstance(value, dict):
         for name, each in value.items():
             demand_plain(name)

@@ -78,6 +78,7 @@ def test_what_is_written_reads_the_same(text: str, tmp_path: Path) -> None:
         ("a: &b [1]\nc: *b", r"has a YAML alias"),
         ("seed: 1\nnodes: [{count: 4}]\nseed: 2", r":3: 'seed' is there twice"),
         ("nodes:\n- count: 4\n  count: 5", r":3: 'count' is there twice"),
+        ('name: "\\e[31mred"\nnodes: [{}]', r"a text with a control character: '.x1b\[31mred'"),
         ("{}", r"nodes: expected at least one group, such as"),
         ("{", r"a\.yaml:[12]: not YAML"),
         ("[1]", r"expected fields with names"),
