@@ -214,8 +214,8 @@ PAGE = """\
 <!-- Written by `python -m tools.dog_reactors docs/results`. Change what writes it, not this page. -->
 # DOG in the released reactors
 
-Does the loss that the model of DOG shows occur in the code? It does. The reactors are those of CometBFT
-2.0.0-rc1, all in one process and on virtual time ([the driver](../adapters.md#cometbft)), each with its
+Do networks of the code lose transactions, as the model of DOG does? They do, about as many. That the cause is
+the same is [not shown](dog-loss.md). The reactors are those of CometBFT 2.0.0-rc1, all in one process and on virtual time ([the driver](../adapters.md#cometbft)), each with its
 controller on its own timer of one second. Each node has 8 neighbours (random regular); latencies are drawn
 from 1 to 147 ms for each pair. Users submit two transactions a second in the whole network, each at a random
 node, for 15 minutes. Nobody leaves, no block is made, and the pool has room for all. What is not there ten
@@ -230,7 +230,7 @@ those transactions of one source that one node missed in a row. After ± is the 
 - Under Flood nothing is lost, in the same network with the same code: the loss is DOG's.
 - The loss does not go away: the last five minutes are like the fifteen. Two of three transactions miss some
   node of forty.
-- It is the loss of the model. The last row is that network with our own routers after `dog-go`, and
+- The model loses about as much. The last row is that network with our own routers after `dog-go`, and
   [the first networks](first-networks.md), with DOG as our reading has it, deliver 0.956 ± 0.037 in the same
   kind of network. [Why it is lost](dog-loss.md).
 - No node was deaf to one source for five minutes, but some were for a minute or two. The routes do not come

@@ -62,7 +62,7 @@ FORMAT = 2
 """What is written. Format 1 is read too (`quidnunc.properties.cases.front_matter.upgraded`)."""
 MAX_BYTES = 256 * 1024
 MAX_LINES = 2000
-MAX_ERRORS = 10
+MAX_ERRORS = 9
 """Of one file, that are told."""
 MAX_BODY_LINES = 40
 """Of a new case: with more than that the shrinker is not done."""

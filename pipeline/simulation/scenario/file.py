@@ -223,10 +223,12 @@ def _demand_once(node: Any, path: Path) -> None:
         if getattr(each, "id", "") == "sequence":
             left += each.value
         elif getattr(each, "id", "") == "mapping":
-            names = [str(key.value) for key, _ in each.value]
-            for place, (key, value) in enumerate(each.value):
-                if names[place] in names[:place]:
-                    raise ScenarioError(f"{path}:{key.start_mark.line + 1}: {names[place]!r} is there twice")
+            seen = set[str]()
+            for key, value in each.value:
+                # Another key than a word is refused where fields are looked at.
+                if key.id == "scalar" and key.value in seen:
+                    raise ScenarioError(f"{path}:{key.start_mark.line + 1}: {key.value!r} is there twice")
+                seen |= {key.value} if key.id == "scalar" else set()
                 left.append(value)
 
 
