@@ -215,7 +215,8 @@ PAGE = """\
 # DOG in the released reactors
 
 Do networks of the code lose transactions, as the model of DOG does? They do, about as many. That the cause is
-the same is [not shown](dog-loss.md). The reactors are those of CometBFT 2.0.0-rc1, all in one process and on virtual time ([the driver](../adapters.md#cometbft)), each with its
+the same is [not shown](dog-loss.md). The reactors are those of CometBFT 2.0.0-rc1, all in one process and on
+virtual time ([the driver](../adapters.md#cometbft)), each with its
 controller on its own timer of one second. Each node has 8 neighbours (random regular); latencies are drawn
 from 1 to 147 ms for each pair. Users submit two transactions a second in the whole network, each at a random
 node, for 15 minutes. Nobody leaves, no block is made, and the pool has room for all. What is not there ten
