@@ -57,12 +57,13 @@ class MessageCache:
     def __len__(self) -> int:
         return len(self._messages)
 
-    def put(self, id_bytes: bytes, message: wire.Message) -> None:
-        """Into the present window. A message that is in already stays where it is."""
-        if id_bytes in self._messages:
+    def put(self, id_bytes: bytes, message: wire.Message, windows_ago: int = 0) -> None:
+        """Into the present window, or an earlier one if it is still there. A message that is in already stays
+        where it is."""
+        if id_bytes in self._messages or windows_ago >= len(self._windows):
             return
         self._messages[id_bytes] = message
-        self._windows[0][id_bytes] = None
+        self._windows[windows_ago][id_bytes] = None
         self._bytes += message.ByteSize()
         while self._bytes > MAX_CACHED_BYTES:
             self._drop(next(iter(self._messages)))

@@ -7,6 +7,7 @@ it. They show that a separating trace tells the reading (`quidnunc check ... --d
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import count
 
 from quidnunc.impl.gossipsub.mesh import GraftAnswer
 from quidnunc.impl.gossipsub.relay import ArrivedMessage
@@ -178,6 +179,26 @@ def _told_before_signature(r: GossipsubRouter) -> None:
     r.relay.checks[r.relay.checks.index(is_sound)] = told
 
 
+def _cached_since_arrival(r: GossipsubRouter) -> None:
+    came: dict[bytes, int] = {}
+    put, note, beats = r.gossip.cache.put, r.relay.note_receipt, count(1)
+    now = [0]
+
+    def noted(arrival: ArrivedMessage) -> None:
+        came[arrival.id] = now[0]
+        note(arrival)
+
+    def into_its_window(id_bytes: bytes, message: wire.Message) -> None:
+        put(id_bytes, message, now[0] - came.pop(id_bytes, now[0]))
+
+    def beat() -> None:
+        now[0] = next(beats)
+
+    patch(r.relay, "note_receipt", noted)
+    patch(r.gossip.cache, "put", into_its_window)
+    r.beats.append(beat)
+
+
 def _fanout_filled_in_use(r: GossipsubRouter, for_publish: Usual, topic: str) -> set[Peer]:
     peers: set[Peer] = for_publish(topic)
     missing = r.core.parameters.d - len(peers)
@@ -266,6 +287,7 @@ _EDITS: Mapping[str, Edit] = {
     "iwant-capped-otherwise": _iwants_per_second,
     "zero-backoff-is-none": around("mesh.seconds_to_wait", lambda r, usual, s: 0 if s == 0 else usual(s)),
     "idontwant-before-signature": _told_before_signature,
+    "cached-since-arrival": _cached_since_arrival,
     "idontwant-evicts-oldest": _oldest_evicted,
 }
 

@@ -184,6 +184,11 @@ AMBIGUITIES: tuple[Ambiguity, ...] = (
         "Whether the check of a signature is part of the validation that IDONTWANT may precede.",
         ("gs1.2/idontwant.before-validation",),
     ),
+    Ambiguity(
+        "B8",
+        "Whether a message that waits for its verdict enters the cache when it comes or when it is accepted.",
+        ("gs1.0/mcache.put", "gs1.0/mcache.length"),
+    ),
 )
 """A1 to A26 were found by reading; B1 and on by running routers."""
 
@@ -223,6 +228,7 @@ QUESTIONS: tuple[Question, ...] = (
     Question("B5", "IDONTWANT beyond the cap", "is not heeded", ("idontwant-evicts-oldest",)),
     Question("B6", "PRUNE with a backoff of 0", "starts the default backoff", ("zero-backoff-is-none",)),
     Question("B7", "IDONTWANT for a forged message", "is not sent", ("idontwant-before-signature",)),
+    Question("B8", "the windows of what waited", "count from its verdict", ("cached-since-arrival",)),
 )
 
 BY_ID: Mapping[str, Ambiguity] = {each.id: each for each in AMBIGUITIES}

@@ -201,6 +201,23 @@ def telling_before_the_signature(r: Router, m: ReceivedPart[Message], choose: Ch
     return run(r, "announce", m, choose)
 
 
+@rule("gs1.0/mcache.put")
+def cache_since_arrival(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router]:
+    """A message that waited for its verdict goes into the window of the heartbeat in which it came."""
+    if m.part.id in r.cached:
+        return Step(r)
+    at = _heartbeats_by(r, r.now_ms) - _heartbeats_by(r, r.seen.get(m.part.id, r.now_ms))
+    if at >= r.parameters.mcache_len:
+        return Step(r)
+    windows = r.windows + ((),) * (at + 1 - len(r.windows))
+    windows = (*windows[:at], (*windows[at], m.part.id), *windows[at + 1 :])
+    return Step(evolve(r, cached={**r.cached, m.part.id: m.part}, windows=windows))
+
+
+def _heartbeats_by(r: Router, ms: int) -> int:
+    return max(0, (ms - r.parameters.heartbeat_delay_ms) // r.parameters.heartbeat_interval_ms + 1)
+
+
 @rule("gs1.1/validation.reject-ignore")
 def forget_ignored(r: Router, v: tuple[WaitingMessage, Judgement], choose: Choose) -> Step[Router]:
     """A message that was ignored is not seen: a later copy is validated anew."""

@@ -87,6 +87,12 @@ EXPLAINING: tuple[Edit, ...] = (
         replacing(flawed=read.telling_before_the_signature),
     ),
     _reading(
+        "cached-since-arrival",
+        "gs1.0/mcache.put",
+        "The windows of a message that waited for its verdict count from its arrival.",
+        replacing(cache=read.cache_since_arrival),
+    ),
+    _reading(
         "own-from-outside-marked-seen",
         "gs1.0/relay.own-not-forwarded",
         "A message from outside that names the router as author is marked seen.",
