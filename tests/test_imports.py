@@ -60,11 +60,11 @@ properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/m
   explain       : occasions blame claims judge
   notation      :
   networks      : judge notation
-  cases         : bounded documents blame judge explain notation networks
+  statements    : claims networks
+  cases         : bounded documents blame claims judge explain notation networks statements
   neighbours    : tables
   search        : bounded documents sources claims judge explain notation cases neighbours
   suite         : processes tables claims judge explain cases neighbours search
-  statements    : claims networks
   replays       : judge cases networks statements
   recall        : tables cases replays
   solver        : lazy

@@ -3,7 +3,7 @@
     python -m tools.line_cases counterexamples     write them anew
 
 `SHOWN` has the case of each refuted line about links, stars and routes, and `UNSHOWN` the reason why there is
-none (a test holds both against docs/prove.md). Claims are in `quidnunc.properties.replays.line_claims`.
+none (a test holds both against docs/prove.md). Claims are in `quidnunc.properties.statements.line_claims`.
 """
 
 from __future__ import annotations

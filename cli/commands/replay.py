@@ -29,7 +29,6 @@ from quidnunc.output import (
     print_json,
     progress_line,
     say_refusal,
-    suggestion,
 )
 from quidnunc.properties.bounded import printable, shortened
 from quidnunc.properties.cases.case import Case, RefusedRouterError, own_kind, router_of
@@ -38,8 +37,6 @@ from quidnunc.properties.cases.front_matter import WIDTH
 from quidnunc.properties.cases.outcome import MUST_HOLD, CaseReplay
 from quidnunc.properties.cases.router import control_by, protocol_of, repeated
 from quidnunc.properties.cases.telling import DepartingRun, departing_run, notes_of, sentence_of
-from quidnunc.properties.documents.clauses import load as known_clauses
-from quidnunc.properties.replays.network import place_in_front
 from quidnunc.properties.replays.replay import replay
 from quidnunc.reports.beside import side_by_side
 from quidnunc.reports.ci.formats import write_results
@@ -159,10 +156,7 @@ def _cases(options: argparse.Namespace) -> tuple[list[Case], list[str]]:
 
 
 def _check(case: Case, options: argparse.Namespace) -> None:
-    """Raises UsageError where what was asked does not go with the case, or its clause is unknown."""
-    if case.is_network and case.clause not in known_clauses():
-        near = suggestion(case.clause, known_clauses())
-        raise UsageError(f"{place_in_front(case, 'clause')}: no clause {case.clause!r}{near}")
+    """Raises UsageError where what was asked does not go with the case."""
     if options.protocol:
         asked, own = protocol_named(options.protocol).family, protocol_named(case.protocol).family
         if asked != own:

@@ -49,6 +49,7 @@ from quidnunc.properties.cases.front_matter import (
     upgraded,
     wrapped,
 )
+from quidnunc.properties.cases.names import wrong_names
 from quidnunc.properties.networks.acts import KINDS, act_of
 from quidnunc.properties.networks.runs import BrokenClaim
 from quidnunc.properties.notation.lines import Notation
@@ -249,7 +250,16 @@ def load(path: str | Path) -> Case:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise CaseError(f"{path}:{line}: expected UTF-8, got byte {data[error.start]:#04x}") from None
-    return parse(text, path=str(path))
+    case = parse(text, path=str(path))
+    wrong = sorted((_line_of(name, text), what) for name, what in wrong_names(case))
+    if wrong:
+        raise CaseError("\n".join(f"{path}:{line}: {shortened(what)}" for line, what in wrong))
+    return case
+
+
+def _line_of(name: str, text: str) -> int:
+    """The line of a field of the front matter."""
+    return next((at for at, line in enumerate(text.splitlines(), 1) if line.startswith(f"{name}:")), 1)
 
 
 def parse(text: str, path: str = "<text>") -> Case:

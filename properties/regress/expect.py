@@ -12,12 +12,13 @@ from pathlib import Path
 
 from attrs import field, fields, frozen
 
-from quidnunc.model.errors import CaseError
+from quidnunc.model.errors import CaseError, did_you_mean
 from quidnunc.model.events import Event
 from quidnunc.properties.bounded import read_toml
 from quidnunc.properties.cases.case import Case, CaseBlock, CaseOutput, Misfit, events_of, parameters_of
 from quidnunc.properties.cases.case import Side as Saying
 from quidnunc.properties.cases.file import body_of, parse
+from quidnunc.properties.cases.names import places_of_entries
 from quidnunc.properties.notation.parameters import parameters_text
 from quidnunc.properties.regress.diff import ProtocolChange, change_named, changes_between
 from quidnunc.properties.regress.pair import DIRECTIONS, Parting, SeparationWatch, partings_of
@@ -69,18 +70,22 @@ def load_declared(path: Path) -> tuple[DeclaredChange, ...]:
     if not isinstance(entries, list) or len(entries) > MAX_ENTRIES or set(table) - {"expect"}:
         raise CaseError(f"{path}: expected at most {MAX_ENTRIES} [[expect]] tables and nothing else")
     names = {a.name for a in fields(DeclaredChange)}
+    place = places_of_entries(path, len(entries))
     found: dict[tuple[str, str], DeclaredChange] = {}
     for at, entry in enumerate(entries, 1):
+        if not isinstance(entry, dict):
+            raise CaseError(f"{place(at, '')}: expected a table, got {entry!r}")
         unknown, missing = set(entry) - names, {"clause", "cause", "verdict", "reason"} - set(entry)
-        if unknown or missing:
-            raise CaseError(f"{path}: expect {at}: unknown {sorted(unknown)}, missing {sorted(missing)}")
+        for name in sorted(unknown):
+            raise CaseError(f"{place(at, name)}: no field {name!r}{did_you_mean(name, sorted(names))}")
+        if missing:
+            raise CaseError(f"{place(at, '')}: expected {', '.join(sorted(missing))}, too")
         each = DeclaredChange(**{k: str(v) for k, v in entry.items()})
         if each.verdict not in VERDICTS:
-            raise CaseError(
-                f"{path}: expect {at}: unknown verdict {each.verdict!r}, not {', '.join(VERDICTS)}"
-            )
+            known = did_you_mean(each.verdict, VERDICTS)
+            raise CaseError(f"{place(at, 'verdict')}: no verdict {each.verdict!r}{known}")
         if each.key in found:
-            raise CaseError(f"{path}: expect {at}: {each.cause} {each.verdict} is declared twice")
+            raise CaseError(f"{place(at, 'cause')}: {each.cause} {each.verdict} is declared twice")
         found[each.key] = each
     return tuple(found.values())
 

@@ -28,7 +28,7 @@ from quidnunc.properties.networks.places import FAMILIES
 from quidnunc.properties.networks.routers import Routers, place_routers
 from quidnunc.properties.networks.runs import ActError, BrokenClaim
 from quidnunc.properties.networks.world import Look, World
-from quidnunc.properties.replays import line_claims
+from quidnunc.properties.statements import line_claims
 from quidnunc.properties.statements.catalogue import ALIASES, statement_named
 from quidnunc.properties.statements.dog.catalogue import DOG
 from quidnunc.properties.statements.dog.revisions import DOG as DOG_REVISIONS

@@ -14,7 +14,9 @@ from attrs import evolve, field, fields, frozen
 from quidnunc.model.edits.aliases import current_name
 from quidnunc.model.errors import CaseError, did_you_mean
 from quidnunc.model.machine import PROTOCOLS, protocol_named
+from quidnunc.model.rules import Protocol
 from quidnunc.properties.bounded import read_toml
+from quidnunc.properties.cases.names import places_of_entries, wrong_cause, wrong_clause
 from quidnunc.properties.claims.catalogue import (
     VerdictName,
     breach_of,
@@ -186,21 +188,23 @@ MAX_TOLD = 10
 """Errors of one file."""
 
 
-def _wrong_with(entry: object) -> Iterator[str]:
-    """What is wrong with one entry of a file."""
+def _wrong_with(entry: object) -> Iterator[tuple[str, str]]:
+    """(field, what is wrong) of each fault of one entry of a file."""
     if not isinstance(entry, dict):
-        yield f"expected a table, got {entry!r}"
+        yield "", f"expected a table, got {entry!r}"
         return
     unknown = sorted(set(entry) - _FIELDS)
     for name in unknown:
-        yield f"no field {name!r}{did_you_mean(name, sorted(_FIELDS))}"
+        yield name, f"no field {name!r}{did_you_mean(name, sorted(_FIELDS))}"
     # One that is misspelt is not missing as well.
     missing = [name for name in _REQUIRED if name not in entry and not get_close_matches(name, unknown, 1)]
     if missing:
-        yield f"expected {', '.join(missing)}, too"
+        yield "", f"expected {', '.join(missing)}, too"
+    if "clause" in entry and (wrong := wrong_clause(str(entry["clause"]))):
+        yield "clause", wrong
     if "verdict" in entry and entry["verdict"] not in get_args(VerdictName):
         verdicts = get_args(VerdictName)
-        yield f"no verdict {entry['verdict']!r}{did_you_mean(str(entry['verdict']), verdicts)}"
+        yield "verdict", f"no verdict {entry['verdict']!r}{did_you_mean(str(entry['verdict']), verdicts)}"
 
 
 def load_expectations(path: Path, protocols: Sequence[str] = ()) -> tuple[Expectation, ...]:
@@ -220,14 +224,23 @@ def load_expectations(path: Path, protocols: Sequence[str] = ()) -> tuple[Expect
     if set(table) - {"expect"} or not isinstance(entries, list):
         others = sorted(set(table) - {"expect"}) or ["expect"]
         raise CaseError(f"{path}: expected tables [[expect]] and nothing else, got {', '.join(others)}")
-    wrong = [f"{path}: expect {at}: {what}" for at, e in enumerate(entries, 1) for what in _wrong_with(e)]
+    wrong = [(at, *each) for at, entry in enumerate(entries, 1) for each in _wrong_with(entry)]
     if wrong:
-        raise CaseError("\n".join(wrong[:MAX_TOLD]))
-    found = []
-    for entry in entries:
-        each = Expectation(**{k: str(v) for k, v in entry.items()})
-        found.append(evolve(each, cause=current_name(each.cause, *asked, clause=each.clause)))
+        place = places_of_entries(path, len(entries))
+        raise CaseError("\n".join(f"{place(at, name)}: {what}" for at, name, what in wrong[:MAX_TOLD]))
+    found = [Expectation(**{k: str(v) for k, v in entry.items()}) for entry in entries]
+    found = [evolve(e, cause=current_name(e.cause, *asked, clause=e.clause)) for e in found]
+    if protocols:
+        _demand_causes(found, asked, path)
     return tuple(found)
+
+
+def _demand_causes(expected: Sequence[Expectation], asked: Sequence[Protocol], path: Path) -> None:
+    """Raises CaseError for causes that no search can find."""
+    wrong = [(at, what) for at, each in enumerate(expected, 1) if (what := wrong_cause(each.cause, asked))]
+    if wrong:
+        place = places_of_entries(path, len(expected))
+        raise CaseError("\n".join(f"{place(at, 'cause')}: {what}" for at, what in wrong[:MAX_TOLD]))
 
 
 def render_expectations(

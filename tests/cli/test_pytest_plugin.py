@@ -28,7 +28,7 @@ CASE = """\
 A mesh of D_high members is cut.
 
 format: 1
-claim: mesh.cut-above-d-high
+claim: mesh.ceiling
 clause: gs1.0/heartbeat.cut
 protocol: gossipsub-1.2
 against: {against}

@@ -12,8 +12,8 @@ from quidnunc.model.errors import CaseError
 from quidnunc.properties.cases.case import CaseBlock
 from quidnunc.properties.cases.file import parse
 from quidnunc.properties.networks.acts import act_of
-from quidnunc.properties.replays.line_claims import MEMPOOL, PUBSUB, READ_SO
 from quidnunc.properties.replays.network import CLAIMS, played_case, replay_network
+from quidnunc.properties.statements.line_claims import MEMPOOL, PUBSUB, READ_SO
 from tools.decide.runs import judge_run
 from tools.line_cases import CASES, SHOWN, UNSHOWN, LineCase, main, written_cases
 from tools.network_cases import new_case

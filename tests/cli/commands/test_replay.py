@@ -171,7 +171,7 @@ SEVERAL = """\
 A mesh of D_high members is cut.
 
 format: 2
-claim: mesh.cut-above-d-high
+claim: mesh.ceiling
 clause: gs1.0/heartbeat.cut
 protocols: gossipsub-1.1 gossipsub-1.2
 against: ours:cut-at-d-high

@@ -300,6 +300,30 @@ def test_an_open_case_without_a_departure_is_cut_off() -> None:
     assert parse(cut.replace("status: open", "status: fixed")).status == "fixed"
 
 
+def test_names_that_there_are_not_are_refused_with_the_nearest(tmp_path: Path) -> None:
+    """With a typo in its clause a case was played, and reported under a clause that does not exist."""
+    source = Path("counterexamples/routers/py-libp2p/gs1.0.mesh.members.control-lists-shared.case")
+    text = source.read_text(encoding="utf-8")
+    case = load(source)
+    mistyped = {
+        "claim": (case.claim, case.claim[:-1], f"no claim {case.claim[:-1]!r} (did you mean {case.claim}?)"),
+        "clause": (case.clause, f"{case.clause}x", f"(did you mean {case.clause}?); `quidnunc clauses`"),
+        "quirk": (case.quirk, "control-list-shared", "did you mean control-lists-shared?"),
+    }
+    for field, (old, new, _) in mistyped.items():
+        assert f"\n{field}: {old}\n" in text
+        text = text.replace(f"\n{field}: {old}\n", f"\n{field}: {new}\n")
+    path = tmp_path / "x.case"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(CaseError) as caught:
+        load(path)
+    told = str(caught.value).splitlines()
+    assert len(told) == len(mistyped)
+    for line, (field, (_, _, said)) in zip(told, mistyped.items(), strict=True):
+        number = next(n for n, each in enumerate(text.splitlines(), 1) if each.startswith(f"{field}:"))
+        assert line.startswith(f"{path}:{number}: ") and said in line
+
+
 def test_loading_names_the_file(tmp_path: Path) -> None:
     good = tmp_path / "good.case"
     good.write_text(TEXT)

@@ -175,8 +175,17 @@ def test_what_is_not_declared_and_what_did_not_happen_fail(mandatory_skip: Behav
     ("text", "said"),
     [
         ("expect = 3", "expected at most"),
-        ("[[expect]]\nclause = 'a'", "missing"),
-        ("[[expect]]\nclause='a'\ncause='b'\nverdict='c'\nreason='d'", "unknown verdict .c., not"),
+        ("[[expect]]\nclause = 'a'", ":1: expect 1: expected cause, reason, verdict, too"),
+        ("expect = [5]", "expect 1: expected a table, got 5"),
+        ("[[expect]]\nclause='a'\nclaus='b'", r":3: expect 1: no field 'claus' .did you mean clause.."),
+        (
+            "[[expect]]\nclause='a'\ncause='b'\nverdict='c'\nreason='d'",
+            ":4: expect 1: no verdict 'c'; there are",
+        ),
+        (
+            "[[expect]]\nclause='a'\ncause='b'\nverdict='newly-alowed'\nreason='d'",
+            "no verdict 'newly-alowed' .did you mean newly-allowed..",
+        ),
         ("not toml", "not TOML"),
         ("[[expect]]\nclause='a'\ncause='b'\nverdict='newly-allowed'\nreason='d'\n" * 2, "declared twice"),
     ],

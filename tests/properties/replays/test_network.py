@@ -215,8 +215,8 @@ def test_the_line_that_differs_is_shown() -> None:
     assert "recorded: 'B>A: subscribe t', now 'A>B: subscribe t'" in found.reason
 
 
-def test_an_unknown_claim_is_placed(tmp_path: Path) -> None:
-    field, said = "claim: nope.nope", "no claim 'nope.nope' on networks of pubsub routers"
+def test_a_claim_of_other_networks_is_placed(tmp_path: Path) -> None:
+    field, said = "claim: cat.everyone-learns", "no claim 'cat.everyone-learns' on networks of pubsub routers"
     path = tmp_path / "a.case"
     name = field.split(":")[0]
     path.write_text(re.sub(rf"(?m)^{name}: .*", field, TEXT))

@@ -216,16 +216,38 @@ def test_a_bad_file_is_named(tmp_path: Path, text: str, said: str) -> None:
 
 def test_all_errors_of_a_file_are_told_at_once(tmp_path: Path) -> None:
     file = tmp_path / "expect.toml"
-    good = 'clause = "a/b"\ncause = "x"\nverdict = "fails"\nreason = "R."\n'
+    good = 'clause = "gs1.0/mesh.members"\ncause = "x"\nverdict = "fails"\nreason = "R."\n'
     bad = [good.replace("claus", "claws"), good.replace("fails", "fals"), good]
     file.write_text("".join(f"[[expect]]\n{entry}" for entry in bad), encoding="utf-8")
     with pytest.raises(CaseError) as caught:
         load_expectations(file)
-    told = [line.removeprefix(f"{file}: ") for line in str(caught.value).splitlines()]
+    told = [line.removeprefix(str(file)) for line in str(caught.value).splitlines()]
     assert told == [
-        "expect 1: no field 'clawse' (did you mean clause?)",
-        "expect 2: no verdict 'fals' (did you mean fails?)",
+        ":2: expect 1: no field 'clawse' (did you mean clause?)",
+        ":9: expect 2: no verdict 'fals' (did you mean fails?)",
     ]
+
+
+def test_names_that_there_are_not_are_refused_with_the_nearest(tmp_path: Path) -> None:
+    """With a typo in it an entry expects what cannot happen, and nobody is told."""
+    file = tmp_path / "expect.toml"
+    good = 'clause = "gs1.0/mesh.members"\ncause = "control-lists-shared"\nverdict = "fails"\nreason = "R."\n'
+    unnamed = [good.replace("control-lists-shared", cause) for cause in ("crash 1", "unexplained:missing")]
+    file.write_text("".join(f"[[expect]]\n{entry}\n" for entry in (good, *unnamed)), encoding="utf-8")
+    assert len(load_expectations(file, ["gossipsub-1.2"])) == 3
+    bad = good.replace("mesh.members", "mesh.membres")
+    file.write_text(f"[[expect]]\n{good}\n[[expect]]\n{bad}", encoding="utf-8")
+    with pytest.raises(CaseError) as caught:
+        load_expectations(file)
+    assert str(caught.value) == (
+        f"{file}:8: expect 2: no clause 'gs1.0/mesh.membres' (did you mean gs1.0/mesh.members?); "
+        "`quidnunc clauses` lists the clauses"
+    )
+    file.write_text(f"[[expect]]\n{good.replace('lists', 'list')}", encoding="utf-8")
+    with pytest.raises(CaseError) as caught:
+        load_expectations(file, ["gossipsub-1.2"])
+    said = "gossipsub-1.2 has no edit 'control-list-shared'; did you mean control-lists-shared"
+    assert str(caught.value).startswith(f"{file}:3: expect 1: {said}")
 
 
 # -- what a departure hides --------------------------------------------------------------------------------

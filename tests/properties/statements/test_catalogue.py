@@ -11,8 +11,8 @@ from quidnunc.properties.claims.elsewhere import HELD
 from quidnunc.properties.claims.tables import ALL
 from quidnunc.properties.documents.clauses import load
 from quidnunc.properties.proofs.prove import provers
-from quidnunc.properties.replays import line_claims as lines
 from quidnunc.properties.replays.network import replay_network
+from quidnunc.properties.statements import line_claims as lines
 from quidnunc.properties.statements.catalogue import (
     ALIASES,
     STATEMENTS,
