@@ -15,6 +15,7 @@ from importlib.resources import files
 
 from quidnunc import __version__
 from quidnunc.model.errors import CaseError, SpecError
+from quidnunc.options.outputs import demand_writable
 from quidnunc.output import UsageError, fix_hash_seed, process_started, say_refusal, suggestion
 
 COMMANDS: Mapping[str, Mapping[str, str]] = tomllib.loads(
@@ -112,6 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from quidnunc.impl.seam import AdapterError, NotBuiltError
 
     try:
+        demand_writable(options)
         command = importlib.import_module(f"quidnunc.commands.{options.command}")
         result: int = command.run(options)
         sys.stdout.flush()

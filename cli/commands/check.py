@@ -175,7 +175,6 @@ def _validated(options: argparse.Namespace) -> list[str]:
     if options.documented and not options.dialect:
         raise UsageError("--documented needs --dialect, whose result it is compared with")
     check_format(options)
-    _writable(options)
     if options.record is not None and (options.suite or options.protocol == "auto"):
         raise UsageError("--record needs a search of one protocol: name the protocol, and leave out --suite")
     if options.budget is not None:
@@ -191,21 +190,6 @@ def _validated(options: argparse.Namespace) -> list[str]:
         near = suggestion(options.claims, ids)
         raise UsageError(f"--claims {options.claims} selects nothing{near}; `quidnunc clauses` lists them")
     return names
-
-
-def _writable(options: argparse.Namespace) -> None:
-    """Raises UsageError for an output that cannot be written: after a search it would be lost."""
-    folders = ("cases", "private")
-    for name in (*folders, "record", *RESULT_FILES, "expect"):
-        is_folder = name in folders
-        path: Path | None = getattr(options, name)
-        if path is None or (name == "expect" and not options.update_expect):
-            continue
-        if path.exists() and path.is_dir() != is_folder:
-            raise UsageError(f"--{name} {path} is {'not a folder' if is_folder else 'a folder, not a file'}")
-        there = next(p for p in (path, *path.absolute().parents) if p.exists())
-        if not (there.is_dir() or there == path) or not os.access(there, os.W_OK):
-            raise UsageError(f"--{name} {path}: no permission to write to {there}")
 
 
 @contextmanager

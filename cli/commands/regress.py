@@ -50,8 +50,6 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"--walks must be 1 or more, got {options.walks}")
     if options.expect and not options.update_expect and not options.expect.exists():
         raise UsageError(f"{options.expect} does not exist; --update-expect writes it")
-    if options.update_expect:
-        _asked_to_write(options.expect)
     old, new = sides_of(options)
     path = str(options.expect or "")
     declared = load_declared(options.expect) if options.expect and options.expect.exists() else ()
@@ -133,19 +131,6 @@ def _committed(
 
     folder = folder or CASES
     return committed_outcomes(folder, old, new, opener_of, show) if folder.is_dir() else None
-
-
-def _asked_to_write(path: Path) -> None:
-    """Raises UsageError where a file cannot be written, which is told before the search."""
-    there = path.exists()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab"):
-            pass
-        if not there:
-            path.unlink()
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}; name a file") from None
 
 
 def _written(

@@ -92,8 +92,8 @@ def test_help_has_an_example_that_parses(quidnunc: Command, name: str) -> None:
         ("check dog --against ours --update-expect", "needs --expect FILE"),
         ("check dog --against ours --expect . --update-expect", "--expect . is a folder"),
         ("check dog --against ours --expect .", ".: is no regular file"),
-        ("check dog --against ours --cases file", "--cases file is not a folder"),
-        ("check dog --against ours --cases file/x", "no permission to write to"),
+        ("check dog --against ours --cases file", "--cases file is not a folder; name another"),
+        ("check dog --against ours --cases file/x", "cannot be written: "),
         ("check dog --against ours --record .", "--record . is a folder"),
         ("check gossipsub-1.2 --against ours --suite --documented go-libp2p-pubsub", "needs --dialect"),
         ("check dog --against ours --extras --profile spec", "--extras means --profile shipped"),
@@ -418,7 +418,7 @@ def test_a_root_cause_that_nobody_knows_is_wrong_usage(quidnunc: Command, case: 
     case.write_text(text, encoding="utf-8")
     ran = quidnunc("replay", case)
     assert ran.code == 2
-    assert f"{case}: " in ran.err and "no edit 'cut-at-d-hihg'" in ran.err
+    assert f"{case}:9: " in ran.err and "no edit 'cut-at-d-hihg'" in ran.err
 
 
 def test_a_case_that_does_not_read_is_wrong_usage(quidnunc: Command, case: Path) -> None:
