@@ -72,6 +72,30 @@ def _deliver_twice(_: GossipsubRouter, accept: Usual, arrival: ArrivedMessage) -
     accept(arrival)
 
 
+def _delivered_alone(r: GossipsubRouter, judge: Usual, *given: object) -> None:
+    usual = r.relay.relay_targets
+    patch(r.relay, "relay_targets", lambda arrival: set())
+    judge(*given)
+    patch(r.relay, "relay_targets", usual)
+
+
+def _cached_while_waiting(r: GossipsubRouter, await_verdict: Usual, arrival: ArrivedMessage) -> None:
+    r.gossip.cache.put(arrival.id, arrival.message)
+    await_verdict(arrival)
+
+
+def _served_while_waiting(r: GossipsubRouter) -> None:
+    get, on_iwant = r.gossip.cache.get, r.gossip.on_iwant
+
+    def answer(peer: Peer, control: wire.ControlMessage) -> None:
+        waiting = r.relay.waiting
+        patch(r.gossip.cache, "get", lambda i: waiting[i].message if i in waiting else get(i))
+        on_iwant(peer, control)
+        patch(r.gossip.cache, "get", get)
+
+    r.control[r.control.index(on_iwant)] = answer
+
+
 def _not_flooding(r: GossipsubRouter) -> None:
     r.core.parameters = evolve(r.core.parameters, flood_publish=False)
 
@@ -195,6 +219,9 @@ _EDITS: Mapping[str, Edit] = {
     "seen-half-as-long": _forget_seen,
     "seen-after-verdict": _mark_after_validation,
     "relay-before-verdict": around("relay.await_verdict", lambda r, usual, arrival: r.relay.accept(arrival)),
+    "verdict-not-relayed": around("relay.judge", _delivered_alone),
+    "cached-before-verdict": around("relay.await_verdict", _cached_while_waiting),
+    "served-before-verdict": _served_while_waiting,
     "ignored-is-accepted": put("relay.passes", lambda judgement: judgement != "reject"),
     "control-first": lambda r: r.intake.insert(0, r.intake.pop()),
     "ihave-seen-requested": put("gossip.is_news", lambda i: True),

@@ -208,6 +208,34 @@ def request_while_validating(old: Rule, r: Router, g: ReceivedPart[IHave], choos
     return step.plus(*(Permit(output, owed, "gs1.0/relay.seen", "now") for output, owed in asked))
 
 
+@around("gs1.0/relay.mesh")
+def deliver_accepted_alone(
+    old: Rule, r: Router, v: tuple[WaitingMessage, str], choose: Choose
+) -> Step[Router] | None:
+    """An accepted message is delivered and cached, and goes to nobody."""
+    step = cast("Step[Router] | None", old.step(r, v, choose))
+    if step is None:
+        return None
+    relayed = (isinstance(p.output, Sent) and isinstance(p.output.part, Message) for p in step.permits)
+    kept = (p for p, sent in zip(step.permits, relayed, strict=True) if not sent)
+    return Step(step.router, tuple(kept))
+
+
+@around("gs1.1/validation.late-verdict")
+def wait_cached(old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
+    """A message is in the message cache while it waits."""
+    step = cast("Step[Router] | None", old.step(r, m, choose))
+    return None if step is None else Step(step.router.with_cached(m.part), step.permits)
+
+
+@around("gs1.1/validation.late-verdict")
+def serve_waiting_too(old: Rule, r: Router, g: ReceivedPart[IWant], choose: Choose) -> Step[Router] | None:
+    """What waits for its verdict is given to who asks for it."""
+    waiting = {i: w.message for i, w in r.waiting.items()}
+    step = cast("Step[Router] | None", old.step(evolve(r, cached={**waiting, **r.cached}), g, choose))
+    return None if step is None else Step(evolve(step.router, cached=r.cached), step.permits)
+
+
 @around("gs1.0/publish.mesh")
 def publish_sparing_low(old: Rule, r: Router, m: Message, choose: Choose) -> Step[Router] | None:
     """Graylisted members of the mesh get no own messages."""
@@ -565,6 +593,28 @@ QUIRKS: tuple[Edit, ...] = (
                 accepted_by_validator=accept_each_copy, request_unseen=request_while_validating
             ),
         ),
+    ),
+    Edit(
+        "accepted-not-relayed",
+        "replaced",
+        "gs1.0/relay.mesh",
+        "Delivers what its validators accept, and relays it to nobody.",
+        replacing_present(accepted_by_validator=deliver_accepted_alone),
+        clauses=("floodsub/relay.members",),
+    ),
+    Edit(
+        "cached-before-verdict",
+        "replaced",
+        "gs1.1/validation.late-verdict",
+        "Puts a message into its message cache while it waits for its validators.",
+        replacing_present(wait_for_verdict=wait_cached),
+    ),
+    Edit(
+        "served-before-verdict",
+        "replaced",
+        "gs1.1/validation.late-verdict",
+        "Answers IWANT with messages that still wait for their validators.",
+        replacing_present(serve=serve_waiting_too, serve_within_bound=serve_waiting_too),
     ),
     Edit(
         "relay-needs-a-subscriber",
