@@ -45,6 +45,12 @@ DEPTH = 12
 CHANNELS = "channels between two peers are reliable and first-in first-out, one for each direction"
 ATOMIC = "each rule is atomic, and both ends follow the rules"
 NO_LOSS = "no connection is lost, and peers are known to each other throughout"
+JOINS = "JOIN grafts nobody in its own step: others that are not shown may fill the mesh"
+UNANNOUNCED = "nobody announces a topic, and a GRAFT may go to a peer that is not in it"
+HALF_ANNOUNCED = (
+    "who leaves a topic announces it, who joins does not, and a GRAFT may go to a peer that never joined"
+)
+SCORES = "scores are free: a member may be pruned at any time, as for a negative score"
 TIMING = "a backoff expires only when nothing is in flight between the two, either way"
 
 
@@ -146,8 +152,10 @@ def backoff_arithmetic(questions: SolverSession) -> Iterator[ProofResult]:
 def assumptions_of(name: str) -> tuple[str, ...]:
     """What the rules of a variant take for granted."""
     variant = VARIANTS[name]
+    known = () if variant.announced else (HALF_ANNOUNCED,) if variant.unsub else (UNANNOUNCED,)
+    scores = (SCORES,) if variant.backoff else ()
     timing = (TIMING,) if variant.backoff and not variant.expires_in_flight else ()
-    return (CHANNELS, ATOMIC, NO_LOSS, *timing)
+    return (CHANNELS, ATOMIC, NO_LOSS, JOINS, *known, *scores, *timing)
 
 
 def bidirectional(name: str, questions: SolverSession) -> Iterator[ProofResult]:
@@ -183,7 +191,7 @@ def _refutation(name: str, network: NetworkModel, trace: NetworkTrace) -> ProofR
         name=name,
         text=_text(network),
         verdict="refuted",
-        scope="two peers, any D_high; and any N, for the others need never join",
+        scope="a pair of peers, any D_high, in any network with peers enough for the assumption on JOIN",
         assumptions=assumptions_of(name),
         engine="z3, bounded; the trace replayed by the interpreter",
         vacuous=not is_valid_trace(trace),

@@ -57,7 +57,7 @@ def test_a_kind_of_two_clauses_is_refused() -> None:
 
 
 def test_a_rule_that_nothing_enables_is_no_coverage() -> None:
-    network = smallest("mesh-link")
+    network = smallest("mesh-link-backoff")
     stuck = [
         evolve(rule, guard=z3.BoolVal(False)) if rule.kind == "accept" else rule for rule in network.rules
     ]

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from attrs import evolve, frozen
 
 from quidnunc.properties.lazy import z3
+from quidnunc.properties.proofs.dog.controller_prove import READ_AS_HIGH, READ_AS_IDLE
 from quidnunc.properties.proofs.dog.cut_off import (
     ASKS,
     AT_REST,
@@ -138,6 +139,12 @@ def _scope(name: str, case: CutOffProblem, graph: StateGraph) -> str:
     )
 
 
+def _assumed(name: str, case: CutOffProblem) -> tuple[str, ...]:
+    """What a text leaves undefined is read, besides what the setting takes for granted."""
+    undefined = TEXTS[name].controller.undefined_at_zero
+    return (*case.assumptions, READ_AS_HIGH, READ_AS_IDLE) if undefined else case.assumptions
+
+
 def _of_states(name: str, end: str, claim_id: str, case: CutOffProblem, graph: StateGraph) -> ProofResult:
     claim = graph.network.claim(claim_id)
     against = graph.where(claim.noted())
@@ -148,7 +155,7 @@ def _of_states(name: str, end: str, claim_id: str, case: CutOffProblem, graph: S
         text=claim.text,
         verdict="refuted" if against else "proved",
         scope=_scope(name, case, graph),
-        assumptions=case.assumptions,
+        assumptions=_assumed(name, case),
         engine="the interpreter, every reachable state",
         vacuous=not _fires(graph, case.met),
         evidence=(f"a trace of {steps} steps, and none of fewer",) if against else (),
@@ -229,7 +236,7 @@ def _of_runs(name: str, end: str, user: bool, case: CutOffProblem, graph: StateG
         + (f"if a user of {TARGET} submits in each interval" if user else f"though {SOURCE} alone submits"),
         verdict="proved" if lasso is None else "refuted",
         scope=_scope(name, case, graph),
-        assumptions=(*case.assumptions, WEAK, RUNS, EACH if user else ALONE),
+        assumptions=(*_assumed(name, case), WEAK, RUNS, EACH if user else ALONE),
         engine="fair components of the graph of all states; each loop stepped again",
         vacuous=not again or not graph.where(cut_off(graph, case.setting)),
         evidence=() if lasso is None else (told(graph.network, lasso),),

@@ -1,7 +1,9 @@
 """What the rules of mesh links speak of: the variants, and the fields of peers, pairs and channels.
 
-Of the seven variants `mesh-link` is v1.0, without backoff. Two have the backoff of v1.1 beside v1.0's PRUNE
-in answer to a GRAFT for a topic that its receiver is not in, which no single version has together:
+Of the seven variants `mesh-link` is v1.0, without backoff: it takes every GRAFT for a topic that it is in,
+and the heartbeat prunes from a mesh of more than D_high. The others have v1.1's PRUNE for a negative score.
+Scores are left open, so that any member may be pruned at any time. Two have the backoff of v1.1 beside v1.0's
+PRUNE in answer to a GRAFT for a topic that its receiver is not in, which no single version has together:
 `mesh-link-backoff-any` lets a backoff expire at any time, `mesh-link-backoff` only when the channels of the
 pair are drained both ways. `mesh-link-backoff-silent` is the latter with such a GRAFT ignored, as v1.1 asks;
 `mesh-link-backoff-unsub` moreover announces an unsubscription, which takes the peer out of the mesh.
@@ -104,6 +106,13 @@ class LinkFields:
             return z3.BoolVal(True)
         members = [z3.If(self.mesh((i, j)), z3.BitVecVal(1, 4), z3.BitVecVal(0, 4)) for j in self.others(i)]
         return z3.ULT(z3.Sum(members), z3.BitVecVal(self.d_high, 4))
+
+    def above_ceiling(self, i: int) -> Expression:
+        """Whether i has more than D_high members in its mesh."""
+        if self.d_high is None:
+            return z3.Bool(name_of("free", (i,)))
+        members = [z3.If(self.mesh((i, j)), z3.BitVecVal(1, 4), z3.BitVecVal(0, 4)) for j in self.others(i)]
+        return z3.UGT(z3.Sum(members), z3.BitVecVal(self.d_high, 4))
 
     def started(self, pair: Pair, when: bool | Expression = True) -> dict[str, Expression]:
         """The backoff of the pair begins (`when`, if that is given)."""

@@ -144,7 +144,12 @@ def _link_rules(at: LinkFields, pair: Pair) -> Iterator[NetworkRule]:
         allowed = z3.And(allowed, at.at[name_of("knows", pair)])
     yield guarded("graft", pair, "gs1.0/heartbeat.fill", allowed, at.linked(pair, True), at.sent(pair, GRAFT))
     pruned = at.linked(pair, False), at.sent(pair, PRUNE), at.started(pair)
-    yield guarded("prune", pair, "gs1.0/heartbeat.cut", z3.And(at.mesh(pair), room), *pruned)
+    may = z3.And(at.mesh(pair), room)
+    if at.variant.backoff:
+        # No field has the score: it may be negative at any heartbeat.
+        yield guarded("prune", pair, "gs1.1/threshold.negative-pruned", may, *pruned)
+    else:
+        yield guarded("prune", pair, "gs1.0/heartbeat.cut", z3.And(may, at.above_ceiling(i)), *pruned)
     if at.variant.backoff:
         drained = z3.And(at.channel(pair).empty(), at.channel((j, i)).empty())
         when = z3.And(at.backoff(pair), z3.BoolVal(True) if at.variant.expires_in_flight else drained)
@@ -155,7 +160,9 @@ def _received_graft(at: LinkFields, pair: Pair) -> Iterator[NetworkRule]:
     """What i does with a GRAFT that is the oldest message from j."""
     i, j = pair
     graft, taken = at.channel((j, i)).head_is(GRAFT), at.taken(pair)
-    member = z3.Or(at.mesh(pair), z3.And(at.below_ceiling(i), z3.Not(at.backoff(pair))))
+    # v1.0 has no reason to refuse a GRAFT but the topic.
+    room = z3.And(at.below_ceiling(i), z3.Not(at.backoff(pair))) if at.variant.backoff else z3.BoolVal(True)
+    member = z3.Or(at.mesh(pair), room)
     accepted = z3.And(at.sub(i), member)
     yield guarded("accept", pair, "gs1.0/graft.accept", z3.And(graft, accepted), at.linked(pair, True), taken)
     answered, outside = z3.And(graft, at.channel(pair).room()), z3.Not(at.sub(i))
@@ -198,7 +205,7 @@ def claims_of(at: LinkFields) -> Iterator[NetworkClaim]:
         text=f"when no {_loud(at)} is in flight between A and B, A holds B exactly if B holds A",
         holds=z3.And(*(bidirectional(at, pair) for pair in pairs)),
     )
-    if at.d_high is not None and at.d_high < at.peers - 1:
+    if at.variant.backoff and at.d_high is not None and at.d_high < at.peers - 1:
         yield NetworkClaim(
             id=CEILING,
             clause="gs1.0/heartbeat.cut",

@@ -47,7 +47,15 @@ byte wire[N*N];
 #define SIZE(s)        (((s)&1) + (((s)>>1)&1) + (((s)>>2)&1) + (((s)>>3)&1))
 #define BELOW(i)       (SIZE(holds[i]) < D_HIGH)
 
+/* v1.0, without backoff, takes every GRAFT for a topic that it is in, and cuts a mesh above D_high. With backoff
+ * there are scores, which are not kept here: any member may have a negative one and be pruned. */
+#ifdef BACKOFF
 #define TAKES(i,j)     (in_topic[i] && (HOLDS(i,j) || (BELOW(i) && !AVOIDS(i,j))))
+#define PRUNES(i)      1
+#else
+#define TAKES(i,j)     (in_topic[i])
+#define PRUNES(i)      (SIZE(holds[i]) > D_HIGH)
+#endif
 
 #ifdef UNSUB
 /* A PRUNE and the notice need both places; the notice alone one. */
@@ -103,7 +111,7 @@ byte wire[N*N];
 
 #define TOWARDS(i,j) \
   :: d_step { in_topic[i] && !HOLDS(i,j) && BELOW(i) && !FULL(i,j) && !AVOIDS(i,j) -> HOLD(i,j); SEND(i,j,GRAFT) } \
-  :: d_step { HOLDS(i,j) && !FULL(i,j) -> LET_GO(i,j); AVOID(i,j); SEND(i,j,PRUNE) } \
+  :: d_step { HOLDS(i,j) && !FULL(i,j) && PRUNES(i) -> LET_GO(i,j); AVOID(i,j); SEND(i,j,PRUNE) } \
   :: d_step { OLDEST(j,i)==GRAFT && TAKES(i,j) -> DROP(j,i); HOLD(i,j) } \
   REFUSED(i,j) \
   :: d_step { OLDEST(j,i)==PRUNE -> DROP(j,i); LET_GO(i,j); AVOID(i,j) } \

@@ -101,10 +101,11 @@ def test_backoff_proves_the_claim_for_every_size(monkeypatch: pytest.MonkeyPatch
     whole = results[PROVED]
     assert whole.verdict == "proved" and whole.scope.startswith("every N, every D_high")
     assert whole.assumptions == (
-        network_prove.CHANNELS, network_prove.ATOMIC, network_prove.NO_LOSS, network_prove.TIMING,
+        network_prove.CHANNELS, network_prove.ATOMIC, network_prove.NO_LOSS, network_prove.JOINS,
+        network_prove.UNANNOUNCED, network_prove.SCORES, network_prove.TIMING,
     ) and whole.seconds > 0  # fmt: skip
     mixed = (
-        "rules of gs1.0: join, leave, graft, prune, accept, refuse-outside; of gs1.1: expire, refuse, pruned"
+        "rules of gs1.0: join, leave, graft, accept, refuse-outside; of gs1.1: prune, expire, refuse, pruned"
     )
     assert mixed in whole.evidence
     assert any("54 rules map to a rule of the pair, 90 leave it as it is" in line for line in whole.evidence)

@@ -141,10 +141,23 @@ GG, PP = 2 * GRAFT + GRAFT, 2 * PRUNE + PRUNE
         ("mesh-link", "graft_0_1", {"sub_0": 1, "mesh_0_1": 1}, None),
         ("mesh-link", "graft_0_1", {"sub_0": 1, "channel_0_1": GG}, None),
         ("mesh-link-backoff", "graft_0_1", {"sub_0": 1, "backoff_0_1": 1}, None),
-        ("mesh-link", "prune_0_1", {"mesh_0_1": 1}, {"channel_0_1": PRUNE}),
+        # v1.0 prunes from a mesh above D_high, which is 1, and takes every GRAFT for its topic.
+        ("mesh-link", "prune_0_1", {"mesh_0_1": 1}, None),
+        (
+            "mesh-link",
+            "prune_0_1",
+            {"mesh_0_1": 1, "mesh_0_2": 1},
+            {"mesh_0_2": 1, "channel_0_1": PRUNE},
+        ),
         ("mesh-link-backoff", "prune_0_1", {"mesh_0_1": 1}, {"channel_0_1": PRUNE, "backoff_0_1": 1}),
         ("mesh-link", "accept_0_1", {"sub_0": 1, "channel_1_0": GRAFT}, {"sub_0": 1, "mesh_0_1": 1}),
-        ("mesh-link", "accept_0_1", {"sub_0": 1, "channel_1_0": GRAFT, "mesh_0_2": 1}, None),
+        (
+            "mesh-link",
+            "accept_0_1",
+            {"sub_0": 1, "channel_1_0": GRAFT, "mesh_0_2": 1},
+            {"sub_0": 1, "mesh_0_1": 1, "mesh_0_2": 1},
+        ),
+        ("mesh-link-backoff", "accept_0_1", {"sub_0": 1, "channel_1_0": GRAFT, "mesh_0_2": 1}, None),
         (
             "mesh-link",
             "accept_0_1",
