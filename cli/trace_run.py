@@ -95,6 +95,23 @@ def _size(run: RunFolder) -> int:
     return sum(path.stat().st_size for path in bucket_files(run.silver(run.read_manifest()["silver"])))
 
 
+def incomplete(manifest: Mapping[str, Any]) -> str:
+    """What a run lacks that was meant to be in it; empty where nothing is known to be missing."""
+    if not manifest["complete"]:
+        return "files are unfinished or unreadable; finish or move them, and ingest again"
+    if manifest["lost_bytes"]:
+        return f"{manifest['lost_bytes']} bytes lost, a file is cut off or damaged: {manifest['first_bad']}"
+    return ""
+
+
+def _lacking(options: argparse.Namespace) -> str:
+    """The same of the first run that lacks something."""
+    from quidnunc.pipeline.lake.run_folder import RunFolder
+
+    found = (incomplete(RunFolder(run).read_manifest()) for run in options.traces)
+    return next(filter(None, found), "")
+
+
 def metrics(options: argparse.Namespace) -> int:
     """Print the metrics of runs."""
     from quidnunc.pipeline.lake.gold.build import METRICS_FILE
@@ -102,14 +119,18 @@ def metrics(options: argparse.Namespace) -> int:
     found: list[dict[str, Any]] = []
     for run in options.traces:
         found += _read(gold_folder(run, options) / METRICS_FILE)["runs"]
+    lacking = _lacking(options)
+    code = 3 if lacking else 0
     if options.json:
         print_json({"runs": found})
-        return 0
+        return code
     print(f"metrics of {len(found)} runs, {sum(r['events'] for r in found)} events")
     for each in found:
         _print_metrics(each)
+    if lacking:
+        print(f"exit 3: the figures are of what is there: {lacking}")
     print(asked_again(options))
-    return 0
+    return code
 
 
 def _print_metrics(found: Mapping[str, Any]) -> None:
@@ -167,6 +188,10 @@ def check(options: argparse.Namespace) -> int:
     if not claims:
         raise UsageError(f"--claims {options.claims} selects no claim over traces")
     code, why = exit_of(claims, options.strict)
+    if not code and options.claims == "*" and not any(c["asked"] and c["binding"] for c in claims):
+        code, why = 3, "no claim over traces that can fail is asked of this protocol; see --replay"
+    if not code and (lacking := _lacking(options)):
+        code, why = 3, f"nothing in what is there contradicts a claim: {lacking}"
     if options.json:
         print_json({"claims": claims, "violations": violations})
         return code

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quidnunc.output import UsageError, count, print_json
-from quidnunc.trace_run import opened_engine, tell
+from quidnunc.trace_run import incomplete, opened_engine, tell
 
 if TYPE_CHECKING:
     from quidnunc.pipeline.lake.ingest import Follow
@@ -90,7 +90,8 @@ def _until_interrupted(every_s: float | None) -> Iterator[Follow | None]:
 
 
 def _report(options: argparse.Namespace, manifest: dict[str, Any], folder: Path) -> int:
-    code = 0 if manifest["complete"] else 3
+    why = incomplete(manifest)
+    code = 3 if why else 0
     if options.json:
         print_json({"run": str(options.output), "gold": str(folder), **manifest})
         return code
@@ -119,5 +120,5 @@ def _report(options: argparse.Namespace, manifest: dict[str, Any], folder: Path)
     run = shlex.quote(str(options.output))
     print(f"next: quidnunc trace metrics {run}; quidnunc trace check {run}")
     if code:
-        print("exit 3: incomplete: files are unfinished or unreadable; finish or move them, and ingest again")
+        print(f"exit 3: incomplete: {why}")
     return code

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from quidnunc.output import (
     UsageError,
     clear_progress,
+    count,
     given_options,
     print_json,
     progress_line,
@@ -27,6 +28,7 @@ SHOWN = 10
 def run(options: argparse.Namespace) -> int:
     from quidnunc.pipeline.simulation.run import write_run
     from quidnunc.pipeline.simulation.scenario.values import ScenarioError
+    from quidnunc.reports.network import exit_of_network
 
     if options.cases is not None and not options.check:
         raise UsageError("--cases needs --check")
@@ -50,12 +52,14 @@ def run(options: argparse.Namespace) -> int:
     cases = _cases(options, result, reports) if options.cases is not None else []
     if options.report is not None:
         _report(options, result, reports, cases)
-    fails = [v for report in reports.values() for v in report.verdicts() if v.verdict == "fails"]
+    code, why = exit_of_network(reports) if options.check else (0, "")
+    if code != 1 and result.outcome.failed:
+        code, why = 4, f"{count(len(result.outcome.failed), 'node')} failed"
     if options.json:
         print_json(_plain(options, result, reports, cases))
     else:
-        _print(options, result, reports, cases)
-    return 1 if fails else 4 if result.outcome.failed else 0
+        _print(options, result, reports, cases, f"exit {code}: {why}" if code else "")
+    return code
 
 
 def _scenario(options: argparse.Namespace) -> Scenario:
@@ -139,6 +143,7 @@ def _print(
     result: SimulationResult,
     reports: dict[tuple[str, str], NodeKindReport],
     cases: list[str],
+    end: str,
 ) -> None:
     from quidnunc.reports.network import print_metrics, print_report
 
@@ -166,6 +171,8 @@ def _print(
         print(f"  smaller: {case}")
     if not options.check:
         print("not checked: the nodes against the model (--check, or `quidnunc trace check`)")
+    if end:
+        print(end)
     print(_again(options))
 
 

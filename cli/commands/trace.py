@@ -14,6 +14,7 @@ from quidnunc.output import (
     count,
     print_json,
     progress_line,
+    say_refusal,
     table,
 )
 
@@ -63,7 +64,11 @@ def run(options: argparse.Namespace) -> int:
             return _metrics(options, reading)
         return _check_network(options, reading) if _of_network(options) else _check(options, reading)
     except TraceError as error:
-        raise UsageError(str(error)) from None
+        if not error.is_cut:
+            raise UsageError(str(error)) from None
+        # A trace that ends too early is no mistake of whoever asks.
+        say_refusal("trace", f"{error}; the trace is cut off, so that nothing can be said of it (exit 3)")
+        return 3
 
 
 def _report(options: argparse.Namespace, page: Path) -> int:
@@ -173,7 +178,7 @@ def _check_network(options: argparse.Namespace, reading: TraceReader) -> int:
     from quidnunc.pipeline.simulation.layout import demand_layout
     from quidnunc.pipeline.simulation.scenario.values import ScenarioError
     from quidnunc.pipeline.trace.network_check import check_network
-    from quidnunc.reports.network import plain_report, print_report
+    from quidnunc.reports.network import chosen_verdicts, exit_of_network, plain_report, print_report
 
     if options.report is not None:
         try:
@@ -182,9 +187,7 @@ def _check_network(options: argparse.Namespace, reading: TraceReader) -> int:
             raise UsageError(str(error)) from None
     reports = check_network(reading, progress_line())
     clear_progress()
-    verdicts = [v for report in reports.values() for v in report.verdicts()]
-    chosen = [v for v in verdicts if any(fnmatch(n, options.claims) for n in (v.claim.id, *v.claim.clauses))]
-    if not chosen:
+    if not any(chosen_verdicts(report, options.claims) for report in reports.values()):
         raise UsageError(f"--claims {options.claims} selects nothing; `quidnunc clauses` lists them")
     if options.report is not None:
         from quidnunc.reports.pages.network_page import checked_network_page
@@ -193,6 +196,7 @@ def _check_network(options: argparse.Namespace, reading: TraceReader) -> int:
         again = trace_run.asked_again(options).removeprefix("again: ")
         write_text(options.report, checked_network_page(options.traces, reports, options.claims, again))
         print(f"wrote {options.report}", file=sys.stderr)
+    code, why = exit_of_network(reports, options.claims, strict=options.strict)
     if options.json:
         print_json({**plain_report(reports, options.claims), **_of_reading(reading)})
     else:
@@ -200,11 +204,10 @@ def _check_network(options: argparse.Namespace, reading: TraceReader) -> int:
         print(f"a simulated network: {nodes} nodes, each checked against the model")
         print_report(reports, options.claims)
         _print_reading(reading)
+        if code:
+            print(f"exit {code}: {why}")
         print(trace_run.asked_again(options))
-    bad = {"fails"} | ({"deviates"} if options.strict else set())
-    if any(v.verdict in bad for v in chosen):
-        return 1
-    return 3 if any(v.verdict in ("inconclusive", "undecided") and v.binding for v in chosen) else 0
+    return code
 
 
 def _roots(checked: TraceCheckResult) -> list[Any]:
@@ -234,15 +237,19 @@ def _metrics(options: argparse.Namespace, reading: TraceReader) -> int:
 
     runs = list(metrics_of(reading.events()))
     reading.demand_some()
+    cut = next((bad for bad in reading.bad if bad.is_cut), None)
+    code = 0 if cut is None else 3
     if options.json:
         print_json({"runs": [r.plain() for r in runs], **_of_reading(reading)})
-        return 0
+        return code
     print(f"metrics of {len(runs)} runs, {sum(r.events for r in runs)} events")
     for each in runs:
         _print_run(each)
     _print_reading(reading)
+    if cut is not None:
+        print(f"exit 3: the trace is cut off at {cut.file}:{cut.position}; the figures are of what is there")
     print(trace_run.asked_again(options))
-    return 0
+    return code
 
 
 def _print_run(found: RunMetrics) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,29 @@ BAR = 40
 def chosen_verdicts(report: NodeKindReport, pattern: str) -> list[ClaimVerdict]:
     """The verdicts whose claim, or one of whose clauses, matches."""
     return [v for v in report.verdicts() if any(fnmatch(n, pattern) for n in (v.claim.id, *v.claim.clauses))]
+
+
+def exit_of_network(
+    reports: Mapping[tuple[str, str], NodeKindReport], pattern: str = "*", *, strict: bool = False
+) -> tuple[int, str]:
+    """The exit status of a check of a network, and why: of `trace check`, and of `simulate --check`."""
+    from quidnunc.properties.search.verdicts import first_named
+
+    chosen = [verdict for report in reports.values() for verdict in chosen_verdicts(report, pattern)]
+    bad = {"fails"} | ({"deviates"} if strict else set())
+    if failing := _ids(v for v in chosen if v.verdict in bad):
+        return 1, f"fails: {', '.join(failing)}"
+    bound = [v for v in chosen if v.binding]
+    told = [
+        f"{what}: {first_named(ids)}"
+        for verdict, what in (("undecided", "undecided"), ("inconclusive", "never applied"))
+        if (ids := _ids(v for v in bound if v.verdict == verdict))
+    ]
+    return (3, "; ".join(told)) if told else (0, "")
+
+
+def _ids(verdicts: Iterable[ClaimVerdict]) -> list[str]:
+    return list(dict.fromkeys(v.claim.id for v in verdicts))
 
 
 def plain_report(reports: dict[tuple[str, str], NodeKindReport], pattern: str = "*") -> dict[str, Any]:

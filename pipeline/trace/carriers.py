@@ -18,7 +18,7 @@ from attrs import evolve, frozen
 from quidnunc.pipeline.trace.events import TraceEvent
 from quidnunc.pipeline.trace.json_lines import event_of_line
 from quidnunc.pipeline.trace.proto import event_of_bytes, events_of_batch
-from quidnunc.pipeline.trace.shapes import TraceError
+from quidnunc.pipeline.trace.shapes import CUT_OFF, TraceError
 
 Carrier: TypeAlias = Literal["json", "protobuf", "batches"]
 """`json`: go's JSONTracer, and ours. `protobuf`: go's PBTracer, and `traced`, which compresses it. `batches`:
@@ -182,7 +182,8 @@ def found_in(
         elif carrier == "json":
             found = _found(position, data, event_of_line, unknown)
             cut = found.event is None and not data.endswith(b"\n")
-            yield evolve(found, lost=len(data)) if cut else found
+            said = f"{CUT_OFF}: the last line has no end ({found.problem})"
+            yield evolve(found, problem=said, lost=len(data)) if cut else found
         else:
             yield _found(position, data, event_of_bytes, unknown)
 

@@ -30,7 +30,7 @@ from quidnunc.pipeline.trace.carriers import (
 from quidnunc.pipeline.trace.events import RunStart, TraceEvent
 from quidnunc.pipeline.trace.json_lines import event_of
 from quidnunc.pipeline.trace.proto import go_form
-from quidnunc.pipeline.trace.shapes import TraceError, read_int
+from quidnunc.pipeline.trace.shapes import CUT_OFF, TraceError, read_int
 from quidnunc.properties.bounded import printable
 
 SIDE = ".side.jsonl"
@@ -73,6 +73,11 @@ class BadRecord:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.position}: {self.problem}"
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the file ends within it."""
+        return self.problem.startswith(CUT_OFF)
 
 
 @frozen

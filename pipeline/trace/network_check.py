@@ -114,7 +114,12 @@ def check_network(
     bad = getattr(records, "bad_count", 0)
     if bad:
         # Who did not hear what was said looks as if it broke a claim.
-        raise TraceError(f"{bad} records cannot be read, and a node with one missing cannot be judged")
+        told = getattr(records, "bad", ())
+        first = f"; the first: {told[0]}" if told else ""
+        raise TraceError(
+            f"{bad} records cannot be read, and a node with one missing cannot be judged{first}",
+            is_cut=bool(told) and all(each.is_cut for each in told),
+        )
     return reports
 
 

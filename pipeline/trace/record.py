@@ -208,7 +208,10 @@ def runs_of(reading: TraceReader) -> Iterator[RecordedRun]:
     if run is not None:
         yield run.closed()
     if reading.bad:
-        raise TraceError(f"{reading.bad_count} records cannot be read; the first: {reading.bad[0]}")
+        cut = all(bad.is_cut for bad in reading.bad)
+        raise TraceError(
+            f"{reading.bad_count} records cannot be read; the first: {reading.bad[0]}", is_cut=cut
+        )
 
 
 def _manifest(body: RunStart, place: str) -> Mapping[str, Any]:

@@ -28,6 +28,15 @@ INT64 = 1 << 63
 class TraceError(ValueError):
     """A trace, or one record of it, cannot be read. Names what was expected and what was there."""
 
+    def __init__(self, message: str, *, is_cut: bool = False) -> None:
+        super().__init__(message)
+        self.is_cut = is_cut
+        """Whether it only ends too early: what it does not have may be what would decide a claim."""
+
+
+CUT_OFF = "cut off"
+"""How the problem begins of a record that has no end."""
+
 
 @frozen
 class Shape:

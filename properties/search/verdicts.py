@@ -348,7 +348,7 @@ MAX_NAMED = 5
 """Claims that the reason of an exit status names; the report has all."""
 
 
-def _some(claims: Sequence[str]) -> str:
+def first_named(claims: Sequence[str]) -> str:
     more = len(claims) - MAX_NAMED
     return ", ".join(claims[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
 
@@ -375,7 +375,7 @@ def exit_of(
     # What is known of a router may well keep a claim from applying; a search that plays nothing is no search.
     if compared is None or not campaign.steps:
         open_claims = [
-            f"{what}: {_some(ids)}"
+            f"{what}: {first_named(ids)}"
             for verdict, what in (("undecided", "undecided"), ("inconclusive", "never applied"))
             if (ids := [v.claim.id for v in verdicts if v.verdict == verdict and v.binding])
         ]

@@ -21,9 +21,11 @@ from quidnunc.pipeline.lake.gold.claims import (
     RunFacts,
     TraceClaim,
     TraceSettings,
+    clauses_of_trace,
     denial_reason,
     families,
     granted_needs,
+    protocols_named,
 )
 from quidnunc.pipeline.lake.gold.metrics import metrics_of_rows
 from quidnunc.pipeline.lake.gold.queries import (
@@ -40,7 +42,7 @@ from quidnunc.pipeline.lake.gold.witness import write_witnesses
 from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, version_of, write_json
 
 CLAIMS_FILE, METRICS_FILE = "claims.json", "metrics.json"
-GOLD_SCHEMA = 6
+GOLD_SCHEMA = 7
 """Raised whenever a query or a file of gold changes, so that an older gold is made again."""
 MAX_VIOLATIONS = 100_000
 """Kept of all claims; all are counted."""
@@ -127,6 +129,7 @@ def _described(number: int, line: str | None, wanted: GoldRequest) -> dict[str, 
         # What a user says of a trace has more weight than what its writer did.
         "completeness": _weaker(wanted.completeness, said.get("completeness")),
         "clock": str(said.get("clock") or "own") if wanted.clock == "unknown" else wanted.clock,
+        "protocols": protocols_named(said),
     }
 
 
@@ -151,7 +154,10 @@ def _decide(
     applied = _applied(engine, asked)
     violations, counts = _violations(engine, asked, values, allowed)
     there = families((row["type"], row["kind"]) for row in rows["kind_counts"])
-    return [_verdict(c, allowed[c.id], applied, counts, c.family in there) for c in CLAIMS], violations
+    named = [run["protocols"] for run in runs]
+    clauses = clauses_of_trace(frozenset().union(*named) if all(named) else (), there)
+    found = [_verdict(c, allowed[c.id], applied, counts, clauses.get(c.id, "")) for c in CLAIMS]
+    return found, [row for row in violations if row["claim"] in clauses]
 
 
 def _allowed(
@@ -222,18 +228,19 @@ def _verdict(
     allowed: Mapping[int, str],
     applied: Mapping[tuple[str, int], int],
     counts: Mapping[str, int],
-    asked: bool,
+    clause: str,
 ) -> dict[str, Any]:
+    """`clause`: the one by which it is asked; empty where it is of other protocols than the trace."""
     from quidnunc.properties.claims.catalogue import breach_of, level_of
 
     judged = [run for run, why in allowed.items() if not why]
     how_often = sum(applied.get((claim.id, run), 0) for run in judged)
-    violations = counts.get(claim.id, 0)
-    breach = breach_of(claim.clause) if claim.promised else "observed"
+    violations = counts.get(claim.id, 0) if clause else 0
+    breach = breach_of(clause or claim.clause) if claim.promised else "observed"
     verdict: str
     reason = ""
-    if not asked:
-        verdict, reason = "inconclusive", f"never applied: the trace is of no {claim.family}"
+    if not clause:
+        verdict, reason = "inconclusive", "never applied: it is of other protocols than the trace"
     elif not judged:
         verdict, reason = "inconclusive", next(iter(allowed.values()), "there is no event in it")
     elif violations:
@@ -248,12 +255,12 @@ def _verdict(
         reason += f"{len(allowed) - len(judged)} of {len(allowed)} runs could not be judged"
     return {
         "id": claim.id,
-        "clause": claim.clause,
+        "clause": clause or claim.clause,
         "says": claim.says,
-        "level": level_of(claim.clause),
+        "level": level_of(clause or claim.clause),
         "binding": breach == "fails",
         "tier": claim.tier,
-        "asked": asked,
+        "asked": bool(clause),
         "verdict": verdict,
         "applied": how_often,
         "violations": violations,

@@ -11,9 +11,14 @@ from typing import Any, Literal, TypeAlias
 
 from attrs import frozen
 
+from quidnunc.model.machine import PROTOCOLS
 from quidnunc.model.parameters import DogParameters, Parameters
+from quidnunc.model.rules import Protocol
 from quidnunc.pipeline.lake.silver.schema import RowKind
 from quidnunc.pipeline.trace.shapes import TraceError
+from quidnunc.properties.claims.catalogue import claims_of
+from quidnunc.properties.claims.catalogue import clauses_asked as clauses_asked_of
+from quidnunc.properties.claims.tables import ALL
 
 Need: TypeAlias = Literal[
     "complete", "deliveries", "rpcs", "times", "mesh", "both ends", "one clock", "backoff values", "routes"
@@ -107,6 +112,8 @@ class TraceClaim:
     says: str
     tier: Tier
     family: Literal["pubsub", "mempool"] = "pubsub"
+    in_mempools: str = ""
+    """The clause under which the same is asked of a mempool; empty where nothing of the kind is."""
     needs: frozenset[Need]
     witness: str
     """The violation in words, with its columns by name."""
@@ -119,6 +126,7 @@ CLAIMS: tuple[TraceClaim, ...] = (
         id="deliver.once",
         clause="floodsub/deliver.once",
         says="A message is delivered once.",
+        in_mempools="flood/receive.duplicate",
         tier="relational",
         needs=frozenset({"deliveries"}),
         witness="delivered {message} again, which it had at {cause}",
@@ -135,6 +143,7 @@ CLAIMS: tuple[TraceClaim, ...] = (
         id="deliver.to-all",
         clause="gs1.0/relay.mesh",
         says="A message reaches every subscriber who stayed.",
+        in_mempools="flood/send.once",
         tier="relational",
         needs=frozenset({"deliveries", "times", "one clock", "complete"}),
         witness="never got {message} of topic {topic}, although it stayed; it was due from {remote}",
@@ -144,6 +153,7 @@ CLAIMS: tuple[TraceClaim, ...] = (
         id="relay.not-back",
         clause="floodsub/relay.not-back",
         says="A message does not go back to the one who forwarded it.",
+        in_mempools="flood/send.not-to-senders",
         tier="relational",
         needs=frozenset({"deliveries", "rpcs", "complete"}),
         witness="sent {message} to {remote}, of whom it had come at {cause}",
@@ -250,21 +260,64 @@ MEMPOOL_TYPES = frozenset({105, 106, 107, 113})
 MEMPOOL_KINDS = frozenset(
     {RowKind.HAVE_TX, RowKind.RESET_ROUTE, RowKind.TXS, RowKind.SEEN_TX, RowKind.WANT_TX}
 )
-PUBSUB_TYPES = frozenset({0, 1, 2, 3, 9, 10, 11, 12})
+PUBSUB_TYPES = frozenset({11, 12})
+"""Of a mesh. What is published, delivered, repeated or joined a mempool tells in the same events."""
 PUBSUB_KINDS = frozenset(
     {RowKind.MESSAGE, RowKind.IHAVE, RowKind.IWANT, RowKind.IDONTWANT, RowKind.GRAFT, RowKind.PRUNE}
 )
 
 
 def families(counts: Iterable[tuple[int, int]]) -> frozenset[str]:
-    """Which protocols a trace is of, by the types and kinds of its rows."""
+    """Which protocols a trace is of, by the types and kinds of its rows; pubsub where nothing in it tells."""
     found = set()
     for type, kind in counts:
         if type in MEMPOOL_TYPES or kind in MEMPOOL_KINDS:
             found.add("mempool")
         if type in PUBSUB_TYPES or kind in PUBSUB_KINDS:
             found.add("pubsub")
-    return frozenset(found)
+    return frozenset(found or {"pubsub"})
+
+
+def protocols_named(manifest: Mapping[str, Any]) -> frozenset[str]:
+    """The protocols of the nodes of a run, as its manifest names them; none where it does not, or where one
+    is not known here."""
+    kinds = manifest.get("kinds")
+    inits = [k.get("init") for k in kinds if isinstance(k, dict)] if isinstance(kinds, list) else []
+    found = {str(init.get("protocol")) for init in inits if isinstance(init, dict)}
+    return frozenset(found) if found <= PROTOCOLS.keys() else frozenset()
+
+
+def clause_asked(claim: TraceClaim, protocol: Protocol) -> str:
+    """The clause by which a claim is asked of a protocol; empty where it is not."""
+    clause = claim.clause if protocol.family == claim.family else claim.in_mempools
+    if not claim.promised:
+        # What is only counted is counted of all.
+        return clause
+    if protocol.family == claim.family and claim.id not in {each.id for each in ALL}:
+        # Of several nodes: no rule of one of them decides it.
+        return clause if "mesh" not in claim.needs or "graft" in protocol.handlers else ""
+    asked = {each for of in claims_of(protocol) for each in clauses_asked_of(of, protocol)}
+    return clause if clause in asked else ""
+
+
+def clauses_of_trace(protocols: Iterable[str], there: frozenset[str]) -> dict[str, str]:
+    """Claim -> the clause by which it is asked of a trace, of those that are.
+
+    `protocols` are those that the trace names. A trace that names none is asked all claims of the families
+    that are seen in it.
+    """
+    named = [PROTOCOLS[name] for name in sorted(protocols)]
+    found = {}
+    for claim in CLAIMS:
+        if named:
+            clauses = [clause for protocol in named if (clause := clause_asked(claim, protocol))]
+        else:
+            clauses = [claim.clause] if claim.family in there else [claim.in_mempools]
+        # Of a trace of both families it is the claim's own.
+        clause = claim.clause if claim.clause in clauses else next(iter(clauses), "")
+        if clause:
+            found[claim.id] = clause
+    return found
 
 
 def granted_needs(run: RunFacts, settings: TraceSettings) -> frozenset[Need]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import shlex
@@ -40,8 +41,41 @@ def test_a_network_is_run_measured_and_checked(
     assert measured["delivery_ratio"] == 1 and measured["messages"] == 3
     # Some claims that a MUST rests on never apply in so quiet a network.
     assert main(["trace", "check", str(run)]) == 3
-    assert "8 nodes, each checked against the model" in capsys.readouterr().out
+    checked = capsys.readouterr().out
+    assert "8 nodes, each checked against the model" in checked
     assert main(["trace", "check", str(run), "--claims", "relay.once"]) == 0
+    # A simulation that checks ends as the check of its run does, for the same reason.
+    capsys.readouterr()
+    assert main(["simulate", str(network), "-o", str(run), *honest, "--check"]) == 3
+    (why,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("exit "))
+    assert why.startswith("exit 3: never applied: ") and why in checked.splitlines()
+
+
+def test_a_trace_that_is_cut_off_is_no_success(
+    network: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    assert main(["simulate", str(network), "-o", str(run)]) == 0
+    whole = gzip.decompress((run / "trace.jsonl.gz").read_bytes())
+    cut = tmp_path / "cut.jsonl"
+    cut.write_bytes(whole[:-20])
+    line = whole.count(b"\n")
+    capsys.readouterr()
+    assert main(["trace", "metrics", str(cut)]) == 3
+    assert f"exit 3: the trace is cut off at {cut}:{line}; " in capsys.readouterr().out
+    assert main(["trace", "check", str(cut)]) == 3
+    assert f"{cut}:{line}: cut off: the last line has no end" in capsys.readouterr().err
+    # Of a compressed one the end is missing as well.
+    packed = tmp_path / "cut.jsonl.gz"
+    packed.write_bytes(gzip.compress(whole)[:-200])
+    assert main(["trace", "metrics", str(packed)]) == 3
+    assert main(["trace", "check", str(packed)]) == 3
+    assert "cut off: the gzip stream has no end" in capsys.readouterr().err
+    # What is broken in its midst is not cut off, and no trace.
+    lines = whole.splitlines(keepends=True)
+    broken = tmp_path / "broken.jsonl"
+    broken.write_bytes(b"".join([*lines[:5], b"{\n", *lines[5:]]))
+    assert main(["trace", "check", str(broken)]) == 2
 
 
 def test_the_page_has_figures_departures_and_the_network(
@@ -212,4 +246,4 @@ def test_a_sweep_looks_at_its_places_first(tmp_path: Path, capsys: pytest.Captur
     assert "none" in capsys.readouterr().err and not out.exists()
     out.write_text("")
     assert main(["sweep", str(path), "-o", str(out)]) == 2
-    assert "is not a directory; name another with -o" in capsys.readouterr().err
+    assert "is not a folder; name another folder" in capsys.readouterr().err

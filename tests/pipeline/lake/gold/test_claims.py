@@ -11,9 +11,16 @@ import attrs
 import pytest
 
 from quidnunc.pipeline.lake.gold.build import GoldRequest, GoldResults, gold_of
-from quidnunc.pipeline.lake.gold.claims import CLAIMS, TraceSettings
+from quidnunc.pipeline.lake.gold.claims import (
+    CLAIMS,
+    TraceSettings,
+    clauses_of_trace,
+    families,
+    protocols_named,
+)
 from quidnunc.pipeline.lake.gold.metrics import metrics_of_rows
 from quidnunc.pipeline.lake.gold.queries import OF_CLAIMS
+from quidnunc.pipeline.lake.silver.schema import RowKind
 from quidnunc.pipeline.simulation.run import write_run
 from quidnunc.pipeline.simulation.scenario.file import load_scenario
 from quidnunc.pipeline.trace.files import read_trace
@@ -24,6 +31,7 @@ from quidnunc.properties.claims.tables import ALL
 
 pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
 from quidnunc.pipeline.lake.gold.witness import VIOLATIONS_JSON, write_witnesses
+from quidnunc.trace_run import exit_of
 from tests.helpers.duck import Duck
 from tests.helpers.networks import SETTINGS, Landing, land, silver_of
 
@@ -151,6 +159,66 @@ def test_claims_are_the_kits_by_name_and_clause() -> None:
         assert level_of(claim.clause) in "MSYI"
         assert "{remote}" in claim.witness or claim.id == "deliver.once"
     assert {c.id for c in CLAIMS} - set(known) == OF_NETWORKS
+
+
+MEMPOOL = frozenset({"mempool"})
+EACH = frozenset({"deliver.once", "deliver.to-all", "relay.not-back", "send.once-to-others"})
+
+
+@pytest.mark.parametrize(
+    ("protocols", "asked"),
+    [
+        (["flood"], EACH),
+        (["dog"], EACH | {"havetx.reply", "controller.resets-when-low", "reset.one"}),
+        (["cat"], {"deliver.to-all"}),
+        (
+            ["floodsub"],
+            {"deliver.once", "deliver.published-first", "deliver.to-all", "relay.not-back", "relay.once"},
+        ),
+    ],
+)
+def test_a_trace_is_asked_the_claims_of_its_protocols(protocols: list[str], asked: set[str]) -> None:
+    """A clean network of a mempool was inconclusive: claims of gossipsub never applied in it."""
+    found = clauses_of_trace(protocols, MEMPOOL)
+    assert found.keys() == asked
+    pubsub = {name.partition("/")[0] for name in found.values()} & {"floodsub", "gs1.0", "gs1.1", "pubsub"}
+    assert bool(pubsub) == (protocols == ["floodsub"])
+
+
+def test_a_revision_is_not_asked_what_came_later() -> None:
+    old, new = (
+        clauses_of_trace([name], frozenset({"pubsub"})) for name in ("gossipsub-1.1", "gossipsub-1.2")
+    )
+    assert new.keys() - old.keys() == {"idontwant.honoured"}
+    assert clauses_of_trace(["gossipsub-1.1", "dog"], MEMPOOL)["deliver.once"] == "floodsub/deliver.once"
+
+
+def test_a_trace_that_names_no_protocol_is_asked_by_what_is_in_it() -> None:
+    """Nodes of a mempool publish, deliver and join as well."""
+    every = {claim.id for claim in CLAIMS}
+    assert families([(0, 0), (3, 0), (9, 0), (7, RowKind.TXS)]) == MEMPOOL
+    assert families([(0, 0), (3, 0), (9, 0)]) == {"pubsub"}
+    assert families([(12, 0), (113, 0)]) == {"pubsub", "mempool"}
+    assert clauses_of_trace([], frozenset({"pubsub", "mempool"})).keys() == every
+    assert clauses_of_trace([], MEMPOOL).keys() == every - {
+        *("deliver.published-first", "relay.once", "idontwant.honoured", "ihave.requested"),
+        *("backoff.no-graft", "mesh.mutual"),
+    }
+    assert protocols_named({"kinds": [{"init": {"protocol": "dog"}}]}) == {"dog"}
+    for strange in ({}, {"kinds": 3}, {"kinds": [3, {"init": 4}]}, {"kinds": [{"init": {"protocol": "x"}}]}):
+        assert protocols_named(strange) == frozenset()
+
+
+def test_a_clean_mempool_is_decided(tmp_path: Path) -> None:
+    path = tmp_path / "dog.yaml"
+    path.write_text(
+        "{nodes: [{count: 6, protocol: dog}], topology: {degree: 3}, traffic: [{count: 10, every_s: 1}]}"
+    )
+    write_run(load_scenario(path), tmp_path / "dog")
+    silver = silver_of(tmp_path / "dog", tmp_path / "dog run")
+    gold = gold_of(Duck(silver), wanted(silver))
+    assert {c["verdict"] for c in gold.claims if c["asked"]} == {"not-refuted"}
+    assert exit_of(gold.claims, strict=False) == (0, "")
 
 
 def test_every_claim_has_its_two_queries_and_no_query_is_of_none() -> None:
