@@ -16,6 +16,7 @@ from quidnunc.properties.documents.clauses import Clause, documents, load
 from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.leaning import untested
 from quidnunc.properties.search.rows import RootCause, is_crash
+from quidnunc.properties.search.unsent import never_sent
 from quidnunc.properties.search.verdicts import (
     ClaimVerdict,
     ExpectationComparison,
@@ -182,6 +183,7 @@ def not_checked(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> list[st
     for name in campaign.without:
         lines.append(f"what {name} does to later runs: it was switched off once it was found to depart")
     lines += campaign.left_out
+    lines += never_sent(campaign.sent)
     if campaign.blurred:
         lines.append(f"the rest of {count(campaign.blurred, 'run')}, after a choice that does not show")
     if late := len(campaign.pending) + sum(map(explained_too_late, campaign.roots.values())):

@@ -8,6 +8,7 @@ from typing import Any
 
 from quidnunc.output import count
 from quidnunc.properties.search.campaign import Campaign
+from quidnunc.properties.search.unsent import never_sent
 from quidnunc.properties.search.verdicts import ClaimVerdict, ExitStatus
 from quidnunc.properties.suite.edits import shown_edits
 from quidnunc.properties.suite.files import suite_of
@@ -47,7 +48,7 @@ def not_run(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> list[str]:
     lines += [] if lines or campaign.left_out else ["nothing: every case was played, and every claim applied"]
     needs = Counter(line.rpartition(" needs: ")[2] for line in campaign.left_out if " needs: " in line)
     lines += [f"{count(number, 'case')}: the driver lacks {need}" for need, number in sorted(needs.items())]
-    return lines
+    return lines + never_sent(campaign.sent)
 
 
 def not_seen(campaign: Campaign) -> list[str]:

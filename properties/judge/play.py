@@ -294,6 +294,8 @@ class Play:
     oracle: Oracle
     moments: list[Moment] = field(factory=list)
     applied: Counter[str] = field(factory=Counter)
+    sent: dict[str, bool] = field(factory=dict)
+    """Kind of what it was allowed to send (`IDontWant`) -> whether it sent any."""
     steps: int = 0
     blurred: bool = False
     own: set[str] = field(factory=set)
@@ -332,9 +334,14 @@ class Play:
         self.moments.append(Moment(event, outputs, judged))
         self.applied.update(clauses_tested(judged))
         self.steps += 1
+        for permit in judged.permits:
+            if isinstance(permit.output, Sent):
+                self.sent.setdefault(type(permit.output.part).__name__, False)
         for output in outputs:
-            if isinstance(output, Sent) and isinstance(output.part, Message):
-                self.shown.add(output.part.id)
+            if isinstance(output, Sent):
+                self.sent[type(output.part).__name__] = True
+                if isinstance(output.part, Message):
+                    self.shown.add(output.part.id)
         self.blurred = judged.blurred
         return () if judged.blurred else judged.departures
 

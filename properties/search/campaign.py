@@ -37,6 +37,7 @@ from quidnunc.properties.search.rows import (
     sharing_readings,
     without_withdrawn,
 )
+from quidnunc.properties.search.unsent import add_sent
 
 BATCH = 100
 MIN_BATCH = 20
@@ -71,6 +72,8 @@ class Campaign:
     unrepeated: int = 0
     seconds: float = 0.0
     applied: Counter[str] = field(factory=Counter)
+    sent: dict[str, bool] = field(factory=dict)
+    """Kind of what it was allowed to send (`IDontWant`) -> whether it sent any."""
     roots: RootCauses = field(factory=dict)
     broken: list[str] = field(factory=list)
     withdrawn: set[str] = field(factory=set)
@@ -332,6 +335,7 @@ def merge(campaign: Campaign, answer: dict[str, Any]) -> None:
     campaign.blurred += answer["blurred"]
     campaign.unrepeated += answer["unrepeated"]
     campaign.applied.update(answer["applied"])
+    add_sent(campaign.sent, answer.get("sent", {}))
     for row, clause, number in answer.get("unfiled", ()):
         campaign.unfiled[row, clause] += number
     for found in answer.get("roots", ()):

@@ -47,6 +47,7 @@ from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 from quidnunc.properties.search.additions import PREFIX, addition_behind
 from quidnunc.properties.search.fresh_runs import FreshRuns, fixed_by
 from quidnunc.properties.search.rows import may_be_kept_at_times
+from quidnunc.properties.search.unsent import add_sent
 
 ACTS_PER_RUN = 40
 NO_FINDING = ("", "")
@@ -110,6 +111,7 @@ class FindingSearch:
     quirks: list[Edit] = field(factory=list)
     found: dict[tuple[str, str], ReplayableFinding] = field(factory=dict)
     applied: Counter[str] = field(factory=Counter)
+    sent: dict[str, bool] = field(factory=dict)
     runs: int = 0
     steps: int = 0
     blurred: int = 0
@@ -439,6 +441,7 @@ class SearchRun:
         hunt.runs += 1
         hunt.steps += self.run.steps
         hunt.applied.update(self.run.applied)
+        add_sent(hunt.sent, self.run.sent)
         hunt.blurred += self.run.blurred
         hunt.record("run", steps_of(self.run.moments), self.parameters, self.run_seed)
         if self.departures:

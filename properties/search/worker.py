@@ -154,6 +154,7 @@ def _counts(hunt: FindingSearch, hello: Hello) -> dict[str, Any]:
         "blurred": hunt.blurred,
         "unrepeated": hunt.unrepeated,
         "applied": dict(sorted(hunt.applied.items())),
+        "sent": dict(sorted(hunt.sent.items())),
         "withdrawn": list(hunt.withdrawn),
         "unfiled": [[row, clause, n] for (row, clause), n in sorted(hunt.unfiled.items())],
     }

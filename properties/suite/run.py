@@ -31,6 +31,7 @@ from quidnunc.properties.explain.root_cause import last_departures
 from quidnunc.properties.judge.play import ModelSubject, clauses_left_open, play, rejudge
 from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.rows import RootCause, fewest_rows, keep
+from quidnunc.properties.search.unsent import add_sent
 from quidnunc.properties.suite.files import suite_of
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ def _departing(
         campaign.runs += 1
         campaign.steps += run.steps
         campaign.applied.update(run.applied)
+        add_sent(campaign.sent, run.sent)
         if last_departures(run):
             told = evolve(case, profile=profile_text(campaign.against, profile))
             yield DepartingCase(case_name, told, parameters, run)

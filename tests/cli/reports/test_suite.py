@@ -11,6 +11,7 @@ from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.verdicts import ExitStatus, verdicts_of
 from quidnunc.properties.suite.edits import ShownEdits
 from quidnunc.properties.suite.files import suite_of
+from quidnunc.reports.check import not_checked
 from quidnunc.reports.suite import not_run, not_seen, suite_exit, word_of
 
 
@@ -48,6 +49,12 @@ def test_what_a_driver_lacks_is_counted_by_what_it_is() -> None:
     verdicts = verdicts_of(lean)
     assert {word_of(v) for v in verdicts} == {"not run"}
     assert "2 cases: the driver lacks stall" in not_run(lean, verdicts)
+
+
+def test_what_it_never_sent_is_said() -> None:
+    lean = Campaign("gossipsub-1.2", "somebody", 0, sent={"IDontWant": False, "Graft": True})
+    said = "IDONTWANT: the router was allowed to send some, and sent none"
+    assert said in not_run(lean, verdicts_of(lean)) and said in not_checked(lean, verdicts_of(lean))
 
 
 def test_what_is_undecided_is_named_with_what_hides_it() -> None:
