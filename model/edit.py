@@ -44,6 +44,9 @@ class Edit:
     """The one rule that it changes; empty where it changes several, or a switch."""
     clauses: tuple[str, ...] = field(default=(), eq=False)
     """Of an edit of several rules at once: the sentences of them all, any of which it may break."""
+    of_number: bool = field(default=False, eq=False)
+    """Whether it changes nothing but a number, or on which side of it a boundary lies: it says what comes of
+    each other value."""
 
     def against(self, told: str) -> str:
         """The sentence that a router so built breaks in a run in which `told` is the one that was broken."""

@@ -160,6 +160,14 @@ def _without_stale_gossip(outputs: tuple[Output, ...], grafted: set[Peer]) -> tu
     )
 
 
+@around("gs1.1/heartbeat.keep-best")
+def best_or_all_outbound(old: Rule, r: Router, topic: str, kept: frozenset[Peer]) -> bool:
+    """Outbound members may fill the whole mesh, where D_out of them should be kept beside the best."""
+    outbound = r.outbound_of(r.mesh[topic])
+    filled = len(r.outbound_of(kept)) >= min(r.parameters.d, len(outbound))
+    return bool(old.apply(r, topic, kept)) or filled
+
+
 @rule("gs1.1/threshold.graylist")
 def prune_graylisted(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
     """Of a graylisted peer only the GRAFT is refused; the rest of its RPCs is taken."""
@@ -324,6 +332,14 @@ def publish_to_topped_up_fanout(old: Rule, r: Router, m: Message, choose: Choose
     return cast("Step[Router]", found)
 
 
+@around("gs1.0/publish.mesh")
+def publish_to_mesh_with_members(old: Rule, r: Router, m: Message, choose: Choose) -> Step[Router] | None:
+    """Where the mesh is empty, an own message goes to a fanout, as in a topic that is not joined."""
+    if m.topic in r.topics and not r.mesh_of(m.topic):
+        return None
+    return cast("Step[Router] | None", old.step(r, m, choose))
+
+
 @around("gs1.1/threshold.publish")
 def publish_to_whole_fanout(old: Rule, r: Router, m: Message, choose: Choose) -> Step[Router]:
     """The threshold is asked of who is taken into a fanout, and not of who is in it."""
@@ -370,6 +386,23 @@ def count_idontwant_rpcs(
         return None
     once = evolve(before, idontwants=before.idontwants + 1, idontwant_messages=before.idontwant_messages + 1)
     return Step(evolve(found.router, heard={**found.router.heard, rpc.peer: once}), found.permits)
+
+
+@around("gs1.2/idontwant.immediate")
+def told_of_each_copy(
+    old: Rule, r: Router, rpc: ReceivedPart[tuple[Part, ...]], choose: Choose
+) -> Step[Router] | None:
+    """Of a message that one RPC brings several times the mesh is told as often."""
+    step = cast("Step[Router] | None", old.step(r, rpc, choose))
+    copies = Counter(part.id for part in rpc.part if isinstance(part, Message))
+    if step is None or copies.total() == len(copies):
+        return step
+    again: list[Permit] = []
+    for permit in step.permits:
+        told = permit.output.part if isinstance(permit.output, Sent) else None
+        times = copies[told.ids[0]] if isinstance(told, IDontWant) and len(told.ids) == 1 else 1
+        again += [permit] * (times - 1)
+    return step.plus(*again)
 
 
 @rule("gs1.1/gossip.adaptive")
@@ -515,6 +548,42 @@ def remember_unless_positive(old: Rule, r: Router, peer: Peer, choose: Choose) -
     """Of a peer that disconnects with a positive score nothing is kept."""
     step = cast("Step[Router]", old.step(r, peer, choose))
     return Step(counting.forgotten(step.router, peer)) if r.score(peer) > 0 else step
+
+
+@around("gs1.1/score.time-in-mesh")
+def note_grafted_unless_joining(old: Rule, r: Router, before: Router, choose: Choose) -> Step[Router] | None:
+    """Members that JOIN puts into a mesh are none to the score; those that come later are."""
+    joined = r.topics - before.topics
+    old_members = {t: r.mesh_of(t) if t in joined else before.mesh_of(t) & r.mesh_of(t) for t in r.mesh}
+    new = evolve(r, mesh={t: members - old_members[t] for t, members in r.mesh.items()})
+    step = cast("Step[Router] | None", old.step(new, before, choose))
+    return Step(evolve(step.router, mesh=r.mesh), step.permits) if step is not None else None
+
+
+@around("gs1.1/score.mesh-deliveries")
+def count_noted_members(
+    old: Rule, r: Router, d: counting.CountedDelivery, choose: Choose
+) -> Step[Router] | None:
+    """And what they deliver does not count as a member's."""
+    noted = counting.tally_of(r, d.peer, d.topic).since_ms is not None
+    return cast("Step[Router] | None", old.step(r, d, choose)) if noted else None
+
+
+@around("gs1.1/score.first-deliveries")
+def count_verdict_twice(
+    old: Rule, r: Router, d: counting.CountedDelivery, choose: Choose
+) -> Step[Router] | None:
+    """A first delivery that waited for its verdict counts twice."""
+    step = cast("Step[Router] | None", old.step(r, d, choose))
+    if step is None or d.kind != "first" or r.parameters.validation != "manual":
+        return step
+    return cast("Step[Router] | None", old.step(step.router, d, choose))
+
+
+@rule("gs1.1/score.retain-statistics")
+def begin_anew(r: Router, peer: Peer, choose: Choose) -> Step[Router] | None:
+    """What was kept of a peer is lost when it connects again."""
+    return Step(counting.forgotten(r, peer)) if peer in r.ledger.gone_ms else None
 
 
 QUIRKS: tuple[Edit, ...] = (
@@ -674,6 +743,56 @@ QUIRKS: tuple[Edit, ...] = (
         "gs1.1/score.retain",
         "Forgets the score of a peer that disconnects while it is positive.",
         replacing_present(remember_departed=remember_unless_positive),
+    ),
+    Edit(
+        "score-lost-at-connection",
+        "replaced",
+        "gs1.1/score.retain-statistics",
+        "Forgets the score of a peer when it connects again.",
+        replacing_present(recognise=begin_anew),
+    ),
+    Edit(
+        "first-delivery-counted-twice",
+        "replaced",
+        "gs1.1/score.first-deliveries",
+        "Counts a first delivery twice where the message waited for its verdict.",
+        replacing_present(count_first=count_verdict_twice, count_meshed=count_verdict_twice),
+        clauses=("gs1.1/score.first-deliveries", "gs1.1/score.mesh-deliveries"),
+    ),
+    Edit(
+        "joined-members-unscored",
+        "replaced",
+        "gs1.1/score.mesh-deliveries",
+        "Does not tell the score of members that JOIN puts into a mesh: for them no time in the mesh and no "
+        "deliveries count.",
+        replacing_present(note_grafted=note_grafted_unless_joining, count_meshed=count_noted_members),
+        clauses=(
+            "gs1.1/score.mesh-deliveries",
+            "gs1.1/score.mesh-failures",
+            "gs1.1/score.time-in-mesh",
+        ),
+    ),
+    Edit(
+        "cut-keeps-d-outbound",
+        "replaced",
+        "gs1.1/heartbeat.keep-best",
+        "Keeps up to D outbound members in a cut, where D_out of them are due, and loses members with the "
+        "best scores to them.",
+        replacing_present(keeps_the_best=best_or_all_outbound),
+    ),
+    Edit(
+        "fanout-for-empty-mesh",
+        "replaced",
+        "gs1.0/publish.mesh",
+        "Sends its own messages to a fanout in a topic that it has joined, where the mesh is empty.",
+        replacing_present(publish_to_mesh=publish_to_mesh_with_members),
+    ),
+    Edit(
+        "idontwant-of-each-copy-in-rpc",
+        "replaced",
+        "gs1.2/idontwant.immediate",
+        "Names a message in IDONTWANT as often as one RPC brought it.",
+        replacing_present(read_messages=told_of_each_copy),
     ),
     Edit(
         "ihave-cap-counts-control",

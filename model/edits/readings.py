@@ -41,7 +41,8 @@ EXPLAINING: tuple[Edit, ...] = (
     _reading(
         "iwant-capped-otherwise",
         "gs1.1/iwant.retransmission",
-        "IWANTs of a peer are capped by the second, not the answers to it by message.",
+        "IWANTs of a peer are capped by the second or heartbeat, beside the answers to it by message or in "
+        "their place.",
         replacing(serve_within_bound=read.iwant_capped_otherwise),
     ),
     _reading(

@@ -20,6 +20,7 @@ from quidnunc.model.edits.catalogue import rules_changed, size_of
 from quidnunc.model.edits.operators.catalogue import FAMILIES, SIBLINGS
 from quidnunc.model.edits.operators.everywhere import EVERYWHERE
 from quidnunc.model.edits.operators.reads import names_read
+from quidnunc.model.edits.quirks import QUIRKS
 from quidnunc.model.rules import Protocol, Total
 from quidnunc.properties.explain.followed import (
     PROBE,
@@ -50,6 +51,8 @@ MOST_VARIED = 16
 MOST_WIDE = 3
 """So many edits of several rules besides: they are larger, and tell what else is as many rows."""
 ASKED = (PROBE, SCORED)
+SEEN_IN_THE_FIELD = frozenset(edit.name for edit in QUIRKS)
+"""Of edits that predict the same, what some router was seen to do is likelier than what none was."""
 SHARP = 0.5
 """Of the runs in which a router without an edit departs from the best one."""
 
@@ -93,13 +96,14 @@ class Prediction:
 def predict(edit: Edit, runs: Iterable[FollowedRun], departure: Departure) -> Prediction:
     """How an edit does in runs, each beside the protocol without it.
 
-    Ends with the first run in which the edit is wrong, or when it was not right in any of the first runs in
-    which the departure came. Runs with one number changed come last, and are asked only of an edit that
-    stands: they say of which numbers the departure does not depend as the edit has it. So do probes, in which
-    the departure need not come: an edit can only be wrong in them, or say more than another. One that is wide
-    is wrong where it leaves a departure that a score alone makes. One that is no reading is wrong as well
-    where the departure lacks what it needs, the router follows the protocol, and the edit leaves open whether
-    it does.
+    Ends with the first run in which the edit is wrong, or when it was not right in any of the first runs
+    in which the departure came. Runs with one number changed come last, and are asked only of an edit
+    that stands: they say of which numbers the departure does not depend as the edit has it. One that is
+    of a number alone has to say what comes of each: what it says of the minimal run may be chance. So do
+    probes, in which the departure need not come: an edit can only be wrong in them, or say more than
+    another. One that is wide is wrong where it leaves a departure that a score alone makes. One that is
+    no reading is wrong as well where the departure lacks what it needs, the router follows the protocol,
+    and the edit leaves open whether it does.
     """
     right = missed = only_allowed = 0
     agreed = list[int]()
@@ -127,7 +131,7 @@ def predict(edit: Edit, runs: Iterable[FollowedRun], departure: Departure) -> Pr
         if missed >= MISSED and not right:
             break
     counts = ((name, times) for name, times in missed_of.items() if name not in ("", *ASKED))
-    off = tuple(name for name, times in counts if times >= right_of[name])
+    off = tuple(name for name, times in counts if edit.of_number or times >= right_of[name])
     return Prediction(right, 0, missed, tuple(agreed), only_allowed, off)
 
 
@@ -195,17 +199,22 @@ def standing_and_ties(
     if departure.kind == "missing":
         # It was owed. Who explains that does not only say that it may be left out; a reading may.
         stand = [(e, told) for e, told in stand if sharpness[e] or e.kind == "reading"]
+    # Another number that only allows what the router did says nothing of when it does so.
+    stand = [(e, told) for e, told in stand if sharpness[e] or not e.of_number]
     dropped = {edit.rule for edit, _ in stand if edit.kind == "dropped"}
     played = [each.run for each in runs]
     stand = [(e, t) for e, t in stand if e.name not in WIDE or _refutable(e, played, protocol, dropped)]
     best = [told for edit, told in stand if sharpness[edit] >= sharp]
+    in_the_field = any(edit.name in SEEN_IN_THE_FIELD for edit, _ in stand)
 
     def rank(each: tuple[Edit, Prediction]) -> tuple[bool, ...]:
         edit, told = each
         outdone = any(other.outdoes(told) for other in best)
         elsewhere = edit.kind != "dropped" and edit.clause not in clauses
         # What the texts leave open is no fault, whatever else would explain as much.
-        worse = () if edit.kind == "reading" else (True, sharpness[edit] < sharp, elsewhere)
+        operator = edit.name not in SEEN_IN_THE_FIELD
+        number = edit.of_number and in_the_field
+        worse = () if edit.kind == "reading" else (True, number, sharpness[edit] < sharp, operator, elsewhere)
         return (told.agreed < enough, outdone, *worse)
 
     def alike(each: tuple[Edit, Prediction]) -> tuple[object, ...]:

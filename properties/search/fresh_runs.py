@@ -91,8 +91,11 @@ class FreshRuns:
         lacking = () if "flood-publish" in hello.capabilities else ("flood_publish",)
         told = varied_runs(self.events, self.parameters[0], read, (*hello.fixed, *lacking))
         numbers = count(AROUND + APART)
+        interval_ms = getattr(self.parameters[0], "heartbeat_interval_ms", 0)
         for each in told:
-            acts = [*each.events, *[None] * (ACTS_AFTER if each.goes_on else 0)]
+            # Up to a heartbeat, so that what an edit says is owed has been sent, or was not.
+            after = [None] * ACTS_AFTER if each.goes_on else [Advance(interval_ms)] if interval_ms else []
+            acts: list[Event | None] = [*each.events, *after]
             yield from self._played(next(numbers), acts, each.parameters, each.what)
         yield from self._probes(numbers)
 

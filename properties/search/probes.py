@@ -41,6 +41,11 @@ def probes(events: Sequence[Event], parameters: Any) -> Iterator[Acts]:
     for acts in dict.fromkeys(asked):
         yield (*opened.acts, *acts, *_verdicts(acts, parameters), *last)
     yield from ((*acts, beat) for acts in _again(events, parameters, other))
+    if isinstance(events[-1], Publish):
+        # To two more subscribers, one of whom is in the mesh: who is sent it says more than to one.
+        topic, new = events[-1].message.topic, (other + 1, other + 2)
+        both = (Connect(new), Receive(new, (Subscribe(topic),)), Receive(new[:1], (Graft(topic),)))
+        yield (*events[:-1], *both, events[-1], beat)
 
 
 def probes_at_scores(events: Sequence[Event], parameters: Any) -> Iterator[tuple[Acts, tuple[Acts, ...]]]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from attrs import evolve, fields, frozen
 
-from quidnunc.model.edits.large_numbers import TOO_LARGE_S
+from quidnunc.model.edits.large_numbers import MANY_OFFERED, TOO_LARGE_S
 from quidnunc.model.edits.operators.catalogue import SIBLINGS
 from quidnunc.model.events import Advance, Connect, Disconnect, Event, Join, Leave, Receive, Score
 from quidnunc.model.rpc import Peer, Prune, Subscribe
@@ -32,8 +32,8 @@ MOST_LATER = 2
 MOST_WAITS = 2
 """Waits that are varied, the last ones of the run; and backoffs that are set to each of `LARGE_S`, the first
 ones."""
-STEPS = (-1, 1)
-"""Added to any other number."""
+STEPS = (-2, -1, 1, 2)
+"""Added to any other number: on both sides of a boundary, next to it and not."""
 AGAIN = (2, 4, 16)
 """How often the last event comes, where it is an RPC."""
 LARGE_S = tuple(least_s for least_s, _ in TOO_LARGE_S.values())
@@ -43,6 +43,8 @@ UNLIKE = (
     {"d": 7, "d_low": 4, "d_high": 8, "d_score": 5, "d_out": 1},
 )
 """Sizes of a mesh, all different: where they are small no single one can be changed."""
+MORE, MOST_KINDS = (1, 3), 3
+"""How many peers more do as one does, and of how many kinds of peers that is asked."""
 TWINS = 11
 """Peers that do as one of the run does, so that a mesh of those sizes is full."""
 
@@ -81,6 +83,7 @@ def varied_runs(
             for times in AGAIN:
                 again = (*first, *[events[-1]] * (times - 1), *beat)
                 yield VariedRun("the last event", again, parameters)
+    yield from runs_with_more(events, parameters)
     yield from _unlike_siblings(events, parameters, read)
     yield from _like_siblings(events, parameters, {*read} - {*fixed})
     for name in sorted({*read} - {*fixed}):
@@ -158,6 +161,17 @@ def runs_apart(events: Sequence[Event], parameters: Any) -> Iterator[VariedRun]:
             yield VariedRun(f"event {at} part by part", (*events[:at], *apart, *events[at + 1 :]), parameters)
 
 
+def runs_with_more(events: Sequence[Event], parameters: Any) -> Iterator[VariedRun]:
+    """Runs in which more peers do as the last one of its kind does: a bound on how many there are is crossed
+    by more than one."""
+    kinds = {(e.protocol, e.outbound): e.peers[-1] for e in events if isinstance(e, Connect)}
+    first = 1 + max((peer for event in events for peer in getattr(event, "peers", ())), default=0)
+    for one in [*kinds.values()][-MOST_KINDS:]:
+        for more in MORE:
+            told = tuple(with_twins(event, one, tuple(range(first, first + more))) for event in events)
+            yield VariedRun(f"how many do as peer {one}", told, parameters)
+
+
 def _unlike_siblings(events: Sequence[Event], parameters: Any, read: Collection[str]) -> Iterator[VariedRun]:
     busy = Counter(peer for event in events for peer in getattr(event, "peers", ()))
     if "d" not in read or not busy:
@@ -220,14 +234,21 @@ def _otherwise(event: Event, parameters: Any, *, in_full: bool) -> Iterator[tupl
             yield from ((Advance(ms + more), False) for more in WAITS_MS if ms + more > 0)
         case Score(peers, value):
             for limit in limits_of(parameters):
-                yield from ((Score(peers, each), True) for each in (limit - 1, limit) if each != value)
+                yield from (
+                    (Score(peers, each), True) for each in (limit - 1, limit, limit + 1) if each != value
+                )
         case Receive(peers, parts):
             for at, part in enumerate(parts):
+                if isinstance(part, Prune) and part.peers:
+                    for many in (*MANY_OFFERED, *(most + 1 for most in MANY_OFFERED), len(part.peers) - 1):
+                        fewer = evolve(part, peers=part.peers[:many])
+                        if 0 < many < len(part.peers):
+                            yield Receive(peers, (*parts[:at], fewer, *parts[at + 1 :])), False
                 if not isinstance(part, Prune) or not part.backoff_s:
                     continue
                 near = [part.backoff_s + step for step in STEPS]
                 if in_full and part.backoff_s >= min(LARGE_S):
-                    near += [limit + step for limit in LARGE_S for step in (-1, 0)]
+                    near += [limit + step for limit in LARGE_S for step in (-1, 0, limit // 2)]
                 for seconds in near:
                     if seconds > 0:
                         told = evolve(part, backoff_s=seconds)

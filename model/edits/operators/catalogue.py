@@ -285,7 +285,7 @@ class RuleOperators:
         for parameter in sorted(names_read(self.rule) & _plain_ones(self.parameters)):
             for word, said, value in _values(parameter, self.parameters):
                 reading = partial(wrapped.reading_parameter, parameter, value)
-                yield self._made(f"{self.name}-{words_of(parameter)}-as-{word}", said, reading)
+                yield of_number(self._made(f"{self.name}-{words_of(parameter)}-as-{word}", said, reading))
 
     def _clocks(self) -> Iterator[OperatorEdit]:
         # What scores make of time is another matter.
@@ -293,7 +293,7 @@ class RuleOperators:
             return
         for clock, (said, change) in wrapped.CLOCKS.items():
             reading = partial(wrapped.reading_clock, change)
-            yield self._made(f"{self.name}-clock-{clock}", said, reading)
+            yield of_number(self._made(f"{self.name}-clock-{clock}", said, reading))
 
     def _views(self) -> Iterator[OperatorEdit]:
         reads = names_read(self.rule)
@@ -319,6 +319,10 @@ class RuleOperators:
             share = partial(wrapped.of_anybody, name, True)
             says = f"Does not tell topics apart in {said}"
             yield self._made(f"{self.name}-sees-{words_of(name)}-of-any-topic", says, share)
+
+
+def of_number(made: OperatorEdit) -> OperatorEdit:
+    return evolve(made, edit=evolve(made.edit, of_number=True))
 
 
 def _read(name: str, parameters: Any) -> Any:

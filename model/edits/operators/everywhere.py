@@ -43,7 +43,11 @@ def edits_everywhere(
             changing = partial(_changed, names=names, change=change)
             says = f"{said}, wherever it matters."
             name = f"{EVERYWHERE}{word}"
-            yield Edit(name, "replaced", readers[0].clause, says, changing, clauses=clauses), names
+            number = "-as-" in word
+            yield (
+                Edit(name, "replaced", readers[0].clause, says, changing, clauses=clauses, of_number=number),
+                names,
+            )
 
 
 def edits_of_answers(

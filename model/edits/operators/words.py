@@ -204,11 +204,28 @@ def instead(parameter: str, word: str, *, negative: bool = False) -> str:
         "switched": f"Reads the switch for {name} the wrong way round",
         "none": f"Ignores the list of {name}",
         "default": f"Uses the default for {name}, whatever is configured,",
-        "one-more": f"Uses {name} plus {unit}",
-        "one-less": f"Uses {name} minus {unit}",
+        "one-more": _off_by_one(parameter, name, unit, "more"),
+        "one-less": _off_by_one(parameter, name, unit, "less"),
         "zero": f"Uses 0 instead of {name}",
         "endless": f"Uses {infinity} instead of {name}",
     }[word]
+
+
+def _off_by_one(parameter: str, name: str, unit: str, word: str) -> str:
+    """A limit that is off by the least there is shows as a comparison that is strict and should not be, or
+    the other way round: which of them is in the source cannot be seen."""
+    time = parameter.endswith("_ms")
+    if (
+        time
+        or parameter.endswith("_threshold")
+        or parameter in ("d_low", "d_high")
+        or name.startswith(BOUNDS)
+    ):
+        side = {"more": ("high", "late"), "less": ("low", "soon")}[word][time]
+        return (
+            f"Has the boundary of {name} {unit} too {side} (a comparison that is strict or not does the same)"
+        )
+    return f"Uses {name} {'plus' if word == 'more' else 'minus'} {unit}"
 
 
 def taken_for(parameter: str, other: str) -> str:

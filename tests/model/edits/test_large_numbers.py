@@ -6,7 +6,7 @@ import pytest
 from attrs import evolve
 
 from quidnunc.model.edits.catalogue import edit_named
-from quidnunc.model.edits.large_numbers import LARGE_NUMBERS, TOO_LARGE_S
+from quidnunc.model.edits.large_numbers import LARGE_NUMBERS, MANY_OFFERED, OVERFLOWS, TOO_LARGE_S
 from quidnunc.model.events import Advance, Connect, Event, Join, Output, Publish, Score, Sent
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
@@ -46,7 +46,33 @@ def test_an_rpc_with_a_number_that_is_too_large_is_not_read(word: str) -> None:
 
 
 def test_each_says_another_thing() -> None:
-    assert len({each.says for each in LARGE_NUMBERS}) == len(LARGE_NUMBERS) == 2 * len(TOO_LARGE_S)
+    edits = 2 * len(TOO_LARGE_S) + len(OVERFLOWS) + len(MANY_OFFERED)
+    assert len({each.says for each in LARGE_NUMBERS}) == len(LARGE_NUMBERS) == edits
+
+
+@pytest.mark.parametrize("word", OVERFLOWS)
+def test_what_is_left_of_an_overflow_is_over_where_it_is_negative_and_counts_where_it_is_not(
+    word: str,
+) -> None:
+    per_s, bits = OVERFLOWS[word]
+    whole = 1 << bits
+    # The first number of seconds that leaves less than nothing, and the first after it that leaves a minute.
+    negative, positive = TOO_LARGE_S[word][0], -(-(whole + 60 * per_s) // per_s)
+    for seconds, refused in ((negative, False), (positive, True)):
+        events = (Connect((1,)), Join(T), of(1, Prune(T, seconds)), of(1, Graft(T)))
+        sent = after(f"backoff-overflows-{word}", events, Parameters())
+        assert any(isinstance(o, Sent) and isinstance(o.part, Prune) for o in sent) == refused
+
+
+def test_an_rpc_that_offers_too_many_peers_is_not_read() -> None:
+    (most,) = MANY_OFFERED
+    for offered, read in ((most, True), (most + 1, False)):
+        pruned = Prune(T, 60, tuple(range(10, 10 + offered)), "signed")
+        name = f"rpc-with-prune-of-over-{most}-peers-dropped"
+        oracle = Oracle(edit_named(name, SPEC).change(SPEC), Parameters())
+        for event in (Connect((1,)), Join(T), of(1, Graft(T)), of(1, pruned)):
+            oracle.judge(event, ())
+        assert (1 not in oracle.state.mesh_of(T)) == read
 
 
 def test_who_falls_below_the_threshold_in_a_fanout_is_sent_to_until_it_is_chosen_anew() -> None:

@@ -30,15 +30,15 @@ def by_number(*read: str) -> dict[str, list[VariedRun]]:
     return found
 
 
-def test_a_backoff_is_varied_by_a_second() -> None:
+def test_a_backoff_is_varied_by_a_second_and_two() -> None:
     told = [run.events[2] for run in by_number()["event 2"]]
-    assert told == [Receive((1,), (Prune("t1", seconds),)) for seconds in (8, 10)]
+    assert told == [Receive((1,), (Prune("t1", seconds),)) for seconds in (7, 8, 10, 11)]
 
 
 def test_a_score_is_at_each_threshold_and_below_it_and_then_the_run_goes_on() -> None:
     runs = by_number()["event 3"]
     values = [event.value for run in runs if isinstance(event := run.events[3], Score)]
-    assert values == [-41, -40, -21, -20, -11, -10, -1, 0]
+    assert values == [-41, -40, -39, -21, -20, -19, -11, -10, -9, -1, 0, 1]
     assert all(run.goes_on for run in runs)
 
 
@@ -73,11 +73,11 @@ def test_a_parameter_takes_the_value_of_one_that_it_is_taken_for() -> None:
 
 def test_a_parameter_that_is_read_is_varied_where_it_may_be() -> None:
     found = by_number("prune_backoff_s", "d_lazy", "d_out")
-    assert [run.parameters.prune_backoff_s for run in found["prune_backoff_s"]] == [59, 61]
-    assert [run.parameters.d_out for run in found["d_out"]] == [1, 3]
+    assert [run.parameters.prune_backoff_s for run in found["prune_backoff_s"]] == [58, 59, 61, 62]
+    assert [run.parameters.d_out for run in found["d_out"]] == [0, 1, 3]
     smallest = evolve(PARAMETERS, d_out=0)
     runs = [run for run in varied_runs(EVENTS, smallest, {"d_out"}) if run.what == "d_out"]
-    assert [run.parameters.d_out for run in runs] == [1], "there is none less than 0"
+    assert [run.parameters.d_out for run in runs] == [1, 2], "there is none less than 0"
     assert "d_low" not in found
 
 
@@ -131,3 +131,12 @@ def test_sizes_of_a_mesh_are_unlike_where_d_is_read() -> None:
         connected = run.events[1]
         assert isinstance(connected, Connect) and len(connected.peers) == 1 + TWINS
         assert run.parameters.d_high == sizes["d_high"] < len(connected.peers)
+
+
+def test_more_peers_do_as_the_last_of_each_kind_does() -> None:
+    events = (Connect((1, 2)), Connect((3,), outbound=True), Receive((2, 3), (Graft("t1"),)))
+    found = {run.what: run for run in varied_runs(events, PARAMETERS, ())}
+    inbound, outbound = found["how many do as peer 2"].events, found["how many do as peer 3"].events
+    assert inbound[0] == Connect((1, 2, 4, 5, 6))
+    assert inbound[2] == Receive((2, 3, 4, 5, 6), (Graft("t1"),))
+    assert outbound[1] == Connect((3, 4, 5, 6), outbound=True) and outbound[0] == events[0]
