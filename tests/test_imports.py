@@ -60,7 +60,7 @@ properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/m
   explain       : occasions blame claims judge
   notation      :
   networks      : judge notation
-  statements    : claims networks
+  statements    : documents claims networks
   cases         : bounded documents blame claims judge explain notation networks statements
   neighbours    : tables
   search        : bounded documents sources claims judge explain notation cases neighbours

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from quidnunc.model.edits.catalogue import edit_named, edits_of
 from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import PROTOCOLS
+from quidnunc.model.mempool.dog.variants import SWITCHES, TURNED
 from quidnunc.model.rules import Protocol
 from quidnunc.output import UsageError, print_json, suggestion, table
 from quidnunc.properties.cases.case import Case
@@ -32,6 +33,7 @@ from quidnunc.properties.proofs.citations import lines_of, lines_on
 from quidnunc.properties.proofs.prove import provers
 from quidnunc.properties.statements import catalogue as statements
 from quidnunc.properties.statements.decisions import cell, read_decisions, recorded
+from quidnunc.properties.statements.quotes import told
 from quidnunc.properties.statements.statement import Statement
 
 CASES = Path("counterexamples")
@@ -137,6 +139,7 @@ def of_clause(each: ClauseCoverage) -> dict[str, Any]:
         "violation": clause.violation.strip(),
         "reason": clause.reason.strip(),
         "disputed": clause.disputed.strip(),
+        "read otherwise by": list(otherwise(clause.id)),
         "carried by": clause.carried_by,
         "rules": [str(place) for place in each.rules],
         "claims": list(each.claims),
@@ -150,6 +153,14 @@ def of_clause(each: ClauseCoverage) -> dict[str, Any]:
         "guarantees of params": list(guarantees_on(*cited)),
         "statements": list(dict.fromkeys(s.id for c in cited for s in statements.statements_on(c))),
     }
+
+
+def otherwise(clause: str) -> Iterator[str]:
+    """The texts of DOG that say something else than the clause, and what."""
+    for protocol, switches in TURNED.items():
+        for edit in map(SWITCHES.__getitem__, switches):
+            if edit.clause == clause:
+                yield f"{protocol}: {edit.says} ({edit.name})"
 
 
 def places_of(clause: str) -> list[str]:
@@ -255,6 +266,7 @@ def of_statement(statement: Statement) -> dict[str, Any]:
         "id": statement.id,
         "old id": statement.old_id,
         "text": statement.says,
+        "what the text says": told(statement).split("<br>"),
         "read as": statement.reading,
         "assumes": statement.assumes,
         "revisions": list(statement.revisions),

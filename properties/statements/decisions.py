@@ -43,6 +43,11 @@ def recorded(catalogue: Catalogue) -> Path:
     return Path(__file__).parent / catalogue.name / "recorded" / "statements.toml"
 
 
+def third_reading(catalogue: Catalogue) -> Path:
+    """The decisions of a reading of ADR-119 that has no column; there are none of every catalogue."""
+    return recorded(catalogue).with_name("third-reading.toml")
+
+
 def read_decisions(path: Path) -> list[Decision]:
     """What is recorded. Raises ValueError that names the file where it is none of ours."""
     try:

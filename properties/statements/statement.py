@@ -29,6 +29,11 @@ class Statement:
     """Our claims on one router that carry it (`quidnunc check`), or claims that a test holds."""
     clauses: tuple[str, ...] = ()
     """The sentences that it rests on; the first is the one that a case of it is filed under."""
+    quotes: tuple[str, ...] = ()
+    """The sentences that it is about: a clause that quotes one, or `TEXT: SENTENCE`. Where none is named, the
+    first quote of a clause that it rests on."""
+    unquoted: str = ""
+    """What stands in the place of a quote: that the statement is ours, or why its sentence is not quoted."""
     look: Look | None = None
     """What a small network is looked at for."""
     edit: Callable[[Protocol], Protocol] | None = None

@@ -7,13 +7,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from quidnunc.properties.claims.elsewhere import HELD
-from quidnunc.properties.statements.decisions import Decision, cell
+from quidnunc.properties.statements.decisions import Decision, cell, read_decisions, third_reading
+from quidnunc.properties.statements.quotes import told
 from quidnunc.properties.statements.statement import Catalogue, Statement
 from tools.decide.engine import SEARCHES
 from tools.decide.lines import lines_of
 from tools.decide.plans import PLANS
 from tools.decide.record import RevisionRuns
 
+THIRD_READING = """\
+*A third reading of ADR-119.* "It is unblocked by the redundancy control mechanism once it is triggered
+again", word for word: every adjustment unblocks HaveTx, at a loss and after an idle interval too. It
+has no column. The pseudo-code, in which redundancy above the bound alone enables route disabling,
+speaks against it, and `dog-adr` follows that. The runs that refute `dog-adr`, `dog-adr-prose` or `dog`
+were judged again in this reading; what none of them refutes was searched for a short time. Of what
+differs from `dog-adr` the first lines tell; a statement that is not refuted here was looked at less
+than in the columns."""
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 
@@ -54,16 +63,17 @@ def table(catalogue: Catalogue, decisions: Iterable[Decision], runs: Mapping[str
     found = {each.key: each for each in decisions}
     columns, statements = catalogue.columns, catalogue.statements
     head = PLANS[catalogue.name].head.replace("{figures}", figures(catalogue, decisions, runs))
-    lines = [head, f"| | statement | decided by | {' | '.join(columns.values())} |"]
-    lines.append("|---" * (len(columns) + 3) + "|")
+    lines = [head, f"| | statement | what the text says | decided by | {' | '.join(columns.values())} |"]
+    lines.append("|---" * (len(columns) + 4) + "|")
     for each in statements:
         cells = [_field(each, name, found.get((each.id, name)), runs) for name in columns]
         name = f"`{each.id}` ({each.old_id})"
-        lines.append(f"| {name} | {each.says} | {_decided_by(each)} | {' | '.join(cells)} |")
+        lines.append(f"| {name} | {each.says} | {told(each)} | {_decided_by(each)} | {' | '.join(cells)} |")
     lines += ["", "## What is false", ""]
     for name, shown in columns.items():
         refuted = [f"`{s.id}`" for s in statements if (s.id, name) in found and found[s.id, name].events]
         lines.append(f"- {shown}: {', '.join(refuted) or 'nothing was refuted'}")
+    lines += _third_reading(catalogue, found)
     lines += ["", "## What is assumed, and how it is read", ""]
     for each in statements:
         notes = [each.assumes and f"*Assumed:* {each.assumes}", each.reading and f"*Read:* {each.reading}"]
@@ -80,6 +90,27 @@ def table(catalogue: Catalogue, decisions: Iterable[Decision], runs: Mapping[str
         if any(decision.events for decision in refuting):
             lines += [f"`{each.id}` {each.says}", "", *_runs(catalogue, each, refuting), ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _third_reading(catalogue: Catalogue, found: Mapping[tuple[str, str], Decision]) -> list[str]:
+    """How the verdicts of `dog-adr` fare where every adjustment unblocks; nothing for another catalogue."""
+    path = third_reading(catalogue)
+    if not path.exists():
+        return []
+    lines = ["", *textwrap.wrap(THIRD_READING, width=110, break_on_hyphens=False), ""]
+    decisions = [each for each in read_decisions(path) if (each.statement, "dog-adr") in found]
+    for each in decisions:
+        of = found[each.statement, "dog-adr"]
+        if bool(of.events) != bool(each.events):
+            acts = f": {', '.join(f'`{act}`' for act in each.events)}: {each.why}" if each.events else ""
+            lines.append(f"- `{each.statement}`: `dog-adr` {cell(of)}; this reading {cell(each)}{acts}.")
+    both = [f"`{d.statement}`" for d in decisions if d.events and found[d.statement, "dog-adr"].events]
+    neither = [d for d in decisions if not d.events and not found[d.statement, "dog-adr"].events]
+    lines.append(f"- refuted in both, by a run of another column: {', '.join(both)}.")
+    lines.append(
+        "- refuted in neither; in this reading " + "; ".join(f"`{d.statement}` {cell(d)}" for d in neither)
+    )
+    return lines
 
 
 def _decided_by(statement: Statement) -> str:

@@ -13,8 +13,9 @@ DOG_HEAD = """\
 <!-- Written by `make regenerate` (PARTS=statements). Change what writes it, not this page. -->
 # What the documents about Flood, DOG, CAT and the peer limit say, decided
 
-Fifty-two statements that the documents make or rely on, each decided for each revision that there is a model
-of, by a search of small networks of model nodes with messages in flight. This page is written by
+Fifty-two statements that the documents make or rely on, or that we ask, each decided for each revision
+that there is a model of, by a search of small networks of model nodes with messages in flight. This
+page is written by
 
     python -m tools.decide dog
 
@@ -26,6 +27,10 @@ named network (*any*, where all its states were gone through). That is no proof.
 not refuted could have been is shown by planted edits of the protocol that the same search refutes
 (`tests/properties/statements/test_dog.py`). *Never put to the test*: no drawn run had what the statement is
 about. An empty field: the statement is not about that revision.
+
+*What the text says*: the sentence that a statement is about, word for word, and where it stands; of the
+statements that name none, the first sentence that is quoted for a clause on which it rests. "Ours": no
+document says it, so that its refutation is of no sentence, but of what one may expect.
 
 In a run `submit A t1` is a user's submission of t1 at A, `offer A` that A offers the next of its pool,
 `deliver A>B` that B takes the oldest message of A, `adjust A` that the controller of A runs, `leave A` that
@@ -78,6 +83,10 @@ shown by planted edits of the protocol that the same search refutes
 (`tests/properties/statements/test_gossipsub.py`), and for the claims of one router by the mutants of
 `quidnunc routers`. *Never put to the test*: no drawn run had what the statement is about. An empty field:
 the statement is not about that revision.
+
+*What the text says*: the sentence that a statement is about, word for word, and where it stands; of the
+statements that name none, the first sentence that is quoted for a clause on which it rests. "Ours": no
+document says it, so that its refutation is of no sentence, but of what one may expect.
 
 Networks: a pair; lines, rings and stars of three and four; cliques. Routers are those of the model. What
 one event makes a router send to one peer leaves at once and in one RPC; links are first in, first out, and

@@ -50,7 +50,7 @@ class IDontWantRevision:
     before_check: bool = True
     """IDONTWANT is said before the signature is looked at."""
     must_skip: bool = True
-    """Who was told MUST skip (r1); otherwise it could (the draft)."""
+    """Who was told skips, as r1 has it beside a MAY ignore; otherwise it could relay (the draft)."""
     content_ids: bool = False
     """An id binds the content: a forged copy has another."""
     gossip: bool = False
@@ -220,6 +220,7 @@ PROVED_SIZES = (2, 3, 4, 5)
 KNOWN_ID = "the attacker knows the id beforehand, as where it is an author and a counter"
 MESH = "the holders have V in their mesh throughout, so that none of them gossips to it"
 ONCE = "a router relays a message once, when it gets it, and forgets no IDONTWANT before"
+HONOURED = "who is told IDONTWANT honours it: r1 says MUST skip, and that a receiver MAY ignore IDONTWANT"
 KEPT = "a copy with a bad signature does not make the good one a duplicate (pubsub/signing.reject)"
 
 
@@ -245,7 +246,7 @@ def _refuted(name: str) -> ProofResult:
         text=network.claim(DELIVERED).text,
         verdict="refuted",
         scope=f"{REVISIONS[name].summary}; one holder, and any number of them, who may do as it does",
-        assumptions=(KNOWN_ID, MESH, ONCE, KEPT),
+        assumptions=(KNOWN_ID, MESH, ONCE, *((HONOURED,) if REVISIONS[name].must_skip else ()), KEPT),
         engine="the interpreter, every reachable state",
         vacuous=not is_valid_trace(trace),
         evidence=(f"a trace of {steps} steps, and none of fewer",),

@@ -234,7 +234,7 @@ LOOKS: Mapping[str, Look] = {
     "dog.reaches-all-after-a-disconnect": everyone_has_it_after_loss,
     "dog.reaches-all-with-one-havetx-each": everyone_has_it_after(1),
     "dog.controller-repairs-isolation": in_rounds(at_each, goes_without),
-    "dog.long-interval-prevents-isolation": everyone_has_it_after(1),
+    "dog.long-interval-prevents-loss": everyone_has_it_after(1),
     "dog.no-redundancy-still-reaches-all": everyone_has_it_after(1),
     "redundancy.in-bounds-means-delivery": everyone_has_it_in_band,
     "redundancy.in-bounds-means-delivery-at-scale": most_have_it_in_band,

@@ -13,13 +13,15 @@ from quidnunc.model.mempool.node_step import run
 from quidnunc.model.parameters import DogParameters
 from quidnunc.model.permits import Step
 from quidnunc.model.pubsub.router import ReceivedPart
-from quidnunc.model.rpc import Tx
+from quidnunc.model.rpc import Peer, Tx
 from quidnunc.model.rules import Protocol, rule
 from quidnunc.properties.networks.network import Transport
 from quidnunc.properties.networks.places import Revision
 
 AS_BUILT = "cat-classic-go"
 """Classic CAT as the Go node has it, by its code."""
+TRIGGERED = "dog-adr-triggered"
+"""A third reading of ADR-119, of which what is recorded stands apart."""
 BY_CODE = ("dog-go", AS_BUILT)
 """Read from the code of a node whose peers have a routine each."""
 FLOOD = ("flood",)
@@ -64,3 +66,20 @@ def announce_known(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] |
 
 def _as_built() -> Protocol:
     return evolve(protocol_named("cat-classic").with_rule("take_new", announce_known), name=AS_BUILT)
+
+
+@rule("dog/controller.interval")
+def adjust_and_unblock(n: Node, lost: Peer | None, choose: Choose) -> Step[Node]:
+    """Whatever the redundancy, one HaveTx may be said after the mechanism has been triggered."""
+    step = run(n, "controller", lost, choose)
+    return Step(evolve(step.router, blocked=False), step.permits)
+
+
+def unblocked_whenever_triggered() -> Revision:
+    """ADR-119 by "unblocked by the redundancy control mechanism once it is triggered again" alone.
+
+    `dog-adr` reads that with the pseudo-code, where redundancy above the bounds alone enables route
+    disabling.
+    """
+    protocol = protocol_named("dog-adr").with_rule("look_at_counters", adjust_and_unblock)
+    return Revision(TRIGGERED, evolve(protocol, name=TRIGGERED))

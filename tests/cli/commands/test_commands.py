@@ -293,6 +293,19 @@ def test_renamed_names_are_listed(quidnunc: Command) -> None:
     assert quidnunc("explain", "--renamed", "nothing").code == 2
 
 
+def test_a_clause_tells_which_texts_of_dog_read_it_otherwise(quidnunc: Command) -> None:
+    rows = quidnunc("explain", "dog/reset.one", "--json").data["read_otherwise_by"]
+    says = "ResetRoute enables every route to its sender. (resets-all)"
+    assert rows == [f"dog-adr: {says}", f"dog-adr-prose: {says}"]
+    assert "read otherwise by" not in quidnunc("explain", "dog/reset.own-target").out
+
+
+def test_a_statement_is_shown_with_its_sentence(quidnunc: Command) -> None:
+    rows = quidnunc("explain", "P-13", "--json").data["what_the_text_says"]
+    assert len(rows) == 1 and "if the redundancy is too high." in rows[0] and "TryAddTx" in rows[0]
+    assert quidnunc("explain", "P-22", "--json").data["what_the_text_says"] == ["ours; no sentence"]
+
+
 def test_an_old_name_is_explained_by_the_new_one(quidnunc: Command) -> None:
     shown = quidnunc("explain", "P-4").out
     assert shown.startswith("statement routes.change-one-at-a-time (once called P-4)\n")

@@ -27,7 +27,7 @@ NOT_BROKEN: Mapping[str, str] = {
     "dissemination.own-goes-to-all.dog": LATE,
     "dog.reaches-all-with-one-havetx-each.dog": LATE,
     "dog.controller-repairs-isolation.dog": LATE,
-    "dog.long-interval-prevents-isolation.dog": LATE,
+    "dog.long-interval-prevents-loss.dog": LATE,
     "dog.no-redundancy-still-reaches-all.dog": LATE,
     "attack.positive-target-withstands-one-peer.dog": LATE,
     "dog.as-fast-as-flood.dog": LATE,
@@ -72,7 +72,7 @@ def test_each_reason_is_of_a_case() -> None:
     ("name", "router"),
     [
         ("mesh-link", "ours:fill-never"),
-        ("mesh-link", "ours:leave-silently"),
+        ("mesh-link", "ours:graft-not-taken"),
         ("subscriptions.known-to-all-neighbours.gossipsub-1.1", "ours:graylist-off"),
         ("routes.not-disabled-while-low.dog", "ours:send-twice"),
         ("dog.reaches-all-with-one-havetx-each.dog", "ours:cut-the-other-way"),

@@ -19,16 +19,18 @@ from quidnunc.model.permits import Permit, Step
 from quidnunc.model.pubsub.router import ReceivedPart
 from quidnunc.model.rpc import HaveTx, Peer, ResetRoute, SeenTx, Tx
 from quidnunc.model.rules import Protocol, rule
+from quidnunc.properties.networks.acts import act_of
 from quidnunc.properties.networks.places import Revision
 from quidnunc.properties.networks.runs import ActError
 from quidnunc.properties.statements.catalogue import statement_named
-from quidnunc.properties.statements.decisions import Decision, read_decisions, recorded
+from quidnunc.properties.statements.decisions import Decision, read_decisions, recorded, third_reading
 from quidnunc.properties.statements.dog.catalogue import DOG
+from quidnunc.properties.statements.dog.revisions import TRIGGERED, unblocked_whenever_triggered
 from tools.decide.__main__ import main
-from tools.decide.engine import SEARCHES, still_refutes
+from tools.decide.engine import SEARCHES, place_named, still_refutes
 from tools.decide.place import world_of_statement
 from tools.decide.record import record_text
-from tools.decide.runs import WorldSearchResult, breadth_first, walks
+from tools.decide.runs import WorldSearchResult, breadth_first, judge_run, walks
 
 RECORDED = recorded(DOG)
 DECISIONS = read_decisions(RECORDED)
@@ -77,6 +79,28 @@ def test_no_act_of_a_short_run_is_idle(decision: Decision) -> None:
         except ActError:
             continue
         assert found.acts is None
+
+
+THIRD = read_decisions(third_reading(DOG))
+OTHERWISE = {"controller.resets-or-unblocks": True, "redundancy.in-bounds-hears-everyone": False}
+"""Refuted where every adjustment unblocks and not in `dog-adr`, or the other way round."""
+
+
+def test_a_third_reading_of_the_adr_has_each_of_its_statements() -> None:
+    of_adr = {each.statement: bool(each.events) for each in DECISIONS if each.revision == "dog-adr"}
+    third = {each.statement: bool(each.events) for each in THIRD}
+    assert {each.revision for each in THIRD} == {TRIGGERED} and third.keys() == of_adr.keys()
+    assert third == {**of_adr, **OTHERWISE}
+
+
+@pytest.mark.parametrize("decision", [each for each in THIRD if each.events], ids=lambda d: d.statement)
+def test_what_refutes_in_the_third_reading_still_does(decision: Decision) -> None:
+    statement = statement_named(decision.statement)
+    assert statement is not None and statement.look is not None
+    place = place_named(statement, decision.place)
+    world = world_of_statement(statement, place, unblocked_whenever_triggered())
+    found = judge_run(world, statement.look, tuple(map(act_of, decision.events)))
+    assert found.acts is not None and found.why == decision.why
 
 
 FALSE_IN_DOG = (

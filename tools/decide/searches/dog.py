@@ -335,7 +335,7 @@ SEARCHES: Mapping[str, StatementSearch] = {
     "dog.controller-repairs-isolation": StatementSearch(
         CUT, occasion=cuts, rounds=True, tried=(*CUT_OFF, *runs("crossing-line-freed"))
     ),
-    "dog.long-interval-prevents-isolation": StatementSearch(UNADJUSTED, occasion=cuts, tried=CUT_OFF),
+    "dog.long-interval-prevents-loss": StatementSearch(UNADJUSTED, occasion=cuts, tried=CUT_OFF),
     "dog.no-redundancy-still-reaches-all": StatementSearch(UNADJUSTED, occasion=cuts, tried=CUT_OFF),
     "redundancy.in-bounds-means-delivery": StatementSearch(
         (RING, *REPEATING),
