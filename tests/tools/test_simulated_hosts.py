@@ -36,7 +36,7 @@ def test_each_edit_meets_the_driver_once() -> None:
 @needs_build
 @pytest.mark.parametrize(
     "name",
-    ["pubsub.signing.reject.unexplained.unexpected", "gs1.0.relay.mesh.relay-needs-a-subscriber"],
+    ["pubsub.signing.reject.flawed-overlooks-no-seqno", "gs1.0.relay.mesh.relay-needs-a-subscriber"],
 )
 def test_a_finding_owes_nothing_to_the_fake_host(name: str, quidnunc: Command) -> None:
     said = quidnunc("replay", CASES / f"{name}.case", "--against", simulated_hosts.built(print))

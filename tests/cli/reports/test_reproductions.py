@@ -38,12 +38,12 @@ TOLD = (
     "js-libp2p/floodsub.relay.joined-topics.accepts-messages-in-topics-that-it-has-not-joined.case",
     "js-libp2p/gs1.0.join.fill.build-mesh-sees-all-newest.case",
     "js-libp2p/gs1.0.join.fill.twice-build-mesh.case",
-    "js-libp2p/gs1.1.backoff.regraft.while-backing-off-sees-all-floodsub.case",
-    "js-libp2p/gs1.1.score.mesh-deliveries.unexplained.missing.case",
+    "js-libp2p/gs1.1.backoff.announced-period.rpc-with-backoff-from-2-53-s-dropped.case",
+    "js-libp2p/gs1.1.score.mesh-deliveries.joined-members-unscored.case",
     "go-libp2p-pubsub/gs1.0.heartbeat.cut.cut-at-d-high.case",
     "go-libp2p-pubsub/gs1.0.rpc.payload-first.control-before-payload.case",
-    "go-libp2p-pubsub/gs1.1.backoff.both-ends.unexplained.unexpected.case",
-    "go-libp2p-pubsub/gs1.1.backoff.regraft.unexplained.missing.case",
+    "go-libp2p-pubsub/gs1.1.backoff.both-ends.backoff-overflows-2-63-ns.case",
+    "go-libp2p-pubsub/gs1.1.backoff.regraft.backoff-overflows-2-63-ns.case",
 )
 """Fourteen findings over three routers; the test of each is run on the release."""
 MAX_LINES = 40
