@@ -6,8 +6,9 @@ import argparse
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from quidnunc.impl.routers import mutants_by_name
 from quidnunc.model.edit import Edit
@@ -17,8 +18,10 @@ from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.model.mempool.dog.variants import SWITCHES, TURNED
-from quidnunc.model.rules import Protocol
+from quidnunc.model.rules import Protocol, Rule
 from quidnunc.output import UsageError, print_json, suggestion, table
+from quidnunc.pipeline.lake.gold.claims import CLAIMS as OVER_TRACES
+from quidnunc.pipeline.lake.gold.claims import TraceClaim
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.file import load, render
 from quidnunc.properties.claims.catalogue import claims_of, ground_of
@@ -28,16 +31,22 @@ from quidnunc.properties.coverage import ClauseCoverage, coverage, suites
 from quidnunc.properties.documents import named_sentences as clause_names
 from quidnunc.properties.documents.clauses import documents
 from quidnunc.properties.mutants import claim_expected, mutant_named, protocol_of_mutant
-from quidnunc.properties.params.citations import guarantees_on
-from quidnunc.properties.proofs.citations import lines_of, lines_on
+from quidnunc.properties.params.citations import ROWS, GuaranteeRow, guarantees_on
+from quidnunc.properties.proofs.citations import VERDICTS as RECORDED
+from quidnunc.properties.proofs.citations import clauses_of_line, lines_of, lines_on, verdict_of
+from quidnunc.properties.proofs.networks import NETWORKS, claims_of_network
 from quidnunc.properties.proofs.prove import provers
+from quidnunc.properties.recall.bugs import KnownBug, known_bugs
+from quidnunc.properties.solver.rules import NetworkClaim
 from quidnunc.properties.statements import catalogue as statements
 from quidnunc.properties.statements.decisions import cell, read_decisions, recorded
 from quidnunc.properties.statements.quotes import told
 from quidnunc.properties.statements.statement import Statement
+from quidnunc.reports.words import VERDICTS as VERDICT_WORDS
+from quidnunc.reports.words import cause_in_words
 
 CASES = Path("counterexamples")
-NETWORKS = CASES / "networks"
+OF_NETWORKS = CASES / "networks"
 
 
 def run(options: argparse.Namespace) -> int:
@@ -58,6 +67,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+@lru_cache(maxsize=1)
 def renamed() -> dict[str, tuple[str, list[str]]]:
     """Old name -> what it names, and the names of today: several where protocols differ."""
     edits = aliases.old_names(PROTOCOLS.values())
@@ -87,40 +97,105 @@ def _found(what: str) -> tuple[str, dict[str, Any]]:
         if not Path(what).is_file():
             raise UsageError(f"{what} does not exist; `quidnunc check ... --cases DIR` writes cases")
         return "case", of_case(load(what))
+    if (meant := named(what)) is not None:
+        kind, describe = meant
+        return kind, describe()
+    # A clause without its prefix.
+    kinds = known_names()
+    whole = [clause for clause in kinds[0][1] if clause.partition("/")[2] == what]
+    near = (
+        f" (did you mean {' or '.join(whole)}?)"
+        if whole
+        else suggestion(what, (n for _, k, _ in kinds for n in k))
+    )
+    raise UsageError(f"nothing is called {what!r}{near}; `quidnunc clauses` lists the clauses and claims")
+
+
+def named(what: str) -> tuple[str, Callable[[], dict[str, Any]]] | None:
+    """What goes by the name, and what tells of it; None where nothing does."""
+    _, names_now = renamed().get(what, ("", [what]))
+    name, *others = names_now
+    for kind, known, describe in known_names():
+        if name in known:
+            return kind, partial(_described, describe, known[name], others)
+    made = next((m for p in PROTOCOLS.values() if (m := operated(p).get(name)) is not None), None)
+    if made is not None:
+        return "quirk", lambda: of_quirk(made.edit)
+    if said := cause_in_words(name):
+        return "cause", lambda: {"id": name, "text": said}
+    # A change, as `regress` and `diff` name it.
+    rule = rules_by_handler().get(name)
+    return None if rule is None else ("change", lambda: of_change(name, rule))
+
+
+def _described(describe: Callable[[Any], dict[str, Any]], thing: object, others: list[str]) -> dict[str, Any]:
+    return describe(thing) | ({"in other protocols": others} if others else {})
+
+
+@lru_cache(maxsize=1)
+def rules_by_handler() -> Mapping[str, Rule]:
+    """`HANDLER/RULE` -> the rule."""
+    return {f"{h}/{r.name}": r for p in PROTOCOLS.values() for h, r in p.rules()}
+
+
+def of_change(name: str, rule: Rule) -> dict[str, Any]:
+    """A change of a rule, and the clause of the rule."""
+    handler = name.partition("/")[0]
+    return {"change of": f"rule {rule.name} of {handler}"} | of_clause(known_names()[0][1][rule.clause])
+
+
+_Kinds: TypeAlias = tuple[tuple[str, Mapping[str, Any], Callable[[Any], dict[str, Any]]], ...]
+"""Kind of thing; its names with what they stand for; how one is described."""
+
+
+@lru_cache(maxsize=1)
+def known_names() -> _Kinds:
+    """Every name that the kit prints, by what it is the name of. Of two with one name the first is told."""
     clauses = {c.clause.id: c for c in coverage()}
     claims = {claim.id: claim for p in PROTOCOLS.values() for claim in claims_of(p)}
-    cases = dict(suites())
     edits = {e.name: e for p in PROTOCOLS.values() for e in edits_of(p)}
     quirks = {name: edit for name, edit in edits.items() if edit.explains}
-    lines = {line: (name, cited) for name in provers() for line, cited in lines_of(name)}
     rules = {r.name: r.clause for p in PROTOCOLS.values() for _, r in p.rules()}
-    kinds: tuple[tuple[str, Mapping[str, Any], Callable[[Any], dict[str, Any]]], ...] = (
+    return (
         ("clause", clauses, of_clause),
         ("claim", claims, of_claim),
         ("claim", HELD, of_held),
-        ("case", cases, of_case),
+        ("case", dict(suites()), of_case),
         ("quirk", quirks, of_quirk),
         ("edit", edits, of_quirk),
         ("rule", rules, lambda clause: of_clause(clauses[clause])),
         ("statement", {each.id: each for each in statements.STATEMENTS}, of_statement),
-        ("line of prove", lines, of_line),
+        ("claim over traces", {claim.id: claim for claim in OVER_TRACES}, of_trace_claim),
+        ("line of prove", lines_of_prove(), of_line),
         ("network of prove", {name: name for name in provers()}, of_network),
+        ("claim of explore", claims_of_explore(), of_explored),
+        ("network of explore", {name: name for name in NETWORKS}, of_explored_network),
+        ("guarantee of params", ROWS, of_guarantee),
+        ("known bug", known_bugs(), of_bug),
         ("protocol", {name: name for name in PROTOCOLS}, of_protocol),
         ("mutant", {f"ours:{name}": name for name in mutants_by_name()}, of_mutant),
+        ("verdict", {name: {"id": name, "text": text} for name, text in VERDICT_WORDS.items()}, dict),
     )
-    _, names_now = renamed().get(what, ("", [what]))
-    name, *others = names_now
-    for kind, known, describe in kinds:
-        if name in known:
-            return kind, describe(known[name]) | ({"in other protocols": others} if others else {})
-    made = next((m for p in PROTOCOLS.values() if (m := operated(p).get(name)) is not None), None)
-    if made is not None:
-        return "quirk", of_quirk(made.edit)
-    # A clause without its prefix.
-    whole = [clause for clause in clauses if clause.partition("/")[2] == what]
-    names = [name for _, known, _ in kinds for name in known]
-    near = f" (did you mean {' or '.join(whole)}?)" if whole else suggestion(what, names)
-    raise UsageError(f"nothing is called {what!r}{near}; `quidnunc clauses` lists the clauses and claims")
+
+
+def lines_of_prove() -> dict[str, tuple[str, str, tuple[str, ...]]]:
+    """Line -> itself, what decides it, and the clauses that it rests on."""
+    found = {}
+    for prover in provers():
+        # A name may begin another: the longest one decides a line.
+        of_it = [line for line in RECORDED if line == prover or line.startswith(f"{prover}.")]
+        for line in (*(line for line, _ in lines_of(prover)), *of_it):
+            found[line] = (line, prover, clauses_of_line(line, prover))
+    return found
+
+
+def claims_of_explore() -> dict[str, tuple[NetworkClaim, list[str]]]:
+    """Claim of a small network -> what it says, and the networks that have it."""
+    found: dict[str, tuple[NetworkClaim, list[str]]] = {}
+    for name in NETWORKS:
+        for claim in claims_of_network(name):
+            found.setdefault(claim.id, (claim, []))[1].append(name)
+    return found
 
 
 def of_clause(each: ClauseCoverage) -> dict[str, Any]:
@@ -286,14 +361,71 @@ def _recorded(statement: Statement) -> dict[str, Any]:
         "recorded": [f"{d.revision}: {cell(d).replace('**', '')}" for d in decisions],
         "page": f"docs/results/{catalogue.page}",
         "cases": [
-            f"counterexamples/networks/{p.name}" for p in sorted(NETWORKS.glob(f"{statement.id}.*.case"))
+            f"counterexamples/networks/{p.name}" for p in sorted(OF_NETWORKS.glob(f"{statement.id}.*.case"))
         ],
     }
 
 
 def of_network(name: str) -> dict[str, Any]:
     """A network that `quidnunc prove` has statements about."""
-    return {"id": name, "text": f"networks that `quidnunc prove {name}` decides statements about"}
+    return {
+        "id": name,
+        "text": f"networks that `quidnunc prove {name}` decides statements about",
+        "recorded": [
+            f"{line}: {verdict}" for line, verdict in RECORDED.items() if line.startswith(f"{name}.")
+        ],
+    }
+
+
+def of_trace_claim(claim: TraceClaim) -> dict[str, Any]:
+    """A claim that only a trace of a whole network decides."""
+    return {
+        "id": claim.id,
+        "text": claim.says,
+        "clauses": _texts([claim.clause]),
+        "needs of a trace": sorted(claim.needs),
+        "counts": "" if claim.promised else "it is counted only: no document promises it",
+        "decided by": "quidnunc trace check RUN, of a folder of `quidnunc ingest`",
+    }
+
+
+def of_explored(known: tuple[NetworkClaim, list[str]]) -> dict[str, Any]:
+    """A claim on the states of a small network."""
+    claim, networks = known
+    return {
+        "id": claim.id,
+        "text": claim.text,
+        "kind": claim.kind,
+        "networks": networks,
+        "decided by": f"quidnunc explore {networks[0]}",
+    }
+
+
+def of_explored_network(name: str) -> dict[str, Any]:
+    """A small network, all of whose states can be visited."""
+    return {"id": name, "text": f"a small network; `quidnunc explore {name}` visits all of its states"}
+
+
+def of_guarantee(row: GuaranteeRow) -> dict[str, Any]:
+    """What `quidnunc params` says of the parameters of a network."""
+    return {
+        "text": row.text,
+        "clauses": _texts(row.clauses),
+        "assumes": list(row.assumptions),
+        "advisories": list(row.advisories),
+        "decided by": "quidnunc params FILE",
+    }
+
+
+def of_bug(bug: KnownBug) -> dict[str, Any]:
+    """A bug that the maintainers of a router fixed."""
+    return {
+        "id": bug.id,
+        "text": bug.says,
+        "router": f"{bug.router}: in {bug.affected}, and not in {bug.fixed}",
+        "clauses": [clause for clause in bug.right if clause],
+        "played by": f"quidnunc recall {bug.id}",
+    }
 
 
 def of_protocol(name: str) -> dict[str, Any]:
@@ -301,10 +433,16 @@ def of_protocol(name: str) -> dict[str, Any]:
     return {"id": name, "text": f"a protocol; `quidnunc clauses {name}` lists its clauses and claims"}
 
 
-def of_line(line: tuple[str, tuple[str, ...]]) -> dict[str, Any]:
+def of_line(known: tuple[str, str, tuple[str, ...]]) -> dict[str, Any]:
     """A line of `quidnunc prove`, and the clauses that it rests on."""
-    prover, cited = line
-    return {"clauses": _texts(cited), "decided by": f"quidnunc prove {prover}"}
+    line, prover, cited = known
+    return {
+        "id": line,
+        "recorded": verdict_of(line),
+        "clauses": _texts(cited),
+        "decided by": f"quidnunc prove {prover}",
+        "page": "docs/prove.md",
+    }
 
 
 def _says(case: Case) -> str:

@@ -12,7 +12,7 @@ from quidnunc.properties.proofs.mesh.links import VARIANTS
 from quidnunc.properties.proofs.mesh.mesh_link import mesh_link
 from quidnunc.properties.proofs.messages.flow import FLOWS, mesh_flow
 from quidnunc.properties.proofs.messages.star import STARS, mesh_star
-from quidnunc.properties.solver.rules import NetworkModel
+from quidnunc.properties.solver.rules import NetworkClaim, NetworkModel
 
 _PLAIN = ((REVISIONS, dog_routes), (TEXTS, dog_cut_off), (FLOWS, mesh_flow), (ORDERS, idontwant_forged))
 """Those of peers alone."""
@@ -34,3 +34,14 @@ def network_named(name: str, *, peers: int, d_high: int) -> NetworkModel:
             return build(name, peers=peers)
     build_of_degree = next(build for names, build in _OF_DEGREE if name in names)
     return build_of_degree(name, peers=peers, d_high=d_high)
+
+
+def claims_of_network(name: str) -> tuple[NetworkClaim, ...]:
+    """The claims of a network, whatever its size: those of the smallest one that it can have."""
+    for d_high in (1, 2, 3):
+        for peers in range(2, MAX_PEERS + 1):
+            try:
+                return network_named(name, peers=peers, d_high=d_high).claims
+            except SpecError:
+                continue
+    raise SpecError(f"{name} fits no number of peers")
