@@ -111,7 +111,7 @@ def _attack_lines(network: NetworkParameters, attack: Attack) -> Iterator[str]:
     if played.settled:
         yield (
             f"played: from {played.intervals} decays after the last starved message on nothing changes; "
-            f"the score was never below {decimal(played.least)}"
+            f"in whole counters, right after a decay, the score was never below {decimal(played.least)}"
         )
 
 

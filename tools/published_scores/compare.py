@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quidnunc.properties.params.claims import PropertyCell, cells
 from quidnunc.properties.params.file import read_file, shipped_files
@@ -129,6 +129,8 @@ class RecomputedNumber:
     recorded: str
     """A ratio, or a decimal that was rounded."""
     ours: Fraction
+    fitted: bool = False
+    """The counters were not recorded: they were chosen so that they come to the recorded scores."""
 
     @property
     def same(self) -> bool:
@@ -142,12 +144,13 @@ class RecomputedNumber:
 def recomputed_numbers(form: Form = "published") -> Iterator[RecomputedNumber]:
     """Every score recorded beside a counterexample."""
     for row in _RECORD["witness"]:
-        network = network_named(row["network"])
+        network, fitted = network_named(row["network"]), row.get("fitted", False)
         held = {name: _counters(values) for name, values in row["counters"].items()}
         scores = {name: topic_score(topic_named(network, name), at, form) for name, at in held.items()}
         for name, recorded in row["scores"].items():
-            yield RecomputedNumber(witness=row["name"], of=name, recorded=recorded, ours=scores[name])
-        yield _total(network, row["name"], "the total", row["total"], scores)
+            found = RecomputedNumber(witness=row["name"], of=name, recorded=recorded, ours=scores[name])
+            yield evolve(found, fitted=fitted)
+        yield evolve(_total(network, row["name"], "the total", row["total"], scores), fitted=fitted)
         if (worse := row.get("worse")) is not None:
             name = worse["topic"]
             at = _counters(row["counters"][name], failures=worse["failures"])
@@ -269,7 +272,8 @@ def table_rows(questions: SolverSession) -> Iterator[str]:
         yield f"| {row.number} | {row.application} | {' | '.join(said)} |"
     for number in recomputed_numbers():
         ours = str(number.ours) if "/" in number.recorded else decimal(number.ours)
-        yield f"| {number.witness} | {number.of} | {number.recorded} | {ours} |"
+        how = "used to fit" if number.fitted else "predicted"
+        yield f"| {number.witness} | {number.of} | {number.recorded} | {ours} | {how} |"
     for lemma in recomputed_lemmas():
         offence = f"one unit of {lemma.term} in {lemma.topic}"
         left = f"{decimal(lemma.as_written)} | {decimal(lemma.weighted)}"
