@@ -123,8 +123,8 @@ PARTS = (
     Part(
         "common-mode",
         makes=("docs/common-mode.md",),
-        commands=(tool("misreadings", "--write"),),
-        takes="a minute; needs py-libp2p, go-libp2p-pubsub and js-libp2p",
+        commands=(tool("misreadings", "--write"), tool("misreadings", "--named", "--write")),
+        takes="two minutes; needs py-libp2p, go-libp2p-pubsub, js-libp2p and cometbft",
     ),
     Part(
         "single-edits",

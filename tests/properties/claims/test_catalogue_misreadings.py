@@ -26,9 +26,11 @@ from tools.misreadings import (
     ROUTERS,
     Conforming,
     conforming_runs,
+    named_in_advance,
     outcome,
     page_rows,
     planted,
+    planted_anywhere,
     rules_named,
 )
 
@@ -84,6 +86,28 @@ def test_a_shared_misreading_is_seen_in_a_released_router(router: str, runs: Seq
         cases = [each.case for each in runs if each.departs_from(misread)]
         assert planted(row.clause, cases, misread) == row.mutant, row
         assert outcome(router, hello, cases[:MOST_CASES], misread) == "shown", row
+
+
+def test_the_page_has_the_rules_that_were_named_in_advance() -> None:
+    (named,) = named_in_advance()
+    clauses = {each.name: each.clause for _, each in protocol_named(named.protocol).rules()}
+    text = PAGE.read_text("utf-8").partition("<!-- named: begin -->")[2]
+    found = re.findall(r"^\| `(\w+)` \| `(.+?)` \| ([\w ,-]+) \| ([\w ]+) \|$", text, re.MULTILINE)
+    assert [rule for rule, *_ in found] == [*named.rules]
+    assert all(clauses[rule] == clause and told in OUTCOMES for rule, clause, _, told in found)
+    assert not {*named.rules} & {*rules_named()}
+    both = [told for _, _, mutant, told in found if mutant != "no mutant"]
+    assert len(both) >= 10 and f"of {len(both)} the misreading was planted" in text
+
+
+def test_a_misreading_named_in_advance_is_planted_in_our_router() -> None:
+    """That of `while_blocked` by a mutant of the clause beside it, in every case."""
+    name, rule = "dog-go", "while_blocked"
+    misread = dropping(rule)(protocol_named(name))
+    cases = [each.case for each in conforming_runs(name) if each.departs_from(misread)][:MOST_CASES]
+    assert planted("dog/havetx.while-blocked", cases, misread, name) == ""
+    assert planted_anywhere(cases, misread, name) == "never-blocked"
+    assert planted_anywhere(cases, protocol_named(name), name) == ""
 
 
 def test_at_least_ten_misreadings_are_seen_by_each_router() -> None:
