@@ -3,7 +3,8 @@
 A profile lists readings only, each with where its router shows that it is meant so: an entry of its change
 log, a comment, or code that says it in so many words. What its own project calls a defect, or what breaks a
 sentence that is plain, is in no profile: that is a finding. So rust-libp2p's refusal of outbound peers at
-D_high (libp2p/rust-libp2p#6184) is in none.
+D_high (libp2p/rust-libp2p#6184) is in none, nor the cut of go-libp2p-pubsub at D_high
+(libp2p/go-libp2p-pubsub#589).
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ PROFILES: Mapping[str, Profile] = {
             {
                 "graylisted-subscriptions-count": "pubsub.go, handleIncomingRPC: the subscriptions are read "
                 "before the router is asked whether it accepts from the peer",
-                "cut-at-d-high": "libp2p/go-libp2p-pubsub#589",
                 "idontwant-stops-iwant-answers": "gossipsub.go, handleIWant: its comment says so",
                 "unsubscribed-stays-in-mesh": "pubsub.go, handleIncomingRPC: who unsubscribes leaves the "
                 "topic; the mesh it leaves by PRUNE or by disconnecting",

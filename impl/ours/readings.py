@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from itertools import count
 
 from quidnunc.impl.gossipsub.mesh import GraftAnswer
-from quidnunc.impl.gossipsub.relay import ArrivedMessage
+from quidnunc.impl.gossipsub.relay import ArrivedMessage, Check
 from quidnunc.impl.gossipsub.router import GossipsubRouter
 from quidnunc.impl.mutant import Usual, around, nothing, patch, put
 from quidnunc.impl.mutants.mesh import Edit
@@ -21,6 +21,13 @@ from quidnunc.model.rpc import Peer
 
 IWANTS_A_SECOND = 10
 """Of one peer: as py-libp2p has it."""
+
+
+def _check_by(r: GossipsubRouter, name: str, check: Check) -> None:
+    """Put a check of messages in the place of another one, under its name: what a copy costs its sender in
+    score depends on which check it fails."""
+    r.relay.checks[r.relay.checks.index(getattr(r.relay, name))] = check
+    patch(r.relay, name, check)
 
 
 def _spares_explicit(r: GossipsubRouter, targets: Usual, arrival: ArrivedMessage) -> set[Peer]:
@@ -44,7 +51,7 @@ def _forget_ignored(r: GossipsubRouter) -> None:
     patch(r.relay, "judge", judged)
     patch(r.relay, "note_receipt", noted)
     patch(r.gossip, "is_news", lambda i: i in ignored or is_news(i))
-    r.relay.checks[r.relay.checks.index(is_new)] = lambda a: a.id in ignored or is_new(a)
+    _check_by(r, "is_new", lambda a: a.id in ignored or is_new(a))
 
 
 def _read_graylisted(r: GossipsubRouter, read: Usual, peer: Peer, rpc: wire.RPC) -> None:
@@ -129,22 +136,17 @@ def _seen_renewed(r: GossipsubRouter) -> None:
         r.gossip.seen.add(arrival.id, r.core.now_ms)
         return False
 
-    r.relay.checks[r.relay.checks.index(is_new)] = renewed
+    _check_by(r, "is_new", renewed)
 
 
 def _best_first(r: GossipsubRouter, keep: Usual, kept: list[Peer], gone: list[Peer]) -> list[Peer]:
-    # Who is put in for a random member goes in before the best are looked at.
+    """Outbound peers take the place of random members alone, as far as there are any."""
     best, rest = kept[: r.mesh.best_kept()], kept[r.mesh.best_kept() :]
-    wanted = r.core.parameters.d_out - len(r.core.outbound(set(kept)))
-    room = sum(not r.core.neighbours[p].outbound for p in rest)
-    return [*best, *keep(rest, gone)] if wanted <= room else _swapped(r, best, rest, gone)
-
-
-def _swapped(r: GossipsubRouter, best: list[Peer], rest: list[Peer], gone: list[Peer]) -> list[Peer]:
-    """All of the room behind the best, for outbound peers as far as there are any."""
-    outbound = [p for p in [*rest, *gone] if r.core.neighbours[p].outbound]
-    others = [p for p in rest if p not in outbound]
-    return [*best, *[*outbound, *others][: len(rest)]]
+    missing = max(0, r.core.parameters.d_out - len(r.core.outbound(set(kept))))
+    inbound = [p for p in rest if not r.core.neighbours[p].outbound]
+    spare = sorted(r.core.outbound(set(gone)))[: min(missing, len(inbound))]
+    replaced = inbound[len(inbound) - len(spare) :]
+    return [*best, *(p for p in rest if p not in replaced), *spare]
 
 
 def _graft_on_subscribe(r: GossipsubRouter, enter: Usual, peer: Peer, topic: str) -> None:
@@ -164,7 +166,7 @@ def _own_marked(r: GossipsubRouter) -> None:
         r.relay.note_receipt(arrival)
         return False
 
-    r.relay.checks[r.relay.checks.index(is_not_own)] = marked
+    _check_by(r, "is_not_own", marked)
 
 
 def _told_before_signature(r: GossipsubRouter) -> None:
@@ -176,7 +178,7 @@ def _told_before_signature(r: GossipsubRouter) -> None:
         r.gossip.say_idontwant(arrival.message.topic, arrival.message, arrival.id)
         return False
 
-    r.relay.checks[r.relay.checks.index(is_sound)] = told
+    _check_by(r, "is_sound", told)
 
 
 def _cached_since_arrival(r: GossipsubRouter) -> None:

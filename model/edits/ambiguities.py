@@ -46,6 +46,8 @@ class Ambiguity:
     clauses: tuple[str, ...]
     unasked: str = ""
     """Why (a part of) it is not a question to one router."""
+    settled: str = ""
+    """What settles it, where a sentence does: it is open no more, and a router of another reading fails."""
 
 
 WIDE = frozenset(
@@ -73,7 +75,6 @@ AMBIGUITIES: tuple[Ambiguity, ...] = (
         ("gs1.2/idontwant.relay-only", "gs1.2/idontwant.skip"),
         "own messages: nobody can name one before it is sent; floodsub peers have no IDONTWANT to send",
     ),
-    Ambiguity("A3", "Whether D_high members are too many.", ("gs1.0/heartbeat.cut",)),
     Ambiguity(
         "A4",
         "Whether D_out may be half of D.",
@@ -155,7 +156,6 @@ AMBIGUITIES: tuple[Ambiguity, ...] = (
         ("gs1.3/extensions.first-rpc",),
         "free by construction: whether they count is kept open, and a penalty shows in scores alone",
     ),
-    Ambiguity("A23", "Whether a full mesh takes outbound peers.", ("gs1.1/outbound.inbound-refused",)),
     Ambiguity(
         "A24",
         "How our state of parts and the peer's stand to each other while messages cross.",
@@ -167,11 +167,6 @@ AMBIGUITIES: tuple[Ambiguity, ...] = (
         "Whether a copy renews the entry of a seen message, and what goes when seen is full.",
         ("gs1.0/seen.ttl",),
         "what goes when it is full: no document gives a size, so no run is long enough",
-    ),
-    Ambiguity(
-        "A26",
-        "Whether the outbound quota may take the place of one of the D_score best.",
-        ("gs1.1/heartbeat.keep-best", "gs1.1/outbound.cut-quota"),
     ),
     Ambiguity("B1", "Whether a new subscriber waits for the heartbeat.", ("gs1.0/heartbeat.no-churn",)),
     Ambiguity("B2", "Whether a forged message of ours is seen.", ("gs1.0/relay.own-not-forwarded",)),
@@ -192,11 +187,33 @@ AMBIGUITIES: tuple[Ambiguity, ...] = (
 )
 """A1 to A26 were found by reading; B1 and on by running routers."""
 
+SETTLED: tuple[Ambiguity, ...] = (
+    Ambiguity(
+        "A3",
+        "Whether D_high members are too many.",
+        ("gs1.0/heartbeat.cut",),
+        settled="v1.0 cuts where there are more than D_high",
+    ),
+    Ambiguity(
+        "A23",
+        "Whether a full mesh takes outbound peers.",
+        ("gs1.1/outbound.inbound-refused",),
+        settled="v1.0 accepts every GRAFT in its topics, and v1.1 takes those of inbound peers from that",
+    ),
+    Ambiguity(
+        "A26",
+        "Whether the outbound quota may take the place of one of the D_score best.",
+        ("gs1.1/heartbeat.keep-best", "gs1.1/outbound.cut-quota"),
+        settled="v1.1 replaces the random and lower scoring peers of the selection until D_out are outbound",
+    ),
+)
+"""Places that were taken for open, and that a sentence settles after all. Routers differ in them, and
+`--dialect` says which way a router takes the sentence; one that does not follow it fails."""
+
 QUESTIONS: tuple[Question, ...] = (
     Question("A1", "IDONTWANT in relay", "who said it is skipped", ("idontwant-not-honoured",)),
     Question("A2", "IDONTWANT, then IWANT", "is answered", ("idontwant-stops-iwant-answers",)),
     Question("A2", "IDONTWANT of explicit peers", "are sent to anyway", ("idontwant-spares-explicit",)),
-    Question("A3", "a mesh of D_high", "is let be", ("cut-at-d-high",)),
     Question("A5", "peers offered at the threshold", "are dialled", ("px-above-threshold-only",)),
     Question("A8", "an ignored message", "stays seen", ("ignored-forgotten",)),
     Question("A9", "subscriptions of the graylisted", "are ignored", ("graylisted-subscriptions-count",)),
@@ -218,9 +235,7 @@ QUESTIONS: tuple[Question, ...] = (
         "holds per message while it is cached",
         ("iwant-counted-per-heartbeat", "iwant-capped-otherwise"),
     ),
-    Question("A23", "outbound GRAFT to a full mesh", "is accepted", ("outbound-refused-when-full",)),
     Question("A25", "life of a seen message", "from the first copy", ("seen-refreshed",)),
-    Question("A26", "quota against the best", "the quota is met", ("best-kept-before-quota",)),
     Question("B1", "a new subscriber", "waits for the heartbeat", ("graft-on-subscribe",)),
     Question("B2", "a forged message of ours", "is not seen", ("own-from-outside-marked-seen",)),
     Question("B3", "a fanout below D in use", "waits for the heartbeat", ("fanout-filled-at-publish",)),
@@ -231,4 +246,13 @@ QUESTIONS: tuple[Question, ...] = (
     Question("B8", "the windows of what waited", "count from its verdict", ("cached-since-arrival",)),
 )
 
-BY_ID: Mapping[str, Ambiguity] = {each.id: each for each in AMBIGUITIES}
+"""Those about open places: whichever reading a router has, it does not fail by it."""
+
+SETTLED_QUESTIONS: tuple[Question, ...] = (
+    Question("A3", "a mesh of D_high", "is let be", ("cut-at-d-high",)),
+    Question("A23", "outbound GRAFT to a full mesh", "is accepted", ("outbound-refused-when-full",)),
+    Question("A26", "quota against the best", "the quota is met", ("best-kept-before-quota",)),
+)
+"""Those about sentences that are plain. A router with one of their readings fails; `--dialect` names it."""
+
+BY_ID: Mapping[str, Ambiguity] = {each.id: each for each in (*AMBIGUITIES, *SETTLED)}

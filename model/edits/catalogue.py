@@ -10,7 +10,7 @@ from quidnunc.model.edits.aliases import RENAMED, rule_meant
 from quidnunc.model.edits.large_numbers import LARGE_NUMBERS
 from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.edits.quirks import QUIRKS
-from quidnunc.model.edits.readings import EXPLAINING, TRACED
+from quidnunc.model.edits.readings import AGAINST_THE_TEXT, EXPLAINING, TRACED
 from quidnunc.model.errors import SpecError, similar_names
 from quidnunc.model.mempool.cat.variants import CAT_VARIANTS
 from quidnunc.model.mempool.dog.variants import SWITCHES
@@ -19,7 +19,7 @@ from quidnunc.model.rules import Protocol, Rule
 NAMED: Mapping[str, Mapping[str, Edit]] = {
     family: {each.name: each for each in edits}
     for family, edits in (
-        ("pubsub", (*EXPLAINING, *QUIRKS, *LARGE_NUMBERS, *TRACED)),
+        ("pubsub", (*EXPLAINING, *QUIRKS, *AGAINST_THE_TEXT, *LARGE_NUMBERS, *TRACED)),
         ("mempool", (*SWITCHES.values(), *CAT_VARIANTS)),
     )
 }

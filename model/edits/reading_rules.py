@@ -271,16 +271,19 @@ def publish_past_empty_mesh(r: Router, m: Message, choose: Choose) -> Step[Route
 def ihave_capped_otherwise(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router] | None:
     """IHAVEs are counted by topic, or by the second: beyond half of the cap it is free whether one counts.
 
-    A second overlaps two heartbeats, each of which may have had its half. The cap on ids stays: it may be had
-    twice.
+    A second overlaps two heartbeats, each of which may have had its half. The caps stay: they may be had
+    twice, and the one on IHAVEs in each topic.
     """
     heard = r.heard.get(g.peer, HeartbeatCounts())
-    if heard.ihave_ids >= 2 * r.parameters.max_ihave_length:
+    heard = evolve(heard, ihave_topics=heard.ihave_topics | {g.part.topic})
+    r = evolve(r, heard={**r.heard, g.peer: heard})
+    most = r.parameters.max_ihave_messages * max(2, len(heard.ihave_topics))
+    if heard.ihave_ids >= 2 * r.parameters.max_ihave_length or heard.ihave_rpcs > most:
         return Step(r)
-    if 2 * (heard.ihaves + 1) <= r.parameters.max_ihave_messages:
-        return None
     plain = next(each for each in r.protocol["ihave"].rules if each.name == "request_unseen")
     step = cast("Step[Router]", plain.step(r, g, choose))
+    if 2 * (heard.ihaves + 1) <= r.parameters.max_ihave_messages:
+        return step
     return Step(step.router, tuple(evolve(p, must=False) for p in step.permits))
 
 

@@ -117,16 +117,38 @@ EXPLAINING: tuple[Edit, ...] = (
         "A GRAFT counts as the announcement of its topic.",
         read.announcing_by_graft,
     ),
-)
-"""Readings that are tried as the root cause of a departure."""
-
-TRACED: tuple[Edit, ...] = (
-    _traced(
+    # r1: peers in the set MUST be skipped, and a receiver MAY ignore IDONTWANT, that is, keep no set.
+    _reading(
         "idontwant-not-honoured",
         "gs1.2/idontwant.skip",
         "Who said IDONTWANT is relayed to all the same.",
         dropping("who_said_idontwant"),
     ),
+    # v1.1 says of the ignored that they are not forwarded, and not whether they were seen.
+    _reading(
+        "ignored-forgotten",
+        "gs1.1/validation.reject-ignore",
+        "A message that the application ignored is not seen: a later copy is validated anew.",
+        replacing(dropped_by_validator=read.forget_ignored),
+    ),
+    # v1.0 sends to all of the mesh, and does not say what where it is empty.
+    _reading(
+        "empty-mesh-passed-over",
+        "gs1.0/publish.mesh",
+        "Where the mesh of a joined topic is empty an own message goes to other members of the topic.",
+        asking_first("publish_to", read.publish_past_empty_mesh),
+    ),
+    # v1.0 has a "timed least-recently-used cache".
+    _reading(
+        "seen-refreshed",
+        "gs1.0/seen.ttl",
+        "Each copy of a message renews its entry among the seen ones.",
+        replacing(seen_before=read.seen_from_last_copy),
+    ),
+)
+"""Readings that are tried as the root cause of a departure."""
+
+TRACED: tuple[Edit, ...] = (
     _traced(
         "idontwant-stops-iwant-answers",
         "gs1.2/idontwant.relay-only",
@@ -146,48 +168,31 @@ TRACED: tuple[Edit, ...] = (
         replacing(offered_by_untrusted=read.offered_at_threshold),
     ),
     _traced(
-        "ignored-forgotten",
-        "gs1.1/validation.reject-ignore",
-        "A message that the application ignored is not seen: a later copy is validated anew.",
-        replacing(dropped_by_validator=read.forget_ignored),
-    ),
-    _traced(
-        "empty-mesh-passed-over",
-        "gs1.0/publish.mesh",
-        "Where the mesh of a joined topic is empty an own message goes to other members of the topic.",
-        asking_first("publish_to", read.publish_past_empty_mesh),
-    ),
-    _traced(
         "iwant-counted-per-heartbeat",
         "gs1.1/iwant.retransmission",
         "Answers to IWANT are bounded per heartbeat, not for as long as the message is cached.",
         read.counting_per_heartbeat,
     ),
-    _traced(
+)
+"""Readings that a separating trace tells, and that explain no departure: the kit leaves free what they do."""
+
+AGAINST_THE_TEXT: tuple[Edit, ...] = (
+    Edit(
         "outbound-refused-when-full",
+        "replaced",
         "gs1.1/outbound.inbound-refused",
         "At D_high a GRAFT is refused from outbound peers too.",
         replacing(inbound_while_full=read.anyone_while_full),
     ),
-    _traced(
-        "seen-refreshed",
-        "gs1.0/seen.ttl",
-        "Each copy of a message renews its entry among the seen ones.",
-        replacing(seen_before=read.seen_from_last_copy),
-    ),
-    _traced(
+    Edit(
         "best-kept-before-quota",
-        "gs1.1/heartbeat.keep-best",
+        "replaced",
+        "gs1.1/outbound.cut-quota",
         "In the cut the outbound quota takes no place of one of the D_score best.",
         read.best_first,
     ),
 )
-"""Readings that a separating trace tells, and that explain no departure.
-
-Some narrow what the kit leaves free, so that both ends of the freedom have a name. Others read otherwise a
-sentence that the kit holds to be plain: a search is judged by the clause, and `--dialect` says which
-reading a router has.
-"""
+"""What routers make of sentences that were taken for open, and that are plain: who does so fails."""
 
 NARROWED: Mapping[str, Edit] = {
     "idontwant-stops-iwant-answers": _traced(

@@ -127,6 +127,8 @@ class HeartbeatCounts:
     """Ids of IHAVEs that were not seen yet."""
     ihave_named: int = 0
     """All ids of IHAVEs, seen or not."""
+    ihave_topics: frozenset[str] = frozenset()
+    """Topics of IHAVEs; kept where a reading asks for it."""
     iwants: int = 0
     """Counted where a reading asks for it, and so are those of the heartbeat before."""
     iwants_before: int = 0

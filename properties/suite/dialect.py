@@ -16,7 +16,15 @@ from attrs import frozen
 
 from quidnunc.impl.seam import AdapterError, Config, Hello
 from quidnunc.model.edit import Edit, edited
-from quidnunc.model.edits.ambiguities import AMBIGUITIES, QUESTIONS, WIDE, Question, reading_named
+from quidnunc.model.edits.ambiguities import (
+    AMBIGUITIES,
+    BY_ID,
+    QUESTIONS,
+    SETTLED_QUESTIONS,
+    WIDE,
+    Question,
+    reading_named,
+)
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Connect
 from quidnunc.model.machine import protocol_named
@@ -26,7 +34,8 @@ from quidnunc.model.versions import STREAM_PROTOCOLS
 from quidnunc.properties.cases.case import Case, events_of
 from quidnunc.properties.cases.file import parse
 from quidnunc.properties.judge.play import Opener, play
-from quidnunc.properties.suite.run import departs, fitted_parameters
+from quidnunc.properties.suite.fitting import fitted_parameters
+from quidnunc.properties.suite.run import departs
 from quidnunc.properties.suite.traces import DICE
 
 OWN = "own"
@@ -76,7 +85,8 @@ def questions_of(protocol: str) -> tuple[Question, ...]:
     rules = protocol_named(protocol)
     if rules.name not in PUBSUB:
         return ()
-    return tuple(q for q in QUESTIONS if _fit(q, rules) and not _foreign_streams(q, protocol))
+    asked = (*QUESTIONS, *SETTLED_QUESTIONS)
+    return tuple(q for q in asked if _fit(q, rules) and not _foreign_streams(q, protocol))
 
 
 def unasked_places() -> tuple[tuple[str, str], ...]:
@@ -182,6 +192,9 @@ def _tell(
 def _concluded(question: Question, left: Sequence[str], reasons: Sequence[str]) -> DialectAnswer:
     def told(reading: str, reason: str) -> DialectAnswer:
         clause = reading_named(reading if reading in question.readings else question.readings[0]).clause
+        settled = BY_ID[question.place].settled
+        if reading in question.readings and settled:
+            reason = f"{reason} Not open: {settled}."
         return DialectAnswer(question=question, reading=reading, reason=reason, clause=clause)
 
     # Who keeps to a narrower reading does nothing that shows the wide one.

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from attrs import field, frozen, mutable
+from attrs import evolve, field, frozen, mutable
 
 from quidnunc.model.edit import Edit, edited
+from quidnunc.model.edits.ambiguities import WIDE, reading_named
+from quidnunc.model.edits.catalogue import NAMED, edit_named
 from quidnunc.model.events import Event
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import Case, events_of
 from quidnunc.properties.explain.root_cause import Finding, accounts_for, last_departures
 from quidnunc.properties.explain.runs import blamed_clauses
-from quidnunc.properties.judge.play import Play, clauses_left_open, play
+from quidnunc.properties.judge.play import ModelSubject, Play, clauses_left_open, play
 from quidnunc.properties.search.machine import FindingSearch, signature_of
 from quidnunc.properties.suite.explainers import Explain, Question
+from quidnunc.properties.suite.files import suite_of
+from quidnunc.properties.suite.fitting import fitted_parameters
 
 
 @frozen
@@ -52,6 +56,8 @@ class SuiteExplanations:
 
     hunt: FindingSearch
     explain: Explain
+    departing: Sequence[DepartingCase] = ()
+    """All cases that depart."""
     confirmed: list[Edit] = field(factory=list)
     _asked: dict[tuple[str, int], SuiteFinding | Question | None] = field(factory=dict)
     """By the name of a case, and how many explanations were confirmed when it was looked at."""
@@ -128,11 +134,42 @@ class SuiteExplanations:
 
     def _told(self, asked: Question, ahead: Iterator[Question]) -> SuiteFinding:
         found = self.explain(asked, ahead).finding(asked, self.hunt)
+        rival = found.quirks[0] if found.quirks else None
+        if rival is not None and rival.name not in NAMED[self.hunt.spec.family]:
+            found = evolve(found, quirks=(*self._wide_readings(asked, rival), *found.quirks))
         if found.quirks:
             self.confirmed.append(found.quirks[0])
         else:
             self.hunt.signatures[signature_of(asked.departure)] += 1
         return SuiteFinding(found, asked.in_force)
+
+    def _wide_readings(self, asked: Question, rival: Edit) -> Iterator[Edit]:
+        """A reading that allows, in all cases of the suite, what `rival` explains, and not all it would do.
+
+        Fresh runs of one case may not go to where a wide reading ends. It is passed over there, lest a router
+        without any bound pass for one that has another. Some case of the suite may go that far.
+        """
+        protocol = edited(self.hunt.spec, [edit_named(name, self.hunt.spec) for name in asked.in_force])
+        for name in sorted(WIDE):
+            reading = reading_named(name)
+            if accounts_for(reading, asked.moments, protocol, asked.parameters):
+                changed = edited(self.hunt.spec, [reading])
+                if self._allows_its_own(changed, reading.clause) and self._tells_apart(changed, rival):
+                    yield reading
+                    return
+
+    def _allows_its_own(self, changed: Protocol, clause: str) -> bool:
+        """Whether no case departs from the sentence that a reading changes, once it is read so."""
+        runs = (self._played(each, changed) for each in self.departing)
+        return not any(d.clause == clause for run in runs for d in last_departures(run))
+
+    def _tells_apart(self, changed: Protocol, rival: Edit) -> bool:
+        """Whether a router as `rival` has it departs in some case that this router can be played."""
+        built = edited(self.hunt.spec, [rival])
+        fitted = ((case, *fitted_parameters(case, self.hunt.hello)) for _, case in suite_of(changed.name))
+        able = ((events_of(case), given) for case, given, needs in fitted if not needs)
+        runs = (play(events, ModelSubject(built, given), changed, given) for events, given in able)
+        return any(map(last_departures, runs))
 
 
 def _how_far(run: Play) -> tuple[int, int]:

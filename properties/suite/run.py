@@ -7,21 +7,19 @@ found by `tools.rule_search` and is the same on every machine.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, fields
+from attrs import evolve
 
 from quidnunc.impl.seam import AdapterError, Config, Hello, Profile
-from quidnunc.model.events import Event, Feedback, Join, PublishPartial, Raw, Resume, Score, Stall, Verdict
+from quidnunc.model.events import Event
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import (
-    Case,
     against_text,
     command_of,
     events_of,
-    parameters_of,
     profile_text,
 )
 from quidnunc.properties.cases.finding import from_finding
@@ -33,6 +31,7 @@ from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.rows import RootCause, fewest_rows, keep
 from quidnunc.properties.search.unsent import add_sent
 from quidnunc.properties.suite.files import suite_of
+from quidnunc.properties.suite.fitting import fitted_parameters
 
 if TYPE_CHECKING:
     from quidnunc.properties.suite.explanations import DepartingCase, SuiteExplanations, SuiteFinding
@@ -90,7 +89,7 @@ def run_suite(
         for each in _departing(campaign, opener, hello, tell):
             departing.append(each)
         with explainers(hunt, named) as explain:
-            for found, each in _explained(departing, SuiteExplanations(hunt, explain)):
+            for found, each in _explained(departing, SuiteExplanations(hunt, explain, departing)):
                 if found is not None:
                     _file(campaign, found, each)
                 tell()
@@ -153,49 +152,6 @@ def _explained(
             yield so_far, each
         else:
             yield explain.again(each, [other for other, _, _ in left[at:]]), each
-
-
-NEEDS: Mapping[type[Any], str] = {
-    Verdict: "verdict",
-    Score: "score",
-    Stall: "stall",
-    Resume: "stall",
-    Raw: "raw",
-    PublishPartial: "partial",
-    Feedback: "feedback",
-}
-"""What an event asks of a driver."""
-NEEDED_BY: Mapping[str, str] = {
-    "test_extension": "test-extension",
-    "validation": "verdict",
-    "explicit_peers": "explicit",
-    "scores": "score-parameters",
-    "prune_peers": "peer-exchange",
-    "max_message_bytes": "message-limit",
-    "signature_policy": "strict-no-sign",
-}
-"""What a parameter asks of a driver that is not the default."""
-
-
-def fitted_parameters(case: Case, hello: Hello) -> tuple[Any, tuple[str, ...]]:
-    """The parameters of a case, the router's own ones in force, and what it needs that the driver lacks."""
-    needs = {NEEDS[type(event)] for event in events_of(case) if type(event) in NEEDS}
-    flagged = any(isinstance(e, Join) and (e.requests or e.supports) for e in events_of(case))
-    needs |= {"partial"} if flagged else set()
-    parameters: Any = parameters_of(case)
-    if getattr(parameters, "d_score", 0) > getattr(parameters, "d", 0):
-        # D is small and D_score the default, and no router is made to keep the best D_score of fewer.
-        parameters = evolve(parameters, d_score=parameters.d)
-    changed = {a.name for a in fields(type(parameters)) if getattr(parameters, a.name) != a.default}
-    needs |= {need for name, need in NEEDED_BY.items() if name in changed}
-    if "flood-publish" not in hello.capabilities and getattr(parameters, "flood_publish", False):
-        parameters = evolve(parameters, flood_publish=False)
-    try:
-        parameters = evolve(parameters, **dict(hello.fixed))
-    except ValueError as error:
-        # What the router sets itself and what the case wants of the rest do not go together.
-        return parameters, (str(error),)
-    return parameters, tuple(sorted(needs - hello.capabilities))
 
 
 def _config(name: str, parameters: Any, seed: int, profile: Profile) -> Config:

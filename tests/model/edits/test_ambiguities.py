@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from quidnunc.model.edits.ambiguities import AMBIGUITIES, BY_ID, QUESTIONS, WIDE, reading_named
+from quidnunc.model.edits.ambiguities import (
+    AMBIGUITIES,
+    BY_ID,
+    QUESTIONS,
+    SETTLED,
+    SETTLED_QUESTIONS,
+    WIDE,
+    reading_named,
+)
 from quidnunc.model.edits.catalogue import explaining_edits
 from quidnunc.model.edits.readings import NARROWED, READINGS
 from quidnunc.model.errors import SpecError
@@ -19,9 +27,19 @@ def test_every_place_is_asked_about_or_says_why_not() -> None:
         assert each.id in asked or each.unasked, f"{each.id} is neither asked about nor left out for a reason"
 
 
+def test_a_settled_place_says_by_what_and_is_no_open_one() -> None:
+    assert {question.place for question in SETTLED_QUESTIONS} == {each.id for each in SETTLED}
+    assert all(each.settled for each in SETTLED) and not any(each.settled for each in AMBIGUITIES)
+    assert {each.id for each in AMBIGUITIES}.isdisjoint(each.id for each in SETTLED)
+    kinds = {reading_named(name).kind for question in SETTLED_QUESTIONS for name in question.readings}
+    assert kinds == {"replaced"}
+    open_kinds = {reading_named(name).kind for question in QUESTIONS for name in question.readings}
+    assert open_kinds == {"reading"}
+
+
 def test_the_clauses_that_leave_it_open_exist() -> None:
     known = load()
-    for each in AMBIGUITIES:
+    for each in BY_ID.values():
         assert set(each.clauses) <= set(known), each.id
 
 
@@ -34,7 +52,7 @@ def test_every_reading_of_a_search_has_a_question() -> None:
 
 
 def test_every_reading_changes_the_protocol() -> None:
-    for question in QUESTIONS:
+    for question in (*QUESTIONS, *SETTLED_QUESTIONS):
         for reading in question.others:
             try:
                 edited = reading.change(GOSSIPSUB_1_2)
@@ -49,4 +67,5 @@ def test_profiles_hold_readings_with_where_they_are_documented() -> None:
         for name, where in profile.readings.items():
             assert reading_named(name).name == name
             assert where
-        assert "outbound-refused-when-full" not in profile.readings
+        against = {name for question in SETTLED_QUESTIONS for name in question.readings}
+        assert against.isdisjoint(profile.readings)

@@ -43,7 +43,7 @@ def test_what_explains_is_a_part_of_it() -> None:
     assert {e.kind for e in explaining_edits(R1)} == {"reading", "replaced", "dropped"}
     assert {e.kind for e in explaining_edits(DOG)} == {"dropped"}
     assert {e.kind for e in hypotheses_of(DOG)} == {"dropped", "reordered"}
-    assert not {"reads-no-rpcs", "idontwant-not-honoured"} & {e.name for e in explaining_edits(R1)}
+    assert not {"reads-no-rpcs", "idontwant-spares-explicit"} & {e.name for e in explaining_edits(R1)}
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ PLANTED = (
     "sends-message-back-to-peer-it-came-from",
     "delivers-and-relays-message-before-validators-have-answered",
     "accepts-graft-inside-backoff",
-    "relays-message-to-peer-that-sent-idontwant-for-it",
+    "idontwant-not-honoured",
 )
 """Edits that a search of 40 runs names as the root cause when they are planted."""
 

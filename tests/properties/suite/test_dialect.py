@@ -8,11 +8,12 @@ import pytest
 from attrs import evolve
 
 from quidnunc.impl.routers import mutants_by_name, readings_by_name
-from quidnunc.model.edits.ambiguities import QUESTIONS, reading_named
+from quidnunc.model.edits.ambiguities import QUESTIONS, SETTLED_QUESTIONS, reading_named
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.file import render
 from quidnunc.properties.cases.router import replay_router
+from quidnunc.properties.search.verdicts import verdict_of_root
 from quidnunc.properties.search.worker import hello_of, opener_of
 from quidnunc.properties.suite.dialect import (
     NEITHER,
@@ -26,8 +27,10 @@ from quidnunc.properties.suite.dialect import (
     separates,
     unasked_places,
 )
+from quidnunc.properties.suite.run import run_suite
 
-NAMES = [name for question in QUESTIONS for name in question.readings]
+ALL = (*QUESTIONS, *SETTLED_QUESTIONS)
+NAMES = [name for question in ALL for name in question.readings]
 COVERED = {
     # Who relays to everyone shows nothing of whose IDONTWANT was dropped.
     "idontwant-not-honoured": "B5",
@@ -61,7 +64,7 @@ def test_each_reading_has_one_case_and_one_edit_of_our_router() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_its_case_separates_it_from_the_kits_own(name: str) -> None:
     case = dialect_cases()[name]
-    (question,) = [q for q in QUESTIONS if name in q.readings]
+    (question,) = [q for q in ALL if name in q.readings]
     by_name = {c.name: c.rules for c in candidates(question, protocol_named(case.protocol))}
     assert case.clause == reading_named(name).clause
     assert separates(case, case.parameters, by_name[OWN], by_name[name])
@@ -91,6 +94,21 @@ def test_the_switch_is_named_and_only_it(name: str) -> None:
     assert [t.reading for t in told if t.is_other] == [name]
     others = {(t.question.place, t.reading) for t in told if t.reading not in (name, OWN)}
     assert others == ({(COVERED[name], NOT_TOLD)} if name in COVERED else set())
+
+
+@pytest.mark.parametrize("name", [name for question in QUESTIONS for name in question.readings])
+def test_no_reading_of_an_open_place_fails_the_suite(name: str) -> None:
+    campaign = run_suite("gossipsub-1.2", f"ours:{name}")
+    assert {root.quirk: verdict_of_root(root) for root in campaign.roots.values()} in ({}, {name: "observed"})
+    assert not campaign.unfiled
+
+
+@pytest.mark.parametrize("name", [name for question in SETTLED_QUESTIONS for name in question.readings])
+def test_who_reads_a_settled_place_otherwise_fails_the_suite(name: str) -> None:
+    campaign = run_suite("gossipsub-1.2", f"ours:{name}")
+    assert {root.quirk: verdict_of_root(root) for root in campaign.roots.values()} == {name: "fails"}
+    (told,) = [t for t in told_of(f"ours:{name}") if t.reading == name]
+    assert "Not open: " in told.reason
 
 
 def test_what_no_reading_allows_is_neither_until_its_cause_is_known() -> None:

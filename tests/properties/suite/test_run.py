@@ -21,7 +21,8 @@ from quidnunc.properties.explain.root_cause import last_departures
 from quidnunc.properties.judge.play import ModelSubject, play
 from quidnunc.properties.suite import run as suite_run
 from quidnunc.properties.suite.files import edit_cases, rule_cases, suite_of
-from quidnunc.properties.suite.run import fitted_parameters, run_suite
+from quidnunc.properties.suite.fitting import fitted_parameters
+from quidnunc.properties.suite.run import run_suite
 from quidnunc.properties.suite.scores import is_switched_on, switchable
 from quidnunc.properties.suite.simpler_traces import renamed_trace
 from quidnunc.properties.suite.traces import size_of
