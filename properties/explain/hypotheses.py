@@ -199,10 +199,11 @@ def standing_and_ties(
     if departure.kind == "missing":
         # It was owed. Who explains that does not only say that it may be left out; a reading may.
         stand = [(e, told) for e, told in stand if sharpness[e] or e.kind == "reading"]
-    # Another number that only allows what the router did says nothing of when it does so.
-    stand = [(e, told) for e, told in stand if sharpness[e] or not e.of_number]
-    dropped = {edit.rule for edit, _ in stand if edit.kind == "dropped"}
     played = [each.run for each in runs]
+    whole = [run for run in played if not run.varied]
+    # Another number that only allows what the router did says nothing of when it does so.
+    stand = [(e, t) for e, t in stand if sharpness[e] or not e.of_number or _says_more(e, whole, protocol)]
+    dropped = {edit.rule for edit, _ in stand if edit.kind == "dropped"}
     stand = [(e, t) for e, t in stand if e.name not in WIDE or _refutable(e, played, protocol, dropped)]
     best = [told for edit, told in stand if sharpness[edit] >= sharp]
     in_the_field = any(edit.name in SEEN_IN_THE_FIELD for edit, _ in stand)
@@ -275,6 +276,13 @@ def _refutable(reading: Edit, runs: Sequence[FreshRun], protocol: Protocol, drop
         any(agreement(plain_run(run, without, seed), changed).departures for seed, run in enumerate(runs))
         for without in lacking
     )
+
+
+def _says_more(edit: Edit, runs: Iterable[FreshRun], protocol: Protocol) -> bool:
+    """Whether a router that follows the protocol departs from the edit in some run, and be it later than the
+    one that is tested."""
+    plain = (FollowedRun.of(plain_run(run, protocol, seed), protocol) for seed, run in enumerate(runs))
+    return any(found is not None and found.departures for found in (each.under(edit) for each in plain))
 
 
 def _departs_in(edit: Edit, runs: Iterable[tuple[FollowedRun, int]]) -> int:

@@ -41,11 +41,27 @@ def probes(events: Sequence[Event], parameters: Any) -> Iterator[Acts]:
     for acts in dict.fromkeys(asked):
         yield (*opened.acts, *acts, *_verdicts(acts, parameters), *last)
     yield from ((*acts, beat) for acts in _again(events, parameters, other))
+    for at, peer, topic in _last_prune(events):
+        # Whether it ends a membership tells a backoff that is not kept from a PRUNE that is not read.
+        graft = Receive((peer,), (Graft(topic),))
+        asked_by = (Connect((other,)), Receive((other,), (Message(LAST, topic),)), beat)
+        yield (*events[:at], graft, events[at], *asked_by)
     if isinstance(events[-1], Publish):
         # To two more subscribers, one of whom is in the mesh: who is sent it says more than to one.
         topic, new = events[-1].message.topic, (other + 1, other + 2)
         both = (Connect(new), Receive(new, (Subscribe(topic),)), Receive(new[:1], (Graft(topic),)))
         yield (*events[:-1], *both, events[-1], beat)
+
+
+def _last_prune(events: Sequence[Event]) -> Iterator[tuple[int, Peer, str]]:
+    """Where the last PRUNE comes, of whom, and in which topic; nothing if none does."""
+    for at in reversed(range(len(events))):
+        event = events[at]
+        for part in event.parts if isinstance(event, Receive) else ():
+            if isinstance(part, Prune):
+                assert isinstance(event, Receive)
+                yield at, event.peers[0], part.topic
+                return
 
 
 def probes_at_scores(events: Sequence[Event], parameters: Any) -> Iterator[tuple[Acts, tuple[Acts, ...]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quidnunc.model.events import Advance, Connect, Event, Join, Leave, Receive, Score, Verdict
+from quidnunc.model.events import Advance, Connect, Event, Join, Leave, Publish, Receive, Score, Verdict
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, Message, Prune, Subscribe
 from quidnunc.properties.search.probes import probes, probes_at_scores, topics_of
@@ -55,3 +55,18 @@ def test_no_score_is_asked_for_where_the_run_has_none() -> None:
 def test_nothing_is_asked_without_a_topic() -> None:
     assert not [*probes((Connect((1,)), BEAT), PARAMETERS)]
     assert topics_of(EVENTS) == ["t1"]
+
+
+def test_a_member_is_pruned_and_a_message_comes() -> None:
+    pruned = Receive((1,), (Prune("t1", 60),))
+    events = (Join("t1"), Connect((1,)), pruned, GRAFT)
+    (told,) = (run for run in probes(events, PARAMETERS) if run[2:4] == (GRAFT, pruned))
+    assert any(isinstance(event, Receive) and isinstance(event.parts[0], Message) for event in told[4:])
+
+
+def test_an_own_message_goes_to_subscribers_of_whom_one_is_in_the_mesh() -> None:
+    own = Publish(Message("m1", "t1"))
+    told = [run for run in probes((*EVENTS[:3], own), PARAMETERS) if own in run and run[-1] == BEAT]
+    subscribed = [e.peers for e in told[-1][3:] if isinstance(e, Receive) and e.parts == (Subscribe("t1"),)]
+    grafted = [e.peers for e in told[-1][3:] if isinstance(e, Receive) and e.parts == (Graft("t1"),)]
+    assert subscribed == [(4, 5)] and grafted == [(4,)]
