@@ -69,7 +69,7 @@ class Misreading:
         return tuple(router for router, outcome in self.outcomes.items() if outcome == "shown")
 
 
-@frozen(kw_only=True)
+@frozen
 class NamedRules:
     """Rules that were named in a file before they were played."""
 
@@ -81,9 +81,7 @@ class NamedRules:
 def named_in_advance() -> tuple[NamedRules, ...]:
     """What `NAMED` has."""
     rows = tomllib.loads(NAMED.read_text(encoding="utf-8"))["named"]
-    return tuple(
-        NamedRules(**{k: tuple(v) if isinstance(v, list) else v for k, v in r.items()}) for r in rows
-    )
+    return tuple(NamedRules(r["protocol"], tuple(r["routers"]), tuple(r["rules"])) for r in rows)
 
 
 def rules_named(name: str = PROTOCOL) -> tuple[str, ...]:
