@@ -136,7 +136,7 @@ def test_a_place_that_cannot_be_written_is_wrong_usage(quidnunc: Command, tmp_pa
     place = tmp_path / "file"
     place.write_text("")
     ran = quidnunc("prove", "mesh-star", "--smt2", place / "questions")
-    assert ran.code == 2 and "name a directory" in ran.err
+    assert ran.code == 2 and "name another folder" in ran.err
 
 
 def test_lines_are_exported(quidnunc: Command, tmp_path: Path) -> None:
