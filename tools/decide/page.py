@@ -65,8 +65,12 @@ def table(catalogue: Catalogue, decisions: Iterable[Decision], runs: Mapping[str
     head = PLANS[catalogue.name].head.replace("{figures}", figures(catalogue, decisions, runs))
     lines = [head, f"| | statement | what the text says | decided by | {' | '.join(columns.values())} |"]
     lines.append("|---" * (len(columns) + 4) + "|")
+    third = {each.statement: each for each in _third_decisions(catalogue)}
     for each in statements:
         cells = [_field(each, name, found.get((each.id, name)), runs) for name in columns]
+        if each.id in third:
+            verdict = "refuted" if third[each.id].events else "not refuted"
+            cells[[*columns].index("dog-adr")] += f"; third reading: {verdict}"
         name = f"`{each.id}` ({each.old_id})"
         lines.append(f"| {name} | {each.says} | {told(each)} | {_decided_by(each)} | {' | '.join(cells)} |")
     lines += ["", "## What is false", ""]
@@ -92,13 +96,17 @@ def table(catalogue: Catalogue, decisions: Iterable[Decision], runs: Mapping[str
     return "\n".join(lines).rstrip() + "\n"
 
 
+def _third_decisions(catalogue: Catalogue) -> list[Decision]:
+    path = third_reading(catalogue)
+    return read_decisions(path) if path.exists() else []
+
+
 def _third_reading(catalogue: Catalogue, found: Mapping[tuple[str, str], Decision]) -> list[str]:
     """How the verdicts of `dog-adr` fare where every adjustment unblocks; nothing for another catalogue."""
-    path = third_reading(catalogue)
-    if not path.exists():
+    decisions = [each for each in _third_decisions(catalogue) if (each.statement, "dog-adr") in found]
+    if not decisions:
         return []
     lines = ["", *textwrap.wrap(THIRD_READING, width=110, break_on_hyphens=False), ""]
-    decisions = [each for each in read_decisions(path) if (each.statement, "dog-adr") in found]
     for each in decisions:
         of = found[each.statement, "dog-adr"]
         if bool(of.events) != bool(each.events):
