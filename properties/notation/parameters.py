@@ -59,6 +59,11 @@ def parameters_text(parameters: ParameterSet) -> str:
     return " ".join(said)
 
 
+def attribute_of(name: str) -> str:
+    """The attribute of the parameters that a case calls so."""
+    return _ATTRIBUTES.get(name, name)
+
+
 def parameters_told(parameters: ParameterSet) -> tuple[str, ...]:
     """A line for each parameter that differs from its default: name, value, default and what it is; and one
     for those that a driver has lifted."""

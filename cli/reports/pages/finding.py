@@ -11,9 +11,10 @@ from attrs import evolve, frozen
 from quidnunc.model.events import Crashed
 from quidnunc.model.rpc import Peer
 from quidnunc.properties.cases.case import UNEXPLAINED, Case, Side, events_of, replay_command
+from quidnunc.properties.cases.deciding import names_in_play
 from quidnunc.properties.cases.file import MARKS, RULER, body_of, parse, render
 from quidnunc.properties.documents.clauses import Clause, load
-from quidnunc.properties.notation.parameters import parameters_told
+from quidnunc.properties.notation.parameters import attribute_of, parameters_told
 from quidnunc.properties.notation.words import peers_named
 from quidnunc.reports.pages.links import SpecificationPlace, place_of
 from quidnunc.reports.pages.sequence import SequenceDiagram, sequence_of
@@ -27,12 +28,13 @@ SIDES: Mapping[Side, str] = {
 }
 """What each side of an output means, in words."""
 VERDICTS: Mapping[str, str] = {
-    "broken": "our own router departs too: the kit is at fault",
+    "broken": "our own router does the same: the kit is at fault",
     "fails": "violates the specification",
     "deviates": "does not follow advice of the specification",
     "observed": "reads a place that the specification leaves open",
-    "undecided": "departs, and the cause was not found before the end of the search",
+    "undecided": "violates the specification or reads it otherwise: the search ended before it was explained",
     "refuted": "a network of routers that follow the text breaks the statement",
+    "expected": "is listed in the file of expectations",
     "fixed": "was mended, and must not come back",
     "suite": "must hold",
     "disputed": "quidnunc may be wrong",
@@ -47,6 +49,13 @@ NOT_GIVEN: Mapping[str, Mapping[str, str]] = {
 }
 """Router -> parameters that the specification has and the router does not, and what to say of them. A case
 needs a value, by which the specification is asked; it is no configuration of the router."""
+PACKAGES: Mapping[str, tuple[tuple[int, str], ...]] = {
+    "cometbft": ((0, "github.com/cometbft/cometbft"),),
+    "go-libp2p-pubsub": ((0, "github.com/libp2p/go-libp2p-pubsub"),),
+    "js-libp2p": ((15, "@libp2p/gossipsub"), (1, "@chainsafe/libp2p-gossipsub"), (0, "libp2p-gossipsub")),
+    "py-libp2p": ((0, "libp2p"),),
+}
+"""Router -> what its releases are published as, from which major version on, the newest first."""
 _MARKS: Mapping[str, Side] = {mark: side for side, mark in MARKS.items()}
 
 
@@ -100,11 +109,24 @@ class ReportedFinding:
     withheld: bool = False
     remark: str = ""
     """Where it was replayed: what came of it."""
+    expected_as: str = ""
+    """Of one that is expected: the verdict that a file of expectations lists."""
 
     @property
     def says(self) -> str:
         """The verdict in a sentence."""
-        return VERDICTS.get(self.verdict, self.verdict)
+        said = VERDICTS.get(self.verdict, self.verdict)
+        return f"{said}: it {VERDICTS[self.expected_as]}" if self.expected_as in VERDICTS else said
+
+    @property
+    def package(self) -> str:
+        """The package and its version, as its users have them; the name of a router that has none."""
+        name, _, release = self.router.partition("@")
+        version = release or self.version
+        major = re.match(r"v?(\d+)", version)
+        of_versions = PACKAGES.get(name, ())
+        package = next((p for least, p in of_versions if major and int(major[1]) >= least), name)
+        return f"{package} {version}".strip()
 
     @property
     def diagram(self) -> SequenceDiagram | None:
@@ -128,7 +150,15 @@ class ReportedFinding:
             for said in self._told
             for each in [said.replace(" (default ", " (quidnunc's default: ", 1).replace(*_LIFTED)]
             for name in [each.partition("=")[0]]
+            if self._is_in_play(said)
         )
+
+    def _is_in_play(self, said: str) -> bool:
+        """Whether a line tells of a parameter that may matter in this run. What a driver has lifted it tells
+        in one line, and when a heartbeat comes no rule says."""
+        name, equals, _ = said.partition("=")
+        read = names_in_play(self.case) if self.case and equals and name.isidentifier() else None
+        return read is None or name.startswith("heartbeat") or attribute_of(name) in read
 
     @property
     def _told(self) -> tuple[str, ...]:
@@ -140,7 +170,7 @@ class ReportedFinding:
         notes = self.case.notes if self.case else ()
         told = {*self._told}
         return tuple(
-            each.replace(*_AT_DEFAULT)
+            each.replace(*_AT_DEFAULT).replace("The router departs ", _SHOWN.get(self.verdict, _SHOWN[""]))
             for each in notes
             if each not in told and not each.startswith("The root cause is against")
         )
@@ -217,6 +247,12 @@ class ReportedFinding:
         return found if found.startswith(("quidnunc ", "python -m ")) else ""
 
 
+_SHOWN: Mapping[str, str] = {
+    "fails": "The router violates the sentence ",
+    "deviates": "The router does not follow the sentence ",
+    "": "The router does so ",
+}
+"""Verdict -> how a remark on the time of it begins."""
 _AT_DEFAULT = (", the default, decides here: ", " decides here: ")
 _LIFTED = (
     "Out of play, because the driver lifts the limit: ",

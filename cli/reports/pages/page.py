@@ -44,6 +44,7 @@ SIGNS: Mapping[str, str] = {
     "observed": "○",
     "undecided": "?",
     "disputed": "?",
+    "expected": "◇",
     "not-refuted": "✓",
     "fixed": "✓",
     "suite": "✓",
@@ -221,13 +222,18 @@ def _result_of_column(column: Mapping[str, Any], protocol: str) -> ReportedResul
 def _result_of_report(report: Mapping[str, Any]) -> ReportedResult:
     leans = dict.fromkeys(each for claim in report["claims"] for each in claim["leans_on"])
     interrupted = ", interrupted" if report["interrupted"] else ""
+    met = {(each["clause"], each["cause"]) for each in report.get("expected", {}).get("met", ())}
+
+    def found(number: int, row: Mapping[str, Any]) -> ReportedFinding:
+        one = finding_of_row(number, row, report)
+        is_met = (row["clauses"][0], row["quirk"]) in met
+        return evolve(one, verdict="expected", expected_as=one.verdict) if is_met else one
+
     return ReportedResult(
         router=report["against"],
         version=report["router_version"],
         protocol=report["protocols"][0],
-        findings=tuple(
-            worst_first(finding_of_row(n, row, report) for n, row in enumerate(report["root_causes"], 1))
-        ),
+        findings=tuple(worst_first(found(n, row) for n, row in enumerate(report["root_causes"], 1))),
         searched=f"{count(report['runs'], 'run')}, {count(report['steps'], 'step')}, seed {report['seed']}, "
         f"profile {report['profile']}{interrupted}",
         claims=tuple((each["id"], each["verdict"]) for each in report["claims"]),

@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 from attrs import evolve, field, mutable
 
+from quidnunc.impl.drivers.js_libp2p import builds
 from quidnunc.model.events import Crashed, Receive
 from quidnunc.output import UsageError
 from quidnunc.properties.cases.case import Case, CaseBlock, CaseOutput
+from quidnunc.properties.cases.deciding import names_in_play
 from quidnunc.properties.cases.file import load, parse
 from quidnunc.properties.documents.clauses import load as clauses
-from quidnunc.reports.pages.finding import VERDICTS, WITHHELD, finding_of
+from quidnunc.reports.pages.finding import PACKAGES, VERDICTS, WITHHELD, finding_of
 from quidnunc.reports.pages.links import place_of, slug
 from quidnunc.reports.pages.markdown import Reproduction, issue_of
 from quidnunc.reports.pages.page import ReportContent, content_of, content_of_json, page_of, results_of_cases
@@ -181,7 +183,7 @@ def test_a_sentence_leads_to_its_heading() -> None:
 def test_the_issue_has_what_a_maintainer_needs() -> None:
     text = issue_of(load(SHARED))
     assert text.startswith("## The heartbeat's control lists are shared between peers")
-    assert "`py-libp2p` 0.8.1" in text and "https://github.com/libp2p/specs/" in text
+    assert "`libp2p 0.8.1`" in text and "https://github.com/libp2p/specs/" in text
     assert "p1->>p3: NOT ALLOWED: graft t1" in text
     assert "participant p3 as peer b" in text
     assert "Reproduced in 10 of 10 replays" in text
@@ -341,10 +343,11 @@ def test_an_explanation_that_is_known_to_be_wrong_is_not_repeated() -> None:
 
 
 def test_the_defaults_of_parameters_are_said_to_be_ours() -> None:
-    issue = issue_of(load(WRONG))
-    assert "(quidnunc's default: 3)" in issue and "(default 3)" in issue, "the second is the case itself"
-    assert finding_of(load(WRONG)).notes[0].startswith("The router departs"), "notes do not repeat parameters"
-    assert not any("default" in note for note in finding_of(load(WRONG)).notes)
+    case = load(GO / "gs1.1.ihave.caps.ihave-cap-counts-control.case")
+    found, issue = finding_of(case), issue_of(case)
+    assert "(quidnunc's default: 10)" in issue and "(default 10)" in issue, "the second is the case itself"
+    assert found.notes[0].startswith("The router violates the sentence "), "notes do not repeat parameters"
+    assert not any("default" in note for note in found.notes)
 
 
 def test_a_router_of_your_own_is_to_be_named() -> None:
@@ -352,3 +355,52 @@ def test_a_router_of_your_own_is_to_be_named() -> None:
     issue = issue_of(case)
     assert "run `quidnunc replay finding.case --against python:MODULE:FACTORY`" in issue
     assert "quidnunc replay finding.case --against" not in issue_of(load(SHARED))
+
+
+@pytest.mark.parametrize(
+    ("against", "package"),
+    [
+        ("js-libp2p 17.1.1", "@libp2p/gossipsub 17.1.1"),
+        ("js-libp2p@14.1.1", "@chainsafe/libp2p-gossipsub 14.1.1"),
+        ("py-libp2p 0.8.1", "libp2p 0.8.1"),
+        ("go-libp2p-pubsub 0.19.0", "github.com/libp2p/go-libp2p-pubsub 0.19.0"),
+        ("cometbft 2.0.0-rc1", "github.com/cometbft/cometbft 2.0.0-rc1"),
+        ("exec 3.1", "exec 3.1"),
+    ],
+)
+def test_an_issue_names_the_package_that_its_users_have(against: str, package: str) -> None:
+    assert finding_of(evolve(load(WRONG), against=against)).package == package
+
+
+def test_the_packages_of_js_are_those_that_are_built() -> None:
+    assert PACKAGES["js-libp2p"] == builds.PACKAGES
+
+
+def test_a_setting_that_no_rule_of_the_run_reads_is_left_out() -> None:
+    """Nothing is published where one peer is told of another's topic."""
+    case = load(SHARED)
+    read = names_in_play(case)
+    assert read is not None and "d" in read and "flood_publish" not in read
+    assert "flood_publish" in str(case.notes) and "flood" not in str(finding_of(case).parameters)
+    other = evolve(case, parameters=evolve(case.parameters, d=5, d_out=1))
+    assert [each.partition("=")[0] for each in finding_of(other).parameters[:1]] == ["D"]
+    # Of a run in which the router chose, not all outputs are in the case.
+    choice = CASES / "routers" / "js-libp2p" / "gs1.0.publish.fanout.unexplained.choice.case"
+    assert names_in_play(load(choice)) is None
+
+
+def test_what_is_expected_is_not_shown_as_a_failure(quidnunc: Command, tmp_path: Path) -> None:
+    known = tmp_path / "known.toml"
+    asked = ("check", "gossipsub-1.2", "--against", "ours:echo", "--runs", "12", "--workers", "1")
+    quidnunc(*asked, "--expect", known, "--update-expect", "--cases", tmp_path / "cases")
+    page = tmp_path / "page.html"
+    assert quidnunc(*asked, "--expect", known, "--report", page).code == 0
+    text = page.read_text(encoding="utf-8")
+    assert 'class="verdict expected"' in text and 'class="verdict fails"' not in text
+    assert "is listed in the file of expectations: it violates the specification" in text
+
+
+def test_a_print_leaves_out_what_is_folded() -> None:
+    page = page_of(ReportContent(results=results_of_cases([load(WRONG)])))
+    printed = page[page.index("@media print") :]
+    assert "details > :not(summary) { display: none; }" in printed
