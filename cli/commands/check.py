@@ -34,6 +34,7 @@ from quidnunc.output import (
 from quidnunc.pipeline.trace.record import join_parts
 from quidnunc.properties.cases.case import command_of
 from quidnunc.properties.cases.file import load, render
+from quidnunc.properties.cases.outcome import CaseReplay
 from quidnunc.properties.cases.router import REPEATS, repeated, replay_router
 from quidnunc.properties.claims.catalogue import claims_of
 from quidnunc.properties.search.batch import Workers
@@ -358,7 +359,7 @@ def _compared(
         ]
         written = [(root, _seen_from(options.expect, path)) for root, path in roots]
         found = {(root.clause, root.quirk) for root in named.values()}
-        replayed = _replay_known(found, expected, options)
+        replayed = _outcomes(_replay_known(found, expected, options))
         old = options.expect.read_text(encoding="utf-8") if options.expect.exists() else ""
         text = render_expectations(campaigns[0], written, expected, replayed, header_read(old))
         options.expect.parent.mkdir(parents=True, exist_ok=True)
@@ -370,10 +371,14 @@ def _compared(
         return ExpectationComparison(entries, (), (), ())
     if options.expect is None:
         return None
+    from quidnunc.properties.search.renamed import told_otherwise
+    from quidnunc.properties.search.worker import opener_of
+
     roots_found = {k: r for c in campaigns for k, r in c.roots.items()}
     known = list(crashes_numbered(list(roots_found.values()), expected).values())
-    replayed = _replay_known({(root.clause, root.quirk) for root in known}, expected, options)
-    return compare(known, expected, replayed)
+    replays = _replay_known({(root.clause, root.quirk) for root in known}, expected, options)
+    renamed = told_otherwise(known, expected, replays, opener_of(options.against))
+    return compare(known, expected, _outcomes(replays), renamed)
 
 
 def _seen_from(file: Path, path: str) -> str:
@@ -381,27 +386,31 @@ def _seen_from(file: Path, path: str) -> str:
     return os.path.relpath(path, file.parent) if path else ""
 
 
+def _outcomes(replays: Mapping[str, CaseReplay]) -> dict[str, str]:
+    return {case: replay.outcome for case, replay in replays.items()}
+
+
 def _replay_known(
     found: set[RootKey], expected: Sequence[Expectation], options: argparse.Namespace
-) -> dict[str, str]:
-    """Replay the cases of expectations that the search did not meet: case -> outcome.
+) -> dict[str, CaseReplay]:
+    """Replay the cases of expectations that the search did not meet, by the path that the file names.
 
     An inconclusive replay is left out: its expectation counts as not met, not as gone.
     """
     from quidnunc.properties.search.worker import opener_of
 
-    outcomes: dict[str, str] = {}
+    replays: dict[str, CaseReplay] = {}
     for each in expected:
         if (each.clause, each.cause) in found or not each.case:
             continue
         path = options.expect.parent / each.case
         try:
-            outcome = replay_router(load(path), opener_of(options.against)).outcome
+            replay = replay_router(load(path), opener_of(options.against))
         except CaseError as error:
             raise UsageError(f"{options.expect}: {each.clause} {each.cause}: {error}") from None
-        if outcome != "inconclusive":
-            outcomes[each.case] = outcome
-    return outcomes
+        if replay.outcome != "inconclusive":
+            replays[each.case] = replay
+    return replays
 
 
 def _how(options: argparse.Namespace) -> list[str]:

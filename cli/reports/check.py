@@ -149,6 +149,11 @@ def print_compared(compared: ExpectationComparison) -> None:
         print(
             f"  DIFFERENT: {each.clause} {each.cause}: expected {each.verdict}, found {verdict_of_root(root)}"
         )
+    for each, root in compared.renamed:
+        print(
+            f"  same clause and claim as expected {each.clause} {each.cause}, told under another name: "
+            f"{root.quirk}"
+        )
     for root in compared.unexpected:
         print(f"  UNEXPECTED: {root.clause} {root.quirk}: {root.case.reason}")
 
@@ -230,6 +235,7 @@ def as_json(
         found["expected"] = {
             **{name: [*map(_expectation, getattr(compared, name))] for name in ("met", "not_met", "gone")},
             "otherwise": [{**_expectation(e), "found": verdict_of_root(r)} for e, r in compared.otherwise],
+            "renamed": [{**_expectation(e), "found": r.quirk} for e, r in compared.renamed],
             "unexpected": [{"clause": r.clause, "cause": r.quirk} for r in compared.unexpected],
         }
     return found

@@ -176,6 +176,8 @@ class ExpectationComparison:
     unexpected: tuple[RootCause, ...]
     otherwise: tuple[tuple[Expectation, RootCause], ...] = ()
     """Expected with one verdict, found with another."""
+    renamed: tuple[tuple[Expectation, RootCause], ...] = ()
+    """Expected under one name of the cause, found under another (`properties/search/renamed.py`)."""
 
     @property
     def agrees(self) -> bool:
@@ -310,7 +312,10 @@ def _quoted(text: str) -> str:
 
 
 def compare(
-    roots: Sequence[RootCause], expected: Sequence[Expectation], replayed: dict[str, str]
+    roots: Sequence[RootCause],
+    expected: Sequence[Expectation],
+    replayed: Mapping[str, str],
+    renamed: Sequence[tuple[Expectation, RootCause]] = (),
 ) -> ExpectationComparison:
     """What was found against what was expected.
 
@@ -331,9 +336,12 @@ def compare(
     known = {(e.clause, e.cause) for e in expected}
     # An addition is filed under the sentence that its most telling run breaks, which can be another one.
     additions = {e.cause for e in expected if e.cause.startswith(PREFIX)}
+    known |= {(root.clause, root.quirk) for _, root in renamed}
     new = (r for r in roots if (r.clause, r.quirk) not in known and r.quirk not in additions)
     unexpected = [r for r in new if not explained_too_late(r)]
-    return ExpectationComparison(tuple(met), tuple(gone), tuple(not_met), tuple(unexpected), tuple(otherwise))
+    return ExpectationComparison(
+        tuple(met), tuple(gone), tuple(not_met), tuple(unexpected), tuple(otherwise), tuple(renamed)
+    )
 
 
 @frozen

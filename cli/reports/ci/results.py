@@ -142,7 +142,9 @@ def _gone(report: Found) -> Iterator[CiAlert]:
 
 
 def _is_met(root: Found, report: Found) -> bool:
-    met = {(each["clause"], each["cause"]) for each in report.get("expected", {}).get("met", ())}
+    expected = report.get("expected", {})
+    met = {(each["clause"], each["cause"]) for each in expected.get("met", ())}
+    met |= {(each["clause"], each["found"]) for each in expected.get("renamed", ())}
     return (root["clauses"][0], root["quirk"]) in met
 
 
