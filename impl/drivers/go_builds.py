@@ -18,6 +18,9 @@ NEXT = "check the network, and that go reaches a module proxy (GOPROXY), then bu
 DRIVER = "driver"
 """The program of a build."""
 
+PROCESS = Path(__file__).with_name("go_process.go")
+"""What every driver in Go is compiled with: the conversation, the bubble, and the answer after a crash."""
+
 
 def missing_go(version: str) -> str:
     """Go, where it is not on the PATH; `version` is the oldest that will do."""
@@ -43,7 +46,7 @@ def compile_driver(
     with building(release) as build:
         source = build.folder / "source"
         source.mkdir()
-        for path in (*sources, *lock):
+        for path in (PROCESS, *sources, *lock):
             if path.suffix == ".toml":
                 _edit(source, path)
             else:
@@ -72,7 +75,7 @@ def compile_driver(
 def digest_of(files: tuple[Path, ...]) -> str:
     """Of the driver's sources and the lock: a build with others is not this one."""
     digest = hashlib.sha256()
-    for path in files:
+    for path in (PROCESS, *files):
         digest.update(f"{path.name}\n".encode() + path.read_bytes())
     return digest.hexdigest()
 

@@ -3,9 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
-	"crypto/ed25519"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,7 +11,6 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p"
-	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -24,34 +21,8 @@ import (
 	ma "github.com/multiformats/go-multiaddr"
 )
 
-// How far a peer id is looked for among the known keys, when the router dials someone not yet seen.
-const peersMax = 4096
-
 // settling is what a request may take on the simulated network, in virtual time; the next advance is shorter by it.
 const settling = time.Millisecond
-
-var errGone = errors.New("the connection is gone")
-
-func keyOf(number uint32) crypto.PrivKey {
-	seed := make([]byte, ed25519.SeedSize)
-	binary.LittleEndian.PutUint32(seed, number)
-	key, err := crypto.UnmarshalEd25519PrivateKey(ed25519.NewKeyFromSeed(seed))
-	if err != nil {
-		panic(err)
-	}
-	return key
-}
-
-// What the router did since the last reply.
-type record struct {
-	mu        sync.Mutex
-	out       [][3]any
-	delivered [][2]any
-	dials     []uint32
-	closed    []uint32
-	partial   []partialCall
-	fault     string
-}
 
 // fakeHost is no fake here: a host of go-libp2p on its own simulator. Only dials of the router's own accord are
 // noted and not made, as whether they succeed is the kit's to say.
@@ -100,45 +71,9 @@ func (h *fakeHost) simulated(number uint32, at ma.Multiaddr) (host.Host, error) 
 	)
 }
 
-func (h *fakeHost) idOf(number uint32) peer.ID {
-	h.did.mu.Lock()
-	defer h.did.mu.Unlock()
-	if id, ok := h.ids[number]; ok {
-		return id
-	}
-	id, err := peer.IDFromPrivateKey(keyOf(number))
-	if err != nil {
-		panic(err)
-	}
-	h.ids[number], h.numbers[id] = id, number
-	return id
-}
-
-func (h *fakeHost) numberOf(id peer.ID) (uint32, bool) {
-	h.did.mu.Lock()
-	number, ok := h.numbers[id]
-	h.did.mu.Unlock()
-	for try := uint32(0); !ok && try < peersMax; try++ {
-		if h.idOf(try) == id {
-			return try, true
-		}
-	}
-	return number, ok
-}
-
 func addressOf(number uint32, port int) ma.Multiaddr {
 	ip := net.IPv4(11, byte(number>>16), byte(number>>8), byte(number)|1)
 	return ma.StringCast(fmt.Sprintf("/ip4/%s/udp/%d/quic-v1", ip, port))
-}
-
-// Connect: the router dials of its own accord.
-func (h *fakeHost) Connect(_ context.Context, to peer.AddrInfo) error {
-	if number, ok := h.numberOf(to.ID); ok {
-		h.did.mu.Lock()
-		h.did.dials = append(h.did.dials, number)
-		h.did.mu.Unlock()
-	}
-	return nil
 }
 
 func (h *fakeHost) conn(id peer.ID) *fakeConn {
@@ -212,11 +147,11 @@ func (h *fakeHost) settle() {
 }
 
 // advance passes time, less what the requests before took.
-func (h *fakeHost) advance(ms int64) {
-	h.told += ms
-	owed := min(h.debt, time.Duration(ms)*time.Millisecond)
+func (h *fakeHost) advance(by time.Duration) {
+	h.told += by.Milliseconds()
+	owed := min(h.debt, by)
 	h.debt -= owed
-	time.Sleep(time.Duration(ms)*time.Millisecond - owed)
+	time.Sleep(by - owed)
 }
 
 type fakeConn struct {

@@ -26,7 +26,7 @@ LOCKED = tuple(sorted((each.name for each in (FOLDER / "locks").iterdir()), key=
 
 DEFAULT = LOCKED[-1]
 
-COMMON = ("main.go", "host.go", "parameters.go", "router.go", "seam.go")
+COMMON = ("main.go", "host.go", "peers.go", "parameters.go", "router.go", "seam.go")
 """Of the driver's files, those that every release is built with."""
 
 OLDEST = "0.3.0"

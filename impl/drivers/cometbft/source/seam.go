@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"testing/synctest"
@@ -12,8 +10,6 @@ import (
 
 	"github.com/cometbft/cometbft/v2/mempool"
 )
-
-const name = "cometbft"
 
 // version of the module, set by the linker.
 var version string
@@ -30,8 +26,6 @@ const (
 	// How often one peer takes the same message at one instant. A reactor that sends it again and again would
 	// never come to rest; as a link of finite speed does, the peer makes it wait.
 	repeatsMax = 3
-	// How long a reactor has to end its goroutines. No real time.
-	closing = time.Minute
 )
 
 // request is any line that the kit writes; each op reads the fields that it has.
@@ -46,11 +40,6 @@ type request struct {
 	Data     []byte      `json:"data"`
 	Tx       []byte      `json:"tx"`
 	Ms       int64       `json:"ms"`
-}
-
-type helloAnswer struct {
-	Hello hello `json:"hello"`
-	Again bool  `json:"again"`
 }
 
 type hello struct {
@@ -71,66 +60,7 @@ type reply struct {
 	State   map[string]any `json:"state,omitempty"`
 }
 
-type fault struct {
-	Error string `json:"error"`
-}
-
-// converse serves one router, from its init on; the next init, or nil at the end.
-func converse(lines *lines, first []byte) []byte {
-	before := runtime.NumGoroutine()
-	next := serveOne(lines, first)
-	synctest.Wait()
-	if runtime.NumGoroutine() > before {
-		time.Sleep(closing)
-		synctest.Wait()
-	}
-	if runtime.NumGoroutine() > before {
-		startAnew(next)
-	}
-	return next
-}
-
-func serveOne(lines *lines, first []byte) []byte {
-	var asked request
-	if err := json.Unmarshal(first, &asked); err != nil {
-		lines.write(fault{err.Error()})
-		return lines.read()
-	}
-	if asked.Op != "init" || asked.Format != 1 {
-		lines.write(fault{"the first request is init, of format 1"})
-		return lines.read()
-	}
-	r, err := open(asked)
-	if err != nil {
-		lines.write(fault{err.Error()})
-		return lines.read()
-	}
-	defer r.node.stop()
-	synctest.Wait()
-	lines.write(helloAnswer{helloOf(), true})
-	for {
-		line := lines.read()
-		if line == nil {
-			return nil
-		}
-		asked = request{}
-		if err := json.Unmarshal(line, &asked); err != nil {
-			lines.write(fault{err.Error()})
-			continue
-		}
-		if asked.Op == "init" {
-			return line
-		}
-		answer, err := r.answer(asked)
-		if err != nil {
-			lines.write(fault{fmt.Sprintf("%s, %s at %d ms: %s", name, asked.Op, r.nowMs, err)})
-			continue
-		}
-		lines.write(answer)
-	}
-}
-
-func helloOf() hello {
+func (r *router) hello() hello {
 	return hello{
 		Name: name, Version: version, Protocols: protocols, Format: 1,
 		Capabilities: []string{"clock", "raw", "stall", "state"},
@@ -190,6 +120,10 @@ func open(asked request) (*router, error) {
 		ticking: time.Now(), next: make(chan struct{}),
 	}, nil
 }
+
+func (r *router) now() int64 { return r.nowMs }
+
+func (r *router) close() { r.node.stop() }
 
 // answer does what is asked, and says what the reactor did when nothing is left to do at this instant.
 func (r *router) answer(asked request) (*reply, error) {

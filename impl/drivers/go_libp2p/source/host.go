@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"crypto/ed25519"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"os"
 	"sort"
@@ -24,34 +22,8 @@ import (
 	ma "github.com/multiformats/go-multiaddr"
 )
 
-// How far a peer id is looked for among the known keys, when the router dials someone not yet seen.
-const peersMax = 4096
-
 // Of one stream whose reader has stopped; beyond it the driver refuses to feed more.
 const unreadMax = 64 << 20
-
-var errGone = errors.New("the connection is gone")
-
-func keyOf(number uint32) crypto.PrivKey {
-	seed := make([]byte, ed25519.SeedSize)
-	binary.LittleEndian.PutUint32(seed, number)
-	key, err := crypto.UnmarshalEd25519PrivateKey(ed25519.NewKeyFromSeed(seed))
-	if err != nil {
-		panic(err)
-	}
-	return key
-}
-
-// What the router did since the last reply. Its goroutines write here while the bubble settles.
-type record struct {
-	mu        sync.Mutex
-	out       [][3]any
-	delivered [][2]any
-	dials     []uint32
-	closed    []uint32
-	partial   []partialCall
-	fault     string
-}
 
 // fakeHost is a host without a network: what pubsub asks of one. A method that is not here is nil, and a
 // release that calls it says which.
@@ -94,32 +66,6 @@ func newHost(own uint32, did *record) (*fakeHost, error) {
 	return h, err
 }
 
-func (h *fakeHost) idOf(number uint32) peer.ID {
-	h.did.mu.Lock()
-	defer h.did.mu.Unlock()
-	if id, ok := h.ids[number]; ok {
-		return id
-	}
-	id, err := peer.IDFromPrivateKey(keyOf(number))
-	if err != nil {
-		panic(err)
-	}
-	h.ids[number], h.numbers[id] = id, number
-	return id
-}
-
-func (h *fakeHost) numberOf(id peer.ID) (uint32, bool) {
-	h.did.mu.Lock()
-	number, ok := h.numbers[id]
-	h.did.mu.Unlock()
-	for try := uint32(0); !ok && try < peersMax; try++ {
-		if h.idOf(try) == id {
-			return try, true
-		}
-	}
-	return number, ok
-}
-
 func addressOf(number uint32, port int) ma.Multiaddr {
 	return ma.StringCast(fmt.Sprintf("/ip4/10.%d.%d.%d/tcp/%d", number>>16&255, number>>8&255, number&255, port))
 }
@@ -131,16 +77,6 @@ func (h *fakeHost) Network() network.Network         { return h.net }
 func (h *fakeHost) EventBus() event.Bus              { return h.bus }
 func (h *fakeHost) ConnManager() connmgr.ConnManager { return connmgr.NullConnMgr{} }
 func (h *fakeHost) RemoveStreamHandler(protocol.ID)  {}
-
-// Connect: the router dials. Whether the peer answers is the kit's to say, by a connect request.
-func (h *fakeHost) Connect(_ context.Context, to peer.AddrInfo) error {
-	if number, ok := h.numberOf(to.ID); ok {
-		h.did.mu.Lock()
-		h.did.dials = append(h.did.dials, number)
-		h.did.mu.Unlock()
-	}
-	return nil
-}
 
 func (h *fakeHost) SetStreamHandler(name protocol.ID, handler network.StreamHandler) {
 	h.mu.Lock()

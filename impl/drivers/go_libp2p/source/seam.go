@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"testing/synctest"
 	"time"
 
@@ -55,11 +53,6 @@ type partialCall struct {
 	Metadata *[]byte `json:"metadata,omitempty"`
 }
 
-type helloAnswer struct {
-	Hello hello `json:"hello"`
-	Again bool  `json:"again"`
-}
-
 type hello struct {
 	Name         string              `json:"name"`
 	Version      string              `json:"version"`
@@ -78,68 +71,6 @@ type reply struct {
 	Crashed   string         `json:"crashed,omitempty"`
 	State     map[string]any `json:"state,omitempty"`
 	Partial   []partialCall  `json:"partial,omitempty"`
-}
-
-type fault struct {
-	Error string `json:"error"`
-}
-
-// How long a router has to end its goroutines, some of which sleep. No real time.
-const closing = time.Minute
-
-// converse serves one router, from its init on; the next init, or nil at the end.
-func converse(lines *lines, first []byte) []byte {
-	before := runtime.NumGoroutine()
-	next := serveOne(lines, first)
-	synctest.Wait()
-	if runtime.NumGoroutine() > before {
-		time.Sleep(closing)
-		synctest.Wait()
-	}
-	if runtime.NumGoroutine() > before {
-		startAnew(next)
-	}
-	return next
-}
-
-func serveOne(lines *lines, first []byte) []byte {
-	var asked request
-	if err := json.Unmarshal(first, &asked); err != nil {
-		lines.write(fault{err.Error()})
-		return lines.read()
-	}
-	if asked.Op != "init" || asked.Format != 1 {
-		lines.write(fault{"the first request is init, of format 1"})
-		return lines.read()
-	}
-	node, err := open(asked)
-	if err != nil {
-		lines.write(fault{err.Error()})
-		return lines.read()
-	}
-	defer node.close()
-	synctest.Wait()
-	lines.write(helloAnswer{node.hello(), true})
-	for {
-		line := lines.read()
-		if line == nil {
-			return nil
-		}
-		asked = request{}
-		if err := json.Unmarshal(line, &asked); err != nil {
-			lines.write(fault{err.Error()})
-			continue
-		}
-		if asked.Op == "init" {
-			return line
-		}
-		answer, err := node.answer(asked)
-		if err != nil {
-			lines.write(fault{fmt.Sprintf("%s, %s at %d ms: %s", name, asked.Op, node.now(), err)})
-			continue
-		}
-		lines.write(answer)
-	}
 }
 
 // answer does what is asked, and says what the router did when nothing is left to do at this instant.
