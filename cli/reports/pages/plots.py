@@ -31,9 +31,12 @@ class Line:
     error: Sequence[float] = ()
 
 
-def line_plot(lines: Sequence[Line], x: str, y: str, *, points: bool = False, log: bool = False) -> str:
+def line_plot(
+    lines: Sequence[Line], x: str, y: str, *, points: bool = False, log: bool = False, zero: bool = False
+) -> str:
     """Lines over a common axis. `points`: each value has a mark; otherwise a value holds until the next.
-    `log`: the x axis is logarithmic."""
+    `log`: the x axis is logarithmic. `zero`: the y axis starts at 0, if no value is below it:
+    elsewhere a small difference looks like a jump."""
 
     def draw(axes: Any) -> None:
         for number, line in enumerate(lines):
@@ -45,6 +48,8 @@ def line_plot(lines: Sequence[Line], x: str, y: str, *, points: bool = False, lo
                 axes.plot(line.x, line.y, drawstyle="default" if points else "steps-post", **look)
         if log:
             axes.set_xscale("log")
+        if zero and all(value >= 0 for line in lines for value in line.y):
+            axes.set_ylim(bottom=0)
         if len(lines) > 1 or lines[0].label:
             axes.legend(frameon=False, labelcolor=INK)
 

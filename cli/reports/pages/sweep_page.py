@@ -53,7 +53,7 @@ def _pictures(points: Sequence[Point]) -> Iterator[Picture]:
             labels = [", ".join(f"{k}={v}" for k, v in p["point"].items()) or "as it is" for p in known]
             svg = bar_plot(labels, [p["figures"][name]["mean"] for p in known], "", says)
         else:
-            svg = line_plot(_lines(known, axis, name)[:MAX_LINES], axis, says, points=True)
+            svg = line_plot(_lines(known, axis, name)[:MAX_LINES], axis, says, points=True, zero=True)
         yield Picture(
             title=name,
             says=f"{says}: mean over seeds, with its 95 % interval where there are several.",

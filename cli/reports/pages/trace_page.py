@@ -107,7 +107,9 @@ def _pictures(curves: RunCurves, metrics: Mapping[str, Any]) -> Sequence[Picture
             Picture(
                 title="Latency",
                 says="Share of all messages that have been delivered once, and to all who should get them.",
-                svg=line_plot(lines, f"ms from the {whence}", "share of messages", log=_spread(lines)),
+                svg=line_plot(
+                    lines, f"ms from the {whence}", "share of messages", log=_spread(lines), zero=True
+                ),
             )
         )
     if curves.hops:
@@ -125,7 +127,7 @@ def _pictures(curves: RunCurves, metrics: Mapping[str, Any]) -> Sequence[Picture
             Picture(
                 title="Mesh degree",
                 says="Mesh members of a peer, the mean over all peers that have had one.",
-                svg=line_plot(lines, "seconds from the first event", "mesh members"),
+                svg=line_plot(lines, "seconds from the first event", "mesh members", zero=True),
             )
         )
     return found
