@@ -94,7 +94,7 @@ class Parameters:
     idontwant_heartbeats: int = 3
     """For how many heartbeats an IDONTWANT counts."""
     max_message_bytes: int = 1 << 20
-    """Larger messages are dropped."""
+    """Messages with more data are dropped; whether the rest of an RPC counts is free."""
     test_extension: bool = True
     """Whether the router names the test extension; of v1.3 and later."""
     group_ttl_heartbeats: int = 5

@@ -73,6 +73,11 @@ def with_key(message: Message, d: SeededDraws, capabilities: frozenset[str]) -> 
     return evolve(message, author=author, key=author == SECP256K1_AUTHOR and own.chance(50))
 
 
+OVERHEAD = 256
+"""More than an RPC with one message has beside the data: author, sequence number, topic and signature, with
+keys of Ed25519."""
+
+
 def has_bad_key(d: SeededDraws, p: Parameters) -> bool:
     """Whether the next message has one of `BAD_KEYS`."""
     return p.signature_policy == "StrictSign" and beside(d, KEYS).chance(13)
@@ -80,9 +85,11 @@ def has_bad_key(d: SeededDraws, p: Parameters) -> bool:
 
 def size_at_bound(size: int, d: SeededDraws, p: Parameters) -> int:
     """A size below, at or above one of the bounds on it, in place of some that are not small."""
-    own = beside(d, SIZES)
-    bounds = [each for each in (p.idontwant_min_bytes, p.max_message_bytes) if 100 <= each <= 5000]
-    return own.one_of(bounds) + own.below(3) - 1 if size and bounds and own.chance(60) else size
+    own, limit = beside(d, SIZES), p.max_message_bytes
+    bounds = [each for each in (p.idontwant_min_bytes, limit) if 100 <= each <= 5000]
+    drawn = own.one_of(bounds) + own.below(3) - 1 if size and bounds and own.chance(60) else size
+    # The text limits the Message, and some routers its data or its RPC: who counts what shows just below.
+    return max(limit - OVERHEAD, 1) if limit - OVERHEAD < drawn <= limit else drawn
 
 
 def backoff_at_bound(backoff: int | None, d: SeededDraws, p: Parameters) -> int | None:
