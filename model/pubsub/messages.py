@@ -302,8 +302,11 @@ def flood_own(r: Router, m: Message, choose: Choose) -> Step[Router] | None:
     reached = frozenset(p for p, said in fit.items() if said)
     unsure = frozenset(p for p, said in fit.items() if said is None)
     sent = must_send(reached, m, "gs1.1/publish.flood") + may_send(unsure, m, "gs1.1/threshold.publish")
-    friends = connected_explicit(r) - reached
-    return Step(r, sent + may_send(friends, m, "gs1.1/explicit.forward"))
+    # A member of the mesh that announced nothing is no subscriber, and the mesh gets messages all the same.
+    mesh = frozenset(p for p in r.mesh_of(m.topic) - fit.keys() if _may_publish_to(r, p) is not False)
+    friends = connected_explicit(r) - reached - mesh
+    beside = may_send(mesh, m, "gs1.0/publish.mesh") + may_send(friends, m, "gs1.1/explicit.forward")
+    return Step(r, sent + beside)
 
 
 @rule(

@@ -107,6 +107,16 @@ class TestFloodPublishing:
         assert not end.router.fanout
 
     @LATER
+    @pytest.mark.parametrize(("score", "free"), [(-20, {2}), (-21, set())])
+    def test_a_member_that_announced_nothing_may_have_it(
+        self, protocol: Protocol, score: int, free: set[int]
+    ) -> None:
+        """It took its place in the mesh by a GRAFT, and the text floods to those in the topic."""
+        base = [*peers(1), Connect((2,)), Join(T), grafted(1, 2), Score((2,), score)]
+        end = published(protocol, base, flood=True, publish_threshold=-20)
+        assert (set(end.due(Message)), set(end.free(Message))) == ({1}, free)
+
+    @LATER
     def test_what_others_wrote_is_not_flooded(self, protocol: Protocol) -> None:
         base = [Join(T), *peers(1, 2, 3), grafted(1, 2)]
         end = after(base, of(1, Message("m1", T, 9)), protocol=protocol, flood_publish=True)
