@@ -24,8 +24,8 @@ TEMPLATE = "go_libp2p_test.go"
 FILE = "finding_test.go"
 WIDTH = 110
 DRIVER = "quidnunc.impl.drivers.go_libp2p"
-SOURCES = ("host.go", "parameters.go", "router.go", "seam.go", "extended.go")
-LEFT_OUT = ("hello", "state", "answer", "converse", "serveOne")
+SOURCES = ("peers.go", "host.go", "parameters.go", "router.go", "seam.go", "extended.go")
+LEFT_OUT = ("hello", "state", "answer")
 """Functions that only a conversation in JSON needs."""
 OF_TEST = (
     "encoding/hex",

@@ -18,7 +18,7 @@ from quidnunc.impl.routers import available
 from quidnunc.impl.seam import Delivery, Reply
 from quidnunc.impl.wire import wire_pb2 as wire
 from quidnunc.properties.cases.file import load, parse
-from quidnunc.reports.reproductions import javascript, python
+from quidnunc.reports.reproductions import go, javascript, python
 from quidnunc.reports.reproductions.catalogue import reproduction_of
 from quidnunc.reports.reproductions.recorded import NoReproductionError, recorded, words_in
 from quidnunc.reports.reproductions.wording import prose
@@ -212,6 +212,13 @@ def ran(*command: str, folder: Path) -> str:
         command, cwd=folder, env={**os.environ, "GOFLAGS": "-mod=readonly"}, capture_output=True, text=True
     )
     return done.stdout + done.stderr
+
+
+def test_the_prelude_in_go_is_what_the_driver_is_made_of() -> None:
+    """All but what speaks JSON. Needs no Go, and so fails where one of the two is changed alone."""
+    imports, source = go.prelude()
+    assert '"crypto/ed25519"' in imports and "encoding/json" in " ".join(imports)
+    assert not [name for name in go.LEFT_OUT if re.search(rf"^func (\(.*\) )?{name}\(", source, re.MULTILINE)]
 
 
 def test_findings_in_go_fail_on_the_release_as_they_say(tmp_path: Path) -> None:
