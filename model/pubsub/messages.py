@@ -56,8 +56,12 @@ def flawed(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] 
     when="it drops a message from a peer that names the router as its author",
 )
 def from_itself(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
-    """What claims to be ours and comes from outside is not forwarded."""
-    return Step(r) if m.part.author == ROUTER else None
+    """What claims to be ours and comes from outside is not forwarded. Whether the application gets it, the
+    first time, the text does not say."""
+    if m.part.author != ROUTER:
+        return None
+    delivery = Permit(Delivered(m.part), False, "gs1.0/relay.own-not-forwarded")
+    return Step(r, () if m.part.id in r.seen else (delivery,))
 
 
 @rule(
