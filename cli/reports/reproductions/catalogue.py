@@ -24,7 +24,8 @@ class ReproductionLanguage:
 
 LANGUAGES: Mapping[str, ReproductionLanguage] = {
     "py-libp2p": ReproductionLanguage("python", python.FILE, python.reproduction_of),
-    "go-libp2p-pubsub": ReproductionLanguage("go", go.FILE, go.reproduction_of),
+    "go-libp2p-pubsub": ReproductionLanguage("go", go.FILE, go.GO_LIBP2P.reproduction_of),
+    "cometbft": ReproductionLanguage("go", go.FILE, go.COMETBFT.reproduction_of),
     "js-libp2p": ReproductionLanguage("javascript", javascript.FILE, javascript.reproduction_of),
 }
 

@@ -13,18 +13,22 @@ from attrs import evolve, field, frozen, mutable
 
 from quidnunc.impl.routers import open_router
 from quidnunc.impl.seam import Config, Driver, Hello, Reply
+from quidnunc.impl.wire import mempool_pb2
 from quidnunc.impl.wire import wire_pb2 as wire
 from quidnunc.model.events import Advance, Closed, Crashed, Delivered, Dialled, Event, Output, Sent
 from quidnunc.model.rpc import (
     UNSAID,
     Graft,
+    HaveTx,
     IDontWant,
     IHave,
     IWant,
     Message,
     Peer,
     Prune,
+    ResetRoute,
     Subscribe,
+    Tx,
     Unsubscribe,
 )
 from quidnunc.properties.cases.case import Case, router_of
@@ -34,7 +38,11 @@ from quidnunc.properties.judge.play import Moment, WireSubject
 from quidnunc.properties.notation.lines import event_text
 
 REQUESTS = frozenset(
-    {"connect", "disconnect", "stall", "resume", "rpc", "raw", "join", "leave", "publish", "verdict", "score"}
+    {
+        *("connect", "disconnect", "stall", "resume", "rpc", "raw"),
+        *("join", "leave", "publish", "verdict", "score"),
+        *("submit", "commit", "adjust"),
+    }
 )
 """That a test can make beside `advance`."""
 
@@ -295,6 +303,12 @@ def _part_words(part: Any, subject: _RecordedSubject) -> str:
             return f"ihave {topic} {_id(name, subject)}"
         case IWant((name,)) | IDontWant((name,)):
             return f"{type(part).__name__.lower()} {_id(name, subject)}"
+        case Tx(name):
+            return f"tx {name}"
+        case HaveTx(name):
+            return f"havetx {subject.inner.id_of(name).hex()}"
+        case ResetRoute():
+            return "resetroute"
     raise NoReproductionError(f"no test is written of {type(part).__name__}")
 
 
@@ -312,8 +326,9 @@ def _id(name: str, subject: _RecordedSubject) -> str:
 def words_in(reply: Reply) -> Iterator[tuple[Peer | None, str]]:
     """(peer, words) of all that a reply says."""
     for peer, channel, data in reply.out:
-        if not channel:
-            yield from ((peer, words) for words in words_of_rpc(data))
+        # Channel 0 is of pubsub; the others are a mempool's.
+        words_of = words_of_mempool if channel else words_of_rpc
+        yield from ((peer, words) for words in words_of(data))
     for each in reply.delivered:
         yield None, f"deliver {each.topic} {_name(each.data)}"
     yield from ((None, f"close {peer}") for peer in reply.closed)
@@ -337,6 +352,16 @@ def words_of_rpc(data: bytes) -> Iterator[str]:
         yield f"prune {prune.topicID}" + (f" backoff={prune.backoff}" if prune.HasField("backoff") else "")
     for refused in control.idontwant:
         yield from (f"idontwant {each.hex()}" for each in refused.messageIDs)
+
+
+def words_of_mempool(data: bytes) -> Iterator[str]:
+    """The same of a message of a mempool."""
+    message = mempool_pb2.Message.FromString(data)
+    yield from (f"tx {_name(tx)}" for tx in message.txs.txs)
+    if message.HasField("have_tx"):
+        yield f"havetx {message.have_tx.tx_key.hex()}"
+    if message.HasField("reset_route"):
+        yield "resetroute"
 
 
 def _name(data: bytes) -> str:

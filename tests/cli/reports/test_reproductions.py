@@ -16,6 +16,7 @@ from attrs import evolve
 from quidnunc.impl.drivers.js_libp2p import builds as js_libp2p
 from quidnunc.impl.routers import available
 from quidnunc.impl.seam import Delivery, Reply
+from quidnunc.impl.wire import mempool_pb2
 from quidnunc.impl.wire import wire_pb2 as wire
 from quidnunc.properties.cases.file import load, parse
 from quidnunc.reports.reproductions import go, javascript, python
@@ -28,7 +29,12 @@ ROUTERS = Path(__file__).parents[3] / "counterexamples" / "routers"
 PY = sorted((ROUTERS / "py-libp2p").glob("*.case"))
 SHARED = ROUTERS / "py-libp2p" / "gs1.0.mesh.members.control-lists-shared.case"
 NETWORK = ROUTERS.parent / "networks" / "mesh.graft-is-symmetric.gossipsub-1.0.case"
-LOCKS = ROUTERS.parents[1] / "impl" / "drivers" / "go_libp2p" / "locks" / "0.19.0"
+DRIVERS = ROUTERS.parents[1] / "impl" / "drivers"
+IN_GO = {
+    "go-libp2p-pubsub": DRIVERS / "go_libp2p" / "locks" / "0.19.0",
+    "cometbft": DRIVERS / "cometbft" / "locks" / "2.0.0-rc1",
+}
+"""Routers in Go, and the modules that a release of each is tested with."""
 TOLD = (
     "py-libp2p/gs1.0.mesh.members.unsubscribed-stays-in-mesh.case",
     "py-libp2p/gs1.0.rpc.control-fields.hex-ids-decoded.case",
@@ -44,8 +50,10 @@ TOLD = (
     "go-libp2p-pubsub/gs1.0.rpc.payload-first.control-before-payload.case",
     "go-libp2p-pubsub/gs1.1.backoff.both-ends.backoff-overflows-2-63-ns.case",
     "go-libp2p-pubsub/gs1.1.backoff.regraft.backoff-overflows-2-63-ns.case",
+    "cometbft/dog.havetx.first-sender-gone.stale-route.case",
+    "cometbft/flood.send.once.sends-pool-again.case",
 )
-"""Fourteen findings over three routers; the test of each is run on the release."""
+"""Sixteen findings over four routers; the test of each is run on the release."""
 MAX_LINES = 40
 MAX_ISSUE = 60_000
 """Characters of a test: an issue of GitHub has 65,536 at most."""
@@ -155,6 +163,18 @@ def test_the_words_of_bytes() -> None:
     ]
 
 
+def test_the_words_of_a_mempool() -> None:
+    told = (
+        mempool_pb2.Message(txs=mempool_pb2.Txs(txs=[b"t\n", b"u\n"])),
+        mempool_pb2.Message(have_tx=mempool_pb2.HaveTx(tx_key=b"\x01\x02")),
+        mempool_pb2.Message(reset_route=mempool_pb2.ResetRoute()),
+    )
+    reply = Reply(
+        out=tuple((7, 0x31 if at else 0x30, each.SerializeToString()) for at, each in enumerate(told))
+    )
+    assert [*words_in(reply)] == [(7, words) for words in ("tx t", "tx u", "havetx 0102", "resetroute")]
+
+
 def test_bytes_in_hexadecimal() -> None:
     for data in (b"", b"\x01\x02", b"\xff" * 40, b"\x01" + b"\xff" * 40 + b"\x02"):
         written = python.hex_in_python(data)
@@ -208,25 +228,29 @@ def cases_of(router: str, *, step: int, most: int | None = None) -> list[Path]:
 
 
 def ran(*command: str, folder: Path) -> str:
-    done = subprocess.run(
-        command, cwd=folder, env={**os.environ, "GOFLAGS": "-mod=readonly"}, capture_output=True, text=True
-    )
+    # As drivers are compiled, so that Go compiles nothing of a release again.
+    as_built = {"GOFLAGS": "-mod=readonly -trimpath", "CGO_ENABLED": "0"}
+    done = subprocess.run(command, cwd=folder, env={**os.environ, **as_built}, capture_output=True, text=True)
     return done.stdout + done.stderr
 
 
-def test_the_prelude_in_go_is_what_the_driver_is_made_of() -> None:
+@pytest.mark.parametrize("router", [go.GO_LIBP2P, go.COMETBFT], ids=lambda router: router.name)
+def test_a_prelude_in_go_is_what_the_driver_is_made_of(router: go.GoRouter) -> None:
     """All but what speaks JSON. Needs no Go, and so fails where one of the two is changed alone."""
-    imports, source = go.prelude()
-    assert '"crypto/ed25519"' in imports and "encoding/json" in " ".join(imports)
-    assert not [name for name in go.LEFT_OUT if re.search(rf"^func (\(.*\) )?{name}\(", source, re.MULTILINE)]
+    imports, source = router.prelude()
+    assert len(imports) > len(go.OF_TEST) and f"type {router.type} struct" in source
+    left_out = "|".join(go.LEFT_OUT)
+    assert not re.search(rf"^func (\(.*\) )?({left_out})\(", source, re.MULTILINE)
 
 
-def test_findings_in_go_fail_on_the_release_as_they_say(tmp_path: Path) -> None:
-    for path in cases_of("go-libp2p-pubsub", step=2, most=4):
+@pytest.mark.parametrize("router", IN_GO)
+def test_findings_in_go_fail_on_the_release_as_they_say(router: str, tmp_path: Path) -> None:
+    for name in ("go.mod", "go.sum"):
+        shutil.copy(IN_GO[router] / name, tmp_path)
+    for path in cases_of(router, step=2, most=4):
         text = reproduction_of(load(path))
         assert len(own_part(text).splitlines()) <= MAX_LINES and len(text) < MAX_ISSUE, path
-        for name in ("go.mod", "go.sum"):
-            shutil.copy(LOCKS / name, tmp_path)
+        assert "quidnunc" not in text
         (tmp_path / "finding_test.go").write_text(text, encoding="utf-8")
         said = ran("go", "test", "-vet=off", ".", folder=tmp_path)
         assert re.search(r'^ +finding_test\.go:\d+: peer \d+: (no )?"', said, re.MULTILINE), said
