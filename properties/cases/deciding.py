@@ -12,13 +12,12 @@ from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.edits.operators.reads import names_read
 from quidnunc.model.edits.operators.rule_use import UseRecorder
 from quidnunc.model.edits.operators.wrapped import with_parameter
-from quidnunc.model.errors import SpecError
-from quidnunc.model.events import Advance
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rules import Protocol
-from quidnunc.properties.cases.case import Case, Misfit
+from quidnunc.properties.cases.case import Case
+from quidnunc.properties.cases.rejudged import departures_by_text
 from quidnunc.properties.judge.oracle import Oracle
-from quidnunc.properties.judge.play import Moment, rejudge, singles
+from quidnunc.properties.judge.play import Moment, rejudge
 from quidnunc.properties.notation.parameters import NAMES, parameter_docs
 
 MOST = 3
@@ -78,25 +77,10 @@ def names_in_play(case: Case) -> frozenset[str] | None:
 
     A parameter that is not among them changes nothing in this run, whatever its value.
     """
-    if case.is_network:
-        return None
-    try:
-        spec = protocol_named(case.protocol)
-        protocol = edited(spec, [edit_named(name, spec) for name in case.as_built])
-        recorder = UseRecorder()
-        oracle = Oracle(recorder.watching(protocol), case.parameters, tells=False)
-        for block in case.blocks:
-            seen = [each.what for each in block.shown if each.side in ("both", "router")]
-            if any(isinstance(what, Misfit) for what in seen):
-                return None
-            outputs: Any = tuple(seen)
-            for at, event in enumerate(block.events, 1):
-                # A case has the outputs of all that happens at once together: they belong to the last of it.
-                left = event.ms if isinstance(event, Advance) else len(getattr(event, "peers", (0,)))
-                for one in singles(event, oracle):
-                    left -= one.ms if isinstance(one, Advance) else 1
-                    oracle.judge(one, outputs if at == len(block.events) and not left else ())
-    except (SpecError, KeyError, ValueError, ArithmeticError):
+    recorder = UseRecorder()
+    if departures_by_text(case, recorder.watching) is None:
         return None
     used = recorder.take()
+    spec = protocol_named(case.protocol)
+    protocol = edited(spec, [edit_named(name, spec) for name in case.as_built])
     return frozenset(name for _, rule in protocol.rules() if rule.name in used for name in names_read(rule))

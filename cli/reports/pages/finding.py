@@ -13,6 +13,7 @@ from quidnunc.model.rpc import Peer
 from quidnunc.properties.cases.case import UNEXPLAINED, Case, Side, events_of, replay_command
 from quidnunc.properties.cases.deciding import names_in_play
 from quidnunc.properties.cases.file import MARKS, RULER, body_of, parse, render
+from quidnunc.properties.cases.rejudged import departures_by_text
 from quidnunc.properties.documents.clauses import Clause, load
 from quidnunc.properties.notation.parameters import attribute_of, parameters_told
 from quidnunc.properties.notation.words import peers_named
@@ -59,6 +60,16 @@ PACKAGES: Mapping[str, tuple[tuple[int, str], ...]] = {
 _MARKS: Mapping[str, Side] = {mark: side for side, mark in MARKS.items()}
 
 
+RESTS_ON: Mapping[str, str] = {
+    "algorithm": "The specification implies",
+    "pseudo-code": "The specification implies, by its pseudo-code",
+    "table": "The specification implies, by its table of parameters",
+    "schema": "The specification implies, by its message format",
+    "convention": "No sentence of the specification says so; it is commonly read thus",
+}
+"""Basis of a clause -> how it is told where no words of the document are quoted."""
+
+
 @frozen
 class CitedSentence:
     """The sentence that is broken: the words of the document where they are short, ours otherwise."""
@@ -73,6 +84,11 @@ class CitedSentence:
     @property
     def is_quote(self) -> bool:
         return bool(self.clause.quote)
+
+    @property
+    def lead(self) -> str:
+        """What an issue says before words that are ours: on what they rest."""
+        return RESTS_ON.get(self.clause.basis, "The specification says, in our words")
 
 
 @frozen
@@ -292,7 +308,7 @@ def finding_of(case: Case, *, verdict: str = "", remark: str = "") -> ReportedFi
         protocol=case.protocol,
         cause=case.quirk if not withheld else "",
         clause=case.clause,
-        sentences=() if withheld else tuple(cited_sentences(case.clause, case.argument)),
+        sentences=() if withheld else tuple(cited_sentences(*_clauses_broken(case))),
         case=None if withheld else case,
         withheld=withheld,
         remark=remark,
@@ -333,13 +349,22 @@ def verdict_of_case(case: Case) -> str:
     return clause.breach if clause else "fails"
 
 
-def cited_sentences(clause: str, argument: str = "") -> Iterable[CitedSentence]:
-    """The sentence of a clause; then that of the clause which `argument` begins with."""
-    named = re.match(r"(\S+/\S+) \(", argument)
-    for each in dict.fromkeys((clause, named[1] if named else clause)):
+def cited_sentences(*clauses: str) -> Iterable[CitedSentence]:
+    """The sentence of each clause that is known, once."""
+    for each in dict.fromkeys(clauses):
         known, place = load().get(each), place_of(each)
         if known is not None and place is not None:
             yield CitedSentence(known, place)
+
+
+def _clauses_broken(case: Case) -> Iterable[str]:
+    """The clause of the root cause; then the one that the argument names, where it forbids what the case
+    shows or demands what is missing. The argument may also name one that only the cause is known by."""
+    yield case.clause
+    named = re.match(r"(\S+/\S+) \(", case.argument)
+    if named and named[1] != case.clause:
+        if any(each.clause == named[1] for each in departures_by_text(case) or ()):
+            yield named[1]
 
 
 def worst_first(findings: Iterable[ReportedFinding]) -> list[ReportedFinding]:

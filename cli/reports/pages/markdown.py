@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 
@@ -11,44 +11,48 @@ from quidnunc import __version__
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.file import NOTE, render
 from quidnunc.reports.pages.environment import rendered
-from quidnunc.reports.pages.finding import WITHHELD, finding_of
+from quidnunc.reports.pages.finding import WITHHELD, ReportedFinding, finding_of
 from quidnunc.reports.pages.sequence import APPLICATION, ROUTER, SequenceDiagram, SequenceStep
 
 ARROWS = {"both": "->>", "router": "->>", "model": "--x", "later": "-->>", "may": "-->>"}
 """Side of an output -> the arrow of Mermaid. What is missing ends in a cross."""
 MARKS = {"router": "NOT ALLOWED: ", "model": "MISSING: ", "later": "owed: ", "may": "allowed: "}
 
-NOTATION: Mapping[str, str] = {
-    r"\b(?:tx|havetx|resetroute) \w": "`a: tx t` is transaction t that is sent to peer a.",
-    r"^(?:[-+~=] |  )[a-z,.]+: (?!\d+x |tx |havetx |resetroute )": (
-        "Under Expected and Observed, `a: graft t1` is a GRAFT for t1 that the router sends to peer a."
-    ),
-    r"\bm\d": "m1, m2, … are messages.",
-    r"\bt\d": "t1, t2, … are topics.",
-    r"[a-z]\.\.[a-z]": "`a..d` are the peers a to d.",
-    r": \d+x ": "`2x` means: two more of the same.",
-    r"backoff=\d": "A backoff is in seconds.",
-    r"\bm\d+@\w": "`m1@content` is the id that m1 has where ids are made of the content.",
-    r"^score ": "`score` is the application's part (P5) of a peer's score.",
-    r"^verdict ": "`verdict` is what the application's validator says of a message.",
-    r"^stall ": "`stall`: the peer stops reading.",
+NAMED: Mapping[str, tuple[str, str]] = {
+    r"\b(?:tx|havetx|submit|commit) (\w+)": ("a transaction", "transactions"),
+    r"\b(m\d+)\b": ("a message", "messages"),
+    r"\b(t\d+)\b": ("a topic", "topics"),
 }
-"""What is looked for in a case -> what an issue says of it."""
+"""How a case names things -> what they are: one, and several."""
+NOTATION: Mapping[str, str] = {
+    r"\b([a-z])\.\.([a-z])\b": "`{0}` are the peers {1} to {2}.",
+    r"(?<=: )(\d+)x(?= )": "`{0}` stands for {1} of the same.",
+    r"\bbackoff=\d+": "`{0}` is in seconds.",
+    r"\b(m\d+)@content\b": "`{0}` is the id that {1} has where ids are made of the content.",
+    r"\b(m\d+)@origin\b": "`{0}` is the id that {1} has where ids are made of author and sequence number.",
+    r"\b(m\d+)@(?:hexed|text)\b": "`{0}` is the id of {1} in another spelling than its bytes.",
+    r"^score(?= )": "`{0}` is the application's part (P5) of a peer's score.",
+    r"^verdict(?= )": "`{0}` is what the application's validator says of a message.",
+    r"^stall(?= )": "`{0}`: the peer stops reading.",
+}
+"""What is looked for in a case -> what an issue says of the first that is found."""
 TERMS: Mapping[str, str] = {
-    r"by self": "`by self`: the message names the router as its author.",
-    r"by (?!self)\S+": "`by d`: the author of the message is d, who need not be its sender.",
-    r"unsigned": "`unsigned`: it has no signature.",
-    r"forged": "`forged`: its signature is wrong.",
-    r"foreign-key": "`foreign-key`: its signature and its key are another peer's.",
-    r"other-key": "`other-key`: its key is another peer's.",
-    r"junk-key": "`junk-key`: its key is none.",
-    r"no-key": "`no-key`: it lacks the key.",
-    r"no-author": "`no-author`: it lacks the author.",
-    r"no-seqno": "`no-seqno`: it lacks the sequence number.",
-    r"stamped": "`stamped`: it has an author or a sequence number, and is to have none.",
-    r"size=\d+": "`size=600`: its data has so many bytes.",
+    r"by self": "`{0}`: the message names the router as its author.",
+    r"by (?!self)(\S+)": "`{0}`: the author of the message is {1}, who need not be its sender.",
+    r"unsigned": "`{0}`: it has no signature.",
+    r"forged": "`{0}`: its signature is wrong.",
+    r"foreign-key": "`{0}`: its signature and its key are another peer's.",
+    r"other-key": "`{0}`: its key is another peer's.",
+    r"junk-key": "`{0}`: its key is none.",
+    r"no-key": "`{0}`: it lacks the key.",
+    r"no-author": "`{0}`: it lacks the author.",
+    r"no-seqno": "`{0}`: it lacks the sequence number.",
+    r"stamped": "`{0}`: it has an author or a sequence number, and is to have none.",
+    r"size=\d+": "`{0}`: its data has so many bytes.",
 }
 """What a case says of a message, and what that means. An issue explains the words that it has."""
+MOST_NAMED = 3
+"""More names than that are cut short."""
 
 
 @frozen
@@ -80,10 +84,28 @@ def words(case: Case) -> str:
     """What the notation of a case means: of what it says, and of nothing else."""
     text = "\n".join(line for line in render(case).splitlines() if not line.startswith(NOTE))
     body = text.partition("\n\n")[2].partition("\n\n")[2]
-    told = [meaning for pattern, meaning in NOTATION.items() if re.search(pattern, body, re.MULTILINE)]
-    named = [line for line in body.splitlines() if re.search(r"\b(?:message|publish) ", line)]
-    told += [m for word, m in TERMS.items() if any(re.search(rf" {word}(?= |;|$)", x) for x in named)]
+    told = [] if case.is_network else [*_direction(finding_of(case))]
+    for pattern, (one, several) in NAMED.items():
+        if names := list(dict.fromkeys(re.findall(pattern, body))):
+            shown = ", ".join([*names[:MOST_NAMED], "…"] if len(names) > MOST_NAMED else names)
+            told.append(f"{shown} {f'are {several}' if len(names) > 1 else f'is {one}'}.")
+    named = "\n".join(line for line in body.splitlines() if re.search(r"\b(?:message|publish) ", line))
+    marks = [(pattern, meaning, body) for pattern, meaning in NOTATION.items()]
+    marks += [(rf"(?<= ){word}(?= |;|$)", meaning, named) for word, meaning in TERMS.items()]
+    for pattern, meaning, place in marks:
+        if found := re.search(pattern, place, re.MULTILINE):
+            told.append(meaning.format(found[0], *found.groups()))
     return " ".join(told)
+
+
+def _direction(it: ReportedFinding) -> Iterator[str]:
+    """Of the first line that has a peer: it is the router that sends."""
+    for line in it.diverging:
+        peers, colon, _ = line.text.partition(": ")
+        if colon and re.fullmatch(r"[a-z]+(?:(?:,|\.\.)[a-z]+)*", peers):
+            to = f"peer {peers}" if peers.isalpha() else f"each of the peers {peers}"
+            yield f"Under Expected and Observed, `{line.text}` stands for what the router sends to {to}."
+            return
 
 
 def _fence(text: str) -> str:

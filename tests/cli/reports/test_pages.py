@@ -15,11 +15,11 @@ from quidnunc.model.events import Crashed, Receive
 from quidnunc.output import UsageError
 from quidnunc.properties.cases.case import Case, CaseBlock, CaseOutput
 from quidnunc.properties.cases.deciding import names_in_play
-from quidnunc.properties.cases.file import load, parse
+from quidnunc.properties.cases.file import load, parse, render
 from quidnunc.properties.documents.clauses import load as clauses
 from quidnunc.reports.pages.finding import PACKAGES, VERDICTS, WITHHELD, finding_of
 from quidnunc.reports.pages.links import place_of, slug
-from quidnunc.reports.pages.markdown import Reproduction, issue_of
+from quidnunc.reports.pages.markdown import Reproduction, issue_of, words
 from quidnunc.reports.pages.page import ReportContent, content_of, content_of_json, page_of, results_of_cases
 from quidnunc.reports.pages.sequence import sequence_of
 from quidnunc.reports.reproductions.catalogue import reproduction_of
@@ -218,10 +218,38 @@ def test_an_issue_explains_the_words_of_its_messages_and_no_others() -> None:
     assert "`by self`" not in issue_of(load(SHARED))
 
 
+def test_what_an_issue_explains_is_in_its_case() -> None:
+    """Every word that it puts in code, and nothing that another case has."""
+    for path in sorted((CASES / "routers").rglob("*.case")):
+        case = load(path)
+        said = render(case)
+        told = re.findall(r"`([^`]+)`", words(case))
+        assert not [each for each in told if each not in said], path
+
+
 def test_an_issue_of_a_mempool_speaks_of_transactions() -> None:
     text = issue_of(load(CASES / "routers" / "cometbft" / "flood.send.once.sends-without-end.case"))
-    assert "`a: tx t` is transaction t that is sent to peer a. `2x` means: two more of the same." in text
-    assert "GRAFT" not in text and "are messages" not in text
+    assert "`a: tx t` stands for what the router sends to peer a. t, u are transactions." in text
+    assert "`2x` stands for 2 of the same." in text
+    assert "GRAFT" not in text and "messages" not in words(load(SHARED))
+
+
+def test_a_second_sentence_is_cited_where_it_forbids_what_is_shown() -> None:
+    """The weights of a score forbid no message; that members are not churned forbids a PRUNE."""
+    scored = "gs1.1.score.first-deliveries.first-delivery-counted-twice.case"
+    case = load(CASES / "routers" / "js-libp2p" / scored)
+    assert case.argument.startswith("gs1.1/score.weights ")
+    assert [each.clause.id for each in finding_of(case).sentences] == ["gs1.1/score.first-deliveries"]
+    assert "violates first" not in issue_of(case)
+    cut = issue_of(load(CUT))
+    assert "This run violates first:" in cut and "(`gs1.0/heartbeat.no-churn`)" in cut
+
+
+def test_an_issue_says_of_words_that_are_ours_that_the_text_implies_them() -> None:
+    assert "> The specification implies: Members of a mesh are gossipsub peers" in issue_of(load(SHARED))
+    assert "> “It takes the transaction" in issue_of(
+        load(CASES / "routers" / "cometbft" / "flood.send.once.sends-pool-again.case")
+    )
 
 
 def test_an_issue_does_not_say_that_a_router_was_given_a_limit_that_it_does_not_have() -> None:
@@ -239,8 +267,8 @@ def test_an_issue_is_without_the_names_of_the_kit() -> None:
     """But for the case, which a replay needs."""
     for path in sorted((CASES / "routers").rglob("*.case")):
         told = issue_of(load(path)).partition("With quidnunc: ")[0].partition("Save this as `finding")[0]
-        for words in ("as built", "the default, decides", "the driver lifts", "No single edit", "quirk"):
-            assert words not in told, (path, words)
+        for kit in ("as built", "the default, decides", "the driver lifts", "No single edit", "quirk"):
+            assert kit not in told, (path, kit)
         heading = told.partition("\n")[0]
         assert not [each for each in re.findall(r"\((\S+/\S+)\)", heading) if each in clauses()], heading
 
