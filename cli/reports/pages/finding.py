@@ -51,7 +51,7 @@ NOT_GIVEN: Mapping[str, Mapping[str, str]] = {
 """Router -> parameters that the specification has and the router does not, and what to say of them. A case
 needs a value, by which the specification is asked; it is no configuration of the router."""
 PACKAGES: Mapping[str, tuple[tuple[int, str], ...]] = {
-    "cometbft": ((0, "github.com/cometbft/cometbft"),),
+    "cometbft": ((2, "github.com/cometbft/cometbft/v2"), (0, "github.com/cometbft/cometbft")),
     "go-libp2p-pubsub": ((0, "github.com/libp2p/go-libp2p-pubsub"),),
     "js-libp2p": ((15, "@libp2p/gossipsub"), (1, "@chainsafe/libp2p-gossipsub"), (0, "libp2p-gossipsub")),
     "py-libp2p": ((0, "libp2p"),),

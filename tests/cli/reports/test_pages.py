@@ -392,7 +392,7 @@ def test_a_router_of_your_own_is_to_be_named() -> None:
         ("js-libp2p@14.1.1", "@chainsafe/libp2p-gossipsub 14.1.1"),
         ("py-libp2p 0.8.1", "libp2p 0.8.1"),
         ("go-libp2p-pubsub 0.19.0", "github.com/libp2p/go-libp2p-pubsub 0.19.0"),
-        ("cometbft 2.0.0-rc1", "github.com/cometbft/cometbft 2.0.0-rc1"),
+        ("cometbft 2.0.0-rc1", "github.com/cometbft/cometbft/v2 2.0.0-rc1"),
         ("exec 3.1", "exec 3.1"),
     ],
 )
