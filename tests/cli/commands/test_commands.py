@@ -264,7 +264,7 @@ def test_a_clause_is_explained(quidnunc: Command) -> None:
         ("cut-at-d-high", "quirk", "gs1.0/heartbeat.cut"),
         ("while_backing_off", "rule", "gs1.1/backoff.regraft"),
         ("floodsub/the_forwarder", "case", "floodsub/relay.not-back"),
-        ("idontwant-not-honoured", "edit", "gs1.2/idontwant.skip"),
+        ("idontwant-not-honoured", "quirk", "gs1.2/idontwant.skip"),
         ("one-inbox", "edit", "dog/reset.none"),
         ("later:unknown_topic", "edit", "reordered"),
         ("P-1", "statement", "pool.without-repeats"),
