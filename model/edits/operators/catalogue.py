@@ -247,7 +247,9 @@ class RuleOperators:
             flaws = words.OVERLOOKED.get(flaw, frozenset({flaw}))
             overlooking = partial(wrapped.overlooking, flaws)
             made = self._made(f"{self.name}-overlooks-{flaw}", f"Does not look for {said}", overlooking)
-            edit = evolve(made.edit, clause=clause or self.rule.clause)
+            # Nothing is dropped then, so that the words of the rule would say what does not happen.
+            says = f"Takes a message with {said}, which breaks the signature policy."
+            edit = evolve(made.edit, clause=clause or self.rule.clause, says=says)
             yield evolve(made, edit=edit)
 
     def _terms(self) -> Iterator[OperatorEdit]:
