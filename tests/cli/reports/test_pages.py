@@ -162,7 +162,7 @@ def test_a_crash_is_told_without_its_events(tmp_path: Path) -> None:
 
 def _crash() -> Case:
     case = load(SHARED)
-    last = next(event for event in case.blocks[1].events if isinstance(event, Receive))
+    last = next(event for block in case.blocks for event in block.events if isinstance(event, Receive))
     shown = CaseOutput("router", Crashed("KeyError: t1"))
     return evolve(
         case,
