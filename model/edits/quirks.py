@@ -689,7 +689,7 @@ QUIRKS: tuple[Edit, ...] = (
         "relay-needs-a-subscriber",
         "replaced",
         "gs1.0/relay.mesh",
-        "Sends no messages to a mesh whose topic no peer has announced, and does not cut it.",
+        "Sends no messages to a mesh whose topic no peer has announced.",
         replacing_present(
             mesh_floodsub_and_explicit=relay_where_announced,
             publish_to_mesh=publish_where_announced,

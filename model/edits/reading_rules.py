@@ -206,7 +206,8 @@ def cache_since_arrival(r: Router, m: ReceivedPart[Message], choose: Choose) -> 
     """A message that waited for its verdict goes into the window of the heartbeat in which it came."""
     if m.part.id in r.cached:
         return Step(r)
-    at = _heartbeats_by(r, r.now_ms) - _heartbeats_by(r, r.seen.get(m.part.id, r.now_ms))
+    # Another edit may set the clock back.
+    at = max(0, _heartbeats_by(r, r.now_ms) - _heartbeats_by(r, r.seen.get(m.part.id, r.now_ms)))
     if at >= r.parameters.mcache_len:
         return Step(r)
     windows = r.windows + ((),) * (at + 1 - len(r.windows))

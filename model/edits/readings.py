@@ -78,7 +78,7 @@ EXPLAINING: tuple[Edit, ...] = (
     _reading(
         "graft-on-subscribe",
         "gs1.0/heartbeat.no-churn",
-        "A new subscriber is grafted at once where the mesh is below D.",
+        "A new subscriber is grafted at once where the mesh has room.",
         read.grafting_subscribers,
     ),
     _reading(

@@ -126,17 +126,17 @@ def unsound_records(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[R
 def dial_offered(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router]:
     """Those offered with a record by a member above the threshold are dialled.
 
-    Free is whether one is whose offer comes at the threshold, from outside the mesh, without a record, beyond
-    the number that we take, or again.
+    Free is whether one is whose offer comes at the threshold, from outside the mesh, without a record, among
+    more than we take (which of them the text does not say), or again.
     """
     free = _short_of(r, p.peer) is None or p.peer not in r.mesh_of(p.part.topic)
-    free = free or p.part.records != "signed"
+    free = free or p.part.records != "signed" or len(p.part.peers) > r.parameters.prune_peers
     sought = set(r.ledger.sought)
     permits = []
-    for at, peer in enumerate(p.part.peers):
+    for peer in p.part.peers:
         if peer in r.peers or peer <= ROUTER:
             continue
-        must = not free and at < r.parameters.prune_peers and peer not in sought
+        must = not free and peer not in sought
         permits.append(Permit(Dialled(peer), must, "gs1.1/px.accept-threshold"))
         sought.add(peer)
     return Step(evolve(r, ledger=evolve(r.ledger, sought=frozenset(sought))), tuple(permits))

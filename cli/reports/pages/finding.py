@@ -28,6 +28,8 @@ SIDES: Mapping[Side, str] = {
     "may": "allowed, did not happen",
 }
 """What each side of an output means, in words."""
+WITH_ADDITIONS = ("js-libp2p", "py-libp2p")
+"""Routers whose drivers switch additions off with `--profile spec`."""
 VERDICTS: Mapping[str, str] = {
     "broken": "our own router does the same: the kit is at fault",
     "fails": "violates the specification",
@@ -181,6 +183,13 @@ class ReportedFinding:
         return parameters_told(self.case.parameters) if self.case else ()
 
     @property
+    def is_bare(self) -> bool:
+        """Whether the router adds to the protocol, and that was off: as shipped it may do otherwise."""
+        return (
+            self.case is not None and self.case.profile == "spec" and self.router.startswith(WITH_ADDITIONS)
+        )
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Remarks on the run; parameters are told apart, and sentences are cited."""
         notes = self.case.notes if self.case else ()
@@ -189,6 +198,8 @@ class ReportedFinding:
             each.replace(*_AT_DEFAULT).replace("The router departs ", _SHOWN.get(self.verdict, _SHOWN[""]))
             for each in notes
             if each not in told and not each.startswith("The root cause is against")
+            # The sequence shows when it was.
+            if not _TIME_ALONE.fullmatch(each)
         )
 
     @property
@@ -238,7 +249,10 @@ class ReportedFinding:
         """What the text allows or demands at that step; of a network, the statement that breaks."""
         if self.case is not None and self.case.is_network:
             return (OutputLine(self.headline.removeprefix("Refuted: "), "both"),)
-        return tuple(each for each in self.diverging if each.side != "router")
+        due = tuple(each for each in self.diverging if each.side != "router")
+        choices = tuple(each for each in due if each.text.startswith("choice "))
+        # What was sent is the choice that is at fault: none of it is due.
+        return tuple(evolve(each, text=f"another {each.text}") for each in choices) or due
 
     @property
     def observed(self) -> tuple[OutputLine, ...]:
@@ -269,7 +283,8 @@ _SHOWN: Mapping[str, str] = {
     "": "The router does so ",
 }
 """Verdict -> how a remark on the time of it begins."""
-_AT_DEFAULT = (", the default, decides here: ", " decides here: ")
+_AT_DEFAULT = (", the default, decides here: ", ": ")
+_TIME_ALONE = re.compile(r"The router departs [\d.]+ s after its start\.")
 _LIFTED = (
     "Out of play, because the driver lifts the limit: ",
     "Switched off, or without a limit, in this run: ",

@@ -374,8 +374,33 @@ def test_the_defaults_of_parameters_are_said_to_be_ours() -> None:
     case = load(GO / "gs1.1.ihave.caps.ihave-cap-counts-control.case")
     found, issue = finding_of(case), issue_of(case)
     assert "(quidnunc's default: 10)" in issue and "(default 10)" in issue, "the second is the case itself"
-    assert found.notes[0].startswith("The router violates the sentence "), "notes do not repeat parameters"
-    assert not any("default" in note for note in found.notes)
+    assert found.case.notes and not any("default" in note for note in found.notes), "no parameter twice"
+
+
+def test_when_it_was_is_told_with_what_was_so_then_or_not_at_all() -> None:
+    with_facts = finding_of(
+        load(CASES / "routers" / "js-libp2p" / "gs1.0.relay.mesh.accepted-late-not-relayed.case")
+    )
+    assert with_facts.notes[0].startswith(
+        "The router violates the sentence 5.5 s after its start; just before"
+    )
+    bare = finding_of(load(GO / "gs1.0.ihave.any-topic.ihave-of-own-topics-alone.case"))
+    assert any("after its start" in note for note in bare.case.notes)
+    assert not any("after its start" in note for note in bare.notes)
+
+
+def test_what_a_choice_at_fault_sent_is_not_expected() -> None:
+    cut = CASES / "routers" / "js-libp2p" / "gs1.1.heartbeat.keep-best.cut-keeps-d-outbound.case"
+    assert [each.text.split(":")[0] for each in finding_of(load(cut)).expected] == ["another choice mesh.cut"]
+
+
+def test_an_issue_says_that_additions_were_off() -> None:
+    spec = next(
+        c for c in map(load, sorted((CASES / "routers" / "js-libp2p").glob("*.case"))) if c.profile == "spec"
+    )
+    assert "with what the router adds to the protocol switched off: " in issue_of(spec)
+    shipped = load(CASES / "routers" / "js-libp2p" / "gs1.0.relay.mesh.accepted-late-not-relayed.case")
+    assert "switched off: " not in issue_of(shipped).partition("\n>")[0]
 
 
 def test_a_router_of_your_own_is_to_be_named() -> None:

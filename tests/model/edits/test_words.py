@@ -39,7 +39,9 @@ def test_each_headline_of_an_operator_says_when(protocol: Protocol) -> None:
     when = {each.name: each.when for _, each in protocol.rules()}
     made = operated(protocol)
     ends = [m for name, m in made.items() if "-also-" not in name and len(m.rules) == 1]
-    assert ends and all(m.edit.says.endswith(f" when {when[m.rules[0]]}.") for m in ends)
+    # Of a rule that drops a message, what comes of a flaw that is overlooked is said.
+    told = [m for m in ends if not m.edit.says.startswith("Takes a message with ")]
+    assert told and all(m.edit.says.endswith(f" when {when[m.rules[0]]}.") for m in told)
     wide = [m for name, m in made.items() if len(m.rules) > 1 and not name.startswith("everywhere-in-")]
     assert wide and all(m.edit.says.endswith(", wherever it matters.") for m in wide)
     answers = tuple(f" when it handles {said}." for said in words.ANSWERS.values())

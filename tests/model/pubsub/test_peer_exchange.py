@@ -31,7 +31,8 @@ def dials(end: After) -> tuple[set[int], set[int]]:
 
 def test_whom_a_trusted_member_names_is_dialled() -> None:
     assert dials(offered()) == ({20, 21}, set())
-    assert dials(offered(count=4)) == ({20, 21}, {22, 23})
+    # Of more than it takes the text does not say which.
+    assert dials(offered(count=4)) == (set(), {20, 21, 22, 23})
     assert dials(offered(prune_peers=0)) == (set(), set())
 
 
