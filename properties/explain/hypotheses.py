@@ -238,7 +238,11 @@ def _tested(
     if not stand:
         return runs, []
     most = NEARLY * max(told.agreed for _, told in stand)
-    left = [edit for edit, told in sorted(stand, key=lambda each: each[1].agreed < most)][:MOST_VARIED]
+
+    def late(each: tuple[Edit, Prediction]) -> tuple[bool, bool]:
+        return each[1].agreed < most, each[0].kind == "replaced" and each[0].name not in SEEN_IN_THE_FIELD
+
+    left = [edit for edit, _ in sorted(stand, key=late)][:MOST_VARIED]
     narrow = [edit for edit in left if not edit.name.startswith(EVERYWHERE)]
     varied = fresh.varied(parameters_read(narrow or left, protocol))
     runs += [FollowedRun.of(run, protocol) for run in varied]

@@ -210,4 +210,5 @@ def test_nothing_is_left_behind(started: Open) -> None:
     assert [trace() for trace in traces] == [None, None, None]
     assert (threading.active_count(), sys.get_asyncgen_hooks()) == (threads, hooks)
     if descriptors is not None:
-        assert len(os.listdir("/proc/self/fd")) == descriptors
+        # Fewer, where something of an earlier test was collected meanwhile.
+        assert len(os.listdir("/proc/self/fd")) <= descriptors
