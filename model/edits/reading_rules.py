@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import cast
 
 from quidnunc.model.choices import Choose, PartialSet
+from quidnunc.model.edit import around, replacing_present
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Dialled, Judgement, Sent, output_key
 from quidnunc.model.permits import Step, must_send
-from quidnunc.model.pubsub import gossip, idontwant, mesh, messages, peer_exchange
+from quidnunc.model.pubsub import gossip, idontwant, mesh, peer_exchange
 from quidnunc.model.pubsub.router import HeartbeatCounts, ReceivedPart, Router, WaitingMessage, without_key
 from quidnunc.model.pubsub.step import run
 from quidnunc.model.rpc import (
@@ -140,30 +141,33 @@ def best_first(protocol: Protocol) -> Protocol:
 # -- PRUNE and peer exchange --------------------------------------------------------------------------------
 
 
-@rule("gs1.1/backoff.announced-period")
-def back_off_members_only(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router] | None:
+@around("gs1.1/backoff.announced-period")
+def back_off_members_only(
+    old: Rule, r: Router, p: ReceivedPart[Prune], choose: Choose
+) -> Step[Router] | None:
     """A PRUNE from a peer outside the mesh starts no backoff. Runs before the sender is removed."""
     if p.peer not in r.mesh_of(p.part.topic):
         return None
-    found = mesh.back_off_as_announced.step(r, p, choose)
-    return found  # type: ignore[return-value]
+    return cast("Step[Router] | None", old.step(r, p, choose))
 
 
-@rule("gs1.1/backoff.announced-period")
-def back_off_for_no_time(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router] | None:
+@around("gs1.1/backoff.announced-period")
+def back_off_for_no_time(old: Rule, r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router] | None:
     """A period of 0 is a period too; where none is announced it is the default."""
     if p.part.backoff_s == 0:
         return None
-    return cast("Step[Router] | None", mesh.back_off_as_announced.step(r, p, choose))
+    return cast("Step[Router] | None", old.step(r, p, choose))
 
 
 def backing_off_members_only(protocol: Protocol) -> Protocol:
     if "backs_off" not in protocol.handlers:
         raise SpecError(f"{protocol.name} has no backoff")
     # What comes before has nothing to do with it: whom the PRUNE names, say.
-    replaced = ("remove", "back_off_as_announced")
-    others = (each for each in protocol["prune"].rules if each.name not in replaced)
-    rules = (*others, back_off_members_only, mesh.remove)
+    changed = replacing_present(back_off_as_announced=back_off_members_only)(protocol)
+    moved = ("back_off_as_announced", "remove")
+    present = {each.name: each for each in changed["prune"].rules}
+    others = (each for name, each in present.items() if name not in moved)
+    rules = (*others, *(present[name] for name in moved if name in present))
     return evolve(protocol, handlers={**protocol.handlers, "prune": Phases(rules)})
 
 
@@ -185,17 +189,19 @@ def offered_at_threshold(r: Router, p: ReceivedPart[Prune], choose: Choose) -> S
 # -- messages -----------------------------------------------------------------------------------------------
 
 
-@rule("gs1.0/relay.own-not-forwarded")
-def own_from_outside(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
+@around("gs1.0/relay.own-not-forwarded")
+def own_from_outside(old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
     """A message that names the router as its author and comes from outside is marked seen and dropped."""
-    dropped = messages.from_itself.step(r, m, choose)
+    dropped = old.step(r, m, choose)
     return Step(r.with_seen(m.part.id)) if dropped is not None else None
 
 
-@rule("gs1.2/idontwant.before-validation")
-def telling_before_the_signature(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
+@around("gs1.2/idontwant.before-validation")
+def telling_before_the_signature(
+    old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose
+) -> Step[Router] | None:
     """IDONTWANT is said of the first copy of a message before its signature is checked."""
-    dropped = cast("Step[Router] | None", messages.flawed.step(r, m, choose))
+    dropped = cast("Step[Router] | None", old.step(r, m, choose))
     if dropped is None or m.part.id in r.seen:
         return dropped
     return run(r, "announce", m, choose)
@@ -226,26 +232,32 @@ def forget_ignored(r: Router, v: tuple[WaitingMessage, Judgement], choose: Choos
     return Step(evolve(r, seen=without_key(r.seen, waiting.message.id)) if judgement == "ignore" else r)
 
 
-def _seen(r: Router, m: ReceivedPart[Message], choose: Choose, *, refreshed: bool) -> Step[Router] | None:
+def _seen(
+    old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose, *, refreshed: bool
+) -> Step[Router] | None:
     """The rule of duplicates, with the end of an entry at its instant."""
     first = r.seen.get(m.part.id)
     over = first is None or r.now_ms - first >= r.parameters.seen_ttl_ms
     if over and m.part.id not in r.waiting:
         return None
-    found = cast("Step[Router]", messages.seen_before.step(r, m, choose))
-    return Step(found.router.with_seen(m.part.id)) if refreshed else found
+    found = cast("Step[Router] | None", old.step(r, m, choose))
+    return Step(found.router.with_seen(m.part.id)) if found and refreshed else found
 
 
-@rule("gs1.0/seen.ttl")
-def seen_from_first_copy(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
+@around("gs1.0/seen.ttl")
+def seen_from_first_copy(
+    old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose
+) -> Step[Router] | None:
     """An entry of seen ends seen_ttl after the first copy."""
-    return _seen(r, m, choose, refreshed=False)
+    return _seen(old, r, m, choose, refreshed=False)
 
 
-@rule("gs1.0/seen.ttl")
-def seen_from_last_copy(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
+@around("gs1.0/seen.ttl")
+def seen_from_last_copy(
+    old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose
+) -> Step[Router] | None:
     """Each copy renews the entry."""
-    return _seen(r, m, choose, refreshed=True)
+    return _seen(old, r, m, choose, refreshed=True)
 
 
 @rule("gs1.0/publish.mesh")

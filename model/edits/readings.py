@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from quidnunc.model.edit import Change, Edit, asking_first, dropping, reading_as, replacing
+from quidnunc.model.edit import Change, Edit, asking_first, dropping, reading_as, replacing, replacing_present
 from quidnunc.model.edits import reading_rules as read
 
 
@@ -49,7 +49,7 @@ EXPLAINING: tuple[Edit, ...] = (
         "zero-backoff-is-none",
         "gs1.1/backoff.announced-period",
         "A PRUNE with a backoff of 0 starts no backoff.",
-        replacing(back_off_as_announced=read.back_off_for_no_time),
+        replacing_present(back_off_as_announced=read.back_off_for_no_time),
     ),
     _reading(
         "idontwant-evicts-oldest",
@@ -85,7 +85,7 @@ EXPLAINING: tuple[Edit, ...] = (
         "idontwant-before-signature",
         "gs1.2/idontwant.before-validation",
         "IDONTWANT goes out before the signature of the message is checked.",
-        replacing(flawed=read.telling_before_the_signature),
+        replacing_present(flawed=read.telling_before_the_signature),
     ),
     _reading(
         "cached-since-arrival",
@@ -97,7 +97,7 @@ EXPLAINING: tuple[Edit, ...] = (
         "own-from-outside-marked-seen",
         "gs1.0/relay.own-not-forwarded",
         "A message from outside that names the router as author is marked seen.",
-        replacing(from_itself=read.own_from_outside),
+        replacing_present(from_itself=read.own_from_outside),
     ),
     _reading(
         "unannounced-graft-ignored",
@@ -143,7 +143,7 @@ EXPLAINING: tuple[Edit, ...] = (
         "seen-refreshed",
         "gs1.0/seen.ttl",
         "Each copy of a message renews its entry among the seen ones.",
-        replacing(seen_before=read.seen_from_last_copy),
+        replacing_present(seen_before=read.seen_from_last_copy),
     ),
 )
 """Readings that are tried as the root cause of a departure."""
@@ -211,7 +211,7 @@ NARROWED: Mapping[str, Edit] = {
         "seen-from-first-copy",
         "gs1.0/seen.ttl",
         "The entry of a seen message ends seen_ttl after the first copy.",
-        replacing(seen_before=read.seen_from_first_copy),
+        replacing_present(seen_before=read.seen_from_first_copy),
     ),
     "px-above-threshold-only": _traced(
         "px-at-threshold",

@@ -77,7 +77,7 @@ def seen_before(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Rou
         return None
     waiting = r.waiting.get(m.part.id)
     expired = r.now_ms - first >= r.parameters.seen_ttl_ms
-    if expired and choose.whether("seen.expired", lambda o: _shows_first(o, m.part), default=waiting is None):
+    if expired and choose.whether("seen.expired", lambda o: _shows_first(r, o, m), default=waiting is None):
         return None
     if waiting is None:
         return Step(r)
@@ -85,11 +85,15 @@ def seen_before(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Rou
     return Step(evolve(r, waiting={**r.waiting, m.part.id: also}))
 
 
-def _shows_first(o: Output, m: Message) -> bool:
-    """A first copy shows where it is delivered, or, while it waits for its verdict, where others are told."""
+def _shows_first(r: Router, o: Output, m: ReceivedPart[Message]) -> bool:
+    """A first copy shows where it is delivered, or, while it waits for its verdict, where others are told. In
+    a topic that the router is not in nobody gets it delivered, and its relay shows as much; who brought it
+    may have asked for it as well."""
     if isinstance(o, Sent) and isinstance(o.part, IDontWant):
-        return m.id in o.part.ids
-    return output_key(o) == Delivered(Message(m.id, m.topic))
+        return m.part.id in o.part.ids
+    if isinstance(o, Sent) and isinstance(o.part, Message):
+        return o.part.id == m.part.id and o.peer != m.peer and m.part.topic not in r.topics
+    return output_key(o) == Delivered(Message(m.part.id, m.part.topic))
 
 
 @rule(

@@ -137,6 +137,22 @@ class TestSeenTime:
         anew = onward(start.router, of(2, M1), seen={delivered()}).router
         assert not onward(anew, Advance(7999), of(1, M1), seen={delivered()}).all
 
+    @pytest.mark.parametrize(("at_ms", "duplicate"), [(7999, True), (8000, False)])
+    def test_in_a_topic_that_the_router_is_not_in_relay_shows_that_it_is_over(
+        self, protocol: Protocol, at_ms: int, duplicate: bool
+    ) -> None:
+        """Mutant: nothing but a delivery shows it, and nobody gets one there."""
+        away = Message("m1", "t3", 1)
+        accepting = protocol.without_rule("not_joined")
+        before = [
+            *peers(1, 2, stream=STREAM_OF[protocol.name]),
+            *peers(3, topic="t3", stream="/floodsub/1.0.0"),
+        ]
+        start = after(before, of(1, away), Advance(at_ms), protocol=accepting, seen_ttl_ms=8000)
+        assert (sent(away, 3) <= onward(start.router, of(2, away), seen=sent(away, 3)).all) is not duplicate
+        # Who brings a copy may ask for it in the same RPC: the answer shows nothing.
+        assert not onward(start.router, of(3, away), seen=sent(away, 3)).all
+
 
 @EVERY
 class TestVerdicts:
