@@ -122,7 +122,7 @@ class FollowedRun:
         matters = self._uses_of(made) if made is not None else range(len(self.states))
         if not matters:
             return self.plain
-        changed = edit.applied_to(self.protocol)
+        changed = _applied(edit, self.protocol)
         if changed is None:
             return None
         if made is None:
@@ -183,6 +183,12 @@ class FollowedRun:
         if not names or not names <= known or _switched(self.protocol, changed):
             return range(len(self.states))
         return [at for at, uses in enumerate(self.uses) if not names.isdisjoint(uses)]
+
+
+@lru_cache(maxsize=64)
+def _applied(edit: Edit, protocol: Protocol) -> Protocol | None:
+    """As `Edit.applied_to`; an edit is asked of one run after the other."""
+    return edit.applied_to(protocol)
 
 
 @lru_cache

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import typing
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from itertools import islice
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain, count, islice
 
-from attrs import fields, frozen
+from attrs import field, fields, frozen, mutable
 
 from quidnunc.model.edit import Edit
 from quidnunc.model.edits.ambiguities import WIDE
@@ -158,6 +158,25 @@ class RunsToPredict(typing.Protocol):
         """The minimal run with one number changed at a time, and probes."""
 
 
+@mutable
+class RunsAsNeeded:
+    """Runs that can be gone through again and again, each played when it is first asked for.
+
+    Where every edit is wrong in the first ones, the others are never played.
+    """
+
+    source: Iterator[FollowedRun] = field(converter=iter)
+    played: list[FollowedRun] = field(factory=list)
+
+    def __iter__(self) -> Iterator[FollowedRun]:
+        for at in count():
+            if at == len(self.played):
+                self.played += islice(self.source, 1)
+            if at == len(self.played):
+                return
+            yield self.played[at]
+
+
 def standing(
     edits: Sequence[Edit],
     fresh: RunsToPredict,
@@ -233,10 +252,10 @@ def _tested(
     edits: Sequence[Edit], fresh: RunsToPredict, protocol: Protocol, departure: Departure
 ) -> tuple[list[FollowedRun], list[tuple[Edit, Prediction]]]:
     """The runs that were played, and the edits that stand in all of them."""
-    runs = [FollowedRun.of(run, protocol) for run in fresh.around()]
-    stand = _predicting(edits, runs, departure)
+    around = RunsAsNeeded(FollowedRun.of(run, protocol) for run in fresh.around())
+    stand = _predicting(edits, around, departure)
     if not stand:
-        return runs, []
+        return [], []
     most = NEARLY * max(told.agreed for _, told in stand)
 
     def late(each: tuple[Edit, Prediction]) -> tuple[bool, bool]:
@@ -245,12 +264,13 @@ def _tested(
     left = [edit for edit, _ in sorted(stand, key=late)][:MOST_VARIED]
     narrow = [edit for edit in left if not edit.name.startswith(EVERYWHERE)]
     varied = fresh.varied(parameters_read(narrow or left, protocol))
-    runs += [FollowedRun.of(run, protocol) for run in varied]
-    return runs, _predicting(left, runs, departure)
+    runs = RunsAsNeeded(chain(around, (FollowedRun.of(run, protocol) for run in varied)))
+    stand = _predicting(left, runs, departure)
+    return [*runs], stand
 
 
 def _predicting(
-    edits: Sequence[Edit], runs: Sequence[FollowedRun], departure: Departure
+    edits: Sequence[Edit], runs: Iterable[FollowedRun], departure: Departure
 ) -> list[tuple[Edit, Prediction]]:
     tried = ((edit, predict(edit, runs, departure)) for edit in edits)
     return [
