@@ -165,7 +165,7 @@ class RunsAsNeeded:
     Where every edit is wrong in the first ones, the others are never played.
     """
 
-    source: Iterator[FollowedRun] = field(converter=iter)
+    source: Iterator[FollowedRun]
     played: list[FollowedRun] = field(factory=list)
 
     def __iter__(self) -> Iterator[FollowedRun]:
