@@ -38,6 +38,7 @@ from quidnunc.model.rpc import (
 from quidnunc.model.versions import STREAM_PROTOCOLS
 from quidnunc.properties.neighbours.edges import (
     OLD_ENTRIES,
+    STALLED,
     backoff_at_bound,
     beside,
     has_bad_key,
@@ -314,7 +315,8 @@ def score(n: Neighbours, d: SeededDraws) -> list[Event]:
 
 
 def stall(n: Neighbours, d: SeededDraws) -> list[Event]:
-    """A peer outside all choices stops reading, while the router has something to say to it."""
+    """A peer outside all choices stops reading, while the router has something to say to it; it reads again,
+    or is gone before that, and comes back."""
     plain = [p for p, x in n.view.peers.items() if x.speaks_floodsub]
     if not plain or "stall" not in n.capabilities:
         return []
@@ -323,7 +325,13 @@ def stall(n: Neighbours, d: SeededDraws) -> list[Event]:
     if sender is None or sender == peer:
         return []
     fresh = n.new_message(d, topic, sender)
-    return [Stall((peer,)), Receive((sender,), (fresh,)), Resume((peer,)), n.to_heartbeat(n.view)]
+    begun: list[Event] = [Stall((peer,)), Receive((sender,), (fresh,))]
+    if not beside(d, STALLED).chance(35):
+        return [*begun, Resume((peer,)), n.to_heartbeat(n.view)]
+    there = n.view.peers[peer]
+    back: list[Event] = [Disconnect((peer,)), Connect((peer,), there.protocol, there.outbound)]
+    later = n.new_message(beside(d, STALLED), topic, sender)
+    return [*begun, *back, Receive((peer,), (Subscribe(topic),)), Receive((sender,), (later,))]
 
 
 def raw(n: Neighbours, d: SeededDraws) -> list[Event]:

@@ -26,6 +26,7 @@ from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 KEYS, SIZES, BACKOFFS, SCORES, STREAMS, RETURNS, OLD_ENTRIES, ONE_RPC, MIXED, ALL_COME = range(
     0x5EED01, 0x5EED0B
 )
+LATE, STALLED, OFFERED, WINDOWS, COUNTED = range(0x5EED0B, 0x5EED10)
 """What tells the numbers for one kind of input from those for another."""
 
 BAD_KEYS: Sequence[tuple[Flaw, Peer | None]] = (
@@ -126,3 +127,11 @@ def score_at_bound(value: int, d: SeededDraws, p: Parameters) -> int:
 def unmet_stream(streams: Sequence[str], seen: set[str]) -> str:
     """The oldest version that nobody has arrived with, once somebody has; else empty."""
     return next((each for each in reversed(streams) if each not in seen), "") if seen else ""
+
+
+def late_start(p: Parameters, d: SeededDraws) -> Advance | None:
+    """In some runs the router has run for longer than it remembers a message before anybody comes: what is
+    not over yet is told from what began long after the start. Nothing happens meanwhile."""
+    own = beside(d, LATE)
+    often = 12 if p.scores is None else 35
+    return Advance(p.seen_ttl_ms + own.one_of((1, 1000, 1300))) if own.chance(often) else None

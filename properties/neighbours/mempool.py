@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 
 from attrs import evolve
 
-from quidnunc.model.events import Adjust, Advance, Event, Receive, Resume, Stall
+from quidnunc.model.events import Adjust, Advance, Connect, Disconnect, Event, Receive, Resume, Stall
 from quidnunc.model.mempool.dog.variants import VARIANTS
 from quidnunc.model.mempool.node import Node
 from quidnunc.model.parameters import DogParameters
 from quidnunc.model.rpc import HaveTx, ResetRoute, Tx
 from quidnunc.properties.neighbours import cat as cat_neighbours
 from quidnunc.properties.neighbours import peer_limit as peer_limit_neighbours
+from quidnunc.properties.neighbours.edges import STALLED, beside
 from quidnunc.properties.neighbours.mempool_acts import (
     Act,
     MempoolNeighbours,
@@ -57,7 +58,12 @@ def stalled_send(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event
     events: list[Event] = [Stall((peer,)), Receive((sender,), (Tx(one),))]
     if d.chance(40):
         events.append(Receive((peer,), (Tx(one),)))
-    return [*events, Resume((peer,))]
+    own = beside(d, STALLED)
+    if not own.chance(25):
+        return [*events, Resume((peer,))]
+    # It is gone before it reads again, and comes back.
+    back = Connect((peer,), n.stream(own), outbound=own.chance(50))
+    return [*events, Disconnect((peer,)), back, Receive((sender,), (Tx(n.new_tx()),))]
 
 
 def wait(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:

@@ -14,7 +14,7 @@ from quidnunc.model.events import Advance, Event
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.pubsub.router import Router
 from quidnunc.model.rpc import Flaw, Message, Peer
-from quidnunc.properties.neighbours.edges import size_at_bound, with_key
+from quidnunc.properties.neighbours.edges import late_start, size_at_bound, with_key
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws, weighted_name
 
 TOPICS = ("t1", "t2", "t3")
@@ -91,6 +91,8 @@ class Neighbours:
     planned: list[Message] = field(factory=list)
     """Messages that were spoken of, and that somebody may still send."""
     undeclared: list[Message] = field(factory=list)
+    last_counted: Peer | None = None
+    """Whose counters the last act that was about somebody's has changed."""
     common: Mapping[str, Act] = field(factory=dict)
     """What the peers of every protocol do, by the names that `weights` has."""
     more: Mapping[str, Act] = field(factory=dict)
@@ -101,6 +103,8 @@ class Neighbours:
     def act(self, view: Router, d: SeededDraws) -> list[Event]:
         """What happens next; never empty."""
         self.view = view
+        if not view.now_ms and not self.last_peer and (late := late_start(self.parameters, d)):
+            return [late]
         table = {name: w for name, w in self.weights.items() if w > 0}
         for _ in range(4):
             events = {**self.common, **self.more}[weighted_name(table, d)](self, d)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from quidnunc.model.events import Connect, Event, Receive, Score
 from quidnunc.model.rpc import Graft, Prune, RecordKind, Subscribe
 from quidnunc.model.versions import STREAM_PROTOCOLS
+from quidnunc.properties.neighbours.edges import OFFERED, beside
 from quidnunc.properties.neighbours.neighbourhood import MAX_PEERS, Act, Neighbours
 from quidnunc.properties.neighbours.rare import newcomers
 from quidnunc.properties.neighbours.score_acts import FARTHEST, edge
@@ -19,7 +20,8 @@ BEYOND = 3
 
 
 def offer_peers(n: Neighbours, d: SeededDraws) -> list[Event]:
-    """A member prunes the router and names others; its score may be at the edge of what is heeded."""
+    """A member prunes the router and names others, now and then one that is connected, or that was offered
+    before; its score may be at the edge of what is heeded."""
     topics = [t for t in sorted(n.view.topics) if n.view.mesh_of(t)]
     room = max(0, MAX_PEERS - n.last_peer - 1)
     if not topics or not room:
@@ -30,6 +32,9 @@ def offer_peers(n: Neighbours, d: SeededDraws) -> list[Event]:
     offered = newcomers(n, count) or ((peer,) if d.chance(50) else ())
     if not offered:
         return []
+    own, known = beside(d, OFFERED), sorted(n.view.peers.keys() | n.view.ledger.sought)
+    if own.chance(35):
+        offered = tuple(dict.fromkeys((own.one_of(known), *offered)))
     events: list[Event] = [Receive((peer,), (Prune(topic, 2, offered, d.one_of(KINDS)),))]
     if d.chance(75):
         threshold = d.one_of((0, round(n.parameters.accept_px_threshold)))

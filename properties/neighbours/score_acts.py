@@ -14,6 +14,7 @@ from quidnunc.model.pubsub.scores.events import pass_time
 from quidnunc.model.rpc import ROUTER, Graft, IHave, Message, Peer, Prune, Subscribe
 from quidnunc.model.score_interval import ZERO, ScoreInterval, interval
 from quidnunc.model.versions import STREAM_PROTOCOLS
+from quidnunc.properties.neighbours.edges import COUNTED, beside
 from quidnunc.properties.neighbours.neighbourhood import Act, Neighbours
 from quidnunc.properties.neighbours.rare import newcomers
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
@@ -85,10 +86,13 @@ def without_application(r: Router, peer: Peer) -> ScoreInterval:
 
 
 def _of_interest(n: Neighbours, d: SeededDraws) -> Peer | None:
-    """A peer that is not explicit, one with more to its score than the application says if there is one."""
+    """A peer that is not explicit, one with more to its score than the application says if there is one;
+    often the one for whom something has just counted, or should have."""
     peers = [p for p in sorted(n.view.peers) if p not in n.parameters.explicit_peers]
     marked = [p for p in peers if without_application(n.view, p) != ZERO]
-    return d.one_of(marked) if marked and d.chance(95) else n.peer(d, peers)
+    found = d.one_of(marked) if marked and d.chance(95) else n.peer(d, peers)
+    last, n.last_counted = n.last_counted, None
+    return last if last in peers and beside(d, COUNTED).chance(70) else found
 
 
 def _by_graft(n: Neighbours, d: SeededDraws, peer: Peer) -> list[Event]:
@@ -150,6 +154,7 @@ def deliver_first(n: Neighbours, d: SeededDraws) -> list[Event]:
     if topic is None or peer is None:
         return []
     events: list[Event] = []
+    n.last_counted = peer
     for _ in range(d.one_of((1, 1, 2, 4, 6))):
         fresh = n.new_message(d, topic, n.peer(d) or peer)
         events += [Receive((peer,), (fresh,)), *_verdict(n, fresh, "accept")]
@@ -165,6 +170,7 @@ def deliver_nearly_first(n: Neighbours, d: SeededDraws) -> list[Event]:
         return []
     at = d.below(len(mesh))
     first, second = mesh[at], mesh[(at + 1) % len(mesh)]
+    n.last_counted = second
     fresh = n.new_message(d, topic, first)
     of_topic = scores.of(topic)
     window_ms = of_topic.mesh_message_deliveries_window_ms if of_topic is not None else 0
@@ -185,6 +191,7 @@ def deliver_invalid(n: Neighbours, d: SeededDraws) -> list[Event]:
         return []
     events: list[Event] = []
     judgement = "reject" if d.chance(75) else "ignore"
+    n.last_counted = peer
     for _ in range(d.one_of((1, 2, 3))):
         bad = n.new_message(d, topic, peer)
         events += [Receive((peer,), (bad,)), *_verdict(n, bad, judgement)]
@@ -208,6 +215,7 @@ def break_promise(n: Neighbours, d: SeededDraws) -> list[Event]:
         return []
     # Not of `planned`: another act might send those.
     promised = n.new_message(d, topic, peer)
+    n.last_counted = peer
     events: list[Event] = [Receive((peer,), (IHave(topic, (promised.id,)),))]
     if d.chance(30):
         events.append(Receive((n.peer(d) or peer,), (promised,)))
@@ -222,6 +230,7 @@ def regraft(n: Neighbours, d: SeededDraws) -> list[Event]:
         return []
     peer = d.one_of(mesh)
     early = Receive((peer,), (Graft(topic),))
+    n.last_counted = peer
     return [Receive((peer,), (Prune(topic),)), *[early] * d.one_of((1, 1, 2))]
 
 

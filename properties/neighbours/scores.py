@@ -10,6 +10,7 @@ from attrs import evolve
 
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
+from quidnunc.properties.neighbours.edges import WINDOWS, beside
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 
 CAPABILITY = "score-parameters"
@@ -29,7 +30,7 @@ def with_scores(p: Parameters, own: SeededDraws, capabilities: frozenset[str]) -
     manual = "verdict" in capabilities and own.chance(60)
     return evolve(
         p,
-        scores=draw_scores(own),
+        scores=with_long_windows(draw_scores(own), own),
         validation="manual" if manual else "accept",
         flood_publish="flood-publish" in capabilities and own.chance(60),
         # Many messages come; what an IHAVE that must leave some out shows of its target is not the subject.
@@ -56,6 +57,18 @@ def draw_scores(d: SeededDraws) -> ScoreParameters:
         retain_score_ms=d.one_of((3000, 6000)),
         iwant_followup_ms=d.one_of((1000, 3000)),
     )
+
+
+LONG_WINDOW_MS = 1600
+"""Another copy that comes half as late comes after a heartbeat, mostly."""
+
+
+def with_long_windows(p: ScoreParameters, d: SeededDraws) -> ScoreParameters:
+    """`p`, in some runs with windows for near-first deliveries that heartbeats fall into."""
+    if not beside(d, WINDOWS).chance(40):
+        return p
+    topics = (evolve(each, mesh_message_deliveries_window_ms=LONG_WINDOW_MS) for each in p.topics)
+    return evolve(p, topics=tuple(topics))
 
 
 def draw_topic(d: SeededDraws, topic: str) -> TopicScoreParameters:

@@ -96,8 +96,10 @@ class Stage:
 
         campaign = run_suite(protocol, "ours", opener)
         rows = [list(key) for key in campaign.roots]
-        self.say(protocol=protocol, noticed="rows" if rows else "", rows=rows, runs=campaign.runs)
-        return bool(rows)
+        # A driver that breaks ends the suite, and its report says so.
+        noticed = "rows" if rows else "breaks" if campaign.broken else ""
+        self.say(protocol=protocol, noticed=noticed, rows=rows, runs=campaign.runs)
+        return bool(noticed)
 
     def search(self, protocol: str, opener: Callable[[Any], Any]) -> bool:
         """A search, to its end."""

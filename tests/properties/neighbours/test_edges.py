@@ -194,6 +194,10 @@ def forgets_backoff(router: GossipsubRouter) -> None:
     router.mesh.forget = without_backoff  # type: ignore[method-assign]
 
 
+def keeps_queues(router: GossipsubRouter) -> None:
+    router.outbox.forget = lambda peer: None  # type: ignore[method-assign]
+
+
 def is_hashed(message: Any) -> bool:
     return author_bytes(message)[:1] == b"\x12"
 
@@ -206,6 +210,7 @@ PLANTED: dict[str, Callable[[GossipsubRouter], None]] = {
     "refuses authors whose id is a hash": refuses(is_hashed),
     "keeps IDONTWANT beyond a connection": keeps_unwanted,
     "forgets a backoff with the connection": forgets_backoff,
+    "keeps what waits for a stalled peer that is gone": keeps_queues,
 }
 
 
