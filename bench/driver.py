@@ -1,8 +1,9 @@
 """How fast a router is searched, and how fast its driver is alone: the calls of one search, made again on it.
 
-`python bench/driver.py [--against js-libp2p] [--runs N]`. Seconds are of CPU time, of this process and of
-those in which a router runs, with their start; the last two figures are of the same runs. What is left of
-the whole machine's time is ours: Hypothesis, the neighbours, the model and the judgement.
+`python bench/driver.py [--against py-libp2p --against js-libp2p] [--runs N]`. Seconds are of CPU time, of
+this process and of those in which a router runs, with their start; the last two figures of a router are of
+the same runs. What is left of the whole machine's time is ours: Hypothesis, the neighbours, the model and
+the judgement. Of several routers, each is set beside the first.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ def main() -> int:
     if os.environ.get("PYTHONHASHSEED") != "0":
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "PYTHONHASHSEED": "0"})
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--against", default="py-libp2p")
+    parser.add_argument("--against", action="append", help="again for another (default py-libp2p)")
     parser.add_argument("--protocol", default="gossipsub-1.2")
     parser.add_argument(
         "--first", type=int, default=240, help="runs in which to find and explain (default 240)"
@@ -108,23 +109,32 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=120, help="runs to measure (default 120)")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    against, runs = options.against, options.runs
     try:
-        first, first_s = explained(against, options.protocol, options.first, options.seed)
-        # Other runs of the same router, of which next to nothing is still to be explained.
-        hunt = with_its_quirks(first, against)
-        started = cpu_s()
-        search(hunt, runs=runs, seed=options.seed + 1)
-        whole_s = cpu_s() - started
-        writing = with_its_quirks(first, against)
-        recorded = record(against, writing)
-        search(writing, runs=runs, seed=options.seed + 1)
-        alone_s = again(against, recorded)
+        told = [measured(each, options) for each in options.against or ["py-libp2p"]]
     except (AdapterError, ValueError) as error:
         print(error, file=sys.stderr)
         return 4
-    print(json.dumps(figures(first, first_s, hunt, whole_s, recorded, alone_s), indent=1))
+    first = told[0]["driver alone"]["runs_of_40_events_per_s"]
+    beside = {
+        each["router"]: round(each["driver alone"]["runs_of_40_events_per_s"] / first, 2) for each in told
+    }
+    print(json.dumps({"routers": told, "driver alone, beside the first": beside}, indent=1))
     return 0
+
+
+def measured(against: str, options: argparse.Namespace) -> dict[str, Any]:
+    """The figures of one router."""
+    runs, seed = options.runs, options.seed
+    first, first_s = explained(against, options.protocol, options.first, seed)
+    # Other runs of the same router, of which next to nothing is still to be explained.
+    hunt = with_its_quirks(first, against)
+    started = cpu_s()
+    search(hunt, runs=runs, seed=seed + 1)
+    whole_s = cpu_s() - started
+    writing = with_its_quirks(first, against)
+    recorded = record(against, writing)
+    search(writing, runs=runs, seed=seed + 1)
+    return figures(first, first_s, hunt, whole_s, recorded, again(against, recorded))
 
 
 def figures(
