@@ -9,7 +9,9 @@ have them, then the edits that put them in place.
 from __future__ import annotations
 
 from collections import Counter
-from typing import cast
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
+from typing import Any, cast
 
 from quidnunc.model.choices import Choose, PartialSet
 from quidnunc.model.edit import (
@@ -35,10 +37,12 @@ from quidnunc.model.pubsub.router import (
     TopicFanout,
     WaitingMessage,
 )
-from quidnunc.model.pubsub.scores import counting
+from quidnunc.model.pubsub.scores import counting, terms
+from quidnunc.model.pubsub.scores.ledger import TopicTally
 from quidnunc.model.pubsub.step import run
 from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Part, Peer, Prune
 from quidnunc.model.rules import Exclusion, Phases, Protocol, Rule, Targets, rule, total
+from quidnunc.model.score_interval import ZERO, ScoreInterval, interval
 from quidnunc.model.values import evolve
 
 # -- mesh and backoff ---------------------------------------------------------------------------------------
@@ -385,7 +389,45 @@ def count_idontwant_rpcs(
     if found is None:
         return None
     once = evolve(before, idontwants=before.idontwants + 1, idontwant_messages=before.idontwant_messages + 1)
-    return Step(evolve(found.router, heard={**found.router.heard, rpc.peer: once}), found.permits)
+    counted = evolve(found.router, heard={**found.router.heard, rpc.peer: once})
+    # Who counts RPCs may bound the ids in each: what the cap would have let pass is heeded all the same.
+    heeded = cast("Step[Router]", old.step(r, rpc, choose)).router.unwanted.get(rpc.peer, {})
+    free = {message_id: -1 for message_id in _ids_beyond(rpc)}
+    return Step(_with_ages(counted, rpc, free | _only(heeded, free)), found.permits)
+
+
+MOST_IDS_IN_RPC = 10
+"""Ids in the IDONTWANTs of one RPC that the Go router reads by default."""
+
+
+def _ids_beyond(rpc: ReceivedPart[tuple[Part, ...]]) -> frozenset[str]:
+    """Those that no IDONTWANT of the RPC names among the first ones."""
+    ids = [i for part in rpc.part if isinstance(part, IDontWant) for i in part.ids]
+    return frozenset(ids[MOST_IDS_IN_RPC:]) - {*ids[:MOST_IDS_IN_RPC]}
+
+
+def _only(ages: Mapping[str, int], ids: Collection[str]) -> dict[str, int]:
+    return {message_id: age for message_id, age in ages.items() if message_id in ids}
+
+
+def _with_ages(r: Router, rpc: ReceivedPart[tuple[Part, ...]], ages: Mapping[str, int]) -> Router:
+    """The ids beyond the first ones as old as `ages` says, and not noted where it does not."""
+    beyond = _ids_beyond(rpc)
+    if not beyond:
+        return r
+    kept = {i: age for i, age in r.unwanted.get(rpc.peer, {}).items() if i not in beyond}
+    return evolve(r, unwanted={**r.unwanted, rpc.peer: kept | _only(ages, beyond)})
+
+
+@around("gs1.2/idontwant.per-peer")
+def read_first_ids(
+    old: Rule, r: Router, rpc: ReceivedPart[tuple[Part, ...]], choose: Choose
+) -> Step[Router] | None:
+    """Of the ids in the IDONTWANTs of one RPC the first ten are read."""
+    step = cast("Step[Router] | None", old.step(r, rpc, choose))
+    if step is None:
+        return None
+    return Step(_with_ages(step.router, rpc, r.unwanted.get(rpc.peer, {})), step.permits)
 
 
 @around("gs1.2/idontwant.immediate")
@@ -567,6 +609,68 @@ def count_noted_members(
     """And what they deliver does not count as a member's."""
     noted = counting.tally_of(r, d.peer, d.topic).since_ms is not None
     return cast("Step[Router] | None", old.step(r, d, choose)) if noted else None
+
+
+@around("gs1.1/score.mesh-deliveries")
+def owed_by_former_members(old: Rule, r: Router, what: terms.InTopic) -> ScoreInterval:
+    """Who was a member for longer than the activation owes deliveries until it is grafted again."""
+    _, p, tally = what
+    if tally.since_ms is not None:
+        owes = tally.mesh_ms > p.mesh_message_deliveries_activation_ms
+    else:
+        owes = tally.past_ms > p.mesh_message_deliveries_activation_ms
+    if not owes:
+        return ZERO
+    lacking = interval(p.mesh_message_deliveries_threshold).less(tally.meshed).at_least_zero()
+    return interval(p.mesh_message_deliveries_weight).times(lacking.squared())
+
+
+LOST_AT_DISCONNECTION = {
+    "first": ("first-deliveries", "the first deliveries (P2)"),
+    "meshed": ("mesh-deliveries", "the mesh deliveries (P3)"),
+    "failures": ("mesh-failures", "the mesh failures (P3b)"),
+    "invalid": ("invalid-messages", "the invalid messages (P4)"),
+}
+"""Counter of a peer in a topic -> the first word of its edit, and what it counts."""
+
+
+def without_counter(
+    counter: str, positive_too: bool, old: Rule, r: Router, peer: Peer, choose: Choose
+) -> Step[Router]:
+    """One counter of a peer that disconnects is set to zero in all topics."""
+    router, score = cast("Step[Router]", old.step(r, peer, choose)).router, r.bounds(peer)
+    if score.lo > 0 and not positive_too:
+        return Step(router)
+    surely = positive_too or score.hi <= 0
+
+    def lost(tally: TopicTally) -> TopicTally:
+        before: ScoreInterval = getattr(tally, counter)
+        changed: dict[str, Any] = {counter: ZERO if surely else before.or_also(ZERO)}
+        return evolve(tally, **changed)
+
+    known = router.ledger.tallies
+    tallies = {key: lost(tally) if key[0] == peer else tally for key, tally in known.items()}
+    return Step(evolve(router, ledger=evolve(router.ledger, tallies=tallies)))
+
+
+def _counters_lost() -> Iterator[Edit]:
+    for counter, (name, words) in LOST_AT_DISCONNECTION.items():
+        yield _counter_lost(
+            f"{name}-lost-at-disconnection", f"Forgets {words} of a peer when it disconnects.", counter, True
+        )
+    # Of bad marks a positive score is rarely left with any; of good ones this is what the Go router does.
+    yield _counter_lost(
+        "first-deliveries-lost-with-score-at-most-0",
+        "Forgets the first deliveries (P2) of a peer that disconnects while its score is not positive.",
+        "first",
+        False,
+    )
+
+
+def _counter_lost(name: str, says: str, counter: str, positive_too: bool) -> Edit:
+    clause = "gs1.1/score.retain-statistics"
+    loses = RuleWrapper(clause, partial(without_counter, counter, positive_too))
+    return Edit(name, "replaced", clause, says, replacing_present(remember_departed=loses))
 
 
 @around("gs1.1/score.first-deliveries")
@@ -751,6 +855,14 @@ QUIRKS: tuple[Edit, ...] = (
         "Forgets the score of a peer when it connects again.",
         replacing_present(recognise=begin_anew),
     ),
+    *_counters_lost(),
+    Edit(
+        "mesh-deliveries-owed-until-regraft",
+        "replaced",
+        "gs1.1/score.mesh-deliveries",
+        "Counts the deficit of mesh deliveries (P3) of a peer that has left the mesh until its next GRAFT.",
+        replacing_present(mesh_deliveries=owed_by_former_members),
+    ),
     Edit(
         "first-delivery-counted-twice",
         "replaced",
@@ -807,6 +919,13 @@ QUIRKS: tuple[Edit, ...] = (
         "gs1.2/idontwant.cap",
         "Counts RPCs that bring IDONTWANT against the cap, and not the IDONTWANTs in them.",
         replacing_present(read_idontwants=count_idontwant_rpcs),
+    ),
+    Edit(
+        "idontwant-beyond-ten-ids-of-rpc-unread",
+        "replaced",
+        "gs1.2/idontwant.per-peer",
+        "Reads the first ten ids of the IDONTWANTs in an RPC.",
+        replacing_present(read_idontwants=read_first_ids),
     ),
     Edit(
         "ihave-of-own-topics-alone",
