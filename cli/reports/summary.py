@@ -15,7 +15,7 @@ from quidnunc.properties.claims.catalogue import level_of
 from quidnunc.properties.documents.clauses import load
 from quidnunc.properties.explain.root_cause import CRASH
 from quidnunc.properties.search.campaign import Campaign
-from quidnunc.properties.search.rows import RootCause, is_crash
+from quidnunc.properties.search.rows import RootCause, breaks_own_sentence, is_crash
 from quidnunc.properties.search.verdicts import SEVERITY, verdict_of_root
 
 RootKey = tuple[str, str]
@@ -43,7 +43,7 @@ def causes_text(verdicts: Sequence[str]) -> str:
 
 def most_telling(roots: Mapping[Key, RootCause]) -> list[tuple[Key, RootCause]]:
     """All root causes, the most telling first: a bad verdict, a MUST, a known cause, one cause and not either
-    of two, a short case."""
+    of two, a case that breaks the sentence of its cause and not one that the cause leads to, a short case."""
 
     def rank(item: tuple[Key, RootCause]) -> tuple[object, ...]:
         key, root = item
@@ -52,6 +52,7 @@ def most_telling(roots: Mapping[Key, RootCause]) -> list[tuple[Key, RootCause]]:
             "MSIY".find(level_of(root.clause)),
             root.kind == "unexplained" and not is_crash(root),
             "; or " in root.case.reason,
+            not (is_crash(root) or breaks_own_sentence(root)),
             len(events_of(root.case)),
             key,
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from quidnunc.model.events import Event, GossipAsked, Offered, Output, PartialIn, PublishPartial, Sent
 from quidnunc.model.pubsub.extensions import has_extension
 from quidnunc.model.pubsub.partial.metadata import spared
@@ -58,6 +60,21 @@ def _of_hand_over(peer: Peer, r: Router) -> str:
     if peer in r.peers and has_extension(r.peers[peer], PARTIAL_EXTENSION) is False:
         return _own(r, "pm-jvm/receive.before-handshake", "pm/send.advertised")
     return _own(r, "pm-jvm/group.peer-cap", "pm/application.forwarded")
+
+
+def of_full(
+    r: Router, peer: Peer, started: Collection[tuple[Peer, str]], otherwise: str, *, left: bool
+) -> str:
+    """Of a group of `peer` that is not handed over: whether the groups that a run started in its topic, as
+    (peer, name), come to a cap, so that some should have counted no longer. `left`: the peer was gone
+    since."""
+    if len({name for whose, name in started if whose == peer}) >= r.parameters.max_groups_per_peer:
+        cap = _own(r, "pm-jvm/group.peer-cap", otherwise)
+    elif len({name for _, name in started}) >= r.parameters.max_groups_per_topic:
+        cap = _own(r, "pm-jvm/group.topic-cap", otherwise)
+    else:
+        return otherwise
+    return _own(r, "pm-go/group.counts-released", cap) if left else cap
 
 
 def of_state(before: object) -> str:

@@ -314,6 +314,11 @@ def _of_parts(d: Departure, short: MinimalRun) -> str:
             return _of_flags(peer, topic, short) or d.clause
         case Offered(state=state):
             return _of_failed(short, short.state) or _of_life(d, state, short, short.state) or d.clause
+        case PartialIn(peer, part) if d.kind == "missing":
+            earlier = (heard for heard in short.heard(Partial) if heard[0] < len(short.moments) - 1)
+            started = [(p, other.group) for _, p, other in earlier if other.topic == part.topic]
+            left = any(isinstance(m.event, Disconnect) and peer in m.event.peers for m in short.moments)
+            return partial_blame.of_full(short.state, peer, started, d.clause, left=left)
         case GossipAsked() | PartialIn():
             return d.clause
         case Delivered(message) if d.kind == "missing":

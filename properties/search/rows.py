@@ -85,8 +85,12 @@ def rows_of(roots: Iterable[RootCause]) -> RootCauses:
 
 def telling(root: RootCause) -> tuple[int, bool, int]:
     """The least one is shown: it excuses little else, breaks the sentence of its root cause, is short."""
-    broken = root.case.argument.partition(" ")[0]
-    return (len(root.case.as_built), broken != root.clause, size_of_case(root))
+    return (len(root.case.as_built), not breaks_own_sentence(root), size_of_case(root))
+
+
+def breaks_own_sentence(root: RootCause) -> bool:
+    """Whether what its case breaks is the sentence of the root cause, and not another that it leads to."""
+    return root.case.argument.partition(" ")[0] == root.clause
 
 
 def size_of_case(root: RootCause) -> int:

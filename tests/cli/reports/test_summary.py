@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from quidnunc.model.events import Join
 from quidnunc.properties.cases.case import Case, CaseBlock
 from quidnunc.properties.search.campaign import Campaign
@@ -53,6 +55,13 @@ def summary(campaign: Campaign, paths: dict[RootKey, str], writes: str = "quidnu
 def test_the_worst_the_named_and_the_short_come_first() -> None:
     found = most_telling(keyed(READING, SHOULD, EITHER, LONG, SHORT, NAMELESS, OURS))
     assert [each for _, each in found] == [OURS, SHORT, LONG, EITHER, NAMELESS, SHOULD, READING]
+
+
+def test_a_case_that_breaks_the_sentence_of_its_cause_comes_before_a_shorter_one() -> None:
+    own = evolve(LONG, case=evolve(LONG.case, argument=f"{LONG.clause} (gossipsub-1.0): So it is."))
+    crash = root("pubsub/rpc.any-combination", "crash:KeyError: 't'", events=4)
+    found = most_telling(keyed(own, SHORT, crash, EITHER))
+    assert [each for _, each in found] == [crash, own, SHORT, EITHER]
 
 
 def test_verdicts_are_counted_the_worst_first() -> None:

@@ -37,6 +37,7 @@ from quidnunc.model.rpc import (
     IDontWant,
     IHave,
     Message,
+    Partial,
     Prune,
     ResetRoute,
     SeenTx,
@@ -336,6 +337,30 @@ def test_a_score_that_led_up_to_it_is_not_what_parts_are_about() -> None:
     spec = protocol_named("partial-messages-go")
     assert blamed_clauses(run.moments, spec, parameters) == ("pm-go/gossip.once",)
     assert "gs1.1/score.mesh-deliveries" in blamed_beside(run.moments, spec, parameters)
+
+
+def test_a_group_that_is_one_too_many_only_if_others_still_count_is_about_a_cap() -> None:
+    def told(mutant: str, protocol: str, parameters: Parameters, *between: Event) -> tuple[str, ...]:
+        started = (hear(4, HELLO, Partial(T, "g1", "p1")), hear(4, Partial(T, "g2", "p1")))
+        events = (speaks_1_3(4), *started, *between, hear(4, HELLO, Partial(T, "g3", "p1")))
+        run = played(mutant, protocol, parameters, events)
+        return blamed_clauses(run.moments, protocol_named(protocol), parameters)
+
+    jvm, go = "partial-messages-jvm", "partial-messages-go"
+    beats = (BEAT, NEXT, NEXT)
+    few = Parameters(max_groups_per_peer=2, group_ttl_heartbeats=9)
+    full = Parameters(max_groups_per_topic=2, group_ttl_heartbeats=9)
+    assert told("group-empty-kept", jvm, few, *beats) == ("pm-jvm/group.peer-cap",)
+    assert told("group-empty-kept", jvm, full, *beats) == ("pm-jvm/group.topic-cap",)
+    back = (Disconnect((4,)), speaks_1_3(4))
+    assert told("counts-outlive-peer", go, few, *back) == ("pm-go/group.counts-released",)
+
+
+def test_the_first_group_that_is_not_handed_over_is_about_no_cap() -> None:
+    events, few = (speaks_1_3(4), hear(4, HELLO, Partial(T, "g1", "p1"))), Parameters(max_groups_per_peer=1)
+    run = played("partial-from-mesh-only", "partial-messages-jvm", few, events)
+    told = blamed_clauses(run.moments, protocol_named("partial-messages-jvm"), few)
+    assert told == ("pm/application.forwarded",)
 
 
 def test_a_state_that_is_gone_after_heartbeats_went_with_its_group() -> None:
