@@ -293,8 +293,14 @@ def relay_where_announced(old: Rule, r: Router, m: ReceivedPart[Message]) -> Tar
 
 @around("gs1.0/relay.mesh")
 def cut_where_announced(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
-    """Nor is the mesh of such a topic cut."""
+    """Some cut the mesh of such a topic all the same, and some do not."""
     silent = {t: members for t, members in r.mesh.items() if not r.members(t)}
+    # From D_high on, as another edit may have it.
+    if all(len(members) < r.parameters.d_high for members in silent.values()) or choose.free(
+        "mesh.cut-unannounced",
+        lambda o: isinstance(o, Sent) and isinstance(o.part, Prune) and o.part.topic in silent,
+    ):
+        return cast("Step[Router] | None", old.step(r, None, choose))
     rest = evolve(r, mesh={t: members for t, members in r.mesh.items() if t not in silent})
     step = cast("Step[Router] | None", old.step(rest, None, choose))
     if step is None:

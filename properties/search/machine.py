@@ -259,7 +259,8 @@ class FindingSearch:
             finding = self.explained(finding, parameters, fresh)
         if revised := self._of_nearly(finding, parameters) or self._revise(finding, parameters):
             return revised
-        if not finding.quirks:
+        in_force = finding.quirks[:1] if not any(map(self._is_withdrawn, finding.quirks[:1])) else ()
+        if not in_force:
             self.signatures[signature] += 1
         key = (finding.clause, finding.cause)
         if key in self.found:
@@ -268,17 +269,21 @@ class FindingSearch:
         self.found[key] = ReplayableFinding(
             finding, parameters, seed, self.in_force, without=self.without, minimised=minimised
         )
-        if finding.quirks:
-            self.quirks.append(finding.quirks[0])
+        if in_force:
+            self.quirks += in_force
             self._settle()
         return key
+
+    def _is_withdrawn(self, edit: Edit) -> bool:
+        return edit.name in self.withdrawn
 
     def explained(self, finding: Finding, parameters: Any, fresh: RunsToPredict) -> Finding:
         """The finding, its clauses blamed, with those of its hypotheses that predict the `fresh` runs."""
         protocol = self.protocol
         quirks = hypotheses(finding.moments, protocol, parameters, self.spec)
         suspects = frozenset(rule for q in quirks for rule in rules_changed(q, self.spec))
-        left = [q for q in quirks if q.name not in self.withdrawn]
+        # What the texts leave open stays open, whatever one run made of it: the next best would be a failure.
+        left = [q for q in quirks if not self._is_withdrawn(q) or may_be_kept_at_times(q.name, q.kind)]
         nearly = next((q for q in quirks if q.name in self.nearly), None)
         clauses = {*finding.blamed, finding.departure.clause}
         stand, ties = standing_and_ties(left, fresh, protocol, finding.departure, clauses, self.spec)

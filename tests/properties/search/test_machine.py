@@ -62,6 +62,16 @@ def test_after_it_is_found_a_quirk_is_not_found_again() -> None:
     assert found.departed == 1
 
 
+def test_what_the_text_leaves_open_is_no_failure_because_a_run_refuted_a_reading() -> None:
+    """Mutant: the next best explanation takes over, a rule that comes too late, and the router fails."""
+    built = edit_named("control-before-payload", SPEC).change(SPEC)
+    refuted = hunt("gossipsub-1.2", built, stop=lambda h: bool(h.found))
+    refuted.withdrawn.append("control-before-payload")
+    found = search(refuted, runs=60, seed=3)
+    assert {cause for _, cause in found.found} == {"control-before-payload"}
+    assert found.quirks == [], "what was refuted excuses nothing"
+
+
 def table(found: FindingSearch) -> tuple[object, ...]:
     """All that a campaign keeps of a search."""
     findings = {k: (f.finding.events, f.finding.departure, f.in_force) for k, f in found.found.items()}

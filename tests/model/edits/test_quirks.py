@@ -1,0 +1,43 @@
+"""A router that relays nothing in a topic which no peer has announced may cut the mesh of that topic."""
+
+from __future__ import annotations
+
+from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.events import Advance, Connect, Join, Output, Sent
+from quidnunc.model.machine import protocol_named
+from quidnunc.model.parameters import Parameters
+from quidnunc.model.rpc import Prune, Subscribe
+from quidnunc.properties.judge.oracle import Departure, Oracle
+from tests.helpers.pubsub_run import T, grafted, singles
+
+SPEC = protocol_named("gossipsub-1.2")
+BUILT = edit_named("relay-needs-a-subscriber", SPEC).change(SPEC)
+MEMBERS = tuple(range(1, 14))
+
+
+def departs(*cut: Output) -> tuple[Departure, ...]:
+    """Of a heartbeat that does no more than this, with a mesh of D_high and one that announced nothing."""
+    oracle = Oracle(BUILT, Parameters())
+    for event in (Join(T), Connect(MEMBERS, outbound=True), grafted(*MEMBERS)):
+        for one in singles(oracle.state, event):
+            hello = (Sent(one.peers[0], Subscribe(T)),) if isinstance(one, Connect) else ()
+            oracle.judge(one, hello)
+    assert oracle.state.mesh_of(T) == {*MEMBERS} and not oracle.state.members(T)
+    beat = oracle.state.parameters.heartbeat_delay_ms
+    return oracle.judge(Advance(beat), cut).departures
+
+
+def pruned_to(number: int) -> tuple[Output, ...]:
+    seconds = Parameters().prune_backoff_s
+    return tuple(Sent(peer, Prune(T, seconds)) for peer in MEMBERS[number:])
+
+
+def test_a_mesh_that_nobody_announced_may_be_cut_or_not() -> None:
+    """Mutant: it is never cut, and who cuts it is said to prune without a reason."""
+    assert not departs()
+    assert not departs(*pruned_to(Parameters().d))
+
+
+def test_who_cuts_it_cuts_it_to_d() -> None:
+    assert departs(*pruned_to(Parameters().d - 1))
+    assert departs(*pruned_to(Parameters().d + 1))
