@@ -45,6 +45,7 @@ impl          : attrs google cryptography model/vocabulary
   routers       : seam mutant mutants ours drivers  = routers
   sidecar_host  : seam routers            = sidecar_host
   skeletons     : seam
+  own_names     :                         = own_names
 
 properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/mutant impl/wire impl/routers
   lazy          :                         = lazy
@@ -87,7 +88,7 @@ pipeline      : attrs duckdb google cattrs networkx numpy ptars pyarrow pyspark 
   sweep         : folder_lock trace simulation lake
 
 cli           : attrs hypothesis jinja2 matplotlib pytest model impl/seam impl/wire impl/routers \
-                impl/skeletons properties pipeline
+                impl/skeletons impl/own_names properties pipeline
   output        :                         = __init__ output
   options       : output
   arguments     : output                  = arguments trace_run

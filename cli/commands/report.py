@@ -35,7 +35,8 @@ def _one_case(options: argparse.Namespace) -> int:
         raise UsageError(f"{kind} is about one case: name one .case file")
     case = load(path)
     try:
-        found = Reproduction(reproduction_of(case), language_of(case).name)
+        language = language_of(case)
+        found = Reproduction(reproduction_of(case), language.name, language.file)
     except NoReproductionError as error:
         if options.reproduction:
             raise UsageError(f"{path}: no test: {error}") from None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from attrs import evolve, frozen
 
+from quidnunc.impl.own_names import own_setting
 from quidnunc.model.events import Crashed
 from quidnunc.model.rpc import Peer
 from quidnunc.properties.cases.case import UNEXPLAINED, Case, Side, events_of, replay_command
@@ -59,6 +60,8 @@ PACKAGES: Mapping[str, tuple[tuple[int, str], ...]] = {
     "py-libp2p": ((0, "libp2p"),),
 }
 """Router -> what its releases are published as, from which major version on, the newest first."""
+TIMES = re.compile(r"(?<=: )\d+x (?=\S)")
+"""In an output, how often it was sent."""
 _MARKS: Mapping[str, Side] = {mark: side for side, mark in MARKS.items()}
 
 
@@ -104,7 +107,9 @@ class OutputLine:
 
     @property
     def says(self) -> str:
-        return "one more than is allowed" if self.is_further else SIDES[self.side]
+        if not self.is_further:
+            return SIDES[self.side]
+        return "more than is allowed" if TIMES.search(self.text) else "one more than is allowed"
 
 
 @frozen(kw_only=True)
@@ -161,22 +166,30 @@ class ReportedFinding:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """In words for somebody whose router has defaults of its own."""
-        lacking = NOT_GIVEN.get(self.router.partition("@")[0], {})
-        return tuple(
-            f"{each} {lacking[name]}" if name in lacking else each
-            for said in self._told
-            for each in [said.replace(" (default ", " (quidnunc's default: ", 1).replace(*_LIFTED)]
-            for name in [each.partition("=")[0]]
-            if self._is_in_play(said)
-        )
+        """Those that may matter in this run, in the words of the router where they are known."""
+        read = names_in_play(self.case) if self.case else None
+        return tuple(filter(None, (self._parameter(said, read) for said in self._told)))
 
-    def _is_in_play(self, said: str) -> bool:
-        """Whether a line tells of a parameter that may matter in this run. What a driver has lifted it tells
-        in one line, and when a heartbeat comes no rule says."""
-        name, equals, _ = said.partition("=")
-        read = names_in_play(self.case) if self.case and equals and name.isidentifier() else None
-        return read is None or name.startswith("heartbeat") or attribute_of(name) in read
+    def _parameter(self, said: str, read: Collection[str] | None) -> str:
+        """A line on it; empty where it changes nothing."""
+        name, equals, rest = said.partition("=")
+        if not equals:
+            # In one line, what the driver has lifted.
+            names = said.partition(": ")[2].rstrip(".").split(", ")
+            kept = [each for each in names if read is None or attribute_of(each) in read]
+            return f"{_LIFTED[1]}{', '.join(kept)}." if kept else ""
+        # When a heartbeat comes no rule says.
+        if name.isidentifier() and not (
+            read is None or name.startswith("heartbeat") or attribute_of(name) in read
+        ):
+            return ""
+        router = self.router.partition("@")[0]
+        value, _, _ = rest.partition(" (default ")
+        shown = said.replace(" (default ", " (quidnunc's default: ", 1)
+        if own := own_setting(router, attribute_of(name), value):
+            shown = f"{own}: {rest.partition('): ')[2]}"
+        lacking = NOT_GIVEN.get(router, {}).get(name, "")
+        return f"{shown} {lacking}".strip()
 
     @property
     def _told(self) -> tuple[str, ...]:
@@ -195,12 +208,23 @@ class ReportedFinding:
         notes = self.case.notes if self.case else ()
         told = {*self._told}
         return tuple(
-            each.replace(*_AT_DEFAULT).replace("The router departs ", _SHOWN.get(self.verdict, _SHOWN[""]))
+            self._note(each)
             for each in notes
             if each not in told and not each.startswith("The root cause is against")
             # The sequence shows when it was.
             if not _TIME_ALONE.fullmatch(each)
         )
+
+    def _note(self, said: str) -> str:
+        if then := _TIME_AND_FACTS.fullmatch(said):
+            at = "" if float(then[1]) == 0 else f", {then[1]} s after the start"
+            return f"By the specification, just before that{at}: {then[2]}"
+        setting, decides, means = said.partition(_AT_DEFAULT)
+        if not decides:
+            return said
+        name, _, value = setting.partition("=")
+        own = own_setting(self.router.partition("@")[0], attribute_of(name), value)
+        return f"{own or setting}: {means}"
 
     @property
     def act(self) -> str:
@@ -239,7 +263,7 @@ class ReportedFinding:
                 below = [(line[2:], _MARKS[line[:2]]) for line in lines[lines.index(RULER) + 1 :]]
                 due = {each for text, side in below if side != "router" for each in _single(text)}
                 return tuple(
-                    OutputLine(text, side, side == "router" and due.issuperset(_single(text)))
+                    OutputLine(text, side, side == "router" and due.issuperset(_single(TIMES.sub("", text))))
                     for text, side in below
                 )
         return ()
@@ -277,14 +301,9 @@ class ReportedFinding:
         return found if found.startswith(("quidnunc ", "python -m ")) else ""
 
 
-_SHOWN: Mapping[str, str] = {
-    "fails": "The router violates the sentence ",
-    "deviates": "The router does not follow the sentence ",
-    "": "The router does so ",
-}
-"""Verdict -> how a remark on the time of it begins."""
-_AT_DEFAULT = (", the default, decides here: ", ": ")
+_AT_DEFAULT = ", the default, decides here: "
 _TIME_ALONE = re.compile(r"The router departs [\d.]+ s after its start\.")
+_TIME_AND_FACTS = re.compile(r"The router departs ([\d.]+) s after its start; just before, (.*)", re.DOTALL)
 _LIFTED = (
     "Out of play, because the driver lifts the limit: ",
     "Switched off, or without a limit, in this run: ",
@@ -375,8 +394,13 @@ def cited_sentences(*clauses: str) -> Iterable[CitedSentence]:
 def _clauses_broken(case: Case) -> Iterable[str]:
     """The clause of the root cause; then the one that the argument names, where it forbids what the case
     shows or demands what is missing. The argument may also name one that only the cause is known by."""
-    yield case.clause
     named = re.match(r"(\S+/\S+) \(", case.argument)
+    known = load().get(named[1]) if named else None
+    if known is not None and known.carried_by == case.clause:
+        # The rule decides for both, and this sentence is the one about what is shown.
+        yield known.id
+        return
+    yield case.clause
     if named and named[1] != case.clause:
         if any(each.clause == named[1] for each in departures_by_text(case) or ()):
             yield named[1]

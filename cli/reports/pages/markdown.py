@@ -5,13 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quidnunc import __version__
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.file import NOTE, render
 from quidnunc.reports.pages.environment import rendered
-from quidnunc.reports.pages.finding import WITHHELD, ReportedFinding, finding_of
+from quidnunc.reports.pages.finding import (
+    PACKAGES,
+    TIMES,
+    WITHHELD,
+    OutputLine,
+    ReportedFinding,
+    finding_of,
+)
 from quidnunc.reports.pages.sequence import APPLICATION, ROUTER, SequenceDiagram, SequenceStep
 
 ARROWS = {"both": "->>", "router": "->>", "model": "--x", "later": "-->>", "may": "-->>"}
@@ -26,7 +33,6 @@ NAMED: Mapping[str, tuple[str, str]] = {
 """How a case names things -> what they are: one, and several."""
 NOTATION: Mapping[str, str] = {
     r"\b([a-z])\.\.([a-z])\b": "`{0}` are the peers {1} to {2}.",
-    r"(?<=: )(\d+)x(?= )": "`{0}` stands for {1} of the same.",
     r"\bbackoff=\d+": "`{0}` is in seconds.",
     r"\b(m\d+)@content\b": "`{0}` is the id that {1} has where ids are made of the content.",
     r"\b(m\d+)@origin\b": "`{0}` is the id that {1} has where ids are made of author and sequence number.",
@@ -48,9 +54,40 @@ TERMS: Mapping[str, str] = {
     r"no-author": "`{0}`: it lacks the author.",
     r"no-seqno": "`{0}`: it lacks the sequence number.",
     r"stamped": "`{0}`: it has an author or a sequence number, and is to have none.",
-    r"size=\d+": "`{0}`: its data has so many bytes.",
+    r"size=(\d+)": "`{0}`: its data has {1} bytes.",
 }
 """What a case says of a message, and what that means. An issue explains the words that it has."""
+OF_FINDING = "-- this finding --"
+"""In a test, the mark behind what is the same for every finding."""
+CITING: Mapping[str, tuple[str, str]] = {
+    "fails": ("violates this sentence of the specification:", "violates the specification."),
+    "deviates": (
+        "does not follow this advice of the specification:",
+        "does not follow advice of the specification.",
+    ),
+    "observed": (
+        "does what this sentence of the specification leaves open:",
+        "does what the specification leaves open.",
+    ),
+}
+"""Verdict -> what is said before a sentence that is quoted, and before one in our words."""
+RUN_AS: Mapping[str, str] = {"flood": "its default gossip, without DOG", "dog": "with DOG"}
+"""Protocol -> how the router runs, where its name does not say it to those who maintain the router."""
+ADDITIONS_OFF = "with what the router adds to the protocol switched off"
+CHOICES: Mapping[str, str] = {
+    "fanout.refill": "the peers to add to the fanout",
+    "fanout.use": "the peers of the fanout to publish to",
+    "gossip.targets": "the peers to gossip to",
+    "mesh.cut": "the members that the cut keeps",
+    "mesh.fill": "the peers to graft",
+    "mesh.join": "the peers to graft",
+    "mesh.opportunistic": "the peers to graft",
+    "mesh.outbound": "the outbound peers to graft",
+}
+"""A choice of the router -> what it chooses."""
+_PEERS_OF_RUN = re.compile(r" \((?:peers?|topics?) [^()]*\)")
+_UNSAID = "not as the clause demands"
+"""Of a choice, the reason that is none."""
 MOST_NAMED = 3
 """More names than that are cut short."""
 
@@ -62,19 +99,34 @@ class Reproduction:
     text: str
     language: str
     """As Markdown calls it."""
+    file: str = ""
+    """In which it is to be saved."""
+
+    @property
+    def own(self) -> str:
+        """What is of this finding alone."""
+        return self.text.partition(OF_FINDING)[2].partition("\n")[2].strip("\n")
 
 
 def issue_of(case: Case, reproduction: Reproduction | None = None) -> str:
     """Headline, sentence, sequence, expected and observed, versions, and how to reproduce."""
+    it, shown = finding_of(case), render(lean(case))
     return rendered(
         "issue.md",
-        it=finding_of(case),
+        it=it,
+        claim=claim_of(it),
+        expected=[*expected_lines(it)],
+        observed=[*observed_lines(it)],
+        setting=setting,
         words=words(case),
+        case=shown,
+        release=release_of(it),
         reproduction=reproduction,
         mermaid=mermaid,
         plain=plain,
+        heading=heading,
         code=code,
-        fence=_fence(render(case) + (reproduction.text if reproduction else "")),
+        fence=_fence(shown + (reproduction.text if reproduction else "")),
         withheld=WITHHELD,
         tool_version=__version__,
     )
@@ -84,9 +136,11 @@ def words(case: Case) -> str:
     """What the notation of a case means: of what it says, and of nothing else."""
     text = "\n".join(line for line in render(case).splitlines() if not line.startswith(NOTE))
     body = text.partition("\n\n")[2].partition("\n\n")[2]
-    told = [] if case.is_network else [*_direction(finding_of(case))]
+    told = []
     for pattern, (one, several) in NAMED.items():
-        if names := list(dict.fromkeys(re.findall(pattern, body))):
+        if names := list(
+            dict.fromkeys(sorted(re.findall(pattern, body), key=lambda name: (len(name), name)))
+        ):
             shown = ", ".join([*names[:MOST_NAMED], "…"] if len(names) > MOST_NAMED else names)
             told.append(f"{shown} {f'are {several}' if len(names) > 1 else f'is {one}'}.")
     named = "\n".join(line for line in body.splitlines() if re.search(r"\b(?:message|publish) ", line))
@@ -98,14 +152,96 @@ def words(case: Case) -> str:
     return " ".join(told)
 
 
-def _direction(it: ReportedFinding) -> Iterator[str]:
-    """Of the first line that has a peer: it is the router that sends."""
+def lean(case: Case) -> Case:
+    """What a replay needs of it, and no more: an issue tells the rest in words."""
+    told = case.as_told
+    return evolve(
+        told, quirk="", explanation="", control=None, reproduced=None, found_by="", argument="", notes=()
+    )
+
+
+def release_of(it: ReportedFinding) -> str:
+    """As `quidnunc routers build` names it; empty for what is no release."""
+    name, _, release = it.router.partition("@")
+    return f"{name}@{release or it.version}" if name in PACKAGES else ""
+
+
+def claim_of(it: ReportedFinding) -> str:
+    """The router, its version and what it is said to do, before the sentence that is cited."""
+    run = f"`{it.package}` ({RUN_AS.get(it.protocol, it.protocol.replace('gossipsub-', 'gossipsub '))}"
+    run += f", {ADDITIONS_OFF})" if it.is_bare else ")"
+    quoted = bool(it.sentences) and it.sentences[0].is_quote
+    if it.verdict in CITING and it.sentences:
+        return f"{run} {CITING[it.verdict][0 if quoted else 1]}"
+    return f"{run}: {it.says}."
+
+
+def expected_lines(it: ReportedFinding) -> Iterator[str]:
+    """What the router is to do at the last step, and what it is not to do."""
+    if it.case is not None and it.case.is_network:
+        yield from (code(line.text) for line in it.expected)
+        return
+    if choices := [*_choices(it)]:
+        yield from (
+            f"makes another choice of {each}, one that follows the sentence above" for each in choices
+        )
+        return
     for line in it.diverging:
-        peers, colon, _ = line.text.partition(": ")
-        if colon and re.fullmatch(r"[a-z]+(?:(?:,|\.\.)[a-z]+)*", peers):
-            to = f"peer {peers}" if peers.isalpha() else f"each of the peers {peers}"
-            yield f"Under Expected and Observed, `{line.text}` stands for what the router sends to {to}."
-            return
+        if line.side == "later":
+            yield f"{act_of_line(line.text)}, then or later"
+        elif line.side in ("both", "model"):
+            yield act_of_line(line.text)
+    yield from (_refused(line) for line in it.diverging if line.side == "router")
+
+
+def _choices(it: ReportedFinding) -> Iterator[str]:
+    """What the router chooses at fault where no one output of it is."""
+    for line in it.diverging:
+        if line.text.startswith("choice "):
+            name, _, reason = line.text.removeprefix("choice ").partition(": ")
+            yield CHOICES.get(name, name) + ("" if _UNSAID in reason else f" (here {reason})")
+
+
+def observed_lines(it: ReportedFinding) -> Iterator[str]:
+    """What the router does then."""
+    at_fault = any(_choices(it))
+    for line in it.diverging:
+        if line.text.startswith("choice "):
+            continue
+        if line.side == "both":
+            yield f"**{act_of_line(line.text)}**" if at_fault else act_of_line(line.text)
+        elif line.side == "router":
+            again = " once more" if line.is_further and not TIMES.search(line.text) else ""
+            yield f"**{act_of_line(line.text, more=line.is_further)}{again}**"
+        elif line.side == "model":
+            yield f"**{act_of_line(line.text, does=False)}**"
+
+
+def _refused(line: OutputLine) -> str:
+    if line.is_further:
+        return f"{act_of_line(TIMES.sub('', line.text), does=False)} again"
+    return act_of_line(line.text, does=False)
+
+
+def act_of_line(text: str, *, does: bool = True, more: bool = False) -> str:
+    """`a: graft t1` is: sends `graft t1` to a."""
+    peers, colon, said = text.partition(": ")
+    if colon and re.fullmatch(r"[a-z]+(?:(?:,|\.\.)[a-z]+)*", peers):
+        times = re.match(r"(\d+)x ", said)
+        often = f", {times[1]} {'more times' if more else 'times'}" if times else ""
+        said = said[times.end() :] if times else said
+        return f"{'sends' if does else 'does not send'} {code(said)} to {peers}{often}"
+    verb, _, rest = text.partition(" ")
+    if verb == "deliver":
+        return f"{'delivers' if does else 'does not deliver'} {code(rest)} to the application"
+    return f"{'shows' if does else 'does not show'} {code(text)}"
+
+
+def setting(told: str) -> str:
+    """A line on a parameter, its name and value as code."""
+    name, colon, means = told.partition(": ")
+    is_one = colon and "=" in name or name.startswith("With")
+    return f"{code(name)}: {plain(means)}" if is_one and means else plain(told)
 
 
 def _fence(text: str) -> str:
@@ -119,12 +255,17 @@ def mermaid(diagram: SequenceDiagram) -> str:
     lines = ["sequenceDiagram"]
     lines += [f"    participant {name} as {_text(_lane(lane, diagram))}" for lane, name in names.items()]
     for step in diagram.steps:
-        lines += _step_lines(step, names)
+        # What may or may not happen is no part of a finding.
+        if step.side != "may":
+            lines += _step_lines(step, names)
     return "\n".join(lines)
 
 
 def _step_lines(step: SequenceStep, names: dict[str, str]) -> list[str]:
     text = _text(MARKS.get(step.side, "") + step.text)
+    if chosen := re.fullmatch(r"chooses ([\w.]+): (.*)", step.text):
+        why = "" if _UNSAID in chosen[2] else f": {chosen[2]}"
+        text = _text(f"NOT ALLOWED: this choice of {CHOICES.get(chosen[1], chosen[1])}{why}")
     everybody = [*names.values()]
     over = everybody[0] if len(everybody) == 1 else f"{everybody[0]},{everybody[-1]}"
     if step.kind == "message":
@@ -145,12 +286,19 @@ def _text(text: str) -> str:
 
 
 def _lane(lane: str, diagram: SequenceDiagram) -> str:
-    return lane if not diagram.timed or lane in (ROUTER, APPLICATION) else f"peer {lane}"
+    if not diagram.timed or lane in (ROUTER, APPLICATION):
+        return lane
+    return f"peer {lane}" if lane.isalpha() else f"peers {lane}"
 
 
 def code(text: str) -> str:
     """`text` as code within a line."""
     return f"`{text}`" if "`" not in text else f"`` {text} ``"
+
+
+def heading(act: str) -> str:
+    """What the router does, without the peers and topics of this run, which the sequence has."""
+    return plain(_PEERS_OF_RUN.sub("", act)).replace(r"\`", "`")
 
 
 def plain(text: str) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Callable, Iterator
+from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quidnunc.impl.seam.sidecar_json import init_of
 from quidnunc.properties.cases.router import config_of
@@ -77,6 +78,30 @@ class CallNotation:
 
 
 def init_lines(run: RecordedRun) -> list[str]:
-    """What the router is made of, as JSON."""
-    asked = json.dumps(init_of(config_of(run.case)))
-    return textwrap.wrap(asked, WIDTH, break_long_words=False, break_on_hyphens=False)
+    """What the router is made of, as JSON, where it is not as in `default_lines`."""
+    asked = init_of(config_of(run.case))
+    usual = _usual(run)
+    told = {key: _differing(value, usual[key]) for key, value in asked.items() if value != usual.get(key)}
+    return _lines(told)
+
+
+def default_lines(run: RecordedRun) -> list[str]:
+    """What a router of that protocol is made of where nothing is said, as JSON."""
+    return _lines(_usual(run))
+
+
+def _usual(run: RecordedRun) -> dict[str, Any]:
+    config = config_of(run.case)
+    given = config.parameters
+    usual = None if given is None else type(given)()
+    return init_of(evolve(config, seed=0, parameters=usual, profile="shipped"))
+
+
+def _differing(value: Any, usual: Any) -> Any:
+    if not isinstance(value, dict) or not isinstance(usual, dict):
+        return value
+    return {key: each for key, each in value.items() if key not in usual or each != usual[key]}
+
+
+def _lines(told: dict[str, Any]) -> list[str]:
+    return textwrap.wrap(json.dumps(told), WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -15,7 +15,7 @@ from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.telling import sentence_of
 from quidnunc.reports.pages.environment import rendered
 from quidnunc.reports.pages.finding import finding_of
-from quidnunc.reports.reproductions.calls import CallNotation, init_lines
+from quidnunc.reports.reproductions.calls import CallNotation, default_lines, init_lines
 from quidnunc.reports.reproductions.recorded import RecordedRun, recorded
 from quidnunc.reports.reproductions.wording import prose, title_of
 
@@ -74,6 +74,7 @@ class GoRouter:
             title=title,
             imports=imports,
             sources=sources,
+            defaults=default_lines(run),
             driver=self.type,
             body=body_of(run, title),
         )

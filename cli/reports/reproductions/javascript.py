@@ -13,7 +13,7 @@ from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.telling import sentence_of
 from quidnunc.reports.pages.environment import rendered
 from quidnunc.reports.pages.finding import finding_of
-from quidnunc.reports.reproductions.calls import CallNotation, init_lines
+from quidnunc.reports.reproductions.calls import CallNotation, default_lines, init_lines
 from quidnunc.reports.reproductions.recorded import NoReproductionError, RecordedRun, recorded
 from quidnunc.reports.reproductions.wording import comment, prose
 
@@ -39,6 +39,7 @@ def reproduction_of(case: Case) -> str:
         version=run.version,
         file=FILE,
         sources=prelude(run.version),
+        defaults=default_lines(run),
         body=body_of(run),
     )
 

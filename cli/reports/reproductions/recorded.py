@@ -295,8 +295,11 @@ def _part_words(part: Any, subject: _RecordedSubject) -> str:
     match part:
         case Subscribe(topic) | Unsubscribe(topic) | Graft(topic):
             return f"{type(part).__name__.lower()} {topic}"
-        case Prune(topic, backoff):
-            return f"prune {topic}" + (f" backoff={backoff}" if backoff not in (None, UNSAID) else "")
+        case Prune(topic, _, _, "any"):
+            # How many peers it offers is left open.
+            return f"prune {topic}"
+        case Prune(topic, backoff, peers):
+            return _prune_words(topic, len(peers or ()), None if backoff == UNSAID else backoff)
         case Message(name, topic):
             return f"message {topic} {name}"
         case IHave(topic, (name,)):
@@ -349,9 +352,16 @@ def words_of_rpc(data: bytes) -> Iterator[str]:
         yield from (f"iwant {each.hex()}" for each in want.messageIDs)
     yield from (f"graft {graft.topicID}" for graft in control.graft)
     for prune in control.prune:
-        yield f"prune {prune.topicID}" + (f" backoff={prune.backoff}" if prune.HasField("backoff") else "")
+        backoff = prune.backoff if prune.HasField("backoff") else None
+        yield _prune_words(prune.topicID, len(prune.peers), backoff)
     for refused in control.idontwant:
         yield from (f"idontwant {each.hex()}" for each in refused.messageIDs)
+
+
+def _prune_words(topic: str, offered: int, backoff: int | None) -> str:
+    """How many peers it offers comes first: a test asks how words begin."""
+    said = f"prune {topic}" + (f" px={offered}" if offered else "")
+    return said if backoff is None else f"{said} backoff={backoff}"
 
 
 def words_of_mempool(data: bytes) -> Iterator[str]:

@@ -19,7 +19,7 @@ from quidnunc.properties.cases.file import load, parse, render
 from quidnunc.properties.documents.clauses import load as clauses
 from quidnunc.reports.pages.finding import PACKAGES, VERDICTS, WITHHELD, finding_of
 from quidnunc.reports.pages.links import place_of, slug
-from quidnunc.reports.pages.markdown import Reproduction, issue_of, words
+from quidnunc.reports.pages.markdown import CHOICES, Reproduction, heading, issue_of, lean, words
 from quidnunc.reports.pages.page import ReportContent, content_of, content_of_json, page_of, results_of_cases
 from quidnunc.reports.pages.sequence import sequence_of
 from quidnunc.reports.reproductions.catalogue import reproduction_of
@@ -182,7 +182,9 @@ def test_a_sentence_leads_to_its_heading() -> None:
 
 def test_the_issue_has_what_a_maintainer_needs() -> None:
     text = issue_of(load(SHARED))
-    assert text.startswith("## The heartbeat's control lists are shared between peers")
+    assert text.startswith(
+        "## A heartbeat sends a peer the GRAFTs that are meant for another peer, because both"
+    )
     assert "`libp2p 0.8.1`" in text and "https://github.com/libp2p/specs/" in text
     assert "p1->>p3: NOT ALLOWED: graft t1" in text
     assert "participant p3 as peer b" in text
@@ -202,14 +204,14 @@ def test_an_issue_says_what_the_router_does_where_the_cause_is_unknown() -> None
 
 def test_an_issue_expects_that_nothing_else_is_sent() -> None:
     expected = issue_of(load(SHARED)).split("### Expected\n")[1].split("### Observed")[0]
-    assert re.search(r"^- no `b: graft t1`$", expected, re.MULTILINE), expected
+    assert re.search(r"^- does not send `graft t1` to b$", expected, re.MULTILINE), expected
 
 
 def test_an_issue_says_of_what_came_too_often_that_it_is_one_more() -> None:
     case = CASES / "routers" / "py-libp2p" / "gs1.0.fanout.expire.fanout-ttl-in-whole-seconds.case"
     text = issue_of(load(case))
-    assert "- `a: ihave t2 m2`\n- no further `a: ihave t2 m2`\n" in text
-    assert "- `a: ihave t2 m2`: **one more than is allowed**\n" in text
+    assert "- sends `ihave t2 m2` to a\n- does not send `ihave t2 m2` to a again\n" in text
+    assert "- **sends `ihave t2 m2` to a once more**\n" in text
 
 
 def test_an_issue_explains_the_words_of_its_messages_and_no_others() -> None:
@@ -229,8 +231,9 @@ def test_what_an_issue_explains_is_in_its_case() -> None:
 
 def test_an_issue_of_a_mempool_speaks_of_transactions() -> None:
     text = issue_of(load(CASES / "routers" / "cometbft" / "flood.send.once.sends-without-end.case"))
-    assert "`a: tx t` stands for what the router sends to peer a. t, u are transactions." in text
-    assert "`2x` stands for 2 of the same." in text
+    assert "t, u are transactions." in text and "(its default gossip, without DOG)" in text
+    assert "- does not send `tx t` to a again\n" in text
+    assert "- **sends `tx t` to a, 2 more times**\n" in text
     assert "GRAFT" not in text and "messages" not in words(load(SHARED))
 
 
@@ -242,7 +245,8 @@ def test_a_second_sentence_is_cited_where_it_forbids_what_is_shown() -> None:
     assert [each.clause.id for each in finding_of(case).sentences] == ["gs1.1/score.first-deliveries"]
     assert "violates first" not in issue_of(case)
     cut = issue_of(load(CUT))
-    assert "This run violates first:" in cut and "(`gs1.0/heartbeat.no-churn`)" in cut
+    assert "This run violates first:" in cut
+    assert finding_of(load(CUT)).sentences[1].clause.id == "gs1.0/heartbeat.no-churn"
 
 
 def test_an_issue_says_of_words_that_are_ours_that_the_text_implies_them() -> None:
@@ -295,10 +299,10 @@ def test_every_case_of_a_router_makes_an_issue() -> None:
 
 def test_the_command_writes_a_page(quidnunc: Command, tmp_path: Path) -> None:
     ran = quidnunc("report", SHARED, "-o", tmp_path / "page.html")
-    assert ran.code == 0 and "control lists are shared" in (tmp_path / "page.html").read_text("utf-8")
+    assert ran.code == 0 and "because both share one list" in (tmp_path / "page.html").read_text("utf-8")
     ran = quidnunc("report", SHARED, "--markdown")
     case = load(SHARED)
-    assert ran.out == issue_of(case, Reproduction(reproduction_of(case), "python"))
+    assert ran.out == issue_of(case, Reproduction(reproduction_of(case), "python", "test_finding.py"))
 
 
 def test_check_and_replay_write_the_page_too(quidnunc: Command, tmp_path: Path) -> None:
@@ -373,7 +377,9 @@ def test_an_explanation_that_is_known_to_be_wrong_is_not_repeated() -> None:
 def test_the_defaults_of_parameters_are_said_to_be_ours() -> None:
     case = load(GO / "gs1.1.ihave.caps.ihave-cap-counts-control.case")
     found, issue = finding_of(case), issue_of(case)
-    assert "(quidnunc's default: 10)" in issue and "(default 10)" in issue, "the second is the case itself"
+    assert "quidnunc's default" not in issue and "- `GossipSubMaxIHaveMessages = 4`: " in issue
+    without = finding_of(evolve(case, against="python 1.0"))
+    assert any("(quidnunc's default: 10)" in each for each in without.parameters)
     assert found.case.notes and not any("default" in note for note in found.notes), "no parameter twice"
 
 
@@ -382,7 +388,7 @@ def test_when_it_was_is_told_with_what_was_so_then_or_not_at_all() -> None:
         load(CASES / "routers" / "js-libp2p" / "gs1.0.relay.mesh.accepted-late-not-relayed.case")
     )
     assert with_facts.notes[0].startswith(
-        "The router violates the sentence 5.5 s after its start; just before"
+        "By the specification, just before that, 5.5 s after the start: g is in the mesh"
     )
     bare = finding_of(load(GO / "gs1.0.ihave.any-topic.ihave-of-own-topics-alone.case"))
     assert any("after its start" in note for note in bare.case.notes)
@@ -394,13 +400,69 @@ def test_what_a_choice_at_fault_sent_is_not_expected() -> None:
     assert [each.text.split(":")[0] for each in finding_of(load(cut)).expected] == ["another choice mesh.cut"]
 
 
+def test_an_issue_tells_a_choice_in_words() -> None:
+    text = issue_of(
+        load(CASES / "routers" / "js-libp2p" / "gs1.1.heartbeat.keep-best.cut-keeps-d-outbound.case")
+    )
+    told = text.partition("<details>")[0]
+    assert "- makes another choice of the members that the cut keeps, one that follows the" in told
+    assert "Note over p1: NOT ALLOWED: this choice of the members that the cut keeps\n" in told
+    assert "- **sends `prune t1 backoff=60` to a..d,f**\n" in told
+    assert "mesh.cut" not in told and "as the clause demands" not in told
+    cases = "".join(path.read_text("utf-8") for path in (CASES / "routers").rglob("*.case"))
+    for name in re.findall(r"choice ([a-z.]+): ", cases):
+        assert name in CHOICES, name
+
+
+def test_an_issue_calls_settings_as_the_router_does() -> None:
+    js = CASES / "routers" / "js-libp2p" / "gs1.1.heartbeat.keep-best.cut-keeps-d-outbound.case"
+    text = issue_of(load(js))
+    for line in ("`D = 4`: ", "`Dhi = 6`: ", "`Dscore = 2`: ", "`Dout = 1`: ", "`pruneBackoff = 60000`: "):
+        assert f"- {line}" in text, line
+    py = next((CASES / "routers" / "py-libp2p").glob("gs1.1.outbound.inbound-refused.*"))
+    assert "- `degree_high = 2`: A mesh with more members" in issue_of(load(py))
+
+
+def test_the_case_of_an_issue_has_what_a_replay_needs_and_no_more() -> None:
+    for path in sorted((CASES / "routers").rglob("*.case")):
+        case = load(path)
+        shown = render(lean(case))
+        assert parse(shown).blocks == case.blocks and parse(shown).parameters == case.parameters, path
+        for kit in ("quirk:", "argument:", "found by:", "control:", "reproduced:", "explanation:", "# "):
+            assert not any(line.startswith(kit) for line in shown.splitlines()), (path, kit)
+
+
+def test_an_issue_says_how_to_get_the_kit_and_the_release() -> None:
+    text = issue_of(load(SHARED))
+    assert "`pip install quidnunc`" in text and "`quidnunc routers build py-libp2p@0.8.1`" in text
+    assert "routers build" not in issue_of(evolve(load(SHARED), against="python 1.0"))
+
+
+def test_an_issue_shows_first_what_of_the_test_is_of_this_finding() -> None:
+    text = "prelude\n# -- this finding -----\n\n\ndef test_it():\n    assert False\n"
+    issue = issue_of(load(SHARED), Reproduction(text, "python", "test_finding.py"))
+    before, _, folded = issue.partition("<details>")
+    assert "```python\ndef test_it():\n    assert False\n```\n" in before and "prelude" not in before
+    assert folded.startswith("<summary>The whole file, <code>test_finding.py</code>") and "prelude" in folded
+
+
+def test_the_sentence_that_a_rule_decides_for_too_is_cited_alone() -> None:
+    found = finding_of(load(GO / "pubsub.signing.reject.flawed-overlooks-no-seqno.case"))
+    assert [each.clause.id for each in found.sentences] == ["pubsub/signing.strict-required"]
+
+
+def test_the_heading_of_an_issue_is_without_the_peers_of_the_run() -> None:
+    assert heading("Grafts peers (peer b, topic t1) at once.") == "Grafts peers at once."
+    assert heading("Delivers `seqno` (or D_out).") == r"Delivers `seqno` (or D\_out)."
+
+
 def test_an_issue_says_that_additions_were_off() -> None:
     spec = next(
         c for c in map(load, sorted((CASES / "routers" / "js-libp2p").glob("*.case"))) if c.profile == "spec"
     )
-    assert "with what the router adds to the protocol switched off: " in issue_of(spec)
+    assert "with what the router adds to the protocol switched off) " in issue_of(spec)
     shipped = load(CASES / "routers" / "js-libp2p" / "gs1.0.relay.mesh.accepted-late-not-relayed.case")
-    assert "switched off: " not in issue_of(shipped).partition("\n>")[0]
+    assert "switched off) " not in issue_of(shipped).partition("\n>")[0]
 
 
 def test_a_router_of_your_own_is_to_be_named() -> None:
@@ -436,7 +498,7 @@ def test_a_setting_that_no_rule_of_the_run_reads_is_left_out() -> None:
     assert read is not None and "d" in read and "flood_publish" not in read
     assert "flood_publish" in str(case.notes) and "flood" not in str(finding_of(case).parameters)
     other = evolve(case, parameters=evolve(case.parameters, d=5, d_out=1))
-    assert [each.partition("=")[0] for each in finding_of(other).parameters[:1]] == ["D"]
+    assert [each.partition("=")[0] for each in finding_of(other).parameters[:1]] == ["degree "]
     # Of a run in which the router chose, not all outputs are in the case.
     choice = CASES / "routers" / "js-libp2p" / "gs1.0.publish.fanout.unexplained.choice.case"
     assert names_in_play(load(choice)) is None
