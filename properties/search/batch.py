@@ -51,6 +51,9 @@ class BatchRequest:
     cover: tuple[tuple[str, str], ...] = ()
     """Instead of a search: a quirk and a case of it, one after the other; of which to say whether the quirks
     that are left without it account for the case all the same, after which that one is gone."""
+    again: tuple[tuple[str, str], ...] = ()
+    """Before the search: the explanation of an earlier finding, empty where it has none, and its case, to be
+    explained again now that more is in force."""
     recorder: tuple[str, str] = ("", "")
     """`module:function` of what writes the runs down, given a path, the request as a dict and the hello; and
     that path."""

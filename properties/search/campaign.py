@@ -42,6 +42,8 @@ from quidnunc.properties.search.unsent import add_sent
 BATCH = 100
 MIN_BATCH = 20
 WIDTH = 4
+MOST_AGAIN = 12
+"""Findings that one round explains again."""
 HAND_OVER = 0.1
 """Of a budget, the part that is left for workers to hand over what they have, after which they are ended."""
 MAX_HAND_OVER_S = 6.0
@@ -84,6 +86,8 @@ class Campaign:
     """Departures that were being minimised when their worker was ended: not replayed, not explained."""
     unfiled: Counter[tuple[str, str]] = field(factory=Counter)
     """(`unexplained:KIND` or `crash`, clause) -> departures that leave the clause open and have no row."""
+    asked_again: dict[tuple[str, str], frozenset[str]] = field(factory=dict)
+    """Key of a row -> what was in force when it was explained last."""
     interrupted: bool = False
 
     @property
@@ -188,9 +192,12 @@ def _requests(
 ) -> list[BatchRequest]:
     """Those of one round."""
     quirks = tuple(dict.fromkeys(q.name for q in campaign.quirks))
+    numbers = list(numbers)
+    again = _to_explain_again(campaign, quirks)
     return [
         evolve(
             asked,
+            again=tuple(again[at :: len(numbers)]),
             seed=asked.seed * 1_000_003 + number,
             runs=count,
             quirks=quirks,
@@ -198,8 +205,29 @@ def _requests(
             refuted=tuple(sorted(campaign.withdrawn & WIDE)),
             recorder=recording.of_batch(number) if recording is not None else ("", ""),
         )
-        for number, count in numbers
+        for at, (number, count) in enumerate(numbers)
     ]
+
+
+def _to_explain_again(campaign: Campaign, quirks: Iterable[str]) -> list[tuple[str, str]]:
+    """Rows that are unexplained, whenever more is in force than when they were explained last; and once those
+    that an operator's edit explains. (explanation, case) of each."""
+    made, in_force = operated(protocol_named(campaign.protocol)), frozenset(quirks)
+    told = list[tuple[str, str]]()
+    rows = sorted(campaign.roots.items(), key=lambda row: (row[1].kind != "unexplained", row[0]))
+    for key, root in rows:
+        unexplained = root.kind == "unexplained" and not is_crash(root)
+        if not unexplained and root.quirk not in made:
+            continue
+        known = campaign.asked_again.get(key)
+        once = known is not None and not unexplained
+        if once or in_force <= (known or {*root.case.as_built, root.quirk}):
+            continue
+        if len(told) == MOST_AGAIN:
+            break
+        campaign.asked_again[key] = in_force
+        told.append(("" if unexplained else root.quirk, render(root.case)))
+    return told
 
 
 @contextmanager

@@ -11,6 +11,8 @@ from attrs import evolve, frozen
 from quidnunc.model.edit import Edit
 from quidnunc.model.edits.ambiguities import WIDE
 from quidnunc.model.edits.catalogue import edit_named, reading_of
+from quidnunc.model.edits.operators.catalogue import operated
+from quidnunc.model.edits.operators.everywhere import EVERYWHERE
 from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.case import UNEXPLAINED, Case
 from quidnunc.properties.cases.file import render
@@ -152,7 +154,8 @@ def unexplained(root: RootCause) -> RootCause:
 
 
 def sharing_explanations(rows: RootCauses) -> RootCauses:
-    """Rows that one explanation accounts for are one row; the explanation of the most rows is taken first.
+    """Rows that one explanation accounts for are one row; the explanation of the most rows is taken first, of
+    equals one that no operator made.
 
     An addition of the router breaks one sentence here and another there, and is one row, too.
     """
@@ -160,10 +163,11 @@ def sharing_explanations(rows: RootCauses) -> RootCauses:
     left = [root for root in rows.values() if root.kind not in alone]
     kept = [root for root in rows.values() if root.kind in alone]
     while left:
-        counts = Counter(name for root in left for name in dict.fromkeys((root.quirk, *root.also)))
+        made = operated(protocol_named(left[0].case.protocol))
+        counts = Counter(name for root in left for name in _names_of(root, made))
         own = Counter(root.quirk for root in left)
-        name = min(counts, key=lambda n: (-counts[n], -own[n], n))
-        members = [root for root in left if name in (root.quirk, *root.also)]
+        name = min(counts, key=lambda n: (-counts[n], -own[n], n in made, n))
+        members = [root for root in left if name in _names_of(root, made)]
         left = [root for root in left if root not in members]
         named = [root if root.quirk == name else _named(name, root) for root in members]
         # An edit of several rules breaks a sentence here and another there: it is one row all the same.
@@ -171,6 +175,14 @@ def sharing_explanations(rows: RootCauses) -> RootCauses:
         hidden = frozenset(clause for root in named for clause in root.leaves_open)
         kept.append(evolve(best, leaves_open=hidden))
     return rows_of(kept)
+
+
+def _names_of(root: RootCause, made: Collection[str]) -> tuple[str, ...]:
+    """The explanations of a row. What rules everywhere do alike does not make one of two rows that edits of
+    their own explain."""
+    has_own = root.quirk not in made
+    names = dict.fromkeys((root.quirk, *root.also))
+    return tuple(n for n in names if not (has_own and n.startswith(EVERYWHERE)))
 
 
 def _named(name: str, root: RootCause) -> RootCause:

@@ -22,6 +22,8 @@ from quidnunc.impl.seam import AdapterError, Config, Hello, Profile
 from quidnunc.impl.seam.sidecar import end_children
 from quidnunc.model.edits.ambiguities import WIDE
 from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.edits.operators.catalogue import operated
+from quidnunc.model.events import Event
 from quidnunc.model.machine import family_of, protocol_named
 from quidnunc.properties.cases.case import against_text, command_of, events_of, parameters_of, profile_text
 from quidnunc.properties.cases.file import parse, render
@@ -30,7 +32,7 @@ from quidnunc.properties.cases.router import config_of
 from quidnunc.properties.cases.telling import in_words
 from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain.root_cause import CRASH, Finding, last_departures
-from quidnunc.properties.judge.play import Opener, Subject, WireSubject, play
+from quidnunc.properties.judge.play import Opener, Play, Subject, WireSubject, play
 from quidnunc.properties.search.additions import PREFIX, says_of
 from quidnunc.properties.search.machine import FindingSearch, ReplayableFinding, search
 from quidnunc.properties.search.rows import either, unexplained_words
@@ -80,6 +82,8 @@ def run(
     if recorder is not None:
         hunt.record = recorder
     try:
+        for name, text in asked.get("again", ()):
+            explain_again(name, text, hunt)
         search(hunt, runs=asked["runs"], seed=asked["seed"], acts=asked["acts"])
     except AdapterError:
         tell(answer_of(asked, hunt, hello, teller.rows))
@@ -88,6 +92,42 @@ def run(
         if recorder is not None:
             recorder.close()
     return answer_of(asked, hunt, hello, teller.rows)
+
+
+def explain_again(name: str, text: str, hunt: FindingSearch) -> None:
+    """Explain the case of an earlier finding again, without the explanation `name` that it has, if any.
+
+    Faults that were not known then ended many of the runs in which its explanation was tried. One that is
+    found now takes the place of `name` where no operator made it; else all stays as it was.
+    """
+    if hunt.out_of_time():
+        return
+    case, kept = parse(text), list(hunt.quirks)
+    events, parameters = events_of(case), parameters_of(case)
+    hunt.quirks[:] = [quirk for quirk in kept if quirk.name != name]
+    departures, off = last_departures(_again(events, parameters, case.seed, hunt)), hunt.without
+    if not departures:
+        # With its additions off a router may not come so far.
+        hunt.without = case.without
+        departures = last_departures(_again(events, parameters, case.seed, hunt))
+    key = hunt.file(events, departures, parameters, case.seed) if departures else None
+    hunt.without = tuple(dict.fromkeys((*off, *hunt.without)))
+    found = hunt.found.get(key) if key is not None else None
+    first = found.finding.quirks[0].name if found is not None and found.finding.quirks else ""
+    if found is not None and key is not None and not first and not found.addition:
+        # It is as unexplained as it was, and has its row.
+        del hunt.found[key]
+    if name and first and first != name and first not in operated(hunt.spec):
+        hunt.withdrawn.append(name)
+    elif name:
+        if found is not None and key is not None and first != name and key in hunt.found:
+            del hunt.found[key]
+        hunt.quirks[:] = kept
+    hunt.signatures.clear()
+
+
+def _again(events: Sequence[Event], parameters: Any, seed: int, hunt: FindingSearch) -> Play:
+    return play(events, hunt.opener(hunt.config(parameters, seed)), hunt.protocol, parameters)
 
 
 Rows = dict[int, tuple[ReplayableFinding, dict[str, Any]]]

@@ -18,13 +18,23 @@ from attrs import evolve
 from quidnunc.impl.seam import Config
 from quidnunc.model.edit import edited
 from quidnunc.model.edits.catalogue import edit_named
-from quidnunc.model.events import Event, Output, Receive
+from quidnunc.model.events import Advance, Connect, Event, Join, Output, Receive
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
-from quidnunc.model.rpc import IDontWant, IHave, IWant, Message
-from quidnunc.properties.judge.play import Subject
-from quidnunc.properties.search.machine import FindingSearch, SearchRun, fixed_by, next_run, search
-from quidnunc.properties.search.worker import hello_of, opener_of
+from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Subscribe
+from quidnunc.properties.explain.root_cause import Finding, last_departures
+from quidnunc.properties.judge.play import Subject, play
+from quidnunc.properties.search.machine import (
+    FindingSearch,
+    ReplayableFinding,
+    SearchRun,
+    fixed_by,
+    next_run,
+    search,
+)
+from quidnunc.properties.search.worker import _root as root_of
+from quidnunc.properties.search.worker import explain_again, hello_of, opener_of
+from tests.helpers.pubsub_run import T, of
 from tests.helpers.puppet import EVERYTHING, MODEL, hunt
 
 SPEC = protocol_named("gossipsub-1.2")
@@ -190,7 +200,8 @@ def test_what_the_driver_lacks_does_not_happen() -> None:
 SEARCHES = """
 import json, sys
 from quidnunc.properties.search.machine import FindingSearch, search
-from quidnunc.properties.search.worker import hello_of, opener_of
+from quidnunc.properties.search.worker import _root as root_of
+from quidnunc.properties.search.worker import explain_again, hello_of, opener_of
 CONSTANTS = {constants}
 asked = FindingSearch("gossipsub-1.2", opener_of("ours"), hello_of("ours", "gossipsub-1.2"))
 found = search(asked, runs=12, seed=9)
@@ -268,3 +279,45 @@ def test_a_run_without_the_engine_is_the_one_within_it() -> None:
     for _ in range(5):
         next_run(without, seed=7)
     assert played[0] and played[0] == played[1]
+
+
+REFUSES_NOBODY, BARE = "accepts-graft-from-inbound-peer-at-d-high", "heartbeat-prunes-bare"
+SMALL = Parameters(d=2, d_low=1, d_high=3, d_score=1, d_out=0)
+
+
+def found_at_once() -> tuple[str, FindingSearch]:
+    """A run in which two faults show in one heartbeat, as a case, and a search of the router with both."""
+    built = edited(SPEC, [edit_named(name, SPEC) for name in (REFUSES_NOBODY, BARE)])
+    grafts = (event for peer in range(1, 6) for event in (Connect((peer,)), of(peer, Subscribe(T), Graft(T))))
+    events = (Join(T), *grafts, Advance(1000))
+    first = hunt("gossipsub-1.2", built)
+    run = play(events, first.opener(first.config(SMALL, 0)), SPEC, SMALL)
+    finding = Finding(events, tuple(run.moments), last_departures(run)[0], ())
+    asked = {"protocol": "gossipsub-1.2", "against": "ours", "profile": "spec"}
+    root = root_of(asked, ReplayableFinding(finding, SMALL, 0), first.hello, None)
+    assert root["kind"] == "unexplained"
+    return root["case"], hunt("gossipsub-1.2", built)
+
+
+def test_what_two_faults_made_is_explained_once_one_of_them_is_known() -> None:
+    """Neither edit alone accounts for the run; with the other one in force, one does."""
+    case, early = found_at_once()
+    explain_again("", case, early)
+    assert REFUSES_NOBODY not in early.in_force
+    late = found_at_once()[1]
+    late.quirks.append(edit_named(BARE, SPEC))
+    explain_again("", case, late)
+    assert [cause for _, cause in late.found] == [REFUSES_NOBODY]
+    assert late.in_force == (BARE, REFUSES_NOBODY)
+
+
+@pytest.mark.parametrize("known", [(), (BARE,)])
+def test_an_operators_edit_gives_way_to_one_that_holds_as_well(known: tuple[str, ...]) -> None:
+    """Where nothing else is found the explanation stays in force."""
+    case, search = found_at_once()
+    operators = "inbound-while-full-d-high-as-endless"
+    search.quirks += [edit_named(name, SPEC) for name in (*known, operators)]
+    explain_again(operators, case, search)
+    gives_way = bool(known)
+    assert (operators in search.withdrawn) == gives_way
+    assert (operators in search.in_force) != gives_way
