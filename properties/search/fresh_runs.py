@@ -17,7 +17,7 @@ from quidnunc.properties.judge.oracle import Oracle
 from quidnunc.properties.judge.play import Opener, Play, messages_in, steps_of
 from quidnunc.properties.neighbours.draw import DrawnNeighbours, draw_neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
-from quidnunc.properties.search.probes import probes, probes_at_scores
+from quidnunc.properties.search.probes import probes, probes_at_scores, with_authors
 from quidnunc.properties.search.varied_runs import in_more_topics, varied_runs, with_twins
 
 AROUND = 14
@@ -102,14 +102,15 @@ class FreshRuns:
     def _probes(self, numbers: Iterator[int]) -> Iterator[FreshRun]:
         given = self.parameters[0]
         for acts in probes(self.events, given):
-            yield from self._played(next(numbers), acts, given, PROBE)
+            yield from self._played(next(numbers), with_authors(acts, given), given, PROBE)
         for plain, low in probes_at_scores(self.events, given):
             number = next(numbers)
-            told = [*self._played(number, plain, given, PROBE)]
+            told = [*self._played(number, with_authors(plain, given), given, PROBE)]
             in_order = bool(told) and not any(agreement(run, self.rules).departures for run in told)
             yield from told
             for acts in low:
-                yield from self._played(number, acts, given, SCORED if in_order else PROBE)
+                signed = with_authors(acts, given)
+                yield from self._played(number, signed, given, SCORED if in_order else PROBE)
 
     def _played(
         self, number: int, acts: Sequence[Event | None], given: Any, varied: str = ""

@@ -20,8 +20,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from quidnunc.impl.seam import Config, Hello, Profile
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.catalogue import explaining_edits, rules_changed
-from quidnunc.model.events import Event
+from quidnunc.model.events import Event, Receive
 from quidnunc.model.machine import protocol_named
+from quidnunc.model.rpc import Message
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.explain.followed import FreshRun
 from quidnunc.properties.explain.hypotheses import RunsToPredict, standing_and_ties
@@ -388,6 +389,10 @@ class FindingSearch:
         return None
 
 
+def _overlooks(quirk: Edit, flaw: str) -> bool:
+    return quirk.name.endswith(f"-overlooks-{flaw}") or (quirk.kind == "dropped" and quirk.rule == "flawed")
+
+
 def in_order(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> bool:
     """Whether every moment of a run is, the last one included."""
     return rejudge(moments, protocol, parameters)[0] == len(moments)
@@ -431,11 +436,21 @@ class SearchRun:
         events = self.neighbours.act(self.run.oracle.state, self._digits())
         self.run.subject.declare([*self.neighbours.take_undeclared(), *messages_in(events)])
         for event in events:
+            if self._takes_under_another_id(event):
+                self.over = True
+                return
             self.events.append(event)
             self.departures = self.run.do(event)
             if self.departures or self.run.blurred:
                 self.over = True
                 return
+
+    def _takes_under_another_id(self, event: Event) -> bool:
+        """Whether a message comes that the router is known to take although it lacks a field of which ids are
+        made: it is another message then, and what comes of it is not in the model."""
+        parts = event.parts if isinstance(event, Receive) else ()
+        lacking = {part.flaw for part in parts if isinstance(part, Message)} & {"no-author", "no-seqno"}
+        return any(_overlooks(quirk, flaw) for quirk in self.hunt.quirks for flaw in lacking)
 
     def end(self) -> None:
         """Close the router, count the run, and file what departed."""

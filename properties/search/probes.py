@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quidnunc.model.events import Advance, Connect, Event, Join, Leave, Publish, Receive, Score, Verdict
-from quidnunc.model.rpc import Graft, IHave, IWant, Message, Peer, Prune, Subscribe
+from quidnunc.model.rpc import Graft, IHave, IWant, Message, Part, Peer, Prune, Subscribe
 from quidnunc.properties.explain.thresholds import limits_of
 from quidnunc.properties.judge.play import messages_in
 
@@ -51,6 +51,27 @@ def probes(events: Sequence[Event], parameters: Any) -> Iterator[Acts]:
         topic, new = events[-1].message.topic, (other + 1, other + 2)
         both = (Connect(new), Receive(new, (Subscribe(topic),)), Receive(new[:1], (Graft(topic),)))
         yield (*events[:-1], *both, events[-1], beat)
+
+
+def with_authors(acts: Sequence[Event], parameters: Any) -> Acts:
+    """The acts, in which whoever sends a message first is its author, where messages have authors."""
+    if parameters.signature_policy == "StrictNoSign":
+        return tuple(acts)
+    first: dict[str, Peer] = {}
+
+    def signed(event: Event) -> Event:
+        if not isinstance(event, Receive):
+            return event
+        return evolve(event, parts=tuple(_signed(part, event.peers[0], first) for part in event.parts))
+
+    return tuple(map(signed, acts))
+
+
+def _signed(part: Part, sender: Peer, first: dict[str, Peer]) -> Part:
+    if not isinstance(part, Message) or part.flaw:
+        return part
+    known = part.author if part.author is not None else first.get(part.id, sender)
+    return evolve(part, author=first.setdefault(part.id, known))
 
 
 def _last_prune(events: Sequence[Event]) -> Iterator[tuple[int, Peer, str]]:

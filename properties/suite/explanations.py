@@ -15,7 +15,7 @@ from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import Case, events_of
 from quidnunc.properties.explain.root_cause import Finding, accounts_for, last_departures
 from quidnunc.properties.explain.runs import blamed_clauses
-from quidnunc.properties.judge.play import ModelSubject, Play, clauses_left_open, play
+from quidnunc.properties.judge.play import ModelSubject, Play, clauses_left_open, play, rejudge
 from quidnunc.properties.search.machine import FindingSearch, signature_of
 from quidnunc.properties.suite.explainers import Explain, Question
 from quidnunc.properties.suite.files import suite_of
@@ -122,7 +122,10 @@ class SuiteExplanations:
         """Explanations of other cases under which the router departs later in this one, or in less."""
         part, run = list[Edit](), each.run
         for edit in self.confirmed:
-            other = self._played(each, edited(self.hunt.spec, (*part, edit)))
+            changed = edited(self.hunt.spec, (*part, edit))
+            if not _may_go_further(run, changed, each.parameters):
+                continue
+            other = self._played(each, changed)
             if other.blurred or _how_far(other) <= _how_far(run):
                 continue
             part, run = [*part, edit], other
@@ -170,6 +173,13 @@ class SuiteExplanations:
         able = ((events_of(case), given) for case, given, needs in fitted if not needs)
         runs = (play(events, ModelSubject(built, given), changed, given) for events, given in able)
         return any(map(last_departures, runs))
+
+
+def _may_go_further(run: Play, changed: Protocol, parameters: Any) -> bool:
+    """Whether another run of the same events might, by what was seen in this one; playing takes longer."""
+    agreed, found = rejudge(run.moments, changed, parameters)
+    cannot_be = any(departure.kind == "choice" for departure in found)
+    return not found or cannot_be or (agreed + 1, -len(found)) > _how_far(run)
 
 
 def _how_far(run: Play) -> tuple[int, int]:

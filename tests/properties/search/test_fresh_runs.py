@@ -5,8 +5,19 @@ from __future__ import annotations
 import pytest
 
 from quidnunc.model.events import Advance, Connect, Event, Join, Publish, Receive, Submit
+from quidnunc.model.machine import protocol_named
+from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, Message, Subscribe
-from quidnunc.properties.search.fresh_runs import ACTS_BEFORE, AROUND, ELSEWHERE_FROM, in_more_topics
+from quidnunc.properties.explain.followed import PROBE, agreement
+from quidnunc.properties.search.fresh_runs import (
+    ACTS_BEFORE,
+    AROUND,
+    ELSEWHERE_FROM,
+    FreshRuns,
+    in_more_topics,
+)
+from quidnunc.properties.search.machine import FindingSearch
+from quidnunc.properties.search.worker import hello_of, opener_of
 
 EVENTS: tuple[Event, ...] = (
     Connect((1, 2)),
@@ -33,3 +44,16 @@ def test_the_router_is_in_every_topic_that_is_named() -> None:
 def test_without_topics_nothing_changes(peers: bool) -> None:
     events: tuple[Event, ...] = (Connect((1,)), Submit("x1"))
     assert in_more_topics(events, peers=peers) == list(events)
+
+
+def test_a_router_that_follows_the_protocol_departs_in_no_probe() -> None:
+    """Mutant: the messages of probes have no author, so that a router of signed messages takes them for its
+    own and drops them. Each probe with a message then departs, whatever the explanation."""
+    protocol = protocol_named("gossipsub-1.2")
+    search = FindingSearch("gossipsub-1.2", opener_of("ours"), hello_of("ours", "gossipsub-1.2"))
+    events = (Join("t1"), Connect((1, 2)), Receive((1, 2), (Subscribe("t1"),)), Receive((1,), (Graft("t1"),)))
+    fresh = FreshRuns(search, protocol, events, (Parameters(),), 0)
+    probes = [run for run in fresh.varied(()) if run.varied == PROBE]
+    parts = [p for run in probes for event, _ in run.steps for p in getattr(event, "parts", ())]
+    assert sum(isinstance(part, Message) for part in parts) > 10
+    assert [agreement(run, protocol).departures for run in probes] == [()] * len(probes)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import evolve
+from attrs import evolve, frozen
 
 from quidnunc.impl.seam import Config
 from quidnunc.model.edit import edited
@@ -38,6 +38,21 @@ from tests.helpers.pubsub_run import T, of
 from tests.helpers.puppet import EVERYTHING, MODEL, hunt
 
 SPEC = protocol_named("gossipsub-1.2")
+
+
+@frozen
+class Script:
+    """Neighbours that do what is written."""
+
+    events: list[Event]
+
+    def act(self, state: object, digits: object) -> list[Event]:
+        return self.events
+
+    def take_undeclared(self) -> list[Message]:
+        return []
+
+
 FIVE = (
     "sends-message-to-author",
     "starts-no-backoff-for-mesh-when-it-leaves-topic",
@@ -80,6 +95,26 @@ def test_what_the_text_leaves_open_is_no_failure_because_a_run_refuted_a_reading
     found = search(refuted, runs=60, seed=3)
     assert {cause for _, cause in found.found} == {"control-before-payload"}
     assert found.quirks == [], "what was refuted excuses nothing"
+
+
+def test_what_comes_of_a_message_that_is_taken_under_another_id_is_not_filed() -> None:
+    """Without a sequence number it is another message, which the model does not have: that the good copy is
+    delivered as well is no finding. Mutant: the run goes on."""
+    edit = edit_named("flawed-overlooks-no-seqno", SPEC)
+    good = Message("m1", "t1", 1)
+    events = [Join("t1"), Connect((1,)), Receive((1,), (evolve(good, flaw="no-seqno"),))]
+    search = hunt("gossipsub-1.2", edit.change(SPEC))
+    run = SearchRun(search, seed=0)
+    run.start()
+    run.neighbours = Script([*events, Receive((1,), (good,))])
+    run.act()
+    assert [departure.kind for departure in run.departures] == ["unexpected"]
+    search.quirks.append(edit)
+    run = SearchRun(search, seed=0)
+    run.start()
+    run.neighbours = Script([*events, Receive((1,), (good,))])
+    run.act()
+    assert run.over and not run.departures and run.events == events[:2]
 
 
 def table(found: FindingSearch) -> tuple[object, ...]:
