@@ -9,8 +9,8 @@ a router under test was seen to do and accepts it if it is allowed; what shows o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, combinations, islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, combinations, islice, zip_longest
 from typing import Protocol, TypeVar
 
 from attrs import field, frozen, mutable
@@ -257,7 +257,7 @@ class AngelicChoices:
     A choice outside its constraint is noted in `problems` and adopted, so that one departure does not make
     the rest of the step unreadable. Where more was seen than one choice can account for (two phases of a
     heartbeat graft in one topic), the split is one of several `alternatives`; `split` says which to take, as
-    a number with one digit per choice. Those that contain `wanted` come first.
+    a number with one digit per choice, the first choice's the lowest. Those that contain `wanted` come first.
     """
 
     observed: frozenset[Output]
@@ -266,14 +266,22 @@ class AngelicChoices:
     """Peers whose outputs cannot be seen now, because they are stalled."""
     wanted: frozenset[Output] = frozenset()
     """What nothing accounted for when these choices were split otherwise."""
+    limit: int = MAX_FORKS
+    """How many answers of one choice are told apart."""
+    alike: Mapping[Peer, int] | None = None
+    """Peer -> its class: of answers that take as many of each class, one stands for all. All peers are of
+    classes of their own where there is none."""
     blurred: bool = False
     """A choice could have fallen on a peer of `blind`."""
     because: list[str] = field(factory=list)
     problems: list[ChoiceProblem] = field(factory=list)
     alternatives: int = 1
+    widths: list[int] = field(factory=list)
+    """How many answers each choice had of those that `split` decides."""
     frees: int = 0
     """How many `free` answers were asked for: several of the alternatives may agree with what was seen."""
     _claimed: set[Output] = field(factory=set)
+    _taken: list[frozenset[Peer]] = field(factory=list)
 
     def fired(self, clause: str) -> None:
         self.because.append(clause)
@@ -295,7 +303,7 @@ class AngelicChoices:
         seen = frozenset(p for p, outputs in shown.items() if outputs)
         if len(seen) > most:
             surely = frozenset(p for p in seen if shown[p] & self.wanted)
-            seen = self._one_of(seen, count, surely, such_that)
+            seen = self._one_of(seen, count, surely, such_that, among)
         elif such_that is not None and len(seen) >= least and not such_that(seen):
             self.problems.append(
                 ChoiceProblem(name, clause, f"{len(seen)} chosen, but not as the clause demands")
@@ -307,6 +315,7 @@ class AngelicChoices:
                 ChoiceProblem(name, clause, f"{len(seen)} chosen, at least {least} required")
             )
         claimed.update(o for p in seen for o in shown[p])
+        self._taken.append(seen)
         return seen
 
     def _one_of(
@@ -315,20 +324,42 @@ class AngelicChoices:
         count: tuple[int, int],
         surely: frozenset[Peer],
         such_that: SuchThat | None,
+        among: Targets,
     ) -> frozenset[Peer]:
         least, most = count
+        # Who answered alone to a free question is like no other any more.
+        if self.alike is not None and not self.frees:
+            each = (s for s in self._of_classes(seen, count, among) if such_that is None or such_that(s))
+            return self._option(each, seen, most)
         spare = most - len(surely)
         first = (surely | rest for rest in subsets(seen - surely, (spare, spare), None)) if spare >= 0 else ()
         fitting = (s for s in first if such_that is None or such_that(s))
         others = (s for s in subsets(seen, (most, most), such_that) if not surely <= s)
-        # It may have left more than it had to: what the next choice is made from depends on that.
-        fewer = subsets(seen, (least, most - 1), such_that)
-        options = list(islice(chain(fitting, others, fewer), MAX_FORKS))
-        if not options:
-            return frozenset(sorted(seen)[:most])
-        digit = self.split // self.alternatives % len(options)
-        self.alternatives *= len(options)
-        return options[digit]
+        # It may have left more than it had to: what the next choice is made from depends on that. Sizes take
+        # turns, because there may be too many answers of the largest to get to the others.
+        fewer = (subsets(seen, (size, size), such_that) for size in range(most - 1, least - 1, -1))
+        return self._option(_in_turn(chain(fitting, others), *fewer), seen, most)
+
+    def _of_classes(
+        self, seen: frozenset[Peer], count: tuple[int, int], among: Targets
+    ) -> Iterator[frozenset[Peer]]:
+        """One answer for each number of members of each class. What was taken before makes a difference."""
+        assert self.alike is not None
+        classes: dict[object, list[Peer]] = {}
+        for peer in sorted(seen):
+            before = tuple(peer in taken for taken in self._taken)
+            classes.setdefault((self.alike.get(peer, -peer), peer in among.must, before), []).append(peer)
+        return _of_each([*classes.values()], *count)
+
+    def _option(self, each: Iterator[frozenset[Peer]], seen: frozenset[Peer], most: int) -> frozenset[Peer]:
+        options = list(islice(each, self.limit))
+        return options[self._digit(len(options))] if options else frozenset(sorted(seen)[:most])
+
+    def _digit(self, width: int) -> int:
+        digit = self.split // self.alternatives % width
+        self.alternatives *= width
+        self.widths.append(width)
+        return digit
 
     def hidden(self, name: str, among: PartialSet) -> PartialSet:
         return among.settled()
@@ -338,10 +369,46 @@ class AngelicChoices:
 
     def free(self, name: str, likely: Shows | None = None) -> bool:
         first = likely is not None and any(likely(o) for o in self.observed)
-        digit = self.split // self.alternatives % 2
-        self.alternatives *= 2
         self.frees += 1
-        return first != bool(digit)
+        return first != bool(self._digit(2))
+
+
+def _in_turn(*each: Iterable[frozenset[Peer]]) -> Iterator[frozenset[Peer]]:
+    """One of each, and again, to the end of all."""
+    return (taken for turn in zip_longest(*each) for taken in turn if taken is not None)
+
+
+def _of_each(classes: Sequence[Sequence[Peer]], least: int, most: int) -> Iterator[frozenset[Peer]]:
+    """The first ones of each class, in all numbers that come to `least` to `most`."""
+    if not classes:
+        if least <= 0:
+            yield frozenset()
+        return
+    first, rest = classes[0], classes[1:]
+    others = sum(map(len, rest))
+    for number in range(min(len(first), most), max(0, least - others) - 1, -1):
+        for more in _of_each(rest, least - number, most - number):
+            yield more.union(first[:number])
+
+
+def next_split(split: int, widths: Sequence[int]) -> int | None:
+    """The split after this one, where it had choices of these widths; None after the last.
+
+    What the first choices answered decides which come later, so that it is the last one that counts up.
+    """
+    digits = []
+    for width in widths:
+        split, digit = divmod(split, width)
+        digits.append(digit)
+    while digits and digits[-1] + 1 >= widths[len(digits) - 1]:
+        digits.pop()
+    if not digits:
+        return None
+    digits[-1] += 1
+    number = 0
+    for digit, width in zip(reversed(digits), reversed(widths[: len(digits)]), strict=True):
+        number = number * width + digit
+    return number
 
 
 def settled(known: bool | None, name: str, choose: Choose, likely: Shows | None = None) -> bool:

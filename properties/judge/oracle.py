@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from attrs import field, frozen, mutable
 
-from quidnunc.model.choices import MAX_FORKS, AngelicChoices
+from quidnunc.model.choices import MAX_FORKS, AngelicChoices, next_split
 from quidnunc.model.events import (
     ANY_STATE,
     Advance,
@@ -36,8 +36,13 @@ from quidnunc.properties.blame import partial as partial_blame
 from quidnunc.properties.blame.outputs import forbidding_clause
 from quidnunc.properties.blame.peer_exchange import offer_clause
 from quidnunc.properties.claims.catalogue import applied_clauses
+from quidnunc.properties.judge.alike import classes_of, unordered
 from quidnunc.properties.occasions.mempool import in_pool_order, txs_to
 from quidnunc.properties.occasions.occasion import ObservedStep
+
+MAX_SPLITS = 512
+"""How many splits of the choices of one step are tried before it is said that none agrees, or that there are
+too many to know."""
 
 Kind: TypeAlias = Literal["unexpected", "missing", "differs", "choice", "crash"]
 
@@ -72,6 +77,27 @@ class EventJudgement:
     """What was permitted and did not come."""
 
 
+@frozen
+class _SplitResult:
+    """One split of the choices of a step, and what comes of it."""
+
+    judged: EventJudgement
+    state: Any
+    left: tuple[Permit, ...]
+
+    @property
+    def departed(self) -> int:
+        return len(self.judged.departures)
+
+    def agrees_otherwise(self, best: _SplitResult) -> bool:
+        """Whether what was seen agrees with it as well, and the router would be elsewhere."""
+        return not self.departed and (self.state, self.left) != (best.state, best.left)
+
+
+def _better(best: _SplitResult | None, tried: _SplitResult) -> _SplitResult:
+    return tried if best is None or tried.departed < best.departed else best
+
+
 @mutable
 class Oracle:
     """Follows one router through one run."""
@@ -99,48 +125,65 @@ class Oracle:
         if self.protocol.lens is not None:
             outputs = self.protocol.lens(isinstance(event, Advance), tuple(outputs))
         seen = frozenset(output_key(o) for o in outputs)
-        best: tuple[int, Any, tuple[Permit, ...], EventJudgement] | None = None
+        best: _SplitResult | None = None
         split, splits, frees, wanted = 0, 1, 0, frozenset[Output]()
         blind = _stalled(self.state) - _resumed(event)
         for _ in range(MAX_FORKS):
             angel = AngelicChoices(seen, split, blind, wanted=wanted)
-            after = self._family.step(self.state, event, angel)
-            judged, left = self._match(event, after, outputs, angel)
-            if best is None or len(judged.departures) < best[0]:
-                best = (len(judged.departures), after.router, left, judged)
+            tried = self._try(event, outputs, angel)
+            best = _better(best, tried)
             # One answer may end the step before the next question, and then says less of how many there are.
             splits, frees = max(splits, angel.alternatives), max(frees, angel.frees)
-            if not best[0] or splits == 1:
+            if not best.departed or splits == 1:
                 break
             # What nothing accounts for belongs to a choice that had more than it could take.
-            left_over = frozenset(output_key(d.observed) for d in judged.departures if d.observed is not None)
+            left_over = frozenset(
+                output_key(d.observed) for d in tried.judged.departures if d.observed is not None
+            )
             if left_over <= wanted:
                 split += 1
             if split >= splits:
                 break
             wanted |= left_over
         assert best is not None
-        departed, state, left, judged = best
-        if 2**frees > MAX_FORKS:
-            # Not every answer was tried: whether none agrees, or another too, is not known.
-            judged = evolve(judged, departures=(), blurred=True)
-        elif frees and not departed:
+        # Where not every answer is tried, whether none agrees, or another too, is not known.
+        unclear = 2**frees > MAX_FORKS
+        if best.departed and splits > 1 and not unclear:
+            # That order was a guess at what agrees: that nothing does is known after all of them.
+            best, unclear = self._best_of_all(event, outputs, blind, best)
+        elif frees and not unclear:
             rest = range(split + 1, min(splits, MAX_FORKS))
-            others = (
-                self._otherwise(event, outputs, AngelicChoices(seen, n, blind, wanted=wanted)) for n in rest
-            )
-            if any(other is not None and other != (state, left) for other in others):
-                judged = evolve(judged, blurred=True)
-        self.state, self.open = state, left
-        return judged
+            others = (self._try(event, outputs, AngelicChoices(seen, n, blind, wanted=wanted)) for n in rest)
+            unclear = any(other.agrees_otherwise(best) for other in others)
+        self.state, self.open = best.state, best.left
+        return evolve(best.judged, departures=(), blurred=True) if unclear else best.judged
 
-    def _otherwise(
-        self, event: Event, outputs: Sequence[Output], angel: AngelicChoices
-    ) -> tuple[Any, tuple[Permit, ...]] | None:
-        """State and permits under another answer to what shows by nothing, where that agrees as well."""
+    def _best_of_all(
+        self, event: Event, outputs: Sequence[Output], blind: frozenset[Peer], best: _SplitResult
+    ) -> tuple[_SplitResult, bool]:
+        """The best of all splits and `best`, and whether it is unclear which one the router took."""
+        seen = frozenset(output_key(o) for o in outputs)
+        shown_by = {o.peer for o in outputs if isinstance(o, Sent)}
+        alike = classes_of(shown_by, self.state, event, unordered(self.open), unordered(outputs))
+        split: int | None = 0
+        for _ in range(MAX_SPLITS):
+            if split is None:
+                return best, False
+            # One more than are tried: so many are never all.
+            angel = AngelicChoices(seen, split, blind, limit=MAX_SPLITS + 1, alike=alike)
+            tried = self._try(event, outputs, angel)
+            if tried.agrees_otherwise(best) and angel.frees and not best.departed:
+                return best, True
+            best = _better(best, tried)
+            if not best.departed and not angel.frees:
+                return best, False
+            split = next_split(split, angel.widths)
+        return best, split is not None
+
+    def _try(self, event: Event, outputs: Sequence[Output], angel: AngelicChoices) -> _SplitResult:
         after = self._family.step(self.state, event, angel)
         judged, left = self._match(event, after, outputs, angel)
-        return None if judged.departures else (after.router, left)
+        return _SplitResult(judged, after.router, left)
 
     def _match(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 import pytest
@@ -18,6 +18,7 @@ from quidnunc.model.choices import (
     ScriptedChoices,
     SeededChoices,
     SuchThat,
+    next_split,
     outcomes,
     subsets,
 )
@@ -230,6 +231,17 @@ class TestOutcomes:
         assert ScriptedChoices((1,)).some("a", "c", both, (1, 1), reveals=reveals) == {2}
 
 
+def each_split(alike: dict[int, int] | None) -> Iterator[tuple[frozenset[int], frozenset[int]]]:
+    """One or two of four, and then one of those that are left."""
+    split: int | None = 0
+    while split is not None:
+        angel = AngelicChoices(shown([1, 2, 3, 4]), split, alike=alike)
+        pool = frozenset({1, 2, 3, 4})
+        one = angel.some("a", "c", Targets(pool), (1, 2), reveals=reveals)
+        yield one, angel.some("b", "c", Targets(pool - one), (1, 1), reveals=reveals)
+        split = next_split(split, angel.widths)
+
+
 class TestAngelic:
     def test_one_output_answers_one_choice(self) -> None:
         angel = AngelicChoices(shown([1, 2, 3]))
@@ -257,6 +269,59 @@ class TestAngelic:
         assert angel.some("a", "c", pool, (3, 3), reveals=reveals) == {1, 5, 7}
         more = AngelicChoices(shown(range(1, 8)), wanted=shown([3, 5, 6, 7]))
         assert len(more.some("a", "c", pool, (3, 3), reveals=reveals)) == 3
+
+    def test_answers_of_each_size_take_turns(self) -> None:
+        """Mutant: the 330 largest come first, and no other is among those that are told apart."""
+        pool = Targets(frozenset(), frozenset(range(11)))
+        every = [
+            AngelicChoices(shown(range(11)), split).some("a", "c", pool, (0, 4), reveals=reveals)
+            for split in range(MAX_FORKS)
+        ]
+        assert {len(taken) for taken in every} == {0, 1, 2, 3, 4}
+        assert len(every[0]) == 4
+        assert len(set(every)) == MAX_FORKS
+
+    @pytest.mark.parametrize("alike", [None, {}])
+    def test_the_next_split_goes_through_all(self, alike: dict[int, int] | None) -> None:
+        """Mutant: splits are counted up to the greatest product, of which some come twice."""
+        found = [*each_split(alike)]
+        assert len(found) == len(set(found))
+        wanted = {
+            (one, two)
+            for one in subsets(frozenset({1, 2, 3, 4}), (1, 2), None)
+            for two in subsets(frozenset({1, 2, 3, 4}) - one, (1, 1), None)
+        }
+        assert set(found) == wanted
+
+    def test_one_answer_stands_for_all_of_its_classes(self) -> None:
+        """1 and 2 are alike, and 3 and 4; the second choice tells who was taken from who was not."""
+        found = [*each_split({1: 0, 2: 0, 3: 1, 4: 1})]
+        kinds = [tuple(tuple(sorted((p - 1) // 2 for p in taken)) for taken in both) for both in found]
+        assert len(kinds) == len(set(kinds))
+        everything = {
+            tuple(tuple(sorted((p - 1) // 2 for p in taken)) for taken in both) for both in each_split(None)
+        }
+        assert set(kinds) == everything
+
+    def test_who_was_taken_before_is_like_those_taken(self) -> None:
+        """Mutant: the second choice can fall on those alone that the first one fell on."""
+        pool = Targets(frozenset({1, 2, 3}))
+        seen = shown([1, 2, 3]) | {Sent(p, Prune("t")) for p in (1, 2, 3)}
+        found = set()
+        for split in range(4):
+            angel = AngelicChoices(seen, split, alike={1: 0, 2: 0, 3: 0})
+            one = angel.some("a", "c", pool, (2, 2), reveals=reveals)
+            two = angel.some("b", "c", pool, (1, 1), reveals=lambda p: Sent(p, Prune("t")))
+            assert angel.widths == [1, 2]
+            found.add((one, two <= one))
+        assert found == {(frozenset({1, 2}), True), (frozenset({1, 2}), False)}
+
+    def test_after_a_free_answer_nobody_is_alike(self) -> None:
+        pool = Targets(frozenset({1, 2, 3}))
+        angel = AngelicChoices(shown([1, 2, 3]), alike={1: 0, 2: 0, 3: 0})
+        angel.free("f")
+        angel.some("a", "c", pool, (2, 2), reveals=reveals)
+        assert angel.widths == [2, 3]
 
     def test_a_stalled_peer_blurs_the_choice(self) -> None:
         pool = Targets(frozenset({1, 2, 3}))
