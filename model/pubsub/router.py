@@ -212,6 +212,12 @@ class Router:
             self.known_bounds[peer] = known
         return known
 
+    def without_known_scores(self) -> Router:
+        """The same router, which computes each score anew when it is asked."""
+        for tally in self.ledger.tallies.values():
+            tally.known.clear()
+        return evolve(self)
+
     def below(self, peer: Peer, threshold: int) -> bool | None:
         """Whether the score is less than `threshold`; None where that is inside its bounds, and free."""
         if self.parameters.scores is None:

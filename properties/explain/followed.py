@@ -6,16 +6,18 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from attrs import evolve, field, fields, frozen
+from attrs import evolve, field, fields, frozen, mutable
 
 from quidnunc.model.edit import Edit
 from quidnunc.model.edits.catalogue import rules_changed
 from quidnunc.model.edits.operators.catalogue import OperatorEdit, operated
 from quidnunc.model.edits.operators.rule_use import RuleUse, UseRecorder
+from quidnunc.model.events import Event, Output
 from quidnunc.model.machine import family_of
 from quidnunc.model.permits import Permit
+from quidnunc.model.pubsub.router import Router
 from quidnunc.model.rules import Protocol
-from quidnunc.properties.judge.oracle import Departure, Oracle
+from quidnunc.properties.judge.oracle import Departure, EventJudgement, Oracle
 from quidnunc.properties.judge.play import RecordedStep
 
 PROBE, SCORED = "a probe", "a probe of a score"
@@ -33,6 +35,8 @@ class FreshRun:
     varied: str = ""
     """Of the minimal run with one number changed: what that number is of. `PROBE` of a run that asks for
     something else, and `SCORED` of one in which the router departs for a score, if it does."""
+    watched: WatchingOracle | None = field(default=None, eq=False, repr=False)
+    """Who judged it while it was played, if that was kept."""
 
 
 @frozen
@@ -66,9 +70,54 @@ def _judged(oracle: Oracle, step: RecordedStep) -> int | tuple[Departure, ...]:
     except KeyError:
         # An edit can take away what other rules count on.
         return ()
+    return _told(judged)
+
+
+def _told(judged: EventJudgement) -> int | tuple[Departure, ...]:
     if judged.blurred or judged.departures:
         return () if judged.blurred else judged.departures
     return sum(p.must for p in judged.permits) - sum(p.must for p in judged.unspent)
+
+
+@mutable
+class WatchingOracle(Oracle):
+    """An oracle that keeps, up to the first departure, what `FollowedRun` needs."""
+
+    rules: Protocol = field(kw_only=True)
+    """The protocol, of which that of the oracle is a copy whose rules are noted."""
+    recorder: UseRecorder = field(kw_only=True)
+    states: list[tuple[Any, tuple[Permit, ...]]] = field(factory=list, init=False)
+    uses: list[Mapping[str, RuleUse]] = field(factory=list, init=False)
+    owed: list[int] = field(factory=list, init=False)
+    departures: tuple[Departure, ...] = field(default=(), init=False)
+
+    @classmethod
+    def of(cls, protocol: Protocol, parameters: Any) -> WatchingOracle:
+        recorder = UseRecorder()
+        watched = recorder.watching(protocol)
+        return cls(watched, parameters, tells=False, rules=protocol, recorder=recorder)
+
+    def judge(self, event: Event, outputs: Sequence[Output]) -> EventJudgement:
+        if self.recorder.off:
+            return Oracle.judge(self, event, outputs)
+        if isinstance(self.state, Router):
+            # Whoever reads a score in this step is to be noted, whether or not it was asked for before.
+            self.state = self.state.without_known_scores()
+        before = self.state, self.open
+        self.recorder.take()
+        judged = Oracle.judge(self, event, outputs)
+        self.states.append(before)
+        self.uses.append(self.recorder.take())
+        found = _told(judged)
+        if isinstance(found, int):
+            self.owed.append(found)
+        else:
+            self.departures, self.recorder.off = found, True
+        return judged
+
+    def followed(self, run: FreshRun) -> FollowedRun:
+        plain = Agreement(len(self.owed), self.departures, tuple(self.owed))
+        return FollowedRun(run, self.rules, tuple(self.states), tuple(self.uses), plain)
 
 
 @frozen
@@ -88,25 +137,23 @@ class FollowedRun:
 
     @classmethod
     def of(cls, run: FreshRun, protocol: Protocol) -> FollowedRun:
-        recorder = UseRecorder()
-        oracle = Oracle(recorder.watching(protocol), run.parameters, tells=False)
-        states, uses, owed = [], [], list[int]()
-        departures: tuple[Departure, ...] = ()
+        if run.watched is not None and run.watched.rules is protocol:
+            return run.watched.followed(run)
+        oracle = WatchingOracle.of(protocol, run.parameters)
         for step in run.steps:
-            states.append((oracle.state, oracle.open))
-            found = _judged(oracle, step)
-            uses.append(recorder.take())
-            if not isinstance(found, int):
-                departures = found
+            before = oracle.state, oracle.open
+            if not isinstance(_judged(oracle, step), int):
+                if not oracle.recorder.off:
+                    # The event cannot happen, but under an edit it may.
+                    oracle.states.append(before)
+                    oracle.uses.append(oracle.recorder.take())
                 break
-            owed.append(found)
-        plain = Agreement(len(owed), departures, tuple(owed))
-        return cls(run, protocol, tuple(states), tuple(uses), plain)
+        return oracle.followed(run)
 
     @property
     def up_to_departure(self) -> FreshRun:
         """The run, without what comes after the step to which the protocol agrees."""
-        return evolve(self.run, steps=self.run.steps[: self.plain.agreed + 1])
+        return evolve(self.run, steps=self.run.steps[: self.plain.agreed + 1], watched=None)
 
     def under(self, edit: Edit) -> Agreement | None:
         """How far the edited protocol agrees; None where the edit does not fit.

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import hypothesis
@@ -145,7 +146,8 @@ class FindingSearch:
 
     @property
     def protocol(self) -> Protocol:
-        return edited(self.spec, self.quirks)
+        """The same one as long as nothing else comes into force: much is known by it."""
+        return _edited_once(self.spec, tuple(self.quirks))
 
     @property
     def in_force(self) -> tuple[str, ...]:
@@ -387,6 +389,11 @@ class FindingSearch:
                 self.quirks[:] = names
                 return at_key
         return None
+
+
+@lru_cache(maxsize=16)
+def _edited_once(spec: Protocol, quirks: tuple[Edit, ...]) -> Protocol:
+    return edited(spec, quirks)
 
 
 def _overlooks(quirk: Edit, flaw: str) -> bool:

@@ -29,6 +29,7 @@ class UseRecorder:
     """Watches the rules of a protocol."""
 
     uses: dict[str, RuleUse] = field(factory=dict)
+    off: bool = False
 
     def watching(self, protocol: Protocol) -> Protocol:
         """The same protocol, whose rules are noted."""
@@ -42,6 +43,8 @@ class UseRecorder:
 
     def _watched(self, rule: Rule) -> Rule:
         def apply(r: Any, *rest: Any) -> Any:
+            if self.off:
+                return rule.apply(r, *rest)
             use = self.uses.setdefault(rule.name, RuleUse())
             use.called = True
             chooser = chooser_in(rest)
@@ -72,11 +75,12 @@ class _ChoiceWatch:
 
 
 def changed_fields(before: Any, after: Any) -> set[str]:
-    """Names of the fields in which two states differ."""
+    """Names of the fields in which two states differ; not of those that keep what was computed."""
     return {
         f.name
         for f in fields(type(before))
-        if getattr(before, f.name) is not getattr(after, f.name)
+        if f.eq
+        and getattr(before, f.name) is not getattr(after, f.name)
         and getattr(before, f.name) != getattr(after, f.name)
     }
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
-from quidnunc.model.events import Advance, Connect, Event, Join, Publish, Receive, Submit
+from quidnunc.model.events import Advance, Connect, Event, Join, Leave, Publish, Receive, Submit
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, Message, Subscribe
-from quidnunc.properties.explain.followed import PROBE, agreement
+from quidnunc.properties.explain.followed import PROBE, FollowedRun, agreement
 from quidnunc.properties.search.fresh_runs import (
     ACTS_BEFORE,
     AROUND,
@@ -44,6 +45,21 @@ def test_the_router_is_in_every_topic_that_is_named() -> None:
 def test_without_topics_nothing_changes(peers: bool) -> None:
     events: tuple[Event, ...] = (Connect((1,)), Submit("x1"))
     assert in_more_topics(events, peers=peers) == list(events)
+
+
+def test_a_run_that_was_watched_is_followed_as_one_that_is_judged_again() -> None:
+    """Mutant: what is watched before the judge is asked counts as well, or what comes after the departure."""
+    protocol, against = protocol_named("gossipsub-1.2"), "ours:leave-silently"
+    search = FindingSearch("gossipsub-1.2", opener_of(against), hello_of(against, "gossipsub-1.2"))
+    events = (Join("t1"), Connect((1,)), Receive((1,), (Subscribe("t1"), Graft("t1"))), Leave("t1"))
+    fresh = FreshRuns(search, protocol, events, (Parameters(),), 0)
+    departed = 0
+    for run in [*fresh.around(), *fresh.varied(("d",))]:
+        seen, again = (FollowedRun.of(r, protocol) for r in (run, evolve(run, watched=None)))
+        assert (seen.plain, seen.uses) == (again.plain, again.uses)
+        assert [still_open for _, still_open in seen.states] == [still_open for _, still_open in again.states]
+        departed += bool(seen.plain.departures) and seen.plain.agreed + 1 < len(run.steps)
+    assert departed > 10
 
 
 def test_a_router_that_follows_the_protocol_departs_in_no_probe() -> None:
