@@ -83,6 +83,7 @@ UNTOLD = {
 SEEDS = {
     "accepts-graft-inside-backoff": 1,
     "accepts-graft-from-inbound-peer-at-d-high": 1,
+    "graylisted-subscriptions-count": 3,
 }
 """Whose first runs show the edit by itself; where another accounts for the first, it takes a whole search."""
 

@@ -11,6 +11,7 @@ import pytest
 from attrs import frozen
 
 from quidnunc.model.edits import ambiguities
+from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.events import (
     MEMPOOL,
     Adjust,
@@ -300,6 +301,19 @@ def comes(name: str, *to: int) -> Step:
     return on(of(1, said), Delivered(said), parts(said, *to))
 
 
+MANY = tuple(range(1, 14))
+UNANNOUNCED = Choice(
+    name="mesh.cut-unannounced",
+    protocol=edit_named("relay-needs-a-subscriber", GOSSIPSUB).change(GOSSIPSUB),
+    parameters=Parameters(heartbeat_delay_ms=500),
+    before=flat(Join(T), Connect(MANY, outbound=True), grafted(*MANY)),
+    control=(on(TO_BEAT),),
+    mutants=(
+        # Who cuts it cuts it to D.
+        ((on(TO_BEAT, parts(Prune(T, 60), *MANY[5:])),), "unexpected"),
+    ),
+)
+
 UNWANTED = (
     Choice(
         name="idontwant.evicted",
@@ -319,7 +333,7 @@ UNWANTED = (
     ),
 )
 
-CHOICES = {choice.name: choice for choice in (*MESH, *LATE, *UNWANTED, *MEMPOOL_CHOICES)}
+CHOICES = {choice.name: choice for choice in (*MESH, UNANNOUNCED, *LATE, *UNWANTED, *MEMPOOL_CHOICES)}
 
 
 @pytest.mark.parametrize("name", CHOICES)
