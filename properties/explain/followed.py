@@ -12,7 +12,6 @@ from quidnunc.model.edit import Edit
 from quidnunc.model.edits.catalogue import rules_changed
 from quidnunc.model.edits.operators.catalogue import OperatorEdit, operated
 from quidnunc.model.edits.operators.rule_use import RuleUse, UseRecorder
-from quidnunc.model.events import Event, Output
 from quidnunc.model.machine import family_of
 from quidnunc.model.permits import Permit
 from quidnunc.model.pubsub.router import Router
@@ -35,8 +34,8 @@ class FreshRun:
     varied: str = ""
     """Of the minimal run with one number changed: what that number is of. `PROBE` of a run that asks for
     something else, and `SCORED` of one in which the router departs for a score, if it does."""
-    watched: WatchingOracle | None = field(default=None, eq=False, repr=False)
-    """Who judged it while it was played, if that was kept."""
+    notes: StepNotes | None = field(default=None, eq=False, repr=False)
+    """Of the oracle that judged it while it was played, if they were kept."""
 
 
 @frozen
@@ -80,40 +79,39 @@ def _told(judged: EventJudgement) -> int | tuple[Departure, ...]:
 
 
 @mutable
-class WatchingOracle(Oracle):
-    """An oracle that keeps, up to the first departure, what `FollowedRun` needs."""
+class StepNotes:
+    """What an oracle came to in each step up to the first departure, as `FollowedRun` needs it."""
 
-    rules: Protocol = field(kw_only=True)
-    """The protocol, of which that of the oracle is a copy whose rules are noted."""
-    recorder: UseRecorder = field(kw_only=True)
-    states: list[tuple[Any, tuple[Permit, ...]]] = field(factory=list, init=False)
-    uses: list[Mapping[str, RuleUse]] = field(factory=list, init=False)
-    owed: list[int] = field(factory=list, init=False)
-    departures: tuple[Departure, ...] = field(default=(), init=False)
+    rules: Protocol
+    recorder: UseRecorder = field(factory=UseRecorder)
+    states: list[tuple[Any, tuple[Permit, ...]]] = field(factory=list)
+    uses: list[Mapping[str, RuleUse]] = field(factory=list)
+    owed: list[int] = field(factory=list)
+    departures: tuple[Departure, ...] = ()
 
-    @classmethod
-    def of(cls, protocol: Protocol, parameters: Any) -> WatchingOracle:
-        recorder = UseRecorder()
-        watched = recorder.watching(protocol)
-        return cls(watched, parameters, tells=False, rules=protocol, recorder=recorder)
+    def oracle(self, parameters: Any) -> Oracle:
+        """One that is noted: its protocol is a copy of the rules that tells of what they do."""
+        return Oracle(self.recorder.watching(self.rules), parameters, tells=False, notes=self)
 
-    def judge(self, event: Event, outputs: Sequence[Output]) -> EventJudgement:
+    def before(self, oracle: Oracle) -> None:
         if self.recorder.off:
-            return Oracle.judge(self, event, outputs)
-        if isinstance(self.state, Router):
+            return
+        if isinstance(oracle.state, Router):
             # Whoever reads a score in this step is to be noted, whether or not it was asked for before.
-            self.state = self.state.without_known_scores()
-        before = self.state, self.open
+            oracle.state = oracle.state.without_known_scores()
         self.recorder.take()
-        judged = Oracle.judge(self, event, outputs)
-        self.states.append(before)
+        self.states.append((oracle.state, oracle.open))
+
+    def after(self, judged: EventJudgement | None) -> None:
+        """`None`: the step could not be judged."""
+        if self.recorder.off:
+            return
         self.uses.append(self.recorder.take())
-        found = _told(judged)
+        found = () if judged is None else _told(judged)
         if isinstance(found, int):
             self.owed.append(found)
         else:
             self.departures, self.recorder.off = found, True
-        return judged
 
     def followed(self, run: FreshRun) -> FollowedRun:
         plain = Agreement(len(self.owed), self.departures, tuple(self.owed))
@@ -137,23 +135,23 @@ class FollowedRun:
 
     @classmethod
     def of(cls, run: FreshRun, protocol: Protocol) -> FollowedRun:
-        if run.watched is not None and run.watched.rules is protocol:
-            return run.watched.followed(run)
-        oracle = WatchingOracle.of(protocol, run.parameters)
+        if run.notes is not None and run.notes.rules is protocol:
+            return run.notes.followed(run)
+        notes = StepNotes(protocol)
+        oracle = notes.oracle(run.parameters)
         for step in run.steps:
-            before = oracle.state, oracle.open
             if not isinstance(_judged(oracle, step), int):
-                if not oracle.recorder.off:
+                if not notes.recorder.off:
                     # The event cannot happen, but under an edit it may.
-                    oracle.states.append(before)
-                    oracle.uses.append(oracle.recorder.take())
+                    notes.before(oracle)
+                    notes.after(None)
                 break
-        return oracle.followed(run)
+        return notes.followed(run)
 
     @property
     def up_to_departure(self) -> FreshRun:
         """The run, without what comes after the step to which the protocol agrees."""
-        return evolve(self.run, steps=self.run.steps[: self.plain.agreed + 1], watched=None)
+        return evolve(self.run, steps=self.run.steps[: self.plain.agreed + 1], notes=None)
 
     def under(self, edit: Edit) -> Agreement | None:
         """How far the edited protocol agrees; None where the edit does not fit.

@@ -6,6 +6,7 @@ Where the router departs, the departure is noted and the model goes on from what
 
 from __future__ import annotations
 
+import typing
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
@@ -98,6 +99,15 @@ def _better(best: _SplitResult | None, tried: _SplitResult) -> _SplitResult:
     return tried if best is None or tried.departed < best.departed else best
 
 
+class Notes(typing.Protocol):
+    """Who is told of each step that an oracle takes."""
+
+    def before(self, oracle: Oracle) -> None: ...
+
+    def after(self, judged: EventJudgement | None) -> None:
+        """`None`: the step could not be judged."""
+
+
 @mutable
 class Oracle:
     """Follows one router through one run."""
@@ -108,6 +118,8 @@ class Oracle:
     open: tuple[Permit, ...] = ()
     tells: bool = True
     """Whether it is asked which clauses applied, which takes a fifth of its time."""
+    notes: Notes | None = None
+    """Who is told of each step."""
     _family: Family = field(init=False)
     _out_of_order: Callable[[Any, Sequence[Output]], Sequence[Departure]] = field(init=False)
 
@@ -122,6 +134,17 @@ class Oracle:
 
     def judge(self, event: Event, outputs: Sequence[Output]) -> EventJudgement:
         """Take one step of the model along `outputs`. Keeps the split of a choice that agrees best."""
+        if self.notes is None:
+            return self._judge(event, outputs)
+        judged = None
+        self.notes.before(self)
+        try:
+            judged = self._judge(event, outputs)
+        finally:
+            self.notes.after(judged)
+        return judged
+
+    def _judge(self, event: Event, outputs: Sequence[Output]) -> EventJudgement:
         if self.protocol.lens is not None:
             outputs = self.protocol.lens(isinstance(event, Advance), tuple(outputs))
         seen = frozenset(output_key(o) for o in outputs)

@@ -12,7 +12,7 @@ from quidnunc.impl.seam import AdapterError, Config, Hello
 from quidnunc.model.events import Advance, Event, Receive, Score
 from quidnunc.model.rpc import Part, Prune
 from quidnunc.model.rules import Protocol as Rules
-from quidnunc.properties.explain.followed import PROBE, SCORED, FreshRun, WatchingOracle, agreement
+from quidnunc.properties.explain.followed import PROBE, SCORED, FreshRun, StepNotes, agreement
 from quidnunc.properties.judge.play import Opener, Play, messages_in, steps_of
 from quidnunc.properties.neighbours.draw import DrawnNeighbours, draw_neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
@@ -186,8 +186,8 @@ def _played(
     own, parameters = [a for a in acts if a is not None], neighbours.parameters
     _name_otherwise(neighbours, own)
     try:
-        oracle = WatchingOracle.of(rules, parameters)
-        run = Play(router.opener(router.config(parameters, seed)), oracle)
+        notes = StepNotes(rules)
+        run = Play(router.opener(router.config(parameters, seed)), notes.oracle(parameters))
     except (AdapterError, ValueError):
         return None
     try:
@@ -201,7 +201,7 @@ def _played(
         pass
     finally:
         run.subject.close()
-    return FreshRun(steps_of(run.moments), parameters, watched=oracle)
+    return FreshRun(steps_of(run.moments), parameters, notes=notes)
 
 
 def _events(

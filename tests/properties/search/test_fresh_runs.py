@@ -47,7 +47,7 @@ def test_without_topics_nothing_changes(peers: bool) -> None:
     assert in_more_topics(events, peers=peers) == list(events)
 
 
-def test_a_run_that_was_watched_is_followed_as_one_that_is_judged_again() -> None:
+def test_a_run_of_which_notes_were_kept_is_followed_as_one_that_is_judged_again() -> None:
     """Mutant: what is watched before the judge is asked counts as well, or what comes after the departure."""
     protocol, against = protocol_named("gossipsub-1.2"), "ours:leave-silently"
     search = FindingSearch("gossipsub-1.2", opener_of(against), hello_of(against, "gossipsub-1.2"))
@@ -55,7 +55,7 @@ def test_a_run_that_was_watched_is_followed_as_one_that_is_judged_again() -> Non
     fresh = FreshRuns(search, protocol, events, (Parameters(),), 0)
     departed = 0
     for run in [*fresh.around(), *fresh.varied(("d",))]:
-        seen, again = (FollowedRun.of(r, protocol) for r in (run, evolve(run, watched=None)))
+        seen, again = (FollowedRun.of(r, protocol) for r in (run, evolve(run, notes=None)))
         assert (seen.plain, seen.uses) == (again.plain, again.uses)
         assert [still_open for _, still_open in seen.states] == [still_open for _, still_open in again.states]
         departed += bool(seen.plain.departures) and seen.plain.agreed + 1 < len(run.steps)
