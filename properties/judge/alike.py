@@ -58,8 +58,10 @@ def _fields(cls: type) -> tuple[tuple[str, bool], ...] | None:
     """The fields that are compared, and whether each may hold peers, by what its type says or leaves open."""
     if not attrs.has(cls):
         return None
+    # As it is written: once somebody has attrs resolve the types of a class, `Peer` is `int` in them.
+    written = {each.name: str(cls.__annotations__.get(each.name, each.type)) for each in attrs.fields(cls)}
     return tuple(
-        (each.name, any(word in str(each.type) for word in ("Peer", "object", "Any")))
+        (each.name, any(word in written[each.name] for word in ("Peer", "object", "Any")))
         for each in attrs.fields(cls)
         if each.eq
     )

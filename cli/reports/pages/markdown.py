@@ -60,7 +60,10 @@ TERMS: Mapping[str, str] = {
 OF_FINDING = "-- this finding --"
 """In a test, the mark behind what is the same for every finding."""
 CITING: Mapping[str, tuple[str, str]] = {
-    "fails": ("violates this sentence of the specification:", "violates the specification."),
+    "fails": (
+        "violates this sentence of the specification:",
+        "departs from what the specification implies, as we read it.",
+    ),
     "deviates": (
         "does not follow this advice of the specification:",
         "does not follow advice of the specification.",
@@ -298,9 +301,16 @@ def code(text: str) -> str:
 
 def heading(act: str) -> str:
     """What the router does, without the peers and topics of this run, which the sequence has."""
-    return plain(_PEERS_OF_RUN.sub("", act)).replace(r"\`", "`")
+    return plain(_PEERS_OF_RUN.sub("", act))
 
 
 def plain(text: str) -> str:
-    """`text` in Markdown, as it stands: nothing of it is markup, and nobody is mentioned."""
-    return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", text).replace("@", "@\u200b")
+    """`text` in Markdown, as it stands: nothing of it is markup but code, and nobody is mentioned."""
+    parts = re.split(r"(`[^`\n]+`)", text)
+    return "".join(each if at % 2 else _escaped(each) for at, each in enumerate(parts)).replace(
+        "@", "@\u200b"
+    )
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", text)

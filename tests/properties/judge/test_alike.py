@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 from attrs import evolve
 
@@ -10,7 +11,7 @@ from quidnunc.model.parameters import Parameters
 from quidnunc.model.pubsub.protocols import GOSSIPSUB_1_2
 from quidnunc.model.rpc import Graft, IDontWant, Message, Prune, Subscribe
 from quidnunc.model.score_parameters import ScoreParameters
-from quidnunc.properties.judge.alike import classes_of, unordered
+from quidnunc.properties.judge.alike import _fields, classes_of, unordered
 from tests.helpers.puppet import state_after
 
 T = "t1"
@@ -69,3 +70,11 @@ def test_what_was_sent_counts_and_its_order_does_not() -> None:
 
 def test_an_event_is_of_its_peer() -> None:
     assert [*classes_of(PEERS, Receive((22,), (Graft(T),))).values()] == [0, 1, 0]
+
+
+def test_types_that_attrs_has_resolved_are_read_as_they_are_written() -> None:
+    """Mutant: `Peer` is `int` in them, and no field holds a peer any longer."""
+    attrs.resolve_types(Graft)
+    attrs.resolve_types(Message)
+    _fields.cache_clear()
+    assert dict(_fields(Message) or ())["author"]

@@ -28,7 +28,8 @@ def test_nothing_is_said_of_deliveries_by_a_router_that_crashes_at_every_message
     delivered = verdicts["deliver.once"]
     assert (delivered.verdict, delivered.applied) == ("undecided", 0)
     assert delivered.reason.startswith("hidden by ") and "crash" in delivered.reason
-    assert verdicts["relay.once"].verdict == "inconclusive"
+    relayed = verdicts["relay.once"]
+    assert (relayed.verdict, relayed.applied) in {("inconclusive", 0), ("undecided", 0)}
     # What needs no message was seen.
     assert verdicts["hello.complete"].verdict == "not-refuted"
 
