@@ -1,4 +1,4 @@
-"""Peers that a step can not tell apart: what comes of a choice is the same, whichever of them it takes."""
+"""Peers that a step cannot tell apart: what comes of a choice is the same, whichever of them it takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Peers that a step can not tell apart."""
+"""Peers that a step cannot tell apart."""
 
 from __future__ import annotations
 
