@@ -85,7 +85,9 @@ def check_symbol(symbol: str) -> None:
 
 
 def check_flaw(message: Message, policy: SignaturePolicy) -> None:
-    """Raises ValueError where the flaw of `message` cannot be put into bytes under `policy`."""
+    """Raises ValueError where `message`, with its flaw, cannot be put into bytes under `policy`."""
+    if policy == "StrictSign" and message.author is None:
+        raise ValueError(f"message {message.id!r} by nobody: under StrictSign each has an author")
     if message.flaw in ("altered", "stale-seqno"):
         raise ValueError(f"flaw {message.flaw!r} of {message.id!r} can be seen, but not sent")
     meant_for = "StrictSign" if message.flaw in _NEEDS_SIGNATURES else "StrictNoSign"

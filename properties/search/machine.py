@@ -48,6 +48,7 @@ from quidnunc.properties.neighbours.draw import draw_neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 from quidnunc.properties.search.additions import PREFIX, addition_behind
 from quidnunc.properties.search.fresh_runs import FreshRuns, fixed_by
+from quidnunc.properties.search.probes import with_authors
 from quidnunc.properties.search.rows import may_be_kept_at_times
 from quidnunc.properties.search.unsent import add_sent
 
@@ -350,8 +351,10 @@ class FindingSearch:
         known = finding.moments[-1].judged.departures
 
         def stays(given: Any) -> Finding | None:
+            # Who leaves an unsigned message alone may take it once it is signed, and the other way round.
+            events = with_authors(finding.events, given)
             try:
-                run = replay_with(finding.events, given)
+                run = replay_with(events, given)
             except ValueError:
                 # The events have no bytes under these: a stamped message, say, where every one is signed.
                 return None
@@ -359,7 +362,7 @@ class FindingSearch:
             same = [d for d in found if same_act(d, finding.departure)]
             if not same or not all(any(same_act(d, k) for k in known) for d in found):
                 return None
-            return evolve(finding, moments=tuple(run.moments), departure=same[0])
+            return evolve(finding, events=events, moments=tuple(run.moments), departure=same[0])
 
         given = plainer_parameters(parameters, lambda p: stays(p) is not None, keep=self.hello.fixed)
         better = stays(given) if given is not parameters else None

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import evolve, frozen
 
 from quidnunc.model.events import Advance, Connect, Event, Join, Leave, Publish, Receive, Score, Verdict
-from quidnunc.model.rpc import Graft, IHave, IWant, Message, Part, Peer, Prune, Subscribe
+from quidnunc.model.rpc import ROUTER, Graft, IHave, IWant, Message, Part, Peer, Prune, Subscribe
 from quidnunc.properties.explain.thresholds import limits_of
 from quidnunc.properties.judge.play import messages_in
 
@@ -26,6 +26,7 @@ MINE, LAST, WANTED = "m901", "m902", "m903"
 """Messages: of the peer that is asked about, of another peer, and of nobody yet."""
 
 Acts = tuple[Event, ...]
+P = TypeVar("P", bound=Part)
 
 
 def probes(events: Sequence[Event], parameters: Any) -> Iterator[Acts]:
@@ -55,11 +56,13 @@ def probes(events: Sequence[Event], parameters: Any) -> Iterator[Acts]:
 
 def with_authors(acts: Sequence[Event], parameters: Any) -> Acts:
     """The acts, in which whoever sends a message first is its author, where messages have authors."""
-    if parameters.signature_policy == "StrictNoSign":
+    if getattr(parameters, "signature_policy", "StrictNoSign") == "StrictNoSign":
         return tuple(acts)
     first: dict[str, Peer] = {}
 
     def signed(event: Event) -> Event:
+        if isinstance(event, Publish):
+            return Publish(_signed(event.message, ROUTER, first))
         if not isinstance(event, Receive):
             return event
         return evolve(event, parts=tuple(_signed(part, event.peers[0], first) for part in event.parts))
@@ -67,7 +70,7 @@ def with_authors(acts: Sequence[Event], parameters: Any) -> Acts:
     return tuple(map(signed, acts))
 
 
-def _signed(part: Part, sender: Peer, first: dict[str, Peer]) -> Part:
+def _signed(part: P, sender: Peer, first: dict[str, Peer]) -> P:
     if not isinstance(part, Message) or part.flaw:
         return part
     known = part.author if part.author is not None else first.get(part.id, sender)

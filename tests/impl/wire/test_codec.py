@@ -69,6 +69,13 @@ def test_each_flaw_is_in_the_bytes_under_strict_sign(flaw: Flaw) -> None:
     assert codec.decode(rpc.SerializeToString()) == (message,)
 
 
+def test_a_signed_message_has_an_author() -> None:
+    """Somebody's name would be in the bytes whom the model does not know for the author."""
+    with pytest.raises(ValueError, match="m1.*by nobody"):
+        Codec(SIGNED).encode([Message("m1", "t1")], sender=2)
+    assert Codec(UNSIGNED).encode([Message("m1", "t1")], sender=2)
+
+
 @pytest.mark.parametrize("flaw", ["no-author", "no-seqno"])
 def test_a_message_is_known_by_the_id_that_it_has_without_a_field(flaw: Flaw) -> None:
     codec = Codec(SIGNED)

@@ -18,12 +18,12 @@ from attrs import evolve, frozen
 from quidnunc.impl.seam import Config
 from quidnunc.model.edit import edited
 from quidnunc.model.edits.catalogue import edit_named
-from quidnunc.model.events import Advance, Connect, Event, Join, Output, Receive
+from quidnunc.model.events import FLOODSUB, Advance, Connect, Event, Join, Output, Receive
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Subscribe
 from quidnunc.properties.explain.root_cause import Finding, last_departures
-from quidnunc.properties.judge.play import Subject, play
+from quidnunc.properties.judge.play import Subject, messages_in, play
 from quidnunc.properties.search.machine import (
     FindingSearch,
     ReplayableFinding,
@@ -316,6 +316,7 @@ def test_a_run_without_the_engine_is_the_one_within_it() -> None:
     assert played[0] and played[0] == played[1]
 
 
+CHECK_OF_OURS = {"protocol": "gossipsub-1.2", "against": "ours", "profile": "spec"}
 REFUSES_NOBODY, BARE = "accepts-graft-from-inbound-peer-at-d-high", "heartbeat-prunes-bare"
 SMALL = Parameters(d=2, d_low=1, d_high=3, d_score=1, d_out=0)
 
@@ -328,8 +329,7 @@ def found_at_once() -> tuple[str, FindingSearch]:
     first = hunt("gossipsub-1.2", built)
     run = play(events, first.opener(first.config(SMALL, 0)), SPEC, SMALL)
     finding = Finding(events, tuple(run.moments), last_departures(run)[0], ())
-    asked = {"protocol": "gossipsub-1.2", "against": "ours", "profile": "spec"}
-    root = root_of(asked, ReplayableFinding(finding, SMALL, 0), first.hello, None)
+    root = root_of(CHECK_OF_OURS, ReplayableFinding(finding, SMALL, 0), first.hello, None)
     assert root["kind"] == "unexplained"
     return root["case"], hunt("gossipsub-1.2", built)
 
@@ -356,3 +356,17 @@ def test_an_operators_edit_gives_way_to_one_that_holds_as_well(known: tuple[str,
     gives_way = bool(known)
     assert (operators in search.withdrawn) == gives_way
     assert (operators in search.in_force) != gives_way
+
+
+def test_unsigned_messages_have_authors_where_the_plainer_parameters_sign() -> None:
+    """By nobody they would be taken for the router's own, and our router would fail the control for that."""
+    made = hunt("gossipsub-1.2", edited(SPEC, [edit_named("gossip-adaptively-sees-all-newest", SPEC)]))
+    given = Parameters(signature_policy="StrictNoSign", message_id="content")
+    peers = (Connect((1,)), Connect((2,), FLOODSUB), of(1, Subscribe(T)), of(2, Subscribe(T)))
+    events = (Join(T), *peers, of(1, Message("m1", T)), Advance(1000))
+    run = play(events, made.opener(made.config(given, 0)), SPEC, given)
+    made.file(events, last_departures(run), given, 0)
+    (found,) = made.found.values()
+    assert found.parameters == Parameters()
+    assert [m.author for m in messages_in(found.finding.events)] == [1]
+    assert root_of(CHECK_OF_OURS, found, made.hello, None)["holds_on_ours"]
