@@ -179,7 +179,7 @@ def _may_go_further(run: Play, changed: Protocol, parameters: Any) -> bool:
     """Whether another run of the same events might, by what was seen in this one; playing takes longer."""
     agreed, found = rejudge(run.moments, changed, parameters)
     cannot_be = any(departure.kind == "choice" for departure in found)
-    return not found or cannot_be or (agreed + 1, -len(found)) > _how_far(run)
+    return cannot_be or (agreed + 1, -len(found)) > _how_far(run)
 
 
 def _how_far(run: Play) -> tuple[int, int]:
