@@ -36,7 +36,8 @@ def _one_case(options: argparse.Namespace) -> int:
     case = load(path)
     try:
         language = language_of(case)
-        found = Reproduction(reproduction_of(case), language.name, language.file)
+        text, command = reproduction_of(case), language.command_of(case)
+        found = Reproduction(text, language.name, language.file, language.place, command)
     except NoReproductionError as error:
         if options.reproduction:
             raise UsageError(f"{path}: no test: {error}") from None

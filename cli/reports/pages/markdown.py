@@ -104,6 +104,10 @@ class Reproduction:
     """As Markdown calls it."""
     file: str = ""
     """In which it is to be saved."""
+    place: str = ""
+    """Where that file is to be."""
+    command: str = ""
+    """What runs it there."""
 
     @property
     def own(self) -> str:

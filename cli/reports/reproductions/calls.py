@@ -10,11 +10,20 @@ from typing import Any
 from attrs import evolve, frozen
 
 from quidnunc.impl.seam.sidecar_json import init_of
+from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.router import config_of
-from quidnunc.reports.reproductions.recorded import Assertion, RecordedCall, RecordedRun
-from quidnunc.reports.reproductions.wording import comment, in_hex
+from quidnunc.properties.notation.words import peers_text
+from quidnunc.reports.reproductions.recorded import Assertion, AssertionKind, RecordedCall, RecordedRun
+from quidnunc.reports.reproductions.wording import comment, did_by, in_hex, seeded
 
 WIDTH = 110
+ASSERTED: dict[AssertionKind, str] = {
+    "must": "must",
+    "must begin": "mustBegin",
+    "at most": "atMost",
+    "nobody": "nobodyIsSent",
+}
+"""What holds -> the method that asks for it."""
 
 
 @frozen(kw_only=True)
@@ -23,17 +32,19 @@ class CallNotation:
 
     before: str = ""
     """What stands before a call that takes time."""
-    nobody: str
-    """Who is told of what concerns no peer's stream."""
     quoted: Callable[[str], str]
     repeated: str
     """A literal, so many times."""
 
     def calls(self, run: RecordedRun) -> Iterator[str]:
         """The run, and what must hold at its end, a line each."""
+        if run.case.seed:
+            yield f"// {seeded(run)}"
         yield from map(self._call, run.before)
+        yield from (f"r.names({self.quoted(name)}, {self.quoted(id)})" for name, id in run.ids)
         yield "r.forget()"
         yield from map(self._call, run.last)
+        yield f"// {comment(did_by(run))}"
         yield from map(self._assertion, run.assertions)
 
     def hexadecimal(self, data: bytes) -> str:
@@ -46,52 +57,54 @@ class CallNotation:
 
     def _call(self, call: RecordedCall) -> str:
         values, says = call.values, f" // {comment(call.says)}"
+        peers = [self.quoted(peers_text(call.peers))] if call.peers else []
         match call.request:
             case "connect":
                 protocol, outbound, *address = values
-                given = [self.quoted(protocol), "true" if outbound else "false"]
-                return self._text("connectFrom" if address else "connect", *address, *given, *call.peers)
-            case "disconnect" | "stall" | "resume":
-                return self._text("of", self.quoted(call.request), *call.peers)
+                given = [protocol, *(["outbound"] if outbound else []), *(f"address={a}" for a in address)]
+                return self._text("connect", *peers, *map(self.quoted, given))
             case "rpc" | "raw":
                 data, *channel = values
                 given = [*map(hex, channel), self.hexadecimal(data)]
-                return self._text("send" if call.request == "rpc" else "raw", *given, *call.peers) + says
+                return self._text("send" if call.request == "rpc" else "raw", *peers, *given) + says
             case "publish" | "verdict":
                 given = [self.hexadecimal(v) if isinstance(v, bytes) else self.quoted(v) for v in values]
                 return self._text(call.request, *given) + says
             case "submit" | "commit":
                 return self._text(call.request, self.hexadecimal(values[0])) + says
-            case "score" | "advance":
-                return self._text(call.request, *values, *call.peers)
-        return self._text(call.request, *map(self.quoted, values))
+            case "advance":
+                return self._text("advanceMs", *values)
+            case "score":
+                return self._text("score", *peers, *values)
+        return self._text(call.request, *peers, *map(self.quoted, values))
 
     def _text(self, verb: str, *values: object) -> str:
         return f"{self.before}r.{verb}({', '.join(map(str, values))})"
 
     def _assertion(self, each: Assertion) -> str:
-        words = self.quoted(each.words)
-        if each.everybody:
-            return f"r.nobodyIs({words})"
-        peer = self.nobody if each.peer is None else each.peer
-        return f"r.must({peer}, {words})" if each.must else f"r.mustNot({peer}, {words}, {each.most})"
+        if each.kind == "at most" and not each.most:
+            return f"r.mustNot({self.quoted(each.line)})"
+        most = f", {each.most}" if each.kind == "at most" else ""
+        return f"r.{ASSERTED[each.kind]}({self.quoted(each.line)}{most})"
 
 
 def init_lines(run: RecordedRun) -> list[str]:
     """What the router is made of, as JSON, where it is not as in `default_lines`."""
     asked = init_of(config_of(run.case))
-    usual = _usual(run)
+    usual = _usual(run.case)
     told = {key: _differing(value, usual[key]) for key, value in asked.items() if value != usual.get(key)}
-    return _lines(told)
+    if isinstance(parameters := told.get("parameters"), dict):
+        told["parameters"] = {key: value for key, value in parameters.items() if key not in run.fixed}
+    return _lines({key: value for key, value in told.items() if value != {}})
 
 
 def default_lines(run: RecordedRun) -> list[str]:
     """What a router of that protocol is made of where nothing is said, as JSON."""
-    return _lines(_usual(run))
+    return _lines(_usual(run.case))
 
 
-def _usual(run: RecordedRun) -> dict[str, Any]:
-    config = config_of(run.case)
+def _usual(case: Case) -> dict[str, Any]:
+    config = config_of(case)
     given = config.parameters
     usual = None if given is None else type(given)()
     return init_of(evolve(config, seed=0, parameters=usual, profile="shipped"))

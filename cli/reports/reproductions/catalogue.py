@@ -20,13 +20,25 @@ class ReproductionLanguage:
     """As Markdown calls it."""
     file: str
     text_of: Callable[[Case], str]
+    command_of: Callable[[Case], str]
+    """What runs the test, from the folder in which the file is."""
+    place: str
+    """Where the file is to be."""
 
 
 LANGUAGES: Mapping[str, ReproductionLanguage] = {
-    "py-libp2p": ReproductionLanguage("python", python.FILE, python.reproduction_of),
-    "go-libp2p-pubsub": ReproductionLanguage("go", go.FILE, go.GO_LIBP2P.reproduction_of),
-    "cometbft": ReproductionLanguage("go", go.FILE, go.COMETBFT.reproduction_of),
-    "js-libp2p": ReproductionLanguage("javascript", javascript.FILE, javascript.reproduction_of),
+    "py-libp2p": ReproductionLanguage(
+        "python", python.FILE, python.reproduction_of, python.command_of, python.PLACE
+    ),
+    "go-libp2p-pubsub": ReproductionLanguage(
+        "go", go.FILE, go.GO_LIBP2P.reproduction_of, go.command_of, go.GO_LIBP2P.place
+    ),
+    "cometbft": ReproductionLanguage(
+        "go", go.FILE, go.COMETBFT.reproduction_of, go.command_of, go.COMETBFT.place
+    ),
+    "js-libp2p": ReproductionLanguage(
+        "javascript", javascript.FILE, javascript.reproduction_of, javascript.command_of, javascript.PLACE
+    ),
 }
 
 

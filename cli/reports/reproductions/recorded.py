@@ -1,13 +1,14 @@
 """What a driver was asked in one run of a case, and what a test may assert of the last answer.
 
-Words here are one thing that a router did, `prune t1 backoff=60`: every language reads the router's bytes
-into the same ones.
+What a router did is told here in lines of a case, one thing each: `a: prune t1 backoff=60`. Every language
+reads the router's bytes into the same ones.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from attrs import evolve, field, frozen, mutable
 
@@ -15,6 +16,7 @@ from quidnunc.impl.routers import open_router
 from quidnunc.impl.seam import Config, Driver, Hello, Reply
 from quidnunc.impl.wire import mempool_pb2
 from quidnunc.impl.wire import wire_pb2 as wire
+from quidnunc.impl.wire.keys import peer_of
 from quidnunc.model.events import Advance, Closed, Crashed, Delivered, Dialled, Event, Output, Sent
 from quidnunc.model.rpc import (
     UNSAID,
@@ -36,6 +38,7 @@ from quidnunc.properties.cases.router import replay_router
 from quidnunc.properties.judge.oracle import Departure
 from quidnunc.properties.judge.play import Moment, WireSubject
 from quidnunc.properties.notation.lines import event_text
+from quidnunc.properties.notation.words import STRANGER, peer_text
 
 REQUESTS = frozenset(
     {
@@ -72,19 +75,31 @@ class RecordedCall:
         return evolve(self, peers=(*self.peers, *other.peers))
 
 
+AssertionKind: TypeAlias = Literal["must", "must begin", "at most", "nobody"]
+
+
 @frozen
 class Assertion:
     """What holds of the last answer of a router that follows the text."""
 
-    peer: Peer | None
-    """To whom something is sent; None where it concerns no peer's stream."""
-    words: str
-    must: bool
-    """Something that begins so is there. Otherwise, exactly this is not there."""
+    kind: AssertionKind
+    """`must`: the line is there. `must begin`: one that begins so is. `at most`: no more than so often.
+    `nobody`: it is sent to no peer: which one it was sent to may be the router's choice."""
+    line: str
+    """As a case has it; of `nobody`, without the peer."""
     most: int = 0
-    """Where it must not be: how often it may be all the same."""
-    everybody: bool = False
-    """It must not be sent to any peer: which one it was sent to may be the router's choice."""
+    """Of `at most`."""
+
+    def holds(self, did: Sequence[str]) -> bool:
+        """Whether it holds where the router did this."""
+        match self.kind:
+            case "must":
+                return self.line in did
+            case "must begin":
+                return any(f"{each} ".startswith(f"{self.line} ") for each in did)
+            case "nobody":
+                return not any(each.partition(": ")[2] == self.line for each in did)
+        return did.count(self.line) <= self.most
 
 
 @frozen
@@ -99,8 +114,12 @@ class RecordedRun:
     last: tuple[RecordedCall, ...]
     """After which the router departs: the last event, and those before it that could bring what is due."""
     assertions: tuple[Assertion, ...]
-    said: tuple[tuple[Peer | None, str], ...]
-    """All that the router did at `last`: to whom, and in which words."""
+    did: tuple[str, ...]
+    """All that the router did at `last`, a line each."""
+    ids: tuple[tuple[str, str], ...]
+    """(name, hexadecimal id) of what `did` and `assertions` name by its id."""
+    fixed: frozenset[str]
+    """Parameters that the release sets itself, whatever is asked for."""
 
 
 @mutable
@@ -176,13 +195,26 @@ def _call(request: str, values: tuple[Any, ...], says: str) -> RecordedCall:
 def recorded(case: Case, setup_of: Callable[[Driver], dict[str, Any]] = lambda driver: {}) -> RecordedRun:
     """The calls of a replay of `case` on the router that it names, which departs.
 
-    Raises NoReproductionError where it does not, or where no test can be made of how it departs; AdapterError
-    and ValueError as `open_router` does.
+    The seed of a case is taken over only where the run is another without it. Raises NoReproductionError
+    where the router does not depart, or where no test can be made of how it departs; AdapterError and
+    ValueError as `open_router` does.
     """
     if case.is_network:
         raise NoReproductionError("a case of a network is about no router")
     if case.without:
         raise NoReproductionError("additions of the router are switched off in this case")
+    run = _recorded(case, setup_of)
+    if case.seed:
+        try:
+            unseeded = _recorded(evolve(case, seed=0), setup_of)
+        except NoReproductionError:
+            return run
+        if (unseeded.assertions, sorted(unseeded.did)) == (run.assertions, sorted(run.did)):
+            return unseeded
+    return run
+
+
+def _recorded(case: Case, setup_of: Callable[[Driver], dict[str, Any]]) -> RecordedRun:
     subjects: list[_RecordedSubject] = []
 
     def opener(config: Config) -> _RecordedSubject:
@@ -198,9 +230,14 @@ def recorded(case: Case, setup_of: Callable[[Driver], dict[str, Any]] = lambda d
     departures = replayed.departures
     subject.begins = min(_due_since(each, replayed.moments) for each in departures)
     permits = [permit.output for permit in replayed.moments[-1].judged.permits]
-    assertions = tuple(_assertion(each, departures, permits, subject) for each in departures)
-    if all(_holds(each, subject) for each in assertions):
+    reader = LineReader(subject.inner.name_of)
+    did = tuple(line for reply in subject.last for line in reader.lines_in(reply))
+    assertions = tuple(_assertion(each, departures, permits, did) for each in departures)
+    if all(each.holds(did) for each in assertions):
         raise NoReproductionError("the departure is one of order alone")
+    named = [name for each in assertions for name in _NAMED_BY_ID.findall(each.line)]
+    # An id that the router said, since its own are its own affair.
+    ids = {name: subject.inner.id_of(name).hex() for name in named} | reader.ids
     return RecordedRun(
         case,
         replayed.version,
@@ -208,7 +245,9 @@ def recorded(case: Case, setup_of: Callable[[Driver], dict[str, Any]] = lambda d
         tuple(_merged(call for step in subject.steps[: subject.begins] for call in step)),
         tuple(_merged(call for step in subject.steps[subject.begins :] for call in step)),
         tuple(dict.fromkeys(assertions)),
-        tuple(each for reply in subject.last for each in words_in(reply)),
+        did,
+        tuple(sorted(ids.items())),
+        frozenset(subject.hello.fixed),
     )
 
 
@@ -233,32 +272,32 @@ def _merged(calls: Iterable[RecordedCall]) -> Iterator[RecordedCall]:
 
 
 def _assertion(
-    departure: Departure,
-    departures: Sequence[Departure],
-    permits: Sequence[Output],
-    subject: _RecordedSubject,
+    departure: Departure, departures: Sequence[Departure], permits: Sequence[Output], did: Sequence[str]
 ) -> Assertion:
     """What a router that follows the text does in the place of a departure."""
     wanted, seen = departure.expected, departure.observed
     if isinstance(seen, Crashed):
         raise NoReproductionError("what makes a router crash is told in private")
-    output = wanted if wanted is not None else seen
-    if output is None:
-        raise NoReproductionError("the router's choice is at fault, and no one output of it")
-    words = _words_of(output, subject)
-    peer = output.peer if isinstance(output, Sent) else None
     if wanted is not None:
-        return Assertion(peer, words, True)
-    told = [each for reply in subject.last for each in words_in(reply)]
-    times = told.count((peer, words))
-    wrong = [each.observed for each in departures].count(seen)
+        return Assertion("must begin" if _is_open(wanted) else "must", _line_of(wanted))
+    if seen is None:
+        raise NoReproductionError("the router's choice is at fault, and no one output of it")
+    line = _line_of(seen)
+    times, wrong = did.count(line), [each.observed for each in departures].count(seen)
     if times < wrong:
-        raise NoReproductionError(f"what it did is not seen in its bytes: {words}")
-    blamed = {each.observed.peer for each in departures if isinstance(each.observed, Sent)}
-    elsewhere = any(said == words and to not in blamed for to, said in told)
-    if isinstance(seen, Sent) and not elsewhere and not any(_alike(seen, each) for each in permits):
-        return Assertion(None, words, False, everybody=True)
-    return Assertion(peer, words, False, times - wrong)
+        raise NoReproductionError(f"what it did is not seen in its bytes: {line}")
+    if isinstance(seen, Sent) and not any(_alike(seen, each) for each in permits):
+        words = line.partition(": ")[2]
+        blamed = [_line_of(each.observed) for each in departures if isinstance(each.observed, Sent)]
+        if all(each in blamed for each in did if each.partition(": ")[2] == words):
+            return Assertion("nobody", words)
+    return Assertion("at most", line, times - wrong)
+
+
+def _is_open(wanted: Output) -> bool:
+    """Whether a PRUNE may offer some peers or none, or announce whatever backoff."""
+    part = wanted.part if isinstance(wanted, Sent) else None
+    return isinstance(part, Prune) and (part.records == "any" or part.backoff_s == UNSAID)
 
 
 def _alike(seen: Sent, permitted: Output) -> bool:
@@ -268,110 +307,107 @@ def _alike(seen: Sent, permitted: Output) -> bool:
     return getattr(permitted.part, "topic", None) == getattr(seen.part, "topic", None)
 
 
-def _holds(assertion: Assertion, subject: _RecordedSubject) -> bool:
-    """Whether it holds of the router as it was recorded."""
-    told = [each for reply in subject.last for each in words_in(reply)]
-    said = [w for peer, w in told if assertion.everybody or peer == assertion.peer]
-    if assertion.must:
-        return any(words.startswith(assertion.words) for words in said)
-    return said.count(assertion.words) <= assertion.most
+_NAMED_BY_ID = re.compile(r"(?:iwant|idontwant|havetx|ihave \S+) (\S+)$")
+"""A line that names something by its id."""
 
 
-def _words_of(output: Output, subject: _RecordedSubject) -> str:
-    """An output in words."""
+def _line_of(output: Output) -> str:
+    """An output as a line."""
     match output:
-        case Sent(_, part):
-            return _part_words(part, subject)
+        case Sent(peer, part):
+            return f"{peer_text(peer)}: {_part_words(part)}"
         case Delivered(message):
-            return f"deliver {message.topic} {message.id}"
+            return f"deliver {message.id} {message.topic}"
         case Closed(peer):
-            return f"close {peer}"
+            return f"close {peer_text(peer)}"
         case Dialled(peer):
-            return f"dial {peer}"
+            return f"dial {peer_text(peer)}"
     raise NoReproductionError(f"no test is written of {type(output).__name__}")
 
 
-def _part_words(part: Any, subject: _RecordedSubject) -> str:
+def _part_words(part: Any) -> str:
     match part:
         case Subscribe(topic) | Unsubscribe(topic) | Graft(topic):
             return f"{type(part).__name__.lower()} {topic}"
-        case Prune(topic, _, _, "any"):
-            # How many peers it offers is left open.
-            return f"prune {topic}"
-        case Prune(topic, backoff, peers):
-            return _prune_words(topic, len(peers or ()), None if backoff == UNSAID else backoff)
+        case Prune(topic, backoff, peers, records):
+            names = [] if records == "any" else [*map(peer_text, peers or ())]
+            return _prune_words(topic, names, None if backoff == UNSAID else backoff)
         case Message(name, topic):
-            return f"message {topic} {name}"
+            return f"message {name} {topic}"
         case IHave(topic, (name,)):
-            return f"ihave {topic} {_id(name, subject)}"
+            return f"ihave {topic} {name}"
         case IWant((name,)) | IDontWant((name,)):
-            return f"{type(part).__name__.lower()} {_id(name, subject)}"
+            return f"{type(part).__name__.lower()} {name}"
         case Tx(name):
             return f"tx {name}"
         case HaveTx(name):
-            return f"havetx {subject.inner.id_of(name).hex()}"
+            return f"havetx {name}"
         case ResetRoute():
             return "resetroute"
     raise NoReproductionError(f"no test is written of {type(part).__name__}")
 
 
-def _id(name: str, subject: _RecordedSubject) -> str:
-    """An id in hexadecimal: that of the bytes that were said, since a router's own are its own affair."""
-    for reply in subject.last:
-        for _, words in words_in(reply):
-            last = words.rpartition(" ")[2]
-            if words.startswith(("ihave", "iwant", "idontwant")) and last:
-                if subject.inner.name_of(bytes.fromhex(last)) == name:
-                    return last
-    return subject.inner.id_of(name).hex()
+@mutable
+class LineReader:
+    """What replies say, in lines."""
+
+    name_of: Callable[[bytes], str]
+    """The name of what has that id."""
+    ids: dict[str, str] = field(factory=dict)
+    """name -> id in hexadecimal, of those that were said."""
+
+    def lines_in(self, reply: Reply) -> Iterator[str]:
+        """All that a reply says, one thing a line."""
+        for peer, channel, data in reply.out:
+            # Channel 0 is of pubsub; the others are a mempool's.
+            words_of = self._of_mempool if channel else self._of_rpc
+            yield from (f"{peer_text(peer)}: {words}" for words in words_of(data))
+        yield from (f"deliver {_name(each.data)} {each.topic}" for each in reply.delivered)
+        yield from (f"close {peer_text(peer)}" for peer in reply.closed)
+        yield from (f"dial {peer_text(peer)}" for peer in reply.dials)
+
+    def _id(self, data: bytes) -> str:
+        name = self.name_of(data)
+        self.ids[name] = data.hex()
+        return name
+
+    def _of_rpc(self, data: bytes) -> Iterator[str]:
+        """What an RPC says, one thing a word, in the order of its fields."""
+        rpc = wire.RPC.FromString(data)
+        for sub in rpc.subscriptions:
+            yield f"{'subscribe' if sub.subscribe else 'unsubscribe'} {sub.topicid}"
+        for message in rpc.publish:
+            yield f"message {_name(message.data)} {message.topic}"
+        control = rpc.control
+        for have in control.ihave:
+            yield from (f"ihave {have.topicID} {self._id(each)}" for each in have.messageIDs)
+        for want in control.iwant:
+            yield from (f"iwant {self._id(each)}" for each in want.messageIDs)
+        yield from (f"graft {graft.topicID}" for graft in control.graft)
+        for prune in control.prune:
+            backoff = prune.backoff if prune.HasField("backoff") else None
+            yield _prune_words(prune.topicID, [_peer_name(each.peerID) for each in prune.peers], backoff)
+        for refused in control.idontwant:
+            yield from (f"idontwant {self._id(each)}" for each in refused.messageIDs)
+
+    def _of_mempool(self, data: bytes) -> Iterator[str]:
+        """The same of a message of a mempool."""
+        message = mempool_pb2.Message.FromString(data)
+        yield from (f"tx {_name(tx)}" for tx in message.txs.txs)
+        if message.HasField("have_tx"):
+            yield f"havetx {self._id(message.have_tx.tx_key)}"
+        if message.HasField("reset_route"):
+            yield "resetroute"
 
 
-def words_in(reply: Reply) -> Iterator[tuple[Peer | None, str]]:
-    """(peer, words) of all that a reply says."""
-    for peer, channel, data in reply.out:
-        # Channel 0 is of pubsub; the others are a mempool's.
-        words_of = words_of_mempool if channel else words_of_rpc
-        yield from ((peer, words) for words in words_of(data))
-    for each in reply.delivered:
-        yield None, f"deliver {each.topic} {_name(each.data)}"
-    yield from ((None, f"close {peer}") for peer in reply.closed)
-    yield from ((None, f"dial {peer}") for peer in reply.dials)
+def _prune_words(topic: str, offered: Sequence[str], backoff: int | None) -> str:
+    said = f"prune {topic}" if backoff is None else f"prune {topic} backoff={backoff}"
+    return f"{said} peers={','.join(offered)}" if offered else said
 
 
-def words_of_rpc(data: bytes) -> Iterator[str]:
-    """What an RPC says, one thing a word, in the order of its fields."""
-    rpc = wire.RPC.FromString(data)
-    for sub in rpc.subscriptions:
-        yield f"{'subscribe' if sub.subscribe else 'unsubscribe'} {sub.topicid}"
-    for message in rpc.publish:
-        yield f"message {message.topic} {_name(message.data)}"
-    control = rpc.control
-    for have in control.ihave:
-        yield from (f"ihave {have.topicID} {each.hex()}" for each in have.messageIDs)
-    for want in control.iwant:
-        yield from (f"iwant {each.hex()}" for each in want.messageIDs)
-    yield from (f"graft {graft.topicID}" for graft in control.graft)
-    for prune in control.prune:
-        backoff = prune.backoff if prune.HasField("backoff") else None
-        yield _prune_words(prune.topicID, len(prune.peers), backoff)
-    for refused in control.idontwant:
-        yield from (f"idontwant {each.hex()}" for each in refused.messageIDs)
-
-
-def _prune_words(topic: str, offered: int, backoff: int | None) -> str:
-    """How many peers it offers comes first: a test asks how words begin."""
-    said = f"prune {topic}" + (f" px={offered}" if offered else "")
-    return said if backoff is None else f"{said} backoff={backoff}"
-
-
-def words_of_mempool(data: bytes) -> Iterator[str]:
-    """The same of a message of a mempool."""
-    message = mempool_pb2.Message.FromString(data)
-    yield from (f"tx {_name(tx)}" for tx in message.txs.txs)
-    if message.HasField("have_tx"):
-        yield f"havetx {message.have_tx.tx_key.hex()}"
-    if message.HasField("reset_route"):
-        yield "resetroute"
+def _peer_name(peer_id: bytes) -> str:
+    peer = peer_of(peer_id)
+    return peer_text(peer if peer is not None else STRANGER)
 
 
 def _name(data: bytes) -> str:

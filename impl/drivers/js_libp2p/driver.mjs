@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url'
 import { current } from './current.mjs'
 import { older } from './older.mjs'
 import { oldest } from './oldest.mjs'
-import { CAPABILITIES, started } from './release.mjs'
+import { CAPABILITIES, started, told } from './release.mjs'
 import { Keys, Time } from './world.mjs'
 
 const CRASH_CHARACTERS = 200
@@ -232,8 +232,7 @@ async function begin (init) {
   time.restart(init.seed)
   run = await Run.of(init)
   await time.settle()
-  const { told } = run
-  const hello = { name: 'js-libp2p', version, protocols: era.protocols, capabilities: [...CAPABILITIES, ...era.capabilities], ...told, format: 1 }
+  const hello = { name: 'js-libp2p', version, protocols: era.protocols, capabilities: [...CAPABILITIES, ...era.capabilities], ...told(run.router, era, init, run.off), format: 1 }
   return { hello, again: true }
 }
 

@@ -164,7 +164,38 @@ function options (parameters, scoreOf, directPeers, era) {
   }
 }
 
-/** A started router as `init` asks for it, and what is to be told of it. */
+/** Switches additions off that `init` does without; answers their names. */
+function switchOff (router, era, init) {
+  const there = additionsOf(router, era)
+  const unknown = (init.without ?? []).filter(name => !there.includes(name))
+  if (unknown.length > 0) {
+    throw new Error(`no addition ${unknown.join(', ')}; there are ${there.join(', ')}`)
+  }
+  const off = there.filter(name => !init.extras || init.without?.includes(name))
+  for (const name of off) {
+    ADDITIONS[name].off(router)
+  }
+  return off
+}
+
+function additionsOf (router, era) {
+  return Object.keys(ADDITIONS).filter(name => ADDITIONS[name].isIn(router, era))
+}
+
+/** What is to be told of a router that was started without the additions `off`. */
+export function told (router, era, init, off) {
+  const switched = { ...SWITCHED }
+  for (const name of off) {
+    switched[`it switches off ${name}: ${ADDITIONS[name].says}`] = ADDITIONS[name].clauses
+  }
+  return {
+    fixed: { ...fixed(init.parameters), ...era.fixed(init.parameters) },
+    additions: Object.fromEntries(additionsOf(router, era).map(name => [name, ADDITIONS[name].says])),
+    switched
+  }
+}
+
+/** A started router as `init` asks for it, and what it adds to the protocol and is switched off. */
 export async function started (era, node, init, scoreOf) {
   const { parameters, protocol } = init
   if (!era.protocols.includes(protocol) || parameters == null) {
@@ -174,25 +205,8 @@ export async function started (era, node, init, scoreOf) {
   const directPeers = explicit.map(({ id }) => ({ id, addrs: [] }))
   const router = await era.routerOf(options(parameters, scoreOf, directPeers, era), SPOKEN[protocol], node.components, parameters)
   liftBounds(router.score.params, parameters.scores)
-  const there = Object.entries(ADDITIONS).filter(([, addition]) => addition.isIn(router, era))
-  const unknown = (init.without ?? []).filter(name => !there.some(([known]) => known === name))
-  if (unknown.length > 0) {
-    throw new Error(`no addition ${unknown.join(', ')}; there are ${there.map(([name]) => name).join(', ')}`)
-  }
-  const off = there.filter(([name]) => !init.extras || init.without?.includes(name))
-  for (const [, addition] of off) {
-    addition.off(router)
-  }
+  const off = switchOff(router, era, init)
   await router.start()
   era.startHeartbeats(router, parameters.heartbeat_delay_ms)
-  const switched = { ...SWITCHED }
-  for (const [name, { says, clauses }] of off) {
-    switched[`it switches off ${name}: ${says}`] = clauses
-  }
-  const told = {
-    fixed: { ...fixed(parameters), ...era.fixed(parameters) },
-    additions: Object.fromEntries(there.map(([name, { says }]) => [name, says])),
-    switched
-  }
-  return { router, told, off: off.map(([name]) => name) }
+  return { router, off }
 }
