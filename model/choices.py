@@ -278,6 +278,8 @@ class AngelicChoices:
     alternatives: int = 1
     widths: list[int] = field(factory=list)
     """How many answers each choice had of those that `split` decides."""
+    could_leave: bool = False
+    """A choice took all that it could, and might have left some to another one."""
     frees: int = 0
     """How many `free` answers were asked for: several of the alternatives may agree with what was seen."""
     _claimed: set[Output] = field(factory=set)
@@ -301,10 +303,12 @@ class AngelicChoices:
         pool = among.all
         shown = {p: _alternatives(reveals(p)) & observed - claimed for p in pool}
         seen = frozenset(p for p, outputs in shown.items() if outputs)
-        if len(seen) > most:
+        self.could_leave |= least < len(seen) <= most
+        too_many = len(seen) > most
+        if too_many or (self.alike is not None and len(seen) > least):
             surely = frozenset(p for p in seen if shown[p] & self.wanted)
             seen = self._one_of(seen, count, surely, such_that, among)
-        elif such_that is not None and len(seen) >= least and not such_that(seen):
+        if not too_many and such_that is not None and len(seen) >= least and not such_that(seen):
             self.problems.append(
                 ChoiceProblem(name, clause, f"{len(seen)} chosen, but not as the clause demands")
             )

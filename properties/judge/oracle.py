@@ -171,7 +171,7 @@ class Oracle:
         assert best is not None
         # Where not every answer is tried, whether none agrees, or another too, is not known.
         unclear = 2**frees > MAX_FORKS
-        if best.departed and splits > 1 and not unclear:
+        if best.departed and (splits > 1 or _may_have_left(angel)) and not unclear:
             # That order was a guess at what agrees: that nothing does is known after all of them.
             best, unclear = self._best_of_all(event, outputs, blind, best)
         elif frees and not unclear:
@@ -260,6 +260,11 @@ class Oracle:
         if isinstance(event, Leave):
             return [evolve(p, must=False) if _topic(p.output) == event.topic else p for p in self.open]
         return list(self.open)
+
+
+def _may_have_left(angel: AngelicChoices) -> bool:
+    """Whether a choice is wrong, and some choice could have left more to it or to one that was not asked."""
+    return bool(angel.problems) and angel.could_leave
 
 
 def _once_each(granted: tuple[Permit, ...]) -> tuple[Permit, ...]:

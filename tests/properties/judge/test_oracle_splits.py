@@ -7,6 +7,7 @@ Opportunistic grafting comes after the mesh is filled to 4, and only where the m
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 from quidnunc.model.events import MESHSUB_1_1, Advance, Connect, Event, Join, Output, Receive, Score, Sent
 from quidnunc.model.parameters import Parameters
@@ -53,6 +54,25 @@ def test_one_that_took_less_than_it_could_is_found() -> None:
     """Of two peers the lower median is that of the poor one; of three or four it is not. Mutant: the first 64
     that are tried are fours, and what they leave over is a departure."""
     found = all_grafted(*[6] * 10, 0, backed_off=True)
+    assert (found.departures, found.blurred) == ((), False)
+
+
+def test_one_that_could_have_taken_all_is_found_to_have_left_some() -> None:
+    """Two are grafted: one may fill the mesh, and the other comes opportunistically, as the median of the two
+    members is poor then. Had both filled it, it would have had D_low members and lacked an outbound one.
+    Mutant: a choice that can account for all that shows is never tried with less."""
+    oracle = Oracle(GOSSIPSUB_1_1, evolve(PARAMETERS, d_low=3, d_out=1))
+    met: list[tuple[Event, tuple[Output, ...]]] = [(Join(T), ())]
+    for peer, score in enumerate((7, 7, 0), 1):
+        met += [(Connect((peer,), MESHSUB_1_1), (Sent(peer, Subscribe(T)),)), (Score((peer,), score), ())]
+        met.append((Receive((peer,), (Subscribe(T), Graft(T))), ()))
+    met += [(Receive((peer,), (Prune(T, 1),)), ()) for peer in (2, 3)]
+    met += [(Advance(500), ()), (Advance(1000), ())]
+    met.append((Connect((4,), MESHSUB_1_1, outbound=True), (Sent(4, Subscribe(T)),)))
+    met.append((Receive((4,), (Subscribe(T),)), ()))
+    for event, said in met:
+        assert oracle.judge(event, said).departures == (), event
+    found = oracle.judge(Advance(1000), [Sent(2, Graft(T)), Sent(3, Graft(T))])
     assert (found.departures, found.blurred) == ((), False)
 
 
