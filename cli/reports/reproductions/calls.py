@@ -41,7 +41,9 @@ class CallNotation:
         if run.case.seed:
             yield f"// {seeded(run)}"
         yield from map(self._call, run.before)
-        yield from (f"r.names({self.quoted(name)}, {self.quoted(id)})" for name, id in run.ids)
+        yield from (
+            f"r.names({self.quoted(name)}, {self.quoted(id)}) // the id of {name}" for name, id in run.ids
+        )
         yield "r.forget()"
         yield from map(self._call, run.last)
         yield f"// {comment(did_by(run))}"

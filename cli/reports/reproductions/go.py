@@ -34,6 +34,8 @@ SCORES = (
     re.compile(r"^\tgiven := n\.asked\.Parameters\.Scores\n(?:.*\n)*?(?=\treturn params\n\})", re.MULTILINE),
 )
 """Where the driver reads parameters of scores."""
+PARAMETERS = re.compile(r"(?<=^type parameters struct \{\n)(?:\t\w+ +\S+ +`.*`\n)+", re.MULTILINE)
+"""The fields of its parameters."""
 SYNTAX = SourceSyntax(
     comment=re.compile(r"//.*"),
     attached=("//",),
@@ -118,7 +120,15 @@ def without_scores(sources: str) -> str:
         for place in SCORES:
             sources, times = place.subn("", sources)
             assert times == 1, place.pattern
+        sources = PARAMETERS.sub(lambda found: _aligned(found[0]), sources)
     return sources
+
+
+def _aligned(struct: str) -> str:
+    """A struct in the columns that gofmt gives its fields."""
+    rows = [line.split(maxsplit=2) for line in struct.splitlines()]
+    wide, typed = (max(len(row[column]) for row in rows) for column in (0, 1))
+    return "".join(f"\t{name:{wide}} {type:{typed}} {tag}\n" for name, type, tag in rows)
 
 
 def _imports(named: dict[str, str], text: str) -> list[str]:

@@ -95,7 +95,7 @@ def body_of(run: RecordedRun, usual: Mapping[str, Any], title: str) -> str:
         lines.append(f"    # {seeded(run)}")
     lines += _indented(_start(_given(run.setup), usual))
     lines += _indented(map(_line, run.before))
-    lines += _indented(f"router.names[{id!r}] = {name!r}" for name, id in run.ids)
+    lines += _indented(f"router.names[{id!r}] = {name!r}  # the id of {name}" for name, id in run.ids)
     lines.append("    router.forget()")
     lines += _indented(map(_line, run.last))
     lines.append(f"    # {comment(did_by(run))}")

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from quidnunc.properties.cases.case import Case
-from quidnunc.properties.documents.clauses import load
-from quidnunc.reports.pages.links import place_of
+from quidnunc.reports.pages.finding import finding_of
 from quidnunc.reports.reproductions.recorded import Assertion, RecordedRun
 
 WIDTH = 100
-TITLE = 90
-"""Characters of a rule in the name of a test, where it can be cut at a comma."""
+TITLE = 100
+"""Characters of a rule in the name of a test; a longer one is cut at a comma, not before half of that."""
 PRELUDE = "(?://|#) -- prelude"
 FINDING = "(?://|#) -- this finding"
 """Lines of a test that begin so: above what it needs, and above what is of its finding."""
@@ -31,29 +30,26 @@ def prose(text: str) -> str:
 
 def rule_of(case: Case) -> str:
     """The rule that is broken, in a sentence: what its clause says first."""
-    known = load().get(case.clause)
-    if known is None:
-        return case.clause
-    return re.split(r"[:;.](?= |$)", " ".join(known.text.split()))[0]
+    it = finding_of(case)
+    text = " ".join(it.sentences[0].clause.text.split()) if it.sentences else it.act
+    return re.split(r"[:;.](?= |$)", text)[0]
 
 
 def title_words(case: Case) -> list[str]:
     """The rule in the words of a name."""
     rule = rule_of(case)
-    while len(rule) > TITLE and ", " in rule:
-        rule = rule.rpartition(", ")[0]
+    if len(rule) > TITLE and (cut := rule.find(", ", TITLE // 2)) >= 0:
+        rule = rule[:cut]
     words = re.findall(r"[A-Za-z0-9]+", rule.replace("'s", ""))
     return [word for word in words if word.lower() not in ("a", "an", "the")]
 
 
 def cited(case: Case) -> str:
     """The sentence of the document that is broken, and the document; our words where it has none."""
-    known = load().get(case.clause)
-    if known is None:
-        return ""
-    place, words = place_of(case.clause), f'"{known.quote}"' if known.quote else known.text
-    title = place.title.partition(": ")[0] if place else known.document
-    return " ".join(f"{title}: {words}".split())
+    for each in finding_of(case).sentences[:1]:
+        words = f'"{each.words}"' if each.is_quote else each.words
+        return f"{each.place.title.partition(': ')[0]}: {words}"
+    return ""
 
 
 def comment(text: str) -> str:
@@ -86,7 +82,7 @@ def seeded(run: RecordedRun) -> str:
 def did_by(run: RecordedRun) -> str:
     """What the release does at the end to those whom the assertions are about, for a comment."""
     did = [line for line in run.did if any(_concerns(each, line) for each in run.assertions)]
-    return f"{run.version} does this: {'; '.join(did)}" if did else f"{run.version} does nothing of this:"
+    return f"{run.version} does this: {'; '.join(did)}" if did else f"{run.version} does not do this:"
 
 
 def _concerns(assertion: Assertion, line: str) -> bool:

@@ -22,7 +22,7 @@ from quidnunc.reports.pages.links import place_of, slug
 from quidnunc.reports.pages.markdown import CHOICES, Reproduction, heading, issue_of, lean, words
 from quidnunc.reports.pages.page import ReportContent, content_of, content_of_json, page_of, results_of_cases
 from quidnunc.reports.pages.sequence import sequence_of
-from quidnunc.reports.reproductions.catalogue import reproduction_of
+from quidnunc.reports.reproductions.catalogue import language_of, reproduction_of
 from tests.conftest import Command
 
 ROOT = Path(__file__).parents[3]
@@ -302,7 +302,9 @@ def test_the_command_writes_a_page(quidnunc: Command, tmp_path: Path) -> None:
     assert ran.code == 0 and "because both share one list" in (tmp_path / "page.html").read_text("utf-8")
     ran = quidnunc("report", SHARED, "--markdown")
     case = load(SHARED)
-    assert ran.out == issue_of(case, Reproduction(reproduction_of(case), "python", "test_finding.py"))
+    language = language_of(case)
+    told = (language.name, language.file, language.place, language.command_of(case))
+    assert ran.out == issue_of(case, Reproduction(reproduction_of(case), *told))
 
 
 def test_check_and_replay_write_the_page_too(quidnunc: Command, tmp_path: Path) -> None:
@@ -440,9 +442,10 @@ def test_an_issue_says_how_to_get_the_kit_and_the_release() -> None:
 
 def test_an_issue_shows_first_what_of_the_test_is_of_this_finding() -> None:
     text = "prelude\n# -- this finding -----\n\n\ndef test_it():\n    assert False\n"
-    issue = issue_of(load(SHARED), Reproduction(text, "python", "test_finding.py"))
+    issue = issue_of(load(SHARED), Reproduction(text, "python", "test_finding.py", "here", "pytest it"))
     before, _, folded = issue.partition("<details>")
     assert "```python\ndef test_it():\n    assert False\n```\n" in before and "prelude" not in before
+    assert "as `test_finding.py` here, and run `pytest it` there:" in before
     assert folded.startswith("<summary>The whole file, <code>test_finding.py</code>") and "prelude" in folded
 
 
