@@ -436,6 +436,8 @@ def lost_words(texts: Mapping[str, str]) -> Iterator[str]:
 def test_what_is_named_in_backticks_exists() -> None:
     kinds = {".py", ".toml", ".proto", ".qnt"}
     paths = [p for folder in MODULES for p in (ROOT / folder).rglob("*") if p.suffix in kinds]
+    # What is told of the sources of others names what is theirs.
+    paths = [p for p in paths if p.parent.name != "mechanisms"]
     assert not [*lost_words({str(p.relative_to(ROOT)): p.read_text(encoding="utf-8") for p in paths})]
 
 

@@ -24,9 +24,22 @@ def departures_by_text(
 
     `watched`: the protocol, with something that looks on.
     """
+    found = _departures_of_steps(case, watched)
+    return None if found is None else found[-1] if found else ()
+
+
+def are_judged_alike(case: Case, other: Case) -> bool:
+    """Whether the model says the same of each of their steps. False where that cannot be told."""
+    found = _departures_of_steps(case)
+    return found is not None and found == _departures_of_steps(other)
+
+
+def _departures_of_steps(
+    case: Case, watched: Callable[[Protocol], Protocol] = lambda protocol: protocol
+) -> list[tuple[Departure, ...]] | None:
     if case.is_network:
         return None
-    found: tuple[Departure, ...] = ()
+    found: list[tuple[Departure, ...]] = []
     try:
         spec = protocol_named(case.protocol)
         protocol = edited(spec, [edit_named(name, spec) for name in case.as_built])
@@ -42,7 +55,7 @@ def departures_by_text(
                 for one in singles(event, oracle):
                     left -= one.ms if isinstance(one, Advance) else 1
                     now = at == len(block.events) and not left
-                    found = oracle.judge(one, outputs if now else ()).departures
+                    found.append(oracle.judge(one, outputs if now else ()).departures)
     except (SpecError, KeyError, ValueError, ArithmeticError):
         return None
     return found

@@ -88,6 +88,8 @@ class Clause:
     """Our own paraphrase."""
     quote: str = ""
     """The document's words without their markup, at most two sentences; empty where they are not short."""
+    context: str = ""
+    """What a reader of the quote alone lacks: whom its "it" means, and why it binds here."""
     violation: str
     """What an observer of one router would see if it did not hold."""
     reason: str = ""

@@ -59,6 +59,16 @@ def parameters_text(parameters: ParameterSet) -> str:
     return " ".join(said)
 
 
+def value_text(parameters: ParameterSet, attribute: str) -> str:
+    """The value of one of them, as a case has it."""
+    return _value_text(getattr(parameters, attribute), get_type_hints(type(parameters))[attribute])
+
+
+def value_read(attribute: str, text: str, kind: type[ParameterSet]) -> object:
+    """The value that `text` is for one of them. Raises ValueError."""
+    return _value_read(text, get_type_hints(kind)[attribute], attribute)
+
+
 def attribute_of(name: str) -> str:
     """The attribute of the parameters that a case calls so."""
     return _ATTRIBUTES.get(name, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from attrs import evolve, frozen
@@ -18,7 +18,9 @@ from quidnunc.properties.cases.rejudged import departures_by_text
 from quidnunc.properties.documents.clauses import Clause, load
 from quidnunc.properties.notation.parameters import attribute_of, parameters_told
 from quidnunc.properties.notation.words import peers_named
+from quidnunc.reports.pages.configuration import DECIDES, RouterConfiguration, configuration_of
 from quidnunc.reports.pages.links import SpecificationPlace, place_of
+from quidnunc.reports.pages.mechanisms import SourceMechanism, mechanism_of
 from quidnunc.reports.pages.sequence import SequenceDiagram, sequence_of
 
 SIDES: Mapping[Side, str] = {
@@ -48,11 +50,6 @@ WITHHELD = (
     "What makes the router crash is not shown here. Give the maintainers the case in private; "
     "`quidnunc check --private DIR` writes it."
 )
-NOT_GIVEN: Mapping[str, Mapping[str, str]] = {
-    "py-libp2p": {"max_ihave_length": "py-libp2p has no such limit, and was given none."},
-}
-"""Router -> parameters that the specification has and the router does not, and what to say of them. A case
-needs a value, by which the specification is asked; it is no configuration of the router."""
 PACKAGES: Mapping[str, tuple[tuple[int, str], ...]] = {
     "cometbft": ((2, "github.com/cometbft/cometbft/v2"), (0, "github.com/cometbft/cometbft")),
     "go-libp2p-pubsub": ((0, "github.com/libp2p/go-libp2p-pubsub"),),
@@ -81,10 +78,16 @@ class CitedSentence:
 
     clause: Clause
     place: SpecificationPlace
+    is_open: bool = False
+    """Whether the router may read it otherwise."""
 
     @property
     def words(self) -> str:
         return " ".join((self.clause.quote or self.clause.text).split())
+
+    @property
+    def context(self) -> str:
+        return " ".join(self.clause.context.split())
 
     @property
     def is_quote(self) -> bool:
@@ -93,6 +96,8 @@ class CitedSentence:
     @property
     def lead(self) -> str:
         """What an issue says before words that are ours: on what they rest."""
+        if self.is_open:
+            return "One reading of the specification"
         return RESTS_ON.get(self.clause.basis, "The specification says, in our words")
 
 
@@ -165,31 +170,39 @@ class ReportedFinding:
         return render(self.case) if self.case else ""
 
     @property
-    def parameters(self) -> tuple[str, ...]:
-        """Those that may matter in this run, in the words of the router where they are known."""
-        read = names_in_play(self.case) if self.case else None
-        return tuple(filter(None, (self._parameter(said, read) for said in self._told)))
+    def mechanism(self) -> SourceMechanism | None:
+        return mechanism_of(self.case) if self.case else None
 
-    def _parameter(self, said: str, read: Collection[str] | None) -> str:
-        """A line on it; empty where it changes nothing."""
-        name, equals, rest = said.partition("=")
-        if not equals:
-            # In one line, what the driver has lifted.
-            names = said.partition(": ")[2].rstrip(".").split(", ")
-            kept = [each for each in names if read is None or attribute_of(each) in read]
-            return f"{_LIFTED[1]}{', '.join(kept)}." if kept else ""
-        # When a heartbeat comes no rule says.
-        if name.isidentifier() and not (
-            read is None or name.startswith("heartbeat") or attribute_of(name) in read
-        ):
-            return ""
+    @property
+    def configuration(self) -> RouterConfiguration:
+        """As Markdown; of a router whose names and defaults nobody has looked up, in the words of the kit."""
+        known = configuration_of(self.case) if self.case else None
+        return known or RouterConfiguration(tuple(self._in_words_of_the_kit()))
+
+    def _in_words_of_the_kit(self) -> Iterator[str]:
+        """The parameters that may matter in this run."""
+        read = names_in_play(self.case) if self.case else None
         router = self.router.partition("@")[0]
-        value, _, _ = rest.partition(" (default ")
-        shown = said.replace(" (default ", " (quidnunc's default: ", 1)
-        if own := own_setting(router, attribute_of(name), value):
-            shown = f"{own}: {rest.partition('): ')[2]}"
-        lacking = NOT_GIVEN.get(router, {}).get(name, "")
-        return f"{shown} {lacking}".strip()
+        for said in self._told:
+            name, equals, rest = said.partition("=")
+            if not equals:
+                # In one line, what the driver has lifted.
+                names = said.partition(": ")[2].rstrip(".").split(", ")
+                kept = [each for each in names if read is None or attribute_of(each) in read]
+                if kept:
+                    yield f"Switched off, or without a limit, in this run: {', '.join(kept)}."
+            # When a heartbeat comes no rule says.
+            elif (
+                not name.isidentifier()
+                or read is None
+                or name.startswith("heartbeat")
+                or attribute_of(name) in read
+            ):
+                value, _, decides = rest.partition(" (default ")
+                default, _, means = decides.partition("): ")
+                own = own_setting(router, attribute_of(name), value)
+                shown = f"`{own}`" if own else f"`{name}={value}` (quidnunc's default: {default})"
+                yield f"{shown}: {means}"
 
     @property
     def _told(self) -> tuple[str, ...]:
@@ -208,23 +221,12 @@ class ReportedFinding:
         notes = self.case.notes if self.case else ()
         told = {*self._told}
         return tuple(
-            self._note(each)
+            _note(each)
             for each in notes
             if each not in told and not each.startswith("The root cause is against")
             # The sequence shows when it was.
-            if not _TIME_ALONE.fullmatch(each)
+            if not _TIME_ALONE.fullmatch(each) and not DECIDES.fullmatch(each)
         )
-
-    def _note(self, said: str) -> str:
-        if then := _TIME_AND_FACTS.fullmatch(said):
-            at = "" if float(then[1]) == 0 else f", {then[1]} s after the start"
-            return f"By the specification, just before that{at}: {then[2]}"
-        setting, decides, means = said.partition(_AT_DEFAULT)
-        if not decides:
-            return said
-        name, _, value = setting.partition("=")
-        own = own_setting(self.router.partition("@")[0], attribute_of(name), value)
-        return f"{own or setting}: {means}"
 
     @property
     def act(self) -> str:
@@ -301,14 +303,15 @@ class ReportedFinding:
         return found if found.startswith(("quidnunc ", "python -m ")) else ""
 
 
-_AT_DEFAULT = ", the default, decides here: "
 _TIME_ALONE = re.compile(r"The router departs [\d.]+ s after its start\.")
 _TIME_AND_FACTS = re.compile(r"The router departs ([\d.]+) s after its start; just before, (.*)", re.DOTALL)
-_LIFTED = (
-    "Out of play, because the driver lifts the limit: ",
-    "Switched off, or without a limit, in this run: ",
-)
-"""Words of a case -> those of a report, whose reader knows neither the kit's defaults nor its drivers."""
+
+
+def _note(said: str) -> str:
+    if then := _TIME_AND_FACTS.fullmatch(said):
+        at = "" if float(then[1]) == 0 else f", {then[1]} s after the start"
+        return f"State by the specification at that point{at}: {then[2]}"
+    return said
 
 
 def _without_clause(said: str) -> str:
@@ -342,7 +345,12 @@ def finding_of(case: Case, *, verdict: str = "", remark: str = "") -> ReportedFi
         protocol=case.protocol,
         cause=case.quirk if not withheld else "",
         clause=case.clause,
-        sentences=() if withheld else tuple(cited_sentences(*_clauses_broken(case))),
+        sentences=()
+        if withheld
+        else tuple(
+            evolve(each, is_open=case.status == "observed")
+            for each in cited_sentences(*_clauses_broken(case))
+        ),
         case=None if withheld else case,
         withheld=withheld,
         remark=remark,

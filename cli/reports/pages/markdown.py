@@ -34,6 +34,8 @@ NAMED: Mapping[str, tuple[str, str]] = {
 NOTATION: Mapping[str, str] = {
     r"\b([a-z])\.\.([a-z])\b": "`{0}` are the peers {1} to {2}.",
     r"\bbackoff=\d+": "`{0}` is in seconds.",
+    r"\bpeers=([a-z][a-z,.]*)": "`{0}`: peer exchange, the PRUNE names {1}.",
+    r"(?<= )outbound$": "`{0}`: the router dialled; who is without it has dialled the router.",
     r"\b(m\d+)@content\b": "`{0}` is the id that {1} has where ids are made of the content.",
     r"\b(m\d+)@origin\b": "`{0}` is the id that {1} has where ids are made of author and sequence number.",
     r"\b(m\d+)@(?:hexed|text)\b": "`{0}` is the id of {1} in another spelling than its bytes.",
@@ -61,7 +63,7 @@ OF_FINDING = "-- this finding --"
 """In a test, the mark behind what is the same for every finding."""
 CITING: Mapping[str, tuple[str, str]] = {
     "fails": (
-        "violates this sentence of the specification:",
+        "departs from this sentence of the specification:",
         "departs from what the specification implies, as we read it.",
     ),
     "deviates": (
@@ -70,7 +72,7 @@ CITING: Mapping[str, tuple[str, str]] = {
     ),
     "observed": (
         "does what this sentence of the specification leaves open:",
-        "does what the specification leaves open.",
+        "does what the specification leaves open, as we read it.",
     ),
 }
 """Verdict -> what is said before a sentence that is quoted, and before one in our words."""
@@ -124,10 +126,11 @@ def issue_of(case: Case, reproduction: Reproduction | None = None) -> str:
         claim=claim_of(it),
         expected=[*expected_lines(it)],
         observed=[*observed_lines(it)],
-        setting=setting,
+        configuration=it.configuration,
         words=words(case),
         case=shown,
         release=release_of(it),
+        mechanism=it.mechanism,
         reproduction=reproduction,
         mermaid=mermaid,
         plain=plain,
@@ -144,6 +147,8 @@ def words(case: Case) -> str:
     text = "\n".join(line for line in render(case).splitlines() if not line.startswith(NOTE))
     body = text.partition("\n\n")[2].partition("\n\n")[2]
     told = []
+    if "/outbound." in case.clause and not re.search(r"^connect .* outbound$", body, re.MULTILINE):
+        told.append("All connections are inbound: each peer dialled the router.")
     for pattern, (one, several) in NAMED.items():
         if names := list(
             dict.fromkeys(sorted(re.findall(pattern, body), key=lambda name: (len(name), name)))
@@ -222,6 +227,8 @@ def observed_lines(it: ReportedFinding) -> Iterator[str]:
             yield f"**{act_of_line(line.text, more=line.is_further)}{again}**"
         elif line.side == "model":
             yield f"**{act_of_line(line.text, does=False)}**"
+        elif line.side == "later":
+            yield act_of_line(line.text, does=False).replace("does not send", "has not sent", 1)
 
 
 def _refused(line: OutputLine) -> str:
@@ -242,13 +249,6 @@ def act_of_line(text: str, *, does: bool = True, more: bool = False) -> str:
     if verb == "deliver":
         return f"{'delivers' if does else 'does not deliver'} {code(rest)} to the application"
     return f"{'shows' if does else 'does not show'} {code(text)}"
-
-
-def setting(told: str) -> str:
-    """A line on a parameter, its name and value as code."""
-    name, colon, means = told.partition(": ")
-    is_one = colon and "=" in name or name.startswith("With")
-    return f"{code(name)}: {plain(means)}" if is_one and means else plain(told)
 
 
 def _fence(text: str) -> str:
@@ -317,4 +317,5 @@ def plain(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", text)
+    """Underscores within a word are no markup, and brackets that no link follows are none."""
+    return re.sub(r"([\\`*<>#|~]|(?<!\w)_|_(?!\w)|\[(?=[^\]]*\][(\[:]))", r"\\\1", text)

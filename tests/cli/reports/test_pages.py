@@ -243,15 +243,15 @@ def test_a_second_sentence_is_cited_where_it_forbids_what_is_shown() -> None:
     case = load(CASES / "routers" / "js-libp2p" / scored)
     assert case.argument.startswith("gs1.1/score.weights ")
     assert [each.clause.id for each in finding_of(case).sentences] == ["gs1.1/score.first-deliveries"]
-    assert "violates first" not in issue_of(case)
+    assert "departs first" not in issue_of(case)
     cut = issue_of(load(CUT))
-    assert "This run violates first:" in cut
+    assert "This run departs first from:" in cut
     assert finding_of(load(CUT)).sentences[1].clause.id == "gs1.0/heartbeat.no-churn"
 
 
 def test_an_issue_says_of_words_that_are_ours_that_the_text_implies_them() -> None:
     assert "> The specification implies: Members of a mesh are gossipsub peers" in issue_of(load(SHARED))
-    assert "> “It takes the transaction" in issue_of(
+    assert "> “Action disseminateNextTx models" in issue_of(
         load(CASES / "routers" / "cometbft" / "flood.send.once.sends-pool-again.case")
     )
 
@@ -263,7 +263,8 @@ def test_an_issue_does_not_say_that_a_router_was_given_a_limit_that_it_does_not_
         / "py-libp2p"
         / "gs1.1.ihave.caps.ihave-beyond-caps-max-ihave-length-as-endless.case"
     )
-    assert "py-libp2p has no such limit, and was given none." in issue_of(load(case))
+    said = "`max_ihave_length=12`: libp2p has no such limit; the specification wants one."
+    assert said in issue_of(load(case))
     assert "no such limit" not in issue_of(evolve(load(case), against="go-libp2p-pubsub 0.19.0"))
 
 
@@ -379,9 +380,10 @@ def test_an_explanation_that_is_known_to_be_wrong_is_not_repeated() -> None:
 def test_the_defaults_of_parameters_are_said_to_be_ours() -> None:
     case = load(GO / "gs1.1.ihave.caps.ihave-cap-counts-control.case")
     found, issue = finding_of(case), issue_of(case)
-    assert "quidnunc's default" not in issue and "- `GossipSubMaxIHaveMessages = 4`: " in issue
+    assert "quidnunc's default" not in issue
+    assert "- `GossipSubMaxIHaveMessages = 4` (default: `10`)" in issue
     without = finding_of(evolve(case, against="python 1.0"))
-    assert any("(quidnunc's default: 10)" in each for each in without.parameters)
+    assert any("(quidnunc's default: 10)" in each for each in without.configuration.matters)
     assert found.case.notes and not any("default" in note for note in found.notes), "no parameter twice"
 
 
@@ -390,7 +392,7 @@ def test_when_it_was_is_told_with_what_was_so_then_or_not_at_all() -> None:
         load(CASES / "routers" / "js-libp2p" / "gs1.0.relay.mesh.accepted-late-not-relayed.case")
     )
     assert with_facts.notes[0].startswith(
-        "By the specification, just before that, 5.5 s after the start: g is in the mesh"
+        "State by the specification at that point, 5.5 s after the start: g is in the mesh"
     )
     bare = finding_of(load(GO / "gs1.0.ihave.any-topic.ihave-of-own-topics-alone.case"))
     assert any("after its start" in note for note in bare.case.notes)
@@ -419,10 +421,13 @@ def test_an_issue_tells_a_choice_in_words() -> None:
 def test_an_issue_calls_settings_as_the_router_does() -> None:
     js = CASES / "routers" / "js-libp2p" / "gs1.1.heartbeat.keep-best.cut-keeps-d-outbound.case"
     text = issue_of(load(js))
-    for line in ("`D = 4`: ", "`Dhi = 6`: ", "`Dscore = 2`: ", "`Dout = 1`: ", "`pruneBackoff = 60000`: "):
+    for line in ("`D = 4` (default: `6`)", "`Dhi = 6` (", "`Dscore = 2` (", "`Dout = 1` ("):
         assert f"- {line}" in text, line
+    assert "By default, and decisive here: `pruneBackoff = 60000`." in text
     py = next((CASES / "routers" / "py-libp2p").glob("gs1.1.outbound.inbound-refused.*"))
-    assert "- `degree_high = 2`: A mesh with more members" in issue_of(load(py))
+    issue = issue_of(load(py))
+    assert "- `degree_high = 2` (no default)\n" in issue and "All connections are inbound" in issue
+    assert "- has not sent `prune t1 backoff=60` to c\n" in issue
 
 
 def test_the_case_of_an_issue_has_what_a_replay_needs_and_no_more() -> None:
@@ -443,7 +448,8 @@ def test_an_issue_says_how_to_get_the_kit_and_the_release() -> None:
 def test_an_issue_shows_first_what_of_the_test_is_of_this_finding() -> None:
     text = "prelude\n# -- this finding -----\n\n\ndef test_it():\n    assert False\n"
     issue = issue_of(load(SHARED), Reproduction(text, "python", "test_finding.py", "here", "pytest it"))
-    before, _, folded = issue.partition("<details>")
+    shown, _, _ = issue.rpartition("<details><summary>To replay")
+    before, _, folded = shown.rpartition("<details>")
     assert "```python\ndef test_it():\n    assert False\n```\n" in before and "prelude" not in before
     assert "as `test_finding.py` here, and run `pytest it` there:" in before
     assert folded.startswith("<summary>The whole file, <code>test_finding.py</code>") and "prelude" in folded
@@ -456,7 +462,8 @@ def test_the_sentence_that_a_rule_decides_for_too_is_cited_alone() -> None:
 
 def test_the_heading_of_an_issue_is_without_the_peers_of_the_run() -> None:
     assert heading("Grafts peers (peer b, topic t1) at once.") == "Grafts peers at once."
-    assert heading("Delivers `seqno` (or D_out).") == r"Delivers `seqno` (or D\_out)."
+    assert heading("Delivers `seqno` (or D_out, _so_).") == r"Delivers `seqno` (or D_out, \_so\_)."
+    assert heading("Removes it from mesh[topic], [here](x).") == r"Removes it from mesh[topic], \[here](x)."
 
 
 def test_an_issue_says_that_additions_were_off() -> None:
@@ -499,9 +506,12 @@ def test_a_setting_that_no_rule_of_the_run_reads_is_left_out() -> None:
     case = load(SHARED)
     read = names_in_play(case)
     assert read is not None and "d" in read and "flood_publish" not in read
-    assert "flood_publish" in str(case.notes) and "flood" not in str(finding_of(case).parameters)
+    assert "flood_publish" in str(case.notes) and "flood" not in str(finding_of(case).configuration)
     other = evolve(case, parameters=evolve(case.parameters, d=5, d_out=1))
-    assert [each.partition("=")[0] for each in finding_of(other).parameters[:1]] == ["degree "]
+    assert finding_of(other).configuration.matters[0] == "`degree = 5` (no default)"
+    own = finding_of(evolve(other, against="python 1.0")).configuration.matters
+    assert own[0] == "`D=5` (quidnunc's default: 6): How many members a mesh should have."
+    assert "flood" not in str(own)
     # Of a run in which the router chose, not all outputs are in the case.
     choice = CASES / "routers" / "js-libp2p" / "gs1.0.publish.fanout.unexplained.choice.case"
     assert names_in_play(load(choice)) is None
