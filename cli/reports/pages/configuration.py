@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from attrs import evolve, fields, frozen
 
@@ -123,7 +124,8 @@ class _CaseSettings:
         return int(default) if has_one else _NEVER + list(_LOWERED).index(name)
 
     def _with(self, changed: Mapping[str, object]) -> Case:
-        return evolve(self.case, parameters=evolve(self.case.parameters, **changed))
+        parameters: Any = self.case.parameters
+        return evolve(self.case, parameters=evolve(parameters, **changed))
 
     @property
     def _has_scores(self) -> bool:
