@@ -157,7 +157,9 @@ def sharing_explanations(rows: RootCauses) -> RootCauses:
     """Rows that one explanation accounts for are one row; the explanation of the most rows is taken first, of
     equals one that no operator made.
 
-    An addition of the router breaks one sentence here and another there, and is one row, too.
+    An addition of the router breaks one sentence here and another there, and is one row, too. A reading has a
+    row of its own unless what another row is named after predicts its runs as well, and the reading does not
+    predict those of that row: the other one is behind both.
     """
     alone = ("unexplained", "reading", "pending")
     left = [root for root in rows.values() if root.kind not in alone]
@@ -174,7 +176,20 @@ def sharing_explanations(rows: RootCauses) -> RootCauses:
         best = min(named, key=telling)
         hidden = frozenset(clause for root in named for clause in root.leaves_open)
         kept.append(evolve(best, leaves_open=hidden))
-    return rows_of(kept)
+    return rows_of(_without_needless_readings(kept))
+
+
+def _without_needless_readings(roots: Iterable[RootCause]) -> list[RootCause]:
+    kept = list(roots)
+    for reading in [root for root in kept if root.kind == "reading"]:
+        told = (root for root in kept if root.kind != "reading" and root.quirk in reading.also)
+        behind = (root for root in told if reading.quirk not in root.also)
+        other = next(behind, None)
+        if other is not None:
+            hidden = other.leaves_open | reading.leaves_open
+            kept = [root for root in kept if root not in (reading, other)]
+            kept.append(evolve(other, leaves_open=hidden))
+    return kept
 
 
 def _names_of(root: RootCause, made: Collection[str]) -> tuple[str, ...]:
