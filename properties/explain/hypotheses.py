@@ -98,7 +98,8 @@ def predict(edit: Edit, runs: Iterable[FollowedRun], departure: Departure) -> Pr
 
     Ends with the first run in which the edit is wrong, or when it was not right in any of the first runs
     in which the departure came. Runs with one number changed come last, and are asked only of an edit
-    that stands: they say of which numbers the departure does not depend as the edit has it. One that is
+    that stands: they say of which numbers the departure does not depend as the edit has it, and those of
+    one number come together, so that it ends after the first of which it does not. One that is
     of a number alone has to say what comes of each: what it says of the minimal run may be chance. So do
     probes, in which the departure need not come: an edit can only be wrong in them, or say more than
     another. One that is wide is wrong where it leaves a departure that a score alone makes. One that is
@@ -108,8 +109,17 @@ def predict(edit: Edit, runs: Iterable[FollowedRun], departure: Departure) -> Pr
     right = missed = only_allowed = 0
     agreed = list[int]()
     right_of, missed_of = Counter[str](), Counter[str]()
+
+    def is_off(varied: str) -> bool:
+        missed_in = missed_of[varied] if varied not in ("", *ASKED) else 0
+        return missed_in > 0 and (edit.of_number or missed_in >= right_of[varied])
+
+    before = ""
     for followed in runs:
         varied, without = followed.run.varied, followed.plain
+        if varied != before and is_off(before):
+            break
+        before = varied
         if varied and not (right >= LEAST_PREDICTED and right >= MISSED_IN * missed):
             break
         found = followed.under(edit)
@@ -130,9 +140,7 @@ def predict(edit: Edit, runs: Iterable[FollowedRun], departure: Departure) -> Pr
         right, missed = right_of[""], missed_of[""]
         if missed >= MISSED and not right:
             break
-    counts = ((name, times) for name, times in missed_of.items() if name not in ("", *ASKED))
-    off = tuple(name for name, times in counts if edit.of_number or times >= right_of[name])
-    return Prediction(right, 0, missed, tuple(agreed), only_allowed, off)
+    return Prediction(right, 0, missed, tuple(agreed), only_allowed, tuple(filter(is_off, missed_of)))
 
 
 def _leaves_open(edit: Edit, followed: FollowedRun) -> bool:
@@ -251,7 +259,7 @@ def standing_and_ties(
 def _tested(
     edits: Sequence[Edit], fresh: RunsToPredict, protocol: Protocol, departure: Departure
 ) -> tuple[list[FollowedRun], list[tuple[Edit, Prediction]]]:
-    """The runs that were played, and the edits that stand in all of them."""
+    """The runs, and the edits that stand in all of them; where none does, no more runs are played for it."""
     around = RunsAsNeeded(FollowedRun.of(run, protocol) for run in fresh.around())
     stand = _predicting(edits, around, departure)
     if not stand:
@@ -266,7 +274,7 @@ def _tested(
     varied = fresh.varied(parameters_read(narrow or left, protocol))
     runs = RunsAsNeeded(chain(around, (FollowedRun.of(run, protocol) for run in varied)))
     stand = _predicting(left, runs, departure)
-    return [*runs], stand
+    return ([*runs] if stand else []), stand
 
 
 def _predicting(

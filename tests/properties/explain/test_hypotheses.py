@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from attrs import evolve, frozen
 
@@ -114,6 +114,26 @@ def test_numbers_that_are_varied_tell_a_moment_from_a_second() -> None:
         for less_ms in (1, 10, 99, 299)
     ]
     assert standing(both, fresh(*late, *varied), SPEC, departure) == [IN_SECONDS]
+
+
+def test_no_more_runs_are_played_once_a_number_has_refuted_the_last_edit() -> None:
+    late = [run_of(regraft_at_the_end(1), IN_SECONDS.name) for _ in range(4)]
+    refuting = evolve(run_of(regraft_at_the_end(299), IN_SECONDS.name), varied="event 8")
+    others = [evolve(late[0], varied=f"event {at}") for at in (9, 10, 11)]
+    played = list[str]()
+
+    @frozen
+    class PlayedRuns:
+        def around(self) -> list[FreshRun]:
+            return late
+
+        def varied(self, read: Collection[str]) -> Iterator[FreshRun]:
+            for run in (refuting, refuting, *others):
+                played.append(run.varied)
+                yield run
+
+    assert not standing([A_MOMENT], PlayedRuns(), SPEC, departure_of(late[0]))
+    assert played == ["event 8", "event 8", "event 9"], "with the next number all runs of one are known"
 
 
 def test_one_that_only_allows_what_is_always_sent_falls() -> None:
