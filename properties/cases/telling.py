@@ -348,8 +348,8 @@ def _excused(edit: Edit) -> str:
     return f"Known of this router as well: {said}; {excuse}"
 
 
-def in_words(case: Case, finding: Finding, says: str, remark: str = "") -> Case:
-    """The case of a finding in words: its headline, the sentence that it breaks, and notes.
+def in_words(case: Case, finding: Finding, says: str, remark: str = "", *, with_notes: bool = True) -> Case:
+    """The case of a finding in words: its headline, the sentence that it breaks, and notes, which take long.
 
     `says` is the sentence of the root cause, empty where none is known. A `remark` follows the headline.
     """
@@ -362,5 +362,5 @@ def in_words(case: Case, finding: Finding, says: str, remark: str = "") -> Case:
         case,
         reason=f"{headline(told, says)} {remark}",
         argument=sentence_of(told.clause),
-        notes=notes_of(case, told),
+        notes=notes_of(case, told) if with_notes else (),
     )

@@ -19,6 +19,8 @@ from quidnunc.model.rules import Protocol
 from quidnunc.properties.judge.oracle import Departure, EventJudgement, Oracle
 from quidnunc.properties.judge.play import RecordedStep
 
+MOST_EDITED = 4096
+"""Edited protocols that are kept: each edit of two protocols."""
 PROBE, SCORED = "a probe", "a probe of a score"
 WITHOUT = "without"
 """In the name of what is varied, where the minimal run lacks something that it needs to depart."""
@@ -88,6 +90,7 @@ class StepNotes:
     uses: list[Mapping[str, RuleUse]] = field(factory=list)
     owed: list[int] = field(factory=list)
     departures: tuple[Departure, ...] = ()
+    _followed: FollowedRun | None = None
 
     def oracle(self, parameters: Any) -> Oracle:
         """One that is noted: its protocol is a copy of the rules that tells of what they do."""
@@ -114,8 +117,13 @@ class StepNotes:
             self.departures, self.recorder.off = found, True
 
     def followed(self, run: FreshRun) -> FollowedRun:
-        plain = Agreement(len(self.owed), self.departures, tuple(self.owed))
-        return FollowedRun(run, self.rules, tuple(self.states), tuple(self.uses), plain)
+        """The run that was noted. It is made once, and knows what it was asked before."""
+        if self._followed is None:
+            plain = Agreement(len(self.owed), self.departures, tuple(self.owed))
+            # Without these notes, which would be kept by what they keep.
+            run = evolve(run, notes=None)
+            self._followed = FollowedRun(run, self.rules, tuple(self.states), tuple(self.uses), plain)
+        return self._followed
 
 
 @frozen
@@ -230,9 +238,9 @@ class FollowedRun:
         return [at for at, uses in enumerate(self.uses) if not names.isdisjoint(uses)]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=MOST_EDITED)
 def _applied(edit: Edit, protocol: Protocol) -> Protocol | None:
-    """As `Edit.applied_to`; an edit is asked of one run after the other."""
+    """As `Edit.applied_to`; an edit is asked of one run after the other, of one finding after the other."""
     return edit.applied_to(protocol)
 
 

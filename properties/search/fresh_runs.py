@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import count
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from quidnunc.impl.seam import AdapterError, Config, Hello
 from quidnunc.model.events import Advance, Event, Receive, Score
@@ -24,7 +24,10 @@ AROUND = 14
 ELSEWHERE_FROM = 10
 """The last of those: peers are in topics in which they were not, or the router is."""
 APART = 8
-"""Runs in which neighbours do as they do in a search."""
+"""Runs in which neighbours do as they do in a search. Nothing of the minimal run is in them, so that what is
+found from the same seed under the same rules can have them played once for all."""
+MOST_APART = 6 * APART
+"""So many of them are kept."""
 ACTS_BEFORE = (0, 0, 1, 0, 2, 1, 4, 3, 8, 6, 0, 0, 0, 0)
 ACTS_AFTER = 10
 ACTS_APART = 40
@@ -55,6 +58,11 @@ def fixed_by(hello: Hello, parameters: Any) -> Any:
         raise AdapterError(f"hello.fixed: {dict(hello.fixed)} with what is given: {error}") from error
 
 
+PlayedApart: TypeAlias = dict[tuple[Rules, int, int, Any], tuple[FreshRun, ...]]
+"""Runs of one router that nothing of a minimal run is in, by all that they are made of: rules, seed, number,
+and parameters."""
+
+
 @frozen
 class FreshRuns:
     """Runs about `events`, which depart from `rules` at their end."""
@@ -67,6 +75,7 @@ class FreshRuns:
     seed: int
     out_of_time: Callable[[], bool] = lambda: False
     record: Callable[[FreshRun], None] = lambda run: None
+    apart: PlayedApart = field(factory=dict)
 
     def around(self) -> Iterator[FreshRun]:
         """Runs that hold the events, and in some what the neighbours of a search bring with them."""
@@ -74,14 +83,26 @@ class FreshRuns:
             around = number < AROUND
             own = not around and number % 3 == 0
             given = None if own else self.parameters[number % len(self.parameters)]
-            acts: list[Event | None] = [None] * ACTS_APART
-            if around:
-                digits = self._digits(number)
-                told = self.events if number % 2 == 0 else _otherwise(self.events, digits)
-                if number >= ELSEWHERE_FROM:
-                    told = in_more_topics(told, peers=number % 4 < 2)
-                acts = [*[None] * ACTS_BEFORE[number], *told, *[None] * ACTS_AFTER]
+            if not around:
+                yield from self._played_apart(number, given)
+                continue
+            digits = self._digits(number)
+            told = self.events if number % 2 == 0 else _otherwise(self.events, digits)
+            if number >= ELSEWHERE_FROM:
+                told = in_more_topics(told, peers=number % 4 < 2)
+            acts = [*[None] * ACTS_BEFORE[number], *told, *[None] * ACTS_AFTER]
             yield from self._played(number, acts, given)
+
+    def _played_apart(self, number: int, given: Any) -> tuple[FreshRun, ...]:
+        made_of = (self.rules, self.seed, number, given)
+        found = self.apart.pop(made_of, None)
+        if found is None:
+            found = tuple(self._played(number, [None] * ACTS_APART, given))
+        self.apart[made_of] = found
+        if len(self.apart) > MOST_APART:
+            # The one that was asked for longest ago.
+            del self.apart[next(iter(self.apart))]
+        return found
 
     def varied(self, read: Collection[str]) -> Iterator[FreshRun]:
         """The events with one number changed at a time; of the parameters those in `read`. Then probes."""

@@ -47,7 +47,7 @@ from quidnunc.properties.judge.play import (
 from quidnunc.properties.neighbours.draw import draw_neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 from quidnunc.properties.search.additions import PREFIX, addition_behind
-from quidnunc.properties.search.fresh_runs import FreshRuns, fixed_by
+from quidnunc.properties.search.fresh_runs import FreshRuns, PlayedApart, fixed_by
 from quidnunc.properties.search.probes import with_authors
 from quidnunc.properties.search.rows import may_be_kept_at_times
 from quidnunc.properties.search.unsent import add_sent
@@ -136,6 +136,8 @@ class FindingSearch:
     out_of_time: Callable[[], bool] = lambda: False
     ended: bool = False
     """`SearchIsOver` was raised."""
+    apart: PlayedApart = field(factory=dict)
+    """Fresh runs that several findings from the same seed have in common."""
     stop_when: Callable[[FindingSearch], bool] = lambda _: False
     record: Records = lambda kind, moments, parameters, seed: None
     broken: Exception | None = None
@@ -240,7 +242,11 @@ class FindingSearch:
     def worth_explaining(self, departure: Departure) -> bool:
         """Count a departure; whether it is looked into."""
         self.departed += 1
-        return not self.counting and self.signatures[signature_of(departure)] < UNEXPLAINED_TRIES
+        return not self.counting and not self.given_up(departure)
+
+    def given_up(self, departure: Departure) -> bool:
+        """Whether nothing explained enough of what departed in this way."""
+        return self.signatures[signature_of(departure)] >= UNEXPLAINED_TRIES
 
     def keep(
         self,

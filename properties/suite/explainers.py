@@ -19,7 +19,8 @@ from typing import Any, TypeAlias
 from attrs import field, frozen, mutable
 
 from quidnunc.impl.seam import Profile
-from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.edits.catalogue import edit_named, hypotheses_of
+from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.events import Event
 from quidnunc.properties.explain.root_cause import Finding
 from quidnunc.properties.explain.runs import blamed_clauses
@@ -76,7 +77,7 @@ def answer(question: Question, hunt: FindingSearch) -> Answer:
     protocol, events, parameters = hunt.protocol, question.events, question.parameters
     blamed = blamed_clauses(question.moments, protocol, parameters)
     bare = Finding(events, question.moments, question.departure, (), blamed)
-    fresh = FreshRuns(hunt, protocol, events, (parameters,), question.seed)
+    fresh = FreshRuns(hunt, protocol, events, (parameters,), question.seed, apart=hunt.apart)
     found = hunt.explained(bare, parameters, fresh)
     quirks, ties = (tuple(edit.name for edit in edits) for edits in (found.quirks, found.ties))
     return Answer(found.blamed, quirks, ties, found.suspects)
@@ -89,12 +90,13 @@ Explain: TypeAlias = Callable[[Question, Iterator[Question]], Answer]
 @contextmanager
 def explainers(hunt: FindingSearch, against: str) -> Iterator[Explain]:
     """Who answers questions about the router of `hunt`: processes that open it by the name `against`, or this
-    one where it has none, or where there is one processor."""
+    one where it has none, or where there is one processor. The processes start at once."""
     at_once = min(MOST_AT_ONCE, os.cpu_count() or 1)
     if not against or at_once < 2:
         yield lambda question, ahead: answer(question, hunt)
         return
     with process_pool(at_once) as pool:
+        submitted(pool, _get_ready, [(hunt.protocol_name, against, hunt.profile)] * at_once)
         yield Explainers(hunt, against, at_once, pool)
 
 
@@ -137,6 +139,12 @@ class Explainers:
 def _answer(asked: tuple[str, str, Profile, Question]) -> Answer:
     *router, question = asked
     return answer(question, _hunt_of(*router))
+
+
+def _get_ready(router: tuple[str, str, Profile]) -> None:
+    """Do what the first answer takes besides: import, open the router, make the edits that are tried."""
+    hunt = _hunt_of(*router)
+    hypotheses_of(hunt.spec), operated(hunt.spec)
 
 
 @lru_cache(maxsize=1)

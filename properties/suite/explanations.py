@@ -51,6 +51,20 @@ class SuiteFinding:
 
 
 @mutable
+class KnownOfCase:
+    """What explanations of other cases make of one: those that were confirmed when it was last looked at."""
+
+    run: Play
+    """Under those that take part in it."""
+    asked: int = 0
+    """How many they were."""
+    accounting: tuple[Edit, ...] = ()
+    """Those of which each alone accounts for it."""
+    part: tuple[Edit, ...] = ()
+    """Those under which the router departs later in it, or in less."""
+
+
+@mutable
 class SuiteExplanations:
     """What is behind the cases that depart, tested on the router as in a search."""
 
@@ -61,6 +75,8 @@ class SuiteExplanations:
     confirmed: list[Edit] = field(factory=list)
     _asked: dict[tuple[str, int], SuiteFinding | Question | None] = field(factory=dict)
     """By the name of a case, and how many explanations were confirmed when it was looked at."""
+    _known: dict[str, KnownOfCase] = field(factory=dict)
+    """By the name of a case."""
 
     def finding(self, each: DepartingCase, after: Sequence[DepartingCase] = ()) -> SuiteFinding | None:
         """The finding of one case; None where enough that departed in this way was not explained, or where
@@ -93,15 +109,16 @@ class SuiteExplanations:
         return self._asked[key]
 
     def _what_is_left(self, each: DepartingCase) -> SuiteFinding | Question | None:
-        spec, run, moments = self.hunt.spec, each.run, tuple(each.run.moments)
-        known = tuple(q for q in self.confirmed if accounts_for(q, moments, spec, each.parameters))
-        if known:
-            departure, told = last_departures(run)[0], blamed_clauses(moments, spec, each.parameters)
-            return SuiteFinding(Finding(each.events, moments, departure, known, told))
-        part = self._taking_part(each)
-        if part:
-            run = self._played(each, edited(spec, part))
-        return each.question(run, part) if last_departures(run) else None
+        spec, moments = self.hunt.spec, tuple(each.run.moments)
+        known = self._known.setdefault(each.name, KnownOfCase(each.run))
+        new, known.asked = self.confirmed[known.asked :], len(self.confirmed)
+        known.accounting += tuple(q for q in new if accounts_for(q, moments, spec, each.parameters))
+        if known.accounting:
+            departure, told = last_departures(each.run)[0], blamed_clauses(moments, spec, each.parameters)
+            return SuiteFinding(Finding(each.events, moments, departure, known.accounting, told))
+        for edit in new:
+            self._let_take_part(edit, each, known)
+        return each.question(known.run, known.part) if last_departures(known.run) else None
 
     def _question_again(self, each: DepartingCase) -> Question | None:
         run = self._played(each, edited(self.hunt.spec, self.confirmed))
@@ -115,21 +132,18 @@ class SuiteExplanations:
             if signature not in seen:
                 seen.add(signature)
                 asked = self._question(each)
-                if isinstance(asked, Question):
+                if isinstance(asked, Question) and not self.hunt.given_up(asked.departure):
                     yield asked
 
-    def _taking_part(self, each: DepartingCase) -> list[Edit]:
-        """Explanations of other cases under which the router departs later in this one, or in less."""
-        part, run = list[Edit](), each.run
-        for edit in self.confirmed:
-            changed = edited(self.hunt.spec, (*part, edit))
-            if not _may_go_further(run, changed, each.parameters):
-                continue
-            other = self._played(each, changed)
-            if other.blurred or _how_far(other) <= _how_far(run):
-                continue
-            part, run = [*part, edit], other
-        return part
+    def _let_take_part(self, edit: Edit, each: DepartingCase, known: KnownOfCase) -> None:
+        """Put another case's explanation in force if the router departs later under it, or in less."""
+        part = (*known.part, edit)
+        changed = edited(self.hunt.spec, part)
+        if not _may_go_further(known.run, changed, each.parameters):
+            return
+        run = self._played(each, changed)
+        if not run.blurred and _how_far(run) > _how_far(known.run):
+            known.part, known.run = part, run
 
     def _played(self, each: DepartingCase, protocol: Protocol) -> Play:
         subject = self.hunt.opener(self.hunt.config(each.parameters, each.case.seed))

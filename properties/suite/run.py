@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -28,12 +30,13 @@ from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain.root_cause import last_departures
 from quidnunc.properties.judge.play import ModelSubject, clauses_left_open, play, rejudge
 from quidnunc.properties.search.campaign import Campaign
-from quidnunc.properties.search.rows import RootCause, fewest_rows, keep
+from quidnunc.properties.search.rows import RootCause, fewest_rows, keep, telling
 from quidnunc.properties.search.unsent import add_sent
 from quidnunc.properties.suite.files import suite_of
 from quidnunc.properties.suite.fitting import fitted_parameters
 
 if TYPE_CHECKING:
+    from quidnunc.properties.suite.explainers import Explain
     from quidnunc.properties.suite.explanations import DepartingCase, SuiteExplanations, SuiteFinding
 
 SUITE_VERSION = 1
@@ -86,13 +89,17 @@ def run_suite(
     departing: list[DepartingCase] = []
     explained = False
     try:
-        for each in _departing(campaign, opener, hello, tell):
-            departing.append(each)
-        with explainers(hunt, named) as explain:
-            for found, each in _explained(departing, SuiteExplanations(hunt, explain, departing)):
-                if found is not None:
-                    _file(campaign, found, each)
-                tell()
+        with ExitStack() as stack:
+            explain: Explain | None = None
+            for each in _departing(campaign, opener, hello, tell):
+                departing.append(each)
+                # Processes that explain start while the other cases are played.
+                explain = explain or stack.enter_context(explainers(hunt, named))
+            if explain is not None:
+                for found, each in _explained(departing, SuiteExplanations(hunt, explain, departing)):
+                    if found is not None:
+                        _file(campaign, found, each)
+                    tell()
         explained = True
     except AdapterError as error:
         campaign.broken.append(str(error))
@@ -176,16 +183,20 @@ def _file(campaign: Campaign, told: SuiteFinding, of: DepartingCase) -> None:
         profile=case.profile,
         quirks_in_force=told.in_force,
     )
-    shown = in_words(bare, finding, quirk.says if quirk else "")
+    words = partial(in_words, bare, finding, quirk.says if quirk else "")
     kind = quirk.kind if quirk else "unexplained"
     root = RootCause(
         finding.clause,
         finding.cause,
         kind,
         says,
-        shown,
+        words(with_notes=False),
         also=tuple(q.name for q in finding.quirks[1:]),
         suspects=finding.suspects if kind == "unexplained" else frozenset(),
         leaves_open=frozenset(clauses_left_open(finding.moments[-1].judged)),
     )
+    known = campaign.roots.get((root.clause, root.quirk))
+    # What is more telling does not depend on notes.
+    if known is None or telling(root) < telling(known):
+        root = evolve(root, case=words())
     keep(campaign.roots, root)

@@ -5,16 +5,20 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
+from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.events import Advance, Connect, Event, Join, Leave, Publish, Receive, Submit
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, Message, Subscribe
-from quidnunc.properties.explain.followed import PROBE, FollowedRun, agreement
+from quidnunc.model.rules import Protocol as Rules
+from quidnunc.properties.explain.followed import PROBE, FollowedRun, FreshRun, agreement
 from quidnunc.properties.search.fresh_runs import (
     ACTS_BEFORE,
+    APART,
     AROUND,
     ELSEWHERE_FROM,
     FreshRuns,
+    PlayedApart,
     in_more_topics,
 )
 from quidnunc.properties.search.machine import FindingSearch
@@ -60,6 +64,22 @@ def test_a_run_of_which_notes_were_kept_is_followed_as_one_that_is_judged_again(
         assert [still_open for _, still_open in seen.states] == [still_open for _, still_open in again.states]
         departed += bool(seen.plain.departures) and seen.plain.agreed + 1 < len(run.steps)
     assert departed > 10
+
+
+def test_runs_that_hold_nothing_of_the_finding_are_played_once_for_all_of_one_seed() -> None:
+    """Mutant: what is kept is known by its number alone, and another seed or other rules get the same."""
+    spec, against = protocol_named("gossipsub-1.2"), "ours"
+    search = FindingSearch("gossipsub-1.2", opener_of(against), hello_of(against, "gossipsub-1.2"))
+    other = edit_named("cut-at-d-high", spec).change(spec)
+    played: PlayedApart = {}
+
+    def around(rules: Rules, topic: str, seed: int, apart: PlayedApart) -> list[FreshRun]:
+        return [*FreshRuns(search, rules, (Join(topic),), (Parameters(),), seed, apart=apart).around()]
+
+    first, second = (around(spec, topic, 0, played)[-APART:] for topic in ("t1", "t2"))
+    assert len(played) == APART and all(one is same for one, same in zip(first, second, strict=True))
+    for rules, seed in ((spec, 0), (spec, 1), (other, 0)):
+        assert around(rules, "t3", seed, played) == around(rules, "t3", seed, {})
 
 
 def test_a_router_that_follows_the_protocol_departs_in_no_probe() -> None:

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 import pytest
 
+from quidnunc.impl.seam import Hello
+from quidnunc.model.edit import edited
+from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.machine import protocol_named
+from quidnunc.properties.cases.case import events_of, parameters_of
 from quidnunc.properties.cases.file import render
+from quidnunc.properties.explain.root_cause import last_departures
+from quidnunc.properties.judge.play import ModelSubject, play
 from quidnunc.properties.search.campaign import Campaign
+from quidnunc.properties.search.machine import UNEXPLAINED_TRIES, FindingSearch, signature_of
 from quidnunc.properties.search.worker import opener_of
 from quidnunc.properties.suite import explainers
+from quidnunc.properties.suite.explanations import DepartingCase, SuiteExplanations
+from quidnunc.properties.suite.files import suite_of
 from quidnunc.properties.suite.run import run_suite
 
 AGAINST = "ours:prune-ignored"
+HELLO = Hello(name="x", version="1", protocols=())
 
 
 def told(campaign: Campaign) -> list[tuple[str, str, str]]:
@@ -29,6 +41,42 @@ def test_several_processes_tell_what_one_tells(monkeypatch: pytest.MonkeyPatch) 
     assert asked and several.roots
     one = run_suite("gossipsub-1.2", AGAINST, opener=opener_of(AGAINST))
     assert told(several) == told(one)
+
+
+def test_processes_start_with_the_first_case_that_departs_and_where_none_does_not_at_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(explainers.os, "cpu_count", lambda: 2)
+    played, started = list[int](), list[int]()
+
+    def one_of_this_thread(workers: int) -> ThreadPoolExecutor:
+        started.append(len(played))
+        return ThreadPoolExecutor(1)
+
+    monkeypatch.setattr(explainers, "process_pool", one_of_this_thread)
+    run_suite("gossipsub-1.2", AGAINST, progress=lambda campaign: played.append(campaign.runs))
+    assert len(started) == 1 and started[0] < max(played), "while others are played"
+    run_suite("flood", "ours")
+    assert len(started) == 1
+
+
+def test_what_was_given_up_is_not_asked_ahead() -> None:
+    spec = protocol_named("gossipsub-1.2")
+    names = ("cut-at-d-high", "relay-needs-a-subscriber", "ids-sent-as-text")
+    built = edited(spec, [edit_named(each, spec) for each in names])
+    hunt = FindingSearch(spec.name, lambda config: ModelSubject(built, config.parameters), HELLO)
+    departing = []
+    for name, case in suite_of(spec.name):
+        parameters = parameters_of(case)
+        run = play(events_of(case), ModelSubject(built, parameters), spec, parameters)
+        if last_departures(run):
+            departing.append(DepartingCase(name, case, parameters, run))
+    suite = SuiteExplanations(hunt, lambda question, ahead: pytest.fail("nothing is asked"), departing)
+    first, *after = departing
+    ahead = [*suite._ahead(first, after)]
+    assert len(ahead) > 1
+    hunt.signatures[signature_of(ahead[0].departure)] = UNEXPLAINED_TRIES
+    assert [*suite._ahead(first, after)] == ahead[1:]
 
 
 def test_a_process_that_is_gone_is_replaced_by_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
