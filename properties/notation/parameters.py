@@ -48,7 +48,8 @@ _TOPIC = re.compile(r"[^\s=]+")
 def parameters_text(parameters: ParameterSet) -> str:
     """`D=4 D_low=3 explicit=b,e`: what differs from the defaults, in the order of the attributes."""
     defaults = type(parameters)()
-    hints = get_type_hints(type(parameters))
+    kind: type = type(parameters)
+    hints = _types_of(kind)
     said: list[str] = []
     for each in fields(type(parameters)):
         value = getattr(parameters, each.name)
@@ -59,14 +60,20 @@ def parameters_text(parameters: ParameterSet) -> str:
     return " ".join(said)
 
 
+@cache
+def _types_of(kind: type) -> Mapping[str, Any]:
+    """The types of its attributes by their names."""
+    return get_type_hints(kind)
+
+
 def value_text(parameters: ParameterSet, attribute: str) -> str:
     """The value of one of them, as a case has it."""
-    return _value_text(getattr(parameters, attribute), get_type_hints(type(parameters))[attribute])
+    return _value_text(getattr(parameters, attribute), _types_of(type(parameters))[attribute])
 
 
 def value_read(attribute: str, text: str, kind: type[ParameterSet]) -> object:
     """The value that `text` is for one of them. Raises ValueError."""
-    return _value_read(text, get_type_hints(kind)[attribute], attribute)
+    return _value_read(text, _types_of(kind)[attribute], attribute)
 
 
 def attribute_of(name: str) -> str:
@@ -90,7 +97,7 @@ def parameters_told(parameters: ParameterSet) -> tuple[str, ...]:
             lifted.append(path)
         elif name in parameter_docs(kind):
             default = next(each.default for each in fields(kind) if each.name == name)
-            instead = _value_text(default, get_type_hints(kind)[name])
+            instead = _value_text(default, _types_of(kind)[name])
             told.append(f"{word} (default {instead}): {parameter_docs(kind)[name]}")
     if lifted:
         told.append(f"Out of play, because the driver lifts the limit: {', '.join(lifted)}.")
@@ -112,8 +119,8 @@ def parameter_docs(kind: type) -> Mapping[str, str]:
 
 def parameters_read(text: str, protocol: str) -> ParameterSet:
     """The parameters of a router of `protocol`. Raises ValueError, and SpecError for an unknown protocol."""
-    kind: type[ParameterSet] = family_of(protocol_named(protocol)).parameters().__class__
-    hints = get_type_hints(kind)
+    kind: type = family_of(protocol_named(protocol)).parameters().__class__
+    hints = _types_of(kind)
     given: dict[str, Any] = {}
     words = text.split()
     of_scores = [each for each in words if is_of_scores(each)] if "scores" in hints else []
@@ -130,7 +137,8 @@ def parameters_read(text: str, protocol: str) -> ParameterSet:
         if attribute in given:
             raise ValueError(f"expected {name} once, got it again")
         given[attribute] = _value_read(value, hints[attribute], name)
-    return kind(**given)
+    made: ParameterSet = kind(**given)
+    return made
 
 
 def _value_text(value: object, hint: object) -> str:

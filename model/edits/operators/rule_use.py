@@ -9,7 +9,7 @@ from attrs import field, fields, mutable
 
 from quidnunc.model.choices import Choose
 from quidnunc.model.permits import Step
-from quidnunc.model.rules import Combined, Exclusion, Protocol, Rule
+from quidnunc.model.rules import Combined, Exclusion, FirstMatch, Phases, Protocol, Rule
 from quidnunc.model.values import evolve
 
 
@@ -33,7 +33,10 @@ class UseRecorder:
 
     def watching(self, protocol: Protocol) -> Protocol:
         """The same protocol, whose rules are noted."""
-        handlers = {name: _each_rule(c, self._watched) for name, c in protocol.handlers.items()}
+        handlers = {
+            name: _each_rule(c, self._watched if isinstance(c, FirstMatch | Phases) else self._noted)
+            for name, c in protocol.handlers.items()
+        }
         return evolve(protocol, handlers=handlers)
 
     def take(self) -> dict[str, RuleUse]:
@@ -41,12 +44,27 @@ class UseRecorder:
         done, self.uses = self.uses, {}
         return done
 
+    def _use_of(self, rule: Rule) -> RuleUse:
+        use = self.uses.get(rule.name)
+        if use is None:
+            use = self.uses[rule.name] = RuleUse(called=True)
+        return use
+
+    def _noted(self, rule: Rule) -> Rule:
+        """The rule of a sum or of a set, which makes no step and asks for no choice, once for each peer."""
+
+        def apply(*given: Any) -> Any:
+            if not self.off:
+                self._use_of(rule)
+            return rule.apply(*given)
+
+        return evolve(rule, apply=apply)
+
     def _watched(self, rule: Rule) -> Rule:
         def apply(r: Any, *rest: Any) -> Any:
             if self.off:
                 return rule.apply(r, *rest)
-            use = self.uses.setdefault(rule.name, RuleUse())
-            use.called = True
+            use = self._use_of(rule)
             chooser = chooser_in(rest)
             if chooser is not None:
                 rest = (*rest[:-1], _ChoiceWatch(chooser, use))
