@@ -2,8 +2,8 @@
 
 To explain a case means to play the router in some ninety fresh runs, and takes seconds. Which explanation a
 case gets depends on those before it. So the cases that come next are asked ahead of their turn, with what is
-known so far, and an answer counts only if nothing was learnt since that takes part in the case. The answers
-are the same as from one process.
+known so far, and an answer counts only if nothing was learnt since that takes part in the case. What is no
+longer among those that come next is let go. The answers are the same as from one process.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import chain, islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 from attrs import field, frozen, mutable
@@ -71,16 +74,29 @@ class Answer:
         )
 
 
-def answer(question: Question, hunt: FindingSearch) -> Answer:
-    """The explanations of the run that predict fresh runs of the router, as in a search."""
+def answer(question: Question, hunt: FindingSearch, is_let_go: Callable[[], bool] = lambda: False) -> Answer:
+    """The explanations of the run that predict fresh runs of the router, as in a search.
+
+    Raises NoLongerAskedError before a fresh run if the question was let go.
+    """
+
+    def out_of_time() -> bool:
+        if is_let_go():
+            raise NoLongerAskedError
+        return False
+
     hunt.quirks[:] = [edit_named(name, hunt.spec) for name in question.in_force]
     protocol, events, parameters = hunt.protocol, question.events, question.parameters
     blamed = blamed_clauses(question.moments, protocol, parameters)
     bare = Finding(events, question.moments, question.departure, (), blamed)
-    fresh = FreshRuns(hunt, protocol, events, (parameters,), question.seed, apart=hunt.apart)
+    fresh = FreshRuns(hunt, protocol, events, (parameters,), question.seed, out_of_time, apart=hunt.apart)
     found = hunt.explained(bare, parameters, fresh)
     quirks, ties = (tuple(edit.name for edit in edits) for edits in (found.quirks, found.ties))
     return Answer(found.blamed, quirks, ties, found.suspects)
+
+
+class NoLongerAskedError(Exception):
+    """Nobody waits for the answer."""
 
 
 Explain: TypeAlias = Callable[[Question, Iterator[Question]], Answer]
@@ -95,9 +111,19 @@ def explainers(hunt: FindingSearch, against: str) -> Iterator[Explain]:
     if not against or at_once < 2:
         yield lambda question, ahead: answer(question, hunt)
         return
-    with process_pool(at_once) as pool:
+    with TemporaryDirectory() as folder, process_pool(at_once) as pool:
         submitted(pool, _get_ready, [(hunt.protocol_name, against, hunt.profile)] * at_once)
-        yield Explainers(hunt, against, at_once, pool)
+        yield Explainers(hunt, against, at_once, pool, Path(folder))
+
+
+@frozen
+class AskedQuestion:
+    """A question that a process has."""
+
+    question: Question
+    future: Future[Any]
+    mark: Path
+    """A file that is there as long as the answer may be wanted."""
 
 
 @mutable
@@ -108,13 +134,18 @@ class Explainers:
     against: str
     at_once: int
     pool: ProcessPoolExecutor
-    asked: list[tuple[Question, Future[Any]]] = field(factory=list)
+    folder: Path
+    """For marks of questions."""
+    asked: list[AskedQuestion] = field(factory=list)
+    count: int = 0
 
     def __call__(self, question: Question, ahead: Iterator[Question]) -> Answer:
         try:
             wanted = self._ask(question)
+            if not wanted.done():
+                ahead = chain(self._let_go(question, ahead), ahead)
             while not wanted.done():
-                running = [future for _, future in self.asked if not future.done()]
+                running = [each.future for each in self.asked if not each.future.done()]
                 more = next(ahead, None) if len(running) < self.at_once else None
                 if more is not None:
                     self._ask(more)
@@ -127,18 +158,31 @@ class Explainers:
         return told
 
     def _ask(self, question: Question) -> Future[Any]:
-        known = next((future for asked, future in self.asked if asked == question), None)
+        known = next((each.future for each in self.asked if each.question == question), None)
         if known is not None:
             return known
-        about = (self.hunt.protocol_name, self.against, self.hunt.profile, question)
+        self.count += 1
+        mark = self.folder / str(self.count)
+        mark.touch()
+        about = (self.hunt.protocol_name, self.against, self.hunt.profile, question, mark)
         (future,) = submitted(self.pool, _answer, [about])
-        self.asked.append((question, future))
+        self.asked.append(AskedQuestion(question, future, mark))
         return future
 
+    def _let_go(self, question: Question, ahead: Iterator[Question]) -> list[Question]:
+        """Let go of what is neither asked now nor comes next; those that do."""
+        others = [each for each in self.asked if not each.future.done() and each.question != question]
+        coming = [*islice(ahead, 2 * self.at_once)] if others else []
+        for each in others:
+            if each.question not in coming:
+                each.mark.unlink()
+                self.asked.remove(each)
+        return coming
 
-def _answer(asked: tuple[str, str, Profile, Question]) -> Answer:
-    *router, question = asked
-    return answer(question, _hunt_of(*router))
+
+def _answer(asked: tuple[str, str, Profile, Question, Path]) -> Answer:
+    *router, question, mark = asked
+    return answer(question, _hunt_of(*router), lambda: not mark.exists())
 
 
 def _get_ready(router: tuple[str, str, Profile]) -> None:

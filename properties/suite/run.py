@@ -36,6 +36,7 @@ from quidnunc.properties.suite.files import suite_of
 from quidnunc.properties.suite.fitting import fitted_parameters
 
 if TYPE_CHECKING:
+    from quidnunc.properties.search.machine import FindingSearch
     from quidnunc.properties.suite.explainers import Explain
     from quidnunc.properties.suite.explanations import DepartingCase, SuiteExplanations, SuiteFinding
 
@@ -70,8 +71,6 @@ def run_suite(
     # What searches loads Hypothesis.
     from quidnunc.properties.search.machine import FindingSearch
     from quidnunc.properties.search.worker import hello_of, opener_of
-    from quidnunc.properties.suite.explainers import explainers
-    from quidnunc.properties.suite.explanations import SuiteExplanations
 
     started = time.monotonic()
     named = against if opener is None else ""
@@ -89,17 +88,7 @@ def run_suite(
     departing: list[DepartingCase] = []
     explained = False
     try:
-        with ExitStack() as stack:
-            explain: Explain | None = None
-            for each in _departing(campaign, opener, hello, tell):
-                departing.append(each)
-                # Processes that explain start while the other cases are played.
-                explain = explain or stack.enter_context(explainers(hunt, named))
-            if explain is not None:
-                for found, each in _explained(departing, SuiteExplanations(hunt, explain, departing)):
-                    if found is not None:
-                        _file(campaign, found, each)
-                    tell()
+        _explain_and_file(campaign, hunt, named, _departing(campaign, opener, hello, tell), departing, tell)
         explained = True
     except AdapterError as error:
         campaign.broken.append(str(error))
@@ -110,6 +99,31 @@ def run_suite(
         campaign.roots = fewest_rows(campaign.roots)
         campaign.unfiled = hunt.unfiled
     return campaign
+
+
+def _explain_and_file(
+    campaign: Campaign,
+    hunt: FindingSearch,
+    named: str,
+    cases: Iterable[DepartingCase],
+    departing: list[DepartingCase],
+    tell: Callable[[], None],
+) -> None:
+    """File what is behind the cases, each put into `departing` once it was played."""
+    from quidnunc.properties.suite.explainers import explainers
+    from quidnunc.properties.suite.explanations import SuiteExplanations
+
+    with ExitStack() as stack:
+        explain: Explain | None = None
+        for each in cases:
+            departing.append(each)
+            # Processes that explain start while the other cases are played.
+            explain = explain or stack.enter_context(explainers(hunt, named))
+        if explain is not None:
+            for found, each in _explained(departing, SuiteExplanations(hunt, explain, departing)):
+                if found is not None:
+                    _file(campaign, found, each)
+                tell()
 
 
 def _departing(

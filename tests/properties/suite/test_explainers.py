@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -60,23 +62,61 @@ def test_processes_start_with_the_first_case_that_departs_and_where_none_does_no
     assert len(started) == 1
 
 
-def test_what_was_given_up_is_not_asked_ahead() -> None:
+def departing_of(*names: str) -> tuple[FindingSearch, list[DepartingCase]]:
+    """A search of a router with these edits, and the cases of the suite that depart."""
     spec = protocol_named("gossipsub-1.2")
-    names = ("cut-at-d-high", "relay-needs-a-subscriber", "ids-sent-as-text")
     built = edited(spec, [edit_named(each, spec) for each in names])
-    hunt = FindingSearch(spec.name, lambda config: ModelSubject(built, config.parameters), HELLO)
     departing = []
     for name, case in suite_of(spec.name):
         parameters = parameters_of(case)
         run = play(events_of(case), ModelSubject(built, parameters), spec, parameters)
         if last_departures(run):
             departing.append(DepartingCase(name, case, parameters, run))
+    hunt = FindingSearch(spec.name, lambda config: ModelSubject(built, config.parameters), HELLO)
+    return hunt, departing
+
+
+def test_what_was_given_up_is_not_asked_ahead() -> None:
+    hunt, departing = departing_of("cut-at-d-high", "relay-needs-a-subscriber", "ids-sent-as-text")
     suite = SuiteExplanations(hunt, lambda question, ahead: pytest.fail("nothing is asked"), departing)
     first, *after = departing
     ahead = [*suite._ahead(first, after)]
     assert len(ahead) > 1
     hunt.signatures[signature_of(ahead[0].departure)] = UNEXPLAINED_TRIES
     assert [*suite._ahead(first, after)] == ahead[1:]
+
+
+def test_a_question_that_comes_no_longer_is_let_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    begun, over = threading.Event(), threading.Event()
+
+    def answered(asked: Any) -> Any:
+        question, mark = asked[-2:]
+        if question == "first":
+            assert begun.wait(20)
+        elif question == "a guess":
+            begun.set()
+            while mark.exists():
+                over.wait(0.01)
+            over.set()
+        elif question == "second":
+            assert over.wait(20)
+        return question
+
+    monkeypatch.setattr(explainers, "_answer", answered)
+    hunt = FindingSearch("gossipsub-1.2", opener_of(AGAINST), HELLO)
+    with ThreadPoolExecutor(2) as pool:
+        explain: Any = explainers.Explainers(hunt, AGAINST, 2, pool, tmp_path)
+        assert explain("first", iter(["a guess"])) == "first"
+        assert explain("second", iter(["a better guess"])) == "second"
+        assert {each.question for each in explain.asked} == {"first", "second", "a better guess"}
+
+
+def test_an_answer_that_nobody_waits_for_is_broken_off_before_a_fresh_run() -> None:
+    hunt, departing = departing_of("cut-at-d-high")
+    question = departing[0].question(departing[0].run)
+    with pytest.raises(explainers.NoLongerAskedError):
+        explainers.answer(question, hunt, lambda: True)
+    assert not hunt.apart
 
 
 def test_a_process_that_is_gone_is_replaced_by_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
