@@ -48,8 +48,7 @@ _TOPIC = re.compile(r"[^\s=]+")
 def parameters_text(parameters: ParameterSet) -> str:
     """`D=4 D_low=3 explicit=b,e`: what differs from the defaults, in the order of the attributes."""
     defaults = type(parameters)()
-    kind: type = type(parameters)
-    hints = _types_of(kind)
+    hints = _types_of(type(parameters))
     said: list[str] = []
     for each in fields(type(parameters)):
         value = getattr(parameters, each.name)
@@ -60,10 +59,13 @@ def parameters_text(parameters: ParameterSet) -> str:
     return " ".join(said)
 
 
-@cache
 def _types_of(kind: type) -> Mapping[str, Any]:
     """The types of its attributes by their names."""
-    return get_type_hints(kind)
+    return _resolved_types(kind)
+
+
+# Whoever calls it with a union of classes has nothing with a hash, by their types.
+_resolved_types = cache(get_type_hints)
 
 
 def value_text(parameters: ParameterSet, attribute: str) -> str:
