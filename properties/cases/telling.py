@@ -274,7 +274,7 @@ def _of_router(r: Router, peer: Peer | None, topic: str, event: Event) -> Iterat
         now_ms = r.now_ms + (event.ms if isinstance(event, Advance) else 0)
         left_ms = r.ends_backoff_ms(topic, peer) - now_ms
         if left_ms > 0:
-            yield f"the backoff of {name} lasts another {left_ms / 1000:g} s"
+            yield f"the backoff of {name} lasts another {_seconds(left_ms)} s"
         if topic in r.topics and "graft" in r.protocol.handlers:
             yield f"{name} is {'' if peer in r.mesh_of(topic) else 'not '}in the mesh of {topic}"
         if topic not in r.peers[peer].topics:
@@ -283,6 +283,12 @@ def _of_router(r: Router, peer: Peer | None, topic: str, event: Event) -> Iterat
         yield f"{name} is an explicit peer"
     if r.below(peer, 0):
         yield f"the score of {name} is negative"
+
+
+def _seconds(ms: int) -> str:
+    """Of many, whole ones with all their digits: a backoff can be as long as a peer likes."""
+    whole, rest = divmod(ms, 1000)
+    return f"{ms / 1000:g}" if rest and whole < 1_000_000 else str(whole)
 
 
 def _of_node(n: Node, tx: str) -> Iterator[str]:

@@ -217,10 +217,9 @@ def test_the_command_writes_the_test_alone(quidnunc: Command, tmp_path: Path) ->
     assert ran.code == 0
     assert (tmp_path / "test_it.py").read_text(encoding="utf-8") == reproduction_of(load(SHARED))
     assert quidnunc("report", NETWORK, "--reproduction").code == 2
-    assert (
-        "without a test: no test can be made for a case of a network"
-        in quidnunc("report", NETWORK, "--markdown").err
-    )
+    ran = quidnunc("report", NETWORK, "--markdown")
+    assert "without a test: no test can be made for a case of a network" in ran.err
+    assert "## Reproduce\n\nThe sequence above is all that it takes." in ran.out
 
 
 def flipped(text: str) -> str:
