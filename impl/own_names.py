@@ -299,7 +299,7 @@ OWN_NAMES: Mapping[str, OwnNames] = {
             "explicit_peers": "",
         },
         told_defaults={
-            "prune_peers": "WithPeerExchange(false)",
+            "prune_peers": "WithPeerExchange(false), GossipSubPrunePeers = 16",
             "validation": "none",
             "explicit_peers": "none",
         },

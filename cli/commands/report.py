@@ -37,7 +37,8 @@ def _one_case(options: argparse.Namespace) -> int:
     try:
         language = language_of(case)
         text, command = reproduction_of(case), language.command_of(case)
-        found = Reproduction(text, language.name, language.file, language.place, command)
+        place = language.place_for(case)
+        found = Reproduction(text, language.name, language.file, place, command)
     except NoReproductionError as error:
         if options.reproduction:
             raise UsageError(f"{path}: no test: {error}") from None

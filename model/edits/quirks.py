@@ -844,7 +844,7 @@ QUIRKS: tuple[Edit, ...] = (
         "fanout-threshold-asked-once",
         "replaced",
         "gs1.1/threshold.publish",
-        "Asks for the publish threshold when it takes a peer into a fanout, and not again at each publish.",
+        "Checks the publish threshold when it adds a peer to a fanout, and not at each publish.",
         replacing_present(publish_to_fanout=publish_to_whole_fanout),
     ),
     Edit(

@@ -10,7 +10,7 @@ from attrs import evolve, fields, frozen
 
 from quidnunc.impl.own_names import NONE, OWN_NAMES, OwnNames, own_default, own_setting
 from quidnunc.model.events import Advance
-from quidnunc.model.parameters import Parameters
+from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from quidnunc.properties.cases.case import Case, events_of
 from quidnunc.properties.cases.deciding import names_in_play
@@ -94,8 +94,9 @@ class _CaseSettings:
                 continue
             is_told = NAMES.get(name, name) in told
             does = (
+                # No driver of a mempool fixes a parameter: one that is told was needed for the case.
                 is_told
-                and default == NONE
+                and (default == NONE or isinstance(self.case.parameters, DogParameters))
                 or (read is None or name in read)
                 and (is_told or self._decides(name, default))
             )

@@ -310,7 +310,7 @@ _TIME_AND_FACTS = re.compile(r"The router departs ([\d.]+) s after its start; ju
 def _note(said: str) -> str:
     if then := _TIME_AND_FACTS.fullmatch(said):
         at = "" if float(then[1]) == 0 else f", {then[1]} s after the start"
-        return f"State by the specification at that point{at}: {then[2]}"
+        return f"By the specification, at that point{at}: {then[2]}"
     return said
 
 

@@ -35,6 +35,7 @@ NOTATION: Mapping[str, str] = {
     r"\b([a-z])\.\.([a-z])\b": "`{0}` are the peers {1} to {2}.",
     r"\bbackoff=\d+": "`{0}` is in seconds.",
     r"\bpeers=([a-z][a-z,.]*)": "`{0}`: peer exchange, the PRUNE names {1}.",
+    r"(?<= )address=\d+": "`{0}`: peers with the same number share an IP address.",
     r"(?<= )outbound$": "`{0}`: the router dialled; who is without it has dialled the router.",
     r"\b(m\d+)@content\b": "`{0}` is the id that {1} has where ids are made of the content.",
     r"\b(m\d+)@origin\b": "`{0}` is the id that {1} has where ids are made of author and sequence number.",
@@ -132,7 +133,7 @@ def issue_of(case: Case, reproduction: Reproduction | None = None) -> str:
         release=release_of(it),
         mechanism=it.mechanism,
         reproduction=reproduction,
-        mermaid=mermaid,
+        sequence=_sequence_of(it),
         plain=plain,
         heading=heading,
         code=code,
@@ -266,6 +267,12 @@ def mermaid(diagram: SequenceDiagram) -> str:
         if step.side != "may":
             lines += _step_lines(step, names)
     return "\n".join(lines)
+
+
+def _sequence_of(it: ReportedFinding) -> str:
+    """What the text leaves open is not forbidden: it is against one reading."""
+    drawn = mermaid(it.diagram) if it.diagram else ""
+    return drawn.replace("NOT ALLOWED: ", "NOT BY THAT READING: ") if it.verdict == "observed" else drawn
 
 
 def _step_lines(step: SequenceStep, names: dict[str, str]) -> list[str]:

@@ -23,7 +23,11 @@ class ReproductionLanguage:
     command_of: Callable[[Case], str]
     """What runs the test, from the folder in which the file is."""
     place: str
-    """Where the file is to be."""
+    """Where the file is to be, with `{version}` for the release."""
+
+    def place_for(self, case: Case) -> str:
+        """Where the file of a case is to be."""
+        return self.place.format(version=case.against.partition(" ")[2])
 
 
 LANGUAGES: Mapping[str, ReproductionLanguage] = {

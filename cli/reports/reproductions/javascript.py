@@ -19,7 +19,10 @@ from quidnunc.reports.reproductions.wording import FINDING, PRELUDE, cited, pros
 
 TEMPLATE = "js_libp2p.test.mjs"
 FILE = "finding.test.mjs"
-PLACE = "where the packages are that it loads"
+PLACE = (
+    "where `npm i @libp2p/gossipsub@{version} @libp2p/crypto @libp2p/peer-id @libp2p/peer-record "
+    "@multiformats/multiaddr @sinonjs/fake-timers` was run"
+)
 IMPORT = re.compile(r"^import (?:(\w+)|\{ (.+) \}) from ('.+')\n", re.MULTILINE)
 SWITCHES = re.compile(r"^  const off = switchOff\(.*\n", re.MULTILINE)
 """Where the driver switches additions of the release off."""

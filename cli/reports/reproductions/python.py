@@ -36,7 +36,7 @@ from quidnunc.reports.reproductions.wording import (
 
 TEMPLATE = "py_libp2p.py"
 FILE = "test_finding.py"
-PLACE = "where libp2p is installed"
+PLACE = "where `pip install libp2p=={version} pytest` was run"
 WIDTH = 110
 OF_TEST = "# What the test does."
 """In the template: above it, what pubsub asks of a host and its network."""

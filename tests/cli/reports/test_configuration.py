@@ -61,6 +61,12 @@ def test_additions_that_are_off_are_told() -> None:
     assert shipped is not None and not any("on_peer_subscribed" in each for each in shipped.matters)
 
 
+def test_what_a_case_of_a_mempool_sets_matters() -> None:
+    """The specification answers a duplicate however full the pool is."""
+    told = configuration_of(of("cometbft", "dog.havetx.to-sender"))
+    assert told is not None and "`Size = 1` (default: `5000`)" in told.matters
+
+
 def test_the_defaults_are_told_as_such() -> None:
     case = of("cometbft", "flood.send.once.sends-without-end")
     told = configuration_of(case)

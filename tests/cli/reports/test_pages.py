@@ -180,6 +180,15 @@ def test_a_sentence_leads_to_its_heading() -> None:
     assert all(place_of(name) is not None for name in clauses())
 
 
+def test_what_the_text_leaves_open_is_told_as_one_reading() -> None:
+    text = issue_of(
+        load(CASES / "routers" / "py-libp2p" / "gs1.0.mesh.members.unsubscribed-stays-in-mesh.case")
+    )
+    assert "what the specification leaves open" in text and "NOT BY THAT READING: message m1 t1" in text
+    assert "NOT ALLOWED" not in text
+    assert "NOT BY THAT READING" not in issue_of(load(SHARED))
+
+
 def test_the_issue_has_what_a_maintainer_needs() -> None:
     text = issue_of(load(SHARED))
     assert text.startswith(
@@ -304,7 +313,7 @@ def test_the_command_writes_a_page(quidnunc: Command, tmp_path: Path) -> None:
     ran = quidnunc("report", SHARED, "--markdown")
     case = load(SHARED)
     language = language_of(case)
-    told = (language.name, language.file, language.place, language.command_of(case))
+    told = (language.name, language.file, language.place_for(case), language.command_of(case))
     assert ran.out == issue_of(case, Reproduction(reproduction_of(case), *told))
 
 
@@ -392,7 +401,7 @@ def test_when_it_was_is_told_with_what_was_so_then_or_not_at_all() -> None:
         load(CASES / "routers" / "js-libp2p" / "gs1.0.relay.mesh.accepted-late-not-relayed.case")
     )
     assert with_facts.notes[0].startswith(
-        "State by the specification at that point, 5.5 s after the start: g is in the mesh"
+        "By the specification, at that point, 5.5 s after the start: g is in the mesh"
     )
     bare = finding_of(load(GO / "gs1.0.ihave.any-topic.ihave-of-own-topics-alone.case"))
     assert any("after its start" in note for note in bare.case.notes)
