@@ -221,7 +221,7 @@ class ReportedFinding:
         notes = self.case.notes if self.case else ()
         told = {*self._told}
         return tuple(
-            _note(each)
+            _note(each, "that reading" if self.verdict == "observed" else "the specification")
             for each in notes
             if each not in told and not each.startswith("The root cause is against")
             # The sequence shows when it was.
@@ -307,10 +307,10 @@ _TIME_ALONE = re.compile(r"The router departs [\d.]+ s after its start\.")
 _TIME_AND_FACTS = re.compile(r"The router departs ([\d.]+) s after its start; just before, (.*)", re.DOTALL)
 
 
-def _note(said: str) -> str:
+def _note(said: str, by: str) -> str:
     if then := _TIME_AND_FACTS.fullmatch(said):
         at = "" if float(then[1]) == 0 else f", {then[1]} s after the start"
-        return f"By the specification, at that point{at}: {then[2]}"
+        return f"By {by}, at that point{at}: {then[2]}"
     return said
 
 
