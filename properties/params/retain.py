@@ -195,7 +195,7 @@ def _of_forgetting(peer: _PeerSymbols) -> Iterator[RetentionStatement]:
     yield evolve(
         forgotten,
         name="forgotten.application-alone",
-        text=f"{forgotten.text}, if the application alone holds something against it",
+        text=f"{forgotten.text}, if only the application's part of the score is negative",
         premise=z3.And(negative, o["failures"] == 0, o["invalid"] == 0, o["behaviour"] == 0),
     )
     yield evolve(

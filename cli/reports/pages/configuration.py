@@ -49,7 +49,7 @@ class RouterConfiguration:
     """Each line is Markdown: settings are code."""
 
     matters: tuple[str, ...] = ()
-    """What is not the default, and by the specification decides something in the sequence."""
+    """What is not the default, and decides something: by the specification, or because the case needs it."""
     others: tuple[str, ...] = ()
     """What is not the default otherwise."""
     defaults: tuple[str, ...] = ()
