@@ -58,6 +58,8 @@ class OwnNames:
     told_defaults: Mapping[str, str] = {}
     """Attribute -> what is said of its default, where its value does not say it."""
     driver: tuple[DriverSetting, ...] = ()
+    tells_only_what_is_needed: bool = False
+    """Whether its driver fixes no parameter of the kit, so that a case tells those alone that it needs."""
 
     def setting(self, path: str, value: str) -> str | None:
         """`d_high`, `12` as the router has it; None for what has no name of its own. A score parameter has a
@@ -363,6 +365,7 @@ OWN_NAMES: Mapping[str, OwnNames] = {
     ),
     "cometbft": OwnNames(
         release="2.0.0-rc1",
+        tells_only_what_is_needed=True,
         defaults={
             "pool_size": "5000",
             "cache_size": "10000",

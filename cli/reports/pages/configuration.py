@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from attrs import evolve, fields, frozen
 
 from quidnunc.impl.own_names import NONE, OWN_NAMES, OwnNames, own_default, own_setting
 from quidnunc.model.events import Advance
-from quidnunc.model.parameters import DogParameters, Parameters
+from quidnunc.model.parameters import Parameters
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from quidnunc.properties.cases.case import Case, events_of
 from quidnunc.properties.cases.deciding import names_in_play
@@ -94,9 +94,8 @@ class _CaseSettings:
                 continue
             is_told = NAMES.get(name, name) in told
             does = (
-                # No driver of a mempool fixes a parameter: one that is told was needed for the case.
                 is_told
-                and (default == NONE or isinstance(self.case.parameters, DogParameters))
+                and (default == NONE or self.own.tells_only_what_is_needed)
                 or (read is None or name in read)
                 and (is_told or self._decides(name, default))
             )
@@ -221,8 +220,7 @@ def _terms(given: ScoreParameters | TopicScoreParameters, terms: tuple[str, ...]
 
 def _heartbeats(case: Case, name: str) -> int:
     """How much time must pass before this time of heartbeats can matter."""
-    parameters = case.parameters
-    assert isinstance(parameters, Parameters)
+    parameters = cast("Parameters", case.parameters)
     first = parameters.heartbeat_delay_ms
     return first + (0 if name == "heartbeat_delay_ms" else parameters.heartbeat_interval_ms)
 
