@@ -143,11 +143,15 @@ class Pipe:
     _ended: set[int] = field(factory=set, init=False)
     """Descriptors at their end."""
     _broken: str = field(default="", init=False)
+    _selector: selectors.BaseSelector = field(factory=selectors.DefaultSelector, init=False)
+    """Of what the child writes; of its stdin only while it does not take what is written."""
 
     def __attrs_post_init__(self) -> None:
         _live.add(self)
         for descriptor in self._descriptors():
             os.set_blocking(descriptor, False)
+        for descriptor in self._descriptors()[1:]:
+            self._selector.register(descriptor, selectors.EVENT_READ)
 
     def ask(self, request: dict[str, object]) -> dict[str, object]:
         """One line out, one line in. Raises AdapterError, after which the child is done for."""
@@ -190,6 +194,7 @@ class Pipe:
 
     def close(self) -> None:
         """Close its stdin, wait, and kill it with all it started if it stays. Twice is harmless."""
+        self._selector.close()
         for stream in (self.child.stdin, self.child.stdout, self.child.stderr):
             if stream is not None:
                 with contextlib.suppress(OSError):
@@ -204,14 +209,13 @@ class Pipe:
 
     def _exchange(self, request: dict[str, object], line: bytes) -> bytes:
         """Write `line` and read one line, both as far as the child lets us, until done or out of time."""
-        stdin, stdout, stderr = self._descriptors()
+        stdin, stdout, _ = self._descriptors()
         deadline_s = time.monotonic() + self.timeout_s
-        to_write = memoryview(line)
+        to_write = self._write(stdin, memoryview(line))
+        if to_write:
+            self._selector.register(stdin, selectors.EVENT_WRITE)
         searched = 0
-        with selectors.DefaultSelector() as selector:
-            selector.register(stdin, selectors.EVENT_WRITE)
-            for descriptor in {stdout, stderr} - self._ended:
-                selector.register(descriptor, selectors.EVENT_READ)
+        try:
             while (end := self._unread.find(b"\n", searched)) < 0:
                 searched = len(self._unread)
                 if searched > LINE_BYTES_MAX:
@@ -221,13 +225,16 @@ class Pipe:
                 left_s = deadline_s - time.monotonic()
                 if left_s <= 0:
                     raise self.broken(request, f"no reply within {self.timeout_s:g} seconds")
-                for key, _ in selector.select(left_s):
-                    if key.fd == stdin:
-                        to_write = self._write(stdin, to_write)
-                        if not to_write:
-                            selector.unregister(stdin)
-                    elif not self._read(key.fd):
-                        selector.unregister(key.fd)
+                for key, _ in self._selector.select(left_s):
+                    if key.fd != stdin:
+                        self._read(key.fd)
+                    elif to_write := self._write(stdin, to_write):
+                        continue
+                    else:
+                        self._selector.unregister(stdin)
+        finally:
+            if to_write:
+                self._selector.unregister(stdin)
         answer = bytes(self._unread[:end])
         del self._unread[: end + 1]
         return answer
@@ -249,6 +256,7 @@ class Pipe:
             return True
         if not data:
             self._ended.add(descriptor)
+            self._selector.unregister(descriptor)
             return False
         if descriptor == self._descriptors()[1]:
             self._unread += data

@@ -28,10 +28,11 @@ from quidnunc.properties.explain.followed import (
     WITHOUT,
     FollowedRun,
     FreshRun,
+    StepNotes,
     agreement,
 )
-from quidnunc.properties.judge.oracle import Departure
-from quidnunc.properties.judge.play import ModelSubject, play, same_act, steps_of
+from quidnunc.properties.judge.oracle import Departure, Oracle
+from quidnunc.properties.judge.play import ModelSubject, play_judged_by, same_act, steps_of
 
 MOST_EXPLANATIONS = 6
 """Of one finding."""
@@ -217,7 +218,7 @@ def standing_and_ties(
         return [], ()
     # What a router does that follows the protocol, and up to where it is to depart from an edit.
     plain = [
-        (FollowedRun.of(plain_run(each.up_to_departure, protocol, seed), protocol), each.plain.agreed)
+        (followed_plain_run(each.up_to_departure, protocol, seed), each.plain.agreed)
         for seed, each in enumerate(runs)
         if not each.run.varied and each.plain.departures
     ]
@@ -228,8 +229,9 @@ def standing_and_ties(
         stand = [(e, told) for e, told in stand if sharpness[e] or e.kind == "reading"]
     played = [each.run for each in runs]
     whole = [run for run in played if not run.varied]
+    later = RunsAsNeeded(followed_plain_run(run, protocol, seed) for seed, run in enumerate(whole))
     # Another number that only allows what the router did says nothing of when it does so.
-    stand = [(e, t) for e, t in stand if sharpness[e] or not e.of_number or _says_more(e, whole, protocol)]
+    stand = [(e, t) for e, t in stand if sharpness[e] or not e.of_number or _says_more(e, later)]
     dropped = {edit.rule for edit, _ in stand if edit.kind == "dropped"}
     stand = [(e, t) for e, t in stand if e.name not in WIDE or _refutable(e, played, protocol, dropped)]
     best = [told for edit, told in stand if sharpness[edit] >= sharp]
@@ -310,10 +312,9 @@ def _refutable(reading: Edit, runs: Sequence[FreshRun], protocol: Protocol, drop
     )
 
 
-def _says_more(edit: Edit, runs: Iterable[FreshRun], protocol: Protocol) -> bool:
+def _says_more(edit: Edit, plain: Iterable[FollowedRun]) -> bool:
     """Whether a router that follows the protocol departs from the edit in some run, and be it later than the
     one that is tested."""
-    plain = (FollowedRun.of(plain_run(run, protocol, seed), protocol) for seed, run in enumerate(runs))
     return any(found is not None and found.departures for found in (each.under(edit) for each in plain))
 
 
@@ -325,6 +326,16 @@ def _departs_in(edit: Edit, runs: Iterable[tuple[FollowedRun, int]]) -> int:
 
 def plain_run(run: FreshRun, protocol: Protocol, seed: int) -> FreshRun:
     """The same events, and what a router does that follows the protocol."""
+    return _plain_run(run, protocol, seed, Oracle(protocol, run.parameters, tells=False))
+
+
+def followed_plain_run(run: FreshRun, protocol: Protocol, seed: int) -> FollowedRun:
+    """That run as the protocol judges it, noted while it is played."""
+    notes = StepNotes(protocol)
+    return notes.followed(_plain_run(run, protocol, seed, notes.oracle(run.parameters)))
+
+
+def _plain_run(run: FreshRun, protocol: Protocol, seed: int, oracle: Oracle) -> FreshRun:
     subject = ModelSubject(protocol, run.parameters, seed)
-    played = play([event for event, _ in run.steps], subject, protocol, run.parameters)
+    played = play_judged_by(oracle, [event for event, _ in run.steps], subject)
     return FreshRun(steps_of(played.moments), run.parameters)

@@ -364,7 +364,12 @@ def singles(event: Event, oracle: Oracle) -> Iterator[Event]:
 
 def play(events: Sequence[Event], subject: Subject, protocol: Rules, parameters: Any) -> Play:
     """Play all of `events`, to the first departure. Closes the subject."""
-    run = Play(subject, Oracle(protocol, parameters))
+    return play_judged_by(Oracle(protocol, parameters), events, subject)
+
+
+def play_judged_by(oracle: Oracle, events: Sequence[Event], subject: Subject) -> Play:
+    """As `play`, by an oracle of the caller's."""
+    run = Play(subject, oracle)
     try:
         subject.declare(messages_in(events))
         for event in events:

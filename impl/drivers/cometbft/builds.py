@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 import tomllib
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from quidnunc.impl.drivers.builds import Release
@@ -29,6 +30,7 @@ DEFAULT = "2.0.0-rc1"
 SOURCES = ("main.go", "network.go", "node.go", "peer.go", "seam.go")
 
 
+@lru_cache(maxsize=64)
 def release_named(version: str) -> Release:
     """Raises ValueError, with those that there are."""
     if version not in RELEASES:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 from quidnunc.impl.drivers.builds import VERSION, Release, numbers_of, with_built
@@ -52,6 +53,7 @@ def _why_not(version: str) -> str:
     return f"no release {version!r} of {NAME}: name one from {OLDEST} on; locked are {', '.join(LOCKED)}"
 
 
+@lru_cache(maxsize=64)
 def release_named(version: str) -> Release:
     """Any release that the driver can drive, whether it was published or not. Raises ValueError, with those
     that are locked."""

@@ -104,6 +104,7 @@ def _why_not(version: str) -> str:
     return ""
 
 
+@lru_cache(maxsize=64)
 def release_named(version: str) -> Release:
     """Any release that the driver can drive, whether it was published or not. Raises ValueError, with those
     that are locked."""
