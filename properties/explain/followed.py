@@ -85,7 +85,8 @@ class StepNotes:
     """What an oracle came to in each step up to the first departure, as `FollowedRun` needs it."""
 
     rules: Protocol
-    recorder: UseRecorder = field(factory=UseRecorder)
+    is_over: bool = False
+    """Whether what comes is not noted any more."""
     states: list[tuple[Any, tuple[Permit, ...]]] = field(factory=list)
     uses: list[Mapping[str, RuleUse]] = field(factory=list)
     owed: list[int] = field(factory=list)
@@ -94,27 +95,30 @@ class StepNotes:
 
     def oracle(self, parameters: Any) -> Oracle:
         """One that is noted: its protocol is a copy of the rules that tells of what they do."""
-        return Oracle(self.recorder.watching(self.rules), parameters, tells=False, notes=self)
+        return Oracle(_watched(self.rules)[1], parameters, tells=False, notes=self)
 
     def before(self, oracle: Oracle) -> None:
-        if self.recorder.off:
+        # Oracles of the same rules have one recorder, and take their steps one after the other.
+        recorder, _ = _watched(self.rules)
+        recorder.off = self.is_over
+        if self.is_over:
             return
         if isinstance(oracle.state, Router):
             # Whoever reads a score in this step is to be noted, whether or not it was asked for before.
             oracle.state = oracle.state.without_known_scores()
-        self.recorder.take()
+        recorder.take()
         self.states.append((oracle.state, oracle.open))
 
     def after(self, judged: EventJudgement | None) -> None:
         """`None`: the step could not be judged."""
-        if self.recorder.off:
+        if self.is_over:
             return
-        self.uses.append(self.recorder.take())
+        self.uses.append(_watched(self.rules)[0].take())
         found = () if judged is None else _told(judged)
         if isinstance(found, int):
             self.owed.append(found)
         else:
-            self.departures, self.recorder.off = found, True
+            self.departures, self.is_over = found, True
 
     def followed(self, run: FreshRun) -> FollowedRun:
         """The run that was noted. It is made once, and knows what it was asked before."""
@@ -149,7 +153,7 @@ class FollowedRun:
         oracle = notes.oracle(run.parameters)
         for step in run.steps:
             if not isinstance(_judged(oracle, step), int):
-                if not notes.recorder.off:
+                if not notes.is_over:
                     # The event cannot happen, but under an edit it may.
                     notes.before(oracle)
                     notes.after(None)
@@ -242,6 +246,13 @@ class FollowedRun:
 def _applied(edit: Edit, protocol: Protocol) -> Protocol | None:
     """As `Edit.applied_to`; an edit is asked of one run after the other, of one finding after the other."""
     return edit.applied_to(protocol)
+
+
+@lru_cache(maxsize=16)
+def _watched(rules: Protocol) -> tuple[UseRecorder, Protocol]:
+    """The rules, so that what they do is recorded, and what records it."""
+    recorder = UseRecorder()
+    return recorder, recorder.watching(rules)
 
 
 @lru_cache

@@ -351,7 +351,7 @@ def _request(stop: threading.Event) -> dict[str, Any]:
 
 def collect_less_often() -> None:
     """Runs make many small values and few cycles, and to look for those took a tenth of the time."""
-    gc.set_threshold(20_000, 20, 20)
+    gc.set_threshold(100_000, 50, 50)
 
 
 def main() -> int:
