@@ -42,7 +42,9 @@ def place_of(clause: str) -> SpecificationPlace | None:
 
 @lru_cache(maxsize=1)
 def _quoted() -> Mapping[str, SpecificationPlace]:
-    """The clauses that some sentence of a text is named for."""
+    """The clauses that some sentence of a text is named for: where it is quoted, else in the document that it
+    is of, else in the first text."""
+    own: dict[str, SpecificationPlace] = {}
     found: dict[str, SpecificationPlace] = {}
     quotes: dict[str, SpecificationPlace] = {}
     for text in texts().values():
@@ -52,9 +54,11 @@ def _quoted() -> Mapping[str, SpecificationPlace]:
             place = SpecificationPlace(text.title, text.revision, url + anchor, sentence.heading)
             for clause in sentence.names:
                 found.setdefault(clause, place)
+                if clause in load() and load()[clause].document == text.name:
+                    own.setdefault(clause, place)
             for clause in sentence.quoting:
                 quotes.setdefault(clause, place)
-    return {**found, **quotes}
+    return {**found, **own, **quotes}
 
 
 def url_of(source: str) -> str:

@@ -196,7 +196,7 @@ def expected_lines(it: ReportedFinding) -> Iterator[str]:
         return
     if choices := [*_choices(it)]:
         yield from (
-            f"makes another choice of {each}, one that follows the sentence above" for each in choices
+            f"makes another choice of {each}, one that follows the sentence above" for each, _ in choices
         )
         return
     for line in it.diverging:
@@ -207,17 +207,19 @@ def expected_lines(it: ReportedFinding) -> Iterator[str]:
     yield from (_refused(line) for line in it.diverging if line.side == "router")
 
 
-def _choices(it: ReportedFinding) -> Iterator[str]:
-    """What the router chooses at fault where no one output of it is."""
+def _choices(it: ReportedFinding) -> Iterator[tuple[str, str]]:
+    """What the router chooses at fault where no one output of it is; and what is wrong with it, if said."""
     for line in it.diverging:
         if line.text.startswith("choice "):
             name, _, reason = line.text.removeprefix("choice ").partition(": ")
-            yield CHOICES.get(name, name) + ("" if _UNSAID in reason else f" (here {reason})")
+            yield CHOICES.get(name, name), "" if _UNSAID in reason else reason
 
 
 def observed_lines(it: ReportedFinding) -> Iterator[str]:
     """What the router does then."""
-    at_fault = any(_choices(it))
+    choices = [*_choices(it)]
+    at_fault = any(not reason for _, reason in choices)
+    yield from (f"**makes this choice of {what}: {reason}**" for what, reason in choices if reason)
     for line in it.diverging:
         if line.text.startswith("choice "):
             continue

@@ -176,6 +176,8 @@ def test_a_sentence_leads_to_its_heading() -> None:
     assert place is not None
     assert place.url.endswith("/pubsub/gossipsub/gossipsub-v1.1.md#prune-backoff-and-peer-exchange")
     assert slug("P₃ and P₃b: Mesh Message Delivery") == "p₃-and-p₃b-mesh-message-delivery"
+    both = place_of("dog/havetx.to-sender")
+    assert both is not None and both.url.endswith("/dog.md"), "of two documents the one that the clause is of"
     assert place_of("no/such") is None
     assert all(place_of(name) is not None for name in clauses())
 
@@ -422,6 +424,11 @@ def test_an_issue_tells_a_choice_in_words() -> None:
     assert "Note over p1: NOT ALLOWED: this choice of the members that the cut keeps\n" in told
     assert "- **sends `prune t1 backoff=60` to a..d,f**\n" in told
     assert "mesh.cut" not in told and "as the clause demands" not in told
+    pruned = issue_of(
+        load(CASES / "routers/py-libp2p/gs1.1.prune.unknown-topic.prune-of-unknown-topic-backs-off.case")
+    )
+    assert "- **makes this choice of the peers to graft: 0 chosen, at least 1 required**\n- sends" in pruned
+    assert "By that reading, the run departs from this sentence:" in pruned
     cases = "".join(path.read_text("utf-8") for path in (CASES / "routers").rglob("*.case"))
     for name in re.findall(r"choice ([a-z.]+): ", cases):
         assert name in CHOICES, name
