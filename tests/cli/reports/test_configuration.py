@@ -40,7 +40,7 @@ def test_a_default_of_the_kit_that_is_none_of_the_release_matters_where_it_decid
 
 
 def test_scores_are_told_with_what_their_terms_need() -> None:
-    told = configuration_of(of("go-libp2p-pubsub", "gs1.1.score.mesh-failures"))
+    told = configuration_of(of("go-libp2p-pubsub", "gs1.1.score.mesh-deliveries"))
     assert told is not None
     (topic,) = (each for each in told.matters if each.startswith("for topic t1"))
     assert "`MeshMessageDeliveriesDecay = 0.5`" in topic and "FirstMessage" not in topic
