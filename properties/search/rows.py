@@ -60,6 +60,9 @@ class RootCause:
     """Of a crash that an expectations file has numbered: what the file recognises it by."""
 
 
+LEAST_SHARED = 3
+"""Rows that an edit of several rules makes one although edits of their own explain each."""
+
 RootCauses: TypeAlias = dict[tuple[str, str], RootCause]
 """By clause and cause."""
 
@@ -166,10 +169,12 @@ def sharing_explanations(rows: RootCauses) -> RootCauses:
     kept = [root for root in rows.values() if root.kind in alone]
     while left:
         made = operated(protocol_named(left[0].case.protocol))
-        counts = Counter(name for root in left for name in _names_of(root, made))
+        wide = Counter(name for root in left for name in root.also if name.startswith(EVERYWHERE))
+        shared = frozenset(name for name, rows_of_it in wide.items() if rows_of_it >= LEAST_SHARED)
+        counts = Counter(name for root in left for name in _names_of(root, made, shared))
         own = Counter(root.quirk for root in left)
         name = min(counts, key=lambda n: (-counts[n], -own[n], n in made, n))
-        members = [root for root in left if name in _names_of(root, made)]
+        members = [root for root in left if name in _names_of(root, made, shared)]
         left = [root for root in left if root not in members]
         named = [root if root.quirk == name else _named(name, root) for root in members]
         # An edit of several rules breaks a sentence here and another there: it is one row all the same.
@@ -192,12 +197,12 @@ def _without_needless_readings(roots: Iterable[RootCause]) -> list[RootCause]:
     return kept
 
 
-def _names_of(root: RootCause, made: Collection[str]) -> tuple[str, ...]:
+def _names_of(root: RootCause, made: Collection[str], shared: Collection[str]) -> tuple[str, ...]:
     """The explanations of a row. What rules everywhere do alike does not make one of two rows that edits of
-    their own explain."""
+    their own explain; it does of `LEAST_SHARED`, which would be a coincidence."""
     has_own = root.quirk not in made
     names = dict.fromkeys((root.quirk, *root.also))
-    return tuple(n for n in names if not (has_own and n.startswith(EVERYWHERE)))
+    return tuple(n for n in names if not (has_own and n.startswith(EVERYWHERE)) or n in shared)
 
 
 def _named(name: str, root: RootCause) -> RootCause:

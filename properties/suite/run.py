@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from quidnunc.impl.seam import AdapterError, Config, Hello, Profile
+from quidnunc.model.edit import edited
+from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.events import Event
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rules import Protocol
@@ -27,7 +29,7 @@ from quidnunc.properties.cases.case import (
 from quidnunc.properties.cases.finding import from_finding
 from quidnunc.properties.cases.telling import in_words
 from quidnunc.properties.claims.catalogue import claim_on
-from quidnunc.properties.explain.root_cause import last_departures
+from quidnunc.properties.explain.root_cause import accounts_for, last_departures
 from quidnunc.properties.judge.play import ModelSubject, clauses_left_open, play, rejudge
 from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.rows import RootCause, fewest_rows, keep, telling
@@ -210,7 +212,27 @@ def _file(campaign: Campaign, told: SuiteFinding, of: DepartingCase) -> None:
         leaves_open=frozenset(clauses_left_open(finding.moments[-1].judged)),
     )
     known = campaign.roots.get((root.clause, root.quirk))
+    if known is not None:
+        also = _also_of_both(known, root, told, of)
+        known, root = evolve(known, also=also), evolve(root, also=also)
+        campaign.roots[root.clause, root.quirk] = known
     # What is more telling does not depend on notes.
     if known is None or telling(root) < telling(known):
         root = evolve(root, case=words())
     keep(campaign.roots, root)
+
+
+def _also_of_both(
+    known: RootCause, root: RootCause, told: SuiteFinding, of: DepartingCase
+) -> tuple[str, ...]:
+    """The other explanations of a row that account for one more case: a case that a known explanation
+    accounts for was asked for no other."""
+    protocol = protocol_named(of.case.protocol)
+    in_force = edited(protocol, [edit_named(name, protocol) for name in told.in_force])
+
+    def accounts(name: str) -> bool:
+        return name in root.also or accounts_for(
+            edit_named(name, protocol), told.finding.moments, in_force, of.parameters
+        )
+
+    return tuple(filter(accounts, known.also))

@@ -41,6 +41,7 @@ from quidnunc.model.edits.operators.everywhere import (
     edits_everywhere,
     edits_of_answers,
     edits_of_sets,
+    edits_of_sums,
 )
 from quidnunc.model.edits.operators.reads import names_read
 from quidnunc.model.edits.operators.rule_use import RuleUse
@@ -374,6 +375,7 @@ def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
     found |= {edit.name: OperatorEdit(edit, (base,), _called) for edit, base in _also(protocol)}
     found |= {edit.name: OperatorEdit(edit, names, _called) for edit, names in _everywhere(protocol)}
     found |= {edit.name: OperatorEdit(edit, names, _called) for edit, names in edits_of_sets(protocol)}
+    found |= {edit.name: OperatorEdit(edit, names, _called) for edit, names in edits_of_sums(protocol)}
     found |= {made.edit.name: made for made in _of_answers(protocol)}
     return found
 

@@ -1,8 +1,8 @@
 """Edits of several rules at once: what they share is wrong, and it shows in each of them.
 
 What they share is a parameter, a view of the peers or a field that all of them read; the message that they
-answer; or the set of peers that they make together. One edit then tells what as many edits of one rule would
-tell apart.
+answer; or the set of peers, or the sum, that they make together. One edit then tells what as many edits of
+one rule would tell apart.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from quidnunc.model.edit import Edit, words_of
 from quidnunc.model.edits.operators import words
 from quidnunc.model.edits.operators.reads import names_read
 from quidnunc.model.errors import SpecError
-from quidnunc.model.rules import Exclusion, FirstMatch, Phases, Protocol, Rule
+from quidnunc.model.rules import Exclusion, FirstMatch, Phases, Protocol, Rule, Total
 from quidnunc.model.values import evolve
 
 EVERYWHERE = "everywhere-"
@@ -87,6 +87,24 @@ def edits_of_sets(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str, ...]]]:
             yield Edit(name, "replaced", base, says, changing, clauses=clauses), names
 
 
+def edits_of_sums(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str, ...]]]:
+    """Edits of a sum of which one term is left, with the others."""
+    for handler, said_of in words.SUMS.items():
+        combined = protocol.handlers.get(handler)
+        if not isinstance(combined, Total):
+            continue
+        for term in combined.rules:
+            others = tuple(rule for rule in combined.rules if rule is not term)
+            told = words.LEFT_OUT.fullmatch(term.lacking)
+            if len(others) < 2 or told is None:
+                continue
+            changing = partial(_with_term, handler=handler, term=term.name)
+            name = f"{EVERYWHERE}in-{words_of(handler)}-only-{words_of(term.name)}"
+            says = f"Leaves all but {told[1]} out of {said_of}."
+            names = tuple(rule.name for rule in others)
+            yield Edit(name, "replaced", others[0].clause, says, changing, clauses=clauses_of(others)), names
+
+
 def clauses_of(rules: Sequence[Rule]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(rule.clause for rule in rules))
 
@@ -111,6 +129,14 @@ def _with_set(protocol: Protocol, *, handler: str, change: Callable[[Exclusion],
     if not isinstance(old, Exclusion):
         raise SpecError(f"{protocol.name} has no set {handler!r}")
     return evolve(protocol, handlers={**protocol.handlers, handler: change(old)})
+
+
+def _with_term(protocol: Protocol, *, handler: str, term: str) -> Protocol:
+    old = protocol.handlers[handler]
+    if not isinstance(old, Total):
+        raise SpecError(f"{protocol.name} has no sum {handler!r}")
+    kept = tuple(rule for rule in old.rules if rule.name == term)
+    return evolve(protocol, handlers={**protocol.handlers, handler: Total(kept)})
 
 
 def _changed(protocol: Protocol, *, names: tuple[str, ...], change: Callable[[Rule], Rule]) -> Protocol:

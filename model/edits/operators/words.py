@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from quidnunc.model.rules import Rule
@@ -145,6 +146,14 @@ SETS: Mapping[str, str] = {
 }
 """Handler of a set -> who is in it."""
 
+SUMS: Mapping[str, str] = {
+    "weighted_score": "the score",
+    "topic_score": "the score in a topic",
+}
+"""Handler of a sum -> what it is."""
+LEFT_OUT = re.compile(r"Leaves (.+) out of the score\.")
+"""What is said of a router that lacks a term of a sum."""
+
 ANSWERS: Mapping[str, str] = {
     "graft": "a GRAFT",
     "prune": "a PRUNE",
@@ -154,6 +163,7 @@ ANSWERS: Mapping[str, str] = {
     "iwant": "an IWANT",
     "idontwant": "an IDONTWANT",
     "message": "a message",
+    "delivery": "the delivery of a message",
     "verdict": "the verdict of validation",
     "publish_to": "a message of its own",
     "exchange": "the peers that a PRUNE offers",

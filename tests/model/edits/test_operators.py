@@ -177,6 +177,18 @@ class TestWhatTheyDo:
         assert seen("", events, -1) == {Sent(1, Prune(T, 6))}
         assert not seen("application-negated", events, -1)
 
+    @pytest.mark.parametrize(
+        ("name", "terms"),
+        [
+            ("", {"application", "colocation", "behaviour", "topics_capped"}),
+            ("everywhere-in-weighted-score-only-application", {"application"}),
+        ],
+    )
+    def test_one_term_of_a_sum_is_left(self, name: str, terms: set[str]) -> None:
+        edit = edit_named(name, SPEC) if name else None
+        protocol = edit.change(SPEC) if edit is not None else SPEC
+        assert {rule.name for rule in protocol["weighted_score"].rules} == terms
+
     def test_a_field_is_kept_of_some_peers(self) -> None:
         """LEAVE starts no backoff with the peer of v1.0, which the next JOIN grafts at once."""
         of_v1_0 = (Connect((1,), MESHSUB_1_0), Connect((2,)), *(of(p, Subscribe(T)) for p in (1, 2)))

@@ -46,7 +46,7 @@ def test_each_headline_of_an_operator_says_when(protocol: Protocol) -> None:
     assert wide and all(m.edit.says.endswith(", wherever it matters.") for m in wide)
     answers = tuple(f" when it handles {said}." for said in words.ANSWERS.values())
     answers += tuple(f" from {said}." for said, _ in FAMILIES[protocol.family].whom.values())
-    sets = tuple(f" out of {said}." for said in words.SETS.values())
+    sets = tuple(f" out of {said}." for said in (*words.SETS.values(), *words.SUMS.values()))
     handlers = [m for name, m in made.items() if name.startswith("everywhere-in-")]
     assert all(m.edit.says.endswith((*answers, *sets)) for m in handlers)
 

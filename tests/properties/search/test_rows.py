@@ -112,6 +112,20 @@ def test_an_edit_of_several_rules_is_one_row_whatever_sentence_a_case_breaks() -
     assert len(rows) == 2 and len(sharing_explanations(rows)) == 1
 
 
+def test_what_rules_do_alike_makes_three_rows_one_and_not_two() -> None:
+    wide = "everywhere-in-weighted-score-only-application"
+    terms = ("topics", "ip-colocation", "behaviour-penalty")
+    clauses = ("gs1.1/score.weights", "gs1.1/score.colocation", "gs1.1/score.behaviour")
+    rows = [
+        evolve(root(f"leaves-{term}-out-of-score", clause=clause), also=(wide,))
+        for term, clause in zip(terms, clauses, strict=True)
+    ]
+    assert [row.quirk for row in sharing_explanations(rows_of(rows)).values()] == [wide]
+    assert len(sharing_explanations(rows_of(rows[:2]))) == 2
+    alone = evolve(rows[2], also=())
+    assert len(sharing_explanations(rows_of([*rows[:2], alone]))) == 3
+
+
 def test_an_addition_is_one_row_whatever_sentence_it_breaks() -> None:
     clauses = ("gs1.0/heartbeat.fill", "gs1.1/outbound.fill")
     rows = rows_of(

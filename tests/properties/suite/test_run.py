@@ -15,7 +15,7 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.model.mempool.dog.variants import VARIANTS
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import IHave, Prune, Subscribe
-from quidnunc.properties.cases.case import events_of, parameters_of
+from quidnunc.properties.cases.case import Case, events_of, parameters_of
 from quidnunc.properties.cases.file import render
 from quidnunc.properties.explain.root_cause import last_departures
 from quidnunc.properties.judge.play import ModelSubject, play
@@ -240,3 +240,23 @@ def test_the_claim_on_ids_as_bytes_has_a_control(name: str) -> None:
     run = play(events_of(case), ModelSubject(spec, parameters), spec, parameters)
     assert run.applied["gs1.0/rpc.control-fields"]
     assert not last_departures(run)
+
+
+def test_what_one_edit_of_several_rules_is_behind_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each case tells of one term of the score alone, and an edit of one rule explains it."""
+    name, fault = "gossipsub-1.2", "everywhere-in-weighted-score-only-application"
+    spec = protocol_named(name)
+    built = edited(spec, [edit_named(fault, spec)])
+    every = suite_of(name)
+
+    def opener(config: Config) -> ModelSubject:
+        return ModelSubject(built, config.parameters, config.seed)
+
+    def departing(case: Case) -> bool:
+        given = parameters_of(case)
+        return bool(last_departures(play(events_of(case), ModelSubject(built, given, case.seed), spec, given)))
+
+    cases = [(each, case) for each, case in every if departing(case)]
+    assert len(cases) >= 3
+    monkeypatch.setattr(suite_run, "suite_of", lambda _: cases)
+    assert [root.quirk for root in run_suite(name, "ours", opener).roots.values()] == [fault]
