@@ -95,12 +95,13 @@ def edits_of_sums(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str, ...]]]:
             continue
         for term in combined.rules:
             others = tuple(rule for rule in combined.rules if rule is not term)
-            told = words.LEFT_OUT.fullmatch(term.lacking)
-            if len(others) < 2 or told is None:
+            before, after = words.LEFT_OUT
+            told = term.lacking.removeprefix(before).removesuffix(after)
+            if len(others) < 2 or term.lacking != before + told + after:
                 continue
             changing = partial(_with_term, handler=handler, term=term.name)
             name = f"{EVERYWHERE}in-{words_of(handler)}-only-{words_of(term.name)}"
-            says = f"Leaves all but {told[1]} out of {said_of}."
+            says = f"Leaves all but {told} out of {said_of}."
             names = tuple(rule.name for rule in others)
             yield Edit(name, "replaced", others[0].clause, says, changing, clauses=clauses_of(others)), names
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from quidnunc.model.rules import Rule
@@ -151,8 +150,8 @@ SUMS: Mapping[str, str] = {
     "topic_score": "the score in a topic",
 }
 """Handler of a sum -> what it is."""
-LEFT_OUT = re.compile(r"Leaves (.+) out of the score\.")
-"""What is said of a router that lacks a term of a sum."""
+LEFT_OUT = ("Leaves ", " out of the score.")
+"""Around the term, what is said of a router that lacks it in a sum."""
 
 ANSWERS: Mapping[str, str] = {
     "graft": "a GRAFT",

@@ -254,7 +254,9 @@ def test_what_one_edit_of_several_rules_is_behind_is_one_row(monkeypatch: pytest
 
     def departing(case: Case) -> bool:
         given = parameters_of(case)
-        return bool(last_departures(play(events_of(case), ModelSubject(built, given, case.seed), spec, given)))
+        return bool(
+            last_departures(play(events_of(case), ModelSubject(built, given, case.seed), spec, given))
+        )
 
     cases = [(each, case) for each, case in every if departing(case)]
     assert len(cases) >= 3
