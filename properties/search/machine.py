@@ -311,18 +311,22 @@ class FindingSearch:
     def _was_excused_wrongly(self, finding: Finding, parameters: Any) -> bool:
         """Whether the departure is from an explanation in force, and not from the specification.
 
-        So it is if it goes with the explanation, and the run is in order up to there without it. That
-        explanation is withdrawn: it is no longer in force, and what it was found by is unexplained, unless
-        another explanation of it leaves this run without the departure.
+        So it is if it goes with the explanation, and the run is in order up to there without it; or with
+        several, each of which alone makes it. Those explanations are withdrawn.
         """
 
         def departs(edits: Iterable[Edit]) -> bool:
             agreed, found = rejudge(finding.moments, edited(self.spec, edits), parameters)
             return agreed < len(finding.moments) - 1 or any(same_act(d, finding.departure) for d in found)
 
-        wrong = next((q for q in self.quirks if not departs(o for o in self.quirks if o != q)), None)
-        if wrong is None:
-            return False
+        wrong = _fewest_without((*self.quirks,), departs)
+        for each in wrong:
+            self._withdraw(each, departs)
+        return bool(wrong)
+
+    def _withdraw(self, wrong: Edit, departs: Callable[[Iterable[Edit]], bool]) -> None:
+        """Take an explanation out of force. What it was found by has another one that leaves this run without
+        the departure, or none."""
         self.quirks.remove(wrong)
         self.withdrawn.append(wrong.name)
         rows = [(k, f) for k, f in self.found.items() if f.finding.quirks[:1] == (wrong,)]
@@ -335,7 +339,6 @@ class FindingSearch:
             self.found[now] = revised
             self.nearly = {name: now if at == key else at for name, at in self.nearly.items()}
             self.nearly[wrong.name] = now
-        return True
 
     def _settle(self) -> None:
         """Let go of what nothing explained, or a reading that a run has refuted, and the quirks together now
@@ -398,6 +401,19 @@ class FindingSearch:
                 self.quirks[:] = names
                 return at_key
         return None
+
+
+def _fewest_without(quirks: tuple[Edit, ...], departs: Callable[[Iterable[Edit]], bool]) -> tuple[Edit, ...]:
+    """Those without which a run does not depart: one if one will do, else the latest that have to go. Empty
+    where it departs without any of them."""
+    one = next((q for q in quirks if not departs(o for o in quirks if o != q)), None)
+    if one is not None or departs(()):
+        return (one,) if one is not None else ()
+    kept = list[Edit]()
+    for quirk in quirks:
+        if not departs((*kept, quirk)):
+            kept.append(quirk)
+    return tuple(q for q in quirks if q not in kept)
 
 
 @lru_cache(maxsize=16)

@@ -18,13 +18,14 @@ from attrs import evolve, frozen
 from quidnunc.impl.seam import Config
 from quidnunc.model.edit import edited
 from quidnunc.model.edits.catalogue import edit_named
-from quidnunc.model.events import FLOODSUB, Advance, Connect, Event, Join, Output, Receive
+from quidnunc.model.events import FLOODSUB, Advance, Connect, Event, Join, Leave, Output, Receive
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Subscribe
 from quidnunc.properties.explain.root_cause import Finding, last_departures
 from quidnunc.properties.judge.play import Subject, messages_in, play
 from quidnunc.properties.search.machine import (
+    NO_FINDING,
     FindingSearch,
     ReplayableFinding,
     SearchRun,
@@ -370,3 +371,17 @@ def test_unsigned_messages_have_authors_where_the_plainer_parameters_sign() -> N
     assert found.parameters == Parameters()
     assert [m.author for m in messages_in(found.finding.events)] == [1]
     assert root_of(CHECK_OF_OURS, found, made.hello, None)["holds_on_ours"]
+
+
+def test_explanations_each_of_which_makes_the_departure_are_all_withdrawn() -> None:
+    """The router follows the protocol and tells members that it leaves. Two edits in force forbid that."""
+    wrong = ("silent-prune-members", "idle-accept", "idle-while-backing-off")
+    search = hunt("gossipsub-1.2", SPEC)
+    search.quirks += [edit_named(name, SPEC) for name in wrong]
+    events = (Join(T), Connect((1,)), of(1, Subscribe(T), Graft(T)), Leave(T))
+    run = play(events, search.opener(search.config(SMALL, 0)), search.protocol, SMALL)
+    found = last_departures(run)
+    assert found, "each of the first two makes it"
+    assert search.file(events, found, SMALL, 0) == NO_FINDING
+    assert search.withdrawn == [*wrong[:2]] and search.in_force == wrong[2:]
+    assert not search.found
