@@ -15,11 +15,21 @@ from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import Case, events_of
 from quidnunc.properties.explain.root_cause import Finding, accounts_for, last_departures
 from quidnunc.properties.explain.runs import blamed_clauses
-from quidnunc.properties.judge.play import ModelSubject, Play, clauses_left_open, play, rejudge
+from quidnunc.properties.judge.play import (
+    ModelSubject,
+    Play,
+    RecordedStep,
+    Subject,
+    clauses_left_open,
+    play,
+    rejudge,
+    steps_of,
+)
 from quidnunc.properties.search.machine import FindingSearch, signature_of
 from quidnunc.properties.suite.explainers import Explain, Question
 from quidnunc.properties.suite.files import suite_of
 from quidnunc.properties.suite.fitting import fitted_parameters
+from quidnunc.properties.suite.remembered import PlayedOtherwiseError, RememberedSubject
 
 
 @frozen
@@ -30,6 +40,11 @@ class DepartingCase:
     case: Case
     parameters: Any
     run: Play
+    seen: list[RecordedStep] = field(factory=list, eq=False, repr=False)
+    """What the router was seen to do in its events, further than in `run` where a later play went further."""
+
+    def __attrs_post_init__(self) -> None:
+        self.seen.extend(steps_of(self.run.moments))
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -93,13 +108,16 @@ class SuiteExplanations:
             return None
         return self._told(asked, self._ahead(each, after))
 
-    def again(self, each: DepartingCase, after: Sequence[DepartingCase] = ()) -> SuiteFinding | None:
-        """The finding of a case that nothing explained, with all that was found since in force; None where
-        that accounts for it."""
-        asked = self._question_again(each)
-        if asked is None:
+    def again(
+        self, each: DepartingCase, known: Sequence[Edit], after: Sequence[DepartingCase] = ()
+    ) -> SuiteFinding | None:
+        """The finding of a case that nothing explained, with those that are `known` by now in force; None
+        where they account for it, or all that were found since with them."""
+        asked = self._question_again(each, known)
+        if asked is None or self._question_again(each, self.confirmed) is None:
             return None
-        return self._told(asked, (q for q in map(self._question_again, after) if q is not None))
+        ahead = (self._question_again(other, known) for other in after)
+        return self._told(asked, (question for question in ahead if question is not None))
 
     def _question(self, each: DepartingCase) -> SuiteFinding | Question | None:
         """What is to be explained in a case, or what is known of it without."""
@@ -120,9 +138,9 @@ class SuiteExplanations:
             self._let_take_part(edit, each, known)
         return each.question(known.run, known.part) if last_departures(known.run) else None
 
-    def _question_again(self, each: DepartingCase) -> Question | None:
-        run = self._played(each, edited(self.hunt.spec, self.confirmed))
-        return each.question(run, self.confirmed) if last_departures(run) else None
+    def _question_again(self, each: DepartingCase, in_force: Sequence[Edit]) -> Question | None:
+        run = self._played(each, edited(self.hunt.spec, in_force))
+        return each.question(run, in_force) if last_departures(run) else None
 
     def _ahead(self, of: DepartingCase, after: Sequence[DepartingCase]) -> Iterator[Question]:
         """What is likely to be asked next: of cases that depart in another way, each way once."""
@@ -146,8 +164,14 @@ class SuiteExplanations:
             known.part, known.run = part, run
 
     def _played(self, each: DepartingCase, protocol: Protocol) -> Play:
-        subject = self.hunt.opener(self.hunt.config(each.parameters, each.case.seed))
-        return play(each.events, subject, protocol, each.parameters)
+        def opened() -> Subject:
+            return self.hunt.opener(self.hunt.config(each.parameters, each.case.seed))
+
+        try:
+            remembered = RememberedSubject(self.hunt.hello, opened, each.seen)
+            return play(each.events, remembered, protocol, each.parameters)
+        except PlayedOtherwiseError:
+            return play(each.events, opened(), protocol, each.parameters)
 
     def _told(self, asked: Question, ahead: Iterator[Question]) -> SuiteFinding:
         found = self.explain(asked, ahead).finding(asked, self.hunt)

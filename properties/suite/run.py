@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import evolve
 
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from quidnunc.properties.search.machine import FindingSearch
     from quidnunc.properties.suite.explainers import Explain
     from quidnunc.properties.suite.explanations import DepartingCase, SuiteExplanations, SuiteFinding
+
+    Unexplained: TypeAlias = tuple[DepartingCase, SuiteFinding, int]
+    """A case, what is told of it so far, and how many explanations were confirmed when it was asked."""
 
 SUITE_VERSION = 1
 
@@ -162,19 +165,27 @@ def _explained(
     What departs in one way explains itself best; what departs in several is then known in part. What nothing
     explains is tried again where more is known at the end.
     """
-    left: list[tuple[DepartingCase, SuiteFinding, int]] = []
     cases = sorted(departing, key=lambda each: (len(last_departures(each.run)), len(each.run.moments)))
+    left: list[Unexplained] = []
     for at, each in enumerate(cases, 1):
         told = explain.finding(each, cases[at:])
         if told is None or told.finding.quirks:
             yield told, each
         else:
             left.append((each, told, len(explain.confirmed)))
-    for at, (each, so_far, known) in enumerate(left, 1):
-        if known == len(explain.confirmed):
-            yield so_far, each
-        else:
-            yield explain.again(each, [other for other, _, _ in left[at:]]), each
+    while left:
+        # All are asked with the same in force, so that an answer to one does not call back the others.
+        known = tuple(explain.confirmed)
+        asked, left = left, []
+        for at, (each, told, how_many) in enumerate(asked, 1):
+            if how_many == len(known):
+                yield told, each
+                continue
+            again = explain.again(each, known, [other for other, _, seen in asked[at:] if seen < len(known)])
+            if again is None or again.finding.quirks:
+                yield again, each
+            else:
+                left.append((each, again, len(known)))
 
 
 def _config(name: str, parameters: Any, seed: int, profile: Profile) -> Config:

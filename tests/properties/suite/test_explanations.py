@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
+from attrs import evolve, field, mutable
 
-from quidnunc.model.edit import edited
+from quidnunc.impl.seam import Config, Hello
+from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.catalogue import edit_named
-from quidnunc.model.events import MESHSUB_1_1, Advance, Connect, Event, Join, Verdict
+from quidnunc.model.events import MESHSUB_1_1, Advance, Connect, Event, Join, Output, Verdict
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, Message, Subscribe
 from quidnunc.model.rules import Protocol
-from quidnunc.properties.judge.play import ModelSubject, Play, play
-from quidnunc.properties.suite.explanations import _how_far, _may_go_further
+from quidnunc.properties.cases.case import events_of, parameters_of
+from quidnunc.properties.explain.root_cause import Finding, last_departures
+from quidnunc.properties.judge.play import ModelSubject, Play, Subject, play, steps_of
+from quidnunc.properties.search.machine import FindingSearch
+from quidnunc.properties.suite.explanations import (
+    DepartingCase,
+    SuiteExplanations,
+    SuiteFinding,
+    _how_far,
+    _may_go_further,
+)
+from quidnunc.properties.suite.files import suite_of
+from quidnunc.properties.suite.run import _explained
 from tests.helpers.pubsub_run import T, of
 
 SPEC = protocol_named("gossipsub-1.2")
 SMALL = Parameters(d=2, d_low=1, d_high=3, d_score=1, d_out=0)
 REFUSES_NOBODY, BARE = "accepts-graft-from-inbound-peer-at-d-high", "heartbeat-prunes-bare"
 BOTH = (REFUSES_NOBODY, BARE)
+HELLO = Hello(name="x", version="1", protocols=())
+CASE = dict(suite_of(SPEC.name))["mesh-high"]
+"""One that departs at a cut."""
 SILENT_JOIN, DEAF = "does-not-announce-topic-that-it-joins", "everywhere-in-message-deaf-to-members"
 
 GRAFTED = (event for n in range(1, 6) for event in (Connect((n,)), of(n, Subscribe(T), Graft(T))))
@@ -56,3 +73,74 @@ def test_what_may_go_further_is_played(
     run, changed = run_of(faults, events, given, SPEC), built_with(tried)
     assert _may_go_further(run, changed, given) == may
     assert (_how_far(run_of(faults, events, given, changed)) > _how_far(run)) == may
+
+
+def departing(name: str, *faults: str) -> DepartingCase:
+    given = parameters_of(CASE)
+    return DepartingCase(name, CASE, given, run_of(faults, events_of(CASE), given, SPEC))
+
+
+def test_cases_that_are_asked_again_have_the_same_in_force_until_all_were_asked() -> None:
+    """What an answer taught goes into the next round, where all that is unexplained is asked once more."""
+    cases = [departing(name, "cut-at-d-high") for name in ("first", "second", "never", "last")]
+    run = cases[0].run
+    bare = Finding(cases[0].events, tuple(run.moments), last_departures(run)[0], ())
+    edit = edit_named(REFUSES_NOBODY, SPEC)
+    explained_when = {"first": 1, "second": 2, "never": 99, "last": 0}
+    asked = list[tuple[str, int]]()
+
+    @mutable
+    class Explains:
+        confirmed: list[Edit] = field(factory=list)
+
+        def finding(self, each: DepartingCase, after: Sequence[DepartingCase]) -> SuiteFinding:
+            return self.again(each, (), after)
+
+        def again(
+            self, each: DepartingCase, known: Sequence[Edit], after: Sequence[DepartingCase]
+        ) -> SuiteFinding:
+            asked.append((each.name, len(known)))
+            if len(known) < explained_when[each.name]:
+                return SuiteFinding(bare)
+            self.confirmed.append(edit)
+            return SuiteFinding(evolve(bare, quirks=(edit,)))
+
+    explain: Any = Explains()
+    found = [*_explained(cases, explain)]
+    assert asked == [
+        *[(name, 0) for name in explained_when],
+        *[("first", 1), ("second", 1), ("never", 1)],
+        *[("second", 2), ("never", 2), ("never", 3)],
+    ]
+    assert [(each.name, bool(told and told.finding.quirks)) for told, each in found] == [
+        *[("last", True), ("first", True), ("second", True), ("never", False)]
+    ]
+
+
+def test_a_router_that_never_does_the_same_is_played_anew() -> None:
+    """What it did once is not mixed with what it does now."""
+    subjects = list[Subject]()
+
+    @mutable
+    class Silent:
+        hello: Hello = HELLO
+
+        def do(self, event: Event) -> tuple[Output, ...]:
+            return ()
+
+        def declare(self, messages: Sequence[Message]) -> None: ...
+
+        def close(self) -> None: ...
+
+    def opener(config: Config) -> Subject:
+        like_before = ModelSubject(built_with("cut-at-d-high"), config.parameters)
+        subjects.append(like_before if subjects else Silent())
+        return subjects[-1]
+
+    hunt = FindingSearch(SPEC.name, opener, HELLO)
+    suite = SuiteExplanations(hunt, lambda question, ahead: pytest.fail("nothing is asked"))
+    each = departing("cut", "cut-at-d-high")
+    del each.seen[-1]
+    run = suite._played(each, SPEC)
+    assert len(subjects) == 2
+    assert steps_of(run.moments) == steps_of(each.run.moments)
