@@ -10,6 +10,7 @@ from attrs import evolve, field, frozen
 
 from quidnunc.impl.seam import AdapterError, Config, Hello
 from quidnunc.model.events import Advance, Event, Receive, Score
+from quidnunc.model.machine import family_of
 from quidnunc.model.rpc import Part, Prune
 from quidnunc.model.rules import Protocol as Rules
 from quidnunc.properties.explain.followed import PROBE, SCORED, FreshRun, StepNotes, agreement
@@ -109,7 +110,8 @@ class FreshRuns:
         hello = self.router.hello
         # Whoever cannot flood what it publishes would be told apart by that alone.
         lacking = () if "flood-publish" in hello.capabilities else ("flood_publish",)
-        told = varied_runs(self.events, self.parameters[0], read, (*hello.fixed, *lacking))
+        streams = family_of(self.rules).streams(self.router.protocol_name)
+        told = varied_runs(self.events, self.parameters[0], read, (*hello.fixed, *lacking), streams)
         numbers = count(AROUND + APART)
         interval_ms = getattr(self.parameters[0], "heartbeat_interval_ms", 0)
         for each in told:

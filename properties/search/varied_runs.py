@@ -45,6 +45,8 @@ UNLIKE = (
 """Sizes of a mesh, all different: where they are small no single one can be changed."""
 MORE, MOST_KINDS = (1, 3), 3
 """How many peers more do as one does, and of how many kinds of peers that is asked."""
+MOST_CHANGED = 2
+"""Of so many kinds of peers, the last ones, it is asked what comes where they are of another kind."""
 TWINS = 11
 """Peers that do as one of the run does, so that a mesh of those sizes is full."""
 
@@ -62,10 +64,14 @@ class VariedRun:
 
 
 def varied_runs(
-    events: Sequence[Event], parameters: Any, read: Collection[str], fixed: Collection[str] = ()
+    events: Sequence[Event],
+    parameters: Any,
+    read: Collection[str],
+    fixed: Collection[str] = (),
+    streams: Sequence[str] = (),
 ) -> Iterator[VariedRun]:
     """Runs with one number changed; of the parameters those in `read`, by their attributes, and none that
-    is `fixed`."""
+    is `fixed`. `streams` are the protocols that peers may speak, newest first."""
     yield from runs_without(events, parameters, fixed)
     yield from runs_later(events, parameters)
     yield from runs_apart(events, parameters)
@@ -84,6 +90,7 @@ def varied_runs(
                 again = (*first, *[events[-1]] * (times - 1), *beat)
                 yield VariedRun("the last event", again, parameters)
     yield from runs_with_more(events, parameters)
+    yield from runs_of_other_peers(events, parameters, streams)
     yield from _unlike_siblings(events, parameters, read)
     yield from _like_siblings(events, parameters, {*read} - {*fixed})
     for name in sorted({*read} - {*fixed}):
@@ -170,6 +177,28 @@ def runs_with_more(events: Sequence[Event], parameters: Any) -> Iterator[VariedR
         for more in MORE:
             told = tuple(with_twins(event, one, tuple(range(first, first + more))) for event in events)
             yield VariedRun(f"how many do as peer {one}", told, parameters)
+
+
+def runs_of_other_peers(
+    events: Sequence[Event], parameters: Any, streams: Sequence[str]
+) -> Iterator[VariedRun]:
+    """Runs in which the peers of one kind speak the next older protocol, or the next newer one, or are on the
+    other end of their connection."""
+    kinds = dict.fromkeys((e.protocol, e.outbound) for e in events if isinstance(e, Connect))
+    for protocol, outbound in [*kinds][-MOST_CHANGED:]:
+        at = streams.index(protocol) if protocol in streams else len(streams)
+        near = streams[max(0, at - 1) : at + 2]
+        others = [(each, outbound) for each in near if each != protocol]
+        for kind in (*others, (protocol, not outbound)):
+            told = (
+                evolve(e, protocol=kind[0], outbound=kind[1])
+                if isinstance(e, Connect) and (e.protocol, e.outbound) == (protocol, outbound)
+                else e
+                for e in events
+            )
+            end = "dialled" if outbound else "that dialled"
+            what = f"what kind peers {end} are that speak {protocol}: {kind}"
+            yield VariedRun(what, tuple(told), parameters)
 
 
 def _unlike_siblings(events: Sequence[Event], parameters: Any, read: Collection[str]) -> Iterator[VariedRun]:

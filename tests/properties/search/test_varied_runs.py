@@ -4,13 +4,44 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+import pytest
 from attrs import evolve, fields
 
-from quidnunc.model.events import Advance, Connect, Disconnect, Event, Join, Leave, Receive, Score
+from quidnunc.impl.seam import Hello
+from quidnunc.model.edit import edited
+from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.events import (
+    MESHSUB_1_0,
+    MESHSUB_1_1,
+    MESHSUB_1_2,
+    Advance,
+    Connect,
+    Disconnect,
+    Event,
+    Join,
+    Leave,
+    Receive,
+    Score,
+)
+from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
-from quidnunc.model.rpc import Graft, IDontWant, Prune
+from quidnunc.model.rpc import Graft, IDontWant, Prune, Subscribe
 from quidnunc.model.score_parameters import ScoreParameters
-from quidnunc.properties.search.varied_runs import AGAIN, TWINS, UNLIKE, WAITS_MS, VariedRun, varied_runs
+from quidnunc.model.versions import STREAM_PROTOCOLS
+from quidnunc.properties.explain.hypotheses import standing
+from quidnunc.properties.explain.root_cause import last_departures
+from quidnunc.properties.judge.play import ModelSubject, play
+from quidnunc.properties.search.fresh_runs import FreshRuns
+from quidnunc.properties.search.machine import FindingSearch
+from quidnunc.properties.search.varied_runs import (
+    AGAIN,
+    TWINS,
+    UNLIKE,
+    WAITS_MS,
+    VariedRun,
+    runs_of_other_peers,
+    varied_runs,
+)
 
 EVENTS: tuple[Event, ...] = (
     Join("t1"),
@@ -140,3 +171,44 @@ def test_more_peers_do_as_the_last_of_each_kind_does() -> None:
     assert inbound[0] == Connect((1, 2, 4, 5, 6))
     assert inbound[2] == Receive((2, 3, 4, 5, 6), (Graft("t1"),))
     assert outbound[1] == Connect((3, 4, 5, 6), outbound=True) and outbound[0] == events[0]
+
+
+def test_peers_of_one_kind_speak_an_older_or_a_newer_protocol_or_are_on_the_other_end() -> None:
+    streams = STREAM_PROTOCOLS["gossipsub-1.2"]
+    newest, dialled, inbound = Connect((1,)), Connect((2, 3), MESHSUB_1_1, True), Connect((4,), MESHSUB_1_1)
+    found = [*runs_of_other_peers((newest, dialled, inbound), PARAMETERS, streams)]
+    others = ((MESHSUB_1_2, True), (MESHSUB_1_0, True), (MESHSUB_1_1, False))
+    assert [run.events for run in found] == [
+        *[(newest, Connect((2, 3), *kind), inbound) for kind in others],
+        *[(newest, dialled, Connect((4,), kind, not outbound)) for kind, outbound in others],
+    ]
+    assert len({run.what for run in found}) == len(found), "what one tells is not held against another"
+
+
+def test_who_speaks_no_protocol_of_the_list_is_on_the_other_end_alone() -> None:
+    (run,) = runs_of_other_peers((Connect((1,), "x"),), PARAMETERS, ())
+    assert run.events == (Connect((1,), "x", True),)
+
+
+@pytest.mark.parametrize("seed", [0, 10])
+def test_what_a_router_does_to_peers_of_one_version_is_not_said_of_all(seed: int) -> None:
+    """It starts no backoff for members of v1.0 when it leaves a topic; to start none at all explains that."""
+    spec = protocol_named("gossipsub-1.2")
+    narrow = "back-off-members-keeps-backoff-of-v1-0"
+    wide = (
+        "starts-no-backoff-for-mesh-when-it-leaves-topic",
+        "back-off-members-unsubscribe-backoff-s-as-zero",
+    )
+    built = edited(spec, [edit_named(narrow, spec)])
+    hunt = FindingSearch(
+        spec.name,
+        lambda config: ModelSubject(built, config.parameters, config.seed),
+        Hello(name="x", version="1", protocols=()),
+    )
+    grafted = Receive((1,), (Subscribe("t1"), Graft("t1")))
+    events = (Join("t1"), Connect((1,), MESHSUB_1_0), grafted, Leave("t1"), Join("t1"))
+    run = play(events, ModelSubject(built, Parameters()), spec, Parameters())
+    (departure,) = last_departures(run)
+    fresh = FreshRuns(hunt, spec, events, (Parameters(),), seed)
+    edits = [edit_named(name, spec) for name in (*wide, narrow)]
+    assert [edit.name for edit in standing(edits, fresh, spec, departure)] == [narrow]
