@@ -20,6 +20,23 @@ def test_one_row_says_what_is_wrong(name: str, cause: str) -> None:
     assert found.expected_first and not found.unexplained
 
 
+@pytest.mark.parametrize(
+    ("name", "cause"),
+    [
+        ("own-goes-to-one", "one-forward-own"),
+        ("reset-to-all", "all-too-little"),
+        ("permission-withdrawn", "sets-blocked-too-little"),
+        ("cat-passes-requests-on", "passes-on-nothing-to-serve"),
+        ("cat-tells-of-the-committed", "announce-pool-sees-all-in-pool"),
+        ("limit-deaf-to-waiting", "take-in-deaf-to-waiting"),
+        ("failed-decision-dropped", "keep-in-place-as-keep-decided"),
+    ],
+)
+def test_an_operator_says_what_is_wrong(name: str, cause: str) -> None:
+    found = rows_of_planted(name, seed=11, runs=25)
+    assert [cause for _, cause, _ in found.rows] == [cause]
+
+
 def test_figures() -> None:
     one = PlantedRows("a", 0, 80, "", (("c", "without", "dropped"),), expected_first=True)
     two = PlantedRows(

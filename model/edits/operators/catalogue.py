@@ -9,7 +9,13 @@ no operator says, has no edit here, and is reported as unexplained.
     twice-RULE         it sends everything twice
     everybody-RULE     it sends to every peer what it sends to some
     bare-RULE          the optional fields of what it sends are left out
-    more-, fewer-, none-, any-RULE   it chooses one too many, one too few, nobody, or without the condition
+    one-RULE           it sends to one peer what is due to several
+    more-, fewer-, none-, all-, any-RULE   it chooses one too many, one too few, nobody, everybody, or without
+                       the condition
+    passes-on-RULE     it sends what it answers to all other peers besides
+    sets-FIELD-RULE, clears-FIELD-RULE   a switch of the state is on, or off, once it has come in
+    RULE-as-OTHER      it does what the like rule of another protocol does
+    NUMBER-one-more, NUMBER-one-less   what the rule works out is off by one
     RULE-NAME-as-VALUE it reads one parameter as another one, as its default, off by one, as 0, or as endless
     RULE-clock-CHANGE  it reads a clock that is off: by a moment, by a second, stopped, or far ahead
     RULE-to-WHOM, RULE-to-WHOM-too   it sends to those alone, or to those as well
@@ -20,6 +26,7 @@ no operator says, has no edit here, and is reported as unexplained.
     TERM-sees-former-members   a term of the score takes a peer that has left the mesh for a member
     SET-also-RULE      a set leaves out also those whom another set does
     everywhere-...     a parameter, a view or a field is taken so by every rule that reads it
+    everywhere-LIMIT-and-LIMIT-as-VALUE   limits that one rule compares with are all one more, or one less
     everywhere-in-HANDLER-...   all rules that answer one thing do so, or all exclusions from one set
 
 That a rule is not there, or comes after the next one, is in `quidnunc.model.edit`. The words of all of them
@@ -47,7 +54,10 @@ from quidnunc.model.edits.operators.reads import names_read
 from quidnunc.model.edits.operators.rule_use import RuleUse
 from quidnunc.model.errors import SpecError
 from quidnunc.model.mempool.node import Node
+from quidnunc.model.mempool.protocols import CATS, MEMPOOL
+from quidnunc.model.mempool.protocols import LIMITS as LIMITED
 from quidnunc.model.parameters import DogParameters, Parameters
+from quidnunc.model.pubsub.protocols import PUBSUB
 from quidnunc.model.pubsub.router import Router
 from quidnunc.model.rules import Combined, Exclusion, FirstMatch, Phases, Protocol, Rule, Total
 from quidnunc.model.values import evolve
@@ -79,6 +89,11 @@ SIBLINGS: tuple[frozenset[str], ...] = tuple(
     )
 )
 """Parameters of one unit and of like purpose: one is easily taken for another."""
+
+LIMITS = tuple(
+    frozenset(name for name in like if words.PARAMETERS[name].startswith(words.BOUNDS)) for like in SIBLINGS
+)
+"""Those of them that bound how many there are: one comparison may stand for all."""
 
 SETS_OF_A_TOPIC = ("graft_candidates", "fanout_candidates", "gossip_candidates")
 """Sets whose exclusions ask of a topic and a peer, so that one may stand in another."""
@@ -118,6 +133,14 @@ def _changed(use: RuleUse) -> bool:
     return bool(use.changed)
 
 
+def _applied(use: RuleUse) -> bool:
+    return use.applied
+
+
+def _several(use: RuleUse) -> bool:
+    return use.several
+
+
 _STEPS: Mapping[str, tuple[str, Callable[[Rule], Rule], Matters]] = {
     "silent": ("Sends nothing", partial(wrapped.after, wrapped.silent), _permitted),
     "idle": ("Leaves its own state unchanged", partial(wrapped.after, wrapped.idle), _changed),
@@ -135,7 +158,9 @@ _STEPS: Mapping[str, tuple[str, Callable[[Rule], Rule], Matters]] = {
     "more": ("Chooses one peer too many", partial(wrapped.choosing, "more"), _chose),
     "fewer": ("Chooses one peer too few", partial(wrapped.choosing, "fewer"), _chose),
     "none": ("Chooses no peer", partial(wrapped.choosing, "none"), _chose),
+    "all": ("Chooses every peer", partial(wrapped.choosing, "all"), _chose),
     "any": ("Ignores the conditions of its choice", partial(wrapped.choosing, "any"), _chose),
+    "one": ("Sends to one peer what is due to several", wrapped.to_one, _several),
 }
 """Operator -> words, what it makes of a rule, and what the rule must do for that to matter."""
 
@@ -145,6 +170,9 @@ _TERMS: Mapping[str, tuple[str, tuple[int, int]]] = {
     "negated": ("Reverses the sign of the result", (-1, 1)),
 }
 """Operator -> words, and what a term of a sum is multiplied by."""
+
+_OFF_BY_ONE: Mapping[str, int] = {"one-more": 1, "one-less": -1}
+"""What stands in the name of the edit -> how much more."""
 
 
 @frozen
@@ -161,7 +189,9 @@ class FamilyOperators:
 
 FAMILIES: Mapping[str, FamilyOperators] = {
     "pubsub": FamilyOperators(Parameters, Router, wrapped.WHOM, wrapped.VIEWS),
-    "mempool": FamilyOperators(DogParameters, Node, wrapped.MEMPOOL_WHOM, without=frozenset({"bare"})),
+    "mempool": FamilyOperators(
+        DogParameters, Node, wrapped.MEMPOOL_WHOM, wrapped.MEMPOOL_VIEWS, without=frozenset({"bare"})
+    ),
 }
 """By the name that `Protocol.family` has."""
 
@@ -177,6 +207,30 @@ UNSEEABLE = frozenset({"peers", "ledger", "windows", "cached", "protocol"})
 
 CHOOSER = "set_of"
 """What a rule calls to have other rules choose peers."""
+
+
+OF_FAMILY: Mapping[str, tuple[Protocol, ...]] = {
+    "pubsub": tuple(PUBSUB.values()),
+    "mempool": tuple({**MEMPOOL, **CATS, **LIMITED}.values()),
+}
+"""Family -> its protocols."""
+
+
+@lru_cache
+def switches_of(protocol: Protocol) -> tuple[str, ...]:
+    """Fields of the state that are on or off, and that some rule of the protocol reads."""
+    typed = {f.name for f in fields(FAMILIES[protocol.family].state) if str(f.type).startswith("bool")}
+    read = {name for _, rule in protocol.rules() for name in names_read(rule)}
+    return tuple(sorted(typed & read))
+
+
+def other_rules(handler: str, rule: Rule, protocol: Protocol) -> tuple[Rule, ...]:
+    """Rules of the same handler in other protocols that do the same thing otherwise: who lacks one of them is
+    told in the same words."""
+    own = {each.name for _, each in protocol.rules()}
+    others = (o for p in OF_FAMILY[protocol.family] if handler in p.handlers for o in p[handler].rules)
+    like = {o.name: o for o in others if o.lacking == rule.lacking and o.name not in own}
+    return tuple(like.values()) if rule.lacking else ()
 
 
 PEER, PEER_IN_TOPIC = "Mapping[Peer, ", "Mapping[tuple[str, Peer], "
@@ -200,6 +254,16 @@ class RuleOperators:
     is_term: bool
     of_topic: bool = False
     """Whether it is a term of the score of one topic."""
+    answers: bool = False
+    """Whether it answers something that a peer sends."""
+    is_only_answer: bool = False
+    """Whether no other rule answers that."""
+    is_number: bool = False
+    """Whether it alone works out a number."""
+    switches: tuple[str, ...] = ()
+    """Those of the state that some rule of its protocol reads."""
+    others: tuple[Rule, ...] = ()
+    """Rules of other protocols in its place."""
 
     @property
     def parameters(self) -> type:
@@ -213,6 +277,7 @@ class RuleOperators:
         """The likeliest first."""
         kinds = (
             self._steps() if self.is_step else (),
+            self._others(),
             self._views(),
             self._values(),
             self._fields() if self.is_step else (),
@@ -220,6 +285,9 @@ class RuleOperators:
             self._whom() if self.is_step else (),
             self._flaws() if self.is_step else (),
             self._terms() if self.is_term else (),
+            self._switches() if self.is_step else (),
+            self._passed_on() if self.answers else (),
+            self._deaf() if self.is_only_answer else (),
         )
         for rank, made in enumerate(kinds):
             yield from (evolve(one, rank=rank) for one in made)
@@ -243,6 +311,30 @@ class RuleOperators:
                 continue
             yield self._made(f"{operator}-{self.name}", says, change, matters)
 
+    def _others(self) -> Iterator[OperatorEdit]:
+        for other in self.others:
+            name = f"{self.name}-as-{words_of(other.name)}"
+            yield self._made(
+                name, "Does what another version of the protocol asks", partial(_doing_as, other)
+            )
+
+    def _switches(self) -> Iterator[OperatorEdit]:
+        for each in self.switches:
+            for word, says, value in zip(
+                ("sets", "clears"), words.SWITCHES[each], (True, False), strict=True
+            ):
+                change = partial(wrapped.after, wrapped.setting(each, value))
+                yield self._made(f"{word}-{words_of(each)}-{self.name}", says, change, _applied)
+
+    def _passed_on(self) -> Iterator[OperatorEdit]:
+        says = "Passes on what it receives to all other peers"
+        yield self._made(f"passes-on-{self.name}", says, wrapped.passing_on, _applied)
+
+    def _deaf(self) -> Iterator[OperatorEdit]:
+        for whom, (said, asked) in FAMILIES[self.family].whom.items():
+            deaf = partial(wrapped.deaf_to, asked)
+            yield self._made(f"{self.name}-deaf-to-{whom}", f"Ignores {said}", deaf)
+
     def _flaws(self) -> Iterator[OperatorEdit]:
         for flaw, (said, clause) in words.FLAWS.items() if "flaw" in names_read(self.rule) else ():
             flaws = words.OVERLOOKED.get(flaw, frozenset({flaw}))
@@ -256,6 +348,9 @@ class RuleOperators:
     def _terms(self) -> Iterator[OperatorEdit]:
         for operator, (says, factor) in _TERMS.items():
             yield self._made(f"{self.name}-{operator}", says, partial(wrapped.times, *factor))
+        for word, more in _OFF_BY_ONE.items() if self.is_number else ():
+            says = f"Uses the result {words.PLUS[more]} one"
+            yield of_number(self._made(f"{self.name}-{word}", says, partial(wrapped.plus, more)))
         if self.of_topic:
             says = "Treats peers that have left the mesh as members"
             yield self._made(f"{self.name}-sees-former-members", says, wrapped.of_former_members)
@@ -367,9 +462,23 @@ def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
     steps, terms = of_kind(FirstMatch, Phases), of_kind(Total)
     of_topic = {rule.name for handler, rule in protocol.rules() if handler == "topic_score"}
     found: dict[str, OperatorEdit] = {}
+    alone = {
+        c.rules[0].name for c in protocol.handlers.values() if isinstance(c, Total) and len(c.rules) == 1
+    }
+    handlers = {each.name: name for name, each in protocol.rules() if each.name not in TOO_WIDE}
     for rule in {each.name: each for _, each in protocol.rules() if each.name not in TOO_WIDE}.values():
+        handler = handlers[rule.name]
         operators = RuleOperators(
-            rule, protocol.family, rule.name in steps, rule.name in terms, rule.name in of_topic
+            rule,
+            protocol.family,
+            is_step=rule.name in steps,
+            is_term=rule.name in terms,
+            of_topic=rule.name in of_topic,
+            answers=handler in words.ANSWERS and rule.name in steps,
+            is_only_answer=handler in words.ANSWERS and len(protocol[handler].rules) == 1,
+            is_number=rule.name in alone,
+            switches=switches_of(protocol),
+            others=other_rules(handler, rule, protocol),
         )
         found |= {made.edit.name: made for made in operators.all()}
     found |= {edit.name: OperatorEdit(edit, (base,), _called) for edit, base in _also(protocol)}
@@ -426,7 +535,19 @@ def _everywhere(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str, ...]]]:
         readings.setdefault(name, []).append((f"sees-no-{words_of(name)}", says, blind))
         says = f"Does not update {words.STATE[protocol.family][name]}"
         readings[name].append((f"keeps-{words_of(name)}", says, partial(wrapped.keeping, name)))
+    compared = {tuple(sorted(like & names_read(rule))) for like in LIMITS for rule in rules}
+    for limits in sorted(compared):
+        # Who reads one of them reads the others.
+        for word, more in _OFF_BY_ONE.items() if len(limits) > 1 else ():
+            said = " and ".join(words.PARAMETERS[limit] for limit in limits)
+            reading = partial(wrapped.reading_all, limits, more)
+            name = f"{'-and-'.join(map(words_of, limits))}-as-{word}"
+            readings[limits[0]].append((name, f"Uses {said} {words.PLUS[more]} one", reading))
     return edits_everywhere(rules, readings)
+
+
+def _doing_as(other: Rule, rule: Rule) -> Rule:
+    return evolve(rule, apply=other.apply)
 
 
 def _with_changed(protocol: Protocol, *, name: str, change: Callable[[Rule], Rule]) -> Protocol:

@@ -18,7 +18,11 @@ class RuleUse:
     """What one rule was seen to do while a run was judged."""
 
     called: bool = False
+    applied: bool = False
+    """It made a step."""
     permitted: bool = False
+    several: bool = False
+    """It sent more than one thing in one step."""
     chose: bool = False
     changed: set[str] = field(factory=set)
     """Fields of the state."""
@@ -70,7 +74,9 @@ class UseRecorder:
                 rest = (*rest[:-1], _ChoiceWatch(chooser, use))
             said = rule.apply(r, *rest)
             if isinstance(said, Step):
+                use.applied = True
                 use.permitted |= bool(said.permits)
+                use.several |= len(said.permits) > 1
                 if said.router is not r:
                     use.changed |= changed_fields(r, said.router)
             return said

@@ -113,6 +113,14 @@ STATE: Mapping[str, Mapping[str, str]] = {
 }
 """Family -> field of its state -> what is in it, as an object of "ignores" and "does not update"."""
 
+SWITCHES: Mapping[str, tuple[str, str]] = {
+    "blocked": ("Blocks HaveTx", "Unblocks HaveTx"),
+    "stuck": ("Begins to wait for a route", "Stops waiting for a route"),
+}
+"""Field of a state that is on or off -> what a router does that sets it, and that clears it."""
+
+PLUS: Mapping[int, str] = {1: "plus", -1: "minus"}
+
 KEY_MATCHES = "pubsub/signing.key-matches"
 FLAWS: Mapping[str, tuple[str, str]] = {
     "unsigned": ("a missing signature", ""),

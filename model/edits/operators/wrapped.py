@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from attrs import fields
 
 from quidnunc.model.choices import Choose
 from quidnunc.model.edits.operators.rule_use import chooser_in
-from quidnunc.model.events import Sent
+from quidnunc.model.events import Output, Sent
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.rpc import Prune
-from quidnunc.model.rules import Rule
+from quidnunc.model.rules import Rule, Targets
 from quidnunc.model.score_interval import ScoreInterval
 from quidnunc.model.values import evolve
 
@@ -53,7 +54,7 @@ def keeping_of(name: str, asked: Whom, rule: Rule) -> Rule:
 
     def of_them(r: Any, key: Any) -> bool:
         topic, peer = key if isinstance(key, tuple) else ("", key)
-        return peer in r.peers and asked(r, topic, peer)
+        return peer in r.peers and bool(asked(r, topic, peer))
 
     def keep(r: Any, step: Step[Any]) -> Step[Any]:
         old, new = getattr(r, name), getattr(step.router, name)
@@ -84,18 +85,67 @@ def bare(r: Any, step: Step[Any]) -> Step[Any]:
 
 def to_alone(asked: Whom, rule: Rule) -> Rule:
     def to_these(r: Any, step: Step[Any]) -> Step[Any]:
-        kept = tuple(
-            p
-            for p in step.permits
-            if not isinstance(p.output, Sent) or asked(r, getattr(p.output.part, "topic", ""), p.output.peer)
-        )
-        return Step(step.router, kept)
+        kept: list[Permit] = []
+        for p in step.permits:
+            sent = p.output
+            is_one = not isinstance(sent, Sent) or asked(r, getattr(sent.part, "topic", ""), sent.peer)
+            if is_one is not False:
+                kept.append(p if is_one else evolve(p, must=False))
+        return Step(step.router, tuple(kept))
 
     return after(to_these, rule)
 
 
 def to_these_too(asked: Whom, rule: Rule) -> Rule:
     return after(_also_to(asked), rule)
+
+
+def to_one(rule: Rule) -> Rule:
+    """The rule, which sends to one peer, any one, what is due to several."""
+
+    def apply(r: Any, *rest: Any) -> Any:
+        said, chooser = rule.apply(r, *rest), chooser_in(rest)
+        if chooser is None or not isinstance(said, Step):
+            return said
+        due: dict[Any, list[Permit]] = {}
+        for permit in said.permits:
+            if permit.must and isinstance(permit.output, Sent):
+                due.setdefault(permit.output.part, []).append(permit)
+        spared: set[Output] = set()
+        for part, permits in due.items():
+            if len(permits) > 1:
+                spared |= {p.output for p in permits} - _one_of(part, permits, chooser)
+        return Step(said.router, tuple(p for p in said.permits if p.output not in spared))
+
+    return evolve(rule, apply=apply)
+
+
+def _one_of(part: Any, permits: Sequence[Permit], chooser: Choose) -> set[Output]:
+    peers = frozenset(p.output.peer for p in permits if isinstance(p.output, Sent))
+
+    def shown(peer: int) -> Output:
+        return Sent(peer, part)
+
+    among = Targets(frozenset(), peers)
+    return {*map(shown, chooser.some("one.of-several", permits[0].clause, among, (1, 1), reveals=shown))}
+
+
+def passing_on(rule: Rule) -> Rule:
+    """The rule, which sends what it answers to all other peers besides."""
+
+    def apply(r: Any, what: Any, *rest: Any) -> Any:
+        said, part = rule.apply(r, what, *rest), getattr(what, "part", None)
+        if not isinstance(said, Step) or part is None:
+            return said
+        others = (Sent(peer, part) for peer in sorted(r.peers) if peer != what.peer)
+        return said.plus(*(Permit(each, True, rule.clause, "now") for each in others))
+
+    return evolve(rule, apply=apply)
+
+
+def setting(name: str, value: bool) -> Callable[[Any, Step[Any]], Step[Any]]:
+    """One field of the state is that, whatever it was."""
+    return lambda r, step: Step(evolve(step.router, **{name: value}), step.permits)
 
 
 def everybody(r: Any, step: Step[Any]) -> Step[Any]:
@@ -108,19 +158,20 @@ def _also_to(asked: Whom) -> Callable[[Any, Step[Any]], Step[Any]]:
     def and_to_these(r: Any, step: Step[Any]) -> Step[Any]:
         sent = {p.output.part: p for p in step.permits if isinstance(p.output, Sent)}
         told = {(p.output.part, p.output.peer) for p in step.permits if isinstance(p.output, Sent)}
-        more = [
-            evolve(permit, output=Sent(peer, part))
-            for part, permit in sent.items()
-            for peer in sorted(r.peers)
-            if (part, peer) not in told and asked(r, getattr(part, "topic", ""), peer)
-        ]
+        more: list[Permit] = []
+        for part, permit in sent.items():
+            for peer in sorted(r.peers):
+                is_one = (part, peer) not in told and asked(r, getattr(part, "topic", ""), peer)
+                if is_one is not False:
+                    must = permit.must and is_one is True
+                    more.append(evolve(permit, output=Sent(peer, part), must=must))
         return step.plus(*more)
 
     return and_to_these
 
 
-Whom: TypeAlias = Callable[[Any, str, int], bool]
-"""(router, topic or nothing, peer) -> whether it is one of them."""
+Whom: TypeAlias = Callable[[Any, str, int], bool | None]
+"""(router, topic or nothing, peer) -> whether it is one of them; None where that has not shown."""
 
 WHOM: Mapping[str, tuple[str, Whom]] = {
     "members": ("peers in the topic", lambda r, topic, p: topic in r.peers[p].topics),
@@ -154,13 +205,16 @@ WHOM: Mapping[str, tuple[str, Whom]] = {
 }
 """Word -> who they are, of a pubsub router."""
 
+
+def waits_for_slot(n: Any, peer: int) -> bool | None:
+    held = [known.holds(peer) for known in n.slots.values()]
+    return False if True in held or not held else None if None in held else True
+
+
 MEMPOOL_WHOM: Mapping[str, tuple[str, Whom]] = {
     "persistent": ("persistent peers", lambda n, _, p: p in n.parameters.persistent_peers),
     "passing": ("peers that are not persistent", lambda n, _, p: p not in n.parameters.persistent_peers),
-    "waiting": (
-        "peers that wait for a slot",
-        lambda n, _, p: bool(n.slots) and not any(p in known.must for known in n.slots.values()),
-    ),
+    "waiting": ("peers that wait for a slot", lambda n, _, p: waits_for_slot(n, p)),
 }
 """The same of a mempool node."""
 
@@ -171,7 +225,10 @@ def deaf_to(asked: Whom, rule: Rule) -> Rule:
     def apply(r: Any, what: Any, *rest: Any) -> Any:
         peer: Any = getattr(what, "peer", None)
         topic = getattr(getattr(what, "part", None), "topic", "")
-        return None if peer in r.peers and asked(r, topic, peer) else rule.apply(r, what, *rest)
+        is_one, chooser = peer in r.peers and asked(r, topic, peer), chooser_in((what, *rest))
+        if is_one is None and chooser is not None:
+            is_one = chooser.free("deaf-to")
+        return None if is_one else rule.apply(r, what, *rest)
 
     return evolve(rule, apply=apply)
 
@@ -296,12 +353,27 @@ def nothing_of(value: Any) -> Any:
     return not value if isinstance(value, bool) else type(value)()
 
 
+def all_in_pool(n: Any) -> Any:
+    gone = dict.fromkeys(sorted(n.cache - n.pool.keys()), ())
+    return evolve(n, pool={**n.pool, **gone})
+
+
+MEMPOOL_VIEWS: Mapping[str, tuple[str, str, Callable[[Any], Any]]] = {
+    "all-in-pool": ("pool", "Treats transactions that have left its pool as pooled", all_in_pool),
+}
+"""The same of a mempool node."""
+
+
 def sees(view: str, rule: Rule) -> Rule:
     def restore(after: Any, r: Any) -> Any:
+        if view == "all-in-pool":
+            seen = all_in_pool(r).pool
+            kept = {tx: by for tx, by in after.pool.items() if tx in r.pool or by != seen.get(tx)}
+            return evolve(after, pool=kept)
         # A rule that acts on a mesh of everybody gives back its own mesh; peers stay who they are.
         return after if view == "all-in-mesh" else evolve(after, peers=r.peers)
 
-    return seeing(VIEWS[view][2], restore, rule)
+    return seeing({**VIEWS, **MEMPOOL_VIEWS}[view][2], restore, rule)
 
 
 # -- whom it chooses ----------------------------------------------------------------------------------------
@@ -330,6 +402,8 @@ class _OtherCount:
             count = (max(least - 1, 0), max(most - 1, 0))
         elif self._how == "none":
             count = (0, 0)
+        elif self._how == "all":
+            count = (pool, pool)
         condition = None if self._how == "any" else such_that
         return self._choose.some(name, clause, among, count, reveals=reveals, such_that=condition)
 
@@ -385,6 +459,18 @@ def with_parameter(parameters: Any, name: str, value: Any) -> Any:
     return changed
 
 
+def reading_all(names: Sequence[str], more: int, rule: Rule) -> Rule:
+    """The rule, which takes each of those limits for one that is so much more. 0 is none, and stays so."""
+    for name in names:
+        rule = reading_parameter(name, partial(_plus, name, more), rule)
+    return rule
+
+
+def _plus(name: str, more: int, parameters: Any) -> int:
+    value: int = getattr(parameters, name)
+    return value + more if value else 0
+
+
 def reading_clock(change: Callable[[int], int], rule: Rule) -> Rule:
     return seeing(lambda r: evolve(r, now_ms=change(r.now_ms)), own_clock, rule)
 
@@ -429,3 +515,8 @@ def times(numerator: int, denominator: int, rule: Rule) -> Rule:
         return ScoreInterval(*ends)
 
     return evolve(rule, apply=apply)
+
+
+def plus(more: int, rule: Rule) -> Rule:
+    """The rule, whose number is so much more."""
+    return evolve(rule, apply=lambda *given: rule.apply(*given) + more)

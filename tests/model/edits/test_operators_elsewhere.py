@@ -1,0 +1,157 @@
+"""Operators on rules beside those of gossipsub: what each makes of a rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.edits.operators.catalogue import LIMITS, switches_of
+from quidnunc.model.edits.operators.wrapped import waits_for_slot
+from quidnunc.model.events import (
+    MEMPOOL,
+    Adjust,
+    Commit,
+    Connect,
+    Disconnect,
+    Event,
+    Output,
+    PublishPartial,
+    Receive,
+    Sent,
+    Submit,
+)
+from quidnunc.model.machine import protocol_named
+from quidnunc.model.parameters import DogParameters, Parameters
+from quidnunc.model.rpc import HaveTx, ResetRoute, SeenTx, Tx, WantTx
+from quidnunc.model.rules import Protocol
+from quidnunc.properties.judge.oracle import Oracle
+from quidnunc.properties.judge.play import ModelSubject
+
+
+def arriving(*peers: int) -> list[Event]:
+    return [Connect((peer,), MEMPOOL) for peer in peers]
+
+
+def edited(protocol: str, name: str) -> Protocol:
+    spec = protocol_named(protocol)
+    return edit_named(name, spec).change(spec) if name else spec
+
+
+def seen(
+    protocol: str, name: str, events: list[Event], parameters: DogParameters | None = None
+) -> set[Output]:
+    """What the model with the edit does with the last event."""
+    subject = ModelSubject(edited(protocol, name), parameters or DogParameters())
+    return {*[subject.do(event) for event in events][-1]}
+
+
+def departs(
+    protocol: str, name: str, run: list[tuple[Event, set[Output]]], parameters: DogParameters
+) -> bool:
+    oracle = Oracle(edited(protocol, name), parameters)
+    return any(oracle.judge(event, tuple(outputs)).departures for event, outputs in run)
+
+
+def to(part: Tx | SeenTx | WantTx | HaveTx | ResetRoute, *peers: int) -> set[Output]:
+    return {Sent(peer, part) for peer in peers}
+
+
+def test_what_is_due_to_several_goes_to_one() -> None:
+    events = [*arriving(1, 2, 3), Submit("x1")]
+    assert seen("flood", "", events) == to(Tx("x1"), 1, 2, 3)
+    assert len(seen("flood", "one-forward-own", events)) == 1
+
+
+def test_which_one_that_is_the_router_says() -> None:
+    for told, wrong in (({1}, False), ({3}, False), ({1, 3}, True), (set(), True)):
+        run = [*((event, set()) for event in arriving(1, 2, 3)), (Submit("x1"), to(Tx("x1"), *told))]
+        assert departs("flood", "one-forward-own", run, DogParameters()) == wrong
+
+
+LOW: list[Event] = [*arriving(1, 2, 3), Submit("x1"), Adjust()]
+
+
+def test_everybody_is_chosen_where_one_is_due() -> None:
+    assert len(seen("dog", "", LOW)) == 1
+    assert seen("dog", "all-too-little", LOW) == to(ResetRoute(), 1, 2, 3)
+
+
+def test_a_switch_of_the_state_is_set_once_a_rule_has_come_in() -> None:
+    again = [*LOW, Receive((1,), (Tx("x1"),))]
+    assert switches_of(protocol_named("dog")) == ("blocked",)
+    assert not switches_of(protocol_named("flood"))
+    assert seen("dog", "", again) == to(HaveTx("x1"), 1)
+    assert not seen("dog", "sets-blocked-too-little", again)
+    third = [*again, Receive((2,), (Tx("x1"),))]
+    assert not seen("dog", "", third), "one HaveTx blocks the next"
+    assert seen("dog", "clears-blocked-block-next", third) == to(HaveTx("x1"), 2)
+
+
+def test_what_is_received_is_passed_on() -> None:
+    events = [*arriving(1, 2, 3), Receive((2,), (WantTx("x1"),))]
+    assert not seen("cat-classic", "", events)
+    assert seen("cat-classic", "passes-on-nothing-to-serve", events) == to(WantTx("x1"), 1, 3)
+
+
+def test_what_has_left_the_pool_is_taken_for_pooled() -> None:
+    name = "announce-pool-sees-all-in-pool"
+    events = [Submit("x1"), Submit("x2"), Commit("x1")]
+    told = [*((event, set()) for event in events), *((event, to(SeenTx("x1"), 1)) for event in arriving(1))]
+    assert departs("cat-classic", "", told, DogParameters())
+    assert not departs("cat-classic", name, told, DogParameters())
+    oracle = Oracle(edited("cat-classic", name), DogParameters())
+    for event, outputs in told:
+        oracle.judge(event, tuple(outputs))
+    assert {*oracle.state.pool} == {"x2"}, "to look at it puts nothing back"
+
+
+ONE_SLOT = DogParameters(dog=False, max_persistent=1, persistent_peers=frozenset({1, 2, 3}))
+
+
+@pytest.mark.parametrize(("peer", "forwards"), [(1, True), (2, False), (9, True)])
+def test_who_waits_for_a_slot_is_not_heard(peer: int, forwards: bool) -> None:
+    events = [*arriving(1, 2, 9), Receive((peer,), (Tx("x1"),))]
+    assert bool(seen("peer-limit", "take-in-deaf-to-waiting", events, ONE_SLOT)) == forwards
+    assert seen("peer-limit", "", events, ONE_SLOT)
+
+
+@pytest.mark.parametrize("forwards", [False, True])
+def test_who_may_wait_for_a_slot_may_be_heard(forwards: bool) -> None:
+    """The slot of the first has gone to the second or to the third."""
+    start = [*arriving(1, 2, 3, 9), Disconnect((1,))]
+    heard = to(Tx("x1"), 9) if forwards else set()
+    run = [*((event, set()) for event in start), (Receive((2,), (Tx("x1"),)), heard)]
+    assert not departs("peer-limit", "take-in-deaf-to-waiting", run, ONE_SLOT)
+    oracle = Oracle(protocol_named("peer-limit"), ONE_SLOT)
+    for event in start:
+        oracle.judge(event, ())
+    assert [waits_for_slot(oracle.state, peer) for peer in (2, 3, 9)] == [None, None, False]
+
+
+@pytest.mark.parametrize(("limit", "served"), [(1, {1, 2}), (0, {1, 2, 3})])
+def test_limits_that_one_rule_compares_with_are_off_together(limit: int, served: set[int]) -> None:
+    """A limit of 0 is none, and stays so."""
+    assert frozenset({"max_persistent", "max_non_persistent"}) in LIMITS
+    name = "everywhere-max-non-persistent-and-max-persistent-as-one-more"
+    for persistent in (frozenset[int](), frozenset({1, 2, 3})):
+        limits = {"max_persistent" if persistent else "max_non_persistent": limit}
+        given = DogParameters(dog=False, persistent_peers=persistent, **limits)
+        events = [*arriving(1, 2, 3), Submit("x1")]
+        assert seen("peer-limit", name, events, given) == to(Tx("x1"), *served)
+
+
+def test_a_number_that_one_rule_works_out_is_off_by_one() -> None:
+    """A time to live of three heartbeats is the least, whatever is configured."""
+    for word, lives in (("", 3), ("one-less", 2), ("one-more", 4)):
+        name = f"three-at-least-{word}" if word else ""
+        oracle = Oracle(edited("partial-messages-go", name), Parameters(group_ttl_heartbeats=1))
+        oracle.judge(PublishPartial("t1", "g1", ()), ())
+        assert [group.heartbeats_left for group in oracle.state.groups.values()] == [lives]
+
+
+def test_a_rule_does_what_its_like_in_another_protocol_does() -> None:
+    spec, other = protocol_named("partial-messages-go"), protocol_named("partial-messages-jvm")
+    edit = edit_named("keep-in-place-as-keep-decided", spec)
+    changed = {rule.name: rule for _, rule in edit.change(spec).rules()}["keep_in_place"]
+    meant = {rule.name: rule for _, rule in other.rules()}["keep_decided"]
+    assert changed.apply is meant.apply and changed.clause == "pm-go/api.state-in-place"
