@@ -230,9 +230,13 @@ def standing_and_ties(
     played = [each.run for each in runs]
     whole = [run for run in played if not run.varied]
     later = RunsAsNeeded(followed_plain_run(run, protocol, seed) for seed, run in enumerate(whole))
-    # Another number that only allows what the router did says nothing of when it does so.
-    stand = [(e, t) for e, t in stand if sharpness[e] or not e.of_number or _says_more(e, later)]
     dropped = {edit.rule for edit, _ in stand if edit.kind == "dropped"}
+    # Another number that only allows what the router did says nothing of when it does so, unless runs have
+    # shown that the router has the rule.
+    kept = {edit.rule for edit in edits if edit.kind == "dropped"} - dropped
+    stand = [
+        (e, t) for e, t in stand if sharpness[e] or not e.of_number or e.rule in kept or _says_more(e, later)
+    ]
     stand = [(e, t) for e, t in stand if e.name not in WIDE or _refutable(e, played, protocol, dropped)]
     best = [told for edit, told in stand if sharpness[edit] >= sharp]
     in_the_field = any(edit.name in SEEN_IN_THE_FIELD for edit, _ in stand)

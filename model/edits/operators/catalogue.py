@@ -24,6 +24,7 @@ no operator says, has no edit here, and is reported as unexplained.
     RULE-keeps-FIELD, RULE-keeps-FIELD-of-WHOM   one field of the state stays as it was, of all peers or of
                        some, and the rest changes
     TERM-sees-former-members   a term of the score takes a peer that has left the mesh for a member
+    RULE-without-NAME  it works out or counts a score as if one parameter of scores were not there
     SET-also-RULE      a set leaves out also those whom another set does
     everywhere-...     a parameter, a view or a field is taken so by every rule that reads it
     everywhere-LIMIT-and-LIMIT-as-VALUE   limits that one rule compares with are all one more, or one less
@@ -288,6 +289,7 @@ class RuleOperators:
             self._switches() if self.is_step else (),
             self._passed_on() if self.answers else (),
             self._deaf() if self.is_only_answer else (),
+            self._scores(),
         )
         for rank, made in enumerate(kinds):
             yield from (evolve(one, rank=rank) for one in made)
@@ -354,6 +356,12 @@ class RuleOperators:
         if self.of_topic:
             says = "Treats peers that have left the mesh as members"
             yield self._made(f"{self.name}-sees-former-members", says, wrapped.of_former_members)
+
+    def _scores(self) -> Iterator[OperatorEdit]:
+        for name in sorted(names_read(self.rule) & words.SCORES.keys()):
+            says, value = words.SCORES[name]
+            reading = partial(wrapped.reading_score_parameter, name, value)
+            yield of_number(self._made(f"{self.name}-without-{words_of(name)}", says, reading))
 
     def _fields(self) -> Iterator[OperatorEdit]:
         for each in sorted(STATE_FIELDS[self.family]):

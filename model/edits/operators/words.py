@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from quidnunc.model.rules import Rule
 
+NO_CAP = 1e12
+
 PARAMETERS: Mapping[str, str] = {
     "d": "D",
     "d_low": "D_low",
@@ -58,6 +60,22 @@ PARAMETERS: Mapping[str, str] = {
     "unconditional_peers": "unconditional peers",
 }
 """Parameter -> its name in the documents, or in words where they give it none, or one of another language."""
+
+SCORES: Mapping[str, tuple[str, float]] = {
+    "topic_weight": ("Takes 1 for the weights of all topics", 1.0),
+    "topic_score_cap": ("Does not apply the cap on the score of all topics", 0.0),
+    "time_in_mesh_cap": ("Does not apply the cap on the time in the mesh (P1)", NO_CAP),
+    "first_message_deliveries_cap": ("Does not apply the cap on first deliveries (P2)", NO_CAP),
+    "mesh_message_deliveries_cap": ("Does not apply the cap on mesh deliveries (P3)", NO_CAP),
+    "mesh_message_deliveries_activation_ms": ("Does not wait for the activation of mesh deliveries (P3)", -1),
+    "first_message_deliveries_decay": ("Does not let first deliveries (P2) decay", 1.0),
+    "mesh_message_deliveries_decay": ("Does not let mesh deliveries (P3) decay", 1.0),
+    "mesh_failure_penalty_decay": ("Does not let the penalty for mesh failures (P3b) decay", 1.0),
+    "invalid_message_deliveries_decay": ("Does not let invalid messages (P4) decay", 1.0),
+    "behaviour_penalty_decay": ("Does not let the behaviour penalty (P7) decay", 1.0),
+    "decay_to_zero": ("Does not apply DecayToZero", 0.0),
+}
+"""Parameter of scores -> what a router does that is without it, and the value that does the same."""
 
 BOUNDS = ("the cap", "the limit", "the size limit")
 """How the names of bounds begin."""

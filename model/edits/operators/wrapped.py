@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 from attrs import fields
@@ -15,6 +15,7 @@ from quidnunc.model.permits import Permit, Step
 from quidnunc.model.rpc import Prune
 from quidnunc.model.rules import Rule, Targets
 from quidnunc.model.score_interval import ScoreInterval
+from quidnunc.model.score_parameters import TopicScoreParameters
 from quidnunc.model.values import evolve
 
 ENDLESS = 1 << 60
@@ -469,6 +470,43 @@ def reading_all(names: Sequence[str], more: int, rule: Rule) -> Rule:
 def _plus(name: str, more: int, parameters: Any) -> int:
     value: int = getattr(parameters, name)
     return value + more if value else 0
+
+
+def reading_score_parameter(name: str, value: float, rule: Rule) -> Rule:
+    """The rule, which takes a parameter of scores, or of each topic's, for `value`."""
+
+    def apply(r: Any, *rest: Any) -> Any:
+        scores = r.parameters.scores
+        if scores is None:
+            return rule.apply(r, *rest)
+        # A term of one topic is given the parameters of that topic.
+        told = tuple(_of_topic_too(each, name, value) for each in rest)
+        changed = with_parameter(r.parameters, "scores", _with_score_parameter(scores, name, value))
+        said = rule.apply(evolve(r, parameters=changed), *told)
+        return Step(own_parameters(said.router, r), said.permits) if isinstance(said, Step) else said
+
+    return evolve(rule, apply=apply)
+
+
+def _of_topic_too(given: Any, name: str, value: float) -> Any:
+    if not isinstance(given, tuple):
+        return given
+    return tuple(
+        _with_score_parameter(each, name, value) if isinstance(each, TopicScoreParameters) else each
+        for each in given
+    )
+
+
+@lru_cache(maxsize=1024)
+def _with_score_parameter(parameters: Any, name: str, value: float) -> Any:
+    if hasattr(parameters, name):
+        return with_parameter(parameters, name, value)
+    topics = getattr(parameters, "topics", ())
+    if not topics:
+        return parameters
+    return with_parameter(
+        parameters, "topics", tuple(_with_score_parameter(each, name, value) for each in topics)
+    )
 
 
 def reading_clock(change: Callable[[int], int], rule: Rule) -> Rule:

@@ -96,8 +96,10 @@ def behaviour(r: Router, peer: Peer) -> ScoreInterval:
     p = r.parameters.scores
     assert p is not None
     counter = r.ledger.behaviour.get(peer, ZERO)
+    # One that is older was judged.
+    since_ms = r.now_ms - r.parameters.heartbeat_interval_ms
     for promise in r.ledger.promises:
-        if promise.peer == peer and promise.missing and promise.ends_ms <= r.now_ms:
+        if promise.peer == peer and promise.missing and since_ms <= promise.ends_ms <= r.now_ms:
             counter = ScoreInterval(counter.lo, counter.hi + promise.most * DENOMINATOR)
     return interval(p.behaviour_penalty_weight).times(counter.squared()) if counter.lo or counter.hi else ZERO
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from attrs import evolve
 
@@ -223,6 +225,58 @@ class TestWhatTheyDo:
         assert (score(SPEC, later), score(edit.change(SPEC), later)) == (0, -4)
         again = (*later, Score((1,), 9), *[Advance(1000)] * 61, of(1, Graft(T)))
         assert score(edit.change(SPEC), again) == 9, "a member again, and not long enough for a deficit"
+
+
+FIRST = {"first_message_deliveries_weight": 2.0, "first_message_deliveries_cap": 3.0}
+MESHED = {"mesh_message_deliveries_weight": -1.0, "mesh_message_deliveries_cap": 3.0}
+FIVE_SECONDS = (Advance(1000),) * 5
+FOUR = tuple(of(1, Message(f"m{n}", T, 1)) for n in range(4))
+
+
+@pytest.mark.parametrize(
+    ("name", "of_topic", "of_router", "events", "score", "without"),
+    [
+        ("topics-capped-without-topic-weight", {**FIRST, "topic_weight": 3.0}, {}, FOUR, 18, 6),
+        ("topics-capped-without-topic-score-cap", FIRST, {"topic_score_cap": 5.0}, FOUR, 5, 6),
+        (
+            "time-in-mesh-without-time-in-mesh-cap",
+            {"time_in_mesh_weight": 1.0, "time_in_mesh_cap": 2.0},
+            {},
+            FIVE_SECONDS,
+            2,
+            5,
+        ),
+        ("count-first-without-first-message-deliveries-cap", FIRST, {}, FOUR, 6, 8),
+        (
+            "mesh-deliveries-without-mesh-message-deliveries-activation-ms",
+            {**MESHED, "mesh_message_deliveries_activation_ms": 9000},
+            {},
+            FIVE_SECONDS,
+            0,
+            -1,
+        ),
+        ("decay-without-first-message-deliveries-decay", FIRST, {}, (*FOUR, Advance(1000)), 3, 6),
+        ("decay-without-decay-to-zero", FIRST, {"decay_to_zero": 0.9}, (FOUR[0], Advance(1000)), 0, 1),
+    ],
+)
+def test_one_parameter_of_scores_is_as_if_it_were_not_there(
+    name: str,
+    of_topic: dict[str, float],
+    of_router: dict[str, float],
+    events: tuple[Event, ...],
+    score: int,
+    without: int,
+) -> None:
+    given: Any = {"topics": (TopicScoreParameters(topic=T, **of_topic),), **of_router}  # type: ignore[arg-type]
+    scored = evolve(SMALL, scores=ScoreParameters(**given), validation="accept")
+    found = []
+    for protocol in (SPEC, edit_named(name, SPEC).change(SPEC)):
+        oracle = Oracle(protocol, scored)
+        for event in (Join(T), Connect((1,)), of(1, Subscribe(T)), of(1, Graft(T)), *events):
+            oracle.judge(event, ())
+        found.append(oracle.state.score(1))
+        assert oracle.state.parameters == scored
+    assert found == [score, without]
 
 
 @pytest.mark.parametrize("name", sorted(PROTOCOLS))

@@ -146,6 +146,21 @@ def test_one_that_only_allows_what_is_always_sent_falls() -> None:
     assert standing([vague, true], fresh(*runs), SPEC, departure_of(runs[0])) == [true]
 
 
+def test_a_number_that_only_allows_stands_once_the_router_is_seen_to_have_its_rule() -> None:
+    """One that grafts a second early. Until then it may have no such rule."""
+    none, early = edit_named("grafts-peers-inside-their-backoff", SPEC), "backing-off-clock-a-second-ahead"
+
+    def pruned(announced_s: int, *waits: Advance) -> FreshRun:
+        start = (Connect((1,)), Join(T), of(1, Subscribe(T)), of(1, Graft(T)))
+        return run_of((*start, of(1, Prune(T, announced_s)), *waits), early)
+
+    at_once = [pruned(1, Advance(500), Advance(1000)) for _ in range(4)]
+    departure, true = departure_of(at_once[0]), edit_named(early, SPEC)
+    assert standing([none, true], fresh(*at_once), SPEC, departure) == [none]
+    waiting = pruned(5, Advance(500), Advance(1000), Advance(1000))
+    assert standing([none, true], fresh(*at_once, waiting), SPEC, departure) == [true]
+
+
 def test_a_reading_is_taken_only_where_a_run_could_refute_it() -> None:
     reading = edit_named("ihave-capped-otherwise", SPEC)
     parameters = evolve(SMALL, max_ihave_length=2, max_ihave_messages=10)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from quidnunc.model.events import Advance, Connect, Disconnect, Join, Score, Verdict
+from quidnunc.model.machine import protocol_named
 from quidnunc.model.pubsub.router import Router
 from quidnunc.model.rpc import IHave, Prune, Subscribe
 from quidnunc.model.score_interval import ScoreInterval, between, interval
@@ -121,6 +123,14 @@ class TestBehaviour:
             between(-1, 0),
             interval(-1),
         ]
+
+    def test_once_it_was_judged_it_counts_no_more(self) -> None:
+        """So a router that never judges one is told from ours."""
+        r = run(Advance(100), of(3, IHave(T, ("x",))), of_router=self.RULES)
+        lenient = protocol_named("gossipsub-1.2").without_rule("break_promises")
+        r = evolve(r, protocol=lenient)
+        scores = [scored(onward(r, Advance(ms), Advance(ms)).router, 3) for ms in (450, 700, 1400)]
+        assert scores == [between(-1, 0), between(-1, 0), interval(0)]
 
     def test_one_that_anybody_keeps_is_not(self) -> None:
         r = run(Advance(100), of(3, IHave(T, ("x",))), *brought(1, "x", "reject"), of_router=self.RULES)
