@@ -58,6 +58,10 @@ class ScoreInterval:
         least = 0 if self.lo < 0 < self.hi else min(ends)
         return _outward(least, max(ends), DENOMINATOR)
 
+    def unsquared(self) -> ScoreInterval:
+        """Itself: what takes the place of `squared` where a router forgets to square."""
+        return self
+
     def at_most(self, cap: ScoreInterval) -> ScoreInterval:
         return ScoreInterval(min(self.lo, cap.lo), min(self.hi, cap.hi))
 

@@ -25,6 +25,7 @@ no operator says, has no edit here, and is reported as unexplained.
                        some, and the rest changes
     TERM-sees-former-members   a term of the score takes a peer that has left the mesh for a member
     RULE-without-NAME  it works out or counts a score as if one parameter of scores were not there
+    RULE-unsquared     it does not square a number
     SET-also-RULE      a set leaves out also those whom another set does
     everywhere-...     a parameter, a view or a field is taken so by every rule that reads it
     everywhere-LIMIT-and-LIMIT-as-VALUE   limits that one rule compares with are all one more, or one less
@@ -362,6 +363,8 @@ class RuleOperators:
             says, value = words.SCORES[name]
             reading = partial(wrapped.reading_score_parameter, name, value)
             yield of_number(self._made(f"{self.name}-without-{words_of(name)}", says, reading))
+        if wrapped.squares(self.rule):
+            yield self._made(f"{self.name}-unsquared", "Does not square what it counts", wrapped.unsquared)
 
     def _fields(self) -> Iterator[OperatorEdit]:
         for each in sorted(STATE_FIELDS[self.family]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
+from types import FunctionType
 from typing import Any, TypeAlias
 
 from attrs import fields
@@ -539,6 +540,25 @@ def of_former_members(rule: Rule) -> Rule:
         return rule.apply(r, (peer, p, tally))
 
     return evolve(rule, apply=apply)
+
+
+SQUARES = "squared"
+
+
+def squares(rule: Rule) -> bool:
+    """Whether the function of the rule itself squares a number."""
+    return isinstance(rule.apply, FunctionType) and SQUARES in rule.apply.__code__.co_names
+
+
+def unsquared(rule: Rule) -> Rule:
+    """The rule, which takes the number itself where it squares one. Its function is given another name to
+    call, because what it makes of the square afterwards cannot be undone."""
+    if not squares(rule):
+        return rule
+    old: Any = rule.apply
+    names = tuple(ScoreInterval.unsquared.__name__ if n == SQUARES else n for n in old.__code__.co_names)
+    made = FunctionType(old.__code__.replace(co_names=names), old.__globals__, old.__name__)
+    return evolve(rule, apply=made)
 
 
 def times(numerator: int, denominator: int, rule: Rule) -> Rule:

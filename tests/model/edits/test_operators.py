@@ -230,6 +230,7 @@ class TestWhatTheyDo:
 FIRST = {"first_message_deliveries_weight": 2.0, "first_message_deliveries_cap": 3.0}
 MESHED = {"mesh_message_deliveries_weight": -1.0, "mesh_message_deliveries_cap": 3.0}
 FIVE_SECONDS = (Advance(1000),) * 5
+THREE_OWED = {**MESHED, "mesh_message_deliveries_threshold": 3.0}
 FOUR = tuple(of(1, Message(f"m{n}", T, 1)) for n in range(4))
 
 
@@ -256,10 +257,11 @@ FOUR = tuple(of(1, Message(f"m{n}", T, 1)) for n in range(4))
             -1,
         ),
         ("decay-without-first-message-deliveries-decay", FIRST, {}, (*FOUR, Advance(1000)), 3, 6),
+        ("mesh-deliveries-unsquared", THREE_OWED, {}, FIVE_SECONDS, -9, -3),
         ("decay-without-decay-to-zero", FIRST, {"decay_to_zero": 0.9}, (FOUR[0], Advance(1000)), 0, 1),
     ],
 )
-def test_one_parameter_of_scores_is_as_if_it_were_not_there(
+def test_a_score_without_one_of_its_parameters_or_without_a_square(
     name: str,
     of_topic: dict[str, float],
     of_router: dict[str, float],
