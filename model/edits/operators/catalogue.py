@@ -573,9 +573,10 @@ def _also(protocol: Protocol) -> Iterator[tuple[Edit, str]]:
     """Sets that leave out also those whom a like set leaves out, with the base of the set."""
     sets = {h: c for h in SETS_OF_A_TOPIC if isinstance(c := protocol.handlers.get(h), Exclusion)}
     for handler, own in sets.items():
-        names = {each.name for each in own.rules}
-        others = {e.name: e for o in sets.values() for e in o.exclusions if e.name not in names}
-        for other in others.values():
+        known = {words.excluded(each) for each in own.exclusions}
+        # Of two that leave out the same peers the first one does so always.
+        others = {words.excluded(e): e for o in reversed(sets.values()) for e in reversed(o.exclusions)}
+        for other in (e for whom, e in others.items() if whom not in known):
             says = words.leaving_out(handler, other)
             change = partial(_leaving_out, handler=handler, other=other)
             name = f"{words_of(handler)}-also-{words_of(other.name)}"

@@ -222,10 +222,14 @@ EXCLUDED: Mapping[str, str] = {
 """Rule of an exclusion from such a set -> whom it excludes."""
 
 
+def excluded(exclusion: Rule) -> str:
+    """Whom it leaves out of a set."""
+    return EXCLUDED.get(exclusion.name, f"peers that {exclusion.clause} is about")
+
+
 def leaving_out(handler: str, exclusion: Rule) -> str:
     """What a router does whose set leaves out also those whom another set does."""
-    whom = EXCLUDED.get(exclusion.name, f"peers that {exclusion.clause} is about")
-    return f"Leaves {whom} out of {SETS[handler]}."
+    return f"Leaves {excluded(exclusion)} out of {SETS[handler]}."
 
 
 def instead(parameter: str, word: str, *, negative: bool = False) -> str:
