@@ -231,12 +231,8 @@ def standing_and_ties(
     whole = [run for run in played if not run.varied]
     later = RunsAsNeeded(followed_plain_run(run, protocol, seed) for seed, run in enumerate(whole))
     dropped = {edit.rule for edit, _ in stand if edit.kind == "dropped"}
-    # Another number that only allows what the router did says nothing of when it does so, unless runs have
-    # shown that the router has the rule.
     kept = {edit.rule for edit in edits if edit.kind == "dropped"} - dropped
-    stand = [
-        (e, t) for e, t in stand if sharpness[e] or not e.of_number or e.rule in kept or _says_more(e, later)
-    ]
+    stand = [(e, t) for e, t in stand if sharpness[e] or _says_when(e, kept, later)]
     stand = [(e, t) for e, t in stand if e.name not in WIDE or _refutable(e, played, protocol, dropped)]
     best = [told for edit, told in stand if sharpness[edit] >= sharp]
     in_the_field = any(edit.name in SEEN_IN_THE_FIELD for edit, _ in stand)
@@ -314,6 +310,12 @@ def _refutable(reading: Edit, runs: Sequence[FreshRun], protocol: Protocol, drop
         any(agreement(plain_run(run, without, seed), changed).departures for seed, run in enumerate(runs))
         for without in lacking
     )
+
+
+def _says_when(edit: Edit, kept: Collection[str], plain: Iterable[FollowedRun]) -> bool:
+    """Whether an edit that only allows what the router did says when it does so. Another number does not,
+    unless runs have shown that the router has the rule (`kept`)."""
+    return not edit.of_number or edit.rule in kept or _says_more(edit, plain)
 
 
 def _says_more(edit: Edit, plain: Iterable[FollowedRun]) -> bool:
