@@ -34,7 +34,7 @@ class Edit:
     name: str
     kind: EditKind
     clause: str
-    """The sentence that it changes; empty where it changes several."""
+    """The sentence that it changes; empty where it changes several, or where a run says which it breaks."""
     says: str
     """What a router does that is so built, in words."""
     change: Change = field(eq=False)
@@ -50,7 +50,7 @@ class Edit:
 
     def against(self, told: str) -> str:
         """The sentence that a router so built breaks in a run in which `told` is the one that was broken."""
-        return told if told in self.clauses else self.clause
+        return told if told in self.clauses or not self.clause else self.clause
 
     def applied_to(self, protocol: Protocol) -> Protocol | None:
         """The edited protocol; None where the edit does not fit: an older version lacks some rules."""

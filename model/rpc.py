@@ -212,7 +212,7 @@ pubsub has the first alone."""
 
 @frozen
 class Stray:
-    """A message or an RPC that breaks the format. Only ever observed, and never permitted."""
+    """A message or an RPC that breaks the format. Only ever observed, and never permitted but by an edit."""
 
     fault: Fault
 

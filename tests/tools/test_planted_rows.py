@@ -30,6 +30,8 @@ def test_one_row_says_what_is_wrong(name: str, cause: str) -> None:
         ("cat-tells-of-the-committed", "announce-pool-sees-all-in-pool"),
         ("limit-deaf-to-waiting", "take-in-deaf-to-waiting"),
         ("failed-decision-dropped", "keep-in-place-as-keep-decided"),
+        ("group-lives-less", "three-at-least-one-less"),
+        ("cat-keys-cut", "everywhere-seen-tx-with-wrong-key"),
     ],
 )
 def test_an_operator_says_what_is_wrong(name: str, cause: str) -> None:

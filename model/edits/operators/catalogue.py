@@ -29,6 +29,7 @@ no operator says, has no edit here, and is reported as unexplained.
     SET-also-RULE      a set leaves out also those whom another set does
     everywhere-...     a parameter, a view or a field is taken so by every rule that reads it
     everywhere-LIMIT-and-LIMIT-as-VALUE   limits that one rule compares with are all one more, or one less
+    everywhere-KIND-with-wrong-WHAT   what is of one kind is sent with a fault in its format
     everywhere-in-HANDLER-...   all rules that answer one thing do so, or all exclusions from one set
 
 That a rule is not there, or comes after the next one, is in `quidnunc.model.edit`. The words of all of them
@@ -55,12 +56,14 @@ from quidnunc.model.edits.operators.everywhere import (
 from quidnunc.model.edits.operators.reads import names_read
 from quidnunc.model.edits.operators.rule_use import RuleUse
 from quidnunc.model.errors import SpecError
+from quidnunc.model.events import Sent
 from quidnunc.model.mempool.node import Node
 from quidnunc.model.mempool.protocols import CATS, MEMPOOL
 from quidnunc.model.mempool.protocols import LIMITS as LIMITED
 from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.pubsub.protocols import PUBSUB
 from quidnunc.model.pubsub.router import Router
+from quidnunc.model.rpc import Fault, HaveTx, ResetRoute, SeenTx, Tx, WantTx
 from quidnunc.model.rules import Combined, Exclusion, FirstMatch, Phases, Protocol, Rule, Total
 from quidnunc.model.values import evolve
 
@@ -185,6 +188,8 @@ class FamilyOperators:
     state: type
     whom: Mapping[str, tuple[str, wrapped.Whom]] = {}
     views: Mapping[str, tuple[str, str, Callable[[Any], Any]]] = {}
+    sends: Mapping[str, tuple[tuple[type, ...], tuple[Fault, ...]]] = {}
+    """Kinds of messages that go alone, with what can be wrong with their format."""
     without: frozenset[str] = frozenset()
     """Operators on what its routers never send."""
 
@@ -192,7 +197,19 @@ class FamilyOperators:
 FAMILIES: Mapping[str, FamilyOperators] = {
     "pubsub": FamilyOperators(Parameters, Router, wrapped.WHOM, wrapped.VIEWS),
     "mempool": FamilyOperators(
-        DogParameters, Node, wrapped.MEMPOOL_WHOM, wrapped.MEMPOOL_VIEWS, without=frozenset({"bare"})
+        DogParameters,
+        Node,
+        wrapped.MEMPOOL_WHOM,
+        wrapped.MEMPOOL_VIEWS,
+        sends={
+            "tx": ((Tx,), ("bytes", "channel")),
+            "have_tx": ((HaveTx,), ("bytes", "channel", "key")),
+            "reset_route": ((ResetRoute,), ("bytes", "channel")),
+            "seen_tx": ((SeenTx,), ("bytes", "channel", "key", "signer")),
+            "want_tx": ((WantTx,), ("bytes", "channel", "key")),
+            "control": ((HaveTx, ResetRoute, SeenTx, WantTx), ("bytes", "channel")),
+        },
+        without=frozenset({"bare"}),
     ),
 }
 """By the name that `Protocol.family` has."""
@@ -554,7 +571,19 @@ def _everywhere(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str, ...]]]:
             reading = partial(wrapped.reading_all, limits, more)
             name = f"{'-and-'.join(map(words_of, limits))}-as-{word}"
             readings[limits[0]].append((name, f"Uses {said} {words.PLUS[more]} one", reading))
-    return edits_everywhere(rules, readings)
+    yield from edits_everywhere(rules, readings)
+    misformed: dict[str, list[Reading]] = {
+        kinds[0].__name__ if len(kinds) == 1 else Sent.__name__: [
+            (
+                f"{words_of(name)}-with-wrong-{fault}",
+                f"Sends each {words.SENT[name]} {words.FAULTS[fault]}",
+                partial(wrapped.misforming, kinds, fault),
+            )
+            for fault in faults
+        ]
+        for name, (kinds, faults) in family.sends.items()
+    }
+    yield from edits_everywhere(rules, misformed, shown=True)
 
 
 def _doing_as(other: Rule, rule: Rule) -> Rule:

@@ -30,22 +30,24 @@ Reading = tuple[str, str, Callable[[Rule], Rule]]
 
 
 def edits_everywhere(
-    rules: Sequence[Rule], readings: Mapping[str, Sequence[Reading]]
+    rules: Sequence[Rule], readings: Mapping[str, Sequence[Reading]], *, shown: bool = False
 ) -> Iterator[tuple[Edit, tuple[str, ...]]]:
-    """Edits, each with the rules that it changes: for each name that two rules read, each other reading."""
+    """Edits, each with the rules that it changes: for each name that two rules read, each other reading.
+    Where it is `shown` by what is sent which sentence is broken, the edits are against none."""
     for name, others in readings.items():
         readers = tuple(rule for rule in rules if name in names_read(rule))
         if len(readers) < 2:
             continue
         names = tuple(rule.name for rule in readers)
-        clauses = clauses_of(readers)
+        against = "" if shown else readers[0].clause
+        clauses = () if shown else clauses_of(readers)
         for word, said, change in others:
             changing = partial(_changed, names=names, change=change)
             says = f"{said}, wherever it matters."
             name = f"{EVERYWHERE}{word}"
             number = "-as-" in word
             yield (
-                Edit(name, "replaced", readers[0].clause, says, changing, clauses=clauses, of_number=number),
+                Edit(name, "replaced", against, says, changing, clauses=clauses, of_number=number),
                 names,
             )
 

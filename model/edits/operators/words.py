@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from quidnunc.model.rpc import Fault
 from quidnunc.model.rules import Rule
 
 NO_CAP = 1e12
@@ -136,6 +137,24 @@ SWITCHES: Mapping[str, tuple[str, str]] = {
     "stuck": ("Begins to wait for a route", "Stops waiting for a route"),
 }
 """Field of a state that is on or off -> what a router does that sets it, and that clears it."""
+
+SENT: Mapping[str, str] = {
+    "tx": "transaction",
+    "have_tx": "HaveTx",
+    "reset_route": "ResetRoute",
+    "seen_tx": "SeenTx",
+    "want_tx": "WantTx",
+    "control": "control message",
+}
+"""Kind of message that goes alone -> in words."""
+
+FAULTS: Mapping[Fault, str] = {
+    "bytes": "as bytes that are no message",
+    "channel": "on a channel where it does not belong",
+    "key": "with a key that is no hash",
+    "signer": "without the signer of the transaction",
+}
+"""What is wrong with a message that is sent -> in words."""
 
 PLUS: Mapping[int, str] = {1: "plus", -1: "minus"}
 

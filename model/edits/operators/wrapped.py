@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 
 from attrs import fields
 
-from quidnunc.model.choices import Choose
+from quidnunc.model.choices import Choose, Reveals
 from quidnunc.model.edits.operators.rule_use import chooser_in
 from quidnunc.model.events import Output, Sent
 from quidnunc.model.permits import Permit, Step
-from quidnunc.model.rpc import Prune
+from quidnunc.model.rpc import Fault, Prune, Stray
 from quidnunc.model.rules import Rule, Targets
 from quidnunc.model.score_interval import ScoreInterval
 from quidnunc.model.score_parameters import TopicScoreParameters
@@ -143,6 +143,57 @@ def passing_on(rule: Rule) -> Rule:
         return said.plus(*(Permit(each, True, rule.clause, "now") for each in others))
 
     return evolve(rule, apply=apply)
+
+
+class _FaultyChoose:
+    """A chooser that is asked for peers who show by a message that breaks the format."""
+
+    def __init__(self, choose: Choose, change: Callable[[Output], Output]) -> None:
+        self._choose, self._change = choose, change
+
+    def some(
+        self, name: str, clause: str, among: Targets, count: tuple[int, int], *, reveals: Reveals, **more: Any
+    ) -> frozenset[int]:
+        def shown(peer: int) -> tuple[Output, ...]:
+            usual = reveals(peer)
+            return tuple(map(self._change, usual if isinstance(usual, tuple) else (usual,)))
+
+        if count == (1, 1) and among.all:
+            # Two of these messages look alike, so that one may show two choices.
+            *others, last = sorted(among.all)
+            return frozenset(
+                {next((p for p in others if self._choose.free(name, partial(_among, shown(p)))), last)}
+            )
+        return self._choose.some(name, clause, among, count, reveals=shown, **more)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._choose, name)
+
+
+def _among(outputs: tuple[Output, ...], output: Output) -> bool:
+    return output in outputs
+
+
+def misforming(kinds: tuple[type, ...], fault: Fault, rule: Rule) -> Rule:
+    """The rule, which sends what is of these kinds with a fault in its format."""
+
+    def change(output: Output) -> Output:
+        if isinstance(output, Sent) and isinstance(output.part, kinds):
+            return Sent(output.peer, Stray(fault))
+        return output
+
+    def misformed(r: Any, step: Step[Any]) -> Step[Any]:
+        return Step(step.router, tuple(evolve(p, output=change(p.output)) for p in step.permits))
+
+    def apply(r: Any, *rest: Any) -> Any:
+        chooser = chooser_in(rest)
+        return (
+            rule.apply(r, *rest)
+            if chooser is None
+            else rule.apply(r, *rest[:-1], _FaultyChoose(chooser, change))
+        )
+
+    return after(misformed, evolve(rule, apply=apply))
 
 
 def setting(name: str, value: bool) -> Callable[[Any, Step[Any]], Step[Any]]:

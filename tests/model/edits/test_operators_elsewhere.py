@@ -10,6 +10,7 @@ from quidnunc.model.edits.operators.wrapped import waits_for_slot
 from quidnunc.model.events import (
     MEMPOOL,
     Adjust,
+    Advance,
     Commit,
     Connect,
     Disconnect,
@@ -22,7 +23,7 @@ from quidnunc.model.events import (
 )
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import DogParameters, Parameters
-from quidnunc.model.rpc import HaveTx, ResetRoute, SeenTx, Tx, WantTx
+from quidnunc.model.rpc import Fault, HaveTx, ResetRoute, SeenTx, Stray, Tx, WantTx
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.judge.oracle import Oracle
 from quidnunc.properties.judge.play import ModelSubject
@@ -155,3 +156,41 @@ def test_a_rule_does_what_its_like_in_another_protocol_does() -> None:
     changed = {rule.name: rule for _, rule in edit.change(spec).rules()}["keep_in_place"]
     meant = {rule.name: rule for _, rule in other.rules()}["keep_decided"]
     assert changed.apply is meant.apply and changed.clause == "pm-go/api.state-in-place"
+
+
+@pytest.mark.parametrize(
+    ("name", "fault", "kinds"),
+    [
+        ("everywhere-want-tx-with-wrong-channel", "channel", (WantTx,)),
+        ("everywhere-control-with-wrong-bytes", "bytes", (SeenTx, WantTx)),
+        ("everywhere-seen-tx-with-wrong-key", "key", (SeenTx,)),
+    ],
+)
+def test_what_is_of_one_kind_breaks_the_format(name: str, fault: Fault, kinds: tuple[type, ...]) -> None:
+    events = [*arriving(1, 2), Receive((1,), (SeenTx("x1"),)), Receive((1,), (Tx("x1"),))]
+    spec, edit = (ModelSubject(edited("cat-classic", n), DogParameters()) for n in ("", name))
+    for event in events:
+        usual, sent = {*spec.do(event)}, {*edit.do(event)}
+        meant = {o for o in usual if isinstance(o, Sent) and isinstance(o.part, kinds)}
+        assert sent == (usual - meant) | {Sent(o.peer, Stray(fault)) for o in meant if isinstance(o, Sent)}
+
+
+def test_it_is_against_the_sentence_that_the_message_breaks() -> None:
+    edit = edit_named("everywhere-seen-tx-with-wrong-key", protocol_named("cat-classic"))
+    assert edit.against("cat-classic/rpc.key-length") == "cat-classic/rpc.key-length"
+
+
+def test_messages_that_look_alike_may_show_two_choices() -> None:
+    """Either transaction is requested of one who has it, and both may be of the same peer."""
+    name = "everywhere-want-tx-with-wrong-channel"
+
+    def stray(*peers: int) -> tuple[Output, ...]:
+        return tuple(Sent(peer, Stray("channel")) for peer in peers)
+
+    oracle = Oracle(edited("cat-classic", name), DogParameters())
+    run: list[tuple[Event, tuple[Output, ...]]] = [(event, ()) for event in arriving(4, 5, 6)]
+    for tx, first, others in (("x1", 4, (5, 6)), ("x2", 5, (4, 6))):
+        run.append((Receive((first,), (SeenTx(tx),)), stray(first)))
+        run += [(Receive((other,), (SeenTx(tx),)), ()) for other in others]
+    for event, outputs in (*run, (Advance(200), stray(6, 6))):
+        assert not oracle.judge(event, outputs).departures
