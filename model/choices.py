@@ -153,7 +153,9 @@ class SeededChoices:
     ) -> frozenset[Peer]:
         pool = sorted(among.all)
         least, most = count
-        size = self.die.randint(min(least, len(pool)), min(most, len(pool)))
+        # Two edits together may ask for more than there may be.
+        most = max(0, min(most, len(pool)))
+        size = self.die.randint(min(least, most), most)
         for _ in range(20):
             drawn = frozenset(self.die.sample(pool, size))
             if such_that is None or such_that(drawn):

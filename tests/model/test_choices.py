@@ -348,3 +348,13 @@ def test_the_most_comes_first_in_an_enumeration() -> None:
     assert sizes == [3, 2, 2, 2, 1, 1, 1]
     assert [*subsets(frozenset({1}), (0, 5), None)] == [{1}, frozenset()]
     assert [*subsets(frozenset(), (0, 0), None)] == [frozenset()]
+
+
+@pytest.mark.parametrize("count", [(1, 0), (0, -1), (3, 1)])
+def test_a_draw_that_two_edits_ask_for_more_than_there_may_be_takes_as_many_as_may_be(
+    count: tuple[int, int],
+) -> None:
+    drawn = SeededChoices(random.Random(1)).some(
+        "c", "clause", Targets(frozenset({1, 2})), count, reveals=lambda p: Sent(p, Graft("t1"))
+    )
+    assert len(drawn) == max(0, count[1])

@@ -273,8 +273,8 @@ class RuleOperators:
     is_term: bool
     of_topic: bool = False
     """Whether it is a term of the score of one topic."""
-    answers: bool = False
-    """Whether it answers something that a peer sends."""
+    is_control: bool = False
+    """Whether it answers what a peer sends to the router alone."""
     is_only_answer: bool = False
     """Whether no other rule answers that."""
     is_number: bool = False
@@ -305,7 +305,7 @@ class RuleOperators:
             self._flaws() if self.is_step else (),
             self._terms() if self.is_term else (),
             self._switches() if self.is_step else (),
-            self._passed_on() if self.answers else (),
+            self._passed_on() if self.is_control else (),
             self._deaf() if self.is_only_answer else (),
             self._scores(),
         )
@@ -502,7 +502,7 @@ def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
             is_step=rule.name in steps,
             is_term=rule.name in terms,
             of_topic=rule.name in of_topic,
-            answers=handler in words.ANSWERS and rule.name in steps,
+            is_control=handler in words.ANSWERS.keys() - words.RELAYED and rule.name in steps,
             is_only_answer=handler in words.ANSWERS and len(protocol[handler].rules) == 1,
             is_number=rule.name in alone,
             switches=switches_of(protocol),

@@ -226,6 +226,22 @@ ANSWERS: Mapping[str, str] = {
 }
 """Handler -> what its rules answer."""
 
+RELAYED = frozenset(
+    {
+        "message",
+        "delivery",
+        "verdict",
+        "publish_to",
+        "tx",
+        "first_time",
+        "again",
+        "duplicate",
+        "new",
+        "arrived",
+    }
+)
+"""Those of them whose messages the protocol itself passes on to others."""
+
 EXCLUDED: Mapping[str, str] = {
     "already_in_mesh": "mesh members",
     "backing_off": "peers in backoff",

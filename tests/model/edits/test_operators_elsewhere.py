@@ -7,6 +7,7 @@ import pytest
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.edits.operators.catalogue import LIMITS, switches_of
 from quidnunc.model.edits.operators.wrapped import waits_for_slot
+from quidnunc.model.errors import SpecError
 from quidnunc.model.events import (
     MEMPOOL,
     Adjust,
@@ -92,6 +93,11 @@ def test_what_is_received_is_passed_on() -> None:
     events = [*arriving(1, 2, 3), Receive((2,), (WantTx("x1"),))]
     assert not seen("cat-classic", "", events)
     assert seen("cat-classic", "passes-on-nothing-to-serve", events) == to(WantTx("x1"), 1, 3)
+
+
+def test_what_the_protocol_passes_on_itself_has_no_such_edit() -> None:
+    with pytest.raises(SpecError):
+        edit_named("passes-on-pool-with-sender", protocol_named("flood"))
 
 
 def test_what_has_left_the_pool_is_taken_for_pooled() -> None:
