@@ -39,6 +39,7 @@ from quidnunc.model.versions import STREAM_PROTOCOLS
 from quidnunc.properties.neighbours.edges import (
     OLD_ENTRIES,
     STALLED,
+    STALLS_TWICE,
     backoff_at_bound,
     beside,
     has_bad_key,
@@ -315,8 +316,8 @@ def score(n: Neighbours, d: SeededDraws) -> list[Event]:
 
 
 def stall(n: Neighbours, d: SeededDraws) -> list[Event]:
-    """A peer outside all choices stops reading, while the router has something to say to it; it reads again,
-    or is gone before that, and comes back."""
+    """A peer outside all choices stops reading, while the router has something to say to it. It reads again,
+    now and then to stop once more; or it is gone before that, and comes back."""
     plain = [p for p, x in n.view.peers.items() if x.speaks_floodsub]
     if not plain or "stall" not in n.capabilities:
         return []
@@ -326,8 +327,13 @@ def stall(n: Neighbours, d: SeededDraws) -> list[Event]:
         return []
     fresh = n.new_message(d, topic, sender)
     begun: list[Event] = [Stall((peer,)), Receive((sender,), (fresh,))]
-    if not beside(d, STALLED).chance(35):
-        return [*begun, Resume((peer,)), n.to_heartbeat(n.view)]
+    own = beside(d, STALLED)
+    if not own.chance(35):
+        begun.append(Resume((peer,)))
+        if own.chance(STALLS_TWICE):
+            later = n.new_message(own, topic, sender)
+            begun += [Stall((peer,)), Receive((sender,), (later,)), Resume((peer,))]
+        return [*begun, n.to_heartbeat(n.view)]
     there = n.view.peers[peer]
     back: list[Event] = [Disconnect((peer,)), Connect((peer,), there.protocol, there.outbound)]
     later = n.new_message(beside(d, STALLED), topic, sender)

@@ -26,8 +26,11 @@ from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 KEYS, SIZES, BACKOFFS, SCORES, STREAMS, RETURNS, OLD_ENTRIES, ONE_RPC, MIXED, ALL_COME = range(
     0x5EED01, 0x5EED0B
 )
-LATE, STALLED, OFFERED, WINDOWS, COUNTED = range(0x5EED0B, 0x5EED10)
+LATE, STALLED, OFFERED, WINDOWS, COUNTED, SERVED = range(0x5EED0B, 0x5EED11)
 """What tells the numbers for one kind of input from those for another."""
+
+STALLS_TWICE = 30
+"""Percent of the peers that stopped reading and read again that stop once more."""
 
 BAD_KEYS: Sequence[tuple[Flaw, Peer | None]] = (
     ("other-key", None),

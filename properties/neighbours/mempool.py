@@ -10,10 +10,10 @@ from quidnunc.model.events import Adjust, Advance, Connect, Disconnect, Event, R
 from quidnunc.model.mempool.dog.variants import VARIANTS
 from quidnunc.model.mempool.node import Node
 from quidnunc.model.parameters import DogParameters
-from quidnunc.model.rpc import HaveTx, ResetRoute, Tx
+from quidnunc.model.rpc import HaveTx, Peer, ResetRoute, Tx
 from quidnunc.properties.neighbours import cat as cat_neighbours
 from quidnunc.properties.neighbours import peer_limit as peer_limit_neighbours
-from quidnunc.properties.neighbours.edges import STALLED, beside
+from quidnunc.properties.neighbours.edges import STALLED, STALLS_TWICE, beside
 from quidnunc.properties.neighbours.mempool_acts import (
     Act,
     MempoolNeighbours,
@@ -51,6 +51,8 @@ def adjust(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:
 
 
 def stalled_send(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:
+    """A peer stops reading, and more is due to it. It reads again, now and then to stop once more; or it is
+    gone before that, and comes back."""
     peer, sender = peer_of(view, d), peer_of(view, d)
     if peer is None or sender is None or peer == sender:
         return []
@@ -60,10 +62,20 @@ def stalled_send(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event
         events.append(Receive((peer,), (Tx(one),)))
     own = beside(d, STALLED)
     if not own.chance(25):
-        return [*events, Resume((peer,))]
+        return [*events, *_stalls_twice(n, peer, sender, one, own), Resume((peer,))]
     # It is gone before it reads again, and comes back.
     back = Connect((peer,), n.stream(own), outbound=own.chance(50))
     return [*events, Disconnect((peer,)), back, Receive((sender,), (Tx(n.new_tx()),))]
+
+
+def _stalls_twice(n: MempoolNeighbours, peer: Peer, sender: Peer, tx: str, d: SeededDraws) -> list[Event]:
+    """Now and then what waits for it is sent, it stops again, and more is due to it."""
+    if not d.chance(STALLS_TWICE):
+        return []
+    copy, more = Receive((sender,), (Tx(tx),)), Receive((sender,), (Tx(n.new_tx()),))
+    # Where all that came are duplicates, HaveTx is allowed again, and one waits for the peer.
+    allowed: list[Event] = [Adjust(), copy, Adjust()] if speaks_dog(n.protocol) else []
+    return [*allowed, Receive((peer,), (Tx(tx),)), Resume((peer,)), Stall((peer,)), more]
 
 
 def wait(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:

@@ -7,11 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from quidnunc.model.events import Advance, Connect, Disconnect, Event, Join, Publish, Receive, Score
+from quidnunc.model.events import Advance, Connect, Disconnect, Event, Join, Publish, Receive, Score, Verdict
 from quidnunc.model.pubsub.router import Router
-from quidnunc.model.rpc import ROUTER, Graft, IDontWant, IHave, IWant, Part, Peer, Subscribe, Unsubscribe
+from quidnunc.model.rpc import (
+    ROUTER,
+    Graft,
+    IDontWant,
+    IHave,
+    IWant,
+    Message,
+    Part,
+    Peer,
+    Subscribe,
+    Unsubscribe,
+)
 from quidnunc.model.versions import STREAM_PROTOCOLS
-from quidnunc.properties.neighbours.edges import ALL_COME, ONE_RPC, RETURNS, beside
+from quidnunc.properties.neighbours.edges import ALL_COME, ONE_RPC, RETURNS, SERVED, beside
 from quidnunc.properties.neighbours.neighbourhood import MAX_PEERS, Act, Neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 from quidnunc.properties.neighbours.weights import by_name
@@ -126,7 +137,8 @@ def _idontwants(n: Neighbours, d: SeededDraws, topic: str, peer: Peer) -> list[E
 
 
 def old_copy(n: Neighbours, d: SeededDraws) -> list[Event]:
-    """A message comes again within seen_ttl of its first copy, and again after it."""
+    """A message comes again within seen_ttl of its first copy, and again after it. Or it comes after it
+    alone, and is asked for as often as if it had not been there."""
     p, topic = n.parameters, n.topic(d)
     sender = n.mesh_peer(d, topic)
     if sender is None or p.seen_ttl_ms > 10_000:
@@ -134,7 +146,19 @@ def old_copy(n: Neighbours, d: SeededDraws) -> list[Event]:
     fresh = n.new_message(d, topic, sender)
     again = _rpc(n.peer(d) or sender, fresh)
     half_ms = p.seen_ttl_ms // 2 + 500
+    own = beside(d, SERVED)
+    if own.chance(50):
+        return _served_anew(n, own, sender, fresh, again)
     return [_rpc(sender, fresh), Advance(half_ms), again, Advance(half_ms), again]
+
+
+def _served_anew(n: Neighbours, d: SeededDraws, sender: Peer, fresh: Message, again: Event) -> list[Event]:
+    """Somebody asks for it more often than it is served, and once more when it was forgotten and is back."""
+    p, taken = n.parameters, [Verdict(fresh.id, "accept")] if n.parameters.validation == "manual" else []
+    asks = _rpc(n.peer(d) or sender, IWant((fresh.id,)))
+    forgotten_ms = max(p.seen_ttl_ms, p.mcache_len * p.heartbeat_interval_ms) + p.heartbeat_interval_ms
+    served = [asks] * (p.gossip_retransmission + 1)
+    return [_rpc(sender, fresh), *taken, *served, Advance(forgotten_ms), again, *taken, asks]
 
 
 def fanout_leaver(n: Neighbours, d: SeededDraws) -> list[Event]:

@@ -202,6 +202,18 @@ def test_a_mutant_of_the_fixed_sample_is_noticed_as_before(name: str) -> None:
     assert found.crashes == (name.startswith("mempool.dog.metrics") or found.search in ("start", "hangs"))
 
 
+NOTICED_SINCE = {
+    "mempool.dog.reactor:DogReactor.resume#statement.5": "dog",
+    "gossipsub.cache:MessageCache._drop#statement.2": "gossipsub-1.2",
+}
+"""Mutants that nothing noticed when they were measured, and a case at a bound notices since."""
+
+
+@pytest.mark.parametrize("name", NOTICED_SINCE)
+def test_the_suite_notices_what_it_lacked_a_case_for(name: str) -> None:
+    assert run_stage("suite", (name,), (NOTICED_SINCE[name],)).how == "rows"
+
+
 def test_the_original_is_noticed_by_nothing() -> None:
     for stage in ("suite", "search"):
         answer = run_stage(stage, (), ("dog", "peer-limit"), runs=10)

@@ -198,6 +198,18 @@ def keeps_queues(router: GossipsubRouter) -> None:
     router.outbox.forget = lambda peer: None  # type: ignore[method-assign]
 
 
+def keeps_served(router: GossipsubRouter) -> None:
+    cache = router.gossip.cache
+    drop = cache._drop
+
+    def dropped(id_bytes: bytes) -> None:
+        served = cache._served.get(id_bytes, {})
+        drop(id_bytes)
+        cache._served[id_bytes] = served
+
+    cache._drop = dropped  # type: ignore[method-assign]
+
+
 def is_hashed(message: Any) -> bool:
     return author_bytes(message)[:1] == b"\x12"
 
@@ -211,6 +223,7 @@ PLANTED: dict[str, Callable[[GossipsubRouter], None]] = {
     "keeps IDONTWANT beyond a connection": keeps_unwanted,
     "forgets a backoff with the connection": forgets_backoff,
     "keeps what waits for a stalled peer that is gone": keeps_queues,
+    "remembers how often it served a message that it forgot": keeps_served,
 }
 
 
