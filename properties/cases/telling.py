@@ -220,6 +220,23 @@ def _shape(each: Departure) -> object:
     )
 
 
+def contradiction(told: DepartingRun) -> str:
+    """What the router does in a run, judged with an explanation in force, that this does not allow."""
+    each = told.departure
+    place = (
+        f"In another run, at `{event_text(told.last.event, signed=told.signed)}` (step {len(told.moments)})"
+    )
+    if each.kind == "choice":
+        name, _, reason = each.reason.partition(": ")
+        chosen = f"its choice of {CHOSEN.get(name, name)} does not fit that explanation"
+        return f"{place}, {chosen}: {reason.removesuffix('.')}."
+    act = _act(told)
+    seen = f"{place}, the router {act[0].lower()}{act[1:]}"
+    if each.observed is not None and each.expected is not None:
+        return f"{seen} by that explanation."
+    return f"{seen}; by that explanation it would{' not' if each.observed is not None else ''}."
+
+
 # -- the state before it ------------------------------------------------------------------------------------
 
 

@@ -28,11 +28,13 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.file import parse, render
 from quidnunc.properties.search.batch import BatchRequest, Workers, run_batch
 from quidnunc.properties.search.rows import (
+    Contradiction,
     RootCause,
     RootCauses,
     grouped_by_rule,
     is_crash,
     keep,
+    note_contradiction,
     sharing_explanations,
     sharing_readings,
     without_withdrawn,
@@ -80,6 +82,8 @@ class Campaign:
     broken: list[str] = field(factory=list)
     withdrawn: set[str] = field(factory=set)
     """Names of explanations that some run refuted."""
+    contradicted: dict[str, Contradiction] = field(factory=dict)
+    """Such a name -> the shortest run that did."""
     left_out: list[str] = field(factory=list)
     """What could not be asked of this router, in words."""
     pending: RootCauses = field(factory=dict)
@@ -369,7 +373,9 @@ def merge(campaign: Campaign, answer: dict[str, Any]) -> None:
     for found in answer.get("roots", ()):
         keep(campaign.roots, _root_of(found))
     campaign.withdrawn.update(answer.get("withdrawn", ()))
-    campaign.roots = without_withdrawn(campaign.roots, campaign.withdrawn)
+    for name, (events, says) in answer.get("contradicted", {}).items():
+        note_contradiction(campaign.contradicted, name, (events, says))
+    campaign.roots = without_withdrawn(campaign.roots, campaign.withdrawn, campaign.contradicted)
     if pending := answer.get("pending"):
         quirk = "pending:" + pending["quirk"].removeprefix("unexplained:")
         keep(campaign.pending, evolve(_root_of(pending), quirk=quirk, kind="pending"))

@@ -25,6 +25,7 @@ from quidnunc.model.events import Event, Receive
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rpc import Message
 from quidnunc.model.rules import Protocol
+from quidnunc.properties.cases.telling import DepartingRun, contradiction
 from quidnunc.properties.explain.followed import FreshRun
 from quidnunc.properties.explain.hypotheses import RunsToPredict, standing_and_ties
 from quidnunc.properties.explain.minimise import plainer_parameters, shortest_run
@@ -49,7 +50,7 @@ from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 from quidnunc.properties.search.additions import PREFIX, addition_behind
 from quidnunc.properties.search.fresh_runs import FreshRuns, PlayedApart, fixed_by
 from quidnunc.properties.search.probes import with_authors
-from quidnunc.properties.search.rows import may_be_kept_at_times
+from quidnunc.properties.search.rows import Contradiction, may_be_kept_at_times, note_contradiction
 from quidnunc.properties.search.unsent import add_sent
 
 ACTS_PER_RUN = 40
@@ -121,6 +122,8 @@ class FindingSearch:
     unrepeated: int = 0
     withdrawn: list[str] = field(factory=list)
     """Names of explanations that a later run refuted."""
+    contradicted: dict[str, Contradiction] = field(factory=dict)
+    """Such a name -> the shortest run that did."""
     nearly: dict[str, tuple[str, str]] = field(factory=dict)
     """Such a name -> the key of the finding that it explained, for others that it would explain."""
     counting: bool = False
@@ -321,8 +324,22 @@ class FindingSearch:
 
         wrong = _fewest_without((*self.quirks,), departs)
         for each in wrong:
+            left_in_force = [q for q in self.quirks if q not in wrong or q == each]
+            self._note_contradiction(each, edited(self.spec, left_in_force), finding.moments, parameters)
+        for each in wrong:
             self._withdraw(each, departs)
         return bool(wrong)
+
+    def _note_contradiction(
+        self, wrong: Edit, explained: Protocol, moments: Sequence[Moment], parameters: Any
+    ) -> None:
+        """Tell where a router so explained would have done otherwise than in this run."""
+        at, departures = rejudge(moments, explained, parameters)
+        if may_be_kept_at_times(wrong.name, wrong.kind) or not departures or not departures[0].clause:
+            return
+        last = evolve(moments[at], judged=evolve(moments[at].judged, departures=departures))
+        run = DepartingRun((*moments[:at], last), explained, parameters, departures[0])
+        note_contradiction(self.contradicted, wrong.name, (at + 1, contradiction(run)))
 
     def _withdraw(self, wrong: Edit, departs: Callable[[Iterable[Edit]], bool]) -> None:
         """Take an explanation out of force. What it was found by has another one that leaves this run without

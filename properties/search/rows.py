@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import TypeAlias
 
 from attrs import evolve, frozen
@@ -21,10 +22,21 @@ from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain.grouping import groups_by_rule
 from quidnunc.properties.explain.root_cause import CRASH
 
+Contradiction: TypeAlias = tuple[int, str]
+"""Of a run that contradicts an explanation: how many events it has, and what it shows, as a sentence."""
+EMPTY: Mapping[str, Contradiction] = MappingProxyType({})
+SOME_RUNS = "Some runs contradict that."
 
-def unexplained_words(nearly: str = "") -> str:
-    """`nearly` is the sentence of an explanation that a run contradicts."""
-    return f"{UNEXPLAINED} Nearly: {nearly} Some runs contradict that." if nearly else UNEXPLAINED
+
+def note_contradiction(known: dict[str, Contradiction], name: str, told: Contradiction) -> None:
+    """Keep the shortest run that contradicts an explanation, whoever found it first."""
+    known[name] = min(known.get(name, told), told)
+
+
+def unexplained_words(nearly: str = "", told: Contradiction | None = None) -> str:
+    """`nearly` is the sentence of an explanation that a run contradicts, which is `told` if it is known."""
+    contradicted = told[1] if told is not None else SOME_RUNS
+    return f"{UNEXPLAINED} Nearly: {nearly} {contradicted}" if nearly else UNEXPLAINED
 
 
 def either(*edits: Edit) -> str:
@@ -112,15 +124,20 @@ def may_be_kept_at_times(name: str, kind: str) -> bool:
     return kind == "reading" and name not in WIDE
 
 
-def without_withdrawn(rows: RootCauses, withdrawn: Collection[str]) -> RootCauses:
-    """Rows whose explanation was refuted have their next one, or none."""
+def without_withdrawn(
+    rows: RootCauses, withdrawn: Collection[str], contradicted: Mapping[str, Contradiction] = EMPTY
+) -> RootCauses:
+    """Rows whose explanation was refuted have their next one, or none. Of one that has none, the run that
+    contradicts its explanation is told."""
 
     def revised(root: RootCause) -> RootCause:
         if root.quirk not in withdrawn or may_be_kept_at_times(root.quirk, root.kind):
             refuted = set(root.ties) & set(withdrawn)
             return explained_by(root.quirk, root, also=root.also) if refuted else root
         left = [name for name in root.also if name not in withdrawn]
-        return explained_by(left[0], root, also=tuple(left[1:])) if left else unexplained(root)
+        if left:
+            return explained_by(left[0], root, also=tuple(left[1:]))
+        return unexplained(root, contradicted.get(root.quirk))
 
     return rows_of(map(revised, rows.values()))
 
@@ -143,13 +160,13 @@ def explained_by(name: str, root: RootCause, also: tuple[str, ...]) -> RootCause
     )
 
 
-def unexplained(root: RootCause) -> RootCause:
+def unexplained(root: RootCause, told: Contradiction | None = None) -> RootCause:
     """The row without an explanation, against the clause that the departure itself is judged by."""
     clause, cause = root.unexplained_as
     clause = clause or root.clause
     claim = claim_on(clause, protocol_named(root.case.protocol))
     named = claim.id if claim is not None else clause
-    says = unexplained_words(root.says)
+    says = unexplained_words(root.says, told)
     case = evolve(root.case, quirk="", clause=clause, claim=named, reason=says)
     return evolve(
         root, case=case, also=(), ties=(), clause=clause, quirk=cause, kind="unexplained", says=says

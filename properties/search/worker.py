@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
 
 from attrs import evolve, field, mutable
@@ -35,7 +35,7 @@ from quidnunc.properties.explain.root_cause import CRASH, Finding, last_departur
 from quidnunc.properties.judge.play import Opener, Play, Subject, WireSubject, play
 from quidnunc.properties.search.additions import PREFIX, says_of
 from quidnunc.properties.search.machine import FindingSearch, ReplayableFinding, search
-from quidnunc.properties.search.rows import either, unexplained_words
+from quidnunc.properties.search.rows import EMPTY, Contradiction, either, unexplained_words
 
 COUNTS_EVERY_S = 0.5
 
@@ -166,7 +166,7 @@ def answer_of(
 
     def row(found: ReplayableFinding) -> dict[str, Any]:
         known = rows.get(id(found)) if rows else None
-        made[id(found)] = known or (found, _root(asked, found, hello, pending))
+        made[id(found)] = known or (found, _root(asked, found, hello, pending, hunt.contradicted))
         return made[id(found)][1]
 
     answer = {
@@ -196,6 +196,7 @@ def _counts(hunt: FindingSearch, hello: Hello) -> dict[str, Any]:
         "applied": dict(sorted(hunt.applied.items())),
         "sent": dict(sorted(hunt.sent.items())),
         "withdrawn": list(hunt.withdrawn),
+        "contradicted": dict(sorted(hunt.contradicted.items())),
         "unfiled": [[row, clause, n] for (row, clause), n in sorted(hunt.unfiled.items())],
     }
 
@@ -225,15 +226,16 @@ def _hello(opener: Any, protocol: str, profile: Profile, without: tuple[str, ...
 
 
 def _root(
-    asked: dict[str, Any], found: ReplayableFinding, hello: Hello, pending: ReplayableFinding | None
+    asked: dict[str, Any],
+    found: ReplayableFinding,
+    hello: Hello,
+    pending: ReplayableFinding | None,
+    contradicted: Mapping[str, Contradiction] = EMPTY,
 ) -> dict[str, Any]:
     finding = found.finding
-    quirk = finding.quirks[0] if finding.quirks else None
-    protocol = protocol_named(asked["protocol"])
-    claim = claim_on(finding.clause, protocol)
-    nearly = finding.nearly.says if finding.nearly else ""
-    says = either(quirk, *finding.ties) if quirk else unexplained_words(nearly)
-    kind: str = quirk.kind if quirk is not None else "unexplained"
+    claim = claim_on(finding.clause, protocol_named(asked["protocol"]))
+    says = _words_of(finding, contradicted)
+    kind: str = finding.quirks[0].kind if finding.quirks else "unexplained"
     cause = finding.cause
     if cause.startswith(CRASH):
         says = "The router fails with an exception."
@@ -259,13 +261,12 @@ def _root(
         without=found.without,
         quirks_in_force=found.in_force,
     )
-    case = in_words(shown, finding, known, remark)
     return {
         "clause": finding.clause,
         "quirk": cause,
         "kind": kind,
         "says": says,
-        "case": render(case),
+        "case": render(in_words(shown, finding, known, remark)),
         "also": [q.name for q in finding.quirks[1:]],
         "ties": [q.name for q in finding.ties],
         "unexplained_as": _unexplained(finding),
@@ -274,6 +275,15 @@ def _root(
         "leaves_open": sorted(found.leaves_open),
         "minimised": found.minimised,
     }
+
+
+def _words_of(finding: Finding, contradicted: Mapping[str, Contradiction]) -> str:
+    """The sentence of its explanation, or of one that nearly holds."""
+    if finding.quirks:
+        return either(finding.quirks[0], *finding.ties)
+    if finding.nearly is None:
+        return unexplained_words()
+    return unexplained_words(finding.nearly.says, contradicted.get(finding.nearly.name))
 
 
 def _unexplained(finding: Finding) -> tuple[str, str]:

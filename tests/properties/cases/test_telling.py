@@ -22,6 +22,7 @@ from quidnunc.model.events import (
     Output,
     PartialIn,
     Receive,
+    Sent,
 )
 from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.rpc import Graft, Partial, Prune, Subscribe
@@ -32,6 +33,7 @@ from quidnunc.properties.cases.file import parse, render
 from quidnunc.properties.cases.router import control_by, repeated
 from quidnunc.properties.cases.telling import (
     DepartingRun,
+    contradiction,
     departing_run,
     headline,
     in_words,
@@ -119,6 +121,29 @@ def test_what_nothing_accounts_for_is_told_by_act_clause_and_state() -> None:
     assert it_is is not None
     assert headline(it_is, "") == (
         "Chooses peers to graft at `advance 500ms`: 0 chosen, at least 2 required (gs1.0/heartbeat.fill)."
+    )
+
+
+def test_a_run_that_contradicts_an_explanation_says_what_was_seen_and_what_was_not_expected() -> None:
+    _, it = told(FILLED, Twice(SPEC, SMALL))
+    place = "In another run, at `advance 500ms` (step 6), "
+    assert contradiction(it) == (
+        f"{place}the router sends GRAFT t1 to a twice; by that explanation it would not."
+    )
+    missing = found("accepts-graft-inside-backoff", events=REGRAFT)
+    it_is = departing_run(missing.moments, SPEC, SMALL, missing.departure)
+    assert it_is is not None and contradiction(it_is).endswith(
+        "the router does not send PRUNE t1 backoff=60 to a; by that explanation it would."
+    )
+    unfilled = found("does-not-fill-mesh-to-d-at-heartbeat", events=[*FILLED])
+    it_is = departing_run(unfilled.moments, SPEC, SMALL, unfilled.departure)
+    assert it_is is not None and contradiction(it_is) == (
+        f"{place}its choice of peers to graft does not fit that explanation: 0 chosen, at least 2 required."
+    )
+    differs = Departure("differs", "x/y", Sent(1, Prune("t1")), Sent(1, Graft("t1")))
+    last = evolve(it.last, judged=evolve(it.last.judged, departures=(differs,)))
+    assert contradiction(evolve(it, moments=(*it.moments[:-1], last), departure=differs)) == (
+        f"{place}the router sends GRAFT t1 to a, where PRUNE t1 is due by that explanation."
     )
 
 

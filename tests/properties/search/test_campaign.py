@@ -158,6 +158,16 @@ class TestShorterCasesWin:
             (root,) = campaign.roots.values()
             assert render(root.case) == render(parse(short))
 
+    def test_a_run_that_contradicts_an_explanation_is_told_with_the_row_that_another_batch_found(
+        self,
+    ) -> None:
+        name, campaign = "unknown-topic-graft-pruned", Campaign("gossipsub-1.1", "ours", 0)
+        merge(campaign, {**NOTHING, "withdrawn": [name], "contradicted": {name: [7, "Seven."]}})
+        merge(campaign, {**NOTHING, "withdrawn": [name], "contradicted": {name: [4, "Four."]}})
+        merge(campaign, self.answer(self.TEXT.format(before="")))
+        (root,) = campaign.roots.values()
+        assert root.kind == "unexplained" and root.says.endswith("Nearly: It is answered. Four.")
+
 
 def _written(path: Path, text: str) -> None:
     path.write_text(text)

@@ -385,3 +385,24 @@ def test_explanations_each_of_which_makes_the_departure_are_all_withdrawn() -> N
     assert search.file(events, found, SMALL, 0) == NO_FINDING
     assert search.withdrawn == [*wrong[:2]] and search.in_force == wrong[2:]
     assert not search.found
+    assert search.contradicted == dict.fromkeys(wrong[:2], (4, PRUNED))
+
+
+PRUNED = (
+    f"In another run, at `leave {T}` (step 4), the router sends PRUNE {T} backoff=10 to a; "
+    "by that explanation it would not."
+)
+
+
+def test_an_unexplained_finding_says_what_contradicts_its_explanation() -> None:
+    """It was found by one run, and the next is in order by the specification alone."""
+    search, wrong = hunt("gossipsub-1.2", SPEC), edit_named("silent-prune-members", SPEC)
+    events = (Join(T), Connect((1,)), of(1, Subscribe(T), Graft(T)), Leave(T))
+    run = play(events, search.opener(search.config(SMALL, 0)), edited(SPEC, [wrong]), SMALL)
+    finding = Finding(events, tuple(run.moments), last_departures(run)[0], (wrong,))
+    search.quirks.append(wrong)
+    search.found[finding.clause, finding.cause] = ReplayableFinding(finding, SMALL, 0)
+    search.file(events, last_departures(run), SMALL, 0)
+    (found,) = search.found.values()
+    says = root_of(CHECK_OF_OURS, found, search.hello, None, search.contradicted)["says"]
+    assert says.endswith(f"Nearly: {wrong.says} {PRUNED}")

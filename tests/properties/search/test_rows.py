@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 from attrs import evolve
 
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.case import Case, CaseBlock
 from quidnunc.properties.search.rows import (
+    Contradiction,
     RootCause,
     either,
     grouped_by_rule,
+    note_contradiction,
     rows_of,
     sharing_explanations,
     sharing_readings,
@@ -171,4 +175,19 @@ def test_an_explanation_that_a_run_contradicts_is_said_beside_what_is_unexplaine
     (found,) = without_withdrawn(
         rows_of([root("idle-while-backing-off")]), {"idle-while-backing-off"}
     ).values()
-    assert "Nearly: It says." in found.says
+    assert found.says.endswith("Nearly: It says. Some runs contradict that.")
+
+
+def test_of_runs_that_contradict_an_explanation_the_shortest_is_told_whoever_found_it() -> None:
+    name, runs = "idle-while-backing-off", [(7, "Seven."), (4, "Four."), (4, "Fourth.")]
+    for order in permutations(runs):
+        known: dict[str, Contradiction] = {}
+        for told in order:
+            note_contradiction(known, name, told)
+        (found,) = without_withdrawn(rows_of([root(name)]), {name}, known).values()
+        assert found.says.endswith("Nearly: It says. Four.") and found.case.reason == found.says
+
+
+def test_a_reading_that_may_be_kept_at_times_is_not_contradicted() -> None:
+    rows, name = rows_of([root("unsubscribed-stays-in-mesh", kind="reading")]), "unsubscribed-stays-in-mesh"
+    assert without_withdrawn(rows, {name}, {name: (4, "Four.")}) == rows
