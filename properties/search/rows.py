@@ -73,7 +73,8 @@ class RootCause:
 
 
 LEAST_SHARED = 3
-"""Rows that an edit of several rules makes one although edits of their own explain each."""
+"""Rows that an edit of several rules accounts for, from which on it makes those one that edits of their own
+explain."""
 
 RootCauses: TypeAlias = dict[tuple[str, str], RootCause]
 """By clause and cause."""
@@ -186,7 +187,7 @@ def sharing_explanations(rows: RootCauses) -> RootCauses:
     kept = [root for root in rows.values() if root.kind in alone]
     while left:
         made = operated(protocol_named(left[0].case.protocol))
-        wide = Counter(name for root in left for name in root.also if name.startswith(EVERYWHERE))
+        wide = Counter(n for root in left for n in {root.quirk, *root.also} if n.startswith(EVERYWHERE))
         shared = frozenset(name for name, rows_of_it in wide.items() if rows_of_it >= LEAST_SHARED)
         counts = Counter(name for root in left for name in _names_of(root, made, shared))
         own = Counter(root.quirk for root in left)

@@ -128,6 +128,9 @@ def test_what_rules_do_alike_makes_three_rows_one_and_not_two() -> None:
     assert len(sharing_explanations(rows_of(rows[:2]))) == 2
     alone = evolve(rows[2], also=())
     assert len(sharing_explanations(rows_of([*rows[:2], alone]))) == 3
+    named = root(wide, clause=clauses[2])
+    assert [row.quirk for row in sharing_explanations(rows_of([*rows[:2], named])).values()] == [wide]
+    assert len(sharing_explanations(rows_of([rows[0], named]))) == 2
 
 
 def test_an_addition_is_one_row_whatever_sentence_it_breaks() -> None:
