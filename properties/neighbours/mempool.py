@@ -61,21 +61,25 @@ def stalled_send(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event
     if d.chance(40):
         events.append(Receive((peer,), (Tx(one),)))
     own = beside(d, STALLED)
-    if not own.chance(25):
-        return [*events, *_stalls_twice(n, peer, sender, one, own), Resume((peer,))]
-    # It is gone before it reads again, and comes back.
-    back = Connect((peer,), n.stream(own), outbound=own.chance(50))
-    return [*events, Disconnect((peer,)), back, Receive((sender,), (Tx(n.new_tx()),))]
+    if own.chance(25):
+        # It is gone before it reads again, and comes back.
+        back = Connect((peer,), n.stream(own), outbound=own.chance(50))
+        return [*events, Disconnect((peer,)), back, Receive((sender,), (Tx(n.new_tx()),))]
+    return _stalls_twice(n, peer, sender, one) if own.chance(STALLS_TWICE) else [*events, Resume((peer,))]
 
 
-def _stalls_twice(n: MempoolNeighbours, peer: Peer, sender: Peer, tx: str, d: SeededDraws) -> list[Event]:
-    """Now and then what waits for it is sent, it stops again, and more is due to it."""
-    if not d.chance(STALLS_TWICE):
-        return []
-    copy, more = Receive((sender,), (Tx(tx),)), Receive((sender,), (Tx(n.new_tx()),))
-    # Where all that came are duplicates, HaveTx is allowed again, and one waits for the peer.
-    allowed: list[Event] = [Adjust(), copy, Adjust()] if speaks_dog(n.protocol) else []
-    return [*allowed, Receive((peer,), (Tx(tx),)), Resume((peer,)), Stall((peer,)), more]
+def _stalls_twice(n: MempoolNeighbours, peer: Peer, sender: Peer, tx: str) -> list[Event]:
+    """What waits for a peer is sent, it stops reading again, and more is due to it."""
+    sent = Receive((sender,), (Tx(tx),))
+    # Where all that came since are duplicates, HaveTx is allowed again, and one waits for the peer.
+    before: list[Event] = [sent, Adjust(), sent, Adjust()] if speaks_dog(n.protocol) else [sent]
+    stalled: list[Event] = [
+        Stall((peer,)),
+        Receive((peer,), (Tx(tx),)),
+        Receive((sender,), (Tx(n.new_tx()),)),
+    ]
+    again: list[Event] = [Stall((peer,)), Receive((sender,), (Tx(n.new_tx()),))]
+    return [*before, *stalled, Resume((peer,)), *again, Resume((peer,))]
 
 
 def wait(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:
