@@ -608,7 +608,8 @@ def unsquared(rule: Rule) -> Rule:
         return rule
     old: Any = rule.apply
     names = tuple(ScoreInterval.unsquared.__name__ if n == SQUARES else n for n in old.__code__.co_names)
-    made = FunctionType(old.__code__.replace(co_names=names), old.__globals__, old.__name__)
+    code = old.__code__.replace(co_names=names)
+    made = FunctionType(code, old.__globals__, old.__name__, old.__defaults__, old.__closure__)
     return evolve(rule, apply=made)
 
 
