@@ -137,6 +137,9 @@ def test_quirks_in_force_are_kept_where_the_case_needs_them() -> None:
     assert parse(render(case)) == case
     assert replay_router(case, simulated(*both)).outcome == "same"
     assert replay_router(evolve(case, as_built=()), simulated(*both)).outcome == "different"
+    # Without what the case excuses the router still departs as recorded; without either it conforms.
+    assert replay_router(case, simulated(both[1])).outcome == "same"
+    assert replay_router(case, simulated()).outcome == "fixed"
 
 
 # -- replay -------------------------------------------------------------------------------------------------
