@@ -78,8 +78,8 @@ class _Run:
 def replay_router(case: Case, opener: Opener, protocol: Protocol | None = None) -> CaseReplay:
     """Play the events of `case` to a router beside the model of `protocol`, to the first departure.
 
-    Without `protocol`, beside the model with what the case excuses. A router that no longer does what is excused
-    is asked again by the unedited model: it may have mended both.
+    Without `protocol`, beside the model with what the case excuses. A router that no longer does what is
+    excused is judged again by the unedited model: both may be mended.
 
     Raises CaseError, naming the event, for what cannot be put into bytes; AdapterError where the router's
     driver broke.

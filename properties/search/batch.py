@@ -48,9 +48,9 @@ class BatchRequest:
     without: tuple[str, ...] = ()
     settle: tuple[str, ...] = ()
     """Instead of a search: cases, of which to say whether the quirks together account for them."""
-    cover: tuple[tuple[str, str], ...] = ()
-    """Instead of a search: a quirk and a case of it, one after the other; of which to say whether the quirks
-    that are left without it account for the case all the same, after which that one is gone."""
+    cover: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Instead of a search: quirks, each with its cases, to be left out one after the other. Of each to say
+    whether those that are left account for all its cases, after which it is gone."""
     again: tuple[tuple[str, str], ...] = ()
     """Before the search: the explanation of an earlier finding, empty where it has none, and its case, to be
     explained again now that more is in force."""

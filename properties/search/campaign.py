@@ -197,11 +197,12 @@ def _requests(
     """Those of one round."""
     quirks = tuple(dict.fromkeys(q.name for q in campaign.quirks))
     numbers = list(numbers)
-    again = _to_explain_again(campaign, quirks)
+    told = _to_explain_again(campaign, quirks)
+    again = [tuple(told[at :: len(numbers)]) for at in range(len(numbers))]
     return [
         evolve(
             asked,
-            again=tuple(again[at :: len(numbers)]),
+            again=again[at],
             seed=asked.seed * 1_000_003 + number,
             runs=count,
             quirks=quirks,
@@ -210,6 +211,7 @@ def _requests(
             recorder=recording.of_batch(number) if recording is not None else ("", ""),
         )
         for at, (number, count) in enumerate(numbers)
+        if count or again[at]
     ]
 
 
@@ -251,13 +253,13 @@ def _at(calls: Iterable[tuple[float, Callable[[], None]]]) -> Iterator[None]:
 def settle(campaign: Campaign, *, until: float | None = None) -> None:
     """The fewest rows that account for all that was found.
 
-    Rows with an explanation in common become one, and a row goes whose case the explanations of all others
-    account for. What no single edit explains is let go of where those found elsewhere together do. After
-    `until` (of `time.monotonic`) all stays, and the campaign says so. Of what is left unexplained, what one
-    rule could be behind is one row.
+    A row goes whose case the explanations of all others account for. Of what stays, rows with an explanation
+    in common become one; done first, the one case that is kept of them would speak for all. What no single
+    edit explains is let go of where those found elsewhere together do. Of what is left unexplained, what one
+    rule could be behind is one row. After `until` (of `time.monotonic`) all stays, and the campaign says so.
     """
-    campaign.roots = sharing_readings(sharing_explanations(campaign.roots))
     _let_go_of_covered(campaign, until)
+    campaign.roots = sharing_readings(sharing_explanations(campaign.roots))
     _let_go_of_combined(campaign, until)
     campaign.roots = grouped_by_rule(campaign.roots)
 
@@ -277,8 +279,10 @@ def _let_go_of_covered(campaign: Campaign, until: float | None) -> None:
     told = [root for root in rows if any(_share(root, other) for other in rows if other is not root)]
     if not told:
         return
-    cases = tuple((root.quirk, render(root.case)) for root in told)
-    answer = _settled(campaign, until, cover=cases)
+    cases = dict[str, tuple[str, ...]]()
+    for root in told:
+        cases[root.quirk] = (*cases.get(root.quirk, ()), render(root.case))
+    answer = _settled(campaign, until, cover=tuple(cases.items()))
     if "covered" not in answer:
         campaign.left_out.append("whether some root causes are accounted for by the others")
     left = {(root.clause, root.quirk) for root in rows}
@@ -337,7 +341,8 @@ def _batch_size(runs: int | None) -> int:
 
 
 def _rounds(runs: int | None, batch: int) -> Iterator[list[tuple[int, int]]]:
-    """(number, runs) of the batches of each round."""
+    """(number, runs) of the batches of each round. The last has no runs: what was found late may explain what
+    was not explained before."""
     number, left = 0, runs
     while left is None or left > 0:
         numbers = []
@@ -348,6 +353,7 @@ def _rounds(runs: int | None, batch: int) -> Iterator[list[tuple[int, int]]]:
                 number += 1
                 left = left - count if left is not None else None
         yield numbers
+    yield [(number + at, 0) for at in range(WIDTH)]
 
 
 def merge(campaign: Campaign, answer: dict[str, Any]) -> None:

@@ -328,6 +328,8 @@ class FindingSearch:
             self._note_contradiction(each, edited(self.spec, left_in_force), finding.moments, parameters)
         for each in wrong:
             self._withdraw(each, departs)
+        if wrong:
+            self._settle()
         return bool(wrong)
 
     def _note_contradiction(

@@ -84,7 +84,8 @@ def run(
     try:
         for name, text in asked.get("again", ()):
             explain_again(name, text, hunt)
-        search(hunt, runs=asked["runs"], seed=asked["seed"], acts=asked["acts"])
+        if asked["runs"]:
+            search(hunt, runs=asked["runs"], seed=asked["seed"], acts=asked["acts"])
     except AdapterError:
         tell(answer_of(asked, hunt, hello, teller.rows))
         raise
@@ -299,15 +300,15 @@ def _settles(text: str, hunt: FindingSearch, opener: Any) -> bool:
     return not last_departures(run) and not run.blurred
 
 
-def _covered(told: Sequence[tuple[str, str]], hunt: FindingSearch, opener: Any) -> list[str]:
+def _covered(told: Sequence[tuple[str, Sequence[str]]], hunt: FindingSearch, opener: Any) -> list[str]:
     """The quirks that the others make superfluous, each in its turn."""
     gone: list[str] = []
     # A reading that allows what others forbid would excuse anything.
     hunt.quirks[:] = [quirk for quirk in hunt.quirks if quirk.name not in WIDE]
-    for name, text in told:
+    for name, cases in told:
         kept = list(hunt.quirks)
         hunt.quirks[:] = [quirk for quirk in kept if quirk.name != name]
-        if _settles(text, hunt, opener):
+        if all(_settles(text, hunt, opener) for text in cases):
             gone.append(name)
         else:
             hunt.quirks[:] = kept

@@ -270,6 +270,29 @@ class TestRounds:
         asked = self.asked(monkeypatch, runs=5000, stop=lambda c: c.runs > 0)
         assert len(asked) == WIDTH
 
+    def test_what_is_unexplained_is_asked_again_once_all_runs_are_done(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked, text = [], TestCoveredRows.TEXT
+        row = {
+            **{"clause": "gs1.1/backoff.regraft", "says": "R.", "also": [], "holds_on_ours": True},
+            **{"quirk": "", "kind": "unexplained", "as": ["unexpected"], "case": text.format(quirk="")},
+        }
+        other = {**row, "quirk": "heartbeat-prunes-bare", "kind": "replaced"}
+        other["case"] = text.format(quirk="heartbeat-prunes-bare")
+
+        def answering(request: BatchRequest, workers: Workers) -> dict[str, Any]:
+            asked.append(request)
+            return {**NOTHING, "runs": request.runs, "roots": [row, other] if request.runs else []}
+
+        monkeypatch.setattr(campaigns, "run_batch", answering)
+        run_campaign("gossipsub-1.1", "ours:regraft-taken", runs=MIN_BATCH, workers=1)
+        # What comes after them settles what was found.
+        first, last = asked[:2]
+        assert (first.runs, len(first.again)) == (MIN_BATCH, 0)
+        assert (last.runs, len(last.again)) == (0, 1)
+        assert last.quirks == ("heartbeat-prunes-bare",)
+
     def test_a_budget_ends_the_rounds(self, monkeypatch: pytest.MonkeyPatch) -> None:
         asked = self.asked(monkeypatch, budget_s=0.05)
         assert len(asked) % WIDTH == 0
@@ -307,6 +330,24 @@ class TestCoveredRows:
         found = self.campaign(quirks)
         settle(found)
         assert len(found.roots) == 2
+
+    @pytest.mark.parametrize(("cases", "covered"), [(1, True), (2, False)])
+    def test_all_cases_of_an_explanation_have_to_be_accounted_for_without_it(
+        self, cases: int, covered: bool
+    ) -> None:
+        name = "accepts-graft-inside-backoff"
+        told = self.TEXT.format(quirk=name)
+        in_order = told.replace("a: graft t1\n", "").replace("- a: prune t1\n", "")
+        in_order = in_order.replace("status: open", "status: fixed")
+        asked = BatchRequest(
+            protocol="gossipsub-1.1",
+            against="ours:regraft-taken",
+            seed=0,
+            runs=0,
+            quirks=(name, "heartbeat-prunes-bare"),
+            cover=((name, (in_order, told)[:cases]),),
+        )
+        assert run(asdict(asked))["covered"] == ([name] if covered else [])
 
     def test_the_one_without_which_the_case_departs_stays(self) -> None:
         found = self.campaign({"accepts-graft-inside-backoff": "gs1.0/a", "heartbeat-prunes-bare": "gs1.0/a"})

@@ -16,7 +16,7 @@ import pytest
 from attrs import evolve, frozen
 
 from quidnunc.impl.seam import Config
-from quidnunc.model.edit import edited
+from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.events import FLOODSUB, Advance, Connect, Event, Join, Leave, Output, Receive
 from quidnunc.model.machine import protocol_named
@@ -394,15 +394,39 @@ PRUNED = (
 )
 
 
-def test_an_unexplained_finding_says_what_contradicts_its_explanation() -> None:
-    """It was found by one run, and the next is in order by the specification alone."""
+def left_silently(by: FindingSearch, explained: bool) -> tuple[FindingSearch, Edit]:
+    """A search that knows of one run of the router `by`, and takes it for one that tells no member that it
+    leaves."""
     search, wrong = hunt("gossipsub-1.2", SPEC), edit_named("silent-prune-members", SPEC)
-    events = (Join(T), Connect((1,)), of(1, Subscribe(T), Graft(T)), Leave(T))
-    run = play(events, search.opener(search.config(SMALL, 0)), edited(SPEC, [wrong]), SMALL)
-    finding = Finding(events, tuple(run.moments), last_departures(run)[0], (wrong,))
+    rules = SPEC if explained else edited(SPEC, [wrong])
+    events = (*LEAVES, Advance(1000))
+    run = play(events, by.opener(by.config(SMALL, 0)), rules, SMALL)
+    finding = Finding(events, tuple(run.moments), last_departures(run)[0], (wrong,) if explained else ())
     search.quirks.append(wrong)
     search.found[finding.clause, finding.cause] = ReplayableFinding(finding, SMALL, 0)
-    search.file(events, last_departures(run), SMALL, 0)
+    return search, wrong
+
+
+def departs_from_the_explanation(search: FindingSearch) -> None:
+    run = play(LEAVES, search.opener(search.config(SMALL, 0)), search.protocol, SMALL)
+    assert search.file(LEAVES, last_departures(run), SMALL, 0) == NO_FINDING
+
+
+LEAVES = (Join(T), Connect((1,)), of(1, Subscribe(T), Graft(T)), Leave(T))
+
+
+def test_an_unexplained_finding_says_what_contradicts_its_explanation() -> None:
+    """It was found by one run, and the next is in order by the specification alone."""
+    silent = hunt("gossipsub-1.2", edited(SPEC, [edit_named("silent-prune-members", SPEC)]))
+    search, wrong = left_silently(silent, explained=True)
+    departs_from_the_explanation(search)
     (found,) = search.found.values()
     says = root_of(CHECK_OF_OURS, found, search.hello, None, search.contradicted)["says"]
     assert says.endswith(f"Nearly: {wrong.says} {PRUNED}")
+
+
+def test_what_only_a_withdrawn_explanation_forbids_is_let_go() -> None:
+    search, wrong = left_silently(hunt("gossipsub-1.2", SPEC), explained=False)
+    departs_from_the_explanation(search)
+    assert search.withdrawn == [wrong.name]
+    assert not search.found
