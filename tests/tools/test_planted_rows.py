@@ -32,6 +32,8 @@ def test_one_row_says_what_is_wrong(name: str, cause: str) -> None:
         ("failed-decision-dropped", "keep-in-place-as-keep-decided"),
         ("group-lives-less", "three-at-least-one-less"),
         ("cat-keys-cut", "everywhere-seen-tx-with-wrong-key"),
+        ("metadata-lost", "everywhere-metadata-left-out"),
+        ("publish-empty-key", "everywhere-published-with-junk-key"),
     ],
 )
 def test_an_operator_says_what_is_wrong(name: str, cause: str) -> None:

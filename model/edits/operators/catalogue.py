@@ -12,6 +12,7 @@ no operator says, has no edit here, and is reported as unexplained.
     one-RULE           it sends to one peer what is due to several
     more-, fewer-, none-, all-, any-RULE   it chooses one too many, one too few, nobody, everybody, or without
                        the condition
+    FIELD-left-out-RULE   one optional field of what it sends is left out
     passes-on-RULE     it sends what it answers to all other peers besides
     sets-FIELD-RULE, clears-FIELD-RULE   a switch of the state is on, or off, once it has come in
     RULE-as-OTHER      it does what the like rule of another protocol does
@@ -30,6 +31,7 @@ no operator says, has no edit here, and is reported as unexplained.
     everywhere-...     a parameter, a view or a field is taken so by every rule that reads it
     everywhere-LIMIT-and-LIMIT-as-VALUE   limits that one rule compares with are all one more, or one less
     everywhere-KIND-with-wrong-WHAT   what is of one kind is sent with a fault in its format
+    everywhere-published-with-FLAW   what it publishes itself breaks the signature policy
     everywhere-in-HANDLER-...   all rules that answer one thing do so, or all exclusions from one set
 
 That a rule is not there, or comes after the next one, is in `quidnunc.model.edit`. The words of all of them
@@ -50,6 +52,7 @@ from quidnunc.model.edits.operators.everywhere import (
     Reading,
     edits_everywhere,
     edits_of_answers,
+    edits_of_publishing,
     edits_of_sets,
     edits_of_sums,
 )
@@ -142,6 +145,10 @@ def _applied(use: RuleUse) -> bool:
     return use.applied
 
 
+def _carried(name: str, use: RuleUse) -> bool:
+    return name in use.carried
+
+
 def _several(use: RuleUse) -> bool:
     return use.several
 
@@ -190,12 +197,25 @@ class FamilyOperators:
     views: Mapping[str, tuple[str, str, Callable[[Any], Any]]] = {}
     sends: Mapping[str, tuple[tuple[type, ...], tuple[Fault, ...]]] = {}
     """Kinds of messages that go alone, with what can be wrong with their format."""
+    optional: Mapping[str, tuple[tuple[str, ...], Any]] = {}
+    """Fields of messages that may be left out: by what a rule sends them, and what stands there then."""
     without: frozenset[str] = frozenset()
     """Operators on what its routers never send."""
 
 
 FAMILIES: Mapping[str, FamilyOperators] = {
-    "pubsub": FamilyOperators(Parameters, Router, wrapped.WHOM, wrapped.VIEWS),
+    "pubsub": FamilyOperators(
+        Parameters,
+        Router,
+        wrapped.WHOM,
+        wrapped.VIEWS,
+        optional={
+            "backoff_s": (("Prune",), None),
+            "peers": (("Prune",), ()),
+            "payload": (("Partial", "PartialIn"), None),
+            "metadata": (("Partial", "PartialIn"), None),
+        },
+    ),
     "mempool": FamilyOperators(
         DogParameters,
         Node,
@@ -306,6 +326,7 @@ class RuleOperators:
             self._terms() if self.is_term else (),
             self._switches() if self.is_step else (),
             self._passed_on() if self.is_control else (),
+            self._left_out() if self.is_step else (),
             self._deaf() if self.is_only_answer else (),
             self._scores(),
         )
@@ -330,6 +351,15 @@ class RuleOperators:
             if operator in FAMILIES[self.family].without:
                 continue
             yield self._made(f"{operator}-{self.name}", says, change, matters)
+
+    def _left_out(self) -> Iterator[OperatorEdit]:
+        reads = names_read(self.rule)
+        for name, (kinds, default) in FAMILIES[self.family].optional.items():
+            if not reads.isdisjoint(kinds):
+                change = partial(wrapped.after, wrapped.leaving_out(name, default))
+                says = f"Leaves {words.OPTIONAL[name]} out of what it sends"
+                word = f"{words_of(name)}-left-out-{self.name}"
+                yield self._made(word, says, change, partial(_carried, name))
 
     def _others(self) -> Iterator[OperatorEdit]:
         for other in self.others:
@@ -511,6 +541,14 @@ def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
         found |= {made.edit.name: made for made in operators.all()}
     found |= {edit.name: OperatorEdit(edit, (base,), _called) for edit, base in _also(protocol)}
     found |= {edit.name: OperatorEdit(edit, names, _called) for edit, names in _everywhere(protocol)}
+    flawed = [
+        (flaw, f"Publishes messages with {said}.", partial(wrapped.publishing_with, flaw))
+        for flaw, (said, _) in words.FLAWS.items()
+        if flaw not in words.OVERLOOKED
+    ]
+    found |= {
+        edit.name: OperatorEdit(edit, names, _called) for edit, names in edits_of_publishing(protocol, flawed)
+    }
     found |= {edit.name: OperatorEdit(edit, names, _called) for edit, names in edits_of_sets(protocol)}
     found |= {edit.name: OperatorEdit(edit, names, _called) for edit, names in edits_of_sums(protocol)}
     found |= {made.edit.name: made for made in _of_answers(protocol)}
@@ -584,6 +622,12 @@ def _everywhere(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str, ...]]]:
         for name, (kinds, faults) in family.sends.items()
     }
     yield from edits_everywhere(rules, misformed, shown=True)
+    bare: dict[str, list[Reading]] = {}
+    for name, (kinds, default) in family.optional.items():
+        change = partial(wrapped.after, wrapped.leaving_out(name, default))
+        says = f"Leaves {words.OPTIONAL[name]} out of what it sends"
+        bare.setdefault(kinds[-1], []).append((f"{words_of(name)}-left-out", says, change))
+    yield from edits_everywhere(rules, bare, shown=True)
 
 
 def _doing_as(other: Rule, rule: Rule) -> Rule:

@@ -72,6 +72,17 @@ def edits_of_answers(
             yield Edit(name, "replaced", last, says, changing, clauses=clauses), word, names
 
 
+def edits_of_publishing(
+    protocol: Protocol, readings: Sequence[Reading]
+) -> Iterator[tuple[Edit, tuple[str, ...]]]:
+    """Edits of all rules that publish: something is wrong with each message of the router's own."""
+    combined = protocol.handlers.get("publish")
+    names = tuple(rule.name for rule in combined.rules) if isinstance(combined, Phases) else ()
+    for word, says, change in readings if names else ():
+        changing = partial(_changed, names=names, change=change)
+        yield Edit(f"{EVERYWHERE}published-with-{word}", "replaced", "", says, changing), names
+
+
 def edits_of_sets(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str, ...]]]:
     """Edits of all exclusions from one set of peers."""
     for handler, said_of in words.SETS.items():

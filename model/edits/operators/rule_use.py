@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
-from attrs import field, fields, mutable
+from attrs import field, fields, has, mutable
 
 from quidnunc.model.choices import Choose
+from quidnunc.model.edits.operators.words import OPTIONAL
+from quidnunc.model.events import Output
 from quidnunc.model.permits import Step
 from quidnunc.model.rules import Combined, Exclusion, FirstMatch, Phases, Protocol, Rule
 from quidnunc.model.values import evolve
@@ -23,6 +26,8 @@ class RuleUse:
     permitted: bool = False
     several: bool = False
     """It sent more than one thing in one step."""
+    carried: set[str] = field(factory=set)
+    """Optional fields of messages that were in what it sent."""
     chose: bool = False
     changed: set[str] = field(factory=set)
     """Fields of the state."""
@@ -77,6 +82,7 @@ class UseRecorder:
                 use.applied = True
                 use.permitted |= bool(said.permits)
                 use.several |= len(said.permits) > 1
+                use.carried |= {name for permit in said.permits for name in carried_in(permit.output)}
                 if said.router is not r:
                     use.changed |= changed_fields(r, said.router)
             return said
@@ -96,6 +102,17 @@ class _ChoiceWatch:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._choose, name)
+
+
+def carried_in(output: Output) -> Iterator[str]:
+    """Names of the optional fields that an output has."""
+    part = getattr(output, "part", None)
+    return (name for name, default in _optional(type(part)) if getattr(part, name) != default)
+
+
+@lru_cache
+def _optional(kind: type) -> tuple[tuple[str, Any], ...]:
+    return tuple((f.name, f.default) for f in fields(kind) if f.name in OPTIONAL) if has(kind) else ()
 
 
 def changed_fields(before: Any, after: Any) -> set[str]:

@@ -176,6 +176,14 @@ FLAWS: Mapping[str, tuple[str, str]] = {
 OVERLOOKED: Mapping[str, frozenset[str]] = {"any-key": frozenset({"other-key", "junk-key"})}
 """Those that several flaws of a message are."""
 
+OPTIONAL: Mapping[str, str] = {
+    "backoff_s": "the backoff",
+    "peers": "the offered peers",
+    "payload": "the payload",
+    "metadata": "the parts metadata",
+}
+"""Fields of a message that may be left out -> what they hold."""
+
 SETS: Mapping[str, str] = {
     "graft_candidates": "the peers that it grafts",
     "fanout_candidates": "the peers that it takes into its fanout",

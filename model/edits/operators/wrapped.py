@@ -11,9 +11,9 @@ from attrs import fields
 
 from quidnunc.model.choices import Choose, Reveals
 from quidnunc.model.edits.operators.rule_use import chooser_in
-from quidnunc.model.events import Output, Sent
+from quidnunc.model.events import Delivered, Output, Sent
 from quidnunc.model.permits import Permit, Step
-from quidnunc.model.rpc import Fault, Prune, Stray
+from quidnunc.model.rpc import Fault, Flaw, Prune, Stray
 from quidnunc.model.rules import Rule, Targets
 from quidnunc.model.score_interval import ScoreInterval
 from quidnunc.model.score_parameters import TopicScoreParameters
@@ -83,6 +83,37 @@ def bare(r: Any, step: Step[Any]) -> Step[Any]:
         return permit
 
     return Step(step.router, tuple(map(plain, step.permits)))
+
+
+def leaving_out(name: str, default: Any) -> Callable[[Any, Step[Any]], Step[Any]]:
+    """One optional field of what is sent, or handed over, is left out."""
+
+    def plain(permit: Permit) -> Permit:
+        part = getattr(permit.output, "part", None)
+        if getattr(part, name, default) == default:
+            return permit
+        return evolve(permit, output=evolve(permit.output, part=evolve(part, **{name: default})))
+
+    return lambda r, step: Step(step.router, tuple(map(plain, step.permits)))
+
+
+def publishing_with(flaw: Flaw, rule: Rule) -> Rule:
+    """The rule, which takes the router's own messages to have this flaw, or a stamp where none is signed."""
+
+    def apply(r: Any, m: Any, *rest: Any) -> Any:
+        shown = flaw if r.parameters.signature_policy == "StrictSign" else "stamped"
+        return rule.apply(r, evolve(m, flaw=shown), *rest)
+
+    def handed_over(r: Any, step: Step[Any]) -> Step[Any]:
+        plain = (
+            evolve(p, output=Delivered(evolve(p.output.message, flaw="")))
+            if isinstance(p.output, Delivered)
+            else p
+            for p in step.permits
+        )
+        return Step(step.router, tuple(plain))
+
+    return after(handed_over, evolve(rule, apply=apply))
 
 
 def to_alone(asked: Whom, rule: Rule) -> Rule:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.edits.operators.catalogue import LIMITS, switches_of
@@ -16,7 +17,10 @@ from quidnunc.model.events import (
     Connect,
     Disconnect,
     Event,
+    Join,
+    Leave,
     Output,
+    Publish,
     PublishPartial,
     Receive,
     Sent,
@@ -24,7 +28,22 @@ from quidnunc.model.events import (
 )
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import DogParameters, Parameters
-from quidnunc.model.rpc import Fault, HaveTx, ResetRoute, SeenTx, Stray, Tx, WantTx
+from quidnunc.model.rpc import (
+    ROUTER,
+    Fault,
+    Flaw,
+    Graft,
+    HaveTx,
+    IWant,
+    Message,
+    Prune,
+    ResetRoute,
+    SeenTx,
+    Stray,
+    Subscribe,
+    Tx,
+    WantTx,
+)
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.judge.oracle import Oracle
 from quidnunc.properties.judge.play import ModelSubject
@@ -98,6 +117,29 @@ def test_what_is_received_is_passed_on() -> None:
 def test_what_the_protocol_passes_on_itself_has_no_such_edit() -> None:
     with pytest.raises(SpecError):
         edit_named("passes-on-pool-with-sender", protocol_named("flood"))
+
+
+@pytest.mark.parametrize(("policy", "shown"), [("StrictSign", "junk-key"), ("StrictNoSign", "stamped")])
+def test_what_is_published_has_a_flaw_and_so_has_what_is_served_of_it(policy: str, shown: Flaw) -> None:
+    given = Parameters(signature_policy=policy, message_id="content")  # type: ignore[arg-type]
+    own = Message("m1", "t1", ROUTER if policy == "StrictSign" else None)
+    subject = ModelSubject(edited("gossipsub-1.2", "everywhere-published-with-junk-key"), given)
+    for event in (Connect((1,)), Connect((2,)), Receive((1,), (Subscribe("t1"),))):
+        subject.do(event)
+    sent = {o for o in subject.do(Publish(own)) if isinstance(o, Sent)}
+    assert sent == {Sent(1, evolve(own, flaw=shown))}
+    served = subject.do(Receive((2,), (IWant(("m1",)),)))
+    assert served == (Sent(2, evolve(own, flaw=shown)),)
+
+
+def test_a_field_is_left_out_of_what_is_sent() -> None:
+    events: list[Event] = [Connect((1,)), Receive((1,), (Subscribe("t1"), Graft("t1")))]
+    for name, backoff_s in (("", 10), ("everywhere-backoff-s-left-out", None)):
+        subject = ModelSubject(edited("gossipsub-1.2", name), Parameters())
+        for event in (Join("t1"), *events):
+            subject.do(event)
+        pruned = {o for o in subject.do(Leave("t1")) if isinstance(o, Sent) and isinstance(o.part, Prune)}
+        assert [o.part.backoff_s for o in pruned if isinstance(o.part, Prune)] == [backoff_s], name
 
 
 def test_what_has_left_the_pool_is_taken_for_pooled() -> None:
