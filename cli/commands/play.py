@@ -18,12 +18,30 @@ from quidnunc.impl.seam import Config
 from quidnunc.impl.wire.families import WIRES
 from quidnunc.model.choices import PartialSet
 from quidnunc.model.errors import CaseError
-from quidnunc.model.events import Advance, Connect, Event, Output, Raw, output_key
-from quidnunc.model.machine import protocol_named
+from quidnunc.model.events import (
+    Adjust,
+    Advance,
+    Commit,
+    Connect,
+    Disconnect,
+    Event,
+    Feedback,
+    Output,
+    PublishPartial,
+    Raw,
+    Receive,
+    Resume,
+    Stall,
+    Submit,
+    output_key,
+)
+from quidnunc.model.machine import mempool_streams, protocol_named
 from quidnunc.model.pubsub.router import Router
+from quidnunc.model.versions import STREAM_PROTOCOLS, STREAMS
 from quidnunc.output import UsageError, suggestion
 from quidnunc.properties.cases.case import Case, CaseBlock, against_text, profile_text
 from quidnunc.properties.cases.file import parse, render
+from quidnunc.properties.cases.names import wrong_stream
 from quidnunc.properties.cases.router import replay_router
 from quidnunc.properties.cases.telling import sentence_of
 from quidnunc.properties.claims.catalogue import claim_on
@@ -42,6 +60,10 @@ MAX_EVENTS = 500
 WIDTH = 100
 COLUMN = 40
 """Where the clause of an output stands."""
+OF_ALL = (Advance, Connect, Disconnect, Raw, Receive, Resume, Stall)
+"""Events of every router."""
+OF_MEMPOOL = (Adjust, Commit, Submit)
+OF_PARTIAL = (Feedback, PublishPartial)
 SIDES: Mapping[str, str] = {
     "  ": "",
     "+ ": "not allowed",
@@ -149,6 +171,12 @@ class HandPlay:
             )
         if isinstance(event, Advance) and event.ms > MAX_ADVANCE_MS:
             raise ValueError(f"expected at most {duration_text(MAX_ADVANCE_MS)}")
+        if isinstance(event, Connect):
+            of_mempool = protocol_named(self.protocol).family == "mempool"
+            known = mempool_streams(self.protocol) if of_mempool else STREAMS
+            streams = STREAM_PROTOCOLS.get(self.protocol, known)
+            if event.protocol not in streams:
+                raise ValueError(wrong_stream(event.protocol, streams))
 
     def _play(self, event: Event) -> None:
         before = len(self.run.moments)
@@ -161,6 +189,11 @@ class HandPlay:
             self.last = ()
 
     def _why_not(self, event: Event) -> str:
+        is_mempool = protocol_named(self.protocol).family == "mempool"
+        if isinstance(event, OF_MEMPOOL) != is_mempool and not isinstance(event, OF_ALL):
+            return f"it is no event of {self.protocol}, but of {'pubsub' if is_mempool else 'a mempool'}"
+        if isinstance(event, OF_PARTIAL) and "partial" not in protocol_named(self.protocol).handlers:
+            return f"it is no event of {self.protocol}, but of partial messages"
         there = set(self.run.oracle.state.peers)
         peers = getattr(event, "peers", ())
         if isinstance(event, Connect) and set(peers) <= there:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -258,8 +258,11 @@ def load(path: str | Path) -> Case:
 
 
 def _line_of(name: str, text: str) -> int:
-    """The line of a field of the front matter."""
-    return next((at for at, line in enumerate(text.splitlines(), 1) if line.startswith(f"{name}:")), 1)
+    """The line of a field of the front matter, or else of the event that names it."""
+    lines = text.splitlines()
+    fields = (at for at, line in enumerate(lines, 1) if line.startswith(f"{name}:"))
+    events = (at for at, line in enumerate(lines, 1) if name in line.split())
+    return next(chain(fields, events), 1)
 
 
 def parse(text: str, path: str = "<text>") -> Case:

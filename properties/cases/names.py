@@ -13,8 +13,10 @@ from pathlib import Path
 
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.errors import SpecError, near_word
-from quidnunc.model.machine import protocol_named
+from quidnunc.model.events import Connect
+from quidnunc.model.machine import mempool_streams, protocol_named
 from quidnunc.model.rules import Protocol
+from quidnunc.model.versions import STREAMS
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.documents.clauses import load as clauses
 
@@ -55,7 +57,8 @@ def wrong_claim(name: str) -> str:
 
 
 def wrong_names(case: Case) -> Iterator[tuple[str, str]]:
-    """(field of the front matter, what is wrong with it) of each name in a case that there is not."""
+    """(field of the front matter, or the name itself; what is wrong) of each name in a case that there is
+    not."""
     for field, wrong in (("claim", wrong_claim(case.claim)), ("clause", wrong_clause(case.clause))):
         if wrong:
             yield field, wrong
@@ -65,6 +68,15 @@ def wrong_names(case: Case) -> Iterator[tuple[str, str]]:
                 edit_named(name, protocol_named(case.protocol))
             except SpecError as error:
                 yield field, f"{error}; `quidnunc explain` knows the edits"
+    streams = (*STREAMS, *mempool_streams(case.protocol))
+    for name in dict.fromkeys(e.protocol for b in case.blocks for e in b.events if isinstance(e, Connect)):
+        if name not in streams:
+            yield name, wrong_stream(name, streams)
+
+
+def wrong_stream(name: str, streams: Collection[str]) -> str:
+    """What is said of the name of a stream protocol that is not among `streams`."""
+    return f"expected a stream protocol ({', '.join(streams)}), got {name!r}{near_word(name, streams)}"
 
 
 UNNAMED = ("unexplained", "crash", "pending:", "adds:")

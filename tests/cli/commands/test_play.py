@@ -80,6 +80,17 @@ def test_nonsense_is_refused_with_its_line_and_changes_nothing(game: Game) -> No
     assert "(did you mean gs1.1/backoff.regraft?)" in refused
 
 
+def test_what_no_state_would_allow_says_so(game: Game) -> None:
+    ran = game("connect a /meshsub/1.3.0\nconnect a /meshsub/12.0\nsubmit x1\nfeedback t1 a useful\nlist\n")
+    offered = "expected a stream protocol (/meshsub/1.2.0, /meshsub/1.1.0, /meshsub/1.0.0, /floodsub/1.0.0)"
+    assert f"line 1: {offered}, got '/meshsub/1.3.0'" in ran.out
+    assert f"line 2: {offered}, got '/meshsub/12.0' (did you mean /meshsub/1.2.0?)" in ran.out
+    assert "line 3: cannot happen here: it is no event of gossipsub-1.2, but of a mempool" in ran.out
+    assert "line 4: cannot happen here: it is no event of gossipsub-1.2, but of partial messages" in ran.out
+    assert ran.out.endswith("> list\nno events yet\n") and ran.code == 2
+    assert "no event of flood, but of pubsub" in game("join t1\n", protocol="flood").out
+
+
 def test_a_step_that_is_undone_leaves_no_trace(game: Game) -> None:
     once, twice = game(REGRAFT).out, game(REGRAFT + "undo\na: graft t1\n").out
     assert twice == once + "> undo\nundone: a: graft t1\n" + once[once.index("> a: graft t1") :]

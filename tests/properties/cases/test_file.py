@@ -324,6 +324,15 @@ def test_names_that_there_are_not_are_refused_with_the_nearest(tmp_path: Path) -
         assert line.startswith(f"{path}:{number}: ") and said in line
 
 
+def test_a_stream_protocol_that_there_is_not_is_refused_with_the_nearest(tmp_path: Path) -> None:
+    """Unless it is, the router's driver ends with words of its own."""
+    path = tmp_path / "x.case"
+    path.write_text(TEXT.replace("/meshsub/1.2.0", "/meshsub/12.0"))
+    line = next(at for at, each in enumerate(path.read_text().splitlines(), 1) if "/meshsub/12.0" in each)
+    with pytest.raises(CaseError, match=f"^{path}:{line}: expected a stream protocol .*did you mean"):
+        load(path)
+
+
 def test_loading_names_the_file(tmp_path: Path) -> None:
     good = tmp_path / "good.case"
     good.write_text(TEXT)
