@@ -59,7 +59,9 @@ def parser_of(*names: str) -> argparse.ArgumentParser:
             epilog=texts["details"],
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        sub.add_argument("--json", action="store_true", help="one JSON object on stdout")
+        # A game has none, and says what to do instead.
+        said = argparse.SUPPRESS if name == "play" else "one JSON object on stdout"
+        sub.add_argument("--json", action="store_true", help=said)
         if name in names:
             importlib.import_module(f"quidnunc.options.{name}").add_arguments(sub)
     return parser
@@ -76,11 +78,23 @@ def _listed() -> Iterator[str]:
 
 
 def _options_of(words: Sequence[str]) -> argparse.Namespace:
-    """The parsed command line. Raises UsageError for a command that there is not; argparse would list all."""
+    """The parsed command line. Raises UsageError for a command or an option that there is not; argparse would
+    list all commands, and suggest nothing."""
     name = next(iter(words), "")
     if name and not name.startswith("-") and name not in COMMANDS:
         raise UsageError(f"no command {name!r}{suggestion(name, COMMANDS)}; `quidnunc --help` lists them")
-    return parser_of(name).parse_args(words)
+    options, rest = parser_of(name).parse_known_args(words)
+    if rest:
+        said = "option" if rest[0].startswith("-") else "argument"
+        near = suggestion(rest[0].partition("=")[0], _option_names(name)) if said == "option" else ""
+        raise UsageError(f"{name} takes no {said} {rest[0]!r}{near}; `quidnunc {name} --help` lists them")
+    return options
+
+
+def _option_names(command: str) -> list[str]:
+    parser = argparse.ArgumentParser()
+    importlib.import_module(f"quidnunc.options.{command}").add_arguments(parser)
+    return [word for action in parser._actions for word in action.option_strings]
 
 
 class TermSignal(KeyboardInterrupt):

@@ -435,4 +435,4 @@ def reproduce(options: argparse.Namespace) -> str:
         words += ["--documented", options.documented]
     words += [f"--{flag}" for flag in ("strict", "dialect") if getattr(options, flag)]
     words += ["--profile", "spec"] if profile_of(options) == "spec" else []
-    return shlex.join([*words, *given_options(options, "cases", "private", *RESULT_FILES)])
+    return shlex.join([*words, *given_options(options, "cases", "private", "record", *RESULT_FILES)])

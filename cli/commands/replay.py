@@ -232,7 +232,8 @@ def _rewrite(name: str, text: str) -> bool:
 
 
 def _print(tried: Sequence[ReplayAttempt], options: argparse.Namespace) -> None:
-    print(f"replay of {len(tried)} case{'s' if len(tried) != 1 else ''}")
+    cases = len({each.case.path for each in tried})
+    print(f"replay of {count(cases, 'case')}{f': {len(tried)} replays' if len(tried) != cases else ''}")
     for _, group in groupby(tried, lambda each: (each.case.path, each.protocol)):
         of_case = [*group]
         if len(of_case) > 1 and not of_case[0].case.is_network:

@@ -460,6 +460,36 @@ def test_check_by_the_suite(quidnunc: Command) -> None:
     assert ran.data["spec_revisions"]["pubsub"] == "r3"
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("check", "floodsub", "--against", "ours", "--budgt", "5s"),
+            "(did you mean --budget?); `quidnunc check",
+        ),
+        (
+            ("replay", "x.case", "--againts=ours"),
+            "replay takes no option '--againts=ours' (did you mean --against?)",
+        ),
+        (
+            ("diff", "floodsub", "gossipsub-1.0", "more"),
+            "diff takes no argument 'more'; `quidnunc diff --help`",
+        ),
+    ],
+)
+def test_an_option_that_there_is_not_is_refused_with_the_nearest(
+    quidnunc: Command, words: tuple[str, ...], said: str
+) -> None:
+    ran = quidnunc(*words)
+    assert ran.code == 2 and said in ran.err
+
+
+def test_what_is_recorded_is_recorded_again(quidnunc: Command, tmp_path: Path) -> None:
+    check = ("check", "floodsub", "--against", "ours", "--runs", "1", "--seed", "0")
+    ran = quidnunc(*check, "--record", tmp_path / "x.trace")
+    assert ran.out.splitlines()[-1] == f"again: quidnunc {shlex.join(check)} --record {tmp_path / 'x.trace'}"
+
+
 def test_check_finds_files_and_tells(quidnunc: Command, tmp_path: Path) -> None:
     check = ("check", "gossipsub-1.2", "--against", "ours:echo", "--suite")
     ran = quidnunc(*check, "--cases", tmp_path, "--verbose")

@@ -53,7 +53,7 @@ def test_it_says_what_it_tried(quidnunc: Command, monkeypatch: pytest.MonkeyPatc
     lines = ran.out.splitlines()
     assert ran.code == 3
     (end,) = (line for line in lines if line.startswith("exit 3: "))
-    assert end.endswith("have no control, so a check says nothing of them: 1 of floodsub")
+    assert end.endswith("were seen to hold in no run: 1 of floodsub")
     assert "tried: floodsub" in lines
     (other,) = (line for line in lines if line.startswith("does not speak: "))
     assert "gossipsub-1.2" in other and "dog" not in other
