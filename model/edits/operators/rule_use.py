@@ -106,8 +106,9 @@ class _ChoiceWatch:
 
 def carried_in(output: Output) -> Iterator[str]:
     """Names of the optional fields that an output has."""
-    part = getattr(output, "part", None)
-    return (name for name, default in _optional(type(part)) if getattr(part, name) != default)
+    part: Any = getattr(output, "part", None)
+    kind: type = type(part)
+    return (name for name, default in _optional(kind) if getattr(part, name) != default)
 
 
 @lru_cache

@@ -13,7 +13,7 @@ from quidnunc.model.choices import Choose, Reveals
 from quidnunc.model.edits.operators.rule_use import chooser_in
 from quidnunc.model.events import Delivered, Output, Sent
 from quidnunc.model.permits import Permit, Step
-from quidnunc.model.rpc import Fault, Flaw, Prune, Stray
+from quidnunc.model.rpc import Fault, Prune, Stray
 from quidnunc.model.rules import Rule, Targets
 from quidnunc.model.score_interval import ScoreInterval
 from quidnunc.model.score_parameters import TopicScoreParameters
@@ -89,15 +89,16 @@ def leaving_out(name: str, default: Any) -> Callable[[Any, Step[Any]], Step[Any]
     """One optional field of what is sent, or handed over, is left out."""
 
     def plain(permit: Permit) -> Permit:
-        part = getattr(permit.output, "part", None)
+        output: Any = permit.output
+        part: Any = getattr(output, "part", None)
         if getattr(part, name, default) == default:
             return permit
-        return evolve(permit, output=evolve(permit.output, part=evolve(part, **{name: default})))
+        return evolve(permit, output=evolve(output, part=evolve(part, **{name: default})))
 
     return lambda r, step: Step(step.router, tuple(map(plain, step.permits)))
 
 
-def publishing_with(flaw: Flaw, rule: Rule) -> Rule:
+def publishing_with(flaw: str, rule: Rule) -> Rule:
     """The rule, which takes the router's own messages to have this flaw, or a stamp where none is signed."""
 
     def apply(r: Any, m: Any, *rest: Any) -> Any:
