@@ -126,6 +126,8 @@ def open_router(spec: str, config: Config) -> Driver:
     if name == "exec":
         from quidnunc.impl.seam.sidecar import open_exec
 
+        if not rest.strip():
+            raise ValueError("exec: no command given; write exec:COMMAND, say 'exec:node driver.mjs'")
         return open_exec(rest, config)
     if name == "python":
         from quidnunc.impl.drivers.python import open_python
