@@ -68,7 +68,8 @@ def wrong_names(case: Case) -> Iterator[tuple[str, str]]:
                 edit_named(name, protocol_named(case.protocol))
             except SpecError as error:
                 yield field, f"{error}; `quidnunc explain` knows the edits"
-    streams = (*STREAMS, *mempool_streams(case.protocol))
+    of_mempool = (stream for protocol in case.protocols for stream in mempool_streams(protocol))
+    streams = tuple(dict.fromkeys((*STREAMS, *of_mempool)))
     for name in dict.fromkeys(e.protocol for b in case.blocks for e in b.events if isinstance(e, Connect)):
         if name not in streams:
             yield name, wrong_stream(name, streams)
