@@ -19,6 +19,7 @@ from quidnunc.impl.wire.families import WIRES
 from quidnunc.model.choices import PartialSet
 from quidnunc.model.errors import CaseError
 from quidnunc.model.events import (
+    MEMPOOL,
     Adjust,
     Advance,
     Commit,
@@ -35,9 +36,8 @@ from quidnunc.model.events import (
     Submit,
     output_key,
 )
-from quidnunc.model.machine import mempool_streams, protocol_named
+from quidnunc.model.machine import family_of, protocol_named
 from quidnunc.model.pubsub.router import Router
-from quidnunc.model.versions import STREAM_PROTOCOLS, STREAMS
 from quidnunc.output import UsageError, suggestion
 from quidnunc.properties.cases.case import Case, CaseBlock, against_text, profile_text
 from quidnunc.properties.cases.file import parse, render
@@ -127,6 +127,11 @@ class HandPlay:
         return getattr(self.config.parameters, "signature_policy", "StrictSign") == "StrictSign"
 
     @property
+    def _streams(self) -> tuple[str, ...]:
+        """What the router negotiates."""
+        return family_of(protocol_named(self.protocol)).streams(self.protocol)
+
+    @property
     def departs(self) -> bool:
         return bool(self.run.moments and self.run.moments[-1].judged.departures)
 
@@ -172,11 +177,8 @@ class HandPlay:
         if isinstance(event, Advance) and event.ms > MAX_ADVANCE_MS:
             raise ValueError(f"expected at most {duration_text(MAX_ADVANCE_MS)}")
         if isinstance(event, Connect):
-            of_mempool = protocol_named(self.protocol).family == "mempool"
-            known = mempool_streams(self.protocol) if of_mempool else STREAMS
-            streams = STREAM_PROTOCOLS.get(self.protocol, known)
-            if event.protocol not in streams:
-                raise ValueError(wrong_stream(event.protocol, streams))
+            if event.protocol not in self._streams:
+                raise ValueError(wrong_stream(event.protocol, self._streams))
 
     def _play(self, event: Event) -> None:
         before = len(self.run.moments)
@@ -189,7 +191,7 @@ class HandPlay:
             self.last = ()
 
     def _why_not(self, event: Event) -> str:
-        is_mempool = protocol_named(self.protocol).family == "mempool"
+        is_mempool = MEMPOOL in self._streams
         if isinstance(event, OF_MEMPOOL) != is_mempool and not isinstance(event, OF_ALL):
             return f"it is no event of {self.protocol}, but of {'pubsub' if is_mempool else 'a mempool'}"
         if isinstance(event, OF_PARTIAL) and "partial" not in protocol_named(self.protocol).handlers:
