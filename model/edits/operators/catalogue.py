@@ -357,7 +357,7 @@ class RuleOperators:
         for name, (kinds, default) in FAMILIES[self.family].optional.items():
             if not reads.isdisjoint(kinds):
                 change = partial(wrapped.after, wrapped.leaving_out(name, default))
-                says = f"Leaves {words.OPTIONAL[name]} out of what it sends"
+                says = words.leaving_out_field(name, handed_over="PartialIn" in reads)
                 word = f"{words_of(name)}-left-out-{self.name}"
                 yield self._made(word, says, change, partial(_carried, name))
 
@@ -625,7 +625,7 @@ def _everywhere(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str, ...]]]:
     bare: dict[str, list[Reading]] = {}
     for name, (kinds, default) in family.optional.items():
         change = partial(wrapped.after, wrapped.leaving_out(name, default))
-        says = f"Leaves {words.OPTIONAL[name]} out of what it sends"
+        says = words.leaving_out_field(name, handed_over=kinds[-1] == "PartialIn")
         bare.setdefault(kinds[-1], []).append((f"{words_of(name)}-left-out", says, change))
     yield from edits_everywhere(rules, bare, shown=True)
 

@@ -184,6 +184,11 @@ OPTIONAL: Mapping[str, str] = {
 }
 """Fields of a message that may be left out -> what they hold."""
 
+
+def leaving_out_field(name: str, *, handed_over: bool) -> str:
+    return f"Leaves {OPTIONAL[name]} out of what it {'hands to the application' if handed_over else 'sends'}"
+
+
 SETS: Mapping[str, str] = {
     "graft_candidates": "the peers that it grafts",
     "fanout_candidates": "the peers that it takes into its fanout",

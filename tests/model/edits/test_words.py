@@ -45,6 +45,9 @@ def test_each_headline_of_an_operator_says_when(protocol: Protocol) -> None:
     own = ("everywhere-in-", "everywhere-published-")
     wide = [m for name, m in made.items() if len(m.rules) > 1 and not name.startswith(own)]
     assert wide and all(m.edit.says.endswith(", wherever it matters.") for m in wide)
+    published = [m.edit.says for name, m in made.items() if name.startswith("everywhere-published-")]
+    assert all(says.startswith("Publishes messages with ") and says.endswith(".") for says in published)
+    assert bool(published) == (protocol.family == "pubsub")
     answers = tuple(f" when it handles {said}." for said in words.ANSWERS.values())
     answers += tuple(f" from {said}." for said, _ in FAMILIES[protocol.family].whom.values())
     sets = tuple(f" out of {said}." for said in (*words.SETS.values(), *words.SUMS.values()))
