@@ -27,6 +27,7 @@ no operator says, has no edit here, and is reported as unexplained.
     TERM-sees-former-members   a term of the score takes a peer that has left the mesh for a member
     RULE-without-NAME  it works out or counts a score as if one parameter of scores were not there
     RULE-unsquared     it does not square a number
+    RULE-takes-EXCLUSION   it chooses from a set in which one exclusion leaves nobody out, and others do not
     SET-also-RULE      a set leaves out also those whom another set does
     everywhere-...     a parameter, a view or a field is taken so by every rule that reads it
     everywhere-LIMIT-and-LIMIT-as-VALUE   limits that one rule compares with are all one more, or one less
@@ -56,7 +57,7 @@ from quidnunc.model.edits.operators.everywhere import (
     edits_of_sets,
     edits_of_sums,
 )
-from quidnunc.model.edits.operators.reads import names_read
+from quidnunc.model.edits.operators.reads import names_read, sets_asked
 from quidnunc.model.edits.operators.rule_use import RuleUse
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Sent
@@ -540,6 +541,7 @@ def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
         )
         found |= {made.edit.name: made for made in operators.all()}
     found |= {edit.name: OperatorEdit(edit, (base,), _called) for edit, base in _also(protocol)}
+    found |= {edit.name: OperatorEdit(edit, (name,), _called) for edit, name in _taking(protocol)}
     found |= {edit.name: OperatorEdit(edit, names, _called) for edit, names in _everywhere(protocol)}
     flawed = [
         (flaw, f"Publishes messages with {said}.", partial(wrapped.publishing_with, flaw))
@@ -655,6 +657,21 @@ def _also(protocol: Protocol) -> Iterator[tuple[Edit, str]]:
             name = f"{words_of(handler)}-also-{words_of(other.name)}"
             base = own.base
             yield Edit(name, "replaced", base.clause, says, change, rule=base.name), base.name
+
+
+def _taking(protocol: Protocol) -> Iterator[tuple[Edit, str]]:
+    """One of several rules that choose from a set, which takes whom an exclusion leaves out of it."""
+    sets = {name: c for name, c in protocol.handlers.items() if isinstance(c, Exclusion)}
+    rules = {each.name: each for _, each in protocol.rules() if each.name not in TOO_WIDE}
+    asked = {each: sets_asked(each, frozenset(sets)) for each in rules.values()}
+    for handler, combined in sets.items():
+        choosing = [rule for rule, names in asked.items() if handler in names]
+        for rule in choosing if len(choosing) > 1 else ():
+            for exclusion in combined.exclusions:
+                says = f"{exclusion.lacking.removesuffix('.')} {when_words(rule)}"
+                name = f"{words_of(rule.name)}-takes-{words_of(exclusion.name)}"
+                change = partial(_with_changed, name=rule.name, change=partial(wrapped.taking, exclusion.name))
+                yield Edit(name, "replaced", exclusion.clause, says, change, rule=rule.name), rule.name
 
 
 def _leaving_out(protocol: Protocol, *, handler: str, other: Rule) -> Protocol:

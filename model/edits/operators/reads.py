@@ -21,6 +21,14 @@ def names_read(rule: Rule) -> frozenset[str]:
     return frozenset(_names_of(rule.apply, DEPTH, set()))
 
 
+@lru_cache(maxsize=4096)
+def sets_asked(rule: Rule, sets: frozenset[str]) -> frozenset[str]:
+    """Those of `sets`, handlers by name, that its function or one that it calls in the model may ask for."""
+    seen = set[Any]()
+    _names_of(rule.apply, DEPTH, seen)
+    return sets.intersection(text for function in seen for text in _texts_in(function.__code__))
+
+
 def _names_of(function: Any, depth: int, seen: set[Any]) -> set[str]:
     if not isinstance(function, FunctionType) or function in seen:
         return set()
@@ -42,6 +50,14 @@ def _names_in(code: CodeType) -> Iterator[str]:
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             yield from _names_in(inner)
+
+
+def _texts_in(code: CodeType) -> Iterator[str]:
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _texts_in(inner)
+        elif isinstance(inner, str):
+            yield inner
 
 
 def _functions_named(name: str, function: FunctionType, names: set[str]) -> Iterator[Any]:

@@ -528,6 +528,22 @@ def own_clock(after: Any, r: Any) -> Any:
     return evolve(after, now_ms=r.now_ms)
 
 
+def own_protocol(after: Any, r: Any) -> Any:
+    return evolve(after, protocol=r.protocol)
+
+
+def taking(exclusion: str, rule: Rule) -> Rule:
+    """The rule, for which nobody is left out of a set by that exclusion; other rules leave them out."""
+    return seeing(lambda r: evolve(r, protocol=_without(r.protocol, exclusion)), own_protocol, rule)
+
+
+@lru_cache(maxsize=1024)
+def _without(protocol: Protocol, exclusion: str) -> Protocol:
+    """Another edit may have dropped it."""
+    known = any(each.name == exclusion for _, each in protocol.rules())
+    return protocol.without_rule(exclusion) if known else protocol
+
+
 def reading_parameter(name: str, value: Callable[[Any], Any], rule: Rule) -> Rule:
     def alter(r: Any) -> Any:
         return evolve(r, parameters=with_parameter(r.parameters, name, value(r.parameters)))

@@ -11,7 +11,7 @@ from quidnunc.model.edit import words_of
 from quidnunc.model.edits.catalogue import edit_named, rules_changed, size_of
 from quidnunc.model.edits.operators.catalogue import TOO_WIDE, operated
 from quidnunc.model.edits.operators.everywhere import EVERYWHERE
-from quidnunc.model.edits.operators.reads import names_read
+from quidnunc.model.edits.operators.reads import names_read, sets_asked
 from quidnunc.model.edits.operators.rule_use import UseRecorder
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import (
@@ -118,6 +118,15 @@ class TestWhatTheyDo:
         name = "gossip-candidates-also-backing-off"
         changed = edit_named(name, SPEC).change(SPEC)
         assert [r.name for r in changed["gossip_candidates"].rules][-1] == "backing_off"
+
+    @pytest.mark.parametrize(
+        ("name", "grafts"),
+        [("", {2}), ("build-mesh-takes-backing-off", {2, 5}), ("fill-to-d-takes-backing-off", {2, 6})],
+        ids=["specification", "at JOIN", "at the heartbeat"],
+    )
+    def test_one_rule_takes_whom_others_leave_out(self, name: str, grafts: set[int]) -> None:
+        events = (*peers(1), Join(T), of(1, Prune(T, 6)), Leave(T), Join(T), Advance(500))
+        assert {at for at in range(len(events)) if Sent(1, Graft(T)) in seen(name, events, at)} == grafts
 
     def test_what_one_peer_did_is_taken_for_what_every_peer_did(self) -> None:
         unwanted = of(1, IDontWant(("m1",)))
@@ -304,6 +313,19 @@ def test_what_a_rule_reads() -> None:
     rules = {rule.name: rule for _, rule in SPEC.rules()}
     assert {"d_high", "prune_backoff_s"} <= names_read(rules["inbound_while_full"])
     assert "d_high" not in names_read(rules["the_author"])
+
+
+def test_which_sets_a_rule_asks_for() -> None:
+    rules, sets = {rule.name: rule for _, rule in SPEC.rules()}, frozenset({"graft_candidates", "relay"})
+    assert sets_asked(rules["fill_outbound"], sets) == {"graft_candidates"}
+    assert not sets_asked(rules["the_author"], sets)
+
+
+def test_a_set_that_one_rule_asks_for_has_no_edit_of_one_of_several() -> None:
+    taking = [made for name, made in operated(SPEC).items() if "-takes-" in name]
+    assert {"build_mesh", "refill"} <= {made.edit.rule for made in taking}
+    assert "gossip_adaptively" not in {made.edit.rule for made in taking}
+    assert all(made.edit.says.startswith(("Grafts ", "Takes ", "Counts ", "Offers ")) for made in taking)
 
 
 def test_rules_that_did_nothing_are_told_from_those_that_did() -> None:
