@@ -268,7 +268,8 @@ def _let_go_of_covered(campaign: Campaign, until: float | None) -> None:
     """An explanation goes that accounts for nothing that the others leave: first those that operators make,
     and of these the largest. What only a reading allows is accounted for by nothing.
 
-    Its clauses stay open, under the rows that share one with it; where none does, the row stays.
+    Its clauses stay open, under the rows that share one with it; where none does, the row stays. So it does
+    where the case of another row is excused by it, and says that it has a row.
     """
     spec = protocol_named(campaign.protocol)
     made = operated(spec)
@@ -276,7 +277,12 @@ def _let_go_of_covered(campaign: Campaign, until: float | None) -> None:
     rows = [root for root in campaign.roots.values() if root.kind not in alone and not is_crash(root)]
     sizes = {root.quirk: size_of(edit_named(root.quirk, spec), spec) for root in rows}
     rows.sort(key=lambda root: (root.quirk in made, sizes[root.quirk], root.quirk), reverse=True)
-    told = [root for root in rows if any(_share(root, other) for other in rows if other is not root)]
+    excuses = {name for root in campaign.rows.values() for name in root.case.as_built}
+    told = [
+        root
+        for root in rows
+        if root.quirk not in excuses and any(_share(root, other) for other in rows if other is not root)
+    ]
     if not told:
         return
     cases = dict[str, tuple[str, ...]]()

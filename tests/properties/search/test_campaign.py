@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import asdict
+from attrs import asdict, evolve
 
 from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.file import parse, render
@@ -321,6 +321,16 @@ class TestCoveredRows:
         found = self.campaign({large: "gs1.0/relay.mesh", small: "gs1.0/relay.mesh"})
         settle(found)
         assert [root.quirk for root in found.roots.values()] == [small]
+
+    def test_one_that_the_case_of_another_row_is_excused_by_stays(self) -> None:
+        """The case says that it is filed on its own."""
+        small, large = "accepts-graft-inside-backoff", "while-backing-off-sees-no-backoff"
+        found = self.campaign({large: "gs1.0/relay.mesh", small: "gs1.0/relay.mesh"})
+        key = ("gs1.1/backoff.regraft", "unexplained:missing")
+        case = evolve(parse(self.TEXT.format(quirk="")), as_built=(large,))
+        found.roots[key] = RootCause(*key, "unexplained", "S.", case)
+        settle(found)
+        assert large in {root.quirk for root in found.roots.values()}
 
     def test_where_they_leave_nothing_open_in_common_both_stay(self) -> None:
         quirks = {
