@@ -10,7 +10,7 @@ from quidnunc.model.machine import PROTOCOLS
 from quidnunc.properties.cases.case import Case, events_of, parameters_of
 from quidnunc.properties.suite.files import BOUNDS, bound_cases, edit_cases, rule_cases
 from tools.rule_search.files import read_rule, rules_in
-from tools.suite_bugs.bounds import write_bounds
+from tools.suite_bugs.bounds import main, write_bounds
 from tools.suite_bugs.files import MAX_NAMED, bugs_named
 from tools.suite_bugs.kills import PlayedTrace, shown_in
 from tools.suite_power import planted_by_protocol
@@ -61,3 +61,15 @@ def test_a_case_in_which_a_choice_cannot_be_seen_is_refused(tmp_path: Path) -> N
     (tmp_path / "score-regraft.case").write_text(text.replace("score a -5", "score a -9"), encoding="utf-8")
     with pytest.raises(ValueError, match="score-regraft: .* a choice cannot be seen"):
         write_bounds(tmp_path)
+
+
+def test_a_file_that_is_no_case_is_named_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    torn = tmp_path / "stale.case"
+    torn.write_text((FOLDER / "stale.case").read_text("utf-8").rstrip() + "\njoin t1\n", encoding="utf-8")
+    text = torn.read_text("utf-8")
+    monkeypatch.setattr("sys.argv", ["bounds", str(tmp_path)])
+    assert main() == 2
+    assert f"nothing was written: {torn}:" in capsys.readouterr().err
+    assert torn.read_text("utf-8") == text

@@ -26,6 +26,7 @@ from typing import Any
 
 from attrs import field, frozen, mutable
 
+from quidnunc.model.errors import CaseError
 from quidnunc.model.events import Advance
 from quidnunc.model.machine import PROTOCOLS, protocol_named
 from quidnunc.model.rules import Protocol, Rule
@@ -278,9 +279,13 @@ def main() -> int:
     options = parser.parse_args()
     names = [protocol_named(name).name for name in options.protocols or PROTOCOLS]
     rules = {r.name: 0 for name in names for _, r in protocol_named(name).rules()}
-    _without_stale(options.folder, names)
-    for rule_name in options.rule or rules:
-        find_rule(options.folder, rule_name, names, walks=options.walks, anew=options.anew)
+    try:
+        _without_stale(options.folder, names)
+        for rule_name in options.rule or rules:
+            find_rule(options.folder, rule_name, names, walks=options.walks, anew=options.anew)
+    except CaseError as error:
+        print(f"mend the file, or take it out: {error}", file=sys.stderr)
+        return 2
     return 0
 
 

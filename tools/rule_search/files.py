@@ -7,7 +7,6 @@ from pathlib import Path
 
 from attrs import evolve
 
-from quidnunc.model.errors import CaseError
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.file import parse, render
@@ -15,13 +14,10 @@ from quidnunc.properties.suite.files import SUFFIX, rule_of
 
 
 def read_rule(folder: Path, rule: str) -> dict[str, Case]:
-    """Protocol -> its case of a rule. A file that is no case counts for nothing."""
+    """Protocol -> its case of a rule. Raises CaseError for a file that is no case: to write would lose it."""
     found: dict[str, Case] = {}
     for path in _files_of(folder, rule):
-        try:
-            case = parse(path.read_text(encoding="utf-8"), path=str(path))
-        except CaseError:
-            continue
+        case = parse(path.read_text(encoding="utf-8"), path=str(path))
         found |= {protocol: case.under(protocol) for protocol in case.protocols}
     return found
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from quidnunc.impl.mutant import Mutant
+from quidnunc.model.errors import CaseError
 from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.case import Case, events_of, parameters_of
 from quidnunc.properties.cases.file import body_of
@@ -96,7 +97,11 @@ def write_bounds(folder: Path) -> Counter[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description="write the suite's cases at bounds anew")
     parser.add_argument("folder", type=Path, help="where: properties/suite/cases/bounds")
-    shown = write_bounds(parser.parse_args().folder)
+    try:
+        shown = write_bounds(parser.parse_args().folder)
+    except CaseError as error:
+        print(f"nothing was written: {error}", file=sys.stderr)
+        return 2
     print(f"{len(shown)} planted bugs show", file=sys.stderr)
     return 0
 

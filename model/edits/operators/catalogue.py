@@ -670,7 +670,9 @@ def _taking(protocol: Protocol) -> Iterator[tuple[Edit, str]]:
             for exclusion in combined.exclusions:
                 says = f"{exclusion.lacking.removesuffix('.')} {when_words(rule)}"
                 name = f"{words_of(rule.name)}-takes-{words_of(exclusion.name)}"
-                change = partial(_with_changed, name=rule.name, change=partial(wrapped.taking, exclusion.name))
+                change = partial(
+                    _with_changed, name=rule.name, change=partial(wrapped.taking, exclusion.name)
+                )
                 yield Edit(name, "replaced", exclusion.clause, says, change, rule=rule.name), rule.name
 
 

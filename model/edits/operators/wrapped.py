@@ -14,7 +14,7 @@ from quidnunc.model.edits.operators.rule_use import chooser_in
 from quidnunc.model.events import Delivered, Output, Sent
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.rpc import Fault, Prune, Stray
-from quidnunc.model.rules import Rule, Targets
+from quidnunc.model.rules import Protocol, Rule, Targets
 from quidnunc.model.score_interval import ScoreInterval
 from quidnunc.model.score_parameters import TopicScoreParameters
 from quidnunc.model.values import evolve
