@@ -6,7 +6,7 @@ All of it is taken from the run that departs. Peers, topics and messages have th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
 from attrs import evolve, frozen
@@ -362,13 +362,25 @@ def _once(count: int) -> str:
     return "once" if count == 1 else _times(count)
 
 
-def _excused(edit: Edit) -> str:
+FILED = "that departure is filed on its own and excused here."
+GIVEN_UP = "that is excused here. No other finding has this explanation any more."
+
+
+def _excused(edit: Edit, excuse: str = FILED) -> str:
     """What the router is known to do besides, and what the run is not judged for."""
-    excuse = "that departure is filed on its own and excused here."
     said = edit.says.removesuffix(".")
     if edit.kind not in ("reading", "variant") and not said.startswith("The "):
         return f"The router also {said[0].lower()}{said[1:]}; {excuse}"
     return f"Known of this router as well: {said}; {excuse}"
+
+
+def with_true_excuses(case: Case, filed: Collection[str]) -> Case:
+    """The case, whose notes say of an excuse that is none of the explanations `filed` that no finding has it
+    any more: it was given up after the case was made."""
+    spec = protocol_named(case.protocol)
+    gone = [edit_named(name, spec) for name in case.as_built if name not in filed]
+    told = {_excused(edit): _excused(edit, GIVEN_UP) for edit in gone}
+    return evolve(case, notes=tuple(told.get(note, note) for note in case.notes)) if gone else case
 
 
 def in_words(case: Case, finding: Finding, says: str, remark: str = "", *, with_notes: bool = True) -> Case:

@@ -37,6 +37,7 @@ from quidnunc.properties.search.rows import (
     note_contradiction,
     sharing_explanations,
     sharing_readings,
+    with_true_excuses,
     without_withdrawn,
 )
 from quidnunc.properties.search.unsent import add_sent
@@ -261,7 +262,7 @@ def settle(campaign: Campaign, *, until: float | None = None) -> None:
     _let_go_of_covered(campaign, until)
     campaign.roots = sharing_readings(sharing_explanations(campaign.roots))
     _let_go_of_combined(campaign, until)
-    campaign.roots = grouped_by_rule(campaign.roots)
+    campaign.roots = with_true_excuses(grouped_by_rule(campaign.roots))
 
 
 def _let_go_of_covered(campaign: Campaign, until: float | None) -> None:

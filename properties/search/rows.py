@@ -18,6 +18,7 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.case import UNEXPLAINED, Case
 from quidnunc.properties.cases.file import render
 from quidnunc.properties.cases.finding import brief
+from quidnunc.properties.cases.telling import with_true_excuses as telling_excuses
 from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain.grouping import groups_by_rule
 from quidnunc.properties.explain.root_cause import CRASH
@@ -230,6 +231,12 @@ def _named(name: str, root: RootCause) -> RootCause:
 def fewest_rows(rows: RootCauses) -> RootCauses:
     """As few rows as account for all that was found."""
     return grouped_by_rule(sharing_readings(sharing_explanations(rows)))
+
+
+def with_true_excuses(rows: RootCauses) -> RootCauses:
+    """Rows whose cases say of an excuse that it has no row: it was refuted since, or others took over."""
+    filed = frozenset(name for root in rows.values() for name in (root.quirk, *root.ties))
+    return {key: evolve(root, case=telling_excuses(root.case, filed)) for key, root in rows.items()}
 
 
 def sharing_readings(rows: RootCauses) -> RootCauses:

@@ -32,7 +32,7 @@ from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain.root_cause import accounts_for, last_departures
 from quidnunc.properties.judge.play import ModelSubject, clauses_left_open, play, rejudge
 from quidnunc.properties.search.campaign import Campaign
-from quidnunc.properties.search.rows import RootCause, fewest_rows, keep, telling
+from quidnunc.properties.search.rows import RootCause, fewest_rows, keep, telling, with_true_excuses
 from quidnunc.properties.search.unsent import add_sent
 from quidnunc.properties.suite.files import suite_of
 from quidnunc.properties.suite.fitting import fitted_parameters
@@ -101,7 +101,7 @@ def run_suite(
         for each in () if explained else departing:
             clauses = {*clauses_left_open(each.run.moments[-1].judged)}
             hunt.leave_open(None, last_departures(each.run)[0], clauses)
-        campaign.roots = fewest_rows(campaign.roots)
+        campaign.roots = with_true_excuses(fewest_rows(campaign.roots))
         campaign.unfiled = hunt.unfiled
     return campaign
 

@@ -39,6 +39,7 @@ from quidnunc.properties.cases.telling import (
     in_words,
     notes_of,
     sentence_of,
+    with_true_excuses,
 )
 from quidnunc.properties.explain.root_cause import last_departures
 from quidnunc.properties.judge.oracle import Departure
@@ -218,6 +219,18 @@ def test_what_is_excused_is_said_in_words() -> None:
         "excused here.",
         "The router also announces no backoff in the PRUNEs of the heartbeat; that departure is filed on its "
         "own and excused here.",
+    )
+
+
+def test_what_is_excused_and_has_no_finding_is_not_said_to_be_filed() -> None:
+    names = ("starts-no-backoff-for-peer-that-it-prunes", "heartbeat-prunes-bare")
+    case = evolve(PLAIN, as_built=names, notes=("Before.", *notes_of(evolve(PLAIN, as_built=names), None)))
+    assert with_true_excuses(case, names) == case
+    before, gone, kept = with_true_excuses(case, names[1:]).notes
+    assert (before, kept) == (case.notes[0], case.notes[2])
+    assert gone == (
+        "The router also starts no backoff for a peer that it prunes; that is excused here. No other finding "
+        "has this explanation any more."
     )
 
 

@@ -17,6 +17,7 @@ from attrs import asdict, evolve
 from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.file import parse, render
 from quidnunc.properties.cases.router import replay_router
+from quidnunc.properties.cases.telling import notes_of
 from quidnunc.properties.claims.catalogue import claims_of
 from quidnunc.properties.search import batch as batches
 from quidnunc.properties.search import campaign as campaigns
@@ -331,6 +332,17 @@ class TestCoveredRows:
         found.roots[key] = RootCause(*key, "unexplained", "S.", case)
         settle(found)
         assert large in {root.quirk for root in found.roots.values()}
+
+    def test_what_a_case_excuses_is_said_to_be_filed_only_where_it_is(self) -> None:
+        other, key = "heartbeat-prunes-bare", ("gs1.1/backoff.regraft", "unexplained:missing")
+        for filed in (True, False):
+            found = self.campaign({other: "gs1.0/relay.mesh"} if filed else {})
+            bare = evolve(parse(self.TEXT.format(quirk="")), as_built=(other,))
+            case = evolve(bare, notes=notes_of(bare, None))
+            found.roots[key] = RootCause(*key, "unexplained", "S.", case)
+            settle(found)
+            (note,) = found.roots[key].case.notes
+            assert note.endswith("filed on its own and excused here.") is filed
 
     def test_where_they_leave_nothing_open_in_common_both_stay(self) -> None:
         quirks = {
