@@ -363,7 +363,7 @@ def _once(count: int) -> str:
 
 
 FILED = "that departure is filed on its own and excused here."
-GIVEN_UP = "that is excused here. No other finding has this explanation any more."
+GIVEN_UP = "that is excused here. No finding is named after this explanation any more."
 
 
 def _excused(edit: Edit, excuse: str = FILED) -> str:
@@ -375,8 +375,8 @@ def _excused(edit: Edit, excuse: str = FILED) -> str:
 
 
 def with_true_excuses(case: Case, filed: Collection[str]) -> Case:
-    """The case, whose notes say of an excuse that is none of the explanations `filed` that no finding has it
-    any more: it was given up after the case was made."""
+    """The case, whose notes say which excuses are none of the explanations `filed`: given up after the case
+    was made, or taken over by others."""
     spec = protocol_named(case.protocol)
     gone = [edit_named(name, spec) for name in case.as_built if name not in filed]
     told = {_excused(edit): _excused(edit, GIVEN_UP) for edit in gone}

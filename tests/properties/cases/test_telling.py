@@ -229,8 +229,8 @@ def test_what_is_excused_and_has_no_finding_is_not_said_to_be_filed() -> None:
     before, gone, kept = with_true_excuses(case, names[1:]).notes
     assert (before, kept) == (case.notes[0], case.notes[2])
     assert gone == (
-        "The router also starts no backoff for a peer that it prunes; that is excused here. No other finding "
-        "has this explanation any more."
+        "The router also starts no backoff for a peer that it prunes; that is excused here. No finding is "
+        "named after this explanation any more."
     )
 
 
