@@ -48,9 +48,14 @@ class Edit:
     """Whether it changes nothing but a number, or on which side of it a boundary lies: it says what comes of
     each other value."""
 
-    def against(self, told: str) -> str:
-        """The sentence that a router so built breaks in a run in which `told` is the one that was broken."""
-        return told if told in self.clauses or not self.clause else self.clause
+    def against(self, told: str, kind: str = "") -> str:
+        """The sentence that a router so built breaks in a run in which `told` is the one that was broken.
+
+        `kind` is that of the departure. Who only takes another number for the content of what is due
+        (`differs`) sends it as the rule says: the sentence on the content is broken.
+        """
+        of_content = kind == "differs" and self.of_number
+        return told if told in self.clauses or not self.clause or of_content else self.clause
 
     def applied_to(self, protocol: Protocol) -> Protocol | None:
         """The edited protocol; None where the edit does not fit: an older version lacks some rules."""

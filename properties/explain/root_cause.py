@@ -43,7 +43,7 @@ class Finding:
     def clause(self) -> str:
         departures = self.moments[-1].judged.departures if self.moments else ()
         told = dict(zip(departures, self.blamed, strict=False)).get(self.departure, self.departure.clause)
-        return self.quirks[0].against(told) if self.quirks else told
+        return self.quirks[0].against(told, self.departure.kind) if self.quirks else told
 
     @property
     def cause(self) -> str:

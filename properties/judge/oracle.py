@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from attrs import field, frozen, mutable
+from attrs import field, fields, frozen, mutable
 
 from quidnunc.model.choices import MAX_FORKS, AngelicChoices, next_split
 from quidnunc.model.events import (
@@ -366,6 +366,39 @@ def _offers_within(permitted: Prune, part: object) -> bool:
         return False
     once = len(set(part.peers)) == len(part.peers)
     return once and set(part.peers) <= set(permitted.peers) and part.records in ("", "signed")
+
+
+def faults(departure: Departure) -> frozenset[str]:
+    """Of an output that came with another content: the names of the fields of its part that differ."""
+    expected, observed = departure.expected, departure.observed
+    if departure.kind != "differs" or not isinstance(expected, Sent) or not isinstance(observed, Sent):
+        return frozenset()
+    part = expected.part
+    return frozenset(
+        each.name
+        for each in fields(type(part))
+        if getattr(part, each.name) not in (UNSAID, getattr(observed.part, each.name, None))
+    )
+
+
+def is_part_of(left: Departure, whole: Departure) -> bool:
+    """Whether one is what is left of the other: of the same output, fewer fields differ."""
+    return left.observed == whole.observed and bool(faults(left)) and faults(left) < faults(whole)
+
+
+def garbled(departure: Departure) -> Sent | None:
+    """What was sent, with yet another value where a number or a list is not as expected; None where neither
+    differs."""
+    sent = departure.observed
+    if not isinstance(sent, Sent):
+        return None
+    values = ((name, getattr(sent.part, name)) for name in faults(departure))
+    others: dict[str, Any] = {n: _another(v) for n, v in values if type(v) in (int, tuple)}
+    return evolve(sent, part=evolve(sent.part, **others)) if others else None
+
+
+def _another(value: int | tuple[object, ...]) -> int | tuple[object, ...]:
+    return value + 1 if isinstance(value, int) else (*value, UNSAID)
 
 
 def differing_clause(expected: Output, before: Any = None, observed: Output | None = None) -> str:

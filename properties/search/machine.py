@@ -31,7 +31,7 @@ from quidnunc.properties.explain.hypotheses import RunsToPredict, standing_and_t
 from quidnunc.properties.explain.minimise import plainer_parameters, shortest_run
 from quidnunc.properties.explain.root_cause import Finding, accounting_edits, hypotheses, last_departures
 from quidnunc.properties.explain.runs import blamed_clauses
-from quidnunc.properties.judge.oracle import Departure, Oracle
+from quidnunc.properties.judge.oracle import Departure, Oracle, is_part_of
 from quidnunc.properties.judge.play import (
     Moment,
     Opener,
@@ -320,7 +320,9 @@ class FindingSearch:
 
         def departs(edits: Iterable[Edit]) -> bool:
             agreed, found = rejudge(finding.moments, edited(self.spec, edits), parameters)
-            return agreed < len(finding.moments) - 1 or any(same_act(d, finding.departure) for d in found)
+            own = finding.departure
+            departed = (same_act(d, own) or is_part_of(own, d) for d in found)
+            return agreed < len(finding.moments) - 1 or any(departed)
 
         wrong = _fewest_without((*self.quirks,), departs)
         for each in wrong:

@@ -148,7 +148,8 @@ def explained_by(name: str, root: RootCause, also: tuple[str, ...]) -> RootCause
     """The row with another explanation, in its case too."""
     protocol = protocol_named(root.case.protocol)
     edit: Edit = edit_named(name, protocol)
-    clause = edit.against(root.unexplained_as[0])
+    told, cause = root.unexplained_as
+    clause = edit.against(told, cause.removeprefix("unexplained:"))
     claim = claim_on(clause, protocol)
     case = evolve(
         root.case,

@@ -108,6 +108,12 @@ class TestWhatTheyDo:
         assert edit.against("gs1.1/backoff.regraft") == "gs1.1/backoff.regraft"
         assert edit.against("gs1.0/relay.mesh") == edit.clause != "gs1.0/relay.mesh"
 
+    def test_another_number_is_against_the_sentence_on_what_is_sent(self) -> None:
+        """The rule is kept: each member is sent a PRUNE."""
+        edit, told = edit_named("prune-members-prune-peers-as-endless", SPEC), "gs1.1/px.offer"
+        assert edit.against(told, "differs") == told
+        assert edit.against(told, "missing") == edit.clause == "gs1.0/leave.prune-each"
+
     def test_one_too_few(self) -> None:
         arrivals = arriving(5)
         crowd = (*arrivals, Join(T))

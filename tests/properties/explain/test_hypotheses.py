@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 
 from quidnunc.model.edits.catalogue import edit_named, hypotheses_of
 from quidnunc.model.edits.operators.catalogue import operated
-from quidnunc.model.events import Advance, Connect, Disconnect, Event, Join, Score
+from quidnunc.model.events import Advance, Connect, Disconnect, Event, Join, Leave, Output, Score, Sent
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, IHave, Message, Prune, Subscribe
@@ -280,3 +280,44 @@ class TestScores:
         assert standing(both, fresh(*heeded, refused), SPEC, departure) == [self.NARROW]
         asked = evolve(refused, varied=PROBE)
         assert self.WIDE in standing(both, fresh(*heeded, asked), SPEC, departure)
+
+
+class TestTwoFaultsOfOneMessage:
+    """A router that leaves a topic announces another backoff, and lists peers though peer exchange is off."""
+
+    BACKOFF = edit_named("prune-members-unsubscribe-backoff-s-as-prune-backoff-s", SPEC)
+    LISTS = edit_named("prune-members-prune-peers-as-endless", SPEC)
+    SAYS_NOTHING = edit_named("prune-members-sees-all-floodsub", SPEC)
+    """What is sent to a floodsub peer is not judged, so that it takes any backoff and any list."""
+
+    def left(self, members: int, lead_s: int, backoff_s: int = SMALL.prune_backoff_s) -> FreshRun:
+        """What it does in a run in which it leaves a mesh of so many: the lists need another member."""
+        peers = tuple(range(1, members + 1))
+        connects, grafts = (Connect((p,)) for p in peers), (of(p, Subscribe(T), Graft(T)) for p in peers)
+        waits = (Advance(500), *[Advance(1000)] * lead_s)
+        run = run_of((*connects, Join(T), *grafts, *waits, Leave(T)), edit="unknown-topic-graft-pruned")
+        *before, (leave, outputs) = run.steps
+        assert sum(isinstance(o, Sent) and isinstance(o.part, Prune) for o in outputs) == members
+
+        def changed(output: Output) -> Output:
+            if not isinstance(output, Sent) or not isinstance(output.part, Prune):
+                return output
+            others = tuple(peer for peer in peers if peer != output.peer)
+            return evolve(output, part=evolve(output.part, backoff_s=backoff_s, peers=others))
+
+        return evolve(run, steps=(*before, (leave, tuple(changed(output) for output in outputs))))
+
+    def test_the_one_of_each_field_is_told_though_others_show_both(self) -> None:
+        runs = [self.left(members, lead_s) for members in (1, 2, 3) for lead_s in (0, 1, 2)]
+        edits = [self.SAYS_NOTHING, self.BACKOFF]
+        assert standing(edits, fresh(*runs), SPEC, departure_of(runs[0])) == [self.BACKOFF]
+
+    def test_one_that_takes_any_content_explains_nothing(self) -> None:
+        runs = [self.left(2, lead_s, SMALL.unsubscribe_backoff_s) for lead_s in (0, 1, 2, 3)]
+        edits = [self.SAYS_NOTHING, self.LISTS]
+        assert standing(edits, fresh(*runs), SPEC, departure_of(runs[0])) == [self.LISTS]
+        assert not standing([self.SAYS_NOTHING], fresh(*runs), SPEC, departure_of(runs[0]))
+
+    def test_one_that_accounts_for_no_field_misses_the_departure(self) -> None:
+        runs = [self.left(members, lead_s) for members in (1, 2) for lead_s in (0, 1, 2)]
+        assert not standing([self.LISTS], fresh(*runs), SPEC, departure_of(runs[0]))

@@ -23,6 +23,7 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Subscribe
 from quidnunc.properties.explain.root_cause import Finding, last_departures
+from quidnunc.properties.judge.oracle import faults
 from quidnunc.properties.judge.play import Subject, messages_in, play
 from quidnunc.properties.search.machine import (
     NO_FINDING,
@@ -430,3 +431,19 @@ def test_what_only_a_withdrawn_explanation_forbids_is_let_go() -> None:
     departs_from_the_explanation(search)
     assert search.withdrawn == [wrong.name]
     assert not search.found
+
+
+def test_an_explanation_stays_in_force_for_one_of_two_faults_of_a_message() -> None:
+    """Without it the PRUNE departs as well, and is told of the backoff."""
+    backoff = "prune-members-unsubscribe-backoff-s-as-prune-backoff-s"
+    lists = "prune-members-prune-peers-as-endless"
+    built = edited(SPEC, [edit_named(name, SPEC) for name in (backoff, lists)])
+    search = hunt("gossipsub-1.2", built)
+    search.quirks.append(edit_named(backoff, SPEC))
+    members = (each for p in (1, 2) for each in (Connect((p,)), of(p, Subscribe(T), Graft(T))))
+    events = (Join(T), *members, Leave(T))
+    run = play(events, search.opener(search.config(SMALL, 0)), search.protocol, SMALL)
+    assert faults(last_departures(run)[0]) == {"peers"}
+    assert search.file(events, last_departures(run), SMALL, 0) == ("gs1.1/px.offer", lists)
+    assert search.in_force == (backoff, lists)
+    assert not search.withdrawn
