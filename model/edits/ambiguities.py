@@ -154,7 +154,7 @@ AMBIGUITIES: tuple[Ambiguity, ...] = (
         "A22",
         "What extensions named after the first RPC do.",
         ("gs1.3/extensions.first-rpc",),
-        "free by construction: whether they count is kept open, and a penalty shows in scores alone",
+        "free by construction: whether they count, and whether they cost a penalty",
     ),
     Ambiguity(
         "A24",

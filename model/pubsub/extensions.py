@@ -6,6 +6,7 @@ from quidnunc.model.choices import Choose
 from quidnunc.model.events import Sent
 from quidnunc.model.permits import Permit, Step, must_send
 from quidnunc.model.pubsub.router import Neighbour, ReceivedPart, Router
+from quidnunc.model.pubsub.scores import events as scores_events
 from quidnunc.model.pubsub.step import run
 from quidnunc.model.rpc import PARTIAL_EXTENSION, TEST_EXTENSION, Extensions, Part, Peer, TestExtension
 from quidnunc.model.rules import rule
@@ -59,11 +60,14 @@ def name_none(r: Router, peer: Peer, choose: Choose) -> Step[Router] | None:
 )
 def read_extensions(r: Router, rpc: ReceivedPart[tuple[Part, ...]], choose: Choose) -> Step[Router] | None:
     """What the sender says that it supports; before anything else of the RPC, which may rest on it."""
-    names = [name for part in rpc.part if isinstance(part, Extensions) for name in part.names]
-    found: Step[Router] = Step(r)
-    for name in names:
+    parts = [part for part in rpc.part if isinstance(part, Extensions)]
+    if not parts:
+        return None
+    misused = r.parameters.scores is not None and (r.peers[rpc.peer].spoke or len(parts) > 1)
+    found: Step[Router] = Step(scores_events.count(r, "misuse", rpc.peer) if misused else r)
+    for name in (name for part in parts for name in part.names):
         found = found.then(run(found.router, "extension", ReceivedPart(rpc.peer, name), choose))
-    return found if names else None
+    return found
 
 
 @rule(

@@ -205,6 +205,7 @@ GOSSIPSUB_1_3 = GOSSIPSUB_1_2.extended(
         extensions.unknown, extensions.on_older_stream, extensions.named_late, extensions.note_extension
     ),
     both_have=phases(extensions.send_test),
+    misuse=phases(scores_counting.penalise_misuse),
 )
 
 _HEARTBEAT_PARTIAL = tuple(

@@ -23,6 +23,9 @@ from quidnunc.model.values import evolve
 REGRAFT_PENALTIES = 2
 """A GRAFT inside the backoff may be penalised. The Go router counts two where it comes very early."""
 
+MISUSE_PENALTIES = 10
+"""What a peer may be penalised by that names its extensions late or twice: the Go router counts ten."""
+
 Kind: TypeAlias = Literal["first", "near", "maybe-near", "invalid", "maybe-invalid"]
 
 
@@ -199,6 +202,16 @@ def break_promises(r: Router, before: Router, _: Witness) -> Step[Router] | None
 def penalise_regraft(r: Router, peer: Peer, _: Witness) -> Step[Router]:
     """Who grafts inside the backoff may be penalised."""
     return Step(with_penalty(r, peer, 0, REGRAFT_PENALTIES))
+
+
+@rule(
+    "gs1.3/extensions.misuse",
+    lacking="Does not penalise a peer that names its extensions late or twice.",
+    when="it penalises a peer that names its extensions late or twice",
+)
+def penalise_misuse(r: Router, peer: Peer, _: Witness) -> Step[Router]:
+    """Who names its extensions late or twice may be penalised: what follows is left open."""
+    return Step(with_penalty(r, peer, 0, MISUSE_PENALTIES))
 
 
 def with_penalty(r: Router, peer: Peer, least: int, most: int) -> Router:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from quidnunc.model.events import MESHSUB_1_2, MESHSUB_1_3, Connect, Disconnect, Event, Join, Raw
+from quidnunc.model.events import MESHSUB_1_2, MESHSUB_1_3, Connect, Disconnect, Event, Join, Raw, Sent
+from quidnunc.model.parameters import Parameters
 from quidnunc.model.pubsub.protocols import GOSSIPSUB_1_3
-from quidnunc.model.rpc import Extensions, Subscribe, TestExtension
+from quidnunc.model.rpc import Extensions, Graft, Subscribe, TestExtension
+from quidnunc.model.score_interval import ScoreInterval, between, interval
+from quidnunc.model.score_parameters import ScoreParameters
+from quidnunc.properties.judge.oracle import Oracle
 from tests.helpers.pubsub_run import After, T, after, of
 
 TEST = Extensions(("test",))
@@ -63,3 +67,37 @@ class TestTestExtension:
         end = connected(of(1, TEST), Disconnect((1,)), Connect((1,), MESHSUB_1_3), of(1))
         assert not end.all
         assert end.router.peers[1].extensions == frozenset()
+
+
+class TestMisuse:
+    """Named late or twice: the text leaves open what follows, a behaviour penalty (P7) included."""
+
+    SCORES = ScoreParameters(behaviour_penalty_weight=-1.0)
+
+    def score(self, *events: Event, stream: str = MESHSUB_1_3) -> ScoreInterval:
+        return connected(*events, stream=stream, scores=self.SCORES).router.bounds(1)
+
+    def test_once_and_first_costs_nothing(self) -> None:
+        assert self.score(of(1, TEST)) == self.score(of(1, Extensions())) == interval(0)
+
+    def test_what_is_named_late_or_twice_may_cost_a_penalty(self) -> None:
+        free = between(-100, 0)
+        assert self.score(of(1, Subscribe(T)), of(1, TEST)) == free
+        assert self.score(of(1, TEST), of(1, TEST)) == free
+        assert self.score(of(1, TEST, TEST)) == free
+        assert self.score(of(1, TEST), of(1, Extensions())) == free, "one without names is one too"
+        assert self.score(of(1, TEST), of(1, TEST), stream=MESHSUB_1_2) == free
+
+    def test_on_another_stream_it_is_the_first_again(self) -> None:
+        again = (Disconnect((1,)), Connect((1,), MESHSUB_1_3), of(1, TEST))
+        assert self.score(of(1, TEST), *again) == interval(0)
+
+    def test_a_router_that_penalises_and_one_that_does_not_keep_to_the_protocol(self) -> None:
+        """Of two that are alike otherwise, one grafts the peer and one does not."""
+        events = (Connect((1,), MESHSUB_1_3), of(1, TEST), of(1, Subscribe(T), TEST), Join(T))
+        for grafts in (True, False):
+            oracle = Oracle(GOSSIPSUB_1_3, Parameters(scores=self.SCORES))
+            for event in events[:-1]:
+                oracle.judge(event, [])
+            part = [Sent(1, Subscribe(T)), *([Sent(1, Graft(T))] if grafts else [])]
+            assert not oracle.judge(events[-1], part).departures
