@@ -22,6 +22,7 @@ from quidnunc.properties.judge.play import RecordedStep
 MOST_EDITED = 4096
 """Edited protocols that are kept: each edit of two protocols."""
 PROBE, SCORED = "a probe", "a probe of a score"
+ASKED = (PROBE, SCORED)
 WITHOUT = "without"
 """In the name of what is varied, where the minimal run lacks something that it needs to depart."""
 

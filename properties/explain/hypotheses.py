@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, count, islice
 
-from attrs import evolve, field, fields, frozen, mutable
+from attrs import field, fields, frozen, mutable
 
 from quidnunc.model.edit import Edit
 from quidnunc.model.edits.ambiguities import WIDE
@@ -22,8 +22,9 @@ from quidnunc.model.edits.operators.everywhere import EVERYWHERE
 from quidnunc.model.edits.operators.reads import names_read
 from quidnunc.model.edits.quirks import QUIRKS
 from quidnunc.model.rules import Protocol, Total
+from quidnunc.properties.explain.counterfactuals import Counterfactuals
 from quidnunc.properties.explain.followed import (
-    PROBE,
+    ASKED,
     SCORED,
     WITHOUT,
     Agreement,
@@ -32,7 +33,7 @@ from quidnunc.properties.explain.followed import (
     StepNotes,
     agreement,
 )
-from quidnunc.properties.judge.oracle import Departure, Oracle, garbled, is_part_of
+from quidnunc.properties.judge.oracle import Departure, Oracle, is_part_of
 from quidnunc.properties.judge.play import ModelSubject, play_judged_by, same_act, steps_of
 
 MOST_EXPLANATIONS = 6
@@ -52,7 +53,6 @@ MOST_VARIED = 16
 """So many edits are asked of the runs in which one number is changed."""
 MOST_WIDE = 3
 """So many edits of several rules besides: they are larger, and tell what else is as many rows."""
-ASKED = (PROBE, SCORED)
 SEEN_IN_THE_FIELD = frozenset(edit.name for edit in QUIRKS)
 """Of edits that predict the same, what some router was seen to do is likelier than what none was."""
 SHARP = 0.5
@@ -231,14 +231,14 @@ def standing_and_ties(
     ]
     sharpness = {edit: _departs_in(edit, plain) for edit, _ in stand}
     enough, sharp = NEARLY * max(told.agreed for _, told in stand), SHARP * max(sharpness.values())
-    otherwise = tuple(garbled_runs(runs, protocol, departure))
-    stand = [each for each in stand if _says_what(each[0], departure, sharpness[each[0]], otherwise)]
+    otherwise = Counterfactuals.of(runs, protocol, departure)
+    stand = [each for each in stand if otherwise.told_by(each[0], sharpness[each[0]])]
     played = [each.run for each in runs]
     whole = [run for run in played if not run.varied]
     later = RunsAsNeeded(followed_plain_run(run, protocol, seed) for seed, run in enumerate(whole))
     dropped = {edit.rule for edit, _ in stand if edit.kind == "dropped"}
     kept = {edit.rule for edit in edits if edit.kind == "dropped"} - dropped
-    stand = [(e, t) for e, t in stand if sharpness[e] or otherwise or _says_when(e, kept, later)]
+    stand = [(e, t) for e, t in stand if sharpness[e] or otherwise.garbled or _says_when(e, kept, later)]
     stand = [(e, t) for e, t in stand if e.name not in WIDE or _refutable(e, played, protocol, dropped)]
     best = [told for edit, told in stand if sharpness[edit] >= sharp]
     in_the_field = any(edit.name in SEEN_IN_THE_FIELD for edit, _ in stand)
@@ -328,31 +328,6 @@ def _says_more(edit: Edit, plain: Iterable[FollowedRun]) -> bool:
     """Whether a router that follows the protocol departs from the edit in some run, and be it later than the
     one that is tested."""
     return any(found is not None and found.departures for found in (each.under(edit) for each in plain))
-
-
-def garbled_runs(
-    runs: Iterable[FollowedRun], protocol: Protocol, departure: Departure
-) -> Iterator[FollowedRun]:
-    """Runs with the departure, up to it, in which each number and list that is not as expected is yet another
-    one."""
-    for each in runs:
-        found = [d for d in each.plain.departures if same_act(d, departure)]
-        if found and (other := garbled(found[0])) is not None:
-            run = each.up_to_departure
-            event, outputs = run.steps[-1]
-            changed = tuple(other if output == found[0].observed else output for output in outputs)
-            yield FollowedRun.of(evolve(run, steps=(*run.steps[:-1], (event, changed))), protocol)
-
-
-def _says_what(edit: Edit, departure: Departure, sharpness: int, otherwise: Iterable[FollowedRun]) -> bool:
-    """Whether an edit says of what was owed more than that it may be left out; and of what came with another
-    content, more than that any will do: the garbled one too, in a run that it takes as far. A reading need
-    not."""
-    if edit.kind == "reading":
-        return True
-    found = ((run.under(edit), len(run.run.steps)) for run in otherwise)
-    takes_any = any(each is not None and each.agreed == steps for each, steps in found)
-    return not takes_any and (departure.kind != "missing" or sharpness > 0)
 
 
 def _departs_in(edit: Edit, runs: Iterable[tuple[FollowedRun, int]]) -> int:

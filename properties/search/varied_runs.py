@@ -139,17 +139,27 @@ def runs_without(
 
 
 def returns(events: Sequence[Event]) -> Iterator[tuple[int, int]]:
-    """Where peers disconnect and where just these connect again, or a topic is left and joined again, before
-    the last event: neither can happen without the other."""
+    """What peers that disconnect, and just these connect again, or a router that leaves a topic and joins it
+    again, can do without before the last event: to leave and to come back, or to have come before."""
     for gone, event in enumerate(events):
-        for back in range(gone + 1, len(events) - 1):
-            match event, events[back]:
-                case (Disconnect(left), Connect(peers)) if {*left} == {*peers}:
-                    yield gone, back
-                    break
-                case (Leave(left), Join(topic)) if left == topic:
-                    yield gone, back
-                    break
+        back = next((at for at in range(gone + 1, len(events) - 1) if _undoes(event, events[at])), None)
+        if back is None:
+            continue
+        yield gone, back
+        came = next((at for at in range(gone - 1, -1, -1) if _undoes(event, events[at])), None)
+        if came is not None:
+            # The peers may speak another protocol when they come back.
+            yield came, gone
+
+
+def _undoes(event: Event, other: Event) -> bool:
+    """Whether an event is that a peer or the router leaves, and the other one that it comes."""
+    match event, other:
+        case (Disconnect(left), Connect(peers)):
+            return {*left} == {*peers}
+        case (Leave(left), Join(topic)):
+            return left == topic
+    return False
 
 
 def runs_later(events: Sequence[Event], parameters: Any) -> Iterator[VariedRun]:
@@ -275,7 +285,8 @@ def _otherwise(event: Event, parameters: Any, *, in_full: bool) -> Iterator[tupl
                             yield Receive(peers, (*parts[:at], fewer, *parts[at + 1 :])), False
                 if not isinstance(part, Prune) or not part.backoff_s:
                     continue
-                near = [part.backoff_s + step for step in STEPS]
+                own_s = parameters.prune_backoff_s
+                near = [*(part.backoff_s + step for step in STEPS), own_s, 2 * own_s]
                 if in_full and part.backoff_s >= min(LARGE_S):
                     near += [limit + step for limit in LARGE_S for step in (-1, 0, limit // 2)]
                 for seconds in near:

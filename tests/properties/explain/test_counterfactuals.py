@@ -1,0 +1,71 @@
+"""An explanation has to say when: what it allows where the router does not do it, it does not explain."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import evolve
+
+from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.events import MESHSUB_1_2, Advance, Connect, Disconnect, Event, Join, Sent
+from quidnunc.model.machine import protocol_named
+from quidnunc.model.parameters import Parameters
+from quidnunc.model.rpc import Graft, IDontWant, Subscribe
+from quidnunc.properties.explain.counterfactuals import Counterfactuals
+from quidnunc.properties.explain.followed import WITHOUT, FollowedRun, FreshRun, agreement
+from quidnunc.properties.judge.play import ModelSubject
+from tests.helpers.pubsub_run import T, message, of
+
+SPEC = protocol_named("gossipsub-1.2")
+GIVEN = Parameters()
+OPEN = edit_named("who-said-idontwant-sees-no-mesh", SPEC)
+"""Outside a mesh a router is free to heed an IDONTWANT: it allows both."""
+DEMANDS = edit_named("without:who_said_idontwant", SPEC)
+COMES, BACK = Connect((1,), MESHSUB_1_2), (Disconnect((1,)), Connect((1,), MESHSUB_1_2))
+MESSAGE = message("m1")
+
+
+def run(events: tuple[Event, ...], *, sends: bool, varied: str = "later") -> FreshRun:
+    """A router that follows the protocol up to the last event, by which it may send the message to who asked
+    it not to."""
+    subject = ModelSubject(SPEC, GIVEN)
+    *steps, (event, outputs) = [(event, tuple(subject.do(event))) for event in events]
+    assert Sent(1, MESSAGE) not in outputs
+    last = (*outputs, Sent(1, MESSAGE)) if sends else outputs
+    return FreshRun((*steps, (event, last)), GIVEN, varied)
+
+
+def meets(*first: Event) -> tuple[Event, ...]:
+    asks = (of(1, Subscribe(T), Graft(T)), of(1, IDontWant(("m1",))), of(2, MESSAGE))
+    return (Connect((2,), MESHSUB_1_2), Join(T), *first, *asks)
+
+
+AGAIN = run(meets(COMES, *BACK), sends=True)
+ONCE = run(meets(COMES), sends=False, varied=f"{WITHOUT} events 2 and 3")
+ONCE_TOO = evolve(run(meets(COMES), sends=True), varied=ONCE.varied)
+
+
+def asked(*runs: FreshRun) -> Counterfactuals:
+    departure = agreement(AGAIN, SPEC).departures[0]
+    return Counterfactuals.of([FollowedRun.of(run, SPEC) for run in runs], SPEC, departure)
+
+
+def test_one_that_allows_the_act_where_the_router_does_not_do_it_falls() -> None:
+    assert agreement(AGAIN, OPEN.change(SPEC)).agreed == len(AGAIN.steps)
+    assert agreement(ONCE, OPEN.change(SPEC)).agreed == len(ONCE.steps), "it errs in neither"
+    assert not asked(AGAIN, ONCE).told_by(OPEN, 0)
+
+
+@pytest.mark.parametrize("others", [(), (ONCE_TOO,), (evolve(ONCE, varied="later"),)])
+def test_nothing_is_known_where_no_run_lacks_what_the_departure_needs(others: tuple[FreshRun, ...]) -> None:
+    assert asked(AGAIN, *others).told_by(OPEN, 0)
+
+
+def test_one_that_demands_the_act_says_when() -> None:
+    """By the heartbeat: it errs where that comes and the router has not done it."""
+    assert asked(AGAIN, ONCE).told_by(DEMANDS, 0)
+    beat = evolve(ONCE, steps=(*ONCE.steps, (Advance(500), ())))
+    assert agreement(beat, DEMANDS.change(SPEC)).departures and not agreement(beat, SPEC).departures
+
+
+def test_a_reading_leaves_it_open() -> None:
+    assert asked(AGAIN, ONCE).told_by(evolve(OPEN, kind="reading"), 0)
