@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
         if not error.is_cut:
             raise UsageError(str(error)) from None
         # A trace that ends too early is no mistake of whoever asks.
-        say_refusal("trace", f"{error}; the trace is cut off, so that nothing can be said of it (exit 3)")
+        say_refusal("trace", f"{error}; the trace is not whole, so that nothing can be said of it (exit 3)")
         return 3
 
 
@@ -177,7 +177,7 @@ def _check_network(options: argparse.Namespace, reading: TraceReader) -> int:
     """Check every node of a simulated network against the model."""
     from quidnunc.pipeline.simulation.layout import demand_layout
     from quidnunc.pipeline.simulation.scenario.values import ScenarioError
-    from quidnunc.pipeline.trace.network_check import check_network
+    from quidnunc.pipeline.trace.network_check import check_network, demand_whole
     from quidnunc.reports.network import chosen_verdicts, exit_of_network, plain_report, print_report
 
     if options.report is not None:
@@ -187,6 +187,7 @@ def _check_network(options: argparse.Namespace, reading: TraceReader) -> int:
             raise UsageError(str(error)) from None
     reports = check_network(reading, progress_line())
     clear_progress()
+    demand_whole(reading)
     if not any(chosen_verdicts(report, options.claims) for report in reports.values()):
         raise UsageError(f"--claims {options.claims} selects nothing; `quidnunc clauses` lists them")
     if options.report is not None:

@@ -21,10 +21,10 @@ from attrs import evolve, frozen
 from quidnunc.pipeline.lake.bronze.build import BATCH_FILES, BronzeEntry, batches_of, make_bronze
 from quidnunc.pipeline.lake.engines.seam import Engine, Say, TaskRunner, in_this_process
 from quidnunc.pipeline.lake.gold.build import GoldRequest, make_gold
-from quidnunc.pipeline.lake.gold.claims import TraceSettings
+from quidnunc.pipeline.lake.gold.claims import DISORDERED, TraceSettings
 from quidnunc.pipeline.lake.landing import LandingFile, landing_file
 from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, is_run
-from quidnunc.pipeline.lake.silver.build import buckets_for, clock_steps_back, make_silver
+from quidnunc.pipeline.lake.silver.build import buckets_for, clock_steps_back, make_silver, out_of_order
 from quidnunc.pipeline.trace.files import LeftOut, SourceFile, State, in_order, listed
 from quidnunc.pipeline.trace.shapes import TraceError
 from quidnunc.properties.bounded import printable
@@ -219,7 +219,8 @@ def to_silver(
     buckets = manifest.get("buckets") or asked.buckets or buckets_for(entries, share)
     silver = make_silver(run, entries, buckets, manifest.get("silver"), runner)
     left_out = _left_out_before(manifest, found.sources) | found.plain()
-    new = describe(entries, manifest, left_out, asked) | {
+    astray = out_of_order(run.silver(silver))
+    new = describe(entries, manifest, left_out, asked, astray) | {
         "buckets": buckets,
         "silver": silver,
         "clock_steps_back": clock_steps_back(run.silver(silver)),
@@ -260,11 +261,12 @@ def describe(
     before: Mapping[str, Any],
     left_out: Mapping[str, Any],
     asked: SourceOptions,
+    astray: int = 0,
 ) -> dict[str, Any]:
-    """The manifest of a run of these files."""
+    """The manifest of a run of these files. `astray`: how often the clock of a peer steps far back."""
     bad = sum(e.bad for e in entries)
     lacking = sum(each["state"] in INCOMPLETE for each in left_out.values())
-    completeness, why = _completeness(entries, bad, lacking, asked, before)
+    completeness, why = _completeness(entries, bad, lacking, astray, asked, before)
     return {
         "schema": SCHEMA,
         "files": [{name: getattr(e, name) for name in ENTRY_FIELDS} for e in entries],
@@ -283,11 +285,19 @@ def describe(
 
 
 def _completeness(
-    entries: Sequence[BronzeEntry], bad: int, lacking: int, asked: SourceOptions, before: Mapping[str, Any]
+    entries: Sequence[BronzeEntry],
+    bad: int,
+    lacking: int,
+    astray: int,
+    asked: SourceOptions,
+    before: Mapping[str, Any],
 ) -> tuple[str, str]:
     said = asked.completeness or before.get("said")
     if said is not None:
         return said, "it was said to be so"
+    if astray:
+        beside = f"; {bad} records could not be read" if bad else ""
+        return DISORDERED, f"clocks step back by a second or more, {astray} times{beside}"
     if any(e.kind == "batches" for e in entries):
         return "lossy", "go's remote tracer drops events when its queue is full"
     if bad:

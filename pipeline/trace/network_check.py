@@ -6,14 +6,16 @@ as it is in a search: so one known departure does not hide the next.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from attrs import field, frozen, mutable
 
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.machine import protocol_named
-from quidnunc.pipeline.trace.files import TraceRecord
+from quidnunc.pipeline.trace.files import TraceReader, TraceRecord
 from quidnunc.pipeline.trace.network import NodeReplay, NodeRun, judge_node, network_runs
 from quidnunc.pipeline.trace.shapes import TraceError
 from quidnunc.properties.claims.catalogue import VerdictName, breach_of, claim_on, claims_of
@@ -28,7 +30,36 @@ MAX_EXPLAINED = 600
 MAX_QUIRKS = 12
 """Of one kind of node; beyond it departures are only counted."""
 MAX_VIOLATIONS = 10_000
+SUMMARY = "summary.json"
+"""What `simulate` writes beside a trace."""
+MAX_SUMMARY_BYTES = 16_000_000
 Progress = Callable[[str], None]
+
+
+def demand_whole(reading: TraceReader) -> None:
+    """Raises TraceError where traces that were read have other events than the summaries beside them count.
+
+    A file that was cut at the end of a line looks whole, and nodes would seem to do nothing after it.
+    """
+    twice = {file for file, _ in reading.duplicates}
+    counted = {file: _events_counted(file.parent / SUMMARY) for file in reading.files if file not in twice}
+    told = sum(filter(None, counted.values()))
+    # Each begins with one event of the run, which is none of a node's.
+    there = reading.good_count - len(counted)
+    if None not in counted.values() and told != there:
+        names = ", ".join(map(str, reading.files[:3]))
+        raise TraceError(f"{names}: {there} events, and {SUMMARY} beside it counts {told}", is_cut=True)
+
+
+def _events_counted(summary: Path) -> int | None:
+    """None where there is no summary of one simulation."""
+    try:
+        if summary.stat().st_size > MAX_SUMMARY_BYTES:
+            return None
+        counted = json.loads(summary.read_bytes())["outcome"]["events"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return counted if isinstance(counted, int) else None
 
 
 @frozen(kw_only=True)

@@ -38,6 +38,9 @@ WHY: Mapping[Need, str] = {
 }
 
 
+DISORDERED = "disordered"
+"""The completeness of a trace whose events are not in order, or there twice."""
+
 ONE_CLOCK = frozenset({"one", "harness", "simulation"})
 """What a manifest says of clocks, where all peers have the same."""
 
@@ -239,6 +242,11 @@ CLAIMS: tuple[TraceClaim, ...] = (
 
 def denial_reason(claim: TraceClaim, granted: frozenset[Need], completeness: str) -> str:
     """Why a claim cannot be decided on a trace that grants so much; empty where it can."""
+    if completeness == DISORDERED:
+        return (
+            "needs events in order and once, and clocks step back by a second or more "
+            "(to decide all the same: --completeness full)"
+        )
     lacking = sorted(claim.needs - granted)
     return "; ".join(WHY[need].format(completeness=completeness) for need in lacking)
 

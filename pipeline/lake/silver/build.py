@@ -43,7 +43,9 @@ ROW_GROUP = 262_144
 ROWS_PER_BUCKET = 2_000_000
 MIN_BUCKETS, MAX_BUCKETS = 8, 10_000
 DESCRIPTION = "silver.json"
-STEPS_BACK = "clock_steps_back"
+STEPS_BACK, OUT_OF_ORDER = "clock_steps_back", "out_of_order"
+OUT_OF_ORDER_NS = 1_000_000_000
+"""A clock that is set right goes back by less, and so do events that a router writes from several threads."""
 MAPS, PLACES = "maps", "places.json"
 
 
@@ -140,6 +142,7 @@ def make_silver(
         "buckets": buckets,
         "rows": said["rows"] + sum(b.rows for b in made) - sum(b.rows_before for b in made),
         STEPS_BACK: said[STEPS_BACK] + sum(b.steps_back for b in made),
+        OUT_OF_ORDER: said.get(OUT_OF_ORDER, 0) + sum(b.out_of_order for b in made),
         "parts": [attrs.asdict(part) for part in (*plan.kept, plan.made)],
     }
     _finish(run, making, target, description)
@@ -232,6 +235,8 @@ class MadeBucket:
     steps_back: int
     """How often, within a run, one of the other events of a peer is earlier by its clock than the one
     before."""
+    out_of_order: int = 0
+    """How often by `OUT_OF_ORDER_NS` or more."""
 
     def metadata(self) -> dict[str, str]:
         return {name: str(value) for name, value in attrs.asdict(self).items()}
@@ -242,13 +247,13 @@ def make_bucket(wanted: SilverBucketRequest) -> MadeBucket:
     target = bucket_file(Path(wanted.target), wanted.bucket, wanted.plan.made)
     if target.is_file():
         said = parquet.read_schema(target).metadata
-        return MadeBucket(*(int(said[each.name.encode()]) for each in attrs.fields(MadeBucket)))
+        return MadeBucket(*(int(said.get(each.name.encode(), 0)) for each in attrs.fields(MadeBucket)))
     before = list(_before(wanted))
     new = pyarrow.concat_tables([silver_schema().empty_table(), *_new(wanted)])
-    steps_back = _note_times(wanted, new)
+    steps_back, out_of_order = _note_times(wanted, new)
     table = pyarrow.concat_tables([*before, new])
     table = table.take(_by_peer_and_sequence(table))
-    made = MadeBucket(len(table), len(table) - len(new), steps_back)
+    made = MadeBucket(len(table), len(table) - len(new), steps_back, out_of_order)
     table = table.replace_schema_metadata(made.metadata())
     part = target.with_suffix(".part")
     plain = ["seq", "at_ns"]
@@ -265,8 +270,9 @@ def make_bucket(wanted: SilverBucketRequest) -> MadeBucket:
     return made
 
 
-def _note_times(wanted: SilverBucketRequest, new: Any) -> int:
-    """Write the time of the last event of each peer in each run; returns how often clocks stepped back."""
+def _note_times(wanted: SilverBucketRequest, new: Any) -> tuple[int, int]:
+    """Write the time of the last event of each peer in each run; returns how often clocks stepped back, and
+    how often by `OUT_OF_ORDER_NS` or more."""
     names = ["run", "peer", "seq", "at_ns"]
     tables = [new.select(names)]
     if wanted.before is not None:
@@ -280,12 +286,19 @@ def _note_times(wanted: SilverBucketRequest, new: Any) -> int:
     target = last_file(Path(wanted.target), wanted.bucket)
     parquet.write_table(known.take(pyarrow.array(last)), target.with_suffix(".part"))
     target.with_suffix(".part").rename(target)
-    return int(numpy.count_nonzero(same & (numpy.diff(at[order]) < 0)))
+    later_ns = numpy.diff(at[order])
+    back, far = same & (later_ns < 0), same & (later_ns <= -OUT_OF_ORDER_NS)
+    return int(numpy.count_nonzero(back)), int(numpy.count_nonzero(far))
 
 
 def clock_steps_back(silver: Path) -> int:
     """How often clocks stepped back, in the order of the files of a silver."""
     return int(_description(silver)[STEPS_BACK])
+
+
+def out_of_order(silver: Path) -> int:
+    """How often they did by so much that the order of the events is not that of the files."""
+    return int(_description(silver).get(OUT_OF_ORDER, 0))
 
 
 def _by_peer_and_sequence(table: Any) -> Any:

@@ -77,7 +77,8 @@ def test_bad_files_beside_good_ones_are_counted_and_said(landing: Landing, tmp_p
     }
     assert not manifest["complete"]
     assert manifest["records"] == sum(e["records"] for e in entries.values())
-    assert manifest["completeness"] == "lossy" and "records" in manifest["completeness_because"]
+    # The events of the cut file are there twice.
+    assert manifest["completeness"] == "disordered" and "records" in manifest["completeness_because"]
     assert len({row[2] for row in rows_in(silver)}) == manifest["records"]
 
 
@@ -101,6 +102,20 @@ def test_a_clock_that_steps_back_does_not_change_the_order(tmp_path: Path) -> No
     rows = rows_in(silver_of(tmp_path / "land", tmp_path / "run", SourceOptions(buckets=1)))
     assert [row[4] for row in rows] == times
     assert manifest_of(RunFolder(tmp_path / "run"))["clock_steps_back"] == 2
+
+
+@pytest.mark.parametrize(
+    ("step_ms", "said", "completeness"),
+    [(999, None, "full"), (1000, None, "disordered"), (1000, "full", "full"), (1000, "sampled", "sampled")],
+)
+def test_a_clock_that_steps_far_back_tells_of_a_trace_that_is_not_in_order(
+    tmp_path: Path, step_ms: int, said: Any, completeness: str
+) -> None:
+    times = [5_000_000_000, 9_000_000_000, 9_000_000_000 - step_ms * 1_000_000]
+    write_trace([TraceEvent(HeartbeatEvent(), b"a", at) for at in times], tmp_path / "land" / "trace.jsonl")
+    silver_of(tmp_path / "land", tmp_path / "run", SourceOptions(buckets=1, completeness=said))
+    manifest = manifest_of(RunFolder(tmp_path / "run"))
+    assert (manifest["completeness"], manifest["clock_steps_back"]) == (completeness, 1)
 
 
 def test_errors_say_what_and_where(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -24,7 +26,7 @@ from quidnunc.pipeline.simulation.shrink import (
 from quidnunc.pipeline.trace.events import DeliverMessage, RunStart, SentRpc, TraceEvent
 from quidnunc.pipeline.trace.files import TraceRecord, read_trace
 from quidnunc.pipeline.trace.network import network_runs, seen_from
-from quidnunc.pipeline.trace.network_check import check_network
+from quidnunc.pipeline.trace.network_check import check_network, demand_whole
 from quidnunc.pipeline.trace.shapes import TraceError
 from quidnunc.properties.cases.file import parse
 from tests.helpers.simulated import judged, run, scenario
@@ -46,6 +48,31 @@ def test_a_run_on_disk_is_judged_as_it_was_in_memory(tmp_path: Path) -> None:
     again = load_scenario(tmp_path / "run" / "scenario.yaml")
     assert again == scenario(**SMALL)
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["outcome"]["nodes"] == 8
+
+
+@pytest.mark.parametrize("gone", [slice(300, None), slice(40, 41)])
+def test_a_trace_without_some_of_its_lines_is_not_judged(tmp_path: Path, gone: slice) -> None:
+    """Each line is whole, and nodes would be blamed for what is not there."""
+    write_run(scenario(**SMALL), tmp_path / "run")
+    trace = tmp_path / "run" / "trace.jsonl.gz"
+    lines = gzip.decompress(trace.read_bytes()).splitlines(keepends=True)
+    before = len(lines) - 1
+    del lines[gone]
+    trace.write_bytes(gzip.compress(b"".join(lines)))
+    reading = read_trace(trace)
+    check_network(reading)
+    with pytest.raises(TraceError, match=f"{len(lines) - 1} events, and summary.json .* {before}") as error:
+        demand_whole(reading)
+    assert error.value.is_cut
+
+
+def test_a_whole_trace_is_judged_with_its_summary_and_without(tmp_path: Path) -> None:
+    write_run(scenario(**SMALL), tmp_path / "run")
+    shutil.copy(tmp_path / "run" / "trace.jsonl.gz", tmp_path / "twin.jsonl.gz")
+    for traces in ([tmp_path / "run"], [tmp_path / "twin.jsonl.gz"]):
+        reading = read_trace(*traces)
+        assert check_network(reading)
+        demand_whole(reading)
 
 
 def test_what_did_not_happen_is_inconclusive() -> None:

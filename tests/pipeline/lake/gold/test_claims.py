@@ -118,6 +118,15 @@ def test_what_a_trace_cannot_decide_is_inconclusive_by_name(
     assert verdicts(gold)["deliver.once"] == "fails", "two deliveries are two in any trace"
 
 
+def test_a_trace_that_is_not_in_order_decides_nothing(silver: Path) -> None:
+    """It accuses nobody either: a message may be there twice because a file is."""
+    gold = gold_of(Duck(silver), wanted(silver, completeness="disordered"))
+    assert set(verdicts(gold).values()) == {"inconclusive"}
+    assert all("events in order" in claim["reason"] for claim in gold.claims)
+    assert not gold.violations
+    assert "counts are of a trace that is disordered" in gold.metrics[0]["lacking"]
+
+
 def test_a_known_skew_stands_for_one_clock(silver: Path) -> None:
     settings = attrs.evolve(SETTINGS, skew_ms=100)
     gold = gold_of(Duck(silver), wanted(silver, clock="own", settings=settings))
