@@ -179,11 +179,13 @@ def check(options: argparse.Namespace) -> int:
 
     claims: list[dict[str, Any]] = []
     violations: list[dict[str, Any]] = []
+    outside: set[str] = set()
     for run in options.traces:
         folder = gold_folder(run, options)
-        claims += [
-            {**c, "trace": str(run)} for c in _chosen(_read(folder / CLAIMS_FILE)["claims"], options.claims)
-        ]
+        every = _read(folder / CLAIMS_FILE)["claims"]
+        chosen = _chosen(every, options.claims)
+        claims += [{**c, "trace": str(run)} for c in chosen]
+        outside |= {c["id"] for c in every if c not in chosen}
         violations += [v for v in _read(folder / VIOLATIONS_JSON) if v["claim"] in {c["id"] for c in claims}]
     if not claims:
         raise UsageError(f"--claims {options.claims} selects no claim over traces")
@@ -205,6 +207,8 @@ def check(options: argparse.Namespace) -> int:
     if len(violations) > SHOWN:
         print(f"  and {len(violations) - SHOWN} more; --json lists all")
     others = sorted(c["id"] for c in claims if not c["asked"])
+    if outside:
+        others.append(f"outside --claims: {', '.join(sorted(outside))}")
     print(f"not checked: what no claim over traces covers; {', '.join(others) or 'no claim was left out'}")
     if code:
         print(f"exit {code}: {why}")

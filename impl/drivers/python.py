@@ -15,7 +15,7 @@ from contextlib import redirect_stdout
 from typing import Any, cast
 
 from quidnunc.impl.seam import AdapterError, Config, Delivery, Driver, Hello, PartialCall, Reply
-from quidnunc.impl.seam.conformance import DriverClock, checked_hello
+from quidnunc.impl.seam.conformance import DriverClock, check_peers, checked_hello
 from quidnunc.impl.seam.requests import REQUESTS
 
 ERROR_CHARACTERS = 500
@@ -107,6 +107,7 @@ class PythonDriver:
         try:
             checked = _reply(reply)
             self._clock.check(checked)
+            check_peers(checked)
         except AdapterError as error:
             self._broke = True
             raise AdapterError(f"{self._spec}: at request {name}: {error}") from None

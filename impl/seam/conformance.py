@@ -16,6 +16,8 @@ from quidnunc.impl.seam import CAPABILITIES, AdapterError, Config, Hello, Reply
 from quidnunc.model.parameters import Parameters
 
 NAMES_SHOWN = 5
+LAST_PEER = 1_000_000
+"""No request names a peer with a number above it."""
 
 
 def check_known(given: Iterable[object], known: Collection[str], what: str) -> None:
@@ -57,6 +59,15 @@ def _no_value(default: object, value: object) -> str:
     if isinstance(default, int) and (isinstance(value, bool) or not isinstance(value, int)):
         return "need a whole number"
     return ""
+
+
+def check_peers(reply: Reply) -> None:
+    """Raises AdapterError where a reply names a peer that there cannot be."""
+    named = (("out peer", [sent[0] for sent in reply.out]), ("dials", reply.dials), ("closed", reply.closed))
+    for where, peers in named:
+        for peer in peers:
+            if not 1 <= peer <= LAST_PEER:
+                raise AdapterError(f"reply.{where}: need a number from 1 to {LAST_PEER}, got {peer}"[:200])
 
 
 @attrs.define

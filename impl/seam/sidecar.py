@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from attrs import define, field
 
 from quidnunc.impl.seam import AdapterError, Config, Driver, Hello, PartialDecision, Reply
-from quidnunc.impl.seam.conformance import DriverClock, checked_hello
+from quidnunc.impl.seam.conformance import DriverClock, check_peers, checked_hello
 from quidnunc.impl.seam.partial_json import decisions_json
 from quidnunc.impl.seam.sidecar_json import LINE_BYTES_MAX, hello_of, init_of, reply_of, text_of
 from quidnunc.model.events import FeedbackKind, Judgement
@@ -385,6 +385,7 @@ class ExecDriver:
         try:
             reply = reply_of(answer)
             self._clock.check(reply)
+            check_peers(reply)
             return reply
         except AdapterError as error:
             raise self.pipe.broken(request, f"its reply breaks the schema: {error}") from error

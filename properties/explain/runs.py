@@ -163,8 +163,9 @@ def _of_router(d: Departure, short: MinimalRun, r: Router) -> str:
         case Sent(peer, IDontWant(ids)):
             messages = (m for _, _, m in short.heard(Message) if m.id in ids)
             return next((_of_member(m.topic, peer, short, r) for m in messages), "")
-        case Sent(peer, Message(topic=topic)) if d.clause in ("gs1.0/relay.mesh", "gs1.0/publish.mesh"):
-            return _of_member(topic, peer, short, r)
+        case Sent(peer, Message(id, topic)) if d.clause in ("gs1.0/relay.mesh", "gs1.0/publish.mesh"):
+            told_not_to = peer in r.mesh_of(topic) and id in r.unwanted.get(peer, {})
+            return "gs1.2/idontwant.skip" if told_not_to else _of_member(topic, peer, short, r)
         case Sent(_, IHave(topic)) if _had_fanout(topic, short, r):
             return "gs1.0/fanout.expire"
         case Sent(peer, Message(topic=topic) | IHave(topic)) if d.clause in _TO_ALL_WHO_ANNOUNCED:

@@ -52,6 +52,9 @@ out_pair = said(out=((1, b""),))
 out_text = said(out=((1, 0, "text"),))
 delivered_pair = said(delivered=(("t", b"d"),))
 dials_text = said(dials=("1",))
+to_nobody = said(out=((1, 0, b""), (-1, 0, b"")))
+dials_nobody = said(dials=(999, -4))
+closes_nobody = said(closed=(1_000_001,))
 drained = said(out=iter(()))
 late = said(t_ms="soon")
 before = made(join=lambda self, topic: Reply(t_ms=-5), hello=Hello(name="x", version="1", protocols=()))
@@ -101,6 +104,9 @@ def test_a_driver_that_keeps_to_the_seam_is_passed_on(odd: Path) -> None:
         ("out_text", "reply.out bytes: need bytes, got str"),
         ("delivered_pair", "reply.delivered: need Delivery, got tuple"),
         ("dials_text", "reply.dials: need int, got str"),
+        ("to_nobody", "at request join: reply.out peer: need a number from 1 to 1000000, got -1"),
+        ("dials_nobody", "at request join: reply.dials: need a number from 1 to 1000000, got -4"),
+        ("closes_nobody", "at request join: reply.closed: need a number from 1 to 1000000, got 1000001"),
         ("drained", "reply.out: need tuple, got tuple_iterator"),
         ("late", "reply.t_ms: need int, got str"),
         ("before", "at request join: reply.t: need milliseconds since init, got -5"),

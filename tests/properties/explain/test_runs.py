@@ -115,6 +115,12 @@ PUBSUB: tuple[tuple[str, str, Parameters, tuple[Event, ...]], ...] = (
         (Join(T), meet(1), hear(1, Graft(T)), hear(1, IDontWant(("m2",))), Publish(own("m1")), BEAT),
     ),
     (
+        "idontwant-ignored",
+        "gs1.2/idontwant.skip",
+        Parameters(),
+        (Join(T), meet(1, 3), hear(1, Graft(T)), hear(1, IDontWant(("m1",))), hear(3, a_message()), BEAT),
+    ),
+    (
         "leave-long-backoff",
         "gs1.1/backoff.unsubscribe",
         Parameters(),

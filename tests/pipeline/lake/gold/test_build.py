@@ -118,6 +118,8 @@ def told_of_the_run(quidnunc: Command, root: Path, landing: Landing) -> None:
     assert {"claim", "peer", "sequence", "witness"} <= plain["violations"][0].keys()
     one = quidnunc("trace", "check", root, "--claims", "reset.*", "--json")
     assert (one.code, [c["id"] for c in one.data["claims"]]) == (0, ["reset.one"])
+    left_out = quidnunc("trace", "check", root, "--claims", "reset.*").out
+    assert "outside --claims: backoff.no-graft" in left_out and "no claim was left out" not in left_out
     assert quidnunc("trace", "check", root, "--claims", "nothing").code == 2
 
 
