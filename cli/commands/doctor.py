@@ -119,6 +119,7 @@ def examine(router: str, protocol: str, profile: Profile = "shipped") -> DriverE
     hello = hello_from(router, protocol, profile)
     opener = opener_of(router)
     applied: dict[str, set[str]] = {}
+    broken: dict[str, set[str]] = {}
     departing: set[str] = set()
     asked = 0
     left_out: Counter[str] = Counter()
@@ -133,26 +134,30 @@ def examine(router: str, protocol: str, profile: Profile = "shipped") -> DriverE
         for moment in replayed.moments:
             for clause in (*moment.judged.because, *moment.judged.spent):
                 applied.setdefault(clause, set()).add(rule)
+            for departure in moment.judged.departures:
+                broken.setdefault(departure.clause, set()).add(rule)
     spec = protocol_named(protocol)
     controls = []
     for claim in claims_of(spec):
-        cases = set().union(*(applied.get(c, ()) for c in claim.clauses))
-        controls.append(_control(claim, clauses_asked(claim, spec), hello, cases, departing))
+        held = set().union(*(applied.get(c, ()) for c in claim.clauses)) - departing
+        fails = set().union(*(broken.get(c, ()) for c in claim.clauses))
+        controls.append(control_of(claim, clauses_asked(claim, spec), hello, held, fails, bool(departing)))
     return DriverExamination(protocol, hello, asked, tuple(left_out.most_common()), tuple(controls))
 
 
-def _control(
-    claim: Claim, asked: tuple[str, ...], hello: Hello, applied: set[str], departing: set[str]
+def control_of(
+    claim: Claim, asked: tuple[str, ...], hello: Hello, held: set[str], fails: set[str], departs: bool
 ) -> ClaimControl:
-    held = tuple(sorted(applied - departing))
-    lacking = sorted(claim.needs - hello.capabilities)
-    if held:
-        return ClaimControl(claim, asked, "holds", held, "")
-    if lacking:
+    """`held` and `fails` are the cases in which it held all through, and in which the router breaks it."""
+    if lacking := sorted(claim.needs - hello.capabilities):
         return ClaimControl(claim, asked, "unsupported", (), f"the driver lacks: {', '.join(lacking)}")
-    if applied:
-        where = ", ".join(sorted(applied)[:3])
+    if held:
+        return ClaimControl(claim, asked, "holds", tuple(sorted(held)), "")
+    if fails:
+        where = ", ".join(sorted(fails)[:3])
         return ClaimControl(claim, asked, "fails", (), f"fails wherever it applies: {where}")
+    if departs:
+        return ClaimControl(claim, asked, "none", (), "applies in no case that the router passes")
     return ClaimControl(claim, asked, "none", (), "never applies in the suite; a search may reach it")
 
 

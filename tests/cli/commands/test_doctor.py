@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
-from quidnunc.commands.doctor import ClaimControl, DriverExamination, exit_status, not_spoken
+from quidnunc.commands.doctor import ClaimControl, DriverExamination, control_of, exit_status, not_spoken
 from quidnunc.impl.seam import Hello
 from quidnunc.properties.claims.claim import Claim
 from tests.conftest import Command
@@ -36,6 +37,27 @@ def examined(*states: str, protocol: str = "gossipsub-1.0") -> DriverExamination
 )
 def test_the_exit_status(states: tuple[str, ...], status: int) -> None:
     assert exit_status([examined(*states)]) == status
+
+
+@pytest.mark.parametrize(
+    ("held", "fails", "departs", "state", "reason"),
+    [
+        ({"a"}, {"b"}, True, "holds", ""),
+        (set(), {"b"}, True, "fails", "fails wherever it applies: b"),
+        (set(), set(), True, "none", "applies in no case that the router passes"),
+        (set(), set(), False, "none", "never applies in the suite; a search may reach it"),
+    ],
+)
+def test_a_claim_says_why_it_has_no_control(
+    held: set[str], fails: set[str], departs: bool, state: str, reason: str
+) -> None:
+    """A case that departs for something else says nothing of the claim, and a search need not either."""
+    hello = Hello(name="r", version="1", protocols=("gossipsub-1.0",))
+    found = control_of(CLAIM, CLAUSES, hello, held, fails, departs)
+    assert (found.state, found.reason) == (state, reason)
+    needy = evolve(CLAIM, needs=frozenset({"score"}))
+    lacks = control_of(needy, CLAUSES, hello, held, fails, departs)
+    assert (lacks.state, lacks.reason) == ("unsupported", "the driver lacks: score"), "as `check` has it"
 
 
 def test_one_protocol_with_a_claim_without_control_is_enough() -> None:
