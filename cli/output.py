@@ -41,6 +41,14 @@ def duration_s(text: str) -> float:
     return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
 
 
+def budget_s(text: str) -> float:
+    """The same of a budget, in which there is time to do something. Raises UsageError."""
+    seconds = duration_s(text)
+    if not seconds:
+        raise UsageError(f"invalid budget {text!r}: nothing can be tried in no time; write 90s, 5m or 1h")
+    return seconds
+
+
 def process_started() -> float:
     """When this process was started, as `time.monotonic` tells it; where the system does not say, now."""
     try:

@@ -23,9 +23,9 @@ from quidnunc.options.check import ACTS
 from quidnunc.options.shared import RESULT_FILES, check_format
 from quidnunc.output import (
     UsageError,
+    budget_s,
     clear_progress,
     count,
-    duration_s,
     given_options,
     print_json,
     progress_line,
@@ -179,7 +179,7 @@ def _validated(options: argparse.Namespace) -> list[str]:
     if options.record is not None and (options.suite or options.protocol == "auto"):
         raise UsageError("--record needs a search of one protocol: name the protocol, and leave out --suite")
     if options.budget is not None:
-        duration_s(options.budget)
+        budget_s(options.budget)
     if options.protocol == "auto":
         names = protocols_spoken(options.against)
     else:
@@ -222,7 +222,7 @@ def _search(name: str, options: argparse.Namespace, started: float) -> tuple[Cam
             f"{campaign.seconds:.0f} s"
         )
 
-    budget = None if options.runs is not None else duration_s(options.budget or "60s")
+    budget = None if options.runs is not None else budget_s(options.budget or "60s")
     recording = _recording(options)
     try:
         with _signals_to(processes) as signals:

@@ -16,7 +16,7 @@ from attrs import frozen
 
 from quidnunc.arguments import checked_protocol, profile_of, spoken_by
 from quidnunc.impl.seam import AdapterError
-from quidnunc.output import UsageError, duration_s, given_options, print_json, repeat_command
+from quidnunc.output import UsageError, budget_s, given_options, print_json, repeat_command
 from quidnunc.reports.matrix import RouterMatrix, as_markdown, as_text, matrix_of
 from quidnunc.reports.pages.page import content_of_json, write_page
 
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     for name in options.protocols:
         checked_protocol(name)
     if options.budget is not None:
-        duration_s(options.budget)
+        budget_s(options.budget)
     for named in (options.protocols, options.against):
         if repeated := {name for name in named if named.count(name) > 1}:
             raise UsageError(f"{', '.join(sorted(repeated))}: named twice")

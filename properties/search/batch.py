@@ -22,6 +22,7 @@ from attrs import asdict, field, frozen, mutable
 from quidnunc.impl.seam import Profile
 
 WORKER_TIMEOUT_S = 1800
+SAID_NOTHING = "nothing is on stderr; a driver in Python that ends its process ends the worker"
 MAX_REPLY_BYTES = 64 << 20
 MAX_STDERR_BYTES = 1 << 16
 """Of a worker's last words, what is kept."""
@@ -192,8 +193,8 @@ def run_batch(request: BatchRequest, workers: Workers | None = None) -> dict[str
         problem = ""
     elif status != 0 and not problem:
         listener.join(1)
-        last = words.decode(errors="replace").strip().splitlines()[-3:]
-        problem = f"the worker ended with status {status}: {' / '.join(last)}"
+        last = " / ".join(words.decode(errors="replace").strip().splitlines()[-3:])
+        problem = f"the worker ended with status {status}: {last or SAID_NOTHING}"
     for stream in (process.stdin, process.stdout):
         assert stream is not None
         with contextlib.suppress(OSError):

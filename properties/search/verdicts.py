@@ -142,6 +142,9 @@ def _judge(claim: Claim, campaign: Campaign) -> ClaimVerdict:
         if hidden and SEVERITY[worst] < SEVERITY["undecided"]:
             return ClaimVerdict(claim, "undecided", applied, f"hidden by {hidden}", roots)
         return ClaimVerdict(claim, worst, applied, "; ".join(r.says for r in roots), roots)
+    if not campaign.runs:
+        # What the driver can do is not known either.
+        return ClaimVerdict(claim, "inconclusive", 0, "no run was played")
     if lacking:
         return ClaimVerdict(claim, "unsupported", 0, f"the driver lacks: {', '.join(sorted(lacking))}")
     if hidden:

@@ -327,3 +327,8 @@ def test_an_expectations_file_with_old_names_agrees(tmp_path: Path) -> None:
     # Written again, the entry is one, under its name of today.
     text = render_expectations(campaign(found), [(found, "")], expected, {})
     assert text.count("[[expect]]") == 1 and found.quirk in text and old.cause not in text
+
+
+def test_of_a_campaign_without_runs_nothing_is_known_of_the_driver_either() -> None:
+    made = evolve(campaign(everything=False), runs=0)
+    assert {(v.verdict, v.reason) for v in verdicts_of(made)} == {("inconclusive", "no run was played")}
