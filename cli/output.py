@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from quidnunc.model.errors import near_word
-from quidnunc.properties.bounded import shortened
+from quidnunc.properties.bounded import printable, shortened
 
 MAX_LINE_CHARACTERS = 1000
 MAX_NEAR_FILES = 5000
@@ -29,7 +29,7 @@ class UsageError(Exception):
 
 def say_refusal(command: str, error: object) -> None:
     """Say what is wrong, on stderr; it may quote what a file has, or a router says."""
-    lines = [shortened(line, MAX_LINE_CHARACTERS) for line in str(error).splitlines()]
+    lines = [shortened(printable(line), MAX_LINE_CHARACTERS) for line in str(error).splitlines()]
     print(f"quidnunc {command}: " + "\n".join(lines), file=sys.stderr)
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from typing import Any, cast
 
 from quidnunc.impl.seam import AdapterError, Config, Delivery, Driver, Hello, PartialCall, Reply
@@ -20,6 +22,9 @@ from quidnunc.impl.seam.requests import REQUESTS
 
 ERROR_CHARACTERS = 500
 """Of what was raised, what is shown."""
+
+TIMEOUT_S = 60.0
+"""A request that takes longer is given up, as one to a process is."""
 
 RAISED = (Exception, SystemExit)
 """What a module may raise. Whoever interrupts is a person, and no fault of the module."""
@@ -115,7 +120,7 @@ class PythonDriver:
 
     def _guarded(self, name: str, request: Callable[[], Any]) -> Any:
         try:
-            with redirect_stdout(sys.stderr):
+            with redirect_stdout(sys.stderr), answering():
                 return request()
         except AdapterError:
             # Its own words.
@@ -123,6 +128,35 @@ class PythonDriver:
         except RAISED as error:
             self._broke = True
             raise AdapterError(f"{self._spec}: at request {name}: {_fault(error, self._file)}") from error
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """Raises AdapterError where what is inside does not end within `TIMEOUT_S`.
+
+    A signal interrupts it. Nothing does where signals are not ours: in another thread, beside somebody else's
+    alarm, and while a person debugs.
+    """
+    ours = (
+        hasattr(signal, "setitimer")
+        and threading.current_thread() is threading.main_thread()
+        and sys.gettrace() is None
+        and signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
+    )
+    if not ours:
+        yield
+        return
+    signal.signal(signal.SIGALRM, _interrupt)
+    signal.setitimer(signal.ITIMER_REAL, TIMEOUT_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise TimeoutError(f"no reply within {TIMEOUT_S:g} seconds")
 
 
 def _imported(spec: str, name: str) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
@@ -34,6 +35,10 @@ def raising(error):
     return it
 def said(**values): return made(join=lambda self, topic: Reply(**values))
 
+def hangs(self, topic):
+    while True:
+        pass
+
 plain = made()
 key_error = made(join=raising(KeyError("oops")))
 leaves = made(join=raising(SystemExit(0)))
@@ -55,6 +60,7 @@ dials_text = said(dials=("1",))
 to_nobody = said(out=((1, 0, b""), (-1, 0, b"")))
 dials_nobody = said(dials=(999, -4))
 closes_nobody = said(closed=(1_000_001,))
+stuck_in_a_loop = made(join=hangs)
 drained = said(out=iter(()))
 late = said(t_ms="soon")
 before = made(join=lambda self, topic: Reply(t_ms=-5), hello=Hello(name="x", version="1", protocols=()))
@@ -117,6 +123,28 @@ def test_a_request_that_breaks(odd: Path, factory: str, says: str) -> None:
     with pytest.raises(AdapterError, match=f"python:odd_router:{factory}: .*{says}"):
         driver.join("a")
     driver.close()
+
+
+def test_a_request_that_does_not_end(odd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quidnunc.impl.drivers.python.TIMEOUT_S", 0.2)
+    driver = opened("stuck_in_a_loop")
+    says = r"python:odd_router:stuck_in_a_loop: at request join: TimeoutError: no reply within 0.2 seconds"
+    with pytest.raises(AdapterError, match=rf"{says} \(odd_router.py:2[0-3]\)"):
+        driver.join("a")
+    assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
+    driver.close()
+
+
+def test_somebody_elses_alarm_is_left_alone(odd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quidnunc.impl.drivers.python.TIMEOUT_S", 0.2)
+    rang = list[int]()
+    monkeypatch.setattr(signal, "SIGALRM", signal.SIGUSR1)
+    before = signal.signal(signal.SIGUSR1, lambda number, frame: rang.append(number))
+    try:
+        opened("plain").join("a")
+        assert not rang and signal.getsignal(signal.SIGUSR1) is not signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGUSR1, before)
 
 
 @pytest.mark.parametrize(
