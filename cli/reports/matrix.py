@@ -32,7 +32,7 @@ observed  the text is silent or unclear, and this is how the router reads it
 hidden    another root cause was in the way
 ?         the claim never applied
 -         the driver lacks what the claim needs
-broken    the driver or the router ended, so nothing is known of it"""
+broken    the router ended, or our own router departs in the control run too: nothing is known of it"""
 
 
 @frozen(kw_only=True)

@@ -10,6 +10,7 @@ from quidnunc.impl.wire.schemas import CrossDecoding
 from quidnunc.output import count, table
 from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.notation.parameters import parameters_text
+from quidnunc.properties.regress.as_built import routers_as_built
 from quidnunc.properties.regress.cases import CaseFolderOutcome
 from quidnunc.properties.regress.compare import BehaviourComparison
 from quidnunc.properties.regress.diff_clauses import ClauseChanges
@@ -18,9 +19,7 @@ from quidnunc.properties.regress.mixed import MixedNetworks
 from quidnunc.properties.regress.outcomes import RouterOutcome, SuiteOutcome, against_refinement
 from quidnunc.properties.regress.search import BehaviourChange
 
-NOT_CHECKED = (
-    "Not checked: behaviour that no walk or case reached, and networks larger than those named here."
-)
+PROOFS = "the proofs of `quidnunc prove`, which are of the specification as it is in the kit"
 
 
 MAX_LINES = 30
@@ -69,6 +68,18 @@ class RegressReport:
         return f"what changes in behaviour from {self.found.old.name} to {self.found.new.name}"
 
 
+def not_checked(report: RegressReport) -> str:
+    """What the report says nothing of."""
+    left = ["behaviour that no walk or case reached", "networks larger than those named here", PROOFS]
+    if report.committed is None:
+        left.append("committed cases: no folder of them is here (--cases FOLDER)")
+    elif not report.committed.replayed:
+        left.append("committed cases: none was replayed")
+    if not routers_as_built(report.found.old.protocol):
+        left.append("routers as built: no file of one is here that fits")
+    return f"Not checked: {'; '.join(left)}."
+
+
 def print_report(report: RegressReport) -> None:
     """The result on stdout: the first line says what was asked, the last one reproduces it."""
     found = report.found
@@ -88,7 +99,7 @@ def print_report(report: RegressReport) -> None:
     for title, lines in other_results(report):
         print(f"\n{title}")
         print("\n".join(f"  {line}" for line in lines))
-    print(f"\n{NOT_CHECKED}")
+    print(f"\n{not_checked(report)}")
     print(f"{end_of(report)}\nagain: {report.again}")
 
 
@@ -109,7 +120,7 @@ def as_markdown(report: RegressReport) -> str:
         lines += ["", line]
     for title, rows in other_results(report):
         lines += ["", f"**{title}**", "", *(f"- {row}" for row in rows)]
-    lines += ["", NOT_CHECKED, "", f"{end_of(report)}", "", f"`{report.again}`"]
+    lines += ["", not_checked(report), "", f"{end_of(report)}", "", f"`{report.again}`"]
     return "\n".join(lines)
 
 
@@ -177,6 +188,8 @@ def _committed(report: RegressReport) -> list[str]:
     if found is None or not found.replayed + len(found.left_out):
         return []
     lines = [f"{found.replayed} in {found.folder}; {len(found.changed) or 'none'} have another outcome"]
+    if not found.replayed:
+        lines = [f"none of those in {found.folder} was replayed"]
     lines += [f"{c.path} ({c.router}): {old}: {c.old}; {new}: {c.new}" for c in found.changed[:MAX_LINES]]
     if len(found.changed) > MAX_LINES:
         lines.append(f"and {len(found.changed) - MAX_LINES} more, --json lists all")

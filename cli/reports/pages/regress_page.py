@@ -17,10 +17,10 @@ from quidnunc.reports.pages.environment import rendered
 from quidnunc.reports.pages.finding import CitedSentence, cited_sentences
 from quidnunc.reports.pages.sequence import sequence_of
 from quidnunc.reports.regress import (
-    NOT_CHECKED,
     RegressReport,
     end_of,
     made_alone,
+    not_checked,
     other_results,
     trace_lines,
     unseparated_lines,
@@ -85,7 +85,7 @@ def regress_page(report: RegressReport) -> str:
         totals=[(each, counts[each]) for each in SIGNS if counts[each]],
         unseparated=unseparated_lines(report),
         parts=other_results(report),
-        not_checked=NOT_CHECKED.removeprefix("Not checked: "),
+        not_checked=not_checked(report).removeprefix("Not checked: "),
         signs=SIGNS,
         directions=DIRECTIONS,
         looks=LOOKS,

@@ -80,6 +80,8 @@ def test_regress_shows_the_trace_and_fails_where_nothing_is_declared(quidnunc: C
     assert shown.code == 1
     assert "- a: message m1 t1" in shown.out and "newly undescribed" in shown.out
     assert "1 of 2 lost" in shown.out and "undecodable" in shown.out
+    (left,) = (line for line in shown.out.splitlines() if line.startswith("Not checked: "))
+    assert "the proofs of `quidnunc prove`" in left and "no folder of them is here" in left
     found = json.loads(quidnunc("regress", *PAIR, "--json").out)
     [change] = found["changes"]
     assert change["direction"] == "newly-forbidden" and change["events"] <= 6 and not change["alone"]
@@ -93,6 +95,15 @@ def test_regress_shows_the_trace_and_fails_where_nothing_is_declared(quidnunc: C
         ("requested/tell_before", "newly-undescribed"),
     ]
     assert "idontwant.honoured" in {c["id"] for c in found["claims"]}
+
+
+def test_that_no_committed_case_was_replayed_is_said(quidnunc: Command, tmp_path: Path) -> None:
+    """The one that is there is of another protocol."""
+    folder = tmp_path / "others"
+    folder.mkdir()
+    shutil.copy(MUTANTS / "send-twice.case", folder)
+    shown = quidnunc("regress", *PAIR, "--cases", folder)
+    assert "committed cases: none was replayed" in shown.out and "none have another outcome" not in shown.out
 
 
 def test_a_declared_change_passes_and_one_that_is_gone_fails(quidnunc: Command, tmp_path: Path) -> None:
