@@ -20,12 +20,11 @@ from quidnunc.model.events import Connect, Crashed, Disconnect, Event, Join, Lea
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rpc import Peer
 from quidnunc.model.rules import Protocol
-from quidnunc.properties.blame.outputs import forbidding_clause
 from quidnunc.properties.cases.case import Case, CaseBlock, Control, Misfit, events_of
 from quidnunc.properties.cases.finding import accounts, shown_of, within_limit
 from quidnunc.properties.cases.outcome import MUST_HOLD, CaseReplay, Outcome
 from quidnunc.properties.explain.runs import blamed_beside, blamed_clauses
-from quidnunc.properties.judge.oracle import Departure, Oracle, differing_clause
+from quidnunc.properties.judge.oracle import Departure, Oracle
 from quidnunc.properties.judge.play import Moment, Opener, Play, act_of, messages_in
 from quidnunc.properties.notation.lines import event_text
 
@@ -243,7 +242,7 @@ def _as_recorded(case: Case, run: _Run, rules: Protocol) -> bool:
 
 
 def recorded_departures(case: Case) -> tuple[Departure, ...]:
-    """The departures that the text of a case shows, with a clause only where their act tells it."""
+    """The departures that the text of a case shows, each of the clause that the case is about."""
     shown = next((block.shown for block in case.blocks if block.departs), ())
     due: list[Any] = [s.what for s in shown if s.side == "model" and not isinstance(s.what, Misfit)]
     found = [
@@ -260,9 +259,9 @@ def recorded_departures(case: Case) -> tuple[Departure, ...]:
             found.append(Departure("crash", case.clause, observed=observed))
         elif expected is not None:
             due.remove(expected)
-            found.append(Departure("differs", differing_clause(expected), expected, observed))
+            found.append(Departure("differs", case.clause, expected, observed))
         else:
-            found.append(Departure("unexpected", forbidding_clause(observed), observed=observed))
+            found.append(Departure("unexpected", case.clause, observed=observed))
     return (*found, *(Departure("missing", case.clause, expected=o) for o in due))
 
 

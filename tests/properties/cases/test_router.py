@@ -171,7 +171,7 @@ def test_another_failure_is_not_the_recorded_one() -> None:
     case = case_of(found("cut-at-d-high", events=CROWDED))
     other = replay_router(case, simulated("does-not-announce-topic-that-it-joins"))
     assert other.outcome == "different"
-    assert "recorded: unexpected Prune" in other.reason
+    assert f"recorded: unexpected Prune ({case.clause})" in other.reason, "a clause that is in the file"
     # The same act at the same event, of another cause.
     regraft = case_of(found("backoff-in-whole-seconds", events=REGRAFT))
     assert replay_router(
