@@ -36,7 +36,8 @@ _LAST_IN_LETTERS = 26 + 26**2 + 26**3
 _NUMBERED = re.compile(r"p([1-9][0-9]{4,11})")
 _BARE = re.compile(r"[A-Za-z0-9_@./+:~#*-]+")
 _TOKEN = re.compile(r'(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<end>;)|(?P<bare>[^\s";]+)|(?P<space>\s+)')
-_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,19})")
+MAX_DIGITS = 20
+_INTEGER = re.compile(rf"-?(?:0|[1-9][0-9]{{0,{MAX_DIGITS - 1}}})")
 _DURATION = re.compile(r"([0-9]{1,15})(ms|s)")
 _SHORTEST_RANGE = 3
 
@@ -139,7 +140,7 @@ def duration_read(text: str) -> int:
     """Milliseconds."""
     found = _DURATION.fullmatch(text)
     if found is None:
-        raise ValueError(f"expected a duration (1500ms or 3s), got {text!r}")
+        raise ValueError(f"expected a duration of at most 15 digits (1500ms or 3s), got {text!r}")
     return int(found[1]) * (1000 if found[2] == "s" else 1)
 
 
@@ -147,6 +148,8 @@ def integer(text: str, what: str, *, least: int | None = None) -> int:
     """A whole number of at most 20 digits. Raises ValueError, naming `what`, for anything else."""
     if not _INTEGER.fullmatch(text) or text == "-0" or (least is not None and int(text) < least):
         bound = "" if least is None else f" of {least} or more"
+        if len(text.removeprefix("-")) > MAX_DIGITS:
+            bound += f", of at most {MAX_DIGITS} digits"
         raise ValueError(f"expected {what}: a whole number{bound}, got {text!r}")
     return int(text)
 

@@ -35,7 +35,7 @@ connect a..c /meshsub/1.2.0
 """
 BODIES = {
     "advance 100000000000s": "case:15: expected at most 86400 s in all the events",
-    f"advance {'9' * 5000}ms": "case:15: expected a duration (1500ms or 3s), got",
+    f"advance {'9' * 5000}ms": "case:15: expected a duration of at most 15 digits (1500ms or 3s), got",
     "a: message m1 t2 size=10000000000": "case:15: expected messages of at most 67108864 bytes",
     "a..c: 10000x message m1 t2 by a size=3000": "case:15: expected messages of at most 67108864 bytes",
     "a: 10001x subscribe t2": "case:15: expected at most 10000 repeats",
