@@ -66,8 +66,9 @@ def check_peers(reply: Reply) -> None:
     named = (("out peer", [sent[0] for sent in reply.out]), ("dials", reply.dials), ("closed", reply.closed))
     for where, peers in named:
         for peer in peers:
-            if not 1 <= peer <= LAST_PEER:
-                raise AdapterError(f"reply.{where}: need a number from 1 to {LAST_PEER}, got {peer}"[:200])
+            # In a network peer 0 is a node as the others are.
+            if not 0 <= peer <= LAST_PEER:
+                raise AdapterError(f"reply.{where}: need a number from 0 to {LAST_PEER}, got {peer}"[:200])
 
 
 @attrs.define
