@@ -40,7 +40,9 @@ def test_the_model_as_a_router_never_departs_from_itself(name: str) -> None:
     assert [f.finding.departure for f in found.found.values()] == []
     assert found.unrepeated == 0
     # A score whose interval holds a threshold may leave more open than can be followed; that ends a run.
-    assert found.blurred <= (5 if "score" in protocol_named(name).handlers else 0)
+    # Who names its extensions twice has such a score in v1.3: its penalty is free.
+    handlers = protocol_named(name).handlers
+    assert found.blurred <= (6 if "misuse" in handlers else 5 if "score" in handlers else 0)
 
 
 @pytest.mark.parametrize("name", ["gossipsub-1.1", "gossipsub-1.2"])
