@@ -55,7 +55,7 @@ def opened(factory: Callable[[Config], object], config: Config, spec: str, file:
     """
     name = getattr(factory, "__name__", spec)
     try:
-        with redirect_stdout(sys.stderr):
+        with redirect_stdout(sys.stderr), answering():
             driver = factory(config)
             hello = getattr(driver, "hello", None)
     except AdapterError:
@@ -68,7 +68,9 @@ def opened(factory: Callable[[Config], object], config: Config, spec: str, file:
             "it has to return a Driver (quidnunc.impl.seam)"
         )
     try:
-        return cast("Driver", PythonDriver(spec, driver, checked_hello(_hello(hello), config), file))
+        return cast(
+            "Driver", PythonDriver(spec, driver, checked_hello(_hello(hello), config), file, config.identity)
+        )
     except AdapterError as error:
         raise AdapterError(f"{spec}: {error}") from None
 
@@ -76,9 +78,10 @@ def opened(factory: Callable[[Config], object], config: Config, spec: str, file:
 class PythonDriver:
     """The requests of `quidnunc.impl.seam.Driver`, each guarded; the rest is the object's own."""
 
-    def __init__(self, spec: str, driver: Any, hello: Hello, file: str) -> None:
-        """`spec`: its name for messages; `file`: of its module."""
+    def __init__(self, spec: str, driver: Any, hello: Hello, file: str, own: int) -> None:
+        """`spec`: its name for messages; `file`: of its module; `own`: which peer the router is."""
         self.hello = hello
+        self._own = own
         self._spec, self._driver, self._file = spec, driver, file
         self._clock = DriverClock("clock" in hello.capabilities)
         self._broke = False
@@ -112,7 +115,7 @@ class PythonDriver:
         try:
             checked = _reply(reply)
             self._clock.check(checked)
-            check_peers(checked)
+            check_peers(checked, self._own)
         except AdapterError as error:
             self._broke = True
             raise AdapterError(f"{self._spec}: at request {name}: {error}") from None

@@ -61,14 +61,16 @@ def _no_value(default: object, value: object) -> str:
     return ""
 
 
-def check_peers(reply: Reply) -> None:
-    """Raises AdapterError where a reply names a peer that there cannot be."""
+def check_peers(reply: Reply, own: int) -> None:
+    """Raises AdapterError where a reply names a peer that there cannot be, or the router itself: `own`."""
     named = (("out peer", [sent[0] for sent in reply.out]), ("dials", reply.dials), ("closed", reply.closed))
     for where, peers in named:
         for peer in peers:
             # In a network peer 0 is a node as the others are.
             if not 0 <= peer <= LAST_PEER:
                 raise AdapterError(f"reply.{where}: need a number from 0 to {LAST_PEER}, got {peer}"[:200])
+            if peer == own:
+                raise AdapterError(f"reply.{where}: {peer} is the router itself")
 
 
 @attrs.define

@@ -29,7 +29,7 @@ from quidnunc.impl.seam.conformance import DriverClock, check_peers, checked_hel
 from quidnunc.impl.seam.partial_json import decisions_json
 from quidnunc.impl.seam.sidecar_json import LINE_BYTES_MAX, hello_of, init_of, reply_of, text_of
 from quidnunc.model.events import FeedbackKind, Judgement
-from quidnunc.model.rpc import Peer
+from quidnunc.model.rpc import ROUTER, Peer
 
 TIMEOUT_S = 20.0
 """How long a child may take over one request, its start included."""
@@ -67,7 +67,7 @@ def open_exec(command: str, config: Config, *, timeout_s: float = TIMEOUT_S) -> 
     except BaseException:
         pipe.close()
         raise
-    return ExecDriver(pipe, hello)
+    return ExecDriver(pipe, hello, config.identity)
 
 
 _live: weakref.WeakSet[Pipe] = weakref.WeakSet()
@@ -304,6 +304,8 @@ class ExecDriver:
 
     pipe: Pipe
     hello: Hello
+    own: Peer = ROUTER
+    """Which peer the router is."""
     _is_open: bool = field(default=True, init=False)
     _clock: DriverClock = field(init=False)
 
@@ -385,7 +387,7 @@ class ExecDriver:
         try:
             reply = reply_of(answer)
             self._clock.check(reply)
-            check_peers(reply)
+            check_peers(reply, self.own)
             return reply
         except AdapterError as error:
             raise self.pipe.broken(request, f"its reply breaks the schema: {error}") from error

@@ -58,6 +58,7 @@ out_text = said(out=((1, 0, "text"),))
 delivered_pair = said(delivered=(("t", b"d"),))
 dials_text = said(dials=("1",))
 to_nobody = said(out=((1, 0, b""), (-1, 0, b"")))
+to_itself = said(out=((0, 0, b""),))
 dials_nobody = said(dials=(999, -4))
 closes_nobody = said(closed=(1_000_001,))
 stuck_in_a_loop = made(join=hangs)
@@ -65,6 +66,7 @@ drained = said(out=iter(()))
 late = said(t_ms="soon")
 before = made(join=lambda self, topic: Reply(t_ms=-5), hello=Hello(name="x", version="1", protocols=()))
 
+def never_made(config): hangs(None, "")
 def fails(config): raise RuntimeError("no database")
 def none(config): return None
 def prints(config):
@@ -111,6 +113,7 @@ def test_a_driver_that_keeps_to_the_seam_is_passed_on(odd: Path) -> None:
         ("delivered_pair", "reply.delivered: need Delivery, got tuple"),
         ("dials_text", "reply.dials: need int, got str"),
         ("to_nobody", "at request join: reply.out peer: need a number from 0 to 1000000, got -1"),
+        ("to_itself", "at request join: reply.out peer: 0 is the router itself"),
         ("dials_nobody", "at request join: reply.dials: need a number from 0 to 1000000, got -4"),
         ("closes_nobody", "at request join: reply.closed: need a number from 0 to 1000000, got 1000001"),
         ("drained", "reply.out: need tuple, got tuple_iterator"),
@@ -133,6 +136,8 @@ def test_a_request_that_does_not_end(odd: Path, monkeypatch: pytest.MonkeyPatch)
         driver.join("a")
     assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
     driver.close()
+    with pytest.raises(AdapterError, match="never_made raised TimeoutError: no reply within 0.2 seconds"):
+        opened("never_made")
 
 
 def test_somebody_elses_alarm_is_left_alone(odd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
