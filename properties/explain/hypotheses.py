@@ -85,6 +85,10 @@ class Prediction:
         pairs = tuple(zip(self.agreed_in, other.agreed_in, strict=True))
         return all(own >= its for own, its in pairs) and any(own > its for own, its in pairs)
 
+    def is_near(self, best: Prediction) -> bool:
+        """Whether it says nearly as much, in nearly as many runs: then it may take its place if it falls."""
+        return self.agreed >= NEARLY * best.agreed and self.right * MISSED_IN >= best.right * (MISSED_IN - 1)
+
     @property
     def stands(self) -> bool:
         return (
@@ -257,6 +261,7 @@ def standing_and_ties(
         return (rank(each), each[1].agreed_in, size_of(each[0], spec or protocol))
 
     ranked = sorted(stand, key=rank)
+    ranked = [each for each in ranked if each[0].kind == "reading" or each[1].is_near(ranked[0][1])]
     wide = [each for each in ranked if each[0].name.startswith(EVERYWHERE)]
     narrow = [each for each in ranked if each not in wide]
     listed = [*narrow[:MOST_EXPLANATIONS], *wide[:MOST_WIDE]]

@@ -29,6 +29,8 @@ WAITS_MS = (-999, -500, -99, -1, 1, 99, 500, 999)
 """Added to a wait: on both sides of a deadline, near it and up to a second off."""
 MOST_LATER = 2
 """Events, the last ones of the run, before which a heartbeat is put."""
+BEATS = 2
+"""In the place of a last act."""
 MOST_WAITS = 2
 """Waits that are varied, the last ones of the run; and backoffs that are set to each of `LARGE_S`, the first
 ones."""
@@ -74,6 +76,7 @@ def varied_runs(
     is `fixed`. `streams` are the protocols that peers may speak, newest first."""
     yield from runs_without(events, parameters, fixed)
     yield from runs_later(events, parameters)
+    yield from runs_of_its_own(events, parameters)
     yield from runs_apart(events, parameters)
     interval_ms = getattr(parameters, "heartbeat_interval_ms", 0)
     beat = (Advance(interval_ms),) if interval_ms else ()
@@ -168,6 +171,17 @@ def runs_later(events: Sequence[Event], parameters: Any) -> Iterator[VariedRun]:
     ms = getattr(parameters, "heartbeat_interval_ms", 0)
     for at in range(max(1, len(events) - MOST_LATER), len(events)) if ms else ():
         yield VariedRun(f"later from event {at}", (*events[:at], Advance(ms), *events[at:]), parameters)
+
+
+def runs_of_its_own(events: Sequence[Event], parameters: Any) -> Iterator[VariedRun]:
+    """Runs without the last act of another, in which heartbeats pass in its place: what the router does by
+    itself of what is to explain its answer. In one of them peers are in all topics, so that it may turn to
+    them."""
+    ms = getattr(parameters, "heartbeat_interval_ms", 0)
+    last = max((at for at, event in enumerate(events) if not isinstance(event, Advance)), default=0)
+    before = events[:last]
+    for first in (before, in_more_topics(before, peers=True)) if ms and before else ():
+        yield VariedRun(f"{WITHOUT} the last act", (*first, *(Advance(ms),) * BEATS), parameters)
 
 
 def runs_apart(events: Sequence[Event], parameters: Any) -> Iterator[VariedRun]:

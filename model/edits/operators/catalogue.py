@@ -28,6 +28,8 @@ no operator says, has no edit here, and is reported as unexplained.
     RULE-without-NAME  it works out or counts a score as if one parameter of scores were not there
     RULE-unsquared     it does not square a number
     RULE-takes-EXCLUSION   it chooses from a set in which one exclusion leaves nobody out, and others do not
+    goes-on-RULE       it decides, and the next check of the same thing decides again
+    goes-on-silently-RULE   so too, and it sends nothing: it only changes the state
     SET-also-RULE      a set leaves out also those whom another set does
     everywhere-...     a parameter, a view or a field is taken so by every rule that reads it
     everywhere-LIMIT-and-LIMIT-as-VALUE   limits that one rule compares with are all one more, or one less
@@ -300,6 +302,8 @@ class RuleOperators:
     """Whether no other rule answers that."""
     is_number: bool = False
     """Whether it alone works out a number."""
+    checks: str = ""
+    """The handler, of which it is one of several checks and not the last one."""
     switches: tuple[str, ...] = ()
     """Those of the state that some rule of its protocol reads."""
     others: tuple[Rule, ...] = ()
@@ -330,6 +334,7 @@ class RuleOperators:
             self._left_out() if self.is_step else (),
             self._deaf() if self.is_only_answer else (),
             self._scores(),
+            self._goes_on() if self.checks else (),
         )
         for rank, made in enumerate(kinds):
             yield from (evolve(one, rank=rank) for one in made)
@@ -380,6 +385,15 @@ class RuleOperators:
     def _passed_on(self) -> Iterator[OperatorEdit]:
         says = "Passes on what it receives to all other peers"
         yield self._made(f"passes-on-{self.name}", says, wrapped.passing_on, _applied)
+
+    def _goes_on(self) -> Iterator[OperatorEdit]:
+        for word, says, sends in (
+            ("goes-on", "Goes on with its next check", True),
+            ("goes-on-silently", "Only updates its own state and goes on with its next check", False),
+        ):
+            change = partial(wrapped.going_on, self.checks, sends)
+            # One that sends nothing is as if it were not there.
+            yield self._made(f"{word}-{self.name}", says, change, _permitted)
 
     def _deaf(self) -> Iterator[OperatorEdit]:
         for whom, (said, asked) in FAMILIES[self.family].whom.items():
@@ -536,6 +550,7 @@ def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
             is_control=handler in words.ANSWERS.keys() - words.RELAYED and rule.name in steps,
             is_only_answer=handler in words.ANSWERS and len(protocol[handler].rules) == 1,
             is_number=rule.name in alone,
+            checks=handler if _is_followed(rule, protocol[handler]) else "",
             switches=switches_of(protocol),
             others=other_rules(handler, rule, protocol),
         )
@@ -555,6 +570,10 @@ def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
     found |= {edit.name: OperatorEdit(edit, names, _called) for edit, names in edits_of_sums(protocol)}
     found |= {made.edit.name: made for made in _of_answers(protocol)}
     return found
+
+
+def _is_followed(rule: Rule, combined: Combined) -> bool:
+    return isinstance(combined, FirstMatch) and combined.rules[-1].name != rule.name
 
 
 def _of_answers(protocol: Protocol) -> Iterator[OperatorEdit]:

@@ -14,7 +14,7 @@ from quidnunc.model.edits.operators.rule_use import chooser_in
 from quidnunc.model.events import Delivered, Output, Sent
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.rpc import Fault, Prune, Stray
-from quidnunc.model.rules import Protocol, Rule, Targets
+from quidnunc.model.rules import FirstMatch, Protocol, Rule, Targets
 from quidnunc.model.score_interval import ScoreInterval
 from quidnunc.model.score_parameters import TopicScoreParameters
 from quidnunc.model.values import evolve
@@ -41,6 +41,23 @@ def silent(r: Any, step: Step[Any]) -> Step[Any]:
 
 def idle(r: Any, step: Step[Any]) -> Step[Any]:
     return Step(r, step.permits)
+
+
+def going_on(handler: str, sends: bool, rule: Rule) -> Rule:
+    """One of several checks, after which the next ones are made all the same."""
+
+    def apply(r: Any, what: Any, choose: Any) -> Any:
+        said = rule.apply(r, what, choose)
+        if not isinstance(said, Step):
+            return said
+        kept = said if sends else Step(said.router)
+        # Which checks there are, other edits may have changed.
+        checks = r.protocol[handler].rules
+        at = next((at for at, each in enumerate(checks) if each.name == rule.name), len(checks))
+        then = FirstMatch(checks[at + 1 :])(kept.router, what, choose)
+        return kept if then is None else kept.then(then)
+
+    return evolve(rule, apply=apply)
 
 
 def keeping(name: str, rule: Rule) -> Rule:

@@ -53,10 +53,13 @@ def arriving(number: int) -> list[Event]:
     return [event for peer in range(1, number + 1) for event in peers(peer)]
 
 
-def seen(name: str, events: tuple[Event, ...], at: int) -> set[Output]:
+def seen(name: str, events: tuple[Event, ...], at: int) -> set[Sent]:
     """What the model with the edit does with the event of that number."""
-    protocol = edit_named(name, SPEC).change(SPEC) if name else SPEC
-    subject = ModelSubject(protocol, SMALL)
+    return sent_at(events, edit_named(name, SPEC).change(SPEC) if name else SPEC, SMALL, at)
+
+
+def sent_at(events: tuple[Event, ...], protocol: Protocol, parameters: Parameters, at: int) -> set[Sent]:
+    subject = ModelSubject(protocol, parameters)
     outputs: list[tuple[Output, ...]] = [subject.do(event) for event in events]
     return {o for o in outputs[at] if isinstance(o, Sent)}
 
@@ -141,6 +144,30 @@ class TestWhatTheyDo:
         edited = seen("who-said-idontwant-sees-unwanted-of-anybody", events, -1)
         assert plain == {2}
         assert not {o.peer for o in edited if isinstance(o, Sent) and o.part == MESSAGE}
+
+    def test_the_check_after_one_that_decided_is_made(self) -> None:
+        refusal = Sent(1, Prune(T, 6))
+        assert seen("goes-on-while-backing-off", PRUNED, 5) == {refusal}
+        assert not seen("goes-on-silently-while-backing-off", PRUNED, 5)
+        grafted = (*PRUNED, Leave(T))
+        assert not any(isinstance(o.part, Prune) for o in seen("", grafted, 7)), "it is no member"
+        for name in ("goes-on-while-backing-off", "goes-on-silently-while-backing-off"):
+            assert {o.peer for o in seen(name, grafted, 7) if isinstance(o.part, Prune)} == {1}, name
+
+    def test_what_a_check_notes_is_kept_where_the_next_one_is_made(self) -> None:
+        scored = evolve(SMALL, scores=ScoreParameters(behaviour_penalty_weight=-1.0))
+        without, counts = (
+            edit_named(name, SPEC).change(SPEC)
+            for name in ("accepts-graft-inside-backoff", "goes-on-silently-while-backing-off")
+        )
+        for protocol, departs in ((without, True), (counts, False)):
+            run = play(PRUNED, ModelSubject(SPEC, scored, 1), protocol, scored)
+            assert bool(run.moments[-1].judged.departures) is departs, "its score may be negative then"
+
+    def test_the_last_check_has_none_after_it(self) -> None:
+        assert "goes-on-inbound-while-full" in operated(SPEC)
+        last = SPEC["graft"].rules[-1].name
+        assert f"goes-on-{words_of(last)}" not in operated(SPEC)
 
     def test_a_parameter_is_read_wrongly_by_every_rule(self) -> None:
         name = "everywhere-d-as-one-more"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
+import pytest
 from attrs import evolve, frozen
 
+from quidnunc.model.edit import Edit
 from quidnunc.model.edits.catalogue import edit_named, hypotheses_of
 from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.events import Advance, Connect, Disconnect, Event, Join, Leave, Output, Score, Sent
@@ -15,9 +17,10 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, IHave, Message, Prune, Subscribe
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
+from quidnunc.properties.explain import hypotheses
 from quidnunc.properties.explain.followed import PROBE, SCORED, FollowedRun, FreshRun, agreement
 from quidnunc.properties.explain.grouping import groups_by_rule
-from quidnunc.properties.explain.hypotheses import standing, standing_and_ties
+from quidnunc.properties.explain.hypotheses import Prediction, standing, standing_and_ties
 from quidnunc.properties.judge.oracle import Departure
 from quidnunc.properties.judge.play import ModelSubject
 from tests.helpers.pubsub_run import T, of
@@ -259,6 +262,33 @@ def test_those_that_nothing_tells_from_the_first_tie_with_it() -> None:
     assert listed[0] == mesh and ties == (other,), "they are alike, and the true one is of another size"
 
 
+def test_one_that_says_much_less_than_the_best_is_no_other_explanation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It would take the place of the best one if that fell."""
+    worse = edit_named("while-backing-off-to-explicit", SPEC)
+    runs, departure = fresh(*INSIDE, *INSIDE), departure_of(INSIDE[0])
+    assert standing([TRUE, worse], runs, SPEC, departure) == [TRUE, worse]
+    predict = hypotheses.predict
+
+    def told(edit: Edit, followed: Iterable[FollowedRun], of: Departure) -> Prediction:
+        found = predict(edit, followed, of)
+        return evolve(found, right=5) if edit == worse else found
+
+    monkeypatch.setattr(hypotheses, "predict", told)
+    assert standing([TRUE, worse], runs, SPEC, departure) == [TRUE], "it says so in five runs of eight"
+
+
+@pytest.mark.parametrize(
+    ("right", "agreed", "near"), [(9, 100, True), (12, 97, True), (8, 100, False), (12, 96, False)]
+)
+def test_nearly_as_much_is_in_three_of_four_runs_and_of_all_but_a_few_steps(
+    right: int, agreed: int, near: bool
+) -> None:
+    best = Prediction(right=12, agreed_in=(60, 40))
+    assert Prediction(right=right, agreed_in=(60, agreed - 60)).is_near(best) is near
+
+
 class TestScores:
     LOW = Parameters(graylist_threshold=-40, publish_threshold=-20, gossip_threshold=-10)
     NARROW = edit_named("graylist-refuses-grafts-only", SPEC)
@@ -279,7 +309,7 @@ class TestScores:
         both = [self.WIDE, self.NARROW]
         assert standing(both, fresh(*heeded, refused), SPEC, departure) == [self.NARROW]
         asked = evolve(refused, varied=PROBE)
-        assert self.WIDE in standing(both, fresh(*heeded, asked), SPEC, departure)
+        assert self.WIDE in standing([self.WIDE], fresh(*heeded, asked), SPEC, departure)
 
 
 class TestTwoFaultsOfOneMessage:

@@ -15,7 +15,7 @@ from quidnunc.impl.gossipsub.scores import ScoreKeeper, TopicRecord
 from quidnunc.impl.mutant import around, patch
 from quidnunc.impl.ours.pubsub import PubsubDriver
 from quidnunc.impl.seam import Config
-from quidnunc.model.events import Advance, Connect, Disconnect, Event, Join, Score, Verdict
+from quidnunc.model.events import Advance, Connect, Disconnect, Event, Join, Leave, Score, Verdict
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, IDontWant, IHave, Message, Prune, Subscribe
@@ -219,3 +219,26 @@ def test_an_announced_backoff_is_none_of_these() -> None:
     events = (Connect((1,)), Join(T), of(1, Prune(T, 8)), of(1, Graft(T)), Advance(1000))
     with pytest.raises(AssertionError, match="does not show"):
         told_of(lambda router: None, events, Parameters())
+
+
+# -- a check that does not end what it decides --------------------------------------------------------------
+
+
+def refuses_and_takes(router: GossipsubRouter) -> None:
+    """A GRAFT inside the backoff is answered by a PRUNE, and the peer is in the mesh all the same."""
+    mesh, checks = router.mesh, router.mesh.graft_checks
+    at = checks.index(mesh.backing_off)
+
+    def goes_on(peer: int, topic: str) -> None:
+        if mesh.backing_off(peer, topic) is not None:
+            mesh.say_prune(peer, topic, router.core.parameters.prune_backoff_s)
+            mesh.back_off(peer, topic, router.core.parameters.prune_backoff_s)
+
+    checks[at] = goes_on
+
+
+def test_a_check_that_refuses_and_does_not_end() -> None:
+    start = (Connect((1,)), Join(T), of(1, Subscribe(T), Graft(T)), of(1, Prune(T, 6)), of(1, Graft(T)))
+    told = told_of(refuses_and_takes, (*start, Leave(T), Advance(1000)), Parameters(prune_backoff_s=6))
+    assert told.cause == "goes-on-while-backing-off"
+    assert told.quirks[0].says == "Goes on with its next check when it refuses a GRAFT inside the backoff."

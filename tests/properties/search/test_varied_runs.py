@@ -157,6 +157,16 @@ def test_a_heartbeat_passes_before_one_of_the_last_events() -> None:
         assert run.events == (*EVENTS[:at], Advance(1000), *EVENTS[at:])
 
 
+def test_without_the_last_act_heartbeats_pass_in_its_place() -> None:
+    alone, met = by_number()["without the last act"]
+    assert alone.events == (*EVENTS[:5], Advance(1000), Advance(1000))
+    assert [e.parts for e in met.events if isinstance(e, Receive)][0] == (Subscribe("t1"),)
+    assert met.events[-2:] == alone.events[-2:]
+    waited = (*EVENTS, Advance(1000))
+    runs = [run for run in varied_runs(waited, PARAMETERS, ()) if run.what == "without the last act"]
+    assert runs[0].events == alone.events, "what departs after an act comes of it"
+
+
 def test_sizes_of_a_mesh_are_unlike_where_d_is_read() -> None:
     runs = by_number("d")["the sizes of a mesh"]
     assert len(runs) == len(UNLIKE)
