@@ -14,7 +14,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from quidnunc.impl.seam import AdapterError, Config, Delivery, Driver, Hello, PartialCall, Reply
 from quidnunc.impl.seam.conformance import DriverClock, check_peers, checked_hello
@@ -39,7 +39,7 @@ def open_python(rest: str, config: Config) -> Driver:
     module_name, colon, factory_name = rest.partition(":")
     if not module_name or not colon or not factory_name:
         raise ValueError(f"{spec}: write python:MODULE:FACTORY, for instance python:my_router:open_it")
-    with redirect_stdout(sys.stderr):
+    with redirect_stdout(sys.stderr), staying():
         module = _imported(spec, module_name)
     file = getattr(module, "__file__", None) or ""
     factory = getattr(module, factory_name, None)
@@ -55,7 +55,7 @@ def opened(factory: Callable[[Config], object], config: Config, spec: str, file:
     """
     name = getattr(factory, "__name__", spec)
     try:
-        with redirect_stdout(sys.stderr), answering():
+        with redirect_stdout(sys.stderr), answering(), staying():
             driver = factory(config)
             hello = getattr(driver, "hello", None)
     except AdapterError:
@@ -123,7 +123,7 @@ class PythonDriver:
 
     def _guarded(self, name: str, request: Callable[[], Any]) -> Any:
         try:
-            with redirect_stdout(sys.stderr), answering():
+            with redirect_stdout(sys.stderr), answering(), staying():
                 return request()
         except AdapterError:
             # Its own words.
@@ -131,6 +131,24 @@ class PythonDriver:
         except RAISED as error:
             self._broke = True
             raise AdapterError(f"{self._spec}: at request {name}: {_fault(error, self._file)}") from error
+
+
+@contextmanager
+def staying() -> Iterator[None]:
+    """Raises RuntimeError where what is inside would end this process at once, and nobody would be told. A
+    process that it has forked may end so."""
+    process, end = os.getpid(), os._exit
+
+    def stay(status: int) -> NoReturn:
+        if os.getpid() != process:
+            end(status)
+        raise RuntimeError(f"called os._exit({status}), which would end the kit")
+
+    os._exit = stay
+    try:
+        yield
+    finally:
+        os._exit = end
 
 
 @contextmanager

@@ -66,6 +66,8 @@ def _judged(oracle: Oracle, step: RecordedStep) -> int | tuple[Departure, ...]:
     """How much of what the router did was due; or how it departs, which is not told where the event cannot
     happen or a choice cannot be seen."""
     try:
+        if oracle.passes_over(*step):
+            return 0
         if not oracle.applicable(step[0]):
             return ()
         judged = oracle.judge(*step)

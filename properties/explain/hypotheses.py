@@ -43,7 +43,8 @@ MISSED = 2
 NEARLY = 0.97
 """Of the steps of the best edit: who says so many is as good, because runs end where other faults show."""
 MISSED_IN = 4
-"""An edit may miss the departure in one of so many runs: another fault can look the same."""
+"""An edit may miss the departure in one of so many runs: another fault can look the same. And it may only
+allow what was due once for so many runs that it explains: else it does not say when the router does it."""
 LEAST_PREDICTED = 3
 """In so many fresh runs an explanation says what the router did where the protocol without it does not."""
 
@@ -297,7 +298,7 @@ def _predicting(
     return [
         (edit, told)
         for edit, told in tried
-        if told.stands and (edit.kind == "reading" or told.only_allowed < told.right)
+        if told.stands and (edit.kind == "reading" or told.only_allowed * MISSED_IN <= told.right)
     ]
 
 

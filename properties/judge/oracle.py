@@ -25,6 +25,7 @@ from quidnunc.model.events import (
     Output,
     Resume,
     Sent,
+    Verdict,
     output_key,
 )
 from quidnunc.model.machine import Family, family_of
@@ -131,6 +132,11 @@ class Oracle:
 
     def applicable(self, event: Event) -> bool:
         return bool(self._family.applicable(self.state, event))
+
+    def passes_over(self, event: Event, outputs: Sequence[Output]) -> bool:
+        """Whether nothing comes of an event that cannot happen here: a verdict on a message that an edited
+        protocol has decided on, or dropped, before."""
+        return isinstance(event, Verdict) and not outputs and not self.applicable(event)
 
     def judge(self, event: Event, outputs: Sequence[Output]) -> EventJudgement:
         """Take one step of the model along `outputs`. Keeps the split of a choice that agrees best."""

@@ -14,6 +14,8 @@ no operator says, has no edit here, and is reported as unexplained.
                        the condition
     FIELD-left-out-RULE   one optional field of what it sends is left out
     passes-on-RULE     it sends what it answers to all other peers besides
+    marks-seen-RULE    a message that it drops is taken for seen
+    sends-back-RULE    it sends what it answers back to the peer it comes from
     sets-FIELD-RULE, clears-FIELD-RULE   a switch of the state is on, or off, once it has come in
     RULE-as-OTHER      it does what the like rule of another protocol does
     NUMBER-one-more, NUMBER-one-less   what the rule works out is off by one
@@ -31,6 +33,7 @@ no operator says, has no edit here, and is reported as unexplained.
     goes-on-RULE       it decides, and the next check of the same thing decides again
     goes-on-silently-RULE   so too, and it sends nothing: it only changes the state
     SET-also-RULE      a set leaves out also those whom another set does
+    HANDLER-forgets-FIELD   with the first rule on what happens, the router forgets what it has on that
     everywhere-...     a parameter, a view or a field is taken so by every rule that reads it
     everywhere-LIMIT-and-LIMIT-as-VALUE   limits that one rule compares with are all one more, or one less
     everywhere-KIND-with-wrong-WHAT   what is of one kind is sent with a fault in its format
@@ -247,6 +250,9 @@ UNSEEABLE = frozenset({"peers", "ledger", "windows", "cached", "protocol"})
 """Fields that other fields count on, or that hold several things."""
 
 
+MESSAGE = "message"
+"""The handler whose checks drop a message, or let it through."""
+
 CHOOSER = "set_of"
 """What a rule calls to have other rules choose peers."""
 
@@ -275,15 +281,26 @@ def other_rules(handler: str, rule: Rule, protocol: Protocol) -> tuple[Rule, ...
     return tuple(like.values()) if rule.lacking else ()
 
 
-PEER, PEER_IN_TOPIC = "Mapping[Peer, ", "Mapping[tuple[str, Peer], "
-"""How the type of a field begins that is kept of a peer, and of a peer in a topic."""
+PEER, PEER_IN_TOPIC, PEER_AND_ID = (
+    "Mapping[Peer, ",
+    "Mapping[tuple[str, Peer], ",
+    "Mapping[tuple[Peer, str], ",
+)
+"""How the type of a field begins that is kept of a peer, of a peer in a topic, and of a peer and an id."""
+MAPPING = "Mapping["
 
 
 @lru_cache
 def fields_by_peer(family: str) -> Mapping[str, str]:
     """Fields of the state that are kept of each peer, with how their types begin."""
-    typed = [(f.name, str(f.type)) for f in fields(FAMILIES[family].state) if f.name not in UNSEEABLE]
-    return {name: start for name, of in typed for start in (PEER, PEER_IN_TOPIC) if of.startswith(start)}
+    starts = (PEER, PEER_IN_TOPIC, PEER_AND_ID)
+    return {name: start for name, of in _mappings(family).items() for start in starts if of.startswith(start)}
+
+
+def _mappings(family: str) -> Mapping[str, str]:
+    """Fields of the state that are mappings, with their types."""
+    typed = {f.name: str(f.type) for f in fields(FAMILIES[family].state) if f.init}
+    return {name: of for name, of in typed.items() if of.startswith(MAPPING) and name not in UNSEEABLE}
 
 
 @frozen
@@ -335,6 +352,8 @@ class RuleOperators:
             self._deaf() if self.is_only_answer else (),
             self._scores(),
             self._goes_on() if self.checks else (),
+            self._sent_back() if self.is_step else (),
+            self._marks_seen() if self.checks == MESSAGE else (),
         )
         for rank, made in enumerate(kinds):
             yield from (evolve(one, rank=rank) for one in made)
@@ -394,6 +413,18 @@ class RuleOperators:
             change = partial(wrapped.going_on, self.checks, sends)
             # One that sends nothing is as if it were not there.
             yield self._made(f"{word}-{self.name}", says, change, _permitted)
+
+    def _marks_seen(self) -> Iterator[OperatorEdit]:
+        yield self._made(
+            f"marks-seen-{self.name}", "Marks the message as seen", wrapped.marking_seen, _applied
+        )
+
+    def _sent_back(self) -> Iterator[OperatorEdit]:
+        if "part" in names_read(self.rule):
+            says = "Sends what it receives back to the peer"
+            made = self._made(f"sends-back-{self.name}", says, wrapped.sending_back, _applied)
+            # What must not be sent back, another sentence says than the one that it follows.
+            yield evolve(made, edit=evolve(made.edit, clause=""))
 
     def _deaf(self) -> Iterator[OperatorEdit]:
         for whom, (said, asked) in FAMILIES[self.family].whom.items():
@@ -483,13 +514,16 @@ class RuleOperators:
 
     def _shared(self, name: str, keys: str) -> Iterator[OperatorEdit]:
         said = words.STATE[self.family][name]
-        share = partial(wrapped.of_anybody, name, False)
-        says = f"Does not tell peers apart in {said}"
-        yield self._made(f"{self.name}-sees-{words_of(name)}-of-anybody", says, share)
-        if keys == PEER_IN_TOPIC:
-            share = partial(wrapped.of_anybody, name, True)
-            says = f"Does not tell topics apart in {said}"
-            yield self._made(f"{self.name}-sees-{words_of(name)}-of-any-topic", says, share)
+        alike = {"anybody": ("peers", False)}
+        if keys != PEER:
+            other = "topic" if keys == PEER_IN_TOPIC else "message"
+            alike[f"any-{other}"] = (f"{other}s", True)
+        for word, (which, over_others) in alike.items():
+            share = partial(wrapped.of_anybody, name, over_others)
+            says = f"Does not tell {which} apart in {said}"
+            made = self._made(f"{self.name}-sees-{words_of(name)}-of-{word}", says, share)
+            # Who counts for one peer what another asked for does not keep to a limit: it answers too little.
+            yield made if keys != PEER_AND_ID else evolve(made, edit=evolve(made.edit, clause=""))
 
 
 def of_number(made: OperatorEdit) -> OperatorEdit:
@@ -568,7 +602,7 @@ def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
     }
     found |= {edit.name: OperatorEdit(edit, names, _called) for edit, names in edits_of_sets(protocol)}
     found |= {edit.name: OperatorEdit(edit, names, _called) for edit, names in edits_of_sums(protocol)}
-    found |= {made.edit.name: made for made in _of_answers(protocol)}
+    found |= {made.edit.name: made for made in (*_of_answers(protocol), *_forgetting(protocol))}
     return found
 
 
@@ -588,11 +622,34 @@ def _of_answers(protocol: Protocol) -> Iterator[OperatorEdit]:
     readings += [(name, says, change) for name, (says, change, _) in steps.items()]
     for whom, (said, asked) in FAMILIES[protocol.family].whom.items():
         readings.append((f"deaf-to-{whom}", f"Ignores {{}} from {said}", partial(wrapped.deaf_to, asked)))
+    readings.append(("marks-seen", "Marks {} as seen before it looks at it", wrapped.marking_seen))
     for edit, word, names in edits_of_answers(protocol, readings):
+        if word == "marks-seen" and f"in-{MESSAGE}-" not in edit.name:
+            continue
         matters = steps[word][2] if word in steps else _called
         if word in kept:
             matters = partial(_changed_in, kept[word])
         yield OperatorEdit(edit, names, matters)
+
+
+def _forgetting(protocol: Protocol) -> Iterator[OperatorEdit]:
+    """Edits of the first rule on what happens: with it the router forgets more than it should."""
+    by_peer = fields_by_peer(protocol.family)
+    in_topic = [name for name, keys in by_peer.items() if keys == PEER_IN_TOPIC]
+    for handler, says in words.FORGETTING.items():
+        combined = protocol.handlers.get(handler)
+        if not isinstance(combined, Phases) or not combined.rules:
+            continue
+        of_peer = by_peer if handler in words.FORGETTING_A_PEER else in_topic
+        first = combined.rules[0].name
+        for name in _mappings(protocol.family) if handler == words.FORGETTING_ALL else of_peer:
+            if name not in words.NOT_FORGOTTEN:
+                said = says.format(words.STATE[protocol.family][name])
+                change = partial(_with_changed, name=first, change=partial(wrapped.forgetting, name))
+                named = f"{words_of(handler)}-forgets-{words_of(name)}"
+                # Which sentence it breaks, a run says.
+                edit = Edit(named, "replaced", "", said, change, rule=first)
+                yield OperatorEdit(edit, (first,), _called)
 
 
 def _changed_more(use: RuleUse) -> bool:

@@ -239,6 +239,22 @@ ANSWERS: Mapping[str, str] = {
 }
 """Handler -> what its rules answer."""
 
+FORGETTING: Mapping[str, str] = {
+    "join": "Forgets {} in a topic when it joins it.",
+    "leave": "Forgets {} in a topic when it leaves it.",
+    "connect": "Forgets {} for a peer when the peer connects.",
+    "disconnect": "Forgets {} for a peer when the peer disconnects.",
+    "subscribe": "Forgets {} for a peer in a topic when the peer subscribes to it.",
+    "unsubscribe": "Forgets {} for a peer in a topic when the peer unsubscribes.",
+    "prune": "Forgets {} for a peer in a topic when it receives a PRUNE.",
+    "heartbeat": "Forgets {} at each heartbeat.",
+}
+"""Handler -> when a router may forget something, and of what."""
+FORGETTING_A_PEER = frozenset({"connect", "disconnect"})
+FORGETTING_ALL = "heartbeat"
+NOT_FORGOTTEN = frozenset({"passed_over", "kept"})
+"""Fields that no router has: one is there to judge chance by, one is of somebody's own protocol."""
+
 RELAYED = frozenset(
     {
         "message",

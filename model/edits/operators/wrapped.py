@@ -13,6 +13,7 @@ from quidnunc.model.choices import Choose, Reveals
 from quidnunc.model.edits.operators.rule_use import chooser_in
 from quidnunc.model.events import Delivered, Output, Sent
 from quidnunc.model.permits import Permit, Step
+from quidnunc.model.pubsub.mesh import prune_to
 from quidnunc.model.rpc import Fault, Prune, Stray
 from quidnunc.model.rules import FirstMatch, Protocol, Rule, Targets
 from quidnunc.model.score_interval import ScoreInterval
@@ -58,6 +59,29 @@ def going_on(handler: str, sends: bool, rule: Rule) -> Rule:
         return kept if then is None else kept.then(then)
 
     return evolve(rule, apply=apply)
+
+
+def forgetting(name: str, rule: Rule) -> Rule:
+    """The first rule on something that happens: it forgets before what one field of the state has on that. Of
+    a topic or a peer, or of a peer in a topic; of everything where nothing is named."""
+
+    def apply(r: Any, what: Any, choose: Any) -> Any:
+        old = getattr(r, name)
+        kept = {key: value for key, value in old.items() if not _is_about(key, what)}
+        forgot = r if len(kept) == len(old) else evolve(r, **{name: kept})
+        said = rule.apply(forgot, what, choose)
+        return Step(forgot) if said is None and forgot is not r else said
+
+    return evolve(rule, apply=apply)
+
+
+def _is_about(key: Any, what: Any) -> bool:
+    if what is None:
+        return True
+    peer, other = peer_and_other(key)
+    of_peer = what if isinstance(what, int) else getattr(what, "peer", peer)
+    of_topic = what if isinstance(what, str) else getattr(getattr(what, "part", None), "topic", other)
+    return peer == of_peer and other == of_topic
 
 
 def keeping(name: str, rule: Rule) -> Rule:
@@ -190,6 +214,32 @@ def passing_on(rule: Rule) -> Rule:
             return said
         others = (Sent(peer, part) for peer in sorted(r.peers) if peer != what.peer)
         return said.plus(*(Permit(each, True, rule.clause, "now") for each in others))
+
+    return evolve(rule, apply=apply)
+
+
+def marking_seen(rule: Rule) -> Rule:
+    """The rule, which takes a message for seen although it drops it."""
+
+    def apply(r: Any, m: Any, *rest: Any) -> Any:
+        said = rule.apply(r, m, *rest)
+        if not isinstance(said, Step) or m.part.id in said.router.seen:
+            return said
+        return Step(said.router.with_seen(m.part.id), said.permits)
+
+    return evolve(rule, apply=apply)
+
+
+def sending_back(rule: Rule) -> Rule:
+    """The rule, which sends what it answers back to the peer; a PRUNE with the router's own backoff."""
+
+    def apply(r: Any, what: Any, *rest: Any) -> Any:
+        said, part = rule.apply(r, what, *rest), getattr(what, "part", None)
+        if not isinstance(said, Step) or getattr(what, "peer", None) not in r.peers or part is None:
+            return said
+        if isinstance(part, Prune):
+            return said.plus(prune_to(r, what.peer, part.topic, r.parameters.prune_backoff_s, rule.clause))
+        return said.plus(Permit(Sent(what.peer, part), True, rule.clause, "now"))
 
     return evolve(rule, apply=apply)
 
@@ -407,16 +457,16 @@ def blind_to(name: str, rule: Rule) -> Rule:
     return seeing(alter, restore, rule)
 
 
-def of_anybody(name: str, over_topics: bool, rule: Rule) -> Rule:
+def of_anybody(name: str, over_others: bool, rule: Rule) -> Rule:
     """The rule, which sees of each peer what there is of any of them in one field of the state. With
-    `over_topics`, where the field is of a topic and a peer: what there is of the peer in any topic."""
+    `over_others`, where the field is of a peer and a topic or an id: what there is of the peer in all."""
 
     def alter(r: Any) -> Any:
-        return evolve(r, **{name: _united(getattr(r, name), r.peers, over_topics)})
+        return evolve(r, **{name: _united(getattr(r, name), r, over_others)})
 
     def restore(after: Any, r: Any) -> Any:
         own, now = getattr(r, name), getattr(after, name)
-        seen = _united(own, r.peers, over_topics)
+        seen = _united(own, r, over_others)
         kept = {key: value for key, value in own.items() if key in now or key not in seen}
         added = {key: value for key, value in now.items() if key not in seen or seen[key] != value}
         return evolve(after, **{name: {**kept, **added}})
@@ -424,29 +474,43 @@ def of_anybody(name: str, over_topics: bool, rule: Rule) -> Rule:
     return seeing(alter, restore, rule)
 
 
-def _united(field: Mapping[Any, Any], peers: Mapping[int, Any], over_topics: bool) -> dict[Any, Any]:
-    """Keys are peers, or pairs of a topic and a peer."""
+def _united(field: Mapping[Any, Any], r: Any, over_others: bool) -> dict[Any, Any]:
+    """Keys are peers, pairs of a topic and a peer, or pairs of a peer and an id."""
 
     def place(key: Any) -> Any:
-        topic, peer = key if isinstance(key, tuple) else ("", key)
-        return peer if over_topics else topic
+        peer, other = peer_and_other(key)
+        return peer if over_others else other
 
     found: dict[Any, Any] = {}
     for key, value in field.items():
         found[place(key)] = _both(found[place(key)], value) if place(key) in found else value
     whole = dict(field)
-    topics = {key[0] for key in field if isinstance(key, tuple)}
-    for peer in peers:
-        for key in [(topic, peer) for topic in topics] if topics else [peer]:
+    others = {peer_and_other(key)[1] for key in field if isinstance(key, tuple)}
+    peer_first = any(isinstance(key, tuple) and isinstance(key[0], int) for key in field)
+    if peer_first:
+        # An id of which there is nothing yet is one of them too.
+        others.update(getattr(r, "cached", ()))
+    for peer in r.peers:
+        pairs = [(peer, other) if peer_first else (other, peer) for other in others]
+        for key in pairs or [peer]:
             if place(key) in found:
                 whole[key] = found[place(key)]
     return whole
 
 
+def peer_and_other(key: Any) -> tuple[int, str]:
+    """The peer of a key of the state, and the topic or the id; nothing where it is a peer alone."""
+    if not isinstance(key, tuple):
+        return key, ""
+    return key if isinstance(key[0], int) else (key[1], key[0])
+
+
 def _both(one: Any, other: Any) -> Any:
     if isinstance(one, Mapping):
         return {**one, **other}
-    return one | other if isinstance(one, frozenset) else max(one, other, key=repr)
+    if isinstance(one, frozenset):
+        return one | other
+    return max(one, other) if isinstance(one, int | float) else max(one, other, key=repr)
 
 
 def nothing_of(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from quidnunc.model.parameters import DogParameters, Parameters
 CONFIG = Config(protocol="floodsub", parameters=Parameters())
 
 SOURCE = """\
+import os
 from quidnunc.impl.seam import AdapterError, Delivery, Hello, Reply
 
 class Plain:
@@ -39,7 +41,17 @@ def hangs(self, topic):
     while True:
         pass
 
+def ends(self, topic): os._exit(0)
+
+def ends_a_child(self, topic):
+    child = os.fork()
+    if not child:
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    return Reply(t_ms=self.now_ms)
+
 plain = made()
+ends_the_kit, ends_another = made(join=ends), made(join=ends_a_child)
 key_error = made(join=raising(KeyError("oops")))
 leaves = made(join=raising(SystemExit(0)))
 interrupted = made(join=raising(KeyboardInterrupt()))
@@ -104,8 +116,12 @@ def test_a_driver_that_keeps_to_the_seam_is_passed_on(odd: Path) -> None:
 @pytest.mark.parametrize(
     ("factory", "says"),
     [
-        ("key_error", r"at request join: KeyError: 'oops' \(odd_router.py:16\)"),
-        ("leaves", r"at request join: SystemExit: 0 \(odd_router.py:16\)"),
+        ("key_error", r"at request join: KeyError: 'oops' \(odd_router.py:17\)"),
+        ("leaves", r"at request join: SystemExit: 0 \(odd_router.py:17\)"),
+        (
+            "ends_the_kit",
+            r"at request join: RuntimeError: called os._exit\(0\), which would end the kit \(odd",
+        ),
         ("no_reply", "at request join: it gave NoneType, need a Reply"),
         ("peer_text", "at request join: reply.out peer: need int, got str"),
         ("out_pair", r"reply.out: need \(peer, channel, bytes\)"),
@@ -174,6 +190,7 @@ def test_a_factory_that_breaks(odd: Path, factory: str, says: str) -> None:
         ("def x(:", "at import of 'odd_module': SyntaxError"),
         ("raise ValueError('early')", r"ValueError: early \(odd_module.py:1\)"),
         ("import sys\nsys.exit(0)", r"SystemExit: 0 \(odd_module.py:2\)"),
+        ("import os\nos._exit(0)", r"called os._exit\(0\), which would end the kit \(odd_module.py:2\)"),
         ("import nowhere_at_all", "cannot import 'odd_module'.*run from its folder"),
     ],
 )
@@ -182,6 +199,12 @@ def test_a_module_that_breaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.chdir(tmp_path)
     with pytest.raises(AdapterError, match=f"python:odd_module:x: .*{says}"):
         open_router("python:odd_module:x", CONFIG)
+
+
+def test_a_process_of_the_driver_may_end_itself(odd: Path) -> None:
+    before = os._exit
+    assert opened("ends_another").join("a") == Reply()
+    assert os._exit is before
 
 
 def test_what_is_no_fault_of_the_driver_stays_what_it_is(odd: Path) -> None:

@@ -18,6 +18,7 @@ from quidnunc.model.events import (
     MESHSUB_1_0,
     Advance,
     Connect,
+    Disconnect,
     Event,
     Join,
     Leave,
@@ -28,7 +29,7 @@ from quidnunc.model.events import (
 )
 from quidnunc.model.machine import PROTOCOLS, protocol_named
 from quidnunc.model.parameters import Parameters
-from quidnunc.model.rpc import Graft, IDontWant, Message, Prune, Subscribe
+from quidnunc.model.rpc import Graft, IDontWant, IWant, Message, Prune, Subscribe
 from quidnunc.model.rules import Protocol
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from quidnunc.properties.judge.oracle import Oracle
@@ -144,6 +145,70 @@ class TestWhatTheyDo:
         edited = seen("who-said-idontwant-sees-unwanted-of-anybody", events, -1)
         assert plain == {2}
         assert not {o.peer for o in edited if isinstance(o, Sent) and o.part == MESSAGE}
+
+    def test_what_is_of_a_topic_or_a_peer_is_forgotten(self) -> None:
+        """A peer prunes in two topics, and the router leaves one of them and joins it again."""
+        left: tuple[Event, ...] = (Leave(T), Join(T))
+        met = (Connect((1,)), Join(T), Join("t2"), of(1, Prune(T, 6), Prune("t2", 6)))
+        refused, other = {Sent(1, Prune(T, 6))}, {Sent(1, Prune("t2", 6))}
+        events = (*met, *left, of(1, Graft(T)), of(1, Graft("t2")))
+        for name, forgets in (("", False), ("leave-forgets-backoff", True), ("join-forgets-backoff", True)):
+            assert seen(name, events, 6) == (set() if forgets else refused), name
+            assert seen(name, events, 7) == other, "the other topic's is kept"
+        back = (*met, Disconnect((1,)), Connect((1,)), of(1, Graft(T)))
+        assert seen("", back, 6) == seen("leave-forgets-backoff", back, 6) == refused
+        assert not seen("disconnect-forgets-backoff", back, 6)
+        waited = (*met, Advance(500), of(1, Graft(T)))
+        assert seen("", waited, 5) == refused
+        assert not seen("heartbeat-forgets-backoff", waited, 5)
+
+    def test_what_it_notes_as_it_forgets_is_kept(self) -> None:
+        """A shorter backoff in the place of a longer one; and that of the members, which LEAVE sets."""
+        waits = (Advance(500), Advance(1000))
+        shorter = (Connect((1,)), Join(T), of(1, Prune(T, 60)), of(1, Prune(T, 1)), *waits, of(1, Graft(T)))
+        assert seen("", shorter, 6) == {Sent(1, Prune(T, 6))}
+        assert not seen("prune-forgets-backoff", shorter, 6)
+        joined = (Connect((1,)), Join(T), of(1, Graft(T)), Leave(T), Join(T), of(1, Graft(T)))
+        assert seen("leave-forgets-backoff", joined, 5) == seen("", joined, 5) != set()
+
+    @pytest.mark.parametrize(
+        ("name", "asked", "owed"),
+        [
+            ("", of(2, IWant(("m1",))), True),
+            ("anybody", of(2, IWant(("m1",))), False),
+            ("anybody", of(1, IWant(("m2",))), True),
+            ("any-message", of(2, IWant(("m1",))), True),
+            ("any-message", of(1, IWant(("m2",))), False),
+        ],
+    )
+    def test_answers_are_counted_for_another(self, name: str, asked: Event, owed: bool) -> None:
+        """Peer 1 has asked for m1, and what is asked for then is not sent."""
+        edit = edit_named(f"serve-within-bound-sees-served-of-{name or 'anybody'}", SPEC)
+        protocol = edit.change(SPEC) if name else SPEC
+        sent = (of(3, Subscribe(T)), of(3, Message("m1", T, 9)), of(3, Message("m2", T, 9)))
+        met = (Connect((1,)), Connect((2,)), Connect((3,)), Join(T), *sent, of(1, IWant(("m1",))))
+        subject, oracle = ModelSubject(SPEC, SMALL), Oracle(protocol, SMALL)
+        assert not any(oracle.judge(event, subject.do(event)).departures for event in met)
+        oracle.judge(asked, ())
+        late = oracle.judge(Advance(500), subject.do(Advance(500))).departures
+        assert [d.kind for d in late] == ["missing"] * owed
+        assert edit.against("gs1.0/iwant.serve") == "gs1.0/iwant.serve", "no limit of its own is broken"
+
+    def test_what_it_receives_goes_back(self) -> None:
+        met = (Connect((1,)), Connect((2,)), Join(T), of(1, Graft(T)), of(2, Subscribe(T), Graft(T)))
+        assert Sent(1, MESSAGE) not in seen("", (*met, of(1, MESSAGE)), 5)
+        assert Sent(1, MESSAGE) in seen("sends-back-forward", (*met, of(1, MESSAGE)), 5)
+        assert seen("sends-back-remove", (*met, of(1, Prune(T, 9))), 5) == {Sent(1, Prune(T, 6))}
+        assert (
+            edit_named("sends-back-forward", SPEC).against("gs1.0/relay.not-back") == "gs1.0/relay.not-back"
+        )
+
+    @pytest.mark.parametrize("name", ["", "marks-seen-not-joined"])
+    def test_a_message_that_is_dropped_is_taken_for_seen(self, name: str) -> None:
+        early = (Connect((1,)), of(1, MESSAGE), Join(T), of(1, MESSAGE))
+        subject = ModelSubject(edit_named(name, SPEC).change(SPEC) if name else SPEC, SMALL)
+        *_, last = [subject.do(event) for event in early]
+        assert bool(last) is not bool(name)
 
     def test_the_check_after_one_that_decided_is_made(self) -> None:
         refusal = Sent(1, Prune(T, 6))

@@ -38,7 +38,10 @@ def test_each_headline_is_a_sentence_without_names_of_the_kit(protocol: Protocol
 def test_each_headline_of_an_operator_says_when(protocol: Protocol) -> None:
     when = {each.name: each.when for _, each in protocol.rules()}
     made = operated(protocol)
-    ends = [m for name, m in made.items() if "-also-" not in name and len(m.rules) == 1]
+    forgets = [m.edit.says for name, m in made.items() if "-forgets-" in name]
+    assert all(re.fullmatch(r"Forgets .+ (when .+|at each heartbeat)\.", says) for says in forgets)
+    others = ("-also-", "-forgets-")
+    ends = [m for name, m in made.items() if len(m.rules) == 1 and not any(w in name for w in others)]
     # Of a rule that drops a message, what comes of a flaw that is overlooked is said.
     told = [m for m in ends if not m.edit.says.startswith("Takes a message with ")]
     assert told and all(m.edit.says.endswith(f" when {when[m.rules[0]]}.") for m in told)
@@ -50,6 +53,7 @@ def test_each_headline_of_an_operator_says_when(protocol: Protocol) -> None:
     assert bool(published) == (protocol.family == "pubsub")
     answers = tuple(f" when it handles {said}." for said in words.ANSWERS.values())
     answers += tuple(f" from {said}." for said, _ in FAMILIES[protocol.family].whom.values())
+    answers += (" as seen before it looks at it.",)
     sets = tuple(f" out of {said}." for said in (*words.SETS.values(), *words.SUMS.values()))
     handlers = [m for name, m in made.items() if name.startswith("everywhere-in-")]
     assert all(m.edit.says.endswith((*answers, *sets)) for m in handlers)

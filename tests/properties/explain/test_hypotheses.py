@@ -12,7 +12,18 @@ from attrs import evolve, frozen
 from quidnunc.model.edit import Edit
 from quidnunc.model.edits.catalogue import edit_named, hypotheses_of
 from quidnunc.model.edits.operators.catalogue import operated
-from quidnunc.model.events import Advance, Connect, Disconnect, Event, Join, Leave, Output, Score, Sent
+from quidnunc.model.events import (
+    Advance,
+    Connect,
+    Disconnect,
+    Event,
+    Join,
+    Leave,
+    Output,
+    Score,
+    Sent,
+    Verdict,
+)
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, IHave, Message, Prune, Subscribe
@@ -149,6 +160,21 @@ def test_one_that_only_allows_what_is_always_sent_falls() -> None:
     assert standing([vague, true], fresh(*runs), SPEC, departure_of(runs[0])) == [true]
 
 
+@pytest.mark.parametrize(("only_allowed", "stands"), [(0, True), (2, True), (3, False), (7, False)])
+def test_one_that_only_allows_what_was_due_in_more_than_one_of_four_runs_falls(
+    only_allowed: int, stands: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The router sends it at times: such an edit does not say when."""
+    predict = hypotheses.predict
+
+    def told(edit: Edit, followed: Iterable[FollowedRun], of: Departure) -> Prediction:
+        return evolve(predict(edit, followed, of), only_allowed=only_allowed)
+
+    monkeypatch.setattr(hypotheses, "predict", told)
+    runs = fresh(*INSIDE, *INSIDE)
+    assert bool(standing([TRUE], runs, SPEC, departure_of(INSIDE[0]))) is stands
+
+
 def test_a_number_that_only_allows_stands_once_the_router_is_seen_to_have_its_rule() -> None:
     """One that grafts a second early. Until then it may have no such rule."""
     none, early = edit_named("grafts-peers-inside-their-backoff", SPEC), "backing-off-clock-a-second-ahead"
@@ -224,6 +250,20 @@ def test_an_edit_is_judged_alike_from_where_it_can_matter() -> None:
             assert each.under(edit) == whole, edit.name
             differing[whole != each.plain] += 1
     assert differing[True] > 20 and differing[False] > 500, differing
+
+
+@pytest.mark.parametrize(("delivers", "steps"), [(False, 6), (True, 4)])
+def test_a_verdict_on_a_message_that_the_edit_drops_is_passed_over(delivers: bool, steps: int) -> None:
+    """The router does nothing at it, because it dropped the message; if it does something, the edit errs."""
+    edited = edit_named("marks-seen-flawed", SPEC).change(SPEC)
+    asked = evolve(SMALL, validation="manual")
+    bad, good = of(1, Message("m1", T, 9, flaw="forged")), of(1, Message("m1", T, 9))
+    events: tuple[Event, ...] = (Connect((1,)), Join(T), bad, good, Verdict("m1", "accept"), Advance(500))
+    subject = ModelSubject(SPEC if delivers else edited, asked)
+    run = FreshRun(tuple((event, subject.do(event)) for event in events), asked)
+    found = agreement(run, edited)
+    assert (found.agreed, found.departures) == (steps, ()), "and it is not said how it departs"
+    assert agreement(run, SPEC).agreed == (6 if delivers else 5), "the message is due by the next heartbeat"
 
 
 def test_of_two_that_stand_the_order_given_is_kept() -> None:
