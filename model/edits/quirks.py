@@ -513,6 +513,11 @@ def _spelled(message_id: str, r: Router, spelling: str) -> str:
     return f"{plain}@{spelling}"
 
 
+def _in_gossip(change: RuleWrapper) -> dict[str, RuleWrapper]:
+    """The change of the rule that gossips at the heartbeat, whichever version has it."""
+    return {"gossip_adaptively": change, "gossip_to_d_lazy": change}
+
+
 def gossip_spelled(spelling: str) -> RuleWrapper:
     def gossip_respelled(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
         renamed = evolve(
@@ -959,14 +964,14 @@ QUIRKS: tuple[Edit, ...] = (
         "replaced",
         "pubsub/id.supplied",
         "Sends message ids as hexadecimal digits in IHAVE and IWANT.",
-        replacing_present(gossip_adaptively=gossip_spelled("hexed"), request_unseen=request_in_hex),
+        replacing_present(**_in_gossip(gossip_spelled("hexed")), request_unseen=request_in_hex),
     ),
     Edit(
         "ids-sent-as-text",
         "replaced",
         "pubsub/id.supplied",
         "Sends message ids in IHAVE as the text of a Python tuple, and knows no id in one as seen.",
-        replacing_present(gossip_adaptively=gossip_spelled("text"), request_unseen=request_all),
+        replacing_present(**_in_gossip(gossip_spelled("text")), request_unseen=request_all),
     ),
     Edit(
         "hex-ids-decoded",
@@ -985,7 +990,7 @@ QUIRKS: tuple[Edit, ...] = (
         "Keys its message cache by author and seqno where another id function is configured.",
         in_turn(
             asking_first("iwant", serve_by_origin_id),
-            replacing_present(gossip_adaptively=gossip_by_origin_id),
+            replacing_present(**_in_gossip(gossip_by_origin_id)),
         ),
     ),
 )

@@ -143,7 +143,7 @@ def predict(edit: Edit, runs: Iterable[FollowedRun], departure: Departure) -> Pr
         elif found.agreed < without.agreed and (found.departures or _leaves_open(edit, followed)):
             return Prediction(right, 1, missed)
         elif any(same_act(d, departure) for d in without.departures):
-            missed_of[varied] += not _leaves_less(found, without)
+            missed_of[varied] += not _leaves_less(found, without, departure)
         right, missed = right_of[""], missed_of[""]
         if missed >= MISSED and not right:
             break
@@ -156,10 +156,12 @@ def _leaves_open(edit: Edit, followed: FollowedRun) -> bool:
     return edit.kind != "reading" and WITHOUT in followed.run.varied and not followed.plain.departures
 
 
-def _leaves_less(found: Agreement, without: Agreement) -> bool:
-    """Whether fewer fields of what departs differ with the edit: another fault is behind the rest."""
-    whole = without.departures
-    return bool(found.departures) and all(any(is_part_of(d, w) for w in whole) for d in found.departures)
+def _leaves_less(found: Agreement, without: Agreement, departure: Departure) -> bool:
+    """Whether with the edit less departs, fewer fields of a message or fewer acts, and nothing new: another
+    fault is behind the rest."""
+    rest, whole = found.departures, without.departures
+    known = all(d in whole or any(is_part_of(d, w) for w in whole) for d in rest)
+    return bool(rest) and known and not any(d in whole and same_act(d, departure) for d in rest)
 
 
 def _is_wide(edit: Edit, protocol: Protocol) -> bool:

@@ -1,14 +1,17 @@
-"""A router that relays nothing in a topic which no peer has announced may cut the mesh of that topic."""
+"""What routers in the field were seen to do: no more and no less than their edits say."""
 
 from __future__ import annotations
+
+import pytest
 
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.events import Advance, Connect, Join, Output, Sent
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
-from quidnunc.model.rpc import Prune, Subscribe
+from quidnunc.model.rpc import IHave, Message, Prune, Subscribe
 from quidnunc.properties.judge.oracle import Departure, Oracle
-from tests.helpers.pubsub_run import T, grafted, singles
+from quidnunc.properties.judge.play import ModelSubject
+from tests.helpers.pubsub_run import T, grafted, of, singles
 
 SPEC = protocol_named("gossipsub-1.2")
 BUILT = edit_named("relay-needs-a-subscriber", SPEC).change(SPEC)
@@ -41,3 +44,14 @@ def test_a_mesh_that_nobody_announced_may_be_cut_or_not() -> None:
 def test_who_cuts_it_cuts_it_to_d() -> None:
     assert departs(*pruned_to(Parameters().d - 1))
     assert departs(*pruned_to(Parameters().d + 1))
+
+
+@pytest.mark.parametrize("version", ["gossipsub-1.0", "gossipsub-1.1", "gossipsub-1.3"])
+@pytest.mark.parametrize(("name", "spelling"), [("ids-sent-as-text", "text"), ("ids-sent-as-hex", "hexed")])
+def test_ids_are_spelled_otherwise_by_every_version(version: str, name: str, spelling: str) -> None:
+    protocol = edit_named(name, protocol_named(version)).change(protocol_named(version))
+    subject = ModelSubject(protocol, Parameters(d=0, d_low=0, d_out=0, d_score=0))
+    met = (Join(T), Connect((1,)), Connect((2,)), of(1, Subscribe(T)), of(2, Subscribe(T)))
+    *_, gossip = [subject.do(event) for event in (*met, of(1, Message("m1", T, 1)), Advance(500))]
+    told = {o.part.ids for o in gossip if isinstance(o, Sent) and isinstance(o.part, IHave)}
+    assert told == {(f"m1@{spelling}",)}

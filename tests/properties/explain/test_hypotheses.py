@@ -107,6 +107,24 @@ def test_one_run_is_not_enough() -> None:
     assert not standing([TRUE], fresh(INSIDE[0]), SPEC, departure_of(INSIDE[0]))
 
 
+def with_another_fault(run: FreshRun, *more: Output) -> FreshRun:
+    """The run, in which the router sends more with its last outputs."""
+    *before, (event, outputs) = run.steps
+    return evolve(run, steps=(*before, (event, (*outputs, *more))))
+
+
+def test_another_fault_at_the_same_moment_does_not_refute_it() -> None:
+    gossip = Sent(1, IHave(T, ("m9",)))
+    both = [with_another_fault(run, gossip) for run in INSIDE[:2]]
+    departure = departure_of(INSIDE[0])
+    found = [{d.kind for d in agreement(run, SPEC).departures} for run in both]
+    assert found == [{"missing", "unexpected"}] * 2
+    assert standing([TRUE], fresh(*INSIDE[1:], *both), SPEC, departure) == [TRUE]
+    other = edit_named("while-backing-off-to-explicit", SPEC)
+    same = [run_of(regraft(ms), edit="unknown-topic-graft-pruned") for ms in (0, 1000)]
+    assert standing([other, TRUE], fresh(*INSIDE, *both, *same), SPEC, departure) == [], "it refuses in these"
+
+
 IN_SECONDS = edit_named("backoff-in-whole-seconds", SPEC)
 A_MOMENT = edit_named("while-backing-off-clock-a-moment-ahead", SPEC)
 
