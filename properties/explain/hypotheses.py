@@ -264,7 +264,9 @@ def standing_and_ties(
         return (rank(each), each[1].agreed_in, size_of(each[0], spec or protocol))
 
     ranked = sorted(stand, key=rank)
-    ranked = [each for each in ranked if each[0].kind == "reading" or each[1].is_near(ranked[0][1])]
+    # A reading allows much, so that no fault says as much: they are measured by the best of their own.
+    best_fault = next((told for edit, told in ranked if edit.kind != "reading"), None)
+    ranked = [(e, told) for e, told in ranked if e.kind == "reading" or told.is_near(best_fault or told)]
     wide = [each for each in ranked if each[0].name.startswith(EVERYWHERE)]
     narrow = [each for each in ranked if each not in wide]
     listed = [*narrow[:MOST_EXPLANATIONS], *wide[:MOST_WIDE]]

@@ -335,6 +335,8 @@ def test_one_that_says_much_less_than_the_best_is_no_other_explanation(
 
     monkeypatch.setattr(hypotheses, "predict", told)
     assert standing([TRUE, worse], runs, SPEC, departure) == [TRUE], "it says so in five runs of eight"
+    reading = evolve(TRUE, kind="reading")
+    assert standing([reading, worse], runs, SPEC, departure) == [reading, worse], "it is the best of its kind"
 
 
 @pytest.mark.parametrize(
