@@ -181,8 +181,8 @@ def sharing_explanations(rows: RootCauses) -> RootCauses:
     equals one that no operator made.
 
     An addition of the router breaks one sentence here and another there, and is one row, too. A reading has a
-    row of its own unless what another row is named after predicts its runs as well, and the reading does not
-    predict those of that row: the other one is behind both.
+    row of its own unless what another row is named after predicts its runs as well: the other one is behind
+    both. Where the reading predicts the runs of that row too, it says less of them: else it came first there.
     """
     alone = ("unexplained", "reading", "pending")
     left = [root for root in rows.values() if root.kind not in alone]
@@ -207,8 +207,7 @@ def sharing_explanations(rows: RootCauses) -> RootCauses:
 def _without_needless_readings(roots: Iterable[RootCause]) -> list[RootCause]:
     kept = list(roots)
     for reading in [root for root in kept if root.kind == "reading"]:
-        told = (root for root in kept if root.kind != "reading" and root.quirk in reading.also)
-        behind = (root for root in told if reading.quirk not in root.also)
+        behind = (root for root in kept if root.kind != "reading" and root.quirk in reading.also)
         other = next(behind, None)
         if other is not None:
             hidden = other.leaves_open | reading.leaves_open
