@@ -57,7 +57,7 @@ def rows_of_planted(name: str, *, seed: int, runs: int, code: str = "") -> Plant
     protocol = protocol_of_mutant(mutant)
     hunt = FindingSearch(protocol, opener_of(name), hello_of_mutant(name, protocol))
     search(hunt, runs=runs, seed=seed)
-    rows = rows_reported(hunt)
+    rows = rows_reported(hunt, f"ours:{name}")
     claims = [claim_on(row.clause, hunt.spec) for row in rows[:1]]
     first = any(claim is not None and is_expected(mutant, claim.id) for claim in claims)
     told = tuple((row.clause, row.quirk, row.kind) for row in rows)

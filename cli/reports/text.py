@@ -101,13 +101,14 @@ def print_report(found: SpecificationReport, path: str) -> None:
     for sentence in found.unnamed:
         print(f"  line {sentence.line}, under {sentence.heading or 'no heading'}")
         _indented(sentence.text)
-    print(f"\nsentences that clauses name: {len(found.altered)} changed, {len(found.lost)} removed")
+    print(f"\nsentences that clauses name: {len(found.altered)} changed, {len(found.removed)} removed")
     for each in found.altered:
         where = f"line {each.sentence.line}, under {each.sentence.heading or 'no heading'}"
         print(f"  changed: {', '.join(each.names)}: {where}")
         _indented(each.sentence.text)
-    for lost in found.lost:
-        print(f"  removed: {', '.join(lost.names)}: was under {lost.heading or 'no heading'}")
+    for each_removed in found.removed:
+        heading = each_removed.heading or "no heading"
+        print(f"  removed: {', '.join(each_removed.names)}: was under {heading}")
 
 
 def report_json(found: SpecificationReport, path: str) -> dict[str, Any]:

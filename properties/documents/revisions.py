@@ -62,6 +62,12 @@ class SpecificationReport:
         return tuple(n for n in self.sentences if n.names and digest(n.sentence.marks) not in then)
 
     @property
+    def removed(self) -> tuple[SentenceDigest, ...]:
+        """Those of the lost ones that are not here in other words."""
+        changed = {name for n in self.altered for name in n.names} | {q.clause for q in self.of("changed")}
+        return tuple(each for each in self.lost if not changed.issuperset(each.names))
+
+    @property
     def unnamed(self) -> tuple[Sentence, ...]:
         """The sentences that may demand something and that no clause names."""
         changed = {sentence for quote in self.quotes for sentence in quote.instead}

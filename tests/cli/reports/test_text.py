@@ -59,14 +59,15 @@ def test_a_demand_that_is_reversed_beside_its_quote_fails(quidnunc: Command, spe
     other = edited(spec, "A peer may send at most ten", "A peer should never send at most ten")
     ran = quidnunc("clauses", "--text", other)
     assert ran.code == 1 and "quotes: 1 found, 0 moved, 0 changed, 0 gone" in ran.out
-    assert "1 changed, 1 removed" in ran.out
+    assert "1 changed, 0 removed" in ran.out, "it is there in other words"
     assert "changed: gs1.2/idontwant.cap: line 5, under Limits" in ran.out
-    assert "removed: gs1.2/idontwant.cap: was under Limits" in ran.out
     data = quidnunc("clauses", "--text", other, "--json").data
     assert [s["clauses"] for s in data["altered"]] == [["gs1.2/idontwant.cap"]]
     assert data["lost"] == [{"heading": "Limits", "clauses": ["gs1.2/idontwant.cap"]}]
     gone = edited(spec, "A peer may send at most ten whispers. ", "")
-    assert quidnunc("clauses", "--text", gone).code == 1
+    ran = quidnunc("clauses", "--text", gone)
+    assert ran.code == 1 and "0 changed, 1 removed" in ran.out
+    assert "removed: gs1.2/idontwant.cap: was under Limits" in ran.out
 
 
 def test_a_moved_quote_is_told_and_does_not_fail(quidnunc: Command, spec: Path) -> None:

@@ -201,8 +201,12 @@ class TestWhatBreaks:
         return answer
 
     def test_a_worker_that_dies_is_said_to_have(self, broken_by: Callable[[str], None]) -> None:
-        broken_by("os._exit(7)")
-        assert "the worker ended with status 7" in run_batch(self.REQUEST)["broken"]
+        broken_by("os.kill(os.getpid(), 9)")
+        assert "the worker ended with status -9" in run_batch(self.REQUEST)["broken"]
+
+    def test_a_driver_that_would_end_its_worker_is_told_of(self, broken_by: Callable[[str], None]) -> None:
+        broken_by("os._exit(0)")
+        assert "called os._exit(0), which would end the kit" in run_batch(self.REQUEST)["broken"]
 
     def test_a_worker_whose_answer_is_none(self, broken_by: Callable[[str], None]) -> None:
         broken_by("os.write(1, b'joined\\n')")
