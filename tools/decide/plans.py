@@ -52,7 +52,7 @@ WantTx may be said is read before it is said, the number of routes is counted be
 counters are read before they are set to 0. The published specification takes each of these as one step.
 
 Not modelled: that the Go node offers to each peer in a routine of its own (a node offers to all its peers in
-one step), time but for requests that expire, and caches and pools that are full.
+one step), time except for requests that expire, and caches and pools that are full.
 
 Networks: a pair; lines, rings and stars; the kite is a ring of three (B, C, D) with A at B. What moves at
 once in the model moves in steps here: a node offers its pool later than it takes a transaction in, and

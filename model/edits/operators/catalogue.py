@@ -622,10 +622,9 @@ def _of_answers(protocol: Protocol) -> Iterator[OperatorEdit]:
     readings += [(name, says, change) for name, (says, change, _) in steps.items()]
     for whom, (said, asked) in FAMILIES[protocol.family].whom.items():
         readings.append((f"deaf-to-{whom}", f"Ignores {{}} from {said}", partial(wrapped.deaf_to, asked)))
-    readings.append(("marks-seen", "Marks {} as seen before it looks at it", wrapped.marking_seen))
-    for edit, word, names in edits_of_answers(protocol, readings):
-        if word == "marks-seen" and f"in-{MESSAGE}-" not in edit.name:
-            continue
+    marks = ("marks-seen", "Marks {} as seen before it looks at it", wrapped.marking_seen)
+    of_messages = edits_of_answers(protocol, [marks], (MESSAGE,))
+    for edit, word, names in (*edits_of_answers(protocol, readings), *of_messages):
         matters = steps[word][2] if word in steps else _called
         if word in kept:
             matters = partial(_changed_in, kept[word])

@@ -7,7 +7,7 @@ one rule would tell apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -53,12 +53,12 @@ def edits_everywhere(
 
 
 def edits_of_answers(
-    protocol: Protocol, readings: Sequence[Reading]
+    protocol: Protocol, readings: Sequence[Reading], handlers: Collection[str] = tuple(words.ANSWERS)
 ) -> Iterator[tuple[Edit, str, tuple[str, ...]]]:
     """Edits of all rules that answer one thing, each with the word of its reading and the rules. Where the
     words of a reading have a `{}`, what is answered stands there."""
-    for handler, said_of in words.ANSWERS.items():
-        combined = protocol.handlers.get(handler)
+    for handler in handlers:
+        said_of, combined = words.ANSWERS[handler], protocol.handlers.get(handler)
         if not isinstance(combined, FirstMatch | Phases) or len(combined.rules) < 2:
             continue
         names = tuple(rule.name for rule in combined.rules)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from types import FunctionType
 from typing import Any, TypeAlias
@@ -205,17 +205,36 @@ def _one_of(part: Any, permits: Sequence[Permit], chooser: Choose) -> set[Output
     return {*map(shown, chooser.some("one.of-several", permits[0].clause, among, (1, 1), reveals=shown))}
 
 
-def passing_on(rule: Rule) -> Rule:
-    """The rule, which sends what it answers to all other peers besides."""
+def _sending_more(more: Callable[[Any, Any], Iterable[Output]], rule: Rule) -> Rule:
+    """The rule, which sends more of what it answers: `more(router, what)`, where that came from a peer."""
 
     def apply(r: Any, what: Any, *rest: Any) -> Any:
-        said, part = rule.apply(r, what, *rest), getattr(what, "part", None)
-        if not isinstance(said, Step) or part is None:
+        said = rule.apply(r, what, *rest)
+        if not isinstance(said, Step) or getattr(what, "part", None) is None or not hasattr(what, "peer"):
             return said
-        others = (Sent(peer, part) for peer in sorted(r.peers) if peer != what.peer)
-        return said.plus(*(Permit(each, True, rule.clause, "now") for each in others))
+        return said.plus(*(Permit(each, True, rule.clause, "now") for each in more(r, what)))
 
     return evolve(rule, apply=apply)
+
+
+def passing_on(rule: Rule) -> Rule:
+    """The rule, which sends what it answers to all other peers besides."""
+    return _sending_more(
+        lambda r, what: (Sent(p, what.part) for p in sorted(r.peers) if p != what.peer), rule
+    )
+
+
+def sending_back(rule: Rule) -> Rule:
+    """The rule, which sends what it answers back to the peer; a PRUNE with the router's own backoff."""
+
+    def back(r: Any, what: Any) -> Iterator[Output]:
+        if what.peer in r.peers and isinstance(what.part, Prune):
+            seconds = r.parameters.prune_backoff_s
+            yield prune_to(r, what.peer, what.part.topic, seconds, rule.clause).output
+        elif what.peer in r.peers:
+            yield Sent(what.peer, what.part)
+
+    return _sending_more(back, rule)
 
 
 def marking_seen(rule: Rule) -> Rule:
@@ -226,20 +245,6 @@ def marking_seen(rule: Rule) -> Rule:
         if not isinstance(said, Step) or m.part.id in said.router.seen:
             return said
         return Step(said.router.with_seen(m.part.id), said.permits)
-
-    return evolve(rule, apply=apply)
-
-
-def sending_back(rule: Rule) -> Rule:
-    """The rule, which sends what it answers back to the peer; a PRUNE with the router's own backoff."""
-
-    def apply(r: Any, what: Any, *rest: Any) -> Any:
-        said, part = rule.apply(r, what, *rest), getattr(what, "part", None)
-        if not isinstance(said, Step) or getattr(what, "peer", None) not in r.peers or part is None:
-            return said
-        if isinstance(part, Prune):
-            return said.plus(prune_to(r, what.peer, part.topic, r.parameters.prune_backoff_s, rule.clause))
-        return said.plus(Permit(Sent(what.peer, part), True, rule.clause, "now"))
 
     return evolve(rule, apply=apply)
 

@@ -37,7 +37,7 @@ def delivered_once(facts: set[tuple[object, ...]], seen: RouterStep) -> str:
 
 
 def forwarded_once(facts: set[tuple[object, ...]], seen: RouterStep) -> str:
-    """An id is sent to a peer once, but for what it asks for."""
+    """An id is sent to a peer once, except for what it asks for."""
     sends = relayed_parts(seen) or (sent_parts(seen, Message) if isinstance(seen.event, Publish) else [])
     for peer, m in sends:
         if (seen.node, peer, m.id) in facts:

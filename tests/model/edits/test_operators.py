@@ -203,7 +203,7 @@ class TestWhatTheyDo:
             edit_named("sends-back-forward", SPEC).against("gs1.0/relay.not-back") == "gs1.0/relay.not-back"
         )
 
-    @pytest.mark.parametrize("name", ["", "marks-seen-not-joined"])
+    @pytest.mark.parametrize("name", ["", "marks-seen-not-joined", "everywhere-in-message-marks-seen"])
     def test_a_message_that_is_dropped_is_taken_for_seen(self, name: str) -> None:
         early = (Connect((1,)), of(1, MESSAGE), Join(T), of(1, MESSAGE))
         subject = ModelSubject(edit_named(name, SPEC).change(SPEC) if name else SPEC, SMALL)
