@@ -85,6 +85,8 @@ def drop_low(r: Router, _: None, choose: Choose) -> Step[Router] | None:
 )
 def refill(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """A live fanout below D is filled to D. Whom it took shows with the next message, or never."""
+    if not r.fanout:
+        return None
     fanout = dict(r.fanout)
     for topic, entry in r.fanout.items():
         known = entry.peers

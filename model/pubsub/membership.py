@@ -110,7 +110,8 @@ def leave_candidates(r: Router, peer: Peer, choose: Choose) -> Step[Router]:
 )
 def dial_explicit(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """Explicit peers are dialled at the start and again from time to time, while they are not connected."""
-    away = r.parameters.explicit_peers - r.peers.keys()
+    explicit = r.parameters.explicit_peers
+    away = explicit - r.peers.keys() if explicit else explicit
     clause = "gs1.1/explicit.connect"
     return Step(r, tuple(Permit(Dialled(p), False, clause, "now") for p in sorted(away))) if away else None
 

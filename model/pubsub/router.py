@@ -286,6 +286,8 @@ class Router:
     def gossip_ids(self, topic: str) -> tuple[str, ...]:
         """mcache.get_gossip_ids(topic): ids in the newest `mcache_gossip` windows, each once."""
         recent = self.windows[: self.parameters.mcache_gossip]
+        if not any(recent):
+            return ()
         found = {i: None for window in recent for i in window if self.cached[i].topic == topic}
         return tuple(found)
 

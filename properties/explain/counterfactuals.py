@@ -12,7 +12,14 @@ from attrs import evolve, frozen
 from quidnunc.model.edit import Edit
 from quidnunc.model.events import Event, Output
 from quidnunc.model.rules import Protocol
-from quidnunc.properties.explain.followed import ASKED, WITHOUT, FollowedRun, FreshRun
+from quidnunc.properties.explain.followed import (
+    ASKED,
+    WITHOUT,
+    FollowedRun,
+    FreshRun,
+    agreement_from,
+    applied,
+)
 from quidnunc.properties.judge.oracle import Departure, Oracle, garbled
 from quidnunc.properties.judge.play import same_act
 
@@ -33,6 +40,43 @@ class ShownDeparture:
 
 
 @frozen
+class AddedActs:
+    """A run in which the router follows the protocol, and acts that would have departed in it."""
+
+    run: FollowedRun
+    with_act: tuple[tuple[int, FollowedRun], ...]
+    """The step of an act, and the run with it."""
+
+    def one_is_allowed_by(self, edit: Edit) -> bool:
+        """Whether an edit allows all of the run with one of the acts.
+
+        What comes before the act is judged once for all acts, and only where the edit can matter.
+        """
+        protocol, steps = self.run.protocol, self.run.run.steps
+        changed = applied(edit, protocol)
+        if changed is None:
+            return False
+        before = self.run.matters(edit, changed)
+        first = before[0] if before else len(steps)
+        oracle, judged = None, first
+        for at, added in self.with_act:
+            if at > first:
+                oracle = oracle or self.run.oracle_at(first, changed)
+                if agreement_from(oracle, steps[judged:at]).agreed < at - judged:
+                    return False
+                judged = at
+                there = evolve(oracle)
+            elif at in added.matters(edit, changed):
+                there = self.run.oracle_at(at, changed)
+            else:
+                continue
+            left = added.run.steps[at:]
+            if agreement_from(there, left).agreed == len(left):
+                return True
+        return False
+
+
+@frozen
 class Counterfactuals:
     """What an explanation of a departure is asked beside what the router did."""
 
@@ -42,9 +86,8 @@ class Counterfactuals:
     """With yet another number or list, where one was not as expected."""
     withheld: tuple[ShownDeparture, ...]
     """Runs with the departure: had the router not done it?"""
-    added: tuple[FollowedRun, ...]
-    """Runs that lack something which the departure needs, in which the router follows the protocol: had it
-    departed there too?"""
+    added: tuple[AddedActs, ...]
+    """Of runs that lack something which the departure needs: had the router departed there too?"""
 
     @classmethod
     def of(cls, runs: Sequence[FollowedRun], protocol: Protocol, departure: Departure) -> Counterfactuals:
@@ -52,9 +95,9 @@ class Counterfactuals:
         return cls(
             protocol,
             departure,
-            tuple(garbled_runs(runs, protocol, departure)),
+            tuple(garbled_runs(runs, departure)),
             shown,
-            tuple(_added(runs, shown, protocol)) if shown else (),
+            tuple(_added(runs, shown)) if shown else (),
         )
 
     def told_by(self, edit: Edit, sharpness: int) -> bool:
@@ -70,25 +113,23 @@ class Counterfactuals:
         if self.departure.kind == "missing" and not sharpness:
             # It only says that what is owed may be left out.
             return False
-        if not any(_agrees(edit, run) for run in self.added):
+        if not any(run.one_is_allowed_by(edit) for run in self.added):
             return True
         # It allows the act where the router does not do it. It does not say when, unless it demands it.
         changed = edit.applied_to(self.protocol)
         return changed is None or not all(_may_be_withheld(shown, changed) for shown in self.withheld)
 
 
-def garbled_runs(
-    runs: Sequence[FollowedRun], protocol: Protocol, departure: Departure
-) -> Iterator[FollowedRun]:
+def garbled_runs(runs: Sequence[FollowedRun], departure: Departure) -> Iterator[FollowedRun]:
     """Runs with the departure, up to it, in which each number and list that is not as expected is yet another
     one."""
     for each in runs:
         found = [d for d in each.plain.departures if same_act(d, departure)]
         if found and (other := garbled(found[0])) is not None:
             run = each.up_to_departure
-            event, outputs = run.steps[-1]
+            _, outputs = run.steps[-1]
             changed = tuple(other if output == found[0].observed else output for output in outputs)
-            yield FollowedRun.of(evolve(run, steps=(*run.steps[:-1], (event, changed))), protocol)
+            yield evolve(each, run=run).with_outputs(each.plain.agreed, changed)
 
 
 def _shown(runs: Sequence[FollowedRun], departure: Departure) -> Iterator[ShownDeparture]:
@@ -100,17 +141,16 @@ def _shown(runs: Sequence[FollowedRun], departure: Departure) -> Iterator[ShownD
                     break
 
 
-def _added(
-    runs: Sequence[FollowedRun], shown: Sequence[ShownDeparture], protocol: Protocol
-) -> Iterator[FollowedRun]:
+def _added(runs: Sequence[FollowedRun], shown: Sequence[ShownDeparture]) -> Iterator[AddedActs]:
     lacking = (each for each in runs if WITHOUT in each.run.varied and not each.plain.departures)
-    for run in (each.run for each in lacking if each.plain.agreed == len(each.run.steps)):
-        for at, (event, outputs) in enumerate(run.steps):
-            for done in (s.output for s in shown if s.event == event and s.output not in outputs):
-                steps = (*run.steps[:at], (event, (*outputs, done)))
-                followed = FollowedRun.of(evolve(run, steps=steps, notes=None), protocol)
-                if followed.plain.departures:
-                    yield followed
+    for each in (run for run in lacking if run.plain.agreed == len(run.run.steps)):
+        added = list[tuple[int, FollowedRun]]()
+        for at, (event, outputs) in enumerate(each.run.steps):
+            acts = dict.fromkeys(s.output for s in shown if s.event == event and s.output not in outputs)
+            added += [(at, each.with_outputs(at, (*outputs, act))) for act in acts]
+        departing = tuple((at, run) for at, run in added if run.plain.departures)
+        if departing:
+            yield AddedActs(each, departing)
 
 
 def _agrees(edit: Edit, run: FollowedRun) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +12,7 @@ from quidnunc.model.edit import Edit
 from quidnunc.model.edits.catalogue import rules_changed
 from quidnunc.model.edits.operators.catalogue import OperatorEdit, operated
 from quidnunc.model.edits.operators.rule_use import RuleUse, UseRecorder
+from quidnunc.model.events import Output
 from quidnunc.model.machine import family_of
 from quidnunc.model.permits import Permit
 from quidnunc.model.pubsub.router import Router
@@ -53,8 +54,13 @@ class Agreement:
 
 def agreement(run: FreshRun, protocol: Protocol) -> Agreement:
     """How far the protocol agrees: up to an event that cannot happen, or a choice that cannot be seen."""
-    oracle, owed = Oracle(protocol, run.parameters, tells=False), list[int]()
-    for step in run.steps:
+    return agreement_from(Oracle(protocol, run.parameters, tells=False), run.steps)
+
+
+def agreement_from(oracle: Oracle, steps: Iterable[RecordedStep]) -> Agreement:
+    """The same of the steps that come next."""
+    owed = list[int]()
+    for step in steps:
         found = _judged(oracle, step)
         if not isinstance(found, int):
             return Agreement(len(owed), found, tuple(owed))
@@ -99,6 +105,16 @@ class StepNotes:
     def oracle(self, parameters: Any) -> Oracle:
         """One that is noted: its protocol is a copy of the rules that tells of what they do."""
         return Oracle(_watched(self.rules)[1], parameters, tells=False, notes=self)
+
+    def note(self, oracle: Oracle, steps: Iterable[RecordedStep]) -> None:
+        """What this noted oracle comes to in the steps that come next, up to the first departure."""
+        for step in steps:
+            if not isinstance(_judged(oracle, step), int):
+                if not self.is_over:
+                    # The event cannot happen, but under an edit it may.
+                    self.before(oracle)
+                    self.after(None)
+                return
 
     def before(self, oracle: Oracle) -> None:
         # Oracles of the same rules have one recorder, and take their steps one after the other.
@@ -153,15 +169,21 @@ class FollowedRun:
         if run.notes is not None and run.notes.rules is protocol:
             return run.notes.followed(run)
         notes = StepNotes(protocol)
-        oracle = notes.oracle(run.parameters)
-        for step in run.steps:
-            if not isinstance(_judged(oracle, step), int):
-                if not notes.is_over:
-                    # The event cannot happen, but under an edit it may.
-                    notes.before(oracle)
-                    notes.after(None)
-                break
+        notes.note(notes.oracle(run.parameters), run.steps)
         return notes.followed(run)
+
+    def with_outputs(self, at: int, outputs: tuple[Output, ...]) -> FollowedRun:
+        """The run in which the router did this in step `at`, which the protocol was asked of in this one."""
+        event, _ = self.run.steps[at]
+        steps = (*self.run.steps[:at], (event, outputs), *self.run.steps[at + 1 :])
+        notes = StepNotes(
+            self.protocol,
+            states=[*self.states[:at]],
+            uses=[*self.uses[:at]],
+            owed=[*self.plain.owed[:at]],
+        )
+        notes.note(evolve(self.oracle_at(at, _watched(self.protocol)[1]), notes=notes), steps[at:])
+        return notes.followed(evolve(self.run, steps=steps, notes=None))
 
     @property
     def up_to_departure(self) -> FreshRun:
@@ -179,15 +201,17 @@ class FollowedRun:
 
     def _under(self, edit: Edit) -> Agreement | None:
         made = operated(self.protocol).get(edit.name)
-        matters = self._uses_of(made) if made is not None else range(len(self.states))
-        if not matters:
+        if made is not None and not self._uses_of(made):
             return self.plain
-        changed = _applied(edit, self.protocol)
-        if changed is None:
-            return None
-        if made is None:
-            matters = self._calls_of(rules_changed(edit, self.protocol), changed)
-        return self._judged_in(matters, changed)
+        changed = applied(edit, self.protocol)
+        return None if changed is None else self._judged_in(self.matters(edit, changed), changed)
+
+    def matters(self, edit: Edit, changed: Protocol) -> Sequence[int]:
+        """The steps in which the edit, which makes the protocol `changed`, can change what is judged."""
+        made = operated(self.protocol).get(edit.name)
+        if made is not None:
+            return self._uses_of(made)
+        return self._calls_of(rules_changed(edit, self.protocol), changed)
 
     def _judged_in(self, matters: Sequence[int], changed: Protocol) -> Agreement:
         owed = list[int]()
@@ -195,7 +219,7 @@ class FollowedRun:
             if at < len(owed):
                 continue
             owed += self.plain.owed[len(owed) : at]
-            oracle = self._oracle_at(at, changed)
+            oracle = self.oracle_at(at, changed)
             for step in self.run.steps[at:]:
                 found = _judged(oracle, step)
                 if not isinstance(found, int):
@@ -212,7 +236,8 @@ class FollowedRun:
         used = ((made.worth, uses[rule]) for uses in self.uses for rule in made.rules if rule in uses)
         return any(worth is None or worth(use) for worth, use in used)
 
-    def _oracle_at(self, at: int, changed: Protocol) -> Oracle:
+    def oracle_at(self, at: int, changed: Protocol) -> Oracle:
+        """An oracle of a changed protocol before step `at`, where the protocol itself is there."""
         state, still_open = self.states[at]
         start = evolve(state, protocol=family_of(changed).start(changed, self.run.parameters).protocol)
         return Oracle(changed, self.run.parameters, start, still_open, tells=False)
@@ -246,7 +271,7 @@ class FollowedRun:
 
 
 @lru_cache(maxsize=MOST_EDITED)
-def _applied(edit: Edit, protocol: Protocol) -> Protocol | None:
+def applied(edit: Edit, protocol: Protocol) -> Protocol | None:
     """As `Edit.applied_to`; an edit is asked of one run after the other, of one finding after the other."""
     return edit.applied_to(protocol)
 

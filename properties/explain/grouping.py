@@ -1,34 +1,51 @@
-"""Rows of a table from findings: those that one rule could be behind are one row.
+"""Rows of a table from findings: those that one edit could be behind are one row.
 
-What no edit predicts is unexplained, and one fault is seen in many ways. So findings that could each be
-accounted for by some edit of the same rule, if not by the same edit, are told as one, with that rule as the
-place to look.
+What no edit predicts is unexplained, and one fault is seen in many ways. So findings each of which one and
+the same edit of a rule could account for, if it predicts no other run, are told as one, with that rule as the
+place to look. That they have a rule in common is not enough: two faults may touch one rule.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
+from quidnunc.model.edit import Edit
+from quidnunc.model.edits.catalogue import edit_named, rules_changed
 from quidnunc.model.edits.operators.catalogue import TOO_WIDE
+from quidnunc.model.rules import Protocol
 
 K = TypeVar("K")
 
 
-def groups_by_rule(suspects: Mapping[K, frozenset[str]]) -> list[tuple[str, tuple[K, ...]]]:
-    """(rule, the findings that it could be behind), of two findings at least, each finding in one group.
+def suspects_of(edits: Iterable[Edit], spec: Protocol) -> frozenset[str]:
+    """Names of those `edits` that could make findings of one fault one row: they change one rule, and not one
+    through which everything passes."""
+    rules = {edit.name: rules_changed(edit, spec) for edit in edits}
+    return frozenset(name for name, changed in rules.items() if len(changed) == 1 and not changed & TOO_WIDE)
 
-    The fewest rules that will do, as far as taking the one with the most findings first gives them.
+
+def rule_of_suspect(edit: str, spec: Protocol) -> str:
+    """The name of the rule that it changes."""
+    (rule,) = rules_changed(edit_named(edit, spec), spec)
+    return rule
+
+
+def groups_by_edit(suspects: Mapping[K, frozenset[str]]) -> list[tuple[str, tuple[K, ...]]]:
+    """(edit, the findings that it could be behind), of two findings at least, each finding in one group.
+
+    `suspects` are names of edits. The fewest edits that will do, as far as taking the one with the most
+    findings first gives them.
     """
-    left = {key: rules - TOO_WIDE for key, rules in suspects.items()}
+    left = dict(suspects)
     found: list[tuple[str, tuple[K, ...]]] = []
     while True:
-        counts = Counter(rule for rules in left.values() for rule in rules)
+        counts = Counter(edit for edits in left.values() for edit in edits)
         # Of equals the first by name, so that the same findings make the same rows.
-        rule, most = max(sorted(counts.items()), key=lambda each: each[1], default=("", 0))
+        edit, most = max(sorted(counts.items()), key=lambda each: each[1], default=("", 0))
         if most < 2:
             return found
-        members = tuple(key for key, rules in left.items() if rule in rules)
-        found.append((rule, members))
-        left = {key: rules for key, rules in left.items() if key not in members}
+        members = tuple(key for key, edits in left.items() if edit in edits)
+        found.append((edit, members))
+        left = {key: edits for key, edits in left.items() if key not in members}

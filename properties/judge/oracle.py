@@ -450,8 +450,8 @@ UNSIGNED = ("no-author", "unsigned", "forged", "foreign-key", "other-key", "junk
 
 
 def _stalled(state: Any) -> frozenset[Peer]:
-    peers = getattr(state, "peers", {})
-    return frozenset(p for p, n in peers.items() if n.stalled) if peers else frozenset()
+    peers: Mapping[Peer, Any] = getattr(state, "peers", {})
+    return frozenset([p for p, n in peers.items() if n.stalled])
 
 
 def _resumed(event: Event) -> frozenset[Peer]:

@@ -31,7 +31,7 @@ from quidnunc.properties.search.rows import (
     Contradiction,
     RootCause,
     RootCauses,
-    grouped_by_rule,
+    grouped_by_edit,
     is_crash,
     keep,
     note_contradiction,
@@ -262,7 +262,7 @@ def settle(campaign: Campaign, *, until: float | None = None) -> None:
     _let_go_of_covered(campaign, until)
     campaign.roots = sharing_readings(sharing_explanations(campaign.roots))
     _let_go_of_combined(campaign, until)
-    campaign.roots = with_true_excuses(grouped_by_rule(campaign.roots))
+    campaign.roots = with_true_excuses(grouped_by_edit(campaign.roots))
 
 
 def _let_go_of_covered(campaign: Campaign, until: float | None) -> None:

@@ -20,13 +20,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from quidnunc.impl.seam import Config, Hello, Profile
 from quidnunc.model.edit import Edit, edited
-from quidnunc.model.edits.catalogue import explaining_edits, rules_changed
+from quidnunc.model.edits.catalogue import explaining_edits
 from quidnunc.model.events import Event, Receive
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rpc import Message
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.telling import DepartingRun, contradiction
 from quidnunc.properties.explain.followed import FreshRun
+from quidnunc.properties.explain.grouping import suspects_of
 from quidnunc.properties.explain.hypotheses import RunsToPredict, standing_and_ties
 from quidnunc.properties.explain.minimise import plainer_parameters, shortest_run
 from quidnunc.properties.explain.root_cause import Finding, accounting_edits, hypotheses, last_departures
@@ -294,7 +295,7 @@ class FindingSearch:
         """The finding, its clauses blamed, with those of its hypotheses that predict the `fresh` runs."""
         protocol = self.protocol
         quirks = hypotheses(finding.moments, protocol, parameters, self.spec)
-        suspects = frozenset(rule for q in quirks for rule in rules_changed(q, self.spec))
+        suspects = suspects_of(quirks, self.spec)
         # What the texts leave open stays open, whatever one run made of it: the next best would be a failure.
         left = [q for q in quirks if not self._is_withdrawn(q) or may_be_kept_at_times(q.name, q.kind)]
         nearly = next((q for q in quirks if q.name in self.nearly), None)

@@ -20,7 +20,7 @@ from quidnunc.properties.cases.file import render
 from quidnunc.properties.cases.finding import brief
 from quidnunc.properties.cases.telling import with_true_excuses as telling_excuses
 from quidnunc.properties.claims.catalogue import claim_on
-from quidnunc.properties.explain.grouping import groups_by_rule
+from quidnunc.properties.explain.grouping import groups_by_edit, rule_of_suspect
 from quidnunc.properties.explain.root_cause import CRASH
 
 Contradiction: TypeAlias = tuple[int, str]
@@ -63,7 +63,7 @@ class RootCause:
     unexplained_as: tuple[str, str] = ("", "unexplained:withdrawn")
     """Clause and cause, should its explanation be withdrawn."""
     suspects: frozenset[str] = frozenset()
-    """Of what is unexplained: rules by an edit of which the case could be accounted for."""
+    """Of what is unexplained: names of edits of one rule, each of which could account for the case."""
     holds_on_ours: bool | None = None
     """The control: whether our own router passes the same events; None where it could not be asked."""
     leaves_open: frozenset[str] = frozenset()
@@ -230,7 +230,7 @@ def _named(name: str, root: RootCause) -> RootCause:
 
 def fewest_rows(rows: RootCauses) -> RootCauses:
     """As few rows as account for all that was found."""
-    return grouped_by_rule(sharing_readings(sharing_explanations(rows)))
+    return grouped_by_edit(sharing_readings(sharing_explanations(rows)))
 
 
 def with_true_excuses(rows: RootCauses) -> RootCauses:
@@ -254,14 +254,14 @@ def sharing_readings(rows: RootCauses) -> RootCauses:
     return rows_of(kept)
 
 
-def grouped_by_rule(rows: RootCauses) -> RootCauses:
-    """Of what is unexplained, those that one rule could be behind are one row, with the shortest case."""
+def grouped_by_edit(rows: RootCauses) -> RootCauses:
+    """Of what is unexplained, those that one edit could be behind are one row, with the shortest case."""
     open_rows = {k: r for k, r in rows.items() if r.kind == "unexplained" and not is_crash(r)}
     kept = dict(rows)
-    for rule, keys in groups_by_rule({key: root.suspects for key, root in open_rows.items()}):
+    for edit, keys in groups_by_edit({key: root.suspects for key, root in open_rows.items()}):
         shortest = min((open_rows[key] for key in keys), key=size_of_case)
         hidden = frozenset(clause for key in keys for clause in open_rows[key].leaves_open)
-        words = rule.replace("_", " ")
+        words = rule_of_suspect(edit, protocol_named(shortest.case.protocol)).replace("_", " ")
         says = f"{UNEXPLAINED} Each of {len(keys)} findings could come of a change in the rule “{words}”."
         for key in keys:
             del kept[key]

@@ -26,10 +26,10 @@ class RuleUse:
     permitted: bool = False
     several: bool = False
     """It sent more than one thing in one step."""
-    carried: set[str] = field(factory=set)
+    carried: frozenset[str] = frozenset()
     """Optional fields of messages that were in what it sent."""
     chose: bool = False
-    changed: set[str] = field(factory=set)
+    changed: frozenset[str] = frozenset()
     """Fields of the state."""
 
 
@@ -80,9 +80,10 @@ class UseRecorder:
             said = rule.apply(r, *rest)
             if isinstance(said, Step):
                 use.applied = True
-                use.permitted |= bool(said.permits)
-                use.several |= len(said.permits) > 1
-                use.carried |= {name for permit in said.permits for name in carried_in(permit.output)}
+                if said.permits:
+                    use.permitted = True
+                    use.several |= len(said.permits) > 1
+                    use.carried |= {name for permit in said.permits for name in carried_in(permit.output)}
                 if said.router is not r:
                     use.changed |= changed_fields(r, said.router)
             return said
@@ -135,4 +136,9 @@ def _each_rule(combined: Combined, change: Callable[[Rule], Rule]) -> Combined:
 
 def chooser_in(rest: tuple[Any, ...]) -> Any:
     """The chooser among the arguments of a rule; None where it has none."""
-    return rest[-1] if len(rest) == 2 and hasattr(rest[-1], "some") else None
+    return rest[-1] if len(rest) == 2 and _chooses(type(rest[-1])) else None
+
+
+@lru_cache
+def _chooses(kind: type) -> bool:
+    return hasattr(kind, "some")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.edits.catalogue import edit_named, hypotheses_of
+from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.events import MESHSUB_1_2, Advance, Connect, Disconnect, Event, Join, Sent
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, IDontWant, Subscribe
-from quidnunc.properties.explain.counterfactuals import Counterfactuals
+from quidnunc.properties.explain.counterfactuals import AddedActs, Counterfactuals
 from quidnunc.properties.explain.followed import WITHOUT, FollowedRun, FreshRun, agreement
 from quidnunc.properties.judge.play import ModelSubject
 from tests.helpers.pubsub_run import T, message, of
@@ -69,3 +70,36 @@ def test_one_that_demands_the_act_says_when() -> None:
 
 def test_a_reading_leaves_it_open() -> None:
     assert asked(AGAIN, ONCE).told_by(evolve(OPEN, kind="reading"), 0)
+
+
+LONGER = run((*meets(COMES), Advance(500), Advance(1000), Advance(1000)), sends=False, varied=ONCE.varied)
+
+
+def with_act(at: int) -> FreshRun:
+    """The longer run, in which the router sends the message in step `at`."""
+    steps = [*LONGER.steps]
+    event, outputs = steps[at]
+    steps[at] = (event, (*outputs, Sent(1, MESSAGE)))
+    return evolve(LONGER, steps=tuple(steps))
+
+
+@pytest.mark.parametrize("at", range(3, len(LONGER.steps)))
+def test_a_run_with_other_outputs_in_one_step_is_what_it_is_judged_from_its_start(at: int) -> None:
+    run = with_act(at)
+    changed = FollowedRun.of(LONGER, SPEC).with_outputs(at, run.steps[at][1])
+    assert changed == FollowedRun.of(run, SPEC)
+
+
+def test_whether_an_act_is_allowed_is_what_it_is_judged_from_the_start() -> None:
+    base, steps = FollowedRun.of(LONGER, SPEC), range(3, len(LONGER.steps))
+    with_acts = tuple((at, base.with_outputs(at, with_act(at).steps[at][1])) for at in steps)
+    edits = [made.edit for made in operated(SPEC).values()][::40]
+    edits += [edit for edit in hypotheses_of(SPEC) if "idontwant" in edit.name or edit.kind == "dropped"]
+    found = list[bool]()
+    for edit in edits:
+        allowed = AddedActs(base, with_acts).one_is_allowed_by(edit)
+        changed = edit.applied_to(SPEC)
+        whole = [agreement(with_act(at), changed).agreed == len(LONGER.steps) for at in steps if changed]
+        assert allowed == any(whole), edit.name
+        found.append(allowed)
+    assert 0 < sum(found) < len(found)

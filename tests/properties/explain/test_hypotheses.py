@@ -30,7 +30,7 @@ from quidnunc.model.rpc import Graft, IHave, Message, Prune, Subscribe
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from quidnunc.properties.explain import hypotheses
 from quidnunc.properties.explain.followed import PROBE, SCORED, FollowedRun, FreshRun, agreement
-from quidnunc.properties.explain.grouping import groups_by_rule
+from quidnunc.properties.explain.grouping import groups_by_edit, suspects_of
 from quidnunc.properties.explain.hypotheses import Prediction, standing, standing_and_ties
 from quidnunc.properties.judge.oracle import Departure
 from quidnunc.properties.judge.play import ModelSubject
@@ -295,18 +295,20 @@ def test_of_two_that_stand_the_order_given_is_kept() -> None:
 
 
 class TestGroups:
-    def test_findings_that_one_rule_could_be_behind_are_one(self) -> None:
+    def test_findings_that_one_edit_could_be_behind_are_one(self) -> None:
         suspects = {1: frozenset("ab"), 2: frozenset("bc"), 3: frozenset("b"), 4: frozenset("d")}
-        assert groups_by_rule(suspects) == [("b", (1, 2, 3))]
+        assert groups_by_edit(suspects) == [("b", (1, 2, 3))]
 
     def test_each_is_in_one_group(self) -> None:
-        suspects = {n: frozenset(rules) for n, rules in enumerate(("ab", "ab", "bc", "c", "c"))}
-        groups = groups_by_rule(suspects)
+        suspects = {n: frozenset(edits) for n, edits in enumerate(("ab", "ab", "bc", "c", "c"))}
+        groups = groups_by_edit(suspects)
         told = [key for _, keys in groups for key in keys]
         assert sorted(told) == sorted(set(told))
 
-    def test_a_rule_through_which_everything_passes_is_behind_nothing(self) -> None:
-        assert not groups_by_rule({1: frozenset({"take"}), 2: frozenset({"take"})})
+    def test_edits_of_several_rules_and_of_what_all_goes_through_make_no_group(self) -> None:
+        wide = ("everywhere-in-weighted-score-only-application", "rpc-with-prune-of-over-16-peers-dropped")
+        edits = [edit_named(name, SPEC) for name in (*wide, "cut-to-d-d-as-one-more")]
+        assert suspects_of(edits, SPEC) == {"cut-to-d-d-as-one-more"}
 
 
 def test_those_that_nothing_tells_from_the_first_tie_with_it() -> None:

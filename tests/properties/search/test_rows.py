@@ -13,7 +13,7 @@ from quidnunc.properties.search.rows import (
     Contradiction,
     RootCause,
     either,
-    grouped_by_rule,
+    grouped_by_edit,
     note_contradiction,
     rows_of,
     sharing_explanations,
@@ -153,13 +153,20 @@ def test_rows_without_one_stay_apart() -> None:
     assert sharing_explanations(rows) == rows
 
 
-def test_what_one_rule_could_be_behind_is_one_row_that_says_so() -> None:
-    first = evolve(unexplained(root("x")), suspects=frozenset({"cut_to_d"}))
-    second = evolve(first, clause="gs1.0/heartbeat.fill", suspects=frozenset({"cut_to_d", "fill_to_d"}))
+def test_what_one_edit_could_be_behind_is_one_row_that_says_so() -> None:
+    cut, fill = "cut-to-d-d-as-one-more", "fill-to-d-d-as-one-more"
+    first = evolve(unexplained(root("x")), suspects=frozenset({cut}))
+    second = evolve(first, clause="gs1.0/heartbeat.fill", suspects=frozenset({cut, fill}))
     crash = evolve(first, quirk="crash:KeyError", clause="pubsub/rpc.any-combination")
-    found = grouped_by_rule(rows_of([first, second, crash]))
+    found = grouped_by_edit(rows_of([first, second, crash]))
     assert len(found) == 2
     assert any("“cut to d”" in row.says for row in found.values())
+
+
+def test_two_faults_of_one_rule_are_two_rows() -> None:
+    first = evolve(unexplained(root("x")), suspects=frozenset({"cut-to-d-d-as-one-more"}))
+    other = evolve(first, clause="gs1.1/outbound.keep", suspects=frozenset({"cut-to-d-d-as-d-high"}))
+    assert len(grouped_by_edit(rows_of([first, other]))) == 2
 
 
 def test_rules_that_read_the_same_thing_wrongly_are_one_row() -> None:
