@@ -407,7 +407,7 @@ def _graft_opportunistically(r: Router, topic: str, choose: Choose) -> Step[Rout
     # Of an even number of scores either middle one passes for the median.
     lower, upper = (lowest[(len(lowest) - 1) // 2], highest[len(highest) // 2]) if lowest else (0, 0)
     threshold = r.threshold_as_scores(r.parameters.opportunistic_graft_threshold)
-    if len(lowest) < 2 or lower >= threshold:
+    if lower >= threshold or not lowest:
         return Step(evolve(r, poor_for={**r.poor_for, topic: 0})) if r.poor_for.get(topic) else None
     eligible = r.protocol.set_of("graft_candidates", r, topic, choose)
     better = Targets(
@@ -415,7 +415,8 @@ def _graft_opportunistically(r: Router, topic: str, choose: Choose) -> Step[Rout
         frozenset(p for p in eligible.all if r.end_of_score(p, high=True) > lower),
     )
     wanted = r.parameters.opportunistic_graft_peers
-    surely = upper < threshold and len(better.must) >= wanted
+    # The text has a median of one score, too; some routers ask for two members.
+    surely = upper < threshold and len(better.must) >= wanted and len(lowest) > 1
     lasted = r.poor_for.get(topic, 0) + 1 if surely else 0
     least = wanted if lasted >= r.parameters.opportunistic_graft_ticks else 0
     clause = "gs1.1/opportunistic.graft"

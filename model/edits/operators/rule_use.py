@@ -136,7 +136,10 @@ def _each_rule(combined: Combined, change: Callable[[Rule], Rule]) -> Combined:
 
 def chooser_in(rest: tuple[Any, ...]) -> Any:
     """The chooser among the arguments of a rule; None where it has none."""
-    return rest[-1] if len(rest) == 2 and _chooses(type(rest[-1])) else None
+    if len(rest) != 2:
+        return None
+    kind: type = type(rest[-1])
+    return rest[-1] if _chooses(kind) else None
 
 
 @lru_cache
