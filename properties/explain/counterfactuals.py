@@ -33,6 +33,9 @@ class ShownDeparture:
 
     run: FreshRun
     output: Output
+    """The act that is to be explained."""
+    outputs: tuple[Output, ...]
+    """It, and what else nothing permits there: it may come with it."""
 
     @property
     def event(self) -> Event:
@@ -45,17 +48,17 @@ class AddedActs:
 
     run: FollowedRun
     with_act: tuple[tuple[int, FollowedRun], ...]
-    """The step of an act, and the run with it."""
+    """The step of an act, and the run up to it."""
 
-    def one_is_allowed_by(self, edit: Edit) -> bool:
-        """Whether an edit allows all of the run with one of the acts.
+    def allowed_by(self, edit: Edit) -> Iterator[tuple[int, bool]]:
+        """Of each act: its step, and whether an edit allows all of the run up to it.
 
-        What comes before the act is judged once for all acts, and only where the edit can matter.
+        What comes before the acts is judged once for all, and only where the edit can matter.
         """
         protocol, steps = self.run.protocol, self.run.run.steps
         changed = applied(edit, protocol)
         if changed is None:
-            return False
+            return
         before = self.run.matters(edit, changed)
         first = before[0] if before else len(steps)
         oracle, judged = None, first
@@ -63,17 +66,15 @@ class AddedActs:
             if at > first:
                 oracle = oracle or self.run.oracle_at(first, changed)
                 if agreement_from(oracle, steps[judged:at]).agreed < at - judged:
-                    return False
+                    return
                 judged = at
                 there = evolve(oracle)
             elif at in added.matters(edit, changed):
                 there = self.run.oracle_at(at, changed)
             else:
+                yield at, False
                 continue
-            left = added.run.steps[at:]
-            if agreement_from(there, left).agreed == len(left):
-                return True
-        return False
+            yield at, agreement_from(there, added.run.steps[at:]).agreed == 1
 
 
 @frozen
@@ -88,17 +89,29 @@ class Counterfactuals:
     """Runs with the departure: had the router not done it?"""
     added: tuple[AddedActs, ...]
     """Of runs that lack something which the departure needs: had the router departed there too?"""
+    changed: tuple[AddedActs, ...] = ()
+    """The same of runs in which another number is such that the router does not depart."""
 
     @classmethod
     def of(cls, runs: Sequence[FollowedRun], protocol: Protocol, departure: Departure) -> Counterfactuals:
         shown = tuple(_shown(runs, departure))[:MOST_SHOWN]
+        lacking = [run for run in runs if WITHOUT in run.run.varied]
+        changed = [run for run in runs if run.run.varied not in ("", *ASKED) and run not in lacking]
         return cls(
             protocol,
             departure,
             tuple(garbled_runs(runs, departure)),
             shown,
-            tuple(_added(runs, shown)) if shown else (),
+            tuple(_added(lacking, shown)),
+            tuple(_added(changed, shown)),
         )
+
+    def too_much(self, edit: Edit) -> float:
+        """In how much of what the router could have done at another number, and did not, an edit allows it:
+        from 0 to 1, which is nothing said. It is 1 where no other number makes a difference."""
+        steps = sum(len({at for at, _ in run.with_act}) for run in self.changed)
+        allowed = sum(len({at for at, may in run.allowed_by(edit) if may}) for run in self.changed)
+        return allowed / steps if steps else 1.0
 
     def told_by(self, edit: Edit, sharpness: int) -> bool:
         """Whether an edit says what the router does, and when. A reading need not: the texts leave it open.
@@ -113,7 +126,7 @@ class Counterfactuals:
         if self.departure.kind == "missing" and not sharpness:
             # It only says that what is owed may be left out.
             return False
-        if not any(run.one_is_allowed_by(edit) for run in self.added):
+        if not any(may for run in self.added for _, may in run.allowed_by(edit)):
             return True
         # It allows the act where the router does not do it. It does not say when, unless it demands it.
         changed = edit.applied_to(self.protocol)
@@ -137,20 +150,23 @@ def _shown(runs: Sequence[FollowedRun], departure: Departure) -> Iterator[ShownD
         if each.run.varied and each.run.varied not in ASKED:
             for found in each.plain.departures:
                 if found.kind == "unexpected" and found.observed and same_act(found, departure):
-                    yield ShownDeparture(each.up_to_departure, found.observed)
+                    whole = tuple(
+                        d.observed for d in each.plain.departures if d.kind == "unexpected" and d.observed
+                    )
+                    yield ShownDeparture(each.up_to_departure, found.observed, whole)
                     break
 
 
 def _added(runs: Sequence[FollowedRun], shown: Sequence[ShownDeparture]) -> Iterator[AddedActs]:
-    lacking = (each for each in runs if WITHOUT in each.run.varied and not each.plain.departures)
-    for each in (run for run in lacking if run.plain.agreed == len(run.run.steps)):
+    for run in (each for each in runs if each.plain.agreed == len(each.run.steps)):
         added = list[tuple[int, FollowedRun]]()
-        for at, (event, outputs) in enumerate(each.run.steps):
-            acts = dict.fromkeys(s.output for s in shown if s.event == event and s.output not in outputs)
-            added += [(at, each.with_outputs(at, (*outputs, act))) for act in acts]
-        departing = tuple((at, run) for at, run in added if run.plain.departures)
+        for at, (event, outputs) in enumerate(run.run.steps):
+            done = [act for s in shown if s.event == event for act in ((s.output,), s.outputs)]
+            acts = dict.fromkeys(act for act in done if not {*act} & {*outputs})
+            added += [(at, run.with_outputs(at, (*outputs, *act))) for act in acts]
+        departing = tuple((at, with_act) for at, with_act in added if with_act.plain.departures)
         if departing:
-            yield AddedActs(each, departing)
+            yield AddedActs(run, departing)
 
 
 def _agrees(edit: Edit, run: FollowedRun) -> bool:
@@ -165,6 +181,6 @@ def _may_be_withheld(shown: ShownDeparture, changed: Protocol) -> bool:
     *before, (event, outputs) = shown.run.steps
     for step in before:
         oracle.judge(*step)
-    judged = oracle.judge(event, tuple(output for output in outputs if output != shown.output))
-    owed = any(permit.must and permit.output == shown.output for permit in oracle.open)
+    judged = oracle.judge(event, tuple(output for output in outputs if output not in shown.outputs))
+    owed = any(permit.must and permit.output in shown.outputs for permit in oracle.open)
     return not judged.departures and not judged.blurred and not owed

@@ -173,9 +173,9 @@ class FollowedRun:
         return notes.followed(run)
 
     def with_outputs(self, at: int, outputs: tuple[Output, ...]) -> FollowedRun:
-        """The run in which the router did this in step `at`, which the protocol was asked of in this one."""
+        """The run up to step `at`, had the router done this there: a step of which the protocol was asked."""
         event, _ = self.run.steps[at]
-        steps = (*self.run.steps[:at], (event, outputs), *self.run.steps[at + 1 :])
+        steps = (*self.run.steps[:at], (event, outputs))
         notes = StepNotes(
             self.protocol,
             states=[*self.states[:at]],

@@ -56,6 +56,9 @@ MOST_WIDE = 3
 """So many edits of several rules besides: they are larger, and tell what else is as many rows."""
 SEEN_IN_THE_FIELD = frozenset(edit.name for edit in QUIRKS)
 """Of edits that predict the same, what some router was seen to do is likelier than what none was."""
+TOO_MUCH = 0.25
+"""Of what a router could have done at other numbers and did not, so much may be allowed by an edit that says
+when it does it."""
 SHARP = 0.5
 """Of the runs in which a router without an edit departs from the best one."""
 
@@ -245,7 +248,9 @@ def standing_and_ties(
     later = RunsAsNeeded(followed_plain_run(run, protocol, seed) for seed, run in enumerate(whole))
     dropped = {edit.rule for edit, _ in stand if edit.kind == "dropped"}
     kept = {edit.rule for edit in edits if edit.kind == "dropped"} - dropped
-    stand = [(e, t) for e, t in stand if sharpness[e] or otherwise.garbled or _says_when(e, kept, later)]
+    lax = {e: e.of_number and not sharpness[e] and otherwise.too_much(e) > TOO_MUCH for e, _ in stand}
+    told_when = {e for e, _ in stand if sharpness[e] or otherwise.garbled or (e.of_number and not lax[e])}
+    stand = [(e, t) for e, t in stand if e in told_when or _says_when(e, kept, later)]
     stand = [(e, t) for e, t in stand if e.name not in WIDE or _refutable(e, played, protocol, dropped)]
     best = [told for edit, told in stand if sharpness[edit] >= sharp]
     in_the_field = any(edit.name in SEEN_IN_THE_FIELD for edit, _ in stand)
@@ -257,7 +262,8 @@ def standing_and_ties(
         # What the texts leave open is no fault, whatever else would explain as much.
         operator = edit.name not in SEEN_IN_THE_FIELD
         number = edit.of_number and in_the_field
-        worse = () if edit.kind == "reading" else (True, number, sharpness[edit] < sharp, operator, elsewhere)
+        blunt = sharpness[edit] < sharp
+        worse = () if edit.kind == "reading" else (True, number, blunt, operator, elsewhere, lax[edit])
         return (told.agreed < enough, outdone, *worse)
 
     def alike(each: tuple[Edit, Prediction]) -> tuple[object, ...]:

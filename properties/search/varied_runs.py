@@ -27,6 +27,8 @@ from quidnunc.properties.judge.play import messages_in
 
 WAITS_MS = (-999, -500, -99, -1, 1, 99, 500, 999)
 """Added to a wait: on both sides of a deadline, near it and up to a second off."""
+LONG_MS = 2000
+"""A wait from which on also a quarter of it, half and three quarters are waited: its end may be far off."""
 MOST_LATER = 2
 """Events, the last ones of the run, before which a heartbeat is put."""
 BEATS = 2
@@ -36,6 +38,8 @@ MOST_WAITS = 2
 ones."""
 STEPS = (-2, -1, 1, 2)
 """Added to any other number: on both sides of a boundary, next to it and not."""
+LARGE = 8
+"""A parameter from which on half of it and twice as much are given, too."""
 AGAIN = (2, 4, 16)
 """How often the last event comes, where it is an RPC."""
 LARGE_S = tuple(least_s for least_s, _ in TOO_LARGE_S.values())
@@ -98,11 +102,12 @@ def varied_runs(
     yield from _like_siblings(events, parameters, {*read} - {*fixed})
     for name in sorted({*read} - {*fixed}):
         value = getattr(parameters, name)
-        for step in STEPS:
-            if value >= 0 > value + step:
-                continue
+        others = [value + step for step in STEPS if not value >= 0 > value + step]
+        if isinstance(value, int) and value >= LARGE:
+            others += [value // 2, 2 * value]
+        for other in others:
             try:
-                given = evolve(parameters, **{name: value + step})
+                given = evolve(parameters, **{name: other})
             except ValueError:
                 # The specification forbids it with the others.
                 continue
@@ -285,6 +290,8 @@ def _otherwise(event: Event, parameters: Any, *, in_full: bool) -> Iterator[tupl
     match event:
         case Advance(ms) if in_full:
             yield from ((Advance(ms + more), False) for more in WAITS_MS if ms + more > 0)
+            if ms >= LONG_MS:
+                yield from ((Advance(part * ms // 4), False) for part in (1, 2, 3))
         case Score(peers, value):
             for limit in limits_of(parameters):
                 yield from (

@@ -41,6 +41,24 @@ def test_an_operator_says_what_is_wrong(name: str, cause: str) -> None:
     assert [cause for _, cause, _ in found.rows] == [cause]
 
 
+@pytest.mark.parametrize(
+    ("name", "cause"),
+    [
+        ("fill-one-topic", "fill-to-d-one-topic-by-name"),
+        ("seen-half-as-long", "everywhere-seen-ttl-ms-as-half"),
+    ],
+)
+def test_an_operator_says_what_is_wrong_once_it_is_met(name: str, cause: str) -> None:
+    found = rows_of_planted(name, seed=13, runs=80)
+    assert [cause for _, cause, _ in found.rows] == [cause]
+
+
+def test_what_an_explanation_allows_where_the_router_does_not_do_it_is_asked_of_it() -> None:
+    """That P1 counts nothing allows each of these PRUNEs, and many that are not sent."""
+    found = rows_of_planted("near-first-never", seed=13, runs=60)
+    assert found.rows and not any("time-in-mesh" in cause for _, cause, _ in found.rows)
+
+
 def test_figures() -> None:
     one = PlantedRows("a", 0, 80, "", (("c", "without", "dropped"),), expected_first=True)
     two = PlantedRows(

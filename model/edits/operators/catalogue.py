@@ -253,6 +253,10 @@ UNSEEABLE = frozenset({"peers", "ledger", "windows", "cached", "protocol"})
 MESSAGE = "message"
 """The handler whose checks drop a message, or let it through."""
 
+HEARTBEAT = "heartbeat"
+TOPICS_OF_HEARTBEAT = ("mesh", "fanout")
+"""Fields of the state that have something of each topic for a rule of a heartbeat."""
+
 CHOOSER = "set_of"
 """What a rule calls to have other rules choose peers."""
 
@@ -319,6 +323,8 @@ class RuleOperators:
     """Whether no other rule answers that."""
     is_number: bool = False
     """Whether it alone works out a number."""
+    of_topics: bool = False
+    """Whether it goes through the topics of a heartbeat."""
     checks: str = ""
     """The handler, of which it is one of several checks and not the last one."""
     switches: tuple[str, ...] = ()
@@ -354,6 +360,7 @@ class RuleOperators:
             self._goes_on() if self.checks else (),
             self._sent_back() if self.is_step else (),
             self._marks_seen() if self.checks == MESSAGE else (),
+            self._topics() if self.of_topics else (),
         )
         for rank, made in enumerate(kinds):
             yield from (evolve(one, rank=rank) for one in made)
@@ -413,6 +420,12 @@ class RuleOperators:
             change = partial(wrapped.going_on, self.checks, sends)
             # One that sends nothing is as if it were not there.
             yield self._made(f"{word}-{self.name}", says, change, _permitted)
+
+    def _topics(self) -> Iterator[OperatorEdit]:
+        for end, (said, _) in wrapped.TOPIC_ENDS.items():
+            for order, (ordered, _) in wrapped.TOPIC_ORDERS.items():
+                change = partial(wrapped.for_some_topics, order, end)
+                yield self._made(f"{self.name}-{end}-{order}", f"{said} ({ordered})", change)
 
     def _marks_seen(self) -> Iterator[OperatorEdit]:
         yield self._made(
@@ -548,10 +561,17 @@ def _values(name: str, parameters: type) -> Iterator[tuple[str, str, Callable[[A
         yield "one-more", said("one-more"), lambda p: getattr(p, name) + 1
         yield "one-less", said("one-less"), lambda p: getattr(p, name) - 1
         yield "zero", said("zero"), lambda p: 0
+        yield "half", said("half"), lambda p: _times(getattr(p, name), 0.5)
+        yield "double", said("double"), lambda p: _times(getattr(p, name), 2)
     yield "default", said("default" if number else "none"), lambda p: default
     for sibling in sorted(next((s for s in SIBLINGS if name in s), frozenset()) - {name}):
         if sibling in {f.name for f in fields(parameters)}:
             yield words_of(sibling), words.taken_for(name, sibling), partial(_read, sibling)
+
+
+def _times(value: float, factor: float) -> float:
+    """A whole number stays one."""
+    return int(value * factor) if isinstance(value, int) else value * factor
 
 
 def _plain_ones(parameters: type) -> set[str]:
@@ -584,6 +604,7 @@ def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
             is_control=handler in words.ANSWERS.keys() - words.RELAYED and rule.name in steps,
             is_only_answer=handler in words.ANSWERS and len(protocol[handler].rules) == 1,
             is_number=rule.name in alone,
+            of_topics=handler == HEARTBEAT and not names_read(rule).isdisjoint(TOPICS_OF_HEARTBEAT),
             checks=handler if _is_followed(rule, protocol[handler]) else "",
             switches=switches_of(protocol),
             others=other_rules(handler, rule, protocol),

@@ -310,6 +310,8 @@ def instead(parameter: str, word: str, *, negative: bool = False) -> str:
         "one-more": _off_by_one(parameter, name, unit, "more"),
         "one-less": _off_by_one(parameter, name, unit, "less"),
         "zero": f"Uses 0 instead of {name}",
+        "half": f"Uses half of {name}",
+        "double": f"Uses twice {name}",
         "endless": f"Uses {infinity} instead of {name}",
     }[word]
 

@@ -547,6 +547,54 @@ def sees(view: str, rule: Rule) -> Rule:
     return seeing({**VIEWS, **MEMPOOL_VIEWS}[view][2], restore, rule)
 
 
+# -- for how many topics it acts ----------------------------------------------------------------------------
+
+TOPIC_ORDERS: Mapping[str, tuple[str, Callable[[Any], list[str]]]] = {
+    "by-name": ("in order of names", lambda r: sorted({*r.mesh, *r.fanout})),
+    "by-age": ("oldest first", lambda r: [*dict.fromkeys((*r.mesh, *r.fanout))]),
+}
+"""Word -> words, the topics of a router in the order in which it goes through them."""
+
+TOPIC_ENDS: Mapping[str, tuple[str, Callable[[bool], bool]]] = {
+    "one-topic": ("Acts in one topic alone", lambda acted: True),
+    "until-idle": ("Stops at the first topic in which nothing is to be done", lambda acted: not acted),
+    "until-done": ("Stops after the first topic in which something is done", lambda acted: acted),
+}
+"""Word -> words, whether a router that did something in one topic, or did not, goes on to no other one."""
+
+
+def for_some_topics(order: str, end: str, rule: Rule) -> Rule:
+    """A rule of a heartbeat, which goes through the topics and ends before the last one."""
+    topics, is_over = TOPIC_ORDERS[order][1], TOPIC_ENDS[end][1]
+
+    def apply(r: Any, what: Any, choose: Any) -> Any:
+        done: Step[Any] | None = None
+        for topic in topics(r):
+            step = _of_topic_alone(topic, rule).apply(r if done is None else done.router, what, choose)
+            if step is not None:
+                done = step if done is None else done.then(step)
+            if is_over(step is not None):
+                break
+        return done
+
+    return evolve(rule, apply=apply)
+
+
+def _of_topic_alone(topic: str, rule: Rule) -> Rule:
+    def alter(r: Any) -> Any:
+        mesh, fanout = ({t: of[t] for t in of if t == topic} for of in (r.mesh, r.fanout))
+        return evolve(r, mesh=mesh, fanout=fanout)
+
+    def restore(after: Any, r: Any) -> Any:
+        mesh, fanout = (
+            {t: now[t] if t == topic else own[t] for t in own if t != topic or t in now}
+            for own, now in ((r.mesh, after.mesh), (r.fanout, after.fanout))
+        )
+        return evolve(after, mesh=mesh, fanout=fanout)
+
+    return seeing(alter, restore, rule)
+
+
 # -- whom it chooses ----------------------------------------------------------------------------------------
 
 
