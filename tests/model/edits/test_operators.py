@@ -86,10 +86,33 @@ class TestWhatTheyDo:
             ("while-backing-off-prune-backoff-s-as-one-more", 7),
             ("while-backing-off-prune-backoff-s-as-unsubscribe-backoff-s", 10),
             ("while-backing-off-prune-backoff-s-as-default", 60),
+            ("while-backing-off-prune-backoff-s-as-half", 3),
+            ("while-backing-off-prune-backoff-s-as-double", 12),
         ],
     )
     def test_another_parameter(self, name: str, told: int) -> None:
         assert seen(name, PRUNED, 5) == {Sent(1, Prune(T, told))}
+
+    @pytest.mark.parametrize(
+        ("name", "filled"),
+        [
+            ("", "abc"),
+            # The meshes of b and c are short of members, that of a is not; c was joined first.
+            ("fill-to-d-one-topic-by-name", "a"),
+            ("fill-to-d-one-topic-by-age", "ac"),
+            ("fill-to-d-until-idle-by-name", "a"),
+            ("fill-to-d-until-idle-by-age", "abc"),
+            ("fill-to-d-until-done-by-name", "ab"),
+            ("fill-to-d-until-done-by-age", "ac"),
+        ],
+    )
+    def test_a_heartbeat_that_does_not_come_to_every_topic(self, name: str, filled: str) -> None:
+        """The peers announce a before the router joins it, and the others later."""
+        topics = [Receive((p,), (Subscribe("b"), Subscribe("c"))) for p in (1, 2)]
+        known = [Receive((p,), (Subscribe("a"),)) for p in (1, 2)]
+        events = (Connect((1,)), Connect((2,)), *known, *map(Join, "cba"), *topics, Advance(500))
+        grafts = {o.part.topic for o in seen(name, events, -1) if isinstance(o.part, Graft)}
+        assert grafts | {"a"} == {*filled}
 
     def test_a_clock_that_is_ahead_ends_a_backoff(self) -> None:
         assert not seen("while-backing-off-clock-far-ahead", PRUNED, 5)
