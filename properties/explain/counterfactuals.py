@@ -123,8 +123,8 @@ class Counterfactuals:
         if any(_agrees(edit, run) for run in self.garbled):
             # It takes any content.
             return False
-        if self.departure.kind == "missing" and not sharpness:
-            # It only says that what is owed may be left out.
+        if self.departure.observed is None and not sharpness:
+            # It only says that what is owed may be left out, or be chosen otherwise.
             return False
         if not any(may for run in self.added for _, may in run.allowed_by(edit)):
             return True
