@@ -71,6 +71,10 @@ def _alternatives(shown: Output | tuple[Output, ...]) -> frozenset[Output]:
     return frozenset(shown) if isinstance(shown, tuple) else frozenset((shown,))
 
 
+TOO_FEW = "chosen, at least"
+"""In the reason of a problem, where fewer were chosen than had to be."""
+
+
 @frozen
 class ChoiceProblem:
     """A choice that the router made outside its constraint."""
@@ -317,9 +321,7 @@ class AngelicChoices:
         if len(seen) < most and self.blind & pool:
             self.blurred = True
         elif len(seen) < least:
-            self.problems.append(
-                ChoiceProblem(name, clause, f"{len(seen)} chosen, at least {least} required")
-            )
+            self.problems.append(ChoiceProblem(name, clause, f"{len(seen)} {TOO_FEW} {least} required"))
         claimed.update(o for p in seen for o in shown[p])
         self._taken.append(seen)
         return seen

@@ -20,7 +20,7 @@ from quidnunc.properties.explain.followed import (
     agreement_from,
     applied,
 )
-from quidnunc.properties.judge.oracle import Departure, Oracle, garbled
+from quidnunc.properties.judge.oracle import Departure, Oracle, garbled, is_left_out
 from quidnunc.properties.judge.play import same_act
 
 MOST_SHOWN = 3
@@ -123,8 +123,8 @@ class Counterfactuals:
         if any(_agrees(edit, run) for run in self.garbled):
             # It takes any content.
             return False
-        if self.departure.observed is None and not sharpness:
-            # It only says that what is owed may be left out, or be chosen otherwise.
+        if is_left_out(self.departure) and not sharpness:
+            # It only says that what is owed may be left out.
             return False
         if not any(may for run in self.added for _, may in run.allowed_by(edit)):
             return True

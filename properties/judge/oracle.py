@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from attrs import field, fields, frozen, mutable
 
-from quidnunc.model.choices import MAX_FORKS, AngelicChoices, next_split
+from quidnunc.model.choices import MAX_FORKS, TOO_FEW, AngelicChoices, next_split
 from quidnunc.model.events import (
     ANY_STATE,
     Advance,
@@ -390,6 +390,11 @@ def faults(departure: Departure) -> frozenset[str]:
 def is_part_of(left: Departure, whole: Departure) -> bool:
     """Whether one is what is left of the other: of the same output, fewer fields differ."""
     return left.observed == whole.observed and bool(faults(left)) and faults(left) < faults(whole)
+
+
+def is_left_out(departure: Departure) -> bool:
+    """Whether the router did less than it had to, and nothing else."""
+    return departure.kind == "missing" or (departure.kind == "choice" and TOO_FEW in departure.reason)
 
 
 def garbled(departure: Departure) -> Sent | None:
