@@ -37,6 +37,7 @@ from quidnunc.properties.cases.file import load, render
 from quidnunc.properties.cases.outcome import CaseReplay
 from quidnunc.properties.cases.router import REPEATS, repeated, replay_router
 from quidnunc.properties.claims.catalogue import claims_of
+from quidnunc.properties.explain.root_cause import UNEXPLAINED_CAUSE
 from quidnunc.properties.search.batch import Workers
 from quidnunc.properties.search.campaign import Campaign, Recording, run_campaign
 from quidnunc.properties.search.crashes import ANY_CRASH, crash_mark, crashes_numbered
@@ -393,7 +394,8 @@ def _outcomes(replays: Mapping[str, CaseReplay]) -> dict[str, str]:
 def _replay_known(
     found: set[RootKey], expected: Sequence[Expectation], options: argparse.Namespace
 ) -> dict[str, CaseReplay]:
-    """Replay the cases of expectations that the search did not meet, by the path that the file names.
+    """Replay the cases of expectations that the search did not meet, by the path that the file names; and
+    those of what nothing explains, whose name another fault against the same sentence has as well.
 
     An inconclusive replay is left out: its expectation counts as not met, not as gone.
     """
@@ -401,7 +403,8 @@ def _replay_known(
 
     replays: dict[str, CaseReplay] = {}
     for each in expected:
-        if (each.clause, each.cause) in found or not each.case:
+        by_name = (each.clause, each.cause) in found and not each.cause.startswith(UNEXPLAINED_CAUSE)
+        if by_name or not each.case:
             continue
         path = options.expect.parent / each.case
         try:

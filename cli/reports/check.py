@@ -227,6 +227,7 @@ def as_json(
         **fields_of(campaign, "profile", "without"),
         "parameters": dict(campaign.fixed),
         **fields_of(campaign, "seed", "runs", "steps", "interrupted"),
+        "broken": list(campaign.broken),
         "claims": [_claim(campaign, v, paths) for v in verdicts],
         "root_causes": [_root(r, paths.get(k)) for k, r in sorted(campaign.rows.items())],
         "not_checked": not_checked(campaign, verdicts),

@@ -84,6 +84,15 @@ class ProtocolRows:
         return told if campaign.steps else "nothing was played"
 
 
+def _broken_lines(campaign: Campaign) -> Iterator[str]:
+    """What is said first where a part of a search broke: less was played than was asked for."""
+    if campaign.broken and campaign.steps:
+        ended, played = count(len(campaign.broken), "part"), count(campaign.runs, "run")
+        yield f"{campaign.protocol}: {ended} of this search broke; {played} ended. The first that broke:"
+        yield from textwrap.wrap(campaign.broken[0], 100, initial_indent="  ", subsequent_indent="  ")
+        yield ""
+
+
 def summary_lines(results: Sequence[ProtocolRows], writes: str) -> Iterator[str]:
     """How many root causes there are in which verdicts, and the most telling in words, each with a command.
 
@@ -91,6 +100,8 @@ def summary_lines(results: Sequence[ProtocolRows], writes: str) -> Iterator[str]
     no file has.
     """
     against = results[0].campaign.against
+    for each in results:
+        yield from _broken_lines(each.campaign)
     if len(results) > 1:
         none = Counter(each.found_none for each in results if not each.rows)
         yield from (f"{told}: {_protocols(results, told)}" for told in none)

@@ -66,7 +66,7 @@ def _read_last(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -
     oracle = Oracle(recorder.watching(protocol), parameters, tells=False)
     for moment in moments:
         recorder.take()
-        oracle.judge(moment.event, moment.outputs)
+        oracle.follow(moment.event, moment.outputs)
     used = recorder.take()
     return frozenset(name for _, rule in protocol.rules() if rule.name in used for name in names_read(rule))
 

@@ -244,7 +244,7 @@ def _facts(told: DepartingRun) -> list[str]:
     """What is known of the peer and the topic when it happens."""
     oracle = Oracle(told.protocol, told.parameters, tells=False)
     for moment in told.moments[:-1]:
-        oracle.judge(moment.event, moment.outputs)
+        oracle.follow(moment.event, moment.outputs)
     output = told.departure.observed or told.departure.expected
     peer = _peer(output)
     part = output.part if isinstance(output, Sent) else getattr(output, "message", None)

@@ -8,8 +8,8 @@ place to look. That they have a rule in common is not enough: two faults may tou
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from quidnunc.model.edit import Edit
 from quidnunc.model.edits.catalogue import edit_named, rules_changed
@@ -32,18 +32,19 @@ def rule_of_suspect(edit: str, spec: Protocol) -> str:
     return rule
 
 
-def groups_by_edit(suspects: Mapping[K, frozenset[str]]) -> list[tuple[str, tuple[K, ...]]]:
+def groups_by_edit(
+    suspects: Mapping[K, frozenset[str]], likelier: Callable[[str], Any] = str
+) -> list[tuple[str, tuple[K, ...]]]:
     """(edit, the findings that it could be behind), of two findings at least, each finding in one group.
 
     `suspects` are names of edits. The fewest edits that will do, as far as taking the one with the most
-    findings first gives them.
+    findings first gives them; of equals the first by `likelier`.
     """
     left = dict(suspects)
     found: list[tuple[str, tuple[K, ...]]] = []
     while True:
         counts = Counter(edit for edits in left.values() for edit in edits)
-        # Of equals the first by name, so that the same findings make the same rows.
-        edit, most = max(sorted(counts.items()), key=lambda each: each[1], default=("", 0))
+        edit, most = min(counts.items(), key=lambda each: (-each[1], likelier(each[0])), default=("", 0))
         if most < 2:
             return found
         members = tuple(key for key, edits in left.items() if edit in edits)

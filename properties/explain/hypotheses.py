@@ -269,15 +269,19 @@ def standing_and_ties(
     def alike(each: tuple[Edit, Prediction]) -> tuple[object, ...]:
         return (rank(each), each[1].agreed_in, size_of(each[0], spec or protocol))
 
-    ranked = sorted(stand, key=rank)
-    # A reading allows much, so that no fault says as much: they are measured by the best of their own.
-    best_fault = next((told for edit, told in ranked if edit.kind != "reading"), None)
-    ranked = [(e, told) for e, told in ranked if e.kind == "reading" or told.is_near(best_fault or told)]
-    wide = [each for each in ranked if each[0].name.startswith(EVERYWHERE)]
-    narrow = [each for each in ranked if each not in wide]
-    listed = [*narrow[:MOST_EXPLANATIONS], *wide[:MOST_WIDE]]
+    listed = _near_ones(sorted(stand, key=rank))
     ties = (each[0] for each in listed[1:] if alike(each) == alike(listed[0]) and each[0].kind != "reading")
     return [edit for edit, _ in listed], tuple(islice(ties, MOST_TIES))
+
+
+def _near_ones(ranked: Sequence[tuple[Edit, Prediction]]) -> list[tuple[Edit, Prediction]]:
+    """Those that say nearly as much as the best fault; those of one rule first."""
+    # A reading allows much, so that no fault says as much: they are measured by the best of their own.
+    best_fault = next((told for edit, told in ranked if edit.kind != "reading"), None)
+    near = [(e, told) for e, told in ranked if e.kind == "reading" or told.is_near(best_fault or told)]
+    wide = [each for each in near if each[0].name.startswith(EVERYWHERE)]
+    narrow = [each for each in near if each not in wide]
+    return [*narrow[:MOST_EXPLANATIONS], *wide[:MOST_WIDE]]
 
 
 def _tested(

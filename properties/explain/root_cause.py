@@ -17,6 +17,8 @@ from quidnunc.properties.judge.crashes import crash_name
 from quidnunc.properties.judge.oracle import Departure, Oracle
 from quidnunc.properties.judge.play import Moment, Play, steps_of
 
+UNEXPLAINED_CAUSE = "unexplained:"
+"""Of a finding that nothing explains; then the kind of the departure."""
 CRASH = "crash:"
 """Of a root cause that is a crash; then the name of the crash."""
 
@@ -53,7 +55,7 @@ class Finding:
         crash = self.departure.observed
         if isinstance(crash, Crashed):
             return CRASH + crash_name(crash)
-        return f"unexplained:{self.departure.kind}"
+        return f"{UNEXPLAINED_CAUSE}{self.departure.kind}"
 
 
 def last_departures(run: Play) -> tuple[Departure, ...]:

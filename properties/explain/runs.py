@@ -121,7 +121,7 @@ def _states(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> l
     oracle = Oracle(protocol, parameters)
     states = [oracle.state]
     for moment in moments[:-1]:
-        oracle.judge(moment.event, moment.outputs)
+        oracle.follow(moment.event, moment.outputs)
         states.append(oracle.state)
     return states
 

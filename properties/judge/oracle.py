@@ -138,6 +138,12 @@ class Oracle:
         protocol has decided on, or dropped, before."""
         return isinstance(event, Verdict) and not outputs and not self.applicable(event)
 
+    def follow(self, event: Event, outputs: Sequence[Output]) -> None:
+        """Take the step of a run that was judged by another protocol; of an event that cannot happen under
+        this one nothing comes."""
+        if self.applicable(event):
+            self.judge(event, outputs)
+
     def judge(self, event: Event, outputs: Sequence[Output]) -> EventJudgement:
         """Take one step of the model along `outputs`. Keeps the split of a choice that agrees best."""
         if self.notes is None:

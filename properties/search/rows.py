@@ -258,7 +258,17 @@ def grouped_by_edit(rows: RootCauses) -> RootCauses:
     """Of what is unexplained, those that one edit could be behind are one row, with the shortest case."""
     open_rows = {k: r for k, r in rows.items() if r.kind == "unexplained" and not is_crash(r)}
     kept = dict(rows)
-    for edit, keys in groups_by_edit({key: root.suspects for key, root in open_rows.items()}):
+    broken = {root.clause for root in open_rows.values()}
+
+    def likelier(edit: str) -> tuple[bool, int, str]:
+        # Many edits account for few short runs: first those of the sentences that are broken.
+        protocol = protocol_named(next(iter(open_rows.values())).case.protocol)
+        ranks = operated(protocol)
+        rank = ranks[edit].rank if edit in ranks else -1
+        return (edit_named(edit, protocol).clause not in broken, rank, edit)
+
+    suspects = {key: root.suspects for key, root in open_rows.items()}
+    for edit, keys in groups_by_edit(suspects, likelier):
         shortest = min((open_rows[key] for key in keys), key=size_of_case)
         hidden = frozenset(clause for key in keys for clause in open_rows[key].leaves_open)
         words = rule_of_suspect(edit, protocol_named(shortest.case.protocol)).replace("_", " ")

@@ -26,6 +26,7 @@ from quidnunc.properties.claims.catalogue import (
     level_of,
 )
 from quidnunc.properties.claims.claim import Claim
+from quidnunc.properties.explain.root_cause import UNEXPLAINED_CAUSE
 from quidnunc.properties.notation.words import one_line
 from quidnunc.properties.search.additions import PREFIX
 from quidnunc.properties.search.campaign import Campaign
@@ -322,13 +323,19 @@ def compare(
 ) -> ExpectationComparison:
     """What was found against what was expected.
 
-    `replayed`: case path -> outcome (same, different, fixed) for expectations that the search did not meet.
+    `replayed`: case path -> outcome (same, different, fixed) for expectations that the search did not meet,
+    and for those of which it met what nothing explains.
     """
     by_key = {(r.clause, r.quirk): r for r in roots}
     met, gone, not_met, otherwise = [], [], [], []
+    others = set[tuple[str, str]]()
     for each in expected:
         outcome, found = replayed.get(each.case, ""), by_key.get((each.clause, each.cause))
-        if found is not None and verdict_of_root(found) != each.verdict:
+        if found is not None and outcome == "fixed" and each.cause.startswith(UNEXPLAINED_CAUSE):
+            # What was found has the name of the one that is fixed, because nothing explains either.
+            gone.append(each)
+            others.add((each.clause, each.cause))
+        elif found is not None and verdict_of_root(found) != each.verdict:
             otherwise.append((each, found))
         elif found is not None or outcome == "same":
             met.append(each)
@@ -336,7 +343,7 @@ def compare(
             gone.append(each)
         else:
             not_met.append(each)
-    known = {(e.clause, e.cause) for e in expected}
+    known = {(e.clause, e.cause) for e in expected} - others
     # An addition is filed under the sentence that its most telling run breaks, which can be another one.
     additions = {e.cause for e in expected if e.cause.startswith(PREFIX)}
     known |= {(root.clause, root.quirk) for _, root in renamed}

@@ -163,6 +163,13 @@ def test_what_one_edit_could_be_behind_is_one_row_that_says_so() -> None:
     assert any("“cut to d”" in row.says for row in found.values())
 
 
+def test_of_edits_that_could_be_behind_as_much_one_of_the_broken_sentence_is_told() -> None:
+    suspects = frozenset({"application-one-less", "fill-to-d-d-as-one-more"})
+    first = evolve(unexplained(root("x", clause="gs1.0/heartbeat.fill")), suspects=suspects)
+    (row,) = grouped_by_edit(rows_of([first, evolve(first, clause="gs1.0/mesh.members")])).values()
+    assert "“fill to d”" in row.says
+
+
 def test_two_faults_of_one_rule_are_two_rows() -> None:
     first = evolve(unexplained(root("x")), suspects=frozenset({"cut-to-d-d-as-one-more"}))
     other = evolve(first, clause="gs1.1/outbound.keep", suspects=frozenset({"cut-to-d-d-as-d-high"}))

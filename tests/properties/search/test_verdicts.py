@@ -135,6 +135,15 @@ def test_what_the_search_did_not_meet_is_replayed(outcome: str, agrees: bool) ->
     assert bool(compared.gone) is not agrees
 
 
+def test_another_unexplained_fault_against_a_sentence_does_not_pass_for_the_expected_one() -> None:
+    """Both have the name of what nothing explains; the case of the expected one tells that it is fixed."""
+    other = root(quirk="unexplained:missing", kind="unexplained")
+    known = expectation(other, case="a.case")
+    assert compare([other], [known], {"a.case": "same"}).agrees
+    swapped = compare([other], [known], {"a.case": "fixed"})
+    assert (swapped.gone, swapped.unexpected) == ((known,), (other,))
+
+
 def test_an_addition_is_expected_under_whatever_sentence_it_is_found() -> None:
     one, other = (evolve(root(), quirk="adds:echo", kind="addition", clause=c) for c in (MUST, "gs1.0/a.b"))
     assert compare([one], [evolve(expectation(root()), clause=other.clause, cause="adds:echo")], {}).agrees
