@@ -123,7 +123,8 @@ def _checked(protocol: str, router: str, options: argparse.Namespace, profile: s
     command = ["check", protocol, "--against", router, *words, "--profile", profile, "--json"]
     said: deque[str] = deque(maxlen=LAST_LINES)
     with subprocess.Popen(
-        [sys.executable, "-m", "quidnunc", *command, "--cases", str(cases)],
+        # -P: a folder in the place where this is run may be named as the package.
+        [sys.executable, "-P", "-m", "quidnunc", *command, "--cases", str(cases)],
         stdin=subprocess.DEVNULL,
         stdout=(folder / f"{name}.part").open("wb"),
         stderr=subprocess.PIPE,

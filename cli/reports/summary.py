@@ -42,13 +42,15 @@ def causes_text(verdicts: Sequence[str]) -> str:
 
 
 def most_telling(roots: Mapping[Key, RootCause]) -> list[tuple[Key, RootCause]]:
-    """All root causes, the most telling first: a bad verdict, a MUST, a known cause, one cause and not either
-    of two, a case that breaks the sentence of its cause and not one that the cause leads to, a short case."""
+    """All root causes, the most telling first: a bad verdict, a sentence that is not disputed, a MUST,
+    a known cause, one cause and not either of two, a case that breaks the sentence of its cause and not one
+    that the cause leads to, a short case."""
 
     def rank(item: tuple[Key, RootCause]) -> tuple[object, ...]:
         key, root = item
         return (
             -SEVERITY[verdict_of_root(root)],
+            bool(_dispute_about(root)),
             "MSIY".find(level_of(root.clause)),
             root.kind == "unexplained" and not is_crash(root),
             "; or " in root.case.reason,
@@ -58,6 +60,11 @@ def most_telling(roots: Mapping[Key, RootCause]) -> list[tuple[Key, RootCause]]:
         )
 
     return sorted(roots.items(), key=rank)
+
+
+def _dispute_about(root: RootCause) -> str:
+    clause = load().get(root.clause)
+    return clause.dispute_about(root.quirk) if clause is not None else ""
 
 
 def _says(root: RootCause) -> str:
@@ -101,7 +108,8 @@ def summary_lines(results: Sequence[ProtocolRows], writes: str) -> Iterator[str]
     """
     against = results[0].campaign.against
     for each in results:
-        yield from _broken_lines(each.campaign)
+        if each.rows:
+            yield from _broken_lines(each.campaign)
     if len(results) > 1:
         none = Counter(each.found_none for each in results if not each.rows)
         yield from (f"{told}: {_protocols(results, told)}" for told in none)
@@ -128,8 +136,8 @@ def summary_lines(results: Sequence[ProtocolRows], writes: str) -> Iterator[str]
             yield from textwrap.wrap(
                 told, WIDTH, initial_indent="   ", subsequent_indent="   ", break_on_hyphens=False
             )
-        if (known := load().get(root.clause)) is not None and known.disputed:
-            said = f"the sentence is disputed: {' '.join(known.disputed.split())}"
+        if disputed := _dispute_about(root):
+            said = f"the sentence is disputed: {disputed}"
             yield from textwrap.wrap(said, WIDTH, initial_indent="   ", subsequent_indent="   ")
         if key in paths:
             yield f"   {replay_command(paths[key], against)}"

@@ -95,6 +95,8 @@ class Clause:
     reason: str = ""
     disputed: str = ""
     """Where the document contradicts itself, is contradicted by all routers, or can be read in two ways."""
+    disputed_for: str = ""
+    """Names of the root causes that this is about, where it is not about all against the clause."""
     document: str
     """The name of the document."""
 
@@ -107,6 +109,11 @@ class Clause:
     def ground(self) -> str:
         """The keyword, or in a few words why a router is asked to keep to the clause without one."""
         return self.keyword if self.keyword != "none" else GROUNDS[self.basis]
+
+    def dispute_about(self, cause: str) -> str:
+        """What is disputed of the clause, if a root cause of that name is touched by it."""
+        about = self.disputed_for.split()
+        return "" if about and cause not in about else " ".join(self.disputed.split())
 
     @property
     def optional(self) -> bool:

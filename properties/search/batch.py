@@ -89,7 +89,7 @@ class Workers:
         if self.stopping:
             return None
         process = subprocess.Popen(
-            [sys.executable, "-m", "quidnunc.properties.search.worker"],
+            [sys.executable, "-P", "-m", "quidnunc.properties.search.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

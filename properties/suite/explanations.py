@@ -17,6 +17,7 @@ from quidnunc.properties.explain.root_cause import Finding, accounts_for, last_d
 from quidnunc.properties.explain.runs import blamed_clauses
 from quidnunc.properties.judge.play import (
     ModelSubject,
+    Moment,
     Play,
     RecordedStep,
     Subject,
@@ -57,6 +58,14 @@ class DepartingCase:
 
 
 @frozen
+class PassedCase:
+    """A case in which the router did what the protocol allows."""
+
+    moments: tuple[Moment, ...]
+    parameters: Any
+
+
+@frozen
 class SuiteFinding:
     """What one case shows."""
 
@@ -87,6 +96,8 @@ class SuiteExplanations:
     explain: Explain
     departing: Sequence[DepartingCase] = ()
     """All cases that depart."""
+    passed: Sequence[PassedCase] = ()
+    """All others."""
     confirmed: list[Edit] = field(factory=list)
     _asked: dict[tuple[str, int], SuiteFinding | Question | None] = field(factory=dict)
     """By the name of a case, and how many explanations were confirmed when it was looked at."""
@@ -174,7 +185,7 @@ class SuiteExplanations:
             return play(each.events, opened(), protocol, each.parameters)
 
     def _told(self, asked: Question, ahead: Iterator[Question]) -> SuiteFinding:
-        found = self.explain(asked, ahead).finding(asked, self.hunt)
+        found = self._as_in_other_cases(self.explain(asked, ahead).finding(asked, self.hunt))
         rival = found.quirks[0] if found.quirks else None
         if rival is not None and rival.name not in NAMED[self.hunt.spec.family]:
             found = evolve(found, quirks=(*self._wide_readings(asked, rival), *found.quirks))
@@ -183,6 +194,23 @@ class SuiteExplanations:
         else:
             self.hunt.signatures[signature_of(asked.departure)] += 1
         return SuiteFinding(found, asked.in_force)
+
+    def _as_in_other_cases(self, found: Finding) -> Finding:
+        """The finding, without explanations by which the router would depart in a case that it passes.
+
+        They predict fresh runs of one case. Another case may ask of the rule what these do not.
+        """
+        for at, edit in enumerate(found.quirks):
+            if edit.kind == "reading" or not self._is_refuted(edit):
+                ties = tuple(each for each in found.ties if at == 0 and not self._is_refuted(each))
+                return evolve(found, quirks=found.quirks[at:], ties=ties)
+        return evolve(found, quirks=(), ties=())
+
+    def _is_refuted(self, edit: Edit) -> bool:
+        changed = edited(self.hunt.spec, [edit])
+        told = (rejudge(each.moments, changed, each.parameters)[1] for each in self.passed)
+        # An edit may take away what makes a choice possible, which is not how a router would depart from it.
+        return any(departure.kind != "choice" for found in told for departure in found)
 
     def _wide_readings(self, asked: Question, rival: Edit) -> Iterator[Edit]:
         """A reading that allows, in all cases of the suite, what `rival` explains, and not all it would do.

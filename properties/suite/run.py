@@ -40,7 +40,12 @@ from quidnunc.properties.suite.fitting import fitted_parameters
 if TYPE_CHECKING:
     from quidnunc.properties.search.machine import FindingSearch
     from quidnunc.properties.suite.explainers import Explain
-    from quidnunc.properties.suite.explanations import DepartingCase, SuiteExplanations, SuiteFinding
+    from quidnunc.properties.suite.explanations import (
+        DepartingCase,
+        PassedCase,
+        SuiteExplanations,
+        SuiteFinding,
+    )
 
     Unexplained: TypeAlias = tuple[DepartingCase, SuiteFinding, int]
     """A case, what is told of it so far, and how many explanations were confirmed when it was asked."""
@@ -91,9 +96,11 @@ def run_suite(
         progress(campaign)
 
     departing: list[DepartingCase] = []
+    passed: list[PassedCase] = []
     explained = False
     try:
-        _explain_and_file(campaign, hunt, named, _departing(campaign, opener, hello, tell), departing, tell)
+        cases = _departing(campaign, opener, hello, passed, tell)
+        _explain_and_file(campaign, hunt, named, cases, departing, passed, tell)
         explained = True
     except AdapterError as error:
         campaign.broken.append(str(error))
@@ -112,6 +119,7 @@ def _explain_and_file(
     named: str,
     cases: Iterable[DepartingCase],
     departing: list[DepartingCase],
+    passed: Sequence[PassedCase],
     tell: Callable[[], None],
 ) -> None:
     """File what is behind the cases, each put into `departing` once it was played."""
@@ -125,17 +133,21 @@ def _explain_and_file(
             # Processes that explain start while the other cases are played.
             explain = explain or stack.enter_context(explainers(hunt, named))
         if explain is not None:
-            for found, each in _explained(departing, SuiteExplanations(hunt, explain, departing)):
+            for found, each in _explained(departing, SuiteExplanations(hunt, explain, departing, passed)):
                 if found is not None:
                     _file(campaign, found, each)
                 tell()
 
 
 def _departing(
-    campaign: Campaign, opener: Callable[[Any], Any], hello: Hello, tell: Callable[[], None]
+    campaign: Campaign,
+    opener: Callable[[Any], Any],
+    hello: Hello,
+    passed: list[PassedCase],
+    tell: Callable[[], None],
 ) -> Iterator[DepartingCase]:
-    """Play every case and count it; those that depart."""
-    from quidnunc.properties.suite.explanations import DepartingCase
+    """Play every case and count it; those that depart. The others are put into `passed`."""
+    from quidnunc.properties.suite.explanations import DepartingCase, PassedCase
 
     name, profile = campaign.protocol, campaign.profile
     for case_name, case in suite_of(name):
@@ -154,6 +166,8 @@ def _departing(
         if last_departures(run):
             told = evolve(case, profile=profile_text(campaign.against, profile))
             yield DepartingCase(case_name, told, parameters, run)
+        elif not run.blurred:
+            passed.append(PassedCase(tuple(run.moments), parameters))
         tell()
 
 

@@ -118,6 +118,15 @@ def test_a_driver_that_broke_is_told_first() -> None:
     assert line.endswith("the driver broke; no counterexample in 2 runs before")
 
 
+def test_a_part_that_broke_is_told_before_what_the_others_found() -> None:
+    broke = campaign_of(SHORT)
+    broke.runs = broke.steps = 2
+    broke.broken.append("no answer")
+    first, what, *_ = summary(broke, {})
+    assert first == "gossipsub-1.2: 1 part of this search broke; 2 runs ended. The first that broke:"
+    assert what.strip() == "no answer"
+
+
 def test_the_events_of_a_crash_are_not_in_a_public_case() -> None:
     crash = root("pubsub/rpc.any-combination", "crash:ValueError in parse", kind="unexplained")
     campaign = campaign_of(crash)
