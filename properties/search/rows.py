@@ -271,8 +271,12 @@ def grouped_by_edit(rows: RootCauses) -> RootCauses:
     for edit, keys in groups_by_edit(suspects, likelier):
         shortest = min((open_rows[key] for key in keys), key=size_of_case)
         hidden = frozenset(clause for key in keys for clause in open_rows[key].leaves_open)
-        words = rule_of_suspect(edit, protocol_named(shortest.case.protocol)).replace("_", " ")
-        says = f"{UNEXPLAINED} Each of {len(keys)} findings could come of a change in the rule “{words}”."
+        says = f"{UNEXPLAINED} Each of {len(keys)} findings could come of a change in one rule."
+        protocol = protocol_named(shortest.case.protocol)
+        if edit_named(edit, protocol).clause in {open_rows[key].clause for key in keys}:
+            # Of a rule that no broken sentence is about, the name says where not to look.
+            words = rule_of_suspect(edit, protocol).replace("_", " ")
+            says = says.replace("one rule", f"the rule “{words}”")
         for key in keys:
             del kept[key]
         case = evolve(shortest.case, reason=says)

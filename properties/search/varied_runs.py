@@ -90,6 +90,8 @@ def varied_runs(
         near = at in (*waits[-MOST_WAITS:], *large[:MOST_WAITS])
         for told, goes_on in _otherwise(event, parameters, in_full=near):
             yield VariedRun(f"event {at}", (*events[:at], told, *events[at + 1 :]), parameters, goes_on)
+        for longer in _longer_than_backoffs(events, at, parameters):
+            yield VariedRun(f"event {at}", (*events[:at], longer, *events[at + 1 :]), parameters)
     if events and isinstance(events[-1], Receive):
         # What is only allowed in a topic that the router is not in is due in one that it is in, in the end.
         for first in (tuple(events), tuple(in_more_topics(events, peers=False))):
@@ -176,6 +178,20 @@ def runs_later(events: Sequence[Event], parameters: Any) -> Iterator[VariedRun]:
     ms = getattr(parameters, "heartbeat_interval_ms", 0)
     for at in range(max(1, len(events) - MOST_LATER), len(events)) if ms else ():
         yield VariedRun(f"later from event {at}", (*events[:at], Advance(ms), *events[at:]), parameters)
+
+
+def _longer_than_backoffs(events: Sequence[Event], at: int, parameters: Any) -> Iterator[Event]:
+    """A wait after a PRUNE that is longer than the router's own backoff, which it may have taken for the one
+    that was announced; of the last wait alone, because many heartbeats pass in it."""
+    pruned = any(isinstance(event, Receive) and _prunes(event) for event in events[:at])
+    last = not any(isinstance(event, Advance) for event in events[at + 1 :])
+    event = events[at]
+    if isinstance(event, Advance) and pruned and last:
+        yield Advance(event.ms + 1000 * parameters.prune_backoff_s)
+
+
+def _prunes(event: Receive) -> bool:
+    return any(isinstance(part, Prune) for part in event.parts)
 
 
 def runs_of_its_own(events: Sequence[Event], parameters: Any) -> Iterator[VariedRun]:

@@ -559,8 +559,10 @@ TOPIC_ENDS: Mapping[str, tuple[str, Callable[[bool], bool]]] = {
     "one-topic": ("Acts in one topic alone", lambda acted: True),
     "until-idle": ("Stops at the first topic in which nothing is to be done", lambda acted: not acted),
     "until-done": ("Stops after the first topic in which something is done", lambda acted: acted),
+    "last-left-out": ("Leaves its last topic out", lambda acted: False),
 }
 """Word -> words, whether a router that did something in one topic, or did not, goes on to no other one."""
+LAST_LEFT_OUT = "last-left-out"
 
 
 def for_some_topics(order: str, end: str, rule: Rule) -> Rule:
@@ -569,7 +571,7 @@ def for_some_topics(order: str, end: str, rule: Rule) -> Rule:
 
     def apply(r: Any, what: Any, choose: Any) -> Any:
         done: Step[Any] | None = None
-        for topic in topics(r):
+        for topic in topics(r)[:-1] if end == LAST_LEFT_OUT else topics(r):
             step = _of_topic_alone(topic, rule).apply(r if done is None else done.router, what, choose)
             if step is not None:
                 done = step if done is None else done.then(step)

@@ -104,6 +104,8 @@ class TestWhatTheyDo:
             ("fill-to-d-until-idle-by-age", "abc"),
             ("fill-to-d-until-done-by-name", "ab"),
             ("fill-to-d-until-done-by-age", "ac"),
+            ("fill-to-d-last-left-out-by-name", "ab"),
+            ("fill-to-d-last-left-out-by-age", "abc"),
         ],
     )
     def test_a_heartbeat_that_does_not_come_to_every_topic(self, name: str, filled: str) -> None:

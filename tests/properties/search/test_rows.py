@@ -160,7 +160,7 @@ def test_what_one_edit_could_be_behind_is_one_row_that_says_so() -> None:
     crash = evolve(first, quirk="crash:KeyError", clause="pubsub/rpc.any-combination")
     found = grouped_by_edit(rows_of([first, second, crash]))
     assert len(found) == 2
-    assert any("“cut to d”" in row.says for row in found.values())
+    assert any("a change in one rule." in row.says for row in found.values())
 
 
 def test_of_edits_that_could_be_behind_as_much_one_of_the_broken_sentence_is_told() -> None:
