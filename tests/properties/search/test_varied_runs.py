@@ -75,7 +75,7 @@ def test_a_score_is_at_each_threshold_and_below_it_and_then_the_run_goes_on() ->
 
 
 def test_a_wait_ends_up_to_a_second_sooner_or_later_and_far_off() -> None:
-    """Its deadline may be at a part of it, and that of a backoff which was not taken from the PRUNE after it."""
+    """Its deadline may be at a part of it, or that of a backoff which was not taken from a PRUNE after it."""
     waits = [event.ms - 5000 for run in by_number()["event 4"] if isinstance(event := run.events[4], Advance)]
     assert tuple(waits) == (*WAITS_MS, -3750, -2500, -1250, 60_000)
 
