@@ -97,10 +97,11 @@ def _size(run: RunFolder) -> int:
 
 def incomplete(manifest: Mapping[str, Any]) -> str:
     """What a run lacks that was meant to be in it; empty where nothing is known to be missing."""
+    if manifest["lost_bytes"]:
+        lost = manifest["lost_bytes"]
+        return f"at least {lost} bytes lost, a file is cut off or damaged: {manifest['first_bad']}"
     if not manifest["complete"]:
         return "files are unfinished or unreadable; finish or move them, and ingest again"
-    if manifest["lost_bytes"]:
-        return f"{manifest['lost_bytes']} bytes lost, a file is cut off or damaged: {manifest['first_bad']}"
     return ""
 
 

@@ -266,16 +266,17 @@ def describe(
     """The manifest of a run of these files. `astray`: how often the clock of a peer steps far back."""
     bad = sum(e.bad for e in entries)
     lacking = sum(each["state"] in INCOMPLETE for each in left_out.values())
+    lost = sum(e.lost for e in entries)
     completeness, why = _completeness(entries, bad, lacking, astray, asked, before)
     return {
         "schema": SCHEMA,
         "files": [{name: getattr(e, name) for name in ENTRY_FIELDS} for e in entries],
         "records": sum(e.records for e in entries),
         "bad_records": bad,
-        "lost_bytes": sum(e.lost for e in entries),
+        "lost_bytes": lost,
         "first_bad": next((e.problem for e in entries if e.problem), ""),
         "left_out": dict(left_out),
-        "complete": not lacking,
+        "complete": not lacking and not lost,
         "completeness": completeness,
         "completeness_because": why,
         "clock": asked.clock or before.get("clock", "unknown"),

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from attrs import field, mutable
 
@@ -33,33 +33,56 @@ class Deliveries:
     bad_count: int = 0
     line: int = 0
     """Where the last event stood."""
+    _unended: int = 0
+    """Bytes of the last line, where nothing ends it."""
 
     def __iter__(self) -> Iterator[TraceEvent]:
-        """Raises TraceError where the file is no table of deliveries, or its gzip stream is broken."""
+        """Raises TraceError where the file is no table of deliveries. A table that is cut off has lost at
+        least the row in which it ends."""
         with self.file.open("rb") as raw:
             plain = open_plain(raw)
             try:
                 rows = csv.DictReader(self._lines(plain))
                 lacking = [c for c in COLUMNS if c not in (rows.fieldnames or ())]
-                if lacking and not damage_of(plain):
+                if lacking and (damage := damage_of(plain)):
+                    raise TraceError(f"{self.file}: its header cannot be read: {damage.problem}")
+                if lacking:
                     raise TraceError(f"{self.file}:1: no column {', '.join(lacking)}: no table of deliveries")
-                for row in () if lacking else rows:
+                for row in rows:
                     self.line = rows.line_num
                     yield from self._row(row, rows.line_num)
             except csv.Error as error:
                 raise TraceError(f"{self.file}: cannot be read to its end: {error}") from None
             if damage := damage_of(plain):
-                raise TraceError(f"{self.file}: cannot be read to its end: {damage.problem}")
+                self._reject(self.line + 1, damage.problem, max(1, damage.lost + self._unended))
 
-    def _row(self, row: dict[str, str | None], line: int) -> Iterator[TraceEvent]:
-        peer, sender, message, at = (row[c] for c in COLUMNS)
-        if not peer or not sender or not message or not at or not at.isdecimal() or int(at) >= INT64:
-            self._reject(line, "a row without peer, sender, message or time")
+    def _row(self, row: dict[str | None, str | None], line: int) -> Iterator[TraceEvent]:
+        if None in row or None in row.values():
+            self._reject_width(row, line)
+            return
+        peer, sender, message, at = (row[c] or "" for c in COLUMNS)
+        if empty := [c for c in COLUMNS if not row[c]]:
+            self._reject(line, f"a row without {', '.join(empty)}")
+            return
+        if not at.isdecimal() or int(at) >= INT64:
+            self._reject(line, f"t_recv_ns is no time in ns from 0 to 2^63 - 1: {at[:40]!r}")
             return
         observer, name, at_ns = peer.encode(), message.encode(), int(at)
         if peer == sender:
             yield TraceEvent(PublishMessage(message_id=name), observer, at_ns)
         yield TraceEvent(DeliverMessage(message_id=name, received_from=sender.encode()), observer, at_ns)
+
+    def _reject_width(self, row: Mapping[str | None, Any], line: int) -> None:
+        """A row whose fields are not those of the header: which is which nobody can tell."""
+        own = sum(name is not None and value is not None for name, value in row.items()) + len(
+            row.get(None) or ()
+        )
+        of = sum(name is not None for name in row)
+        said = f"{own} fields, where the header has {of}"
+        if self._unended:
+            self._reject(line, f"cut off: the last row has {said}", self._unended)
+        else:
+            self._reject(line, f"a row of {said}")
 
     def _reject(self, line: int, problem: str, lost: int = 0) -> None:
         self.bad_count += 1
@@ -79,7 +102,8 @@ class Deliveries:
                     lost += len(line)
                 self._reject(number, f"a line of more than {MAX_LINE_CHARACTERS} characters", lost)
                 line = "\n"
-            if not line.endswith("\n") and damage_of(plain):
+            self._unended = 0 if line.endswith("\n") else len(line.encode())
+            if self._unended and damage_of(plain):
                 # Half of a number is another number.
                 return
             yield line

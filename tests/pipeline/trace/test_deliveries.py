@@ -46,14 +46,55 @@ def test_a_line_that_is_too_long_is_one_bad_row(tmp_path: Path) -> None:
     assert "more than 4096 characters" in str(reading.bad[0])
 
 
+def test_a_row_with_more_or_fewer_fields_than_the_header_is_bad(tmp_path: Path) -> None:
+    path = tmp_path / "deliveries.csv"
+    path.write_text(HEAD + "n0,A,A,m,1,1000000,1\nn0,A,A,A,m,1,1000000,1,9\n" + ROWS)
+    reading = Deliveries(path)
+    assert len(list(reading)) == 4
+    assert [(b.position, b.lost) for b in reading.bad] == [(2, 0), (3, 0)]
+    assert "a row of 7 fields, where the header has 8" in str(reading.bad[0])
+
+
+def test_a_number_that_is_no_time_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "deliveries.csv"
+    path.write_text(HEAD + "n0,A,A,A,m,1,99999999999999999999999,1\nn0,,A,A,m,1,5,1\nn0,A,,A,m,1,5,1\n")
+    reading = Deliveries(path)
+    assert len(list(reading)) == 2, "what a peer sent itself it published"
+    assert "t_recv_ns is no time in ns from 0 to 2^63 - 1: '99999999999999999999999'" in str(reading.bad[0])
+    assert "a row without col1_peer" in str(reading.bad[1])
+
+
+@pytest.mark.parametrize("left", ["n2,C,C,B,m,1,8000000", "n2,C,C,B,m,1,80", "n2,C"])
+def test_a_table_that_is_cut_off_in_a_row_has_lost_it(tmp_path: Path, left: str) -> None:
+    """Half of a number is another number: no such row is taken, whatever it lacks."""
+    path = tmp_path / "deliveries.csv"
+    path.write_text(HEAD + "n0,A,A,A,m,1,1000000,1\n" + left)
+    reading = Deliveries(path)
+    assert len(list(reading)) == 2
+    (bad,) = reading.bad
+    assert bad.lost == len(left) and "cut off" in bad.problem
+    path.write_text(HEAD + ROWS.rstrip("\n"))
+    assert len(list(Deliveries(path))) == 4, "the last line need not have an end"
+
+
+def test_a_compressed_table_that_is_cut_off_has_lost_something(tmp_path: Path) -> None:
+    path = tmp_path / "deliveries.csv.gz"
+    rows = "".join(f"n0,A,A,A,m{n},1,{n * 1_000_003},{n}\n" for n in range(2000))
+    path.write_bytes(gzip.compress((HEAD + rows).encode())[:-2000])
+    reading = Deliveries(path)
+    assert 0 < len(list(reading)) < 4000
+    (bad,) = reading.bad
+    assert bad.lost > 0 and "cut off" in bad.problem
+
+
 def test_what_is_no_such_table_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "deliveries.csv"
     packed = gzip.compress((HEAD + ROWS).encode())
     for data, said in (
         (b"", "no column col1_peer"),
         (b"a,b\n1,2\n", "no column col1_peer"),
-        (packed[:-9], "cannot be read to its end"),
-        (packed[:20] + b"\xff" * 20 + packed[40:], "cannot be read to its end"),
+        (packed[:12], "header cannot be read: cut off"),
+        (packed[:20] + b"\xff" * 20 + packed[40:], "header cannot be read"),
     ):
         path.write_bytes(data)
         with pytest.raises(TraceError, match=said):
