@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from quidnunc.model.errors import SpecError
-from quidnunc.output import UsageError, fields_of, suggestion
+from quidnunc.output import UsageError, count, fields_of, suggestion
 from quidnunc.properties.documents import named_sentences as clause_names
 from quidnunc.properties.documents.named_sentences import (
     NamedSentence,
@@ -23,6 +23,9 @@ NO_TEXT = SpecificationText(
     name="", title="unknown", documents=(), revision="", source="", names=(), prose=(), prints=()
 )
 """Stands for a text without clauses, of which revisions can still be compared."""
+
+MAX_NEW = 20
+"""New sentences without a demand that are listed in the text; another document may be all new."""
 
 
 def read(path: str, name: str | None) -> tuple[tuple[Sentence, ...], SpecificationText]:
@@ -73,7 +76,7 @@ def prints(path: str, name: str | None) -> str:
 def fails(found: SpecificationReport) -> bool:
     """Whether something in the text is not as the clauses have it, or is in none of them."""
     quotes = found.of("changed") or found.of("gone")
-    return bool(quotes or found.unnamed or found.lost or found.altered)
+    return bool(quotes or found.unnamed or found.new or found.lost or found.altered)
 
 
 # -- one text -----------------------------------------------------------------------------------------------
@@ -99,8 +102,13 @@ def print_report(found: SpecificationReport, path: str) -> None:
         f"{len(found.unnamed)} of them belong to no clause"
     )
     for sentence in found.unnamed:
-        print(f"  line {sentence.line}, under {sentence.heading or 'no heading'}")
-        _indented(sentence.text)
+        _print_sentence(sentence)
+    if found.new:
+        print(f"\nnew, and belongs to no clause: {count(len(found.new), 'sentence')}")
+    for sentence in found.new[:MAX_NEW]:
+        _print_sentence(sentence)
+    if len(found.new) > MAX_NEW:
+        print(f"  {len(found.new) - MAX_NEW} more: --json")
     print(f"\nsentences that clauses name: {len(found.altered)} changed, {len(found.removed)} removed")
     for each in found.altered:
         where = f"line {each.sentence.line}, under {each.sentence.heading or 'no heading'}"
@@ -109,6 +117,11 @@ def print_report(found: SpecificationReport, path: str) -> None:
     for each_removed in found.removed:
         heading = each_removed.heading or "no heading"
         print(f"  removed: {', '.join(each_removed.names)}: was under {heading}")
+
+
+def _print_sentence(sentence: Sentence) -> None:
+    print(f"  line {sentence.line}, under {sentence.heading or 'no heading'}")
+    _indented(sentence.text)
 
 
 def report_json(found: SpecificationReport, path: str) -> dict[str, Any]:
@@ -124,6 +137,7 @@ def report_json(found: SpecificationReport, path: str) -> dict[str, Any]:
         ],
         "sentences": [_sentence(n) for n in found.sentences],
         "unnamed": [_place(s) for s in found.unnamed],
+        "new": [_place(s) for s in found.new],
         "altered": [_sentence(n) for n in found.altered],
         "lost": [{"heading": p.heading, "clauses": list(p.names)} for p in found.lost],
     }

@@ -73,6 +73,19 @@ class SpecificationReport:
         changed = {sentence for quote in self.quotes for sentence in quote.instead}
         return tuple(n.sentence for n in self.sentences if n.unnamed and n.sentence not in changed)
 
+    @property
+    def new(self) -> tuple[Sentence, ...]:
+        """The sentences that were not there at that revision, belong to no clause and have no word that
+        demands: a rule may be written as what a router does."""
+        then = self.text.digests
+        changed = {sentence for quote in self.quotes for sentence in quote.instead}
+        return tuple(
+            n.sentence
+            for n in self.sentences
+            if not (n.names or n.reason or n.sentence.normative or n.sentence in changed)
+            and digest(n.sentence.marks) not in then
+        )
+
     def of(self, fate: Fate) -> tuple[Quote, ...]:
         return tuple(q for q in self.quotes if q.fate == fate)
 

@@ -55,6 +55,19 @@ def test_a_changed_quote_and_a_new_demand_fail(quidnunc: Command, spec: Path) ->
     assert data["sentences"][0]["clauses"] == ["gs1.2/idontwant.cap"]
 
 
+def test_a_new_rule_without_a_demanding_word_fails(quidnunc: Command, spec: Path) -> None:
+    other = edited(spec, "## Skipping\n", "## Skipping\n\nPeers ignore whispers from outside the mesh.\n")
+    ran = quidnunc("clauses", "--text", other)
+    assert ran.code == 1 and "0 of them belong to no clause" in ran.out
+    assert "new, and belongs to no clause: 1 sentence\n  line 10, under Skipping\n    Peers ignore" in ran.out
+    data = quidnunc("clauses", "--text", other, "--json").data
+    assert [s["text"] for s in data["new"]] == ["Peers ignore whispers from outside the mesh."]
+    prose = edited(spec, "## Skipping\n", "## Skipping\n\nPeers say, for example ten, words.\n")
+    assert quidnunc("clauses", "--text", prose).code == 0, "it is known to be no rule"
+    many = edited(spec, "## Skipping\n", "## Skipping\n\n" + "".join(f"Peer {n} waves. " for n in range(23)))
+    assert "23 sentences\n" in (out := quidnunc("clauses", "--text", many).out) and "3 more: --json" in out
+
+
 def test_a_demand_that_is_reversed_beside_its_quote_fails(quidnunc: Command, spec: Path) -> None:
     other = edited(spec, "A peer may send at most ten", "A peer should never send at most ten")
     ran = quidnunc("clauses", "--text", other)
