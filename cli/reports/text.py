@@ -114,6 +114,8 @@ def print_report(found: SpecificationReport, path: str) -> None:
         where = f"line {each.sentence.line}, under {each.sentence.heading or 'no heading'}"
         print(f"  changed: {', '.join(each.names)}: {where}")
         _indented(each.sentence.text)
+        for change in each.changes:
+            _indented(f"named by: {change}")
     for each_removed in found.removed:
         heading = each_removed.heading or "no heading"
         print(f"  removed: {', '.join(each_removed.names)}: was under {heading}")
@@ -138,7 +140,10 @@ def report_json(found: SpecificationReport, path: str) -> dict[str, Any]:
         "sentences": [_sentence(n) for n in found.sentences],
         "unnamed": [_place(s) for s in found.unnamed],
         "new": [_place(s) for s in found.new],
-        "altered": [_sentence(n) for n in found.altered],
+        "altered": [
+            {**_place(n.sentence), "clauses": list(n.names), "changes": list(n.changes)}
+            for n in found.altered
+        ],
         "lost": [{"heading": p.heading, "clauses": list(p.names)} for p in found.lost],
     }
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Literal, TypeAlias
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quidnunc.properties.documents.clauses import Clause
 from quidnunc.properties.documents.named_sentences import (
@@ -24,6 +24,12 @@ Fate: TypeAlias = Literal["found", "moved", "changed", "gone"]
 
 ALIKE = 0.6
 """The share of common words from which on two sentences are taken for revisions of one."""
+
+NAMED_ALIKE = 0.75
+"""The same of the few words by which a clause names a sentence."""
+
+MAX_BETWEEN = 3
+"""Sentences that came into a quote and are shown; of more only their number."""
 
 
 @frozen(kw_only=True)
@@ -43,6 +49,16 @@ class Quote:
     """The sentences that it changed into, which are in a clause by that."""
 
 
+@frozen
+class AlteredSentence:
+    """A sentence that clauses name, and that was not so at the revision of the clauses."""
+
+    sentence: Sentence
+    names: tuple[str, ...]
+    changes: tuple[str, ...] = ()
+    """Of the words by which clauses name it, those that changed, as `[-old-]` and `{+new+}`."""
+
+
 @frozen(kw_only=True)
 class SpecificationReport:
     """A specification, read against the clauses of its documents."""
@@ -55,30 +71,32 @@ class SpecificationReport:
     lost: tuple[SentenceDigest, ...]
     """Sentences of that revision that clauses name, and that are not here as they were."""
 
-    @property
-    def altered(self) -> tuple[NamedSentence, ...]:
-        """Sentences that clauses name, and that were not so at that revision: a quote is often a part."""
-        then = self.text.digests
-        return tuple(n for n in self.sentences if n.names and digest(n.sentence.marks) not in then)
+    altered: tuple[AlteredSentence, ...]
 
     @property
     def removed(self) -> tuple[SentenceDigest, ...]:
-        """Those of the lost ones that are not here in other words."""
+        """Those of the lost ones that are not here in other words, with the clauses of which that is true."""
         changed = {name for n in self.altered for name in n.names} | {q.clause for q in self.of("changed")}
-        return tuple(each for each in self.lost if not changed.issuperset(each.names))
+        left = (evolve(p, names=tuple(n for n in p.names if n not in changed)) for p in self.lost)
+        return tuple(each for each in left if each.names)
+
+    @property
+    def _explained(self) -> frozenset[Sentence]:
+        """The sentences that are in a clause because they came of one that is."""
+        quoted = {sentence for quote in self.quotes for sentence in quote.instead}
+        return frozenset(quoted | {each.sentence for each in self.altered})
 
     @property
     def unnamed(self) -> tuple[Sentence, ...]:
         """The sentences that may demand something and that no clause names."""
-        changed = {sentence for quote in self.quotes for sentence in quote.instead}
+        changed = self._explained
         return tuple(n.sentence for n in self.sentences if n.unnamed and n.sentence not in changed)
 
     @property
     def new(self) -> tuple[Sentence, ...]:
         """The sentences that were not there at that revision, belong to no clause and have no word that
         demands: a rule may be written as what a router does."""
-        then = self.text.digests
-        changed = {sentence for quote in self.quotes for sentence in quote.instead}
+        then, changed = self.text.digests, self._explained
         return tuple(
             n.sentence
             for n in self.sentences
@@ -96,9 +114,46 @@ def report(sentences: Sequence[Sentence], text: SpecificationText) -> Specificat
     digests = [digest(s.marks) for s in sentences]
     known = sum(each in text.digests for each in digests) / len(sentences)
     quotes = tuple(_quote(c, sentences, text.quoted[c.id]) for c in text.clauses() if c.id in text.quoted)
+    lost = text.lost(digests)
+    altered = tuple(_altered(found, text, lost))
     return SpecificationReport(
-        text=text, known=known, quotes=quotes, sentences=found, lost=text.lost(digests)
+        text=text, known=known, quotes=quotes, sentences=found, lost=lost, altered=altered
     )
+
+
+def _altered(
+    found: Sequence[NamedSentence], text: SpecificationText, lost: Iterable[SentenceDigest]
+) -> Iterator[AlteredSentence]:
+    """Sentences that are not as they were, and that clauses name: by their words, or by most of the words
+    of a clause whose sentence is lost."""
+    missing = {name for each in lost for name in each.names}
+    # A clause may name several sentences: only the words that are nowhere any more can have changed.
+    open_ = [
+        (run, clause)
+        for run, clause in text.names
+        if clause in missing and not any(run in n.sentence.run for n in found)
+    ]
+    for each in found:
+        if digest(each.sentence.marks) in text.digests:
+            continue
+        near = {
+            clause: change for run, clause in open_ if (change := _named_by(run.split(), each.sentence.words))
+        }
+        if each.names or near:
+            changes = tuple(dict.fromkeys(near.values()))
+            yield AlteredSentence(each.sentence, tuple(dict.fromkeys((*each.names, *near))), changes)
+
+
+def _named_by(fragment: Sequence[str], words: Sequence[str]) -> str:
+    """What changed in the words by which a clause names a sentence; empty where too few of them are left."""
+    if likeness(fragment, words) < NAMED_ALIKE:
+        return ""
+    blocks = SequenceMatcher(None, fragment, words, autojunk=False).get_matching_blocks()
+    matched = [b for b in blocks if b.size]
+    # What the fragment has before the first common word, and after the last, may stand there in other words.
+    start = max(0, matched[0].b - matched[0].a)
+    end = matched[-1].b + matched[-1].size + len(fragment) - matched[-1].a - matched[-1].size
+    return word_diff(" ".join(fragment), " ".join(words[start:end]))
 
 
 def _quote(clause: Clause, sentences: Sequence[Sentence], was: str) -> Quote:
@@ -114,7 +169,7 @@ def _quote(clause: Clause, sentences: Sequence[Sentence], was: str) -> Quote:
     kept = [(part, near) for part, near in zip(parts, nearest, strict=True) if near is not None]
     if not kept:
         return Quote(clause=clause.id, fate="gone", line=0, heading="", was=was, change="")
-    change = " ".join(word_diff(part, near.text) for part, near in kept)
+    change = _change_of(parts, nearest, sentences)
     instead = tuple(near for _, near in kept)
     return Quote(
         clause=clause.id,
@@ -125,6 +180,28 @@ def _quote(clause: Clause, sentences: Sequence[Sentence], was: str) -> Quote:
         change=change,
         instead=instead,
     )
+
+
+def _change_of(
+    parts: Sequence[str], nearest: Sequence[Sentence | None], sentences: Sequence[Sentence]
+) -> str:
+    """The sentences of a quote with what changed in them, what is gone, and what came in between."""
+    shown: list[str] = []
+    last: int | None = None
+    for part, near in zip(parts, nearest, strict=True):
+        if near is None:
+            shown.append(f"[-{part}-]")
+            continue
+        at = next(i for i, each in enumerate(sentences) if each is near)
+        if last is not None and at < last:
+            shown.append("(now stands before it:)")
+        elif last is not None and at - last > 1 + MAX_BETWEEN:
+            shown.append(f"{{+({at - last - 1} other sentences)+}}")
+        elif last is not None:
+            shown += [f"{{+{each.text}+}}" for each in sentences[last + 1 : at]]
+        shown.append(word_diff(part, near.text))
+        last = at
+    return " ".join(shown)
 
 
 def _nearest(part: str, sentences: Iterable[Sentence]) -> Sentence | None:

@@ -10,7 +10,7 @@ from quidnunc.properties.documents.named_sentences import (
     parse,
     write_prints,
 )
-from quidnunc.properties.documents.revisions import changes, likeness, report, word_diff
+from quidnunc.properties.documents.revisions import _change_of, changes, likeness, report, word_diff
 from quidnunc.properties.documents.sentences import read, words_of
 from tests.properties.documents.test_named_sentences import OWN, TABLE
 
@@ -139,3 +139,35 @@ def test_words_taken_out_and_put_in() -> None:
     assert word_diff("a b c", "a b c") == "a b c"
     assert word_diff("a b c", "a x c d") == "a [-b-] {+x+} c {+d+}"
     assert word_diff("", "a") == "{+a+}"
+
+
+def test_what_came_between_the_sentences_of_a_quote_is_shown() -> None:
+    parts = ["Old entries SHOULD be pruned.", "The prune strategy is open."]
+    came = read("# T\n\nOld entries SHOULD be pruned. Ten of them stay. The prune strategy is open.")
+    assert _change_of(parts, [came[0], came[2]], came) == (
+        "Old entries SHOULD be pruned. {+Ten of them stay.+} The prune strategy is open."
+    )
+    assert _change_of(parts, [came[0], None], came).endswith("[-The prune strategy is open.-]")
+    assert "now stands before it" in _change_of(parts[::-1], [came[2], came[0]], came)
+
+
+def test_a_sentence_named_by_words_that_changed_is_changed(text: SpecificationText) -> None:
+    other = OWN.replace("at most ten whispers", "at most six whispers").replace(
+        "no more than that", "no more than it"
+    )
+    found = report(read(other), text)
+    assert [each.names for each in found.altered] == [("gs1.2/idontwant.cap",)] * 2
+    assert [each.changes for each in found.altered] == [
+        ("at most [-ten-] {+six+} whispers",),
+        ("no more than [-that-] {+it+}",),
+    ]
+    assert not found.removed and [s.text for s in found.unnamed] == ["It is never loud."]
+
+
+def test_a_clause_is_changed_or_removed_and_not_both() -> None:
+    table = TABLE.replace("[prose]", '"gs1.2/idontwant.skip" = ["ten whispers"]\n[prose]')
+    own = parse("gossipsub-1.2", table, write_prints(read(OWN), parse("gossipsub-1.2", table, "")))
+    found = report(read(OWN.replace("A peer may send at most ten whispers.", "It sends ten whispers.")), own)
+    changed = {name for each in found.altered for name in each.names}
+    assert changed == {"gs1.2/idontwant.skip"}
+    assert [each.names for each in found.removed] == [("gs1.2/idontwant.cap",)]
