@@ -17,14 +17,13 @@ from quidnunc.properties.regress.diff_clauses import ClauseChanges
 from quidnunc.properties.regress.expect import DeclarationComparison, trace_text
 from quidnunc.properties.regress.mixed import MixedNetworks
 from quidnunc.properties.regress.outcomes import RouterOutcome, SuiteOutcome, against_refinement
-from quidnunc.properties.regress.search import BehaviourChange
+from quidnunc.properties.regress.search import STRICTER, BehaviourChange
 
 PROOFS = "the proofs of `quidnunc prove`, which are of the specification as it is in the kit"
 
 
 MAX_LINES = 30
 """Cases that are listed in the text."""
-STRICTER = ("newly-forbidden", "newly-obligatory")
 
 
 @frozen

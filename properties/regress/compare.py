@@ -25,6 +25,7 @@ from quidnunc.properties.regress.directed import directed_traces
 from quidnunc.properties.regress.pair import DIRECTIONS, Direction, partings_of
 from quidnunc.properties.regress.pool import TraceWalk, differs_at, walk_of, watched
 from quidnunc.properties.regress.search import (
+    STRICTER,
     BehaviourChange,
     ChangeSearch,
     known_traces,
@@ -184,7 +185,30 @@ def behaviour(
             for task, found in zip(again, _mapped(pool, searched_in_small, again), strict=True):
                 shown[task.at] = _shorter(shown[task.at], found)
                 say(f"shorter traces, last {_change(changes, task.at).says}")
+    shown |= _made_stricter(changes, shown, old, new, say)
     return _told(old, new, changes, shown, made, seed, small)
+
+
+def _made_stricter(
+    changes: Sequence[ProtocolChange],
+    shown: Mapping[tuple[int, ...], Shown],
+    old: Side,
+    new: Side,
+    say: Callable[[str], None],
+) -> dict[tuple[int, ...], Shown]:
+    """Of parameters for which a trace shows only what is allowed now: also what OLD allows no longer, where
+    the suite shows it. The shortest trace of one direction may hide the other: one more is allowed, and with
+    fewer peers to choose from none is missing."""
+    found: dict[tuple[int, ...], Shown] = {}
+    for at, known in shown.items():
+        change = _change(changes, at)
+        if change.kind != "parameter" or not known or any(d in STRICTER for d, *_ in known):
+            continue
+        say(f"the cases of the suite, {change.says}")
+        search = ChangeSearch(change, old, new)
+        stricter = search.stricter_among(_of_suite(change, old, new))
+        found[at] = [*((s.direction, 0, s.found.trace, s.found.die) for s in stricter), *known]
+    return found
 
 
 def _told(

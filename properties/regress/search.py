@@ -39,6 +39,9 @@ REPLAYED = 1500
 CONFIRMED = 24
 """Candidates of a directed search on which the two are compared."""
 
+STRICTER = ("newly-forbidden", "newly-obligatory")
+"""Directions in which a router that conforms to OLD does not conform to NEW."""
+
 Verdict: TypeAlias = Direction | Literal["newly-undescribed"]
 UNDESCRIBED: Literal["newly-undescribed"] = "newly-undescribed"
 """What OLD leaves to a router and NEW does not speak of: a router that does it departs from NEW, and no
@@ -142,6 +145,16 @@ class ChangeSearch:
             best = self._first_of(trace, 0)
             if best:
                 return self._minimised(best, 0)
+        return []
+
+    def stricter_among(self, traces: Iterable[Trace]) -> Sequence[BehaviourChange]:
+        """Where NEW forbids or demands more than OLD, on the first of `traces` on which it does."""
+        for trace in traces:
+            for die in DICE:
+                found = partings_of(self.change, self.old, self.new, trace, die)
+                stricter = {d: f for d, f in found.items() if d in STRICTER}
+                if stricter:
+                    return self._minimised(stricter, 0)
         return []
 
     def _first_of(self, trace: Trace, at: int) -> Mapping[Direction, SeparatingTrace]:

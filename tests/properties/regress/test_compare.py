@@ -260,3 +260,10 @@ def test_each_declared_trace_still_shows_its_change(path: Path) -> None:
 def test_no_declared_trace_shows_anything_between_a_protocol_and_itself(path: Path) -> None:
     _, new = sides_of(path)
     assert not [each for d in load_declared(path) for each in shown_by(d, new, new, path.name)]
+
+
+def test_a_larger_number_is_demanded_where_the_suite_shows_it() -> None:
+    """The shortest trace has one IHAVE more than was allowed; with more peers, one fewer is too few."""
+    found = behaviour(side_named("gossipsub-1.2"), side_named("gossipsub-1.2+d_lazy=7"))
+    assert [s.verdict for s in found.separations] == ["newly-obligatory", "newly-allowed"]
+    assert "at least 7" in found.separations[0].found.parting.departure.reason
