@@ -229,6 +229,7 @@ def _change(found: BehaviourChange) -> dict[str, Any]:
         "change": found.change.kind,
         "says": found.change.says,
         "clause": found.change.clause,
+        "clauses": list(found.clauses),
         "direction": found.direction,
         "act": found.found.parting.act,
         "between": [side.name for side in found.between],

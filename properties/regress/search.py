@@ -39,6 +39,9 @@ REPLAYED = 1500
 CONFIRMED = 24
 """Candidates of a directed search on which the two are compared."""
 
+MAX_CLAUSES = 3
+"""Clauses that are named of a parameter."""
+
 STRICTER = ("newly-forbidden", "newly-obligatory")
 """Directions in which a router that conforms to OLD does not conform to NEW."""
 
@@ -65,6 +68,20 @@ class BehaviourChange:
         """The direction; of what OLD's text leaves to a router, and NEW's does not speak of, that."""
         gone = self.change.kind == "removed" and self.direction == "newly-forbidden"
         return UNDESCRIBED if gone and is_undescribed(self.change, *self.between) else self.direction
+
+    @property
+    def clauses(self) -> tuple[str, ...]:
+        """The clause of the change. Of a parameter, the clause of what departs where a rule that reads the
+        parameter has it, or else those of the rules that read it, the first few."""
+        if self.change.clause or self.change.kind != "parameter":
+            return tuple(filter(None, [self.change.clause]))
+        rules = [rule for side in self.between for _, rule in side.protocol.rules()]
+        read = tuple(dict.fromkeys(r.clause for r in rules if self.change.name in names_read(r)))
+        departure = self.found.parting.departure
+        # Of an output that nothing permits, the clause is a guess from its kind.
+        if departure.clause in read or departure.kind != "unexpected" or not read:
+            return tuple(filter(None, [departure.clause]))
+        return read[:MAX_CLAUSES]
 
     @property
     def key(self) -> tuple[str, Verdict]:

@@ -266,4 +266,5 @@ def test_a_larger_number_is_demanded_where_the_suite_shows_it() -> None:
     """The shortest trace has one IHAVE more than was allowed; with more peers, one fewer is too few."""
     found = behaviour(side_named("gossipsub-1.2"), side_named("gossipsub-1.2+d_lazy=7"))
     assert [s.verdict for s in found.separations] == ["newly-obligatory", "newly-allowed"]
+    assert [s.clauses for s in found.separations] == [("gs1.0/gossip.targets",), ("gs1.1/gossip.adaptive",)]
     assert "at least 7" in found.separations[0].found.parting.departure.reason
