@@ -11,7 +11,7 @@ from typing import Any
 from quidnunc.arguments import checked_protocol
 from quidnunc.output import UsageError, fields_of, print_json, table
 from quidnunc.properties.coverage import ClauseCoverage, coverage
-from quidnunc.properties.documents.clauses import documents
+from quidnunc.properties.documents.named_sentences import source_of
 from quidnunc.reports import text as text_report
 
 
@@ -145,7 +145,7 @@ def _by_document(known: Sequence[ClauseCoverage]) -> dict[str, dict[str, int]]:
 def as_json(each: ClauseCoverage) -> dict[str, Any]:
     """One clause, in the shape that scripts read."""
     clause = each.clause
-    document = documents()[clause.document]
+    document = source_of(clause)
     return {
         "id": clause.id,
         "protocol": clause.document,

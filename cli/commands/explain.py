@@ -29,7 +29,6 @@ from quidnunc.properties.claims.claim import Claim
 from quidnunc.properties.claims.elsewhere import HELD, ConstructionClaim
 from quidnunc.properties.coverage import ClauseCoverage, coverage, suites
 from quidnunc.properties.documents import named_sentences as clause_names
-from quidnunc.properties.documents.clauses import documents
 from quidnunc.properties.mutants import claim_expected, mutant_named, protocol_of_mutant
 from quidnunc.properties.params.citations import ROWS, GuaranteeRow, guarantees_on
 from quidnunc.properties.proofs.citations import VERDICTS as RECORDED
@@ -202,7 +201,7 @@ def of_clause(each: ClauseCoverage) -> dict[str, Any]:
     """A clause, what its document says, and what stands behind it."""
     clause = each.clause
     cited = [c for c in (clause.id, clause.carried_by) if c]
-    document = documents()[clause.document]
+    document = clause_names.source_of(clause)
     return {
         "id": clause.id,
         "level": clause.ground,

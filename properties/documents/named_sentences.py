@@ -19,7 +19,7 @@ from typing import Any
 from attrs import frozen
 
 from quidnunc.model.errors import SpecError
-from quidnunc.properties.documents.clauses import Clause, documents, load
+from quidnunc.properties.documents.clauses import Clause, Document, documents, load
 from quidnunc.properties.documents.sentences import Sentence, run_of, words_of
 
 FIELDS = frozenset({"text", "names", "prose"})
@@ -170,6 +170,16 @@ def texts() -> Mapping[str, SpecificationText]:
     if not found:
         raise SpecError(f"no tables in {folder}: the package data is missing, reinstall quidnunc")
     return found
+
+
+def source_of(clause: Clause) -> Document | SpecificationText:
+    """The document that a clause is from: that of its quote, where its table is of several."""
+    document = documents()[clause.document]
+    quoted = next((text for text in texts().values() if clause.id in text.quoted), None)
+    # The title of a table may go on after that of its text, or have it in another case.
+    if quoted is None or document.title.casefold().startswith(quoted.title.casefold()):
+        return document
+    return quoted
 
 
 def parse(name: str, table: str, prints: str) -> SpecificationText:

@@ -97,3 +97,12 @@ def test_a_name_that_nothing_has_gets_the_nearest(quidnunc: Command) -> None:
     assert ran.code == 2 and "did you mean deliver.to-all?" in ran.err
     assert quidnunc("explain", "graft/no_such_rule").code == 2
     assert quidnunc("explain", "unexplainable").code == 2
+
+
+def test_a_quote_is_said_to_be_of_its_own_document(quidnunc: Command) -> None:
+    """The table of DOG's clauses is of two documents."""
+    assert "dog.md)" in quidnunc("explain", "dog/reset.one", "--json").data["document"]
+    assert quidnunc("explain", "dog/havetx.reply", "--json").data["document"].startswith("ADR 119")
+    rows = {row["id"]: row for row in quidnunc("clauses", "dog", "--json").data["clauses"]}
+    assert rows["dog/reset.one"]["source"].endswith("gossip/dog.md")
+    assert "ADR-119" in rows["dog/havetx.reply"]["source"]
