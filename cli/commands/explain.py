@@ -209,6 +209,7 @@ def of_clause(each: ClauseCoverage) -> dict[str, Any]:
         "document": f"{document.title}, {document.revision} ({document.source})",
         "text": clause.text.strip(),
         "quote": clause.quote.strip(),
+        "phrase": clause.phrase.strip(),
         "stands in": places_of(clause.id),
         "violation": clause.violation.strip(),
         "reason": clause.reason.strip(),

@@ -106,3 +106,9 @@ def test_a_quote_is_said_to_be_of_its_own_document(quidnunc: Command) -> None:
     rows = {row["id"]: row for row in quidnunc("clauses", "dog", "--json").data["clauses"]}
     assert rows["dog/reset.one"]["source"].endswith("gossip/dog.md")
     assert "ADR-119" in rows["dog/havetx.reply"]["source"]
+
+
+def test_a_keyword_is_shown_in_the_words_of_the_text(quidnunc: Command) -> None:
+    assert "\nphrase: " in quidnunc("explain", "gs1.2/iwant.cancel").out
+    for row in quidnunc("clauses", "--json").data["clauses"]:
+        assert row["keyword"] == "none" or row["keyword"] in f"{row['quote']} {row['phrase']}", row["id"]
