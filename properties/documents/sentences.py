@@ -112,11 +112,18 @@ def read(text: str) -> tuple[Sentence, ...]:
     lines, paged = _unframed(list(enumerate(text.replace("\r\n", "\n").split("\n"), start=1)))
     if any(re.match(r"#{1,6}\s", line) for _, line in lines):
         blocks = _markdown(lines)
-    elif paged:
-        blocks = _page(lines)
     else:
-        blocks = _flattened(lines)
+        # An open comment hides the rest of Markdown; on a page these are signs that it shows.
+        if text.rfind("<!--") < text.rfind("-->"):
+            lines = list(_without_comments(lines))
+        blocks = _page(lines) if paged else _flattened(lines)
     return tuple(s for block in blocks for s in block.sentences())
+
+
+STRUCK = re.compile(
+    r"(?<!~)~~(?=[^\s~])[^~]{1,1000}~~(?!~)|<(del|s|strike)>[^<>]{0,1000}</(?:del|s|strike)>", re.IGNORECASE
+)
+"""What is struck out, which a text says no longer; bounded as in `plain`."""
 
 
 @define
@@ -130,6 +137,8 @@ class _Block:
 
     def sentences(self) -> Iterator[Sentence]:
         text = "\n".join(self.lines).strip()
+        if self.kind != "code":
+            text = STRUCK.sub("", text)
         if self.kind == "code":
             parts = [text]
         elif self.kind == "row":

@@ -260,3 +260,25 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path, monkeypatch: pyte
 def test_a_file_of_marks_is_read(mark: str) -> None:
     """In the time of the test run: none of the patterns goes over the rest of the file for each mark."""
     assert read("# A title\n\nBefore them.\n\n" + mark * 20_000)[0].text == "Before them."
+
+
+@pytest.mark.parametrize("head", ["# T\n\n", ""])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Peers ~~MUST~~ be skipped.",
+        "Peers <del>MUST</del> be skipped.",
+        "Peers <!-- MUST -->be skipped.",
+        "Peers be skipped. ~~They MUST wave. Twice.~~",
+        "<!-- They\nMUST --> Peers be skipped.",
+    ],
+)
+def test_comments_and_struck_out_words_are_no_part_of_a_sentence(head: str, text: str) -> None:
+    assert [" ".join(each.words) for each in read(head + text)] == ["peers be skipped"]
+
+
+def test_signs_of_comments_and_strokes_alone_take_nothing_away() -> None:
+    assert len(read("Peers send <!-- and wait. They MUST wave.")) == 2
+    (about,) = read("# T\n\nAbout ~~10 peers MUST wave.")
+    assert about.text == "About ~~10 peers MUST wave."
+    assert read("# T\n\n~~~\nx = 1\n~~~\n")[0].kind == "code"
