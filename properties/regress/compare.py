@@ -185,8 +185,7 @@ def behaviour(
             for task, found in zip(again, _mapped(pool, searched_in_small, again), strict=True):
                 shown[task.at] = _shorter(shown[task.at], found)
                 say(f"shorter traces, last {_change(changes, task.at).says}")
-    shown |= _made_stricter(changes, shown, old, new, say)
-    return _told(old, new, changes, shown, made, seed, small)
+    return _told(old, new, changes, shown | _made_stricter(changes, shown, old, new, say), made, seed, small)
 
 
 def _made_stricter(
