@@ -52,7 +52,8 @@ def _print(protocol: str, shown: Sequence[AnnotatedText]) -> None:
         rows.append((text.name, text.total, text.demanding, *(counts.get(state, 0) for state in states)))
     print(f"the documents of {protocol}, sentence by sentence\n")
     print(table(("text", "sentences", "demanding", *states), rows))
-    print("\n" + "\n".join(f"{state}: {STATES[state][1]}" for state in states) + "\n")
+    print("\ndemanding: clauses name it, or its words may demand something and no reason is given why not")
+    print("\n".join(f"{state}: {STATES[state][1]}" for state in states) + "\n")
     unchecked = [(text, each) for text in shown for each in text.sentences if each.state == "unchecked"]
     for text, each in unchecked:
         names = ", ".join((*(c.id for c in each.told), *each.again)) or "no clause names it"

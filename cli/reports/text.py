@@ -98,7 +98,7 @@ def print_report(found: SpecificationReport, path: str) -> None:
         _indented(quote.change)
     normative = sum(n.sentence.normative for n in found.sentences)
     print(
-        f"\ndemands: {normative} sentences may demand something, "
+        f"\ndemands: {normative} sentences may demand something by their words, "
         f"{len(found.unnamed)} of them belong to no clause"
     )
     for sentence in found.unnamed:

@@ -100,3 +100,7 @@ def test_the_command_writes_the_page(tmp_path: Path, quidnunc: Command) -> None:
     assert {each["state"] for text in data["texts"] for each in text["sentences"]} <= {*STATES}
     assert quidnunc("spec", "gossipsub-9").code == 2
     assert quidnunc("spec", "gossipsub-1.2", "--cases", tmp_path / "none").code == 2
+
+
+def test_the_command_says_which_sentences_it_counts(quidnunc: Command) -> None:
+    assert "demanding: clauses name it, or its words may demand" in quidnunc("spec", "floodsub").out

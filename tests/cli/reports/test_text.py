@@ -38,7 +38,7 @@ def test_a_text_that_is_as_the_clauses_have_it(quidnunc: Command, spec: Path) ->
     assert ran.code == 0
     assert "Whispers, compared with its clauses of r1" in ran.out
     assert "quotes: 1 found, 0 moved, 0 changed, 0 gone" in ran.out
-    assert "4 sentences may demand something, 0 of them belong to no clause" in ran.out
+    assert "4 sentences may demand something by their words, 0 of them belong to no clause" in ran.out
     assert ran.out.splitlines()[-1] == f"again: quidnunc clauses --text {spec}"
 
 
