@@ -141,7 +141,13 @@ def report_json(found: SpecificationReport, path: str) -> dict[str, Any]:
         "unnamed": [_place(s) for s in found.unnamed],
         "new": [_place(s) for s in found.new],
         "altered": [
-            {**_place(n.sentence), "clauses": list(n.names), "changes": list(n.changes)}
+            {
+                **_place(n.sentence),
+                "normative": n.sentence.normative,
+                "clauses": list(n.names),
+                "no_rule": "",
+                "changes": list(n.changes),
+            }
             for n in found.altered
         ],
         "lost": [{"heading": p.heading, "clauses": list(p.names)} for p in found.lost],
