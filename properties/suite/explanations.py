@@ -185,8 +185,8 @@ class SuiteExplanations:
             return play(each.events, opened(), protocol, each.parameters)
 
     def _told(self, asked: Question, ahead: Iterator[Question]) -> SuiteFinding:
-        found = self._as_in_other_cases(self.explain(asked, ahead).finding(asked, self.hunt))
-        rival = found.quirks[0] if found.quirks else None
+        told = self.explain(asked, ahead).finding(asked, self.hunt)
+        found, rival = self._as_in_other_cases(told), told.quirks[0] if told.quirks else None
         if rival is not None and rival.name not in NAMED[self.hunt.spec.family]:
             found = evolve(found, quirks=(*self._wide_readings(asked, rival), *found.quirks))
         if found.quirks:
