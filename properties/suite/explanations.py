@@ -13,6 +13,7 @@ from quidnunc.model.edits.catalogue import NAMED, edit_named
 from quidnunc.model.events import Event
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import Case, events_of
+from quidnunc.properties.explain.followed import FollowedRun, FreshRun
 from quidnunc.properties.explain.root_cause import Finding, accounts_for, last_departures
 from quidnunc.properties.explain.runs import blamed_clauses
 from quidnunc.properties.judge.play import (
@@ -63,6 +64,15 @@ class PassedCase:
 
     moments: tuple[Moment, ...]
     parameters: Any
+    _followed: list[FollowedRun] = field(factory=list, eq=False, repr=False)
+
+    def refutes(self, edit: Edit, spec: Protocol) -> bool:
+        """Whether a router that has the edit would depart from it here."""
+        if not self._followed:
+            self._followed.append(FollowedRun.of(FreshRun(steps_of(self.moments), self.parameters), spec))
+        found = self._followed[0].under(edit)
+        # An edit may take away what makes a choice possible, which is not how a router would depart from it.
+        return found is not None and any(each.kind != "choice" for each in found.departures)
 
 
 @frozen
@@ -118,6 +128,13 @@ class SuiteExplanations:
             self.hunt.leave_open(None, asked.departure, {*clauses_left_open(asked.moments[-1].judged)})
             return None
         return self._told(asked, self._ahead(each, after))
+
+    def may_differ(self, each: DepartingCase, known: Sequence[Edit]) -> bool:
+        """Whether the case departs otherwise where those that are `known` are in force."""
+        spec, moments = self.hunt.spec, each.run.moments
+        return rejudge(moments, edited(spec, known), each.parameters) != rejudge(
+            moments, spec, each.parameters
+        )
 
     def again(
         self, each: DepartingCase, known: Sequence[Edit], after: Sequence[DepartingCase] = ()
@@ -207,10 +224,7 @@ class SuiteExplanations:
         return evolve(found, quirks=(), ties=())
 
     def _is_refuted(self, edit: Edit) -> bool:
-        changed = edited(self.hunt.spec, [edit])
-        told = (rejudge(each.moments, changed, each.parameters)[1] for each in self.passed)
-        # An edit may take away what makes a choice possible, which is not how a router would depart from it.
-        return any(departure.kind != "choice" for found in told for departure in found)
+        return any(each.refutes(edit, self.hunt.spec) for each in self.passed)
 
     def _wide_readings(self, asked: Question, rival: Edit) -> Iterator[Edit]:
         """A reading that allows, in all cases of the suite, what `rival` explains, and not all it would do.

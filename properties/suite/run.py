@@ -187,12 +187,14 @@ def _explained(
             yield told, each
         else:
             left.append((each, told, len(explain.confirmed)))
+    is_first = True
     while left:
         # All are asked with the same in force, so that an answer to one does not call back the others.
         known = tuple(explain.confirmed)
         asked, left = left, []
         for at, (each, told, how_many) in enumerate(asked, 1):
-            if how_many == len(known):
+            # Later on, what is new has to make a difference to the case, and not to fresh runs alone.
+            if how_many == len(known) or not (is_first or explain.may_differ(each, known[how_many:])):
                 yield told, each
                 continue
             again = explain.again(each, known, [other for other, _, seen in asked[at:] if seen < len(known)])
@@ -200,6 +202,7 @@ def _explained(
                 yield again, each
             else:
                 left.append((each, again, len(known)))
+        is_first = False
 
 
 def _config(name: str, parameters: Any, seed: int, profile: Profile) -> Config:
