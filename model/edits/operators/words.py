@@ -166,6 +166,8 @@ FLAWS: Mapping[str, tuple[str, str]] = {
     "other-key": ("a key that is not its author's", KEY_MATCHES),
     "junk-key": ("a key that is none", ""),
     "any-key": ("a key that is another's or none", KEY_MATCHES),
+    "any-signature": ("a missing or wrong signature or key", ""),
+    "anything-signed": ("a missing or wrong signature or key, or without author or sequence number", ""),
     "no-key": ("a missing key", ""),
     "no-author": ("a missing author", ""),
     "no-seqno": ("a missing sequence number", ""),
@@ -173,7 +175,12 @@ FLAWS: Mapping[str, tuple[str, str]] = {
 }
 """What can be wrong with a message that is received -> what it is, and the clause where it has its own."""
 
-OVERLOOKED: Mapping[str, frozenset[str]] = {"any-key": frozenset({"other-key", "junk-key"})}
+_SIGNATURES = frozenset({"unsigned", "forged", "foreign-key", "other-key", "junk-key", "no-key"})
+OVERLOOKED: Mapping[str, frozenset[str]] = {
+    "any-key": frozenset({"other-key", "junk-key"}),
+    "any-signature": _SIGNATURES,
+    "anything-signed": _SIGNATURES | {"no-author", "no-seqno"},
+}
 """Those that several flaws of a message are."""
 
 OPTIONAL: Mapping[str, str] = {
