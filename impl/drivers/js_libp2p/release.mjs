@@ -15,7 +15,7 @@ export const CAPABILITIES = [
 /** What the router does beyond the protocol: words, clauses whose verdicts lean on it, how to switch it off. */
 const ADDITIONS = {
   'score-cache': {
-    says: 'a score that was computed counts for one heartbeat interval, whatever happens meanwhile',
+    says: 'a cache of scores: one that was computed counts for one heartbeat interval, whatever happens meanwhile',
     clauses: ['gs1.1/threshold.*', 'gs1.1/score.*'],
     isIn: (router) => 'scoreCache' in router.score,
     off (router) {
@@ -25,13 +25,13 @@ const ADDITIONS = {
     }
   },
   'accept-list': {
-    says: 'a peer whose score was not negative has its next 128 RPCs within a second taken unasked',
+    says: 'a pass for each peer whose score was not negative: its next 128 RPCs within a second are taken unasked',
     clauses: ['gs1.1/threshold.graylist'],
     isIn: (router) => 'acceptFromWhitelist' in router,
     off: (router) => { router.acceptFromWhitelist.get = () => undefined }
   },
   'graft-on-subscribe': {
-    says: 'a peer that subscribes is grafted at once while the mesh has fewer than D_low members',
+    says: 'a graft at once of each peer that subscribes, while the mesh has fewer than D_low members',
     clauses: ['gs1.0/heartbeat.*'],
     isIn: (router) => 'graftOnSubscribe' in router,
     off: (router) => { router.graftOnSubscribe = () => false }
