@@ -22,6 +22,7 @@ from quidnunc.properties.judge.play import ModelSubject, Play, Subject, play, st
 from quidnunc.properties.search.machine import FindingSearch
 from quidnunc.properties.suite.explanations import (
     DepartingCase,
+    PassedCase,
     SuiteExplanations,
     SuiteFinding,
     _how_far,
@@ -149,3 +150,12 @@ def test_a_router_that_never_does_the_same_is_played_anew() -> None:
     run = suite._played(each, SPEC)
     assert len(subjects) == 2
     assert steps_of(run.moments) == steps_of(each.run.moments)
+
+
+def test_what_a_router_passes_refutes_an_edit_by_which_it_would_act_otherwise() -> None:
+    """The router of the specification refuses the GRAFT beyond D_high; to who refuses nobody that is a fault."""
+    run = run_of((), CUT, SMALL, SPEC)
+    passed = PassedCase(tuple(run.moments), SMALL)
+    assert not last_departures(run)
+    assert passed.refutes(edit_named(REFUSES_NOBODY, SPEC), SPEC)
+    assert not passed.refutes(edit_named("cut-at-d-high", SPEC), SPEC), "the mesh is never full there"
