@@ -153,7 +153,7 @@ def test_a_router_that_never_does_the_same_is_played_anew() -> None:
 
 
 def test_what_a_router_passes_refutes_an_edit_by_which_it_would_act_otherwise() -> None:
-    """The router of the specification refuses the GRAFT beyond D_high; to who refuses nobody that is a fault."""
+    """Who follows the specification refuses the GRAFT beyond D_high; who refuses nobody would take it."""
     run = run_of((), CUT, SMALL, SPEC)
     passed = PassedCase(tuple(run.moments), SMALL)
     assert not last_departures(run)
