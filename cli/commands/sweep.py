@@ -114,7 +114,10 @@ def _print(options: argparse.Namespace, carried: SweepResult) -> None:
         print("interrupted: the figures are of what was done; repeat the command to go on")
     if summary["simulate"]:
         print()
-        print(table(("point", "runs", *SHOWN), [_row(point) for point in summary["simulate"]]))
+        rows = [_row(point) for point in summary["simulate"]]
+        print(table(("point", "runs", *SHOWN), rows))
+        if any("±" in str(cell) for row in rows for cell in row):
+            print("±: half of the 95 % interval of the mean over the runs (Student's t)")
     for each in summary["check"]:
         verdicts = sorted({claim["verdict"] for claim in each["claims"]})
         counts = ", ".join(f"{sum(c['verdict'] == v for c in each['claims'])} {v}" for v in verdicts)
@@ -155,5 +158,6 @@ def _short(value: object) -> str:
 def _spread(figure: dict[str, Any] | None) -> str:
     if figure is None:
         return "-"
-    interval = "" if figure["ci95"] is None else f" ± {figure['ci95']:.2g}"
+    # Of two values the interval is wider than most figures can be.
+    interval = "" if figure["ci95"] is None or figure["n"] < 3 else f" ± {figure['ci95']:.2g}"
     return f"{figure['mean']:.4g}{interval}"
