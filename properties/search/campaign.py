@@ -257,7 +257,7 @@ def settle(campaign: Campaign, *, until: float | None = None) -> None:
     A row goes whose case the explanations of all others account for. Of what stays, rows with an explanation
     in common become one; done first, the one case that is kept of them would speak for all. What no single
     edit explains is let go of where those found elsewhere together do. Of what is left unexplained, what one
-    rule could be behind is one row. After `until` (of `time.monotonic`) all stays, and the campaign says so.
+    edit could be behind is one row. After `until` (of `time.monotonic`) all stays, and the campaign says so.
     """
     _let_go_of_covered(campaign, until)
     campaign.roots = sharing_readings(sharing_explanations(campaign.roots))
