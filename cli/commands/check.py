@@ -394,9 +394,9 @@ def _outcomes(replays: Mapping[str, CaseReplay]) -> dict[str, str]:
 def _replay_known(
     found: set[RootKey], expected: Sequence[Expectation], options: argparse.Namespace
 ) -> dict[str, CaseReplay]:
-    """Replay the cases of expectations that the search did not meet, by the path that the file names; and
-    those of what nothing explains, whose name another fault against the same sentence has as well.
+    """Replay the cases of expectations that the search did not meet, by the path that the file names.
 
+    Those of unexplained findings are always replayed: two faults against one sentence have the same name.
     An inconclusive replay is left out: its expectation counts as not met, not as gone.
     """
     from quidnunc.properties.search.worker import opener_of

@@ -95,8 +95,9 @@ class Counterfactuals:
     @classmethod
     def of(cls, runs: Sequence[FollowedRun], protocol: Protocol, departure: Departure) -> Counterfactuals:
         shown = tuple(_shown(runs, departure))[:MOST_SHOWN]
-        lacking = [run for run in runs if WITHOUT in run.run.varied]
-        changed = [run for run in runs if run.run.varied not in ("", *ASKED) and run not in lacking]
+        varied = [run for run in runs if run.run.varied not in ("", *ASKED)]
+        lacking = [run for run in varied if WITHOUT in run.run.varied]
+        changed = [run for run in varied if WITHOUT not in run.run.varied]
         return cls(
             protocol,
             departure,

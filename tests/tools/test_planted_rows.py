@@ -6,6 +6,9 @@ import pytest
 
 from tools.planted_rows import PlantedRows, rows_of_planted, summary
 
+LATE = {"fill-one-topic": (13, 80), "seen-half-as-long": (13, 80)}
+"""Planted bug -> the seed and the runs of a search that meets all that shows of it."""
+
 
 @pytest.mark.parametrize(
     ("name", "cause"),
@@ -34,22 +37,14 @@ def test_one_row_says_what_is_wrong(name: str, cause: str) -> None:
         ("cat-keys-cut", "everywhere-seen-tx-with-wrong-key"),
         ("metadata-lost", "everywhere-metadata-left-out"),
         ("publish-empty-key", "everywhere-published-with-junk-key"),
-    ],
-)
-def test_an_operator_says_what_is_wrong(name: str, cause: str) -> None:
-    found = rows_of_planted(name, seed=11, runs=25)
-    assert [cause for _, cause, _ in found.rows] == [cause]
-
-
-@pytest.mark.parametrize(
-    ("name", "cause"),
-    [
         ("fill-one-topic", "fill-to-d-one-topic-by-name"),
         ("seen-half-as-long", "everywhere-seen-ttl-ms-as-half"),
     ],
 )
-def test_an_operator_says_what_is_wrong_once_it_is_met(name: str, cause: str) -> None:
-    found = rows_of_planted(name, seed=13, runs=80)
+def test_an_operator_says_what_is_wrong(name: str, cause: str) -> None:
+    # Some show late.
+    seed, runs = LATE.get(name, (11, 25))
+    found = rows_of_planted(name, seed=seed, runs=runs)
     assert [cause for _, cause, _ in found.rows] == [cause]
 
 
