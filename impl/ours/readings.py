@@ -153,7 +153,7 @@ def _graft_on_subscribe(r: GossipsubRouter, enter: Usual, peer: Peer, topic: str
     enter(peer, topic)
     members = r.mesh.of.get(topic)
     if members is not None and len(members) < r.core.parameters.d and peer in r.mesh.eligible(topic):
-        members.add(peer)
+        r.mesh.admit(peer, topic)
         r.outbox.graft(peer, topic)
 
 

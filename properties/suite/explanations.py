@@ -13,6 +13,7 @@ from quidnunc.model.edits.catalogue import NAMED, edit_named
 from quidnunc.model.events import Event
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import Case, events_of
+from quidnunc.properties.claims.catalogue import breach_of
 from quidnunc.properties.explain.followed import FollowedRun, FreshRun
 from quidnunc.properties.explain.root_cause import Finding, accounts_for, last_departures
 from quidnunc.properties.explain.runs import blamed_clauses
@@ -147,6 +148,35 @@ class SuiteExplanations:
         ahead = (self._question_again(other, known) for other in after)
         return self._told(asked, (question for question in ahead if question is not None))
 
+    def behind(self, each: DepartingCase, after: Sequence[DepartingCase] = ()) -> Iterator[SuiteFinding]:
+        """What departs later in a case that ends, so far, where the router deviates and fails nothing.
+
+        The explanation of what comes first is in force there. `after`: the cases that come next.
+        """
+        asked_under = set[tuple[str, ...]]()
+        while (asked := self._question_behind(each)) is not None and asked.in_force not in asked_under:
+            asked_under.add(asked.in_force)
+            if not self.hunt.worth_explaining(asked.departure):
+                self.hunt.leave_open(None, asked.departure, {*clauses_left_open(asked.moments[-1].judged)})
+                return
+            ahead = (self._question_behind(other) for other in after)
+            told = self._told(asked, (question for question in ahead if question is not None))
+            yield told
+            if not told.finding.quirks:
+                return
+
+    def _question_behind(self, each: DepartingCase) -> Question | None:
+        """What the router does that is not in order once what it deviates in first is; None where all is."""
+        first = self._question(each)
+        if not isinstance(first, SuiteFinding) or _fails(first.finding):
+            return None
+        edit = first.finding.quirks[0]
+        known = KnownOfCase(self._played(each, edited(self.hunt.spec, [edit])), part=(edit,))
+        for other in self.confirmed:
+            if other != edit:
+                self._let_take_part(other, each, known)
+        return each.question(known.run, known.part) if last_departures(known.run) else None
+
     def _question(self, each: DepartingCase) -> SuiteFinding | Question | None:
         """What is to be explained in a case, or what is known of it without."""
         key = each.name, len(self.confirmed)
@@ -253,6 +283,11 @@ class SuiteExplanations:
         able = ((events_of(case), given) for case, given, needs in fitted if not needs)
         runs = (play(events, ModelSubject(built, given), changed, given) for events, given in able)
         return any(map(last_departures, runs))
+
+
+def _fails(finding: Finding) -> bool:
+    """Whether it breaks what binds, which is told without the rest of its run."""
+    return finding.quirks[0].kind != "reading" and breach_of(finding.clause) == "fails"
 
 
 def _may_go_further(run: Play, changed: Protocol, parameters: Any) -> bool:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import evolve
@@ -133,7 +134,8 @@ def _explain_and_file(
             # Processes that explain start while the other cases are played.
             explain = explain or stack.enter_context(explainers(hunt, named))
         if explain is not None:
-            for found, each in _explained(departing, SuiteExplanations(hunt, explain, departing, passed)):
+            told = SuiteExplanations(hunt, explain, departing, passed)
+            for found, each in chain(_explained(departing, told), _behind(departing, told)):
                 if found is not None:
                     _file(campaign, found, each)
                 tell()
@@ -203,6 +205,15 @@ def _explained(
             else:
                 left.append((each, again, len(known)))
         is_first = False
+
+
+def _behind(
+    departing: Sequence[DepartingCase], explain: SuiteExplanations
+) -> Iterator[tuple[SuiteFinding, DepartingCase]]:
+    """What departs in the cases behind a deviation, which would hide a failure otherwise."""
+    for at, each in enumerate(departing, 1):
+        for found in explain.behind(each, departing[at:]):
+            yield found, each
 
 
 def _config(name: str, parameters: Any, seed: int, profile: Profile) -> Config:

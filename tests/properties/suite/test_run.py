@@ -19,6 +19,7 @@ from quidnunc.properties.cases.case import Case, events_of, parameters_of
 from quidnunc.properties.cases.file import render
 from quidnunc.properties.explain.root_cause import last_departures
 from quidnunc.properties.judge.play import ModelSubject, play
+from quidnunc.properties.search.verdicts import verdict_of_root
 from quidnunc.properties.suite import run as suite_run
 from quidnunc.properties.suite.files import edit_cases, rule_cases, suite_of
 from quidnunc.properties.suite.fitting import fitted_parameters
@@ -231,6 +232,25 @@ def test_cases_that_show_two_faults_are_explained_by_what_is_known_of_one(
     assert {root.quirk for root in campaign.roots.values()} == {*faults}
     shown = next(r.case for r in campaign.roots.values() if r.quirk == faults[1])
     assert shown.as_built == faults[:1], "the other fault takes part in its case"
+
+
+def test_a_failure_behind_a_deviation_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A PRUNE without backoff deviates, and ends the one case in which the other fault shows later on."""
+    name, mild = "gossipsub-1.2", "heartbeat-prunes-bare"
+    fault = "forgets-how-many-deliveries-pruned-member-still-owed"
+    spec = protocol_named(name)
+    built = edited(spec, [edit_named(each, spec) for each in (mild, fault)])
+    cases = [("note_pruned", dict(suite_of(name))["note_pruned"])]
+    monkeypatch.setattr(suite_run, "suite_of", lambda _: cases)
+
+    def opener(config: Config) -> ModelSubject:
+        return ModelSubject(built, config.parameters, config.seed)
+
+    campaign = run_suite(name, "ours", opener)
+    shown = {root.quirk: root.case.as_built for root in campaign.roots.values() if root.case}
+    assert shown == {mild: (), fault: (mild,)}
+    verdicts = {verdict_of_root(root) for root in campaign.roots.values()}
+    assert verdicts == {"deviates", "fails"}
 
 
 @pytest.mark.parametrize("name", ["gossipsub-1.2", "gossipsub-1.3", "partial-messages"])
