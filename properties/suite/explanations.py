@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from attrs import evolve, field, frozen, mutable
@@ -114,6 +114,8 @@ class SuiteExplanations:
     """By the name of a case, and how many explanations were confirmed when it was looked at."""
     _known: dict[str, KnownOfCase] = field(factory=dict)
     """By the name of a case."""
+    _behind: dict[str, KnownOfCase] = field(factory=dict)
+    """The same of what comes behind a deviation."""
 
     def finding(self, each: DepartingCase, after: Sequence[DepartingCase] = ()) -> SuiteFinding | None:
         """The finding of one case; None where enough that departed in this way was not explained, or where
@@ -128,7 +130,7 @@ class SuiteExplanations:
         if not self.hunt.worth_explaining(asked.departure):
             self.hunt.leave_open(None, asked.departure, {*clauses_left_open(asked.moments[-1].judged)})
             return None
-        return self._told(asked, self._ahead(each, after))
+        return self._told(asked, self._ahead(asked, map(self._question, after)))
 
     def may_differ(self, each: DepartingCase, known: Sequence[Edit]) -> bool:
         """Whether the case departs otherwise where those that are `known` are in force."""
@@ -159,8 +161,7 @@ class SuiteExplanations:
             if not self.hunt.worth_explaining(asked.departure):
                 self.hunt.leave_open(None, asked.departure, {*clauses_left_open(asked.moments[-1].judged)})
                 return
-            ahead = (self._question_behind(other) for other in after)
-            told = self._told(asked, (question for question in ahead if question is not None))
+            told = self._told(asked, self._ahead(asked, map(self._question_behind, after)))
             yield told
             if not told.finding.quirks:
                 return
@@ -171,9 +172,13 @@ class SuiteExplanations:
         if not isinstance(first, SuiteFinding) or _fails(first.finding):
             return None
         edit = first.finding.quirks[0]
-        known = KnownOfCase(self._played(each, edited(self.hunt.spec, [edit])), part=(edit,))
-        for other in self.confirmed:
-            if other != edit:
+        if each.name not in self._behind:
+            run = self._played(each, edited(self.hunt.spec, [edit]))
+            self._behind[each.name] = KnownOfCase(run, part=(edit,))
+        known = self._behind[each.name]
+        new, known.asked = self.confirmed[known.asked :], len(self.confirmed)
+        for other in new:
+            if other not in known.part:
                 self._let_take_part(other, each, known)
         return each.question(known.run, known.part) if last_departures(known.run) else None
 
@@ -200,16 +205,17 @@ class SuiteExplanations:
         run = self._played(each, edited(self.hunt.spec, in_force))
         return each.question(run, in_force) if last_departures(run) else None
 
-    def _ahead(self, of: DepartingCase, after: Sequence[DepartingCase]) -> Iterator[Question]:
+    def _ahead(
+        self, asked: Question, after: Iterable[SuiteFinding | Question | None]
+    ) -> Iterator[Question]:
         """What is likely to be asked next: of cases that depart in another way, each way once."""
-        seen = {signature_of(last_departures(of.run)[0])}
+        seen = {signature_of(asked.departure)}
         for each in after:
-            signature = signature_of(last_departures(each.run)[0])
-            if signature not in seen:
-                seen.add(signature)
-                asked = self._question(each)
-                if isinstance(asked, Question) and not self.hunt.given_up(asked.departure):
-                    yield asked
+            if isinstance(each, Question) and not self.hunt.given_up(each.departure):
+                signature = signature_of(each.departure)
+                if signature not in seen:
+                    seen.add(signature)
+                    yield each
 
     def _let_take_part(self, edit: Edit, each: DepartingCase, known: KnownOfCase) -> None:
         """Put another case's explanation in force if the router departs later under it, or in less."""

@@ -181,6 +181,8 @@ def _explained(
     What departs in one way explains itself best; what departs in several is then known in part. What nothing
     explains is tried again where more is known at the end.
     """
+    from quidnunc.properties.search.machine import signature_of
+
     cases = sorted(departing, key=lambda each: (len(last_departures(each.run)), len(each.run.moments)))
     left: list[Unexplained] = []
     for at, each in enumerate(cases, 1):
@@ -189,22 +191,32 @@ def _explained(
             yield told, each
         else:
             left.append((each, told, len(explain.confirmed)))
-    is_first = True
+    # In the first round a case of each way to depart is asked; what is new has to make a difference to others,
+    # and not to fresh runs alone.
+    ways = set[tuple[str, str, str]]()
     while left:
         # All are asked with the same in force, so that an answer to one does not call back the others.
         known = tuple(explain.confirmed)
         asked, left = left, []
         for at, (each, told, how_many) in enumerate(asked, 1):
-            # Later on, what is new has to make a difference to the case, and not to fresh runs alone.
-            if how_many == len(known) or not (is_first or explain.may_differ(each, known[how_many:])):
+            way = signature_of(told.finding.departure)
+            may_help = how_many < len(known) and (
+                way not in ways or explain.may_differ(each, known[how_many:])
+            )
+            ways.add(way)
+            if not may_help:
                 yield told, each
                 continue
-            again = explain.again(each, known, [other for other, _, seen in asked[at:] if seen < len(known)])
+            after = [
+                other
+                for other, its, seen in asked[at:]
+                if seen < len(known) and signature_of(its.finding.departure) not in ways
+            ]
+            again = explain.again(each, known, after)
             if again is None or again.finding.quirks:
                 yield again, each
             else:
                 left.append((each, again, len(known)))
-        is_first = False
 
 
 def _behind(

@@ -22,6 +22,7 @@ from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.machine import UNEXPLAINED_TRIES, FindingSearch, signature_of
 from quidnunc.properties.search.worker import opener_of
 from quidnunc.properties.suite import explainers
+from quidnunc.properties.suite.explainers import Question
 from quidnunc.properties.suite.explanations import DepartingCase, SuiteExplanations
 from quidnunc.properties.suite.files import suite_of
 from quidnunc.properties.suite.run import run_suite
@@ -80,10 +81,12 @@ def test_what_was_given_up_is_not_asked_ahead() -> None:
     hunt, departing = departing_of("cut-at-d-high", "relay-needs-a-subscriber", "ids-sent-as-text")
     suite = SuiteExplanations(hunt, lambda question, ahead: pytest.fail("nothing is asked"), departing)
     first, *after = departing
-    ahead = [*suite._ahead(first, after)]
+    asked = suite._question(first)
+    assert isinstance(asked, Question)
+    ahead = [*suite._ahead(asked, map(suite._question, after))]
     assert len(ahead) > 1
     hunt.signatures[signature_of(ahead[0].departure)] = UNEXPLAINED_TRIES
-    assert [*suite._ahead(first, after)] == ahead[1:]
+    assert [*suite._ahead(asked, map(suite._question, after))] == ahead[1:]
 
 
 def test_a_question_that_comes_no_longer_is_let_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
