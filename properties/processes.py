@@ -52,11 +52,12 @@ def _with_parent() -> None:
     """Ctrl-C is for the process that has the terminal: it ends these. They end with it, whatever ends it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)
-    parent = multiprocessing.parent_process()
+    # A driver in Python keeps its router from ending the process so (`impl/drivers/python.py`).
+    parent, end = multiprocessing.parent_process(), os._exit
     assert parent is not None
 
     def watch() -> None:
         parent.join()
-        os._exit(1)
+        end(1)
 
     threading.Thread(target=watch, daemon=True).start()

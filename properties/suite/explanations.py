@@ -205,9 +205,7 @@ class SuiteExplanations:
         run = self._played(each, edited(self.hunt.spec, in_force))
         return each.question(run, in_force) if last_departures(run) else None
 
-    def _ahead(
-        self, asked: Question, after: Iterable[SuiteFinding | Question | None]
-    ) -> Iterator[Question]:
+    def _ahead(self, asked: Question, after: Iterable[SuiteFinding | Question | None]) -> Iterator[Question]:
         """What is likely to be asked next: of cases that depart in another way, each way once."""
         seen = {signature_of(asked.departure)}
         for each in after:

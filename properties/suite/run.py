@@ -191,8 +191,8 @@ def _explained(
             yield told, each
         else:
             left.append((each, told, len(explain.confirmed)))
-    # In the first round a case of each way to depart is asked; what is new has to make a difference to others,
-    # and not to fresh runs alone.
+    # In the first round a case of each way to depart is asked. To the others what is new has to make a
+    # difference, and not to fresh runs alone.
     ways = set[tuple[str, str, str]]()
     while left:
         # All are asked with the same in force, so that an answer to one does not call back the others.

@@ -20,6 +20,7 @@ from quidnunc.properties.cases.file import load
 from quidnunc.properties.search.batch import BatchRequest, Workers, run_batch
 from quidnunc.properties.search.campaign import Campaign, merge
 from quidnunc.properties.search.verdicts import compare, verdict_of_root
+from tests.helpers.interrupts import hear_interrupts
 
 SLOW = """
 import os, threading
@@ -72,6 +73,11 @@ def alive(folder: Path) -> list[int]:
     return found
 
 
+def opened_by_others(folder: Path, process: int) -> int:
+    """How often processes beside that one opened a router."""
+    return sum(path.stat().st_size for path in folder.glob("*.pid") if path.stem != str(process))
+
+
 def soon(condition: Any, within_s: float = 20.0) -> bool:
     """Whether the condition comes true."""
     until, never = time.monotonic() + within_s, threading.Event()
@@ -89,6 +95,7 @@ def started(folder: Path, router: str, *more: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=hear_interrupts,
     )
 
 
@@ -175,6 +182,19 @@ def test_no_worker_outlives_a_check_that_is_killed(folder: Path) -> None:
     finally:
         check.kill()
     check.communicate()
+    assert soon(lambda: not alive(folder), 10)
+
+
+def test_nothing_that_explains_outlives_a_suite_that_is_killed(folder: Path) -> None:
+    """Those processes play a router in Python, and a router may not end the process that it is in."""
+    check = started(folder, "slow", "--suite")
+    try:
+        # By then each has a run under way.
+        assert soon(lambda: opened_by_others(folder, check.pid) > 5, 60)
+    finally:
+        check.kill()
+    # What outlives it has its stderr.
+    check.communicate(timeout=10)
     assert soon(lambda: not alive(folder), 10)
 
 

@@ -20,6 +20,7 @@ from quidnunc.pipeline.lake.ingest import Follow, SourceOptions, ingest, manifes
 from quidnunc.pipeline.lake.run_folder import RunFolder
 from quidnunc.pipeline.trace.files import listed
 from tests.conftest import Command
+from tests.helpers.interrupts import hear_interrupts
 from tests.helpers.networks import Landing, land
 
 pytest.importorskip("duckdb", reason="pip install 'quidnunc[trace]'")
@@ -66,7 +67,9 @@ def test_who_follows_takes_what_comes_and_ends_with_all(
 def test_nothing_that_came_is_said_at_the_stop(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     command = [sys.executable, "-m", "quidnunc", "ingest", "empty", "-o", "run", "--follow", "0.1", *SAID]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=hear_interrupts
+    )
     assert process.stderr is not None
     assert any("following every 0.1 s" in line for line in process.stderr)
     process.send_signal(signal.SIGINT)

@@ -34,6 +34,7 @@ from quidnunc.pipeline.sweep.file import Result, SweepPlan, batches, load_sweep
 from quidnunc.pipeline.sweep.run import carry_out
 from quidnunc.pipeline.sweep.store import SweepStore
 from quidnunc.pipeline.sweep.summary import SeedSpread
+from tests.helpers.interrupts import hear_interrupts
 
 NIGHTLY = bool(os.environ.get("QUIDNUNC_NIGHTLY"))
 SEEDS, RUNS, BATCH = (50, 10_000, 100) if NIGHTLY else (5, 10, 10)
@@ -227,6 +228,7 @@ def started(folder: Path, sweep: dict[str, Any]) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=hear_interrupts,
     )
     while child.poll() is None and not list((folder / "a" / "results").glob("*.json")):
         try:

@@ -82,8 +82,8 @@ def departing(name: str, *faults: str) -> DepartingCase:
 
 
 def test_cases_that_are_asked_again_have_the_same_in_force_until_all_were_asked() -> None:
-    """What an answer taught goes into the next round, where one case of each way to depart is asked once more,
-    and others to which what is new makes a difference."""
+    """What an answer taught goes into the next round. There one case of each way to depart is asked once
+    more, and others to which what is new makes a difference."""
     cases = [departing(name, "cut-at-d-high") for name in ("first", "second", "never", "last")]
     run = cases[0].run
     bare = Finding(cases[0].events, tuple(run.moments), last_departures(run)[0], ())
