@@ -178,7 +178,7 @@ class SuiteExplanations:
         known = self._behind[each.name]
         new, known.asked = self.confirmed[known.asked :], len(self.confirmed)
         for other in new:
-            if other not in known.part:
+            if other not in known.part and last_departures(known.run):
                 self._let_take_part(other, each, known)
         return each.question(known.run, known.part) if last_departures(known.run) else None
 
