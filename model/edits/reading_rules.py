@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from quidnunc.model.choices import Choose, PartialSet
-from quidnunc.model.edit import around, replacing_present
+from quidnunc.model.edit import Change, around, replacing_present
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Dialled, Judgement, Sent, output_key
 from quidnunc.model.permits import Step, must_send
@@ -24,7 +24,7 @@ from quidnunc.model.rpc import (
     Subscribe,
     Unsubscribe,
 )
-from quidnunc.model.rules import Phases, Protocol, Rule, Targets, rule
+from quidnunc.model.rules import FirstMatch, Phases, Protocol, Rule, Targets, rule
 from quidnunc.model.values import evolve
 
 # -- mesh and fanout ----------------------------------------------------------------------------------------
@@ -83,17 +83,36 @@ def grafting_subscribers(protocol: Protocol) -> Protocol:
     return evolve(protocol, handlers={**protocol.handlers, "subscribe": Phases(rules)})
 
 
-@rule("gs1.0/graft.accept")
-def ignore_unannounced(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+def answering_strangers(answer: Callable[[Router, ReceivedPart[Graft]], Step[Router] | None]) -> Change:
+    """A GRAFT of a peer that did not announce the topic gets that answer, or the one of another check that
+    refuses it: no text says which comes first."""
+
+    def change(protocol: Protocol) -> Protocol:
+        plain = cast("FirstMatch", protocol["graft"])
+        refusals = evolve(plain, rules=tuple(each for each in plain.rules if each.name != "accept"))
+
+        @rule("gs1.0/graft.accept")
+        def answer_stranger(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+            if g.part.topic in r.peers[g.peer].topics:
+                return None
+            refused, pruned = refusals(r, g, choose), Sent(g.peer, Prune(g.part.topic))
+            if refused is not None and choose.whether("graft.stranger", lambda o: output_key(o) == pruned):
+                return cast("Step[Router]", refused)
+            return answer(r, g)
+
+        return protocol.with_first("graft", answer_stranger)
+
+    return change
+
+
+def ignored_stranger(r: Router, g: ReceivedPart[Graft]) -> Step[Router]:
     """A GRAFT of a peer that did not announce the topic is ignored."""
-    return Step(r) if g.part.topic not in r.peers[g.peer].topics else None
+    return Step(r)
 
 
-@rule("gs1.0/graft.accept")
-def prune_unannounced(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+def pruned_stranger(r: Router, g: ReceivedPart[Graft]) -> Step[Router] | None:
     """A GRAFT of a peer that did not announce the topic is answered with PRUNE."""
-    strange = g.part.topic in r.topics and g.part.topic not in r.peers[g.peer].topics
-    return mesh.refuse(r, g, "gs1.0/graft.accept") if strange else None
+    return mesh.refuse(r, g, "gs1.0/graft.accept") if g.part.topic in r.topics else None
 
 
 def announcing_by_graft(protocol: Protocol) -> Protocol:

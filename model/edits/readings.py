@@ -103,13 +103,13 @@ EXPLAINING: tuple[Edit, ...] = (
         "unannounced-graft-ignored",
         "gs1.0/graft.accept",
         "A GRAFT of a peer that did not announce the topic is ignored.",
-        asking_first("graft", read.ignore_unannounced),
+        read.answering_strangers(read.ignored_stranger),
     ),
     _reading(
         "unannounced-graft-pruned",
         "gs1.0/graft.accept",
         "A GRAFT of a peer that did not announce the topic is answered with PRUNE.",
-        asking_first("graft", read.prune_unannounced),
+        read.answering_strangers(read.pruned_stranger),
     ),
     _reading(
         "graft-announces",

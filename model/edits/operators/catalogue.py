@@ -13,6 +13,8 @@ no operator says, has no edit here, and is reported as unexplained.
     more-, fewer-, none-, all-, any-RULE   it chooses one too many, one too few, nobody, everybody, or without
                        the condition
     FIELD-left-out-RULE   one optional field of what it sends is left out
+    RULE-reads-no-FIELD, RULE-reads-FIELD-as-ms   it ignores a field of what it receives, or takes its seconds
+                       for milliseconds
     passes-on-RULE     it sends what it answers to all other peers besides
     marks-seen-RULE    a message that it drops is taken for seen
     sends-back-RULE    it sends what it answers back to the peer it comes from
@@ -203,6 +205,8 @@ class FamilyOperators:
     views: Mapping[str, tuple[str, str, Callable[[Any], Any]]] = {}
     sends: Mapping[str, tuple[tuple[type, ...], tuple[Fault, ...]]] = {}
     """Kinds of messages that go alone, with what can be wrong with their format."""
+    announced: Mapping[str, tuple[str, Any]] = {}
+    """Fields of what comes in: the kind of part that has it, and what stands there where it is absent."""
     optional: Mapping[str, tuple[tuple[str, ...], Any]] = {}
     """Fields of messages that may be left out: by what a rule sends them, and what stands there then."""
     without: frozenset[str] = frozenset()
@@ -215,6 +219,11 @@ FAMILIES: Mapping[str, FamilyOperators] = {
         Router,
         wrapped.WHOM,
         wrapped.VIEWS,
+        announced={
+            "backoff_s": ("Prune", None),
+            "requests": ("Subscribe", False),
+            "supports": ("Subscribe", False),
+        },
         optional={
             "backoff_s": (("Prune",), None),
             "peers": (("Prune",), ()),
@@ -246,6 +255,8 @@ STATE_FIELDS: Mapping[str, frozenset[str]] = {
 }
 """Family -> what its rules can change of a state."""
 
+SECONDS = frozenset({"backoff_s"})
+"""Fields of messages that hold seconds."""
 UNSEEABLE = frozenset({"peers", "ledger", "windows", "cached", "protocol"})
 """Fields that other fields count on, or that hold several things."""
 
@@ -355,6 +366,7 @@ class RuleOperators:
             self._switches() if self.is_step else (),
             self._passed_on() if self.is_control else (),
             self._left_out() if self.is_step else (),
+            self._announced() if self.is_step else (),
             self._deaf() if self.is_only_answer else (),
             self._scores(),
             self._goes_on() if self.checks else (),
@@ -392,6 +404,18 @@ class RuleOperators:
                 says = words.leaving_out_field(name, handed_over="PartialIn" in reads)
                 word = f"{words_of(name)}-left-out-{self.name}"
                 yield self._made(word, says, change, partial(_carried, name))
+
+    def _announced(self) -> Iterator[OperatorEdit]:
+        taken = " ".join(map(str, self.rule.apply.__annotations__.values()))
+        for name, (kind, absent) in FAMILIES[self.family].announced.items():
+            if f"[{kind}]" not in taken or name not in names_read(self.rule):
+                continue
+            said, reading = words.ANNOUNCED[name], partial(partial, wrapped.reading_field, name)
+            word = f"{self.name}-reads-no-{words_of(name)}"
+            yield self._made(word, f"Ignores {said}", reading(partial(_constant, absent)))
+            if name in SECONDS:
+                word = f"{self.name}-reads-{words_of(name)}-as-ms"
+                yield of_number(self._made(word, f"Takes {said} for milliseconds", reading(_thousandth)))
 
     def _others(self) -> Iterator[OperatorEdit]:
         for other in self.others:
@@ -541,6 +565,14 @@ class RuleOperators:
 
 def of_number(made: OperatorEdit) -> OperatorEdit:
     return evolve(made, edit=evolve(made.edit, of_number=True))
+
+
+def _constant(value: Any, _: Any) -> Any:
+    return value
+
+
+def _thousandth(seconds: float) -> float:
+    return seconds / 1000
 
 
 def _read(name: str, parameters: Any) -> Any:

@@ -196,6 +196,14 @@ def leaving_out_field(name: str, *, handed_over: bool) -> str:
     return f"Leaves {OPTIONAL[name]} out of what it {'hands to the application' if handed_over else 'sends'}"
 
 
+ANNOUNCED: Mapping[str, str] = {
+    "backoff_s": "the backoff that a peer announces",
+    "requests": "whether a peer requests partial messages",
+    "supports": "whether a peer supports partial messages",
+}
+"""Fields of a message that comes in -> what they hold."""
+
+
 SETS: Mapping[str, str] = {
     "graft_candidates": "the peers that it grafts",
     "fanout_candidates": "the peers that it takes into its fanout",

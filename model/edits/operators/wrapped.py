@@ -139,6 +139,18 @@ def leaving_out(name: str, default: Any) -> Callable[[Any, Step[Any]], Step[Any]
     return lambda r, step: Step(step.router, tuple(map(plain, step.permits)))
 
 
+def reading_field(name: str, read: Callable[[Any], Any], rule: Rule) -> Rule:
+    """The rule, which reads one field of what it receives in another way, where it is there."""
+
+    def apply(r: Any, what: Any, *rest: Any) -> Any:
+        part: Any = getattr(what, "part", None)
+        if getattr(part, name, None):
+            what = evolve(what, part=evolve(part, **{name: read(getattr(part, name))}))
+        return rule.apply(r, what, *rest)
+
+    return evolve(rule, apply=apply)
+
+
 def publishing_with(flaw: str, rule: Rule) -> Rule:
     """The rule, which takes the router's own messages to have this flaw, or a stamp where none is signed."""
 

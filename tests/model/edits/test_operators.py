@@ -76,6 +76,20 @@ class TestWhatTheyDo:
         assert seen("", PRUNED, 5) == refusal
         assert not seen("silent-while-backing-off", PRUNED, 5)
 
+    @pytest.mark.parametrize(
+        ("name", "halves"),
+        [("", 4), ("back-off-as-announced-reads-no-backoff-s", 12)]
+        + [("back-off-as-announced-reads-backoff-s-as-ms", 1)],
+    )
+    def test_an_announced_backoff_is_read_in_another_unit_or_not_at_all(self, name: str, halves: int) -> None:
+        """Two seconds are announced, six are the default. A GRAFT is refused for so many half seconds."""
+
+        def refused(waited: int) -> bool:
+            again = (*(Advance(500),) * waited, of(1, Graft(T)))
+            return bool(seen(name, (*PRUNED[:3], of(1, Prune(T, 2)), *again), 4 + waited))
+
+        assert refused(halves - 1) and not refused(halves)
+
     def test_idle_sends_and_forgets(self) -> None:
         joined = (Connect((1,)), Join(T), of(1, Graft(T)), Leave(T), Join(T))
         assert seen("idle-prune-members", joined, 3) == seen("", joined, 3)

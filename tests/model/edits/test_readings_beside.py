@@ -7,9 +7,12 @@ from attrs import evolve
 
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.catalogue import edit_named
-from quidnunc.model.events import Delivered, Event, Join, Output, Sent
+from quidnunc.model.events import Advance, Connect, Delivered, Event, Join, Output, Sent
 from quidnunc.model.machine import protocol_named
-from quidnunc.model.rpc import Graft, IDontWant, Message, Prune
+from quidnunc.model.parameters import Parameters
+from quidnunc.model.rpc import Graft, IDontWant, Message, Prune, Subscribe
+from quidnunc.properties.explain.followed import FreshRun, agreement
+from quidnunc.properties.judge.play import RecordedStep
 from tests.helpers.pubsub_run import T, after, grafted, of, peers
 
 SPEC = protocol_named("gossipsub-1.2")
@@ -26,6 +29,25 @@ def refuses(names: tuple[str, ...], peer: int, seconds: int) -> bool:
     """A GRAFT, after a PRUNE with that backoff."""
     told = allowed(names, of(peer, Prune(T, seconds)), of(peer, Graft(T)))
     return any(isinstance(o, Sent) and isinstance(o.part, Prune) for o in told)
+
+
+@pytest.mark.parametrize(("reading", "ignores"), [("ignored", True), ("pruned", False)])
+@pytest.mark.parametrize("backs_off", [True, False])
+def test_a_stranger_in_its_backoff_may_be_refused_for_either(
+    reading: str, ignores: bool, backs_off: bool
+) -> None:
+    """Some look at the backoff before they look at the announcement, and some after it."""
+    built = edited(SPEC, [edit_named(f"unannounced-graft-{reading}", SPEC)])
+    greeted: RecordedStep = (Connect((3,)), (Sent(3, Subscribe(T)),))
+    pruned: tuple[RecordedStep, ...] = ((of(3, Prune(T, 60)), ()),) if backs_off else ()
+
+    def is_allowed(*answer: Output) -> bool:
+        asked: tuple[RecordedStep, ...] = ((of(3, Graft(T)), answer), (Advance(500), ()))
+        steps: tuple[RecordedStep, ...] = ((Join(T), ()), greeted, *pruned, *asked)
+        return agreement(FreshRun(steps, Parameters()), built).agreed == len(steps)
+
+    assert is_allowed(Sent(3, Prune(T, 60))) == (backs_off or not ignores)
+    assert is_allowed() == ignores
 
 
 IN_BOTH_ORDERS = pytest.mark.parametrize("step", [1, -1], ids=["in order", "the other way round"])
