@@ -170,11 +170,21 @@ def build(version: str, progress: Callable[[str], None]) -> Release:
     return release
 
 
+UNKNOWN_VERSION = "No match found for version"
+"""What npm says of a version that a registry does not have."""
+
+
 def _chosen(release: Release, folder: Path) -> dict[str, str]:
     """What to install for a release without a lock: what the nearest lock has, and where the release itself
     names a range of versions, that."""
     router = package_of(release.version)
-    asked = _npm(release, "view", f"{router}@{release.version}", "dependencies", "--json", folder=folder)
+    try:
+        asked = _npm(release, "view", f"{router}@{release.version}", "dependencies", "--json", folder=folder)
+    except AdapterError as error:
+        if UNKNOWN_VERSION in str(error):
+            said = f"{release.name}: npm has no {router} {release.version}; locked are {', '.join(LOCKED)}"
+            raise AdapterError(said) from None
+        raise
     try:
         own = json.loads(asked or "{}")
     except ValueError as error:

@@ -449,3 +449,17 @@ def test_a_router_that_fails_is_told_without_bytes(tmp_path: Path, thrown: str, 
     finally:
         driver.close()
         close_parked()
+
+
+def test_a_release_that_a_registry_does_not_have_is_no_fault_of_the_network(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def failing(command: Sequence[str], failed: str, advice: str, *, folder: Path) -> str:
+        raise AdapterError(f"{failed}; it ended with: No match found for version 99.0.0\nnext: {advice}")
+
+    monkeypatch.setattr(builds, "run_to_end", failing)
+    with pytest.raises(AdapterError, match=r"npm has no @libp2p/gossipsub 99\.0\.0; locked are .*17\.1\.1"):
+        builds._chosen(builds.release_named("99.0.0"), tmp_path)
+    monkeypatch.setattr(builds, "UNKNOWN_VERSION", "something else")
+    with pytest.raises(AdapterError, match="check the network"):
+        builds._chosen(builds.release_named("99.0.0"), tmp_path)
