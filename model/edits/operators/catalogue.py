@@ -15,6 +15,7 @@ no operator says, has no edit here, and is reported as unexplained.
     FIELD-left-out-RULE   one optional field of what it sends is left out
     RULE-reads-no-FIELD, RULE-reads-FIELD-as-ms   it ignores a field of what it receives, or takes its seconds
                        for milliseconds
+    RULE-in-every-topic   it does in all topics what one message asks for in one of them
     passes-on-RULE     it sends what it answers to all other peers besides
     marks-seen-RULE    a message that it drops is taken for seen
     sends-back-RULE    it sends what it answers back to the peer it comes from
@@ -48,6 +49,7 @@ end with what the rule does: "... when it refuses a GRAFT inside the backoff".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import Any, TypeAlias
@@ -255,6 +257,8 @@ STATE_FIELDS: Mapping[str, frozenset[str]] = {
 }
 """Family -> what its rules can change of a state."""
 
+OF_ONE_TOPIC = frozenset({"Graft", "Prune", "Subscribe", "Unsubscribe"})
+"""Parts that are about the topic that they name."""
 SECONDS = frozenset({"backoff_s"})
 """Fields of messages that hold seconds."""
 UNSEEABLE = frozenset({"peers", "ledger", "windows", "cached", "protocol"})
@@ -373,6 +377,7 @@ class RuleOperators:
             self._sent_back() if self.is_step else (),
             self._marks_seen() if self.checks == MESSAGE else (),
             self._topics() if self.of_topics else (),
+            self._every_topic() if self.is_step else (),
         )
         for rank, made in enumerate(kinds):
             yield from (evolve(one, rank=rank) for one in made)
@@ -405,10 +410,20 @@ class RuleOperators:
                 word = f"{words_of(name)}-left-out-{self.name}"
                 yield self._made(word, says, change, partial(_carried, name))
 
-    def _announced(self) -> Iterator[OperatorEdit]:
+    @property
+    def takes(self) -> str:
+        """The kind of part that it takes, as `Prune`; empty for another rule."""
         taken = " ".join(map(str, self.rule.apply.__annotations__.values()))
+        return found[1] if (found := re.search(r"ReceivedPart\[(\w+)\]", taken)) else ""
+
+    def _every_topic(self) -> Iterator[OperatorEdit]:
+        if self.takes in OF_ONE_TOPIC and not self.checks:
+            says = "Acts in all its topics, and not only in the one that is named,"
+            yield self._made(f"{self.name}-in-every-topic", says, wrapped.for_every_topic)
+
+    def _announced(self) -> Iterator[OperatorEdit]:
         for name, (kind, absent) in FAMILIES[self.family].announced.items():
-            if f"[{kind}]" not in taken or name not in names_read(self.rule):
+            if self.takes != kind or name not in names_read(self.rule):
                 continue
             said, reading = words.ANNOUNCED[name], partial(partial, wrapped.reading_field, name)
             word = f"{self.name}-reads-no-{words_of(name)}"

@@ -594,6 +594,23 @@ def for_some_topics(order: str, end: str, rule: Rule) -> Rule:
     return evolve(rule, apply=apply)
 
 
+def for_every_topic(rule: Rule) -> Rule:
+    """The rule, which does for each topic of the router what it should for the one that a message names."""
+
+    def apply(r: Any, what: Any, choose: Any) -> Any:
+        done: Step[Any] | None = None
+        # Who has not joined the topic has looked it up already.
+        others = sorted(r.topics) if what.part.topic in r.topics else ()
+        for topic in dict.fromkeys((what.part.topic, *others)):
+            named = evolve(what, part=evolve(what.part, topic=topic))
+            step = rule.apply(r if done is None else done.router, named, choose)
+            if step is not None:
+                done = step if done is None else done.then(step)
+        return done
+
+    return evolve(rule, apply=apply)
+
+
 def _of_topic_alone(topic: str, rule: Rule) -> Rule:
     def alter(r: Any) -> Any:
         mesh, fanout = ({t: of[t] for t in of if t == topic} for of in (r.mesh, r.fanout))

@@ -90,6 +90,17 @@ class TestWhatTheyDo:
 
         assert refused(halves - 1) and not refused(halves)
 
+    @pytest.mark.parametrize(
+        ("name", "also"), [("", False), ("remove-in-every-topic", True), ("quit-mesh-in-every-topic", False)]
+    )
+    def test_what_is_asked_of_one_topic_is_done_in_all(self, name: str, also: bool) -> None:
+        """Who sends PRUNE in one topic gets no messages of another one any more."""
+        grafted = [of(1, Subscribe(t), Graft(t)) for t in (T, "t2")]
+        begins: tuple[Event, ...] = (Connect((1,)), Connect((9,)), Join(T), Join("t2"), *grafted)
+        for topic, told in ((T, also), ("unknown", False)):
+            events = (*begins, of(1, Prune(topic, 6)), of(9, Message("m1", "t2", 9)))
+            assert bool(seen(name, events, len(events) - 1)) != told, topic
+
     def test_idle_sends_and_forgets(self) -> None:
         joined = (Connect((1,)), Join(T), of(1, Graft(T)), Leave(T), Join(T))
         assert seen("idle-prune-members", joined, 3) == seen("", joined, 3)
