@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from attrs import evolve, frozen
 
 from quidnunc.model.events import Advance, Connect, Event, Join, Leave, Publish, Receive, Score, Verdict
-from quidnunc.model.rpc import ROUTER, Graft, IHave, IWant, Message, Part, Peer, Prune, Subscribe
+from quidnunc.model.rpc import ROUTER, Graft, IDontWant, IHave, IWant, Message, Part, Peer, Prune, Subscribe
 from quidnunc.properties.explain.thresholds import limits_of
 from quidnunc.properties.judge.play import messages_in
 
@@ -47,6 +47,11 @@ def probes(events: Sequence[Event], parameters: Any) -> Iterator[Acts]:
         graft = Receive((peer,), (Graft(topic),))
         asked_by = (Connect((other,)), Receive((other,), (Message(LAST, topic),)), beat)
         yield (*events[:at], graft, events[at], *asked_by)
+    if unwanted := _unwanted(events, topic):
+        # All that was not wanted comes: a cap on what is remembered shows in what is sent all the same.
+        joined = (Connect((other,)), Receive((other,), (Subscribe(topic),)))
+        sent = tuple(Receive((other,), (message,)) for message in unwanted)
+        yield (*events[:-1], *joined, *sent, *_verdicts((*events[:-1], *sent), parameters), beat)
     if isinstance(events[-1], Publish):
         # To two more subscribers, one of whom is in the mesh: who is sent it says more than to one.
         topic, new = events[-1].message.topic, (other + 1, other + 2)
@@ -75,6 +80,16 @@ def _signed(part: P, sender: Peer, first: dict[str, Peer]) -> P:
         return part
     known = part.author if part.author is not None else first.get(part.id, sender)
     return evolve(part, author=first.setdefault(part.id, known))
+
+
+def _unwanted(events: Sequence[Event], topic: str) -> list[Message]:
+    """The messages that several IDONTWANTs name and that have not come before the last event."""
+    parts = [part for event in events[:-1] if isinstance(event, Receive) for part in event.parts]
+    named = dict.fromkeys(i for part in parts if isinstance(part, IDontWant) for i in part.ids)
+    come = {message.id for message in messages_in(events[:-1])}
+    own = {message.id: message for message in messages_in(events[-1:])}
+    left = [own.get(name, Message(name, topic)) for name in named if name not in come]
+    return left if len(left) > 1 else []
 
 
 def _last_prune(events: Sequence[Event]) -> Iterator[tuple[int, Peer, str]]:

@@ -127,17 +127,20 @@ class SuiteExplanations:
         asked = self._question(each)
         if not isinstance(asked, Question):
             return asked
+        if len(self.confirmed) > 1 and self._question_again(each, self.confirmed) is None:
+            # Each alone may make no difference.
+            return None
         if not self.hunt.worth_explaining(asked.departure):
             self.hunt.leave_open(None, asked.departure, {*clauses_left_open(asked.moments[-1].judged)})
             return None
         return self._told(asked, self._ahead(asked, map(self._question, after)))
 
-    def may_differ(self, each: DepartingCase, known: Sequence[Edit]) -> bool:
-        """Whether the case departs otherwise where those that are `known` are in force."""
-        spec, moments = self.hunt.spec, each.run.moments
-        return rejudge(moments, edited(spec, known), each.parameters) != rejudge(
-            moments, spec, each.parameters
-        )
+    def may_differ(self, each: DepartingCase, known: Sequence[Edit], before: int) -> bool:
+        """Whether the case departs otherwise where those that are `known` are in force than where those are
+        that were known `before`."""
+        moments, spec = each.run.moments, self.hunt.spec
+        now, then = (edited(spec, edits) for edits in (known, known[:before]))
+        return rejudge(moments, now, each.parameters) != rejudge(moments, then, each.parameters)
 
     def again(
         self, each: DepartingCase, known: Sequence[Edit], after: Sequence[DepartingCase] = ()
@@ -177,9 +180,7 @@ class SuiteExplanations:
             self._behind[each.name] = KnownOfCase(run, part=(edit,))
         known = self._behind[each.name]
         new, known.asked = self.confirmed[known.asked :], len(self.confirmed)
-        for other in new:
-            if other not in known.part and last_departures(known.run):
-                self._let_take_part(other, each, known)
+        self._let_take_part(new, each, known)
         return each.question(known.run, known.part) if last_departures(known.run) else None
 
     def _question(self, each: DepartingCase) -> SuiteFinding | Question | None:
@@ -197,8 +198,7 @@ class SuiteExplanations:
         if known.accounting:
             departure, told = last_departures(each.run)[0], blamed_clauses(moments, spec, each.parameters)
             return SuiteFinding(Finding(each.events, moments, departure, known.accounting, told))
-        for edit in new:
-            self._let_take_part(edit, each, known)
+        self._let_take_part(new, each, known)
         return each.question(known.run, known.part) if last_departures(known.run) else None
 
     def _question_again(self, each: DepartingCase, in_force: Sequence[Edit]) -> Question | None:
@@ -215,15 +215,19 @@ class SuiteExplanations:
                     seen.add(signature)
                     yield each
 
-    def _let_take_part(self, edit: Edit, each: DepartingCase, known: KnownOfCase) -> None:
-        """Put another case's explanation in force if the router departs later under it, or in less."""
-        part = (*known.part, edit)
-        changed = edited(self.hunt.spec, part)
-        if not _may_go_further(known.run, changed, each.parameters):
-            return
-        run = self._played(each, changed)
-        if not run.blurred and _how_far(run) > _how_far(known.run):
-            known.part, known.run = part, run
+    def _let_take_part(self, new: Sequence[Edit], each: DepartingCase, known: KnownOfCase) -> None:
+        """Put explanations of other cases in force under which the router departs later, or in less."""
+        left = [edit for edit in new if edit not in known.part]
+        while left and last_departures(known.run):
+            part = (*known.part, left.pop(0))
+            changed = edited(self.hunt.spec, part)
+            if not _may_go_further(known.run, changed, each.parameters):
+                continue
+            run = self._played(each, changed)
+            if not run.blurred and _how_far(run) > _how_far(known.run):
+                known.part, known.run = part, run
+                # Beside this one, those may matter that did not before.
+                left = [edit for edit in self.confirmed if edit not in part]
 
     def _played(self, each: DepartingCase, protocol: Protocol) -> Play:
         def opened() -> Subject:
@@ -252,7 +256,7 @@ class SuiteExplanations:
         They predict fresh runs of one case. Another case may ask of the rule what these do not.
         """
         for at, edit in enumerate(found.quirks):
-            if edit.kind == "reading" or not self._is_refuted(edit):
+            if not self._is_refuted(edit):
                 ties = tuple(each for each in found.ties if at == 0 and not self._is_refuted(each))
                 return evolve(found, quirks=found.quirks[at:], ties=ties)
         return evolve(found, quirks=(), ties=())

@@ -201,7 +201,7 @@ def _explained(
         for at, (each, told, how_many) in enumerate(asked, 1):
             way = signature_of(told.finding.departure)
             may_help = how_many < len(known) and (
-                way not in ways or explain.may_differ(each, known[how_many:])
+                way not in ways or explain.may_differ(each, known, how_many)
             )
             ways.add(way)
             if not may_help:

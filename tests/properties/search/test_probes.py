@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from quidnunc.model.events import Advance, Connect, Event, Join, Leave, Publish, Receive, Score, Verdict
 from quidnunc.model.parameters import Parameters
-from quidnunc.model.rpc import Graft, Message, Prune, Subscribe
+from quidnunc.model.rpc import Graft, IDontWant, Message, Prune, Subscribe
 from quidnunc.properties.search.probes import probes, probes_at_scores, topics_of
 
 GRAFT = Receive((1,), (Graft("t1"),))
@@ -70,3 +72,18 @@ def test_an_own_message_goes_to_subscribers_of_whom_one_is_in_the_mesh() -> None
     subscribed = [e.peers for e in told[-1][3:] if isinstance(e, Receive) and e.parts == (Subscribe("t1"),)]
     grafted = [e.peers for e in told[-1][3:] if isinstance(e, Receive) and e.parts == (Graft("t1"),)]
     assert subscribed == [(4, 5)] and grafted == [(4,)]
+
+
+def test_all_that_idontwant_names_comes_where_it_names_several() -> None:
+    """Who caps what is remembered sends some of it, whichever; who caps nothing sends none."""
+    named = Receive((1,), (IDontWant(("m5", "m6")), IDontWant(("m7",))))
+    come, last = (Receive((9,), (Message(name, "t1", size=30),)) for name in ("m5", "m7"))
+    begins = (Join("t1"), Connect((1, 9)), come)
+    asked = (run for run in probes((*begins, named, last), PARAMETERS) if run[:4] == (*begins, named))
+    sent = [_sent(run[4:]) for run in asked]
+    assert [Message("m6", "t1"), Message("m7", "t1", size=30)] in sent
+
+
+def _sent(events: Sequence[Event]) -> list[Message]:
+    parts = [part for event in events if isinstance(event, Receive) for part in event.parts]
+    return [part for part in parts if isinstance(part, Message)]
