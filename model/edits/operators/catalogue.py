@@ -49,7 +49,6 @@ end with what the rule does: "... when it refuses a GRAFT inside the backoff".
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import Any, TypeAlias
@@ -413,8 +412,9 @@ class RuleOperators:
     @property
     def takes(self) -> str:
         """The kind of part that it takes, as `Prune`; empty for another rule."""
-        taken = " ".join(map(str, self.rule.apply.__annotations__.values()))
-        return found[1] if (found := re.search(r"ReceivedPart\[(\w+)\]", taken)) else ""
+        whole = "ReceivedPart["
+        taken = (str(each) for each in self.rule.apply.__annotations__.values())
+        return next((each[len(whole) : -1] for each in taken if each.startswith(whole)), "")
 
     def _every_topic(self) -> Iterator[OperatorEdit]:
         if self.takes in OF_ONE_TOPIC and not self.checks:
