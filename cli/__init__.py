@@ -32,7 +32,7 @@ def conforms(
     test run as soon as it does not. Raises SpecError for an unknown protocol, ValueError for a claim in
     `known` that the protocol lacks.
     """
-    # By its name: everything imports this module, and nothing but a test needs that one.
+    # By its name: everything imports this module, and only a test needs that one.
     made: Callable[..., None] = import_module("quidnunc.conformance").claim_test(
         router, protocol=protocol, runs=runs, seed=seed, profile=profile, strict=strict, known=known or {}
     )

@@ -26,7 +26,7 @@ from quidnunc.properties.judge.play import WireSubject
 from quidnunc.properties.search.machine import FindingSearch, search
 from quidnunc.properties.search.rows import RootCause
 from quidnunc.properties.search.verdicts import verdict_of_root
-from quidnunc.properties.search.worker import opener_of
+from quidnunc.properties.search.worker import hello_of
 from quidnunc.properties.suite.run import run_suite
 from tools.reported import rows_reported
 
@@ -68,9 +68,7 @@ def told_of(names: Sequence[str], runs: int = 0, seed: int = 0) -> ToldOfPair:
     opener = opener_with(names)
     rows: list[RootCause]
     if runs:
-        plain = opener_of("ours")(Config(protocol=PROTOCOL))
-        plain.close()
-        hunt = FindingSearch(PROTOCOL, opener, plain.hello)
+        hunt = FindingSearch(PROTOCOL, opener, hello_of("ours", PROTOCOL))
         search(hunt, runs=runs, seed=seed)
         rows = rows_reported(hunt)
     else:

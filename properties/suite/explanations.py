@@ -127,8 +127,7 @@ class SuiteExplanations:
         asked = self._question(each)
         if not isinstance(asked, Question):
             return asked
-        if len(self.confirmed) > 1 and self._question_again(each, self.confirmed) is None:
-            # Each alone may make no difference.
+        if self._readings_account_for(each):
             return None
         if not self.hunt.worth_explaining(asked.departure):
             self.hunt.leave_open(None, asked.departure, {*clauses_left_open(asked.moments[-1].judged)})
@@ -161,6 +160,8 @@ class SuiteExplanations:
         asked_under = set[tuple[str, ...]]()
         while (asked := self._question_behind(each)) is not None and asked.in_force not in asked_under:
             asked_under.add(asked.in_force)
+            if self._readings_account_for(each):
+                return
             if not self.hunt.worth_explaining(asked.departure):
                 self.hunt.leave_open(None, asked.departure, {*clauses_left_open(asked.moments[-1].judged)})
                 return
@@ -204,6 +205,12 @@ class SuiteExplanations:
     def _question_again(self, each: DepartingCase, in_force: Sequence[Edit]) -> Question | None:
         run = self._played(each, edited(self.hunt.spec, in_force))
         return each.question(run, in_force) if last_departures(run) else None
+
+    def _readings_account_for(self, each: DepartingCase) -> bool:
+        """Whether what the router does is in order as it reads the open sentences: several readings may allow
+        together what none of them does alone."""
+        readings = [edit for edit in self.confirmed if edit.kind == "reading"]
+        return len(readings) > 1 and self._question_again(each, readings) is None
 
     def _ahead(self, asked: Question, after: Iterable[SuiteFinding | Question | None]) -> Iterator[Question]:
         """What is likely to be asked next: of cases that depart in another way, each way once."""

@@ -404,14 +404,7 @@ def deaf_to(asked: Whom, rule: Rule) -> Rule:
 
 def overlooking(flaws: frozenset[str], rule: Rule) -> Rule:
     """The rule, which takes a message with one of those flaws for a good one."""
-
-    def apply(r: Any, what: Any, *rest: Any) -> Any:
-        part: Any = getattr(what, "part", None)
-        if getattr(part, "flaw", "") in flaws:
-            what = evolve(what, part=evolve(part, flaw=""))
-        return rule.apply(r, what, *rest)
-
-    return evolve(rule, apply=apply)
+    return reading_field("flaw", lambda flaw: "" if flaw in flaws else flaw, rule)
 
 
 NEWEST, OLDEST = "/meshsub/9", "/floodsub/1.0.0"
