@@ -79,6 +79,8 @@ class Prediction:
     """Outputs of the router that were due without it, and that it only allows."""
     off: tuple[str, ...] = ()
     """Numbers of the minimal run on which the departure does not depend as it says."""
+    refuted_in: FollowedRun | None = field(default=None, eq=False, repr=False)
+    """The run in which it is wrong."""
 
     @property
     def agreed(self) -> int:
@@ -133,24 +135,27 @@ def predict(edit: Edit, runs: Iterable[FollowedRun], departure: Departure) -> Pr
         if varied and not (right >= LEAST_PREDICTED and right >= MISSED_IN * missed):
             break
         found = followed.under(edit)
-        if found is None:
-            return Prediction(wrong=1)
+        if found is None or _is_wrong(edit, followed, found):
+            return Prediction(right, 1, missed, refuted_in=followed)
         agreed.append(found.agreed)
-        if varied == SCORED and found.departures and _is_wide(edit, followed.protocol):
-            return Prediction(right, 1, missed)
         if varied not in ASKED:
             pairs = zip(without.owed, found.owed, strict=False)
             only_allowed += sum(max(0, due - its) for due, its in pairs)
         if found.agreed > without.agreed:
             right_of[varied] += 1
-        elif found.agreed < without.agreed and (found.departures or _leaves_open(edit, followed)):
-            return Prediction(right, 1, missed)
         elif any(same_act(d, departure) for d in without.departures):
             missed_of[varied] += not _leaves_less(found, without, departure)
         right, missed = right_of[""], missed_of[""]
         if missed >= MISSED and not right:
             break
     return Prediction(right, 0, missed, tuple(agreed), only_allowed, tuple(filter(is_off, missed_of)))
+
+
+def _is_wrong(edit: Edit, followed: FollowedRun, found: Agreement) -> bool:
+    """Whether the edit, which says so much of the run, says less than the protocol without it."""
+    if followed.run.varied == SCORED and found.departures and _is_wide(edit, followed.protocol):
+        return True
+    return found.agreed < followed.plain.agreed and bool(found.departures or _leaves_open(edit, followed))
 
 
 def _leaves_open(edit: Edit, followed: FollowedRun) -> bool:
@@ -308,12 +313,22 @@ def _tested(
 def _predicting(
     edits: Sequence[Edit], runs: Iterable[FollowedRun], departure: Departure
 ) -> list[tuple[Edit, Prediction]]:
-    tried = ((edit, predict(edit, runs, departure)) for edit in edits)
-    return [
-        (edit, told)
-        for edit, told in tried
-        if told.stands and (edit.kind == "reading" or told.only_allowed * MISSED_IN <= told.right)
-    ]
+    stand = list[tuple[Edit, Prediction]]()
+    refuting = list[FollowedRun]()
+    for edit in edits:
+        # What refuted an edit refutes many, and an edit that is wrong in some run does not stand, whichever.
+        first = next((run for run in refuting if _is_refuted(edit, run)), None)
+        told = predict(edit, runs, departure) if first is None else Prediction(wrong=1, refuted_in=first)
+        if told.refuted_in is not None:
+            refuting = [told.refuted_in, *(run for run in refuting if run is not told.refuted_in)]
+        if told.stands and (edit.kind == "reading" or told.only_allowed * MISSED_IN <= told.right):
+            stand.append((edit, told))
+    return stand
+
+
+def _is_refuted(edit: Edit, run: FollowedRun) -> bool:
+    found = run.under(edit)
+    return found is None or _is_wrong(edit, run, found)
 
 
 def parameters_read(edits: Iterable[Edit], protocol: Protocol) -> frozenset[str]:
