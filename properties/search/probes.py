@@ -52,6 +52,7 @@ def probes(events: Sequence[Event], parameters: Any) -> Iterator[Acts]:
         joined = (Connect((other,)), Receive((other,), (Subscribe(topic),)))
         sent = tuple(Receive((other,), (message,)) for message in unwanted)
         yield (*events[:-1], *joined, *sent, *_verdicts((*events[:-1], *sent), parameters), beat)
+    yield from ((*acts, beat) for acts in _advertised(events, topic, parameters))
     if isinstance(events[-1], Publish):
         # To two more subscribers, one of whom is in the mesh: who is sent it says more than to one.
         topic, new = events[-1].message.topic, (other + 1, other + 2)
@@ -80,6 +81,16 @@ def _signed(part: P, sender: Peer, first: dict[str, Peer]) -> P:
         return part
     known = part.author if part.author is not None else first.get(part.id, sender)
     return evolve(part, author=first.setdefault(part.id, known))
+
+
+def _advertised(events: Sequence[Event], topic: str, parameters: Any) -> Iterator[Acts]:
+    """In place of an IHAVE at the end, one of a message that has come and is decided on: whether it is
+    requested says whether messages are known at all."""
+    last = events[-1]
+    if isinstance(last, Receive) and any(isinstance(part, IHave) for part in last.parts):
+        came = Receive(last.peers[:1], (Message(MINE, topic),))
+        advertised = Receive(last.peers[:1], (IHave(topic, (MINE,)),))
+        yield (*events[:-1], came, *_verdicts((came,), parameters), advertised)
 
 
 def _unwanted(events: Sequence[Event], topic: str) -> list[Message]:
