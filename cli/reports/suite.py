@@ -45,6 +45,9 @@ def not_run(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> list[str]:
         if word_of(v) == "not run"
     ]
     lines += [f"{v.claim.id}: {v.reason}" for v in verdicts if v.verdict == "undecided"]
+    lines += [
+        f"what {name} does beside other failures: they are explained with it off" for name in campaign.without
+    ]
     lines += [] if lines or campaign.left_out else ["nothing: every case was played, and every claim applied"]
     needs = Counter(line.rpartition(" needs: ")[2] for line in campaign.left_out if " needs: " in line)
     lines += [f"{count(number, 'case')}: the driver lacks {need}" for need, number in sorted(needs.items())]

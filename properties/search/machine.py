@@ -215,32 +215,44 @@ class FindingSearch:
             known = self.found[key]
             self.found[key] = evolve(known, leaves_open=known.leaves_open | clauses)
 
+    def addition_behind(self, finding: Finding, parameters: Any, seed: int) -> str:
+        """The router's own addition that a departure comes from; empty where it comes from none."""
+        if not self.hello.additions or self.readings_of(finding, parameters):
+            # What the texts leave open is no less open to an addition.
+            return ""
+
+        def replay(events: Any, given: Config) -> Play:
+            return play(events, self.opener(given), self.protocol, parameters)
+
+        return addition_behind(finding, self.config(parameters, seed), self.hello, replay)
+
+    def readings_of(self, finding: Finding, parameters: Any) -> tuple[str, ...]:
+        """Names of the readings of the texts each of which allows all of it."""
+        readings = [edit for edit in explaining_edits(self.spec) if edit.kind == "reading"]
+        found = accounting_edits(finding.moments, self.protocol, parameters, self.spec, readings)
+        return tuple(edit.name for edit in found)
+
+    def switch_off(self, addition: str, parameters: Any, seed: int) -> None:
+        """Play without this addition of the router from now on."""
+        self.without = (*self.without, addition)
+        opened = self.opener(self.config(parameters, seed))
+        opened.close()
+        self.hello = opened.hello
+
     def _comes_from_addition(self, finding: Finding, parameters: Any, seed: int) -> tuple[str, str] | None:
         """File a departure that comes from an addition of the router, which is off from then on.
 
         Returns its key.
         """
-        protocol, config = self.protocol, self.config(parameters, seed)
-        readings = [edit for edit in explaining_edits(self.spec) if edit.kind == "reading"]
-        if accounting_edits(finding.moments, protocol, parameters, self.spec, readings):
-            # What the texts leave open is no less open to an addition.
-            return None
-
-        def replay(events: Any, given: Config) -> Play:
-            return play(events, self.opener(given), protocol, parameters)
-
-        name = addition_behind(finding, config, self.hello, replay)
+        name = self.addition_behind(finding, parameters, seed)
         if not name:
             return None
-        told = blamed_clauses(finding.moments, protocol, parameters)
+        told = blamed_clauses(finding.moments, self.protocol, parameters)
         finding = evolve(finding, quirks=(), blamed=told)
         filed = ReplayableFinding(finding, parameters, seed, self.in_force, name, self.without)
         key = (finding.clause, PREFIX + name)
         self.found.setdefault(key, filed)
-        self.without = (*self.without, name)
-        opened = self.opener(self.config(parameters, seed))
-        opened.close()
-        self.hello = opened.hello
+        self.switch_off(name, parameters, seed)
         return key
 
     def worth_explaining(self, departure: Departure) -> bool:

@@ -65,7 +65,7 @@ def run(
     protocol = protocol_named(asked["protocol"])
     opener = opener or opener_of(asked["against"])
     profile, without = asked["profile"], tuple(asked["without"])
-    hello = _hello(opener, asked["protocol"], profile, without)
+    hello = hello_from(opener, asked["protocol"], profile, without)
     hunt = FindingSearch(
         asked["protocol"], opener, hello, steered=asked["steered"], profile=profile, without=without
     )
@@ -215,10 +215,11 @@ def hello_of(
     against: str, protocol: str, *, profile: Profile = "spec", without: tuple[str, ...] = ()
 ) -> Hello:
     """What a router says of itself. Raises AdapterError or ValueError where it cannot be opened."""
-    return _hello(opener_of(against), protocol, profile, without)
+    return hello_from(opener_of(against), protocol, profile, without)
 
 
-def _hello(opener: Any, protocol: str, profile: Profile, without: tuple[str, ...]) -> Hello:
+def hello_from(opener: Any, protocol: str, profile: Profile, without: tuple[str, ...] = ()) -> Hello:
+    """The same of the router that `opener` opens."""
     parameters = family_of(protocol_named(protocol)).parameters()
     subject = opener(Config(protocol=protocol, parameters=parameters, profile=profile, without=without))
     subject.close()
@@ -272,7 +273,9 @@ def _root(
         "ties": [q.name for q in finding.ties],
         "unexplained_as": _unexplained(finding),
         "suspects": sorted(finding.suspects) if kind == "unexplained" else [],
-        "holds_on_ours": None if found is pending else _control(asked, finding, found),
+        "holds_on_ours": None
+        if found is pending
+        else passes_on_ours(finding, asked["protocol"], found.parameters, found.seed),
         "leaves_open": sorted(found.leaves_open),
         "minimised": found.minimised,
     }
@@ -315,15 +318,14 @@ def _covered(told: Sequence[tuple[str, Sequence[str]]], hunt: FindingSearch, ope
     return gone
 
 
-def _control(asked: dict[str, Any], finding: Finding, found: ReplayableFinding) -> bool | None:
-    """Whether our own router passes the same events under the plain specification."""
-    protocol = protocol_named(asked["protocol"])
-    config = Config(seed=found.seed, protocol=asked["protocol"], parameters=found.parameters)
+def passes_on_ours(finding: Finding, protocol: str, parameters: Any, seed: int) -> bool | None:
+    """The control: whether our own router passes the same events under the plain specification."""
+    config = Config(seed=seed, protocol=protocol, parameters=parameters)
     try:
         subject = opener_of("ours")(config)
     except (AdapterError, ValueError):
         return None
-    return not last_departures(play(finding.events, subject, protocol, found.parameters))
+    return not last_departures(play(finding.events, subject, protocol_named(protocol), parameters))
 
 
 def answer(asked: dict[str, Any], answers: TextIO, out_of_time: Callable[[], bool] = lambda: False) -> None:

@@ -36,6 +36,9 @@ from quidnunc.properties.search.worker import collect_less_often, hello_of, open
 
 MOST_AT_ONCE = 4
 
+AskedRouter: TypeAlias = tuple[str, str, Profile, tuple[str, ...]]
+"""Protocol, name of the router, profile, additions that are off."""
+
 
 @frozen
 class Question:
@@ -112,7 +115,7 @@ def explainers(hunt: FindingSearch, against: str) -> Iterator[Explain]:
         yield lambda question, ahead: answer(question, hunt)
         return
     with TemporaryDirectory() as folder, process_pool(at_once) as pool:
-        submitted(pool, _get_ready, [(hunt.protocol_name, against, hunt.profile)] * at_once)
+        submitted(pool, _get_ready, [(hunt.protocol_name, against, hunt.profile, hunt.without)] * at_once)
         yield Explainers(hunt, against, at_once, pool, Path(folder))
 
 
@@ -164,8 +167,8 @@ class Explainers:
         self.count += 1
         mark = self.folder / str(self.count)
         mark.touch()
-        about = (self.hunt.protocol_name, self.against, self.hunt.profile, question, mark)
-        (future,) = submitted(self.pool, _answer, [about])
+        router = (self.hunt.protocol_name, self.against, self.hunt.profile, self.hunt.without)
+        (future,) = submitted(self.pool, _answer, [(router, question, mark)])
         self.asked.append(AskedQuestion(question, future, mark))
         return future
 
@@ -180,19 +183,19 @@ class Explainers:
         return coming
 
 
-def _answer(asked: tuple[str, str, Profile, Question, Path]) -> Answer:
-    *router, question, mark = asked
+def _answer(asked: tuple[AskedRouter, Question, Path]) -> Answer:
+    router, question, mark = asked
     return answer(question, _hunt_of(*router), lambda: not mark.exists())
 
 
-def _get_ready(router: tuple[str, str, Profile]) -> None:
+def _get_ready(router: AskedRouter) -> None:
     """Do what the first answer takes besides: import, open the router, make the edits that are tried."""
     hunt = _hunt_of(*router)
     hypotheses_of(hunt.spec), operated(hunt.spec)
 
 
 @lru_cache(maxsize=1)
-def _hunt_of(protocol: str, against: str, profile: Profile) -> FindingSearch:
+def _hunt_of(protocol: str, against: str, profile: Profile, without: tuple[str, ...]) -> FindingSearch:
     collect_less_often()
-    hello = hello_of(against, protocol, profile=profile)
-    return FindingSearch(protocol, opener_of(against), hello, profile=profile)
+    hello = hello_of(against, protocol, profile=profile, without=without)
+    return FindingSearch(protocol, opener_of(against), hello, profile=profile, without=without)

@@ -63,8 +63,10 @@ class DepartingCase:
 class PassedCase:
     """A case in which the router did what the protocol allows."""
 
-    moments: tuple[Moment, ...]
+    name: str
+    case: Case
     parameters: Any
+    moments: tuple[Moment, ...]
     _followed: list[FollowedRun] = field(factory=list, eq=False, repr=False)
 
     def refutes(self, edit: Edit, spec: Protocol) -> bool:
@@ -83,6 +85,10 @@ class SuiteFinding:
     finding: Finding
     in_force: tuple[str, ...] = ()
     """Explanations of other cases that take part in it."""
+    addition: str = ""
+    """The router's own addition to the protocol that it comes from."""
+    without: tuple[str, ...] = ()
+    """Additions that were switched off when it was found."""
 
 
 @mutable
@@ -116,6 +122,8 @@ class SuiteExplanations:
     """By the name of a case."""
     _behind: dict[str, KnownOfCase] = field(factory=dict)
     """The same of what comes behind a deviation."""
+    _passed_without: dict[str, PassedCase | None] = field(factory=dict)
+    """Passed cases by name, as they are without the additions that are off; None where the router departs."""
 
     def finding(self, each: DepartingCase, after: Sequence[DepartingCase] = ()) -> SuiteFinding | None:
         """The finding of one case; None where enough that departed in this way was not explained, or where
@@ -198,7 +206,8 @@ class SuiteExplanations:
         known.accounting += tuple(q for q in new if accounts_for(q, moments, spec, each.parameters))
         if known.accounting:
             departure, told = last_departures(each.run)[0], blamed_clauses(moments, spec, each.parameters)
-            return SuiteFinding(Finding(each.events, moments, departure, known.accounting, told))
+            finding = Finding(each.events, moments, departure, known.accounting, told)
+            return SuiteFinding(finding, without=self.hunt.without)
         self._let_take_part(new, each, known)
         return each.question(known.run, known.part) if last_departures(known.run) else None
 
@@ -255,7 +264,7 @@ class SuiteExplanations:
             self.confirmed.append(found.quirks[0])
         else:
             self.hunt.signatures[signature_of(asked.departure)] += 1
-        return SuiteFinding(found, asked.in_force)
+        return SuiteFinding(found, asked.in_force, without=self.hunt.without)
 
     def _as_in_other_cases(self, found: Finding) -> Finding:
         """The finding, without explanations by which the router would depart in a case that it passes.
@@ -269,7 +278,21 @@ class SuiteExplanations:
         return evolve(found, quirks=(), ties=())
 
     def _is_refuted(self, edit: Edit) -> bool:
-        return any(each.refutes(edit, self.hunt.spec) for each in self.passed)
+        refuting = (each for each in self.passed if each.refutes(edit, self.hunt.spec))
+        if not self.hunt.without:
+            return any(True for _ in refuting)
+        # They were passed with all additions on, and some may have been for that reason alone.
+        passed = map(self._passed_without_additions, refuting)
+        return any(each is not None and each.refutes(edit, self.hunt.spec) for each in passed)
+
+    def _passed_without_additions(self, each: PassedCase) -> PassedCase | None:
+        if each.name not in self._passed_without:
+            opened = self.hunt.opener(self.hunt.config(each.parameters, each.case.seed))
+            run = play(events_of(each.case), opened, self.hunt.spec, each.parameters)
+            is_passed = not run.blurred and not last_departures(run)
+            again = PassedCase(each.name, each.case, each.parameters, tuple(run.moments))
+            self._passed_without[each.name] = again if is_passed else None
+        return self._passed_without[each.name]
 
     def _wide_readings(self, asked: Question, rival: Edit) -> Iterator[Edit]:
         """A reading that allows, in all cases of the suite, what `rival` explains, and not all it would do.

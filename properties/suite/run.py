@@ -32,6 +32,7 @@ from quidnunc.properties.cases.telling import in_words
 from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain.root_cause import accounts_for, last_departures
 from quidnunc.properties.judge.play import ModelSubject, clauses_left_open, play, rejudge
+from quidnunc.properties.search.additions import PREFIX, says_of
 from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.rows import RootCause, fewest_rows, keep, telling, with_true_excuses
 from quidnunc.properties.search.unsent import add_sent
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         SuiteFinding,
     )
 
+    Explained: TypeAlias = Iterator[tuple[SuiteFinding | None, DepartingCase]]
     Unexplained: TypeAlias = tuple[DepartingCase, SuiteFinding, int]
     """A case, what is told of it so far, and how many explanations were confirmed when it was asked."""
 
@@ -72,12 +74,14 @@ def run_suite(
     opener: Callable[[Any], Any] | None = None,
     *,
     profile: Profile = "shipped",
+    hello: Hello | None = None,
     progress: Callable[[Campaign], None] = lambda campaign: None,
 ) -> Campaign:
     """Every case of the suite against a router; what departs is explained as in a search.
 
     Cases that need what the driver lacks are left out and named. A driver that breaks ends it: `broken` of
-    the campaign says how. `progress` is told after each case, and has what was found when an interrupt comes.
+    the campaign says how. `hello` is that of `opener`, if not the one of `against`. `progress` is told after
+    each case, and has what was found when an interrupt comes.
     """
     # What searches loads Hypothesis.
     from quidnunc.properties.search.machine import FindingSearch
@@ -86,7 +90,7 @@ def run_suite(
     started = time.monotonic()
     named = against if opener is None else ""
     opener = opener or opener_of(against)
-    hello = hello_of(against, name, profile=profile)
+    hello = hello or hello_of(against, name, profile=profile)
     campaign = Campaign(name, against, 0, hello.version, hello.capabilities, hello.fixed)
     campaign.profile, campaign.switched = profile, hello.switched
     campaign.has_additions = bool(hello.additions)
@@ -124,6 +128,7 @@ def _explain_and_file(
     tell: Callable[[], None],
 ) -> None:
     """File what is behind the cases, each put into `departing` once it was played."""
+    from quidnunc.properties.suite.additions import ShownOfAdditions
     from quidnunc.properties.suite.explainers import explainers
     from quidnunc.properties.suite.explanations import SuiteExplanations
 
@@ -134,10 +139,19 @@ def _explain_and_file(
             # Processes that explain start while the other cases are played.
             explain = explain or stack.enter_context(explainers(hunt, named))
         if explain is not None:
-            told = SuiteExplanations(hunt, explain, departing, passed)
-            for found, each in chain(_explained(departing, told), _behind(departing, told)):
+            by_additions = ShownOfAdditions(hunt)
+
+            def as_shipped(cases: Sequence[DepartingCase]) -> Explained:
+                return _explained(cases, SuiteExplanations(hunt, explain, cases, passed))
+
+            for shown, each in by_additions.of(departing, as_shipped):
+                _file(campaign, hunt, shown, each)
+                tell()
+            campaign.without, left = hunt.without, by_additions.left
+            told = SuiteExplanations(hunt, explain, left, passed)
+            for found, each in chain(_explained(left, told), _behind(left, told)):
                 if found is not None:
-                    _file(campaign, found, each)
+                    _file(campaign, hunt, found, each)
                 tell()
 
 
@@ -169,13 +183,11 @@ def _departing(
             told = evolve(case, profile=profile_text(campaign.against, profile))
             yield DepartingCase(case_name, told, parameters, run)
         elif not run.blurred:
-            passed.append(PassedCase(tuple(run.moments), parameters))
+            passed.append(PassedCase(case_name, case, parameters, tuple(run.moments)))
         tell()
 
 
-def _explained(
-    departing: Iterable[DepartingCase], explain: SuiteExplanations
-) -> Iterator[tuple[SuiteFinding | None, DepartingCase]]:
+def _explained(departing: Iterable[DepartingCase], explain: SuiteExplanations) -> Explained:
     """The finding of each case, or none where others account for it.
 
     What departs in one way explains itself best; what departs in several is then known in part. What nothing
@@ -232,12 +244,19 @@ def _config(name: str, parameters: Any, seed: int, profile: Profile) -> Config:
     return Config(seed=seed, protocol=name, parameters=parameters, profile=profile)
 
 
-def _file(campaign: Campaign, told: SuiteFinding, of: DepartingCase) -> None:
+def _file(campaign: Campaign, hunt: FindingSearch, told: SuiteFinding, of: DepartingCase) -> None:
+    from quidnunc.properties.search.worker import passes_on_ours
+
     finding, case, parameters = told.finding, of.case, of.parameters
     protocol = protocol_named(campaign.protocol)
     quirk = finding.quirks[0] if finding.quirks else None
     claim = claim_on(finding.clause, protocol)
+    kind: str = quirk.kind if quirk else "unexplained"
+    cause = finding.cause
     says = quirk.says if quirk else f"Departs in the suite's case {of.name}."
+    if told.addition:
+        kind, cause = "addition", PREFIX + told.addition
+        says = says_of(told.addition, hunt.hello)
     bare = from_finding(
         finding,
         reason=says,
@@ -248,13 +267,13 @@ def _file(campaign: Campaign, told: SuiteFinding, of: DepartingCase) -> None:
         seed=case.seed,
         found_by=command_of(campaign.protocol, campaign.against, "--suite", profile=campaign.profile),
         profile=case.profile,
+        without=told.without,
         quirks_in_force=told.in_force,
     )
-    words = partial(in_words, bare, finding, quirk.says if quirk else "")
-    kind = quirk.kind if quirk else "unexplained"
+    words = partial(in_words, bare, finding, says if kind != "unexplained" else "")
     root = RootCause(
         finding.clause,
-        finding.cause,
+        cause,
         kind,
         says,
         words(with_notes=False),
@@ -269,7 +288,8 @@ def _file(campaign: Campaign, told: SuiteFinding, of: DepartingCase) -> None:
         campaign.roots[root.clause, root.quirk] = known
     # What is more telling does not depend on notes.
     if known is None or telling(root) < telling(known):
-        root = evolve(root, case=words())
+        control = passes_on_ours(finding, campaign.protocol, parameters, case.seed)
+        root = evolve(root, case=words(), holds_on_ours=control)
     keep(campaign.roots, root)
 
 

@@ -155,7 +155,7 @@ def test_a_router_that_never_does_the_same_is_played_anew() -> None:
 def test_what_a_router_passes_refutes_an_edit_by_which_it_would_act_otherwise() -> None:
     """Who follows the specification refuses the GRAFT beyond D_high; who refuses nobody would take it."""
     run = run_of((), CUT, SMALL, SPEC)
-    passed = PassedCase(tuple(run.moments), SMALL)
+    passed = PassedCase("cut", departing("cut", "cut-at-d-high").case, SMALL, tuple(run.moments))
     assert not last_departures(run)
     assert passed.refutes(edit_named(REFUSES_NOBODY, SPEC), SPEC)
     assert not passed.refutes(edit_named("cut-at-d-high", SPEC), SPEC), "the mesh is never full there"
