@@ -273,9 +273,7 @@ def _root(
         "ties": [q.name for q in finding.ties],
         "unexplained_as": _unexplained(finding),
         "suspects": sorted(finding.suspects) if kind == "unexplained" else [],
-        "holds_on_ours": None
-        if found is pending
-        else passes_on_ours(finding, asked["protocol"], found.parameters, found.seed),
+        "holds_on_ours": None if found is pending else _control(asked, found),
         "leaves_open": sorted(found.leaves_open),
         "minimised": found.minimised,
     }
@@ -316,6 +314,10 @@ def _covered(told: Sequence[tuple[str, Sequence[str]]], hunt: FindingSearch, ope
         else:
             hunt.quirks[:] = kept
     return gone
+
+
+def _control(asked: dict[str, Any], found: ReplayableFinding) -> bool | None:
+    return passes_on_ours(found.finding, asked["protocol"], found.parameters, found.seed)
 
 
 def passes_on_ours(finding: Finding, protocol: str, parameters: Any, seed: int) -> bool | None:
