@@ -58,6 +58,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("`trace report` needs a folder of `quidnunc ingest`")
     if options.set or options.master or options.replay or options.engine:
         raise UsageError("--set, --replay, --engine and --master need a folder of `quidnunc ingest`")
+    reading = None
     try:
         reading = read_trace(*options.traces)
         if options.what == "metrics":
@@ -67,7 +68,10 @@ def run(options: argparse.Namespace) -> int:
         if not error.is_cut:
             raise UsageError(str(error)) from None
         # A trace that ends too early is no mistake of whoever asks.
-        say_refusal("trace", f"{error}; the trace is not whole, so that nothing can be said of it (exit 3)")
+        why = f"{error}; the trace is not whole, so that nothing can be said of it"
+        say_refusal("trace", f"{why} (exit 3)")
+        if options.json:
+            print_json({"error": why, **(_of_reading(reading) if reading else {})})
         return 3
 
 
@@ -87,7 +91,10 @@ def _report(options: argparse.Namespace, page: Path) -> int:
             gold, RunFolder(run).read_manifest(), trace_run.asked_again(options).removeprefix("again: ")
         ),
     )
-    print(f"wrote {page}", file=sys.stdout if options.what == "report" else sys.stderr)
+    if options.what == "report" and options.json:
+        print_json({"page": str(page)})
+    else:
+        print(f"wrote {page}", file=sys.stdout if options.what == "report" else sys.stderr)
     return 0
 
 

@@ -148,7 +148,7 @@ def check_network(
         told = getattr(records, "bad", ())
         first = f"; the first: {told[0]}" if told else ""
         raise TraceError(
-            f"{bad} records cannot be read, and a node with one missing cannot be judged{first}",
+            f"{bad} of the records cannot be read, and a node with one missing cannot be judged{first}",
             is_cut=bool(told) and all(each.is_cut for each in told),
         )
     return reports

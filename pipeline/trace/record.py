@@ -210,7 +210,7 @@ def runs_of(reading: TraceReader) -> Iterator[RecordedRun]:
     if reading.bad:
         cut = all(bad.is_cut for bad in reading.bad)
         raise TraceError(
-            f"{reading.bad_count} records cannot be read; the first: {reading.bad[0]}", is_cut=cut
+            f"{reading.bad_count} of the records cannot be read; the first: {reading.bad[0]}", is_cut=cut
         )
 
 

@@ -65,6 +65,9 @@ def test_a_trace_that_is_cut_off_is_no_success(
     assert f"exit 3: the trace is cut off at {cut}:{line}; " in capsys.readouterr().out
     assert main(["trace", "check", str(cut)]) == 3
     assert f"{cut}:{line}: cut off: the last line has no end" in capsys.readouterr().err
+    assert main(["trace", "check", str(cut), "--json"]) == 3
+    told = json.loads(capsys.readouterr().out)
+    assert told["bad_records"] == 1 and "the trace is not whole" in told["error"]
     # Of a compressed one the end is missing as well.
     packed = tmp_path / "cut.jsonl.gz"
     packed.write_bytes(gzip.compress(whole)[:-200])

@@ -128,7 +128,7 @@ def test_a_trace_with_a_hole_is_not_judged(tmp_path: Path) -> None:
     lines = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
     lines[40] = b"{}\n"
     path.write_bytes(gzip.compress(b"".join(lines)))
-    with pytest.raises(TraceError, match="1 records cannot be read"):
+    with pytest.raises(TraceError, match="1 of the records cannot be read"):
         check_network(read_trace(path))
 
 
