@@ -277,7 +277,8 @@ def _suite(name: str, options: argparse.Namespace) -> tuple[Campaign, int]:
             show(f"suite of {name} against {options.against}: {done} of {total} cases, {failures}")
 
     try:
-        return run_suite(name, options.against, profile=profile_of(options), progress=progress), 0
+        profile, shortest = profile_of(options), options.cases is not None
+        return run_suite(name, options.against, profile=profile, shortest=shortest, progress=progress), 0
     except KeyboardInterrupt as interrupt:
         if not so_far:
             raise

@@ -206,6 +206,18 @@ class FindingSearch:
         fresh = FreshRuns(self, protocol, finding.events, (plain, parameters), seed, self.out_of_time, note)
         return self.keep(finding, plain, seed, signature, fresh, minimised=minimised)
 
+    def minimised(
+        self, events: Sequence[Event], departures: Sequence[Departure], parameters: Any, seed: int
+    ) -> tuple[Finding, Any] | None:
+        """The shortest run that departs in the same way, with plain parameters; None if none repeats."""
+        protocol = self.protocol
+
+        def replay_with(candidate: Sequence[Event], given: Any) -> Play:
+            return play(candidate, self.opener(self.config(given, seed)), protocol, given)
+
+        finding = shortest_run(events, departures, lambda told: replay_with(told, parameters))
+        return None if finding is None else self._plainer(finding, replay_with, parameters)
+
     def leave_open(self, key: tuple[str, str] | None, departure: Departure, clauses: set[str]) -> None:
         """Note the clauses that a departure was judged by, with the finding of that key if there is one."""
         if key is None:

@@ -9,32 +9,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import evolve
 
 from quidnunc.impl.seam import AdapterError, Config, Hello, Profile
-from quidnunc.model.edit import edited
-from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.events import Event
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import (
-    against_text,
-    command_of,
     events_of,
     profile_text,
 )
-from quidnunc.properties.cases.finding import from_finding
-from quidnunc.properties.cases.telling import in_words
-from quidnunc.properties.claims.catalogue import claim_on
-from quidnunc.properties.explain.root_cause import accounts_for, last_departures
+from quidnunc.properties.explain.root_cause import last_departures
 from quidnunc.properties.judge.play import ModelSubject, clauses_left_open, play, rejudge
-from quidnunc.properties.search.additions import PREFIX, says_of
 from quidnunc.properties.search.campaign import Campaign
-from quidnunc.properties.search.rows import RootCause, fewest_rows, keep, telling, with_true_excuses
+from quidnunc.properties.search.rows import fewest_rows, with_true_excuses
 from quidnunc.properties.search.unsent import add_sent
 from quidnunc.properties.suite.files import suite_of
 from quidnunc.properties.suite.fitting import fitted_parameters
@@ -75,13 +66,15 @@ def run_suite(
     *,
     profile: Profile = "shipped",
     hello: Hello | None = None,
+    shortest: bool = False,
     progress: Callable[[Campaign], None] = lambda campaign: None,
 ) -> Campaign:
     """Every case of the suite against a router; what departs is explained as in a search.
 
     Cases that need what the driver lacks are left out and named. A driver that breaks ends it: `broken` of
-    the campaign says how. `hello` is that of `opener`, if not the one of `against`. `progress` is told after
-    each case, and has what was found when an interrupt comes.
+    the campaign says how. `hello` is that of `opener`, if not the one of `against`. With `shortest` the case
+    of each row is made as short as it gets for this router. `progress` is told after each case, and has what
+    was found when an interrupt comes.
     """
     # What searches loads Hypothesis.
     from quidnunc.properties.search.machine import FindingSearch
@@ -105,7 +98,7 @@ def run_suite(
     explained = False
     try:
         cases = _departing(campaign, opener, hello, passed, tell)
-        _explain_and_file(campaign, hunt, named, cases, departing, passed, tell)
+        _explain_and_file(campaign, hunt, named, cases, departing, passed, tell, shortest)
         explained = True
     except AdapterError as error:
         campaign.broken.append(str(error))
@@ -126,11 +119,13 @@ def _explain_and_file(
     departing: list[DepartingCase],
     passed: Sequence[PassedCase],
     tell: Callable[[], None],
+    shortest: bool,
 ) -> None:
     """File what is behind the cases, each put into `departing` once it was played."""
     from quidnunc.properties.suite.additions import ShownOfAdditions
     from quidnunc.properties.suite.explainers import explainers
     from quidnunc.properties.suite.explanations import SuiteExplanations
+    from quidnunc.properties.suite.rows import SuiteRows
 
     with ExitStack() as stack:
         explain: Explain | None = None
@@ -139,20 +134,24 @@ def _explain_and_file(
             # Processes that explain start while the other cases are played.
             explain = explain or stack.enter_context(explainers(hunt, named))
         if explain is not None:
-            by_additions = ShownOfAdditions(hunt)
+            rows, by_additions = SuiteRows(campaign, hunt), ShownOfAdditions(hunt)
 
             def as_shipped(cases: Sequence[DepartingCase]) -> Explained:
                 return _explained(cases, SuiteExplanations(hunt, explain, cases, passed))
 
             for shown, each in by_additions.of(departing, as_shipped):
-                _file(campaign, hunt, shown, each)
+                rows.add(shown, each)
                 tell()
             campaign.without, left = hunt.without, by_additions.left
             told = SuiteExplanations(hunt, explain, left, passed)
             for found, each in chain(_explained(left, told), _behind(left, told)):
                 if found is not None:
-                    _file(campaign, hunt, found, each)
+                    rows.add(found, each)
                 tell()
+            if shortest:
+                campaign.roots = fewest_rows(campaign.roots)
+                for _ in rows.shorten():
+                    tell()
 
 
 def _departing(
@@ -242,68 +241,3 @@ def _behind(
 
 def _config(name: str, parameters: Any, seed: int, profile: Profile) -> Config:
     return Config(seed=seed, protocol=name, parameters=parameters, profile=profile)
-
-
-def _file(campaign: Campaign, hunt: FindingSearch, told: SuiteFinding, of: DepartingCase) -> None:
-    from quidnunc.properties.search.worker import passes_on_ours
-
-    finding, case, parameters = told.finding, of.case, of.parameters
-    protocol = protocol_named(campaign.protocol)
-    quirk = finding.quirks[0] if finding.quirks else None
-    claim = claim_on(finding.clause, protocol)
-    kind: str = quirk.kind if quirk else "unexplained"
-    cause = finding.cause
-    says = quirk.says if quirk else f"Departs in the suite's case {of.name}."
-    if told.addition:
-        kind, cause = "addition", PREFIX + told.addition
-        says = says_of(told.addition, hunt.hello)
-    bare = from_finding(
-        finding,
-        reason=says,
-        claim=claim.id if claim else finding.clause,
-        protocol=campaign.protocol,
-        against=against_text(campaign.against, campaign.version),
-        parameters=parameters,
-        seed=case.seed,
-        found_by=command_of(campaign.protocol, campaign.against, "--suite", profile=campaign.profile),
-        profile=case.profile,
-        without=told.without,
-        quirks_in_force=told.in_force,
-    )
-    words = partial(in_words, bare, finding, says if kind != "unexplained" else "")
-    root = RootCause(
-        finding.clause,
-        cause,
-        kind,
-        says,
-        words(with_notes=False),
-        also=tuple(q.name for q in finding.quirks[1:]),
-        suspects=finding.suspects if kind == "unexplained" else frozenset(),
-        leaves_open=frozenset(clauses_left_open(finding.moments[-1].judged)),
-    )
-    known = campaign.roots.get((root.clause, root.quirk))
-    if known is not None:
-        also = _also_of_both(known, root, told, of)
-        known, root = evolve(known, also=also), evolve(root, also=also)
-        campaign.roots[root.clause, root.quirk] = known
-    # What is more telling does not depend on notes.
-    if known is None or telling(root) < telling(known):
-        control = passes_on_ours(finding, campaign.protocol, parameters, case.seed)
-        root = evolve(root, case=words(), holds_on_ours=control)
-    keep(campaign.roots, root)
-
-
-def _also_of_both(
-    known: RootCause, root: RootCause, told: SuiteFinding, of: DepartingCase
-) -> tuple[str, ...]:
-    """The other explanations of a row that account for one more case: a case that a known explanation
-    accounts for was asked for no other."""
-    protocol = protocol_named(of.case.protocol)
-    in_force = edited(protocol, [edit_named(name, protocol) for name in told.in_force])
-
-    def accounts(name: str) -> bool:
-        return name in root.also or accounts_for(
-            edit_named(name, protocol), told.finding.moments, in_force, of.parameters
-        )
-
-    return tuple(filter(accounts, known.also))

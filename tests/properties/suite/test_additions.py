@@ -59,12 +59,17 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
     """What a few cases of the suite tell of a router: verdicts and causes."""
 
     def run(
-        opener: Opener, *names: str, profile: Profile = "shipped"
+        opener: Opener, *names: str, profile: Profile = "shipped", shortest: bool = False
     ) -> tuple[Campaign, list[tuple[str, str]]]:
         every = dict(suite_of(PROTOCOL))
         monkeypatch.setattr(suite_run, "suite_of", lambda _: [(name, every[name]) for name in names])
         campaign = run_suite(
-            PROTOCOL, "ours", opener, profile=profile, hello=hello_from(opener, PROTOCOL, profile)
+            PROTOCOL,
+            "ours",
+            opener,
+            profile=profile,
+            shortest=shortest,
+            hello=hello_from(opener, PROTOCOL, profile),
         )
         return campaign, sorted((verdict_of_root(row), row.quirk) for row in campaign.roots.values())
 
@@ -84,6 +89,17 @@ def test_a_departure_is_put_down_to_the_addition_that_it_goes_with(told: Told) -
     assert replay_router(case, opener).outcome == "same"
     assert replay_router(evolve(case, without=("echo",)), opener).outcome == "fixed"
     assert told(opener, "the_forwarder", "twice", profile="spec")[1] == []
+
+
+def test_the_shortest_case_of_an_addition_still_goes_with_it(told: Told) -> None:
+    opener = router(adds=("echo",))
+    (long,) = told(opener, "served-anew")[0].roots.values()
+    (short,) = told(opener, "served-anew", shortest=True)[0].roots.values()
+    assert long.quirk == short.quirk == "adds:echo"
+    assert len(events_of(short.case)) < len(events_of(long.case))
+    case = evolve(short.case, profile="shipped")
+    assert replay_router(case, opener).outcome == "same"
+    assert replay_router(evolve(case, without=("echo",)), opener).outcome == "fixed"
 
 
 def test_what_is_wrong_besides_has_a_row_of_its_own(told: Told) -> None:

@@ -17,7 +17,7 @@ from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import IHave, Prune, Subscribe
 from quidnunc.properties.cases.case import Case, events_of, parameters_of
 from quidnunc.properties.cases.file import render
-from quidnunc.properties.explain.root_cause import last_departures
+from quidnunc.properties.explain.root_cause import accounts_for, last_departures
 from quidnunc.properties.judge.play import ModelSubject, play
 from quidnunc.properties.search.verdicts import verdict_of_root
 from quidnunc.properties.suite import run as suite_run
@@ -282,3 +282,24 @@ def test_what_one_edit_of_several_rules_is_behind_is_one_row(monkeypatch: pytest
     assert len(cases) >= 3
     monkeypatch.setattr(suite_run, "suite_of", lambda _: cases)
     assert [root.quirk for root in run_suite(name, "ours", opener).roots.values()] == [fault]
+
+
+def test_the_case_of_a_row_is_as_short_as_it_gets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stays a case of the same row, which the same explanation accounts for and the protocol does not."""
+    name, fault = "gossipsub-1.2", "ihave-cap-counts-control"
+    spec = protocol_named(name)
+    built = edited(spec, [edit_named(fault, spec)])
+    given = dict(suite_of(name))["graft_opportunistically-1"]
+    monkeypatch.setattr(suite_run, "suite_of", lambda _: [("graft_opportunistically-1", given)])
+
+    def opener(config: Config) -> ModelSubject:
+        return ModelSubject(built, config.parameters, config.seed)
+
+    (whole,) = run_suite(name, "ours", opener).roots.values()
+    (short,) = run_suite(name, "ours", opener, shortest=True).roots.values()
+    assert (whole.quirk, whole.clause) == (short.quirk, short.clause) == (fault, whole.clause)
+    assert len(events_of(short.case)) < len(events_of(whole.case)) == len(events_of(given))
+    assert short.case.parameters != whole.case.parameters and short.holds_on_ours is True
+    events, parameters = events_of(short.case), parameters_of(short.case)
+    run = play(events, ModelSubject(built, parameters), spec, parameters)
+    assert last_departures(run) and accounts_for(edit_named(fault, spec), run.moments, spec, parameters)

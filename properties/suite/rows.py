@@ -1,0 +1,153 @@
+"""The rows of the fixed suite: root causes, each with the case that tells it best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from attrs import evolve, field, mutable
+
+from quidnunc.impl.seam import AdapterError
+from quidnunc.model.edit import edited
+from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.machine import protocol_named
+from quidnunc.properties.cases.case import Case, against_text, command_of
+from quidnunc.properties.cases.finding import from_finding
+from quidnunc.properties.cases.telling import in_words
+from quidnunc.properties.claims.catalogue import claim_on
+from quidnunc.properties.explain.root_cause import accounts_for, last_departures
+from quidnunc.properties.explain.runs import blamed_clauses
+from quidnunc.properties.judge.play import clauses_left_open, play
+from quidnunc.properties.search.additions import PREFIX, says_of
+from quidnunc.properties.search.campaign import Campaign
+from quidnunc.properties.search.machine import FindingSearch
+from quidnunc.properties.search.rows import RootCause, is_crash, keep, telling
+from quidnunc.properties.search.worker import passes_on_ours
+from quidnunc.properties.suite.explanations import DepartingCase, SuiteFinding
+
+
+@mutable
+class SuiteRows:
+    """Files what the cases show."""
+
+    campaign: Campaign
+    hunt: FindingSearch
+    _told: dict[tuple[str, str], tuple[SuiteFinding, DepartingCase]] = field(factory=dict)
+    """What is behind the case of each row."""
+
+    def add(self, told: SuiteFinding, of: DepartingCase) -> None:
+        """File what one case shows."""
+        campaign, finding = self.campaign, told.finding
+        root, words = self._row(told, of)
+        known = campaign.roots.get((root.clause, root.quirk))
+        if known is not None:
+            also = _also_of_both(known, root, told, of)
+            known, root = evolve(known, also=also), evolve(root, also=also)
+            campaign.roots[root.clause, root.quirk] = known
+        # What is more telling does not depend on notes.
+        if known is None or telling(root) < telling(known):
+            control = passes_on_ours(finding, campaign.protocol, of.parameters, of.case.seed)
+            root = evolve(root, case=words(), holds_on_ours=control)
+            self._told[root.clause, root.quirk] = told, of
+        keep(campaign.roots, root)
+
+    def shorten(self) -> Iterator[None]:
+        """Make the case of each row as short as it gets while the row stays what it is."""
+        for key, root in list(self.campaign.roots.items()):
+            told, of = self._told.get(key, (None, None))
+            if told is None or of is None or is_crash(root):
+                continue
+            if (found := self._shorter(told, of)) is not None:
+                told, of = found
+                row, words = self._row(told, of)
+                # A row of several findings has a sentence of its own.
+                case = words() if row.says == root.says else evolve(words(), reason=root.case.reason)
+                control = passes_on_ours(told.finding, self.campaign.protocol, of.parameters, of.case.seed)
+                self.campaign.roots[key] = evolve(root, case=case, holds_on_ours=control)
+            yield
+
+    def _row(self, told: SuiteFinding, of: DepartingCase) -> tuple[RootCause, Callable[..., Case]]:
+        """The row of one case, and what tells the case in words."""
+        finding = told.finding
+        quirk = finding.quirks[0] if finding.quirks else None
+        kind: str = quirk.kind if quirk else "unexplained"
+        cause = finding.cause
+        says = quirk.says if quirk else f"Departs in the suite's case {of.name}."
+        if told.addition:
+            kind, cause = "addition", PREFIX + told.addition
+            says = says_of(told.addition, self.hunt.hello)
+        words = partial(in_words, self._case(told, of, says), finding, says if kind != "unexplained" else "")
+        row = RootCause(
+            finding.clause,
+            cause,
+            kind,
+            says,
+            words(with_notes=False),
+            also=tuple(q.name for q in finding.quirks[1:]),
+            suspects=finding.suspects if kind == "unexplained" else frozenset(),
+            leaves_open=frozenset(clauses_left_open(finding.moments[-1].judged)),
+        )
+        return row, words
+
+    def _case(self, told: SuiteFinding, of: DepartingCase, says: str) -> Case:
+        campaign, clause = self.campaign, told.finding.clause
+        claim = claim_on(clause, protocol_named(campaign.protocol))
+        return from_finding(
+            told.finding,
+            reason=says,
+            claim=claim.id if claim else clause,
+            protocol=campaign.protocol,
+            against=against_text(campaign.against, campaign.version),
+            parameters=of.parameters,
+            seed=of.case.seed,
+            found_by=command_of(campaign.protocol, campaign.against, "--suite", profile=campaign.profile),
+            profile=of.case.profile,
+            without=told.without,
+            quirks_in_force=told.in_force,
+        )
+
+    def _shorter(self, told: SuiteFinding, of: DepartingCase) -> tuple[SuiteFinding, DepartingCase] | None:
+        """The same finding in the shortest run; None where it would not be the same."""
+        hunt, whole, seed = self.hunt, told.finding, of.case.seed
+        off, hunt.without = hunt.without, told.without
+        hunt.quirks[:] = [edit_named(name, hunt.spec) for name in told.in_force]
+        try:
+            departures = whole.moments[-1].judged.departures
+            found = hunt.minimised(whole.events, departures, of.parameters, seed)
+            if found is None:
+                return None
+            bare, parameters = found
+            told_as = blamed_clauses(bare.moments, hunt.protocol, parameters)
+            short = evolve(
+                whole, events=bare.events, moments=bare.moments, departure=bare.departure, blamed=told_as
+            )
+            accounted = all(
+                accounts_for(quirk, bare.moments, hunt.protocol, parameters) for quirk in whole.quirks[:1]
+            )
+            if told.addition:
+                config = evolve(hunt.config(parameters, seed), without=(*told.without, told.addition))
+                run = play(bare.events, hunt.opener(config), hunt.protocol, parameters)
+                accounted = not run.blurred and not last_departures(run)
+        except AdapterError:
+            return None
+        finally:
+            hunt.without, hunt.quirks[:] = off, []
+        if not accounted or short.clause != whole.clause:
+            return None
+        return evolve(told, finding=short), evolve(of, parameters=parameters)
+
+
+def _also_of_both(
+    known: RootCause, root: RootCause, told: SuiteFinding, of: DepartingCase
+) -> tuple[str, ...]:
+    """The other explanations of a row that account for one more case: a case that a known explanation
+    accounts for was asked for no other."""
+    protocol = protocol_named(of.case.protocol)
+    in_force = edited(protocol, [edit_named(name, protocol) for name in told.in_force])
+
+    def accounts(name: str) -> bool:
+        return name in root.also or accounts_for(
+            edit_named(name, protocol), told.finding.moments, in_force, of.parameters
+        )
+
+    return tuple(filter(accounts, known.also))
