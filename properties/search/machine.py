@@ -246,10 +246,15 @@ class FindingSearch:
 
     def switch_off(self, addition: str, parameters: Any, seed: int) -> None:
         """Play without this addition of the router from now on."""
-        self.without = (*self.without, addition)
+        self.play_without((*self.without, addition))
         opened = self.opener(self.config(parameters, seed))
         opened.close()
         self.hello = opened.hello
+
+    def play_without(self, additions: tuple[str, ...]) -> None:
+        """Play without these; runs that were kept are of another router then."""
+        self.without = additions
+        self.apart.clear()
 
     def _comes_from_addition(self, finding: Finding, parameters: Any, seed: int) -> tuple[str, str] | None:
         """File a departure that comes from an addition of the router, which is off from then on.

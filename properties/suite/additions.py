@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from attrs import evolve, field, mutable
 
-from quidnunc.impl.seam import AdapterError
+from quidnunc.impl.seam import AdapterError, Hello
 from quidnunc.properties.explain.root_cause import Finding, last_departures
 from quidnunc.properties.explain.runs import blamed_clauses
 from quidnunc.properties.judge.play import Play, clauses_left_open, play
@@ -57,11 +57,8 @@ class ShownOfAdditions:
                 to_ask += of_additions
             else:
                 yield from map(self._shown, of_additions)
-        off, hello = hunt.without, hunt.hello
-        hunt.without, hunt.hello = (), shipped
-        with _nothing_given_up(hunt):
+        with _as_shipped(hunt, shipped):
             told = list(explained(to_ask))
-        hunt.without, hunt.hello = off, hello
         for found, each in told:
             if found is not None:
                 yield (found, each) if found.finding.quirks else self._shown(each)
@@ -145,11 +142,13 @@ def _goes_further(run: Play, other: Play) -> bool:
 
 
 @contextmanager
-def _nothing_given_up(hunt: FindingSearch) -> Iterator[None]:
-    """What is given up, or left open, is so until the end of this."""
-    kept = hunt.signatures, hunt.unfiled
-    hunt.signatures, hunt.unfiled = Counter(), Counter()
+def _as_shipped(hunt: FindingSearch, hello: Hello) -> Iterator[None]:
+    """Nothing is off until the end of this, and what is given up, or left open, is so no longer."""
+    kept = hunt.hello, hunt.signatures, hunt.unfiled
+    off, hunt.hello, hunt.signatures, hunt.unfiled = hunt.without, hello, Counter(), Counter()
+    hunt.play_without(())
     try:
         yield
     finally:
-        hunt.signatures, hunt.unfiled = kept
+        hunt.hello, hunt.signatures, hunt.unfiled = kept
+        hunt.play_without(off)

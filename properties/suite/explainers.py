@@ -123,6 +123,7 @@ def explainers(hunt: FindingSearch, against: str) -> Iterator[Explain]:
 class AskedQuestion:
     """A question that a process has."""
 
+    router: AskedRouter
     question: Question
     future: Future[Any]
     mark: Path
@@ -161,15 +162,15 @@ class Explainers:
         return told
 
     def _ask(self, question: Question) -> Future[Any]:
-        known = next((each.future for each in self.asked if each.question == question), None)
-        if known is not None:
+        router = (self.hunt.protocol_name, self.against, self.hunt.profile, self.hunt.without)
+        same = (each.future for each in self.asked if (each.router, each.question) == (router, question))
+        if (known := next(same, None)) is not None:
             return known
         self.count += 1
         mark = self.folder / str(self.count)
         mark.touch()
-        router = (self.hunt.protocol_name, self.against, self.hunt.profile, self.hunt.without)
         (future,) = submitted(self.pool, _answer, [(router, question, mark)])
-        self.asked.append(AskedQuestion(question, future, mark))
+        self.asked.append(AskedQuestion(router, question, future, mark))
         return future
 
     def _let_go(self, question: Question, ahead: Iterator[Question]) -> list[Question]:
