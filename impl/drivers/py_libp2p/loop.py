@@ -7,16 +7,18 @@ The names of trio that it needs are private; they have kept their shape since tr
 which one is missing where that ends.
 
 What the router reads of the world is this loop's while the loop turns, and the real one at all other times:
-the clock, the dice and the scheduler's dice (`substitute`).
+the clock, new ids, the dice and the scheduler's dice (`substitute`).
 """
 
 from __future__ import annotations
 
 import importlib
+import itertools
 import random
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -54,10 +56,12 @@ class LoopClock:
 
 
 class RouterEnvironment:
-    """What a router reads of the world: a clock and two dice, one for it and one for trio's scheduler."""
+    """What a router reads of the world: a clock, new ids, and two dice, one for it and one for trio's
+    scheduler."""
 
     def __init__(self, seed: int) -> None:
         self.clock = LoopClock()
+        self.ids = itertools.count(1)
         self.dice = random.Random(seed)
         self.scheduler_dice = random.Random(seed + 1)
 
@@ -119,10 +123,21 @@ class _Threading:
         return _NoThread if name == "Thread" and _current else getattr(threading, name)
 
 
+class _Uuid:
+    """Stands for the module `uuid`: a router tells its tasks apart by ids, and asks the system for each."""
+
+    def uuid4(self) -> uuid.UUID:
+        return uuid.UUID(int=next(_current[-1].ids)) if _current else uuid.uuid4()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(uuid, name)
+
+
 _STAND_INS: tuple[tuple[str, ModuleType, object], ...] = (
     ("time", time, _Time()),
     ("random", random, _Random()),
     ("threading", threading, _Threading()),
+    ("uuid", uuid, _Uuid()),
 )
 
 
@@ -224,7 +239,7 @@ class Lockstep:
             self._hooks = sys.get_asyncgen_hooks()
             self._generator = self._run.unrolled_run(self._runner, self._enter, (), True)
             self._generator.send(None)
-            self._events = self._runner.io_manager.get_events(0)
+            self._events: Any = self._runner.io_manager.get_events(0)
         self._context = {"runner": self._runner}
         self.settle()
 
@@ -240,9 +255,12 @@ class Lockstep:
         except StopIteration:
             self.finished = True
             return False
+        if timeout <= 0:
+            self._events = ()
+            return True
         # No one outside speaks, but trio wakes itself through a socket when it ends.
         self._events = self._runner.io_manager.get_events(0)
-        return bool(timeout <= 0 or self._events)
+        return bool(self._events)
 
     @contextmanager
     def turning(self, *, setup: bool = False) -> Iterator[None]:

@@ -390,7 +390,7 @@ def installed_release() -> InstalledRelease:
         raise AdapterError(
             f"py-libp2p {version} is too old for the driver ({error}): install 0.2.0 or later"
         ) from error
-    substitute(("libp2p.pubsub", "libp2p.peer.", "libp2p.tools.timed_cache"))
+    substitute(("libp2p.pubsub", "libp2p.peer.", "libp2p.tools.timed_cache", "libp2p.tools.anyio_service"))
     if not os.environ.get("LIBP2P_DEBUG"):
         # It warns of every malformed message it is sent, which is what it is here for.
         for name in ("libp2p", "async_service"):
