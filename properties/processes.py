@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -55,6 +57,14 @@ def _with_parent() -> None:
     # A driver in Python keeps its router from ending the process so (`impl/drivers/python.py`).
     parent, end = multiprocessing.parent_process(), os._exit
     assert parent is not None
+
+    def end_at_once() -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        end(0)
+
+    # What registers later is called first. To free what a process holds takes it up to a second.
+    atexit.register(end_at_once)
 
     def watch() -> None:
         parent.join()
