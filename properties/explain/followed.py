@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import evolve, field, fields, frozen, mutable
 
+from quidnunc.model import values
 from quidnunc.model.edit import Edit
 from quidnunc.model.edits.catalogue import rules_changed
 from quidnunc.model.edits.operators.catalogue import OperatorEdit, operated
@@ -239,7 +240,7 @@ class FollowedRun:
     def oracle_at(self, at: int, changed: Protocol) -> Oracle:
         """An oracle of a changed protocol before step `at`, where the protocol itself is there."""
         state, still_open = self.states[at]
-        start = evolve(state, protocol=family_of(changed).start(changed, self.run.parameters).protocol)
+        start = values.evolve(state, protocol=family_of(changed).start(changed, self.run.parameters).protocol)
         return Oracle(changed, self.run.parameters, start, still_open, tells=False)
 
     def _is_at(self, at: int, oracle: Oracle) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from functools import cache
+from itertools import chain
+from operator import eq
 from typing import Any, TypeAlias, cast
 
 import attrs
@@ -16,15 +18,29 @@ Swap: TypeAlias = Mapping[Peer, Peer]
 
 def classes_of(peers: Iterable[Peer], *told: object) -> dict[Peer, int]:
     """The class of each peer: two are of one where all of `told` stays what it is if they change places."""
-    as_is = _form(told, {}, named=False)
+    values = [*chain.from_iterable(map(_values, told))]
+    as_is = [_form(value, {}, named) for value, named in values]
     first: list[Peer] = []
     found: dict[Peer, int] = {}
+
+    def are_alike(peer: Peer, other: Peer) -> bool:
+        swap = {peer: other, other: peer}
+        # Most differ in one of the first values.
+        swapped = (_form(value, swap, named) for value, named in values)
+        return all(map(eq, swapped, as_is))
+
     for peer in sorted(peers):
-        same = (n for n, other in enumerate(first) if _form(told, {peer: other, other: peer}, False) == as_is)
+        same = (n for n, other in enumerate(first) if are_alike(peer, other))
         found[peer] = next(same, len(first))
         if found[peer] == len(first):
             first.append(peer)
     return found
+
+
+def _values(value: object) -> list[tuple[object, bool]]:
+    """What is compared of it one by one, each with whether whole numbers in it are peers."""
+    fields = _fields(cast("Hashable", type(value)))
+    return [(value, False)] if fields is None else [(getattr(value, name), peers) for name, peers in fields]
 
 
 def unordered(values: Sequence[Any]) -> frozenset[tuple[Any, int]]:
