@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import TypeAlias
 
 from attrs import evolve, field, mutable
@@ -18,6 +19,7 @@ from quidnunc.properties.explain.root_cause import Finding, last_departures
 from quidnunc.properties.explain.runs import blamed_clauses
 from quidnunc.properties.judge.play import Play, clauses_left_open, play
 from quidnunc.properties.search.machine import FindingSearch
+from quidnunc.properties.suite.explainers import SortedOut
 from quidnunc.properties.suite.explanations import DepartingCase, SuiteFinding
 
 Shown: TypeAlias = tuple[SuiteFinding, DepartingCase]
@@ -37,11 +39,19 @@ class ShownOfAdditions:
     _runs: dict[tuple[str, tuple[str, ...]], Play | None] = field(factory=dict)
     """By the name of a case, and what is off in it."""
 
-    def of(self, departing: Sequence[DepartingCase], explained: Explained) -> Iterator[Shown]:
-        """The cases that some case departs for alone: these additions are off in `hunt` from then on."""
+    def of(
+        self, departing: Sequence[DepartingCase], sorted_out: Sequence[SortedOut], explained: Explained
+    ) -> Iterator[Shown]:
+        """The cases that depart because of additions: these are off in `hunt` from then on. `sorted_out`:
+        what each case is without any, where the router has some."""
         hunt, shipped = self.hunt, self.hunt.hello
-        untouched, read, others = self._sorted_out(departing)
-        yield from self._found_alone((*others, *(each for cases in read.values() for each in cases)))
+        if not hunt.hello.additions:
+            self.left += departing
+            return
+        untouched, read, others = _told_apart(departing, sorted_out)
+        touched = (*others, *chain.from_iterable(read.values()))
+        goes = {each.name for each, its in zip(departing, sorted_out, strict=True) if its.goes_away}
+        yield from self._found_alone([each for each in touched if each.name in goes])
         if not hunt.without:
             self.left += departing
             return
@@ -74,30 +84,13 @@ class ShownOfAdditions:
             self.left.append(DepartingCase(each.name, each.case, each.parameters, now))
         return _goes_further(now, each.run)
 
-    def _sorted_out(
-        self, departing: Sequence[DepartingCase]
-    ) -> tuple[list[DepartingCase], dict[tuple[str, ...], list[DepartingCase]], list[DepartingCase]]:
-        """The cases that depart in the same way without any addition; those that readings of the texts allow,
-        by the names of these; all others."""
-        every = (*self.hunt.hello.additions,)
-        untouched, others = list[DepartingCase](), list[DepartingCase]()
-        read: dict[tuple[str, ...], list[DepartingCase]] = {}
-        for each in departing:
-            without = self._played(each, every)
-            if without is not None and without.moments == each.run.moments:
-                untouched.append(each)
-            elif readings := self.hunt.readings_of(self._finding(each, each.run), each.parameters):
-                read.setdefault(readings, []).append(each)
-            else:
-                others.append(each)
-        return untouched, read, others
-
     def _found_alone(self, cases: Sequence[DepartingCase]) -> Iterator[Shown]:
-        """The cases that are in order once one addition is off, until all such additions are."""
+        """Those of the cases, all in order without any addition, that are so once one is off, until all such
+        additions are."""
         hunt = self.hunt
         for each in cases:
-            now, bare = (self._played(each, off) for off in (hunt.without, (*hunt.hello.additions,)))
-            if now is None or bare is None or not last_departures(now) or last_departures(bare):
+            now = self._played(each, hunt.without)
+            if now is None or not last_departures(now):
                 continue
             finding = self._finding(each, now)
             if name := hunt.addition_behind(finding, each.parameters, each.case.seed):
@@ -134,6 +127,23 @@ class ShownOfAdditions:
         moments = tuple(run.moments)
         told = blamed_clauses(moments, self.hunt.spec, each.parameters)
         return Finding(each.events, moments, last_departures(run)[0], (), told)
+
+
+def _told_apart(
+    departing: Sequence[DepartingCase], sorted_out: Sequence[SortedOut]
+) -> tuple[list[DepartingCase], dict[tuple[str, ...], list[DepartingCase]], list[DepartingCase]]:
+    """The cases that depart in the same way without any addition; those that readings of the texts allow, by
+    the names of these; all others."""
+    untouched, others = list[DepartingCase](), list[DepartingCase]()
+    read: dict[tuple[str, ...], list[DepartingCase]] = {}
+    for each, its in zip(departing, sorted_out, strict=True):
+        if its.without == "the same":
+            untouched.append(each)
+        elif its.readings:
+            read.setdefault(its.readings, []).append(each)
+        else:
+            others.append(each)
+    return untouched, read, others
 
 
 def _goes_further(run: Play, other: Play) -> bool:

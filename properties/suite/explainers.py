@@ -9,32 +9,35 @@ longer among those that come next is let go. The answers are the same as from on
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from attrs import field, frozen, mutable
+from attrs import evolve, field, frozen, mutable
 
-from quidnunc.impl.seam import Profile
+from quidnunc.impl.seam import AdapterError, Profile
 from quidnunc.model.edits.catalogue import edit_named, hypotheses_of
 from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.events import Event
-from quidnunc.properties.explain.root_cause import Finding
+from quidnunc.properties.explain.root_cause import Finding, last_departures
 from quidnunc.properties.explain.runs import blamed_clauses
 from quidnunc.properties.judge.oracle import Departure
-from quidnunc.properties.judge.play import Moment
+from quidnunc.properties.judge.play import Moment, play
 from quidnunc.properties.processes import process_pool, submitted
 from quidnunc.properties.search.fresh_runs import FreshRuns
 from quidnunc.properties.search.machine import FindingSearch
 from quidnunc.properties.search.worker import collect_less_often, hello_of, opener_of
 
 MOST_AT_ONCE = 4
+COMING = 6
+"""Questions that come next, as far as is looked ahead."""
 
 AskedRouter: TypeAlias = tuple[str, str, Profile, tuple[str, ...]]
 """Protocol, name of the router, profile, additions that are off."""
@@ -98,6 +101,38 @@ def answer(question: Question, hunt: FindingSearch, is_let_go: Callable[[], bool
     return Answer(found.blamed, quirks, ties, found.suspects)
 
 
+@frozen
+class SortedOut:
+    """What a run is beside the same one without any addition of the router to the protocol."""
+
+    without: Literal["the same", "in order", "departs", "unknown"]
+    """What the router does then. Unknown: it refuses, or what is in order is not known."""
+    readings: tuple[str, ...] = ()
+    """Names of the readings of the texts each of which allows what it does with them."""
+
+    @property
+    def goes_away(self) -> bool:
+        """Whether nothing departs without them."""
+        return self.without == "in order"
+
+
+def sorted_out(question: Question, hunt: FindingSearch) -> SortedOut:
+    """Play the run without any addition."""
+    config = evolve(hunt.config(question.parameters, question.seed), without=(*hunt.hello.additions,))
+    without: Literal["in order", "departs", "unknown"] = "unknown"
+    try:
+        run = play(question.events, hunt.opener(config), hunt.spec, question.parameters)
+    except AdapterError:
+        pass
+    else:
+        if tuple(run.moments) == question.moments and not run.blurred:
+            return SortedOut("the same")
+        if not run.blurred:
+            without = "departs" if last_departures(run) else "in order"
+    bare = Finding(question.events, question.moments, question.departure, ())
+    return SortedOut(without, hunt.readings_of(bare, question.parameters))
+
+
 class NoLongerAskedError(Exception):
     """Nobody waits for the answer."""
 
@@ -106,13 +141,26 @@ Explain: TypeAlias = Callable[[Question, Iterator[Question]], Answer]
 """The answer to a question, given those that may be asked next."""
 
 
+@frozen
+class ThisProcess:
+    """Answers questions as they come."""
+
+    hunt: FindingSearch
+
+    def __call__(self, question: Question, ahead: Iterator[Question]) -> Answer:
+        return answer(question, self.hunt)
+
+    def sort_out(self, question: Question) -> Callable[[], SortedOut]:
+        return lambda: sorted_out(question, self.hunt)
+
+
 @contextmanager
-def explainers(hunt: FindingSearch, against: str) -> Iterator[Explain]:
+def explainers(hunt: FindingSearch, against: str) -> Iterator[ThisProcess | Explainers]:
     """Who answers questions about the router of `hunt`: processes that open it by the name `against`, or this
     one where it has none, or where there is one processor. The processes start at once."""
     at_once = min(MOST_AT_ONCE, os.cpu_count() or 1)
     if not against or at_once < 2:
-        yield lambda question, ahead: answer(question, hunt)
+        yield ThisProcess(hunt)
         return
     with TemporaryDirectory() as folder, process_pool(at_once) as pool:
         submitted(pool, _get_ready, [(hunt.protocol_name, against, hunt.profile, hunt.without)] * at_once)
@@ -145,14 +193,11 @@ class Explainers:
 
     def __call__(self, question: Question, ahead: Iterator[Question]) -> Answer:
         try:
-            wanted = self._ask(question)
-            if not wanted.done():
-                ahead = chain(self._let_go(question, ahead), ahead)
-            while not wanted.done():
+            coming = deque(self._let_go(question, ahead))
+            while (wanted := self._future_of(question)) is None or not wanted.done():
                 running = [each.future for each in self.asked if not each.future.done()]
-                more = next(ahead, None) if len(running) < self.at_once else None
-                if more is not None:
-                    self._ask(more)
+                if len(running) < self.at_once and (found := self._next(question, coming, ahead)) is not None:
+                    self._ask(found)
                 else:
                     wait(running, return_when=FIRST_COMPLETED)
             told: Answer = wanted.result()
@@ -161,22 +206,57 @@ class Explainers:
             return answer(question, self.hunt)
         return told
 
-    def _ask(self, question: Question) -> Future[Any]:
-        router = (self.hunt.protocol_name, self.against, self.hunt.profile, self.hunt.without)
+    def sort_out(self, question: Question) -> Callable[[], SortedOut]:
+        """Begin to sort out a run; what is given waits for the end of it."""
+        try:
+            (future,) = submitted(self.pool, _sorted_out, [(self._router, question)])
+        except BrokenProcessPool:
+            return lambda: sorted_out(question, self.hunt)
+
+        def found() -> SortedOut:
+            try:
+                told: SortedOut = future.result()
+            except BrokenProcessPool:
+                return sorted_out(question, self.hunt)
+            return told
+
+        return found
+
+    def _next(
+        self, question: Question, coming: deque[Question], ahead: Iterator[Question]
+    ) -> Question | None:
+        """What is asked next: the question itself, then what comes after it. Of the last ones the longest,
+        which would keep one process busy after all others are done."""
+        coming.extend(islice(ahead, COMING - len(coming)))
+        is_tail = len(coming) < COMING
+        left = [each for each in (question, *coming) if self._future_of(each) is None]
+        for each in {*coming}.difference(left):
+            coming.remove(each)
+        if not left:
+            return None
+        return max(left, key=lambda each: len(each.moments)) if is_tail else left[0]
+
+    @property
+    def _router(self) -> AskedRouter:
+        return (self.hunt.protocol_name, self.against, self.hunt.profile, self.hunt.without)
+
+    def _future_of(self, question: Question) -> Future[Any] | None:
+        """The answer to a question that was asked."""
+        router = self._router
         same = (each.future for each in self.asked if (each.router, each.question) == (router, question))
-        if (known := next(same, None)) is not None:
-            return known
+        return next(same, None)
+
+    def _ask(self, question: Question) -> None:
         self.count += 1
         mark = self.folder / str(self.count)
         mark.touch()
-        (future,) = submitted(self.pool, _answer, [(router, question, mark)])
-        self.asked.append(AskedQuestion(router, question, future, mark))
-        return future
+        (future,) = submitted(self.pool, _answer, [(self._router, question, mark)])
+        self.asked.append(AskedQuestion(self._router, question, future, mark))
 
     def _let_go(self, question: Question, ahead: Iterator[Question]) -> list[Question]:
         """Let go of what is neither asked now nor comes next; those that do."""
         others = [each for each in self.asked if not each.future.done() and each.question != question]
-        coming = [*islice(ahead, 2 * self.at_once)] if others else []
+        coming = [*islice(ahead, COMING)] if others else []
         for each in others:
             if each.question not in coming:
                 each.mark.unlink()
@@ -187,6 +267,11 @@ class Explainers:
 def _answer(asked: tuple[AskedRouter, Question, Path]) -> Answer:
     router, question, mark = asked
     return answer(question, _hunt_of(*router), lambda: not mark.exists())
+
+
+def _sorted_out(asked: tuple[AskedRouter, Question]) -> SortedOut:
+    router, question = asked
+    return sorted_out(question, _hunt_of(*router))
 
 
 def _get_ready(router: AskedRouter) -> None:

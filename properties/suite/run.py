@@ -32,7 +32,7 @@ from quidnunc.properties.suite.fitting import fitted_parameters
 
 if TYPE_CHECKING:
     from quidnunc.properties.search.machine import FindingSearch
-    from quidnunc.properties.suite.explainers import Explain
+    from quidnunc.properties.suite.explainers import Explainers, SortedOut, ThisProcess
     from quidnunc.properties.suite.explanations import (
         DepartingCase,
         PassedCase,
@@ -128,18 +128,22 @@ def _explain_and_file(
     from quidnunc.properties.suite.rows import SuiteRows
 
     with ExitStack() as stack:
-        explain: Explain | None = None
+        explain: ThisProcess | Explainers | None = None
+        sorting: list[Callable[[], SortedOut]] = []
         for each in cases:
             departing.append(each)
             # Processes that explain start while the other cases are played.
             explain = explain or stack.enter_context(explainers(hunt, named))
+            if hunt.hello.additions:
+                sorting.append(explain.sort_out(each.question(each.run)))
         if explain is not None:
             rows, by_additions = SuiteRows(campaign, hunt), ShownOfAdditions(hunt)
 
             def as_shipped(cases: Sequence[DepartingCase]) -> Explained:
                 return _explained(cases, SuiteExplanations(hunt, explain, cases, passed))
 
-            for shown, each in by_additions.of(departing, as_shipped):
+            sorted_out = [found() for found in sorting]
+            for shown, each in by_additions.of(departing, sorted_out, as_shipped):
                 rows.add(shown, each)
                 tell()
             campaign.without, left = hunt.without, by_additions.left

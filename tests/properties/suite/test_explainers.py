@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import frozen
 
 from quidnunc.impl.seam import Hello
 from quidnunc.model.edit import edited
@@ -89,29 +90,76 @@ def test_what_was_given_up_is_not_asked_ahead() -> None:
     assert [*suite._ahead(asked, map(suite._question, after))] == ahead[1:]
 
 
+@frozen
+class ToyQuestion:
+    text: str
+    moments: tuple[None, ...] = ()
+    """As many as it takes long."""
+
+
+def asking(pool: Executor, folder: Path) -> Any:
+    hunt = FindingSearch("gossipsub-1.2", opener_of(AGAINST), HELLO)
+    return explainers.Explainers(hunt, AGAINST, 2, pool, folder)
+
+
 def test_a_question_that_comes_no_longer_is_let_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     begun, over = threading.Event(), threading.Event()
+    first, second, guess, better = map(ToyQuestion, ("first", "second", "a guess", "a better guess"))
 
     def answered(asked: Any) -> Any:
         question, mark = asked[-2:]
-        if question == "first":
+        if question == first:
             assert begun.wait(20)
-        elif question == "a guess":
+        elif question == guess:
             begun.set()
             while mark.exists():
                 over.wait(0.01)
             over.set()
-        elif question == "second":
+        elif question == second:
             assert over.wait(20)
         return question
 
     monkeypatch.setattr(explainers, "_answer", answered)
-    hunt = FindingSearch("gossipsub-1.2", opener_of(AGAINST), HELLO)
     with ThreadPoolExecutor(2) as pool:
-        explain: Any = explainers.Explainers(hunt, AGAINST, 2, pool, tmp_path)
-        assert explain("first", iter(["a guess"])) == "first"
-        assert explain("second", iter(["a better guess"])) == "second"
-        assert {each.question for each in explain.asked} == {"first", "second", "a better guess"}
+        explain = asking(pool, tmp_path)
+        assert explain(first, iter([guess])) == first
+        assert explain(second, iter([better])) == second
+        assert {each.question for each in explain.asked} == {first, second, better}
+
+
+@pytest.mark.parametrize("more", [0, explainers.COMING])
+def test_of_the_last_questions_the_longest_is_asked_first(
+    more: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Where many come, they are asked in their order: what is asked ahead of its turn may be for nothing."""
+    begun: list[str] = []
+
+    def answered(asked: Any) -> Any:
+        begun.append(asked[1].text)
+        return asked[1]
+
+    monkeypatch.setattr(explainers, "_answer", answered)
+    coming = [
+        ToyQuestion("short", (None,)),
+        ToyQuestion("long", (None,) * 9),
+        *(ToyQuestion(f"other {n}", (None,)) for n in range(more)),
+    ]
+    with ThreadPoolExecutor(1) as pool:
+        first = ToyQuestion("first", (None,))
+        assert asking(pool, tmp_path)(first, iter(coming)) == first
+    assert begun[0] == ("first" if more else "long")
+
+
+def test_a_run_is_sorted_out_by_other_processes_as_by_this_one(tmp_path: Path) -> None:
+    hunt = FindingSearch("gossipsub-1.2", opener_of(AGAINST), HELLO)
+    name, case = next(each for each in suite_of(hunt.spec.name) if each[0] == "read_prunes")
+    parameters = parameters_of(case)
+    run = play(events_of(case), hunt.opener(hunt.config(parameters, case.seed)), hunt.spec, parameters)
+    assert last_departures(run)
+    question = DepartingCase(name, case, parameters, run).question(run)
+    with ThreadPoolExecutor(1) as pool:
+        found = asking(pool, tmp_path).sort_out(question)()
+    assert found == explainers.ThisProcess(hunt).sort_out(question)() == explainers.SortedOut("the same")
 
 
 def test_an_answer_that_nobody_waits_for_is_broken_off_before_a_fresh_run() -> None:
