@@ -10,6 +10,7 @@ from attrs import evolve, field, frozen, mutable
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.ambiguities import WIDE, reading_named
 from quidnunc.model.edits.catalogue import NAMED, edit_named
+from quidnunc.model.edits.operators.everywhere import EVERYWHERE
 from quidnunc.model.events import Event
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import Case, events_of
@@ -28,7 +29,7 @@ from quidnunc.properties.judge.play import (
     rejudge,
     steps_of,
 )
-from quidnunc.properties.search.machine import FindingSearch, signature_of
+from quidnunc.properties.search.machine import UNEXPLAINED_TRIES, FindingSearch, signature_of
 from quidnunc.properties.suite.explainers import Explain, Question
 from quidnunc.properties.suite.files import suite_of
 from quidnunc.properties.suite.fitting import fitted_parameters
@@ -89,6 +90,12 @@ class SuiteFinding:
     """The router's own addition to the protocol that it comes from."""
     without: tuple[str, ...] = ()
     """Additions that were switched off when it was found."""
+    waits: bool = False
+    """Its explanation is to wait for those of other cases that depart in the same way."""
+
+    @property
+    def is_explained(self) -> bool:
+        return bool(self.finding.quirks) and not self.waits
 
 
 @mutable
@@ -173,9 +180,9 @@ class SuiteExplanations:
             if not self.hunt.worth_explaining(asked.departure):
                 self.hunt.leave_open(None, asked.departure, {*clauses_left_open(asked.moments[-1].judged)})
                 return
-            told = self._told(asked, self._ahead(asked, map(self._question_behind, after)))
+            told = self.in_the_end(self._told(asked, self._ahead(asked, map(self._question_behind, after))))
             yield told
-            if not told.finding.quirks:
+            if not told.is_explained:
                 return
 
     def _question_behind(self, each: DepartingCase) -> Question | None:
@@ -260,11 +267,21 @@ class SuiteExplanations:
         found, rival = self._as_in_other_cases(told), told.quirks[0] if told.quirks else None
         if rival is not None and rival.name not in NAMED[self.hunt.spec.family]:
             found = evolve(found, quirks=(*self._wide_readings(asked, rival), *found.quirks))
-        if found.quirks:
+        way = signature_of(asked.departure)
+        is_wide = bool(found.quirks) and found.quirks[0].name.startswith(EVERYWHERE)
+        # What is wrong in several rules at once may be two faults that this case has together.
+        waits = is_wide and self.hunt.signatures[way] + 1 < UNEXPLAINED_TRIES
+        if found.quirks and not waits:
             self.confirmed.append(found.quirks[0])
         else:
-            self.hunt.signatures[signature_of(asked.departure)] += 1
-        return SuiteFinding(found, asked.in_force, without=self.hunt.without)
+            self.hunt.signatures[way] += 1
+        return SuiteFinding(found, asked.in_force, without=self.hunt.without, waits=waits)
+
+    def in_the_end(self, told: SuiteFinding) -> SuiteFinding:
+        """A finding that nothing else has explained meanwhile: what waited for that is confirmed."""
+        if told.waits:
+            self.confirmed.append(told.finding.quirks[0])
+        return evolve(told, waits=False)
 
     def _as_in_other_cases(self, found: Finding) -> Finding:
         """The finding, without explanations by which the router would depart in a case that it passes.

@@ -202,17 +202,20 @@ def _explained(departing: Iterable[DepartingCase], explain: SuiteExplanations) -
     left: list[Unexplained] = []
     for at, each in enumerate(cases, 1):
         told = explain.finding(each, cases[at:])
-        if told is None or told.finding.quirks:
+        if told is None or told.is_explained:
             yield told, each
         else:
-            left.append((each, told, len(explain.confirmed)))
+            # What waits was asked with those alone that take part in it; it is asked again with all.
+            left.append((each, told, 0 if told.waits else len(explain.confirmed)))
     # In the first round a case of each way to depart is asked. To the others what is new has to make a
     # difference, and not to fresh runs alone.
     ways = set[tuple[str, str, str]]()
     while left:
         # All are asked with the same in force, so that an answer to one does not call back the others.
         known = tuple(explain.confirmed)
-        asked, left = left, []
+        # What waits is likely to have one now, and with it the others.
+        asked = [unexplained for unexplained in left if unexplained[1].waits] or left
+        left = [unexplained for unexplained in left if unexplained not in asked]
         for at, (each, told, how_many) in enumerate(asked, 1):
             way = signature_of(told.finding.departure)
             may_help = how_many < len(known) and (
@@ -220,7 +223,7 @@ def _explained(departing: Iterable[DepartingCase], explain: SuiteExplanations) -
             )
             ways.add(way)
             if not may_help:
-                yield told, each
+                yield explain.in_the_end(told), each
                 continue
             after = [
                 other
@@ -228,10 +231,11 @@ def _explained(departing: Iterable[DepartingCase], explain: SuiteExplanations) -
                 if seen < len(known) and signature_of(its.finding.departure) not in ways
             ]
             again = explain.again(each, known, after)
-            if again is None or again.finding.quirks:
+            if again is None or again.is_explained:
                 yield again, each
             else:
-                left.append((each, again, len(known)))
+                # With more in force it may have no explanation: then the one that it has stays.
+                left.append((each, told if told.waits else again, len(known)))
 
 
 def _behind(

@@ -20,6 +20,7 @@ from quidnunc.properties.cases.case import events_of, parameters_of
 from quidnunc.properties.explain.root_cause import Finding, last_departures
 from quidnunc.properties.judge.play import ModelSubject, Play, Subject, play, steps_of
 from quidnunc.properties.search.machine import FindingSearch
+from quidnunc.properties.suite.explainers import Answer, Question
 from quidnunc.properties.suite.explanations import (
     DepartingCase,
     PassedCase,
@@ -107,6 +108,9 @@ def test_cases_that_are_asked_again_have_the_same_in_force_until_all_were_asked(
             self.confirmed.append(edit)
             return SuiteFinding(evolve(bare, quirks=(edit,)))
 
+        def in_the_end(self, told: SuiteFinding) -> SuiteFinding:
+            return told
+
         def may_differ(self, each: DepartingCase, known: Sequence[Edit], before: int) -> bool:
             assert len(known) == before + 1
             return each.name == "second"
@@ -121,6 +125,35 @@ def test_cases_that_are_asked_again_have_the_same_in_force_until_all_were_asked(
     assert [(each.name, bool(told and told.finding.quirks)) for told, each in found] == [
         *[("last", True), ("first", True), ("never", False), ("second", True)]
     ]
+
+
+WIDE = "everywhere-d-high-as-endless"
+
+
+def told_of(explanations: Sequence[Sequence[str]]) -> tuple[list[tuple[str, ...]], list[str], list[str]]:
+    """Which edits are in force when a case is asked whose answers are these, what is told of it, and what is
+    confirmed in the end. Another case, which explains itself, comes before it."""
+    hunt = FindingSearch(SPEC.name, lambda config: ModelSubject(SPEC, config.parameters), HELLO)
+    answers, asked = iter(explanations), list[tuple[str, ...]]()
+
+    def explain(question: Question, ahead: object) -> Answer:
+        asked.append(question.in_force)
+        return Answer((), tuple(next(answers)), (), frozenset())
+
+    suite = SuiteExplanations(hunt, explain)
+    suite.confirmed.append(edit_named("relay-needs-a-subscriber", SPEC))
+    found = [*_explained([departing("case", "cut-at-d-high")], suite)]
+    quirks = [edit.name for told, _ in found if told is not None for edit in told.finding.quirks]
+    return asked, quirks, [edit.name for edit in suite.confirmed[1:]]
+
+
+def test_what_is_wrong_in_several_rules_at_once_is_asked_again_with_all_that_is_known() -> None:
+    """Two faults of one case may look like it, of which the other cases show one."""
+    known = ("relay-needs-a-subscriber",)
+    assert told_of([[WIDE], ["cut-at-d-high"]]) == ([(), known], ["cut-at-d-high"], ["cut-at-d-high"])
+    # Nothing else explains it: it stays.
+    assert told_of([[WIDE], []]) == ([(), known], [WIDE], [WIDE])
+    assert told_of([["cut-at-d-high"]]) == ([()], ["cut-at-d-high"], ["cut-at-d-high"])
 
 
 def test_a_router_that_never_does_the_same_is_played_anew() -> None:
