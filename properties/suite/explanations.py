@@ -29,7 +29,7 @@ from quidnunc.properties.judge.play import (
     rejudge,
     steps_of,
 )
-from quidnunc.properties.search.machine import UNEXPLAINED_TRIES, FindingSearch, signature_of
+from quidnunc.properties.search.machine import FindingSearch, signature_of
 from quidnunc.properties.suite.explainers import Explain, Question
 from quidnunc.properties.suite.files import suite_of
 from quidnunc.properties.suite.fitting import fitted_parameters
@@ -123,6 +123,7 @@ class SuiteExplanations:
     passed: Sequence[PassedCase] = ()
     """All others."""
     confirmed: list[Edit] = field(factory=list)
+    _waiting: list[Edit] = field(factory=list)
     _asked: dict[tuple[str, int], SuiteFinding | Question | None] = field(factory=dict)
     """By the name of a case, and how many explanations were confirmed when it was looked at."""
     _known: dict[str, KnownOfCase] = field(factory=dict)
@@ -147,7 +148,9 @@ class SuiteExplanations:
         if not self.hunt.worth_explaining(asked.departure):
             self.hunt.leave_open(None, asked.departure, {*clauses_left_open(asked.moments[-1].judged)})
             return None
-        return self._told(asked, self._ahead(asked, map(self._question, after)))
+        if (waits := self._as_what_waits(asked)) is not None:
+            return waits
+        return self._told(asked, self._ahead(asked, map(self._question, after)), may_wait=True)
 
     def may_differ(self, each: DepartingCase, known: Sequence[Edit], before: int) -> bool:
         """Whether the case departs otherwise where those that are `known` are in force than where those are
@@ -180,9 +183,9 @@ class SuiteExplanations:
             if not self.hunt.worth_explaining(asked.departure):
                 self.hunt.leave_open(None, asked.departure, {*clauses_left_open(asked.moments[-1].judged)})
                 return
-            told = self.in_the_end(self._told(asked, self._ahead(asked, map(self._question_behind, after))))
+            told = self._told(asked, self._ahead(asked, map(self._question_behind, after)))
             yield told
-            if not told.is_explained:
+            if not told.finding.quirks:
                 return
 
     def _question_behind(self, each: DepartingCase) -> Question | None:
@@ -262,25 +265,36 @@ class SuiteExplanations:
         except PlayedOtherwiseError:
             return play(each.events, opened(), protocol, each.parameters)
 
-    def _told(self, asked: Question, ahead: Iterator[Question]) -> SuiteFinding:
+    def _told(self, asked: Question, ahead: Iterator[Question], *, may_wait: bool = False) -> SuiteFinding:
         told = self.explain(asked, ahead).finding(asked, self.hunt)
         found, rival = self._as_in_other_cases(told), told.quirks[0] if told.quirks else None
         if rival is not None and rival.name not in NAMED[self.hunt.spec.family]:
             found = evolve(found, quirks=(*self._wide_readings(asked, rival), *found.quirks))
-        way = signature_of(asked.departure)
-        is_wide = bool(found.quirks) and found.quirks[0].name.startswith(EVERYWHERE)
         # What is wrong in several rules at once may be two faults that this case has together.
-        waits = is_wide and self.hunt.signatures[way] + 1 < UNEXPLAINED_TRIES
-        if found.quirks and not waits:
+        waits = may_wait and bool(found.quirks) and found.quirks[0].name.startswith(EVERYWHERE)
+        if waits:
+            self._waiting.append(found.quirks[0])
+        elif found.quirks:
             self.confirmed.append(found.quirks[0])
         else:
-            self.hunt.signatures[way] += 1
+            self.hunt.signatures[signature_of(asked.departure)] += 1
         return SuiteFinding(found, asked.in_force, without=self.hunt.without, waits=waits)
+
+    def _as_what_waits(self, asked: Question) -> SuiteFinding | None:
+        """The finding of a case for which an explanation that waits accounts, too."""
+        moments, spec = asked.moments, self.hunt.spec
+        protocol = edited(spec, [edit_named(name, spec) for name in asked.in_force])
+        found = (w for w in self._waiting if accounts_for(w, moments, protocol, asked.parameters))
+        if (edit := next(found, None)) is None:
+            return None
+        told = blamed_clauses(moments, protocol, asked.parameters)
+        finding = Finding(asked.events, moments, asked.departure, (edit,), told)
+        return SuiteFinding(finding, asked.in_force, without=self.hunt.without, waits=True)
 
     def in_the_end(self, told: SuiteFinding) -> SuiteFinding:
         """A finding that nothing else has explained meanwhile: what waited for that is confirmed."""
-        if told.waits:
-            self.confirmed.append(told.finding.quirks[0])
+        if told.waits and (edit := told.finding.quirks[0]) not in self.confirmed:
+            self.confirmed.append(edit)
         return evolve(told, waits=False)
 
     def _as_in_other_cases(self, found: Finding) -> Finding:

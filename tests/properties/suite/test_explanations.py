@@ -11,13 +11,15 @@ from attrs import evolve, field, mutable
 from quidnunc.impl.seam import Config, Hello
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.edits.operators.catalogue import operated
+from quidnunc.model.edits.operators.everywhere import EVERYWHERE
 from quidnunc.model.events import MESHSUB_1_1, Advance, Connect, Event, Join, Output, Verdict
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, Message, Subscribe
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import events_of, parameters_of
-from quidnunc.properties.explain.root_cause import Finding, last_departures
+from quidnunc.properties.explain.root_cause import Finding, accounts_for, last_departures
 from quidnunc.properties.judge.play import ModelSubject, Play, Subject, play, steps_of
 from quidnunc.properties.search.machine import FindingSearch
 from quidnunc.properties.suite.explainers import Answer, Question
@@ -154,6 +156,31 @@ def test_what_is_wrong_in_several_rules_at_once_is_asked_again_with_all_that_is_
     # Nothing else explains it: it stays.
     assert told_of([[WIDE], []]) == ([(), known], [WIDE], [WIDE])
     assert told_of([["cut-at-d-high"]]) == ([()], ["cut-at-d-high"], ["cut-at-d-high"])
+
+
+def test_a_case_for_which_what_waits_accounts_is_not_asked_beside_it() -> None:
+    first, second = (departing(name, "cut-at-d-high") for name in ("first", "second"))
+    moments, given = first.run.moments, first.parameters
+    wide = next(
+        made.edit
+        for name, made in operated(SPEC).items()
+        if name.startswith(EVERYWHERE) and accounts_for(made.edit, moments, SPEC, given)
+    )
+    hunt = FindingSearch(SPEC.name, lambda config: ModelSubject(SPEC, config.parameters), HELLO)
+    asked = list[Question]()
+
+    def explain(question: Question, ahead: object) -> Answer:
+        asked.append(question)
+        return Answer((), (wide.name,), (), frozenset())
+
+    suite = SuiteExplanations(hunt, explain)
+    told = [suite.finding(each) for each in (first, second)]
+    names = [each.finding.quirks[0].name for each in told if each is not None and each.waits]
+    assert names == [wide.name] * 2
+    assert len(asked) == 1 and not suite.confirmed
+    for each in told:
+        assert each is not None and suite.in_the_end(each).is_explained
+    assert [edit.name for edit in suite.confirmed] == [wide.name]
 
 
 def test_a_router_that_never_does_the_same_is_played_anew() -> None:
