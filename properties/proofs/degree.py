@@ -17,7 +17,7 @@ from quidnunc.properties.solver.questions import SolverSession
 from quidnunc.properties.solver.result import ProofResult
 from quidnunc.properties.solver.rules import Expression
 
-ALONE = "nothing but the heartbeat changes the mesh meanwhile; its phases run one after the other"
+ALONE = "the heartbeat alone changes the mesh meanwhile; its phases run one after the other"
 BACKED_OFF = (
     "who was dropped or cut is no candidate of the same heartbeat: it is backed off, or was just told"
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 import hypothesis
@@ -181,12 +181,8 @@ class FindingSearch:
             return None
         protocol, signature = self.protocol, signature_of(departures[0])
 
-        def replay_with(candidate: Sequence[Event], given: Any) -> Play:
-            return play(candidate, self.opener(self.config(given, seed)), protocol, given)
-
-        def replay(candidate: Sequence[Event]) -> Play:
-            return replay_with(candidate, parameters)
-
+        replay_with = self._replays(seed)
+        replay = partial(replay_with, given=parameters)
         finding = shortest_run(events, departures, replay, self.out_of_time)
         if finding is None:
             self.unrepeated += 1
@@ -210,13 +206,18 @@ class FindingSearch:
         self, events: Sequence[Event], departures: Sequence[Departure], parameters: Any, seed: int
     ) -> tuple[Finding, Any] | None:
         """The shortest run that departs in the same way, with plain parameters; None if none repeats."""
+        replay_with = self._replays(seed)
+        finding = shortest_run(events, departures, partial(replay_with, given=parameters))
+        return None if finding is None else self._plainer(finding, replay_with, parameters)
+
+    def _replays(self, seed: int) -> Callable[..., Play]:
+        """Plays events with the parameters `given`, beside what is in force now."""
         protocol = self.protocol
 
-        def replay_with(candidate: Sequence[Event], given: Any) -> Play:
-            return play(candidate, self.opener(self.config(given, seed)), protocol, given)
+        def replay_with(events: Sequence[Event], given: Any) -> Play:
+            return play(events, self.opener(self.config(given, seed)), protocol, given)
 
-        finding = shortest_run(events, departures, lambda told: replay_with(told, parameters))
-        return None if finding is None else self._plainer(finding, replay_with, parameters)
+        return replay_with
 
     def leave_open(self, key: tuple[str, str] | None, departure: Departure, clauses: set[str]) -> None:
         """Note the clauses that a departure was judged by, with the finding of that key if there is one."""

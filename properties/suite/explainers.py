@@ -229,9 +229,9 @@ class Explainers:
         which would keep one process busy after all others are done."""
         coming.extend(islice(ahead, COMING - len(coming)))
         is_tail = len(coming) < COMING
-        left = [each for each in (question, *coming) if self._future_of(each) is None]
-        for each in {*coming}.difference(left):
+        for each in [each for each in coming if self._future_of(each) is not None]:
             coming.remove(each)
+        left = [*([question] if self._future_of(question) is None else []), *coming]
         if not left:
             return None
         return max(left, key=lambda each: len(each.moments)) if is_tail else left[0]

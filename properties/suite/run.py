@@ -214,8 +214,9 @@ def _explained(departing: Iterable[DepartingCase], explain: SuiteExplanations) -
         # All are asked with the same in force, so that an answer to one does not call back the others.
         known = tuple(explain.confirmed)
         # What waits is likely to have one now, and with it the others.
-        asked = [unexplained for unexplained in left if unexplained[1].waits] or left
-        left = [unexplained for unexplained in left if unexplained not in asked]
+        waiting = [unexplained for unexplained in left if unexplained[1].waits]
+        others = [unexplained for unexplained in left if not unexplained[1].waits]
+        asked, left = (waiting, others) if waiting else (left, [])
         for at, (each, told, how_many) in enumerate(asked, 1):
             way = signature_of(told.finding.departure)
             may_help = how_many < len(known) and (

@@ -7,6 +7,7 @@ from fnmatch import fnmatch
 
 import pytest
 
+from quidnunc.impl.drivers.py_libp2p import loop as loop_module
 from quidnunc.impl.drivers.py_libp2p import release as release_module
 from quidnunc.impl.drivers.py_libp2p.driver import crash_text, open_py_libp2p
 from quidnunc.impl.seam import CAPABILITIES, AdapterError, Config, Delivery, Profile, Reply
@@ -119,6 +120,18 @@ def test_requests_that_make_no_sense(started: Open, act, says: str) -> None:
     driver.connect(1, MESHSUB_1_2, False)
     with pytest.raises(AdapterError, match=says):
         act(driver)
+
+
+@needs_libp2p
+def test_ids_that_it_asks_for_are_those_of_its_own_loop(started: Open) -> None:
+    """Each loop counts its own; outside of all loops they are the system's."""
+    stand_in = loop_module._Uuid()
+    before = stand_in.uuid4()
+    for _ in range(2):
+        with started()._loop.turning():
+            first, second = stand_in.uuid4(), stand_in.uuid4()
+        assert second.int == first.int + 1 < 1000
+    assert before != stand_in.uuid4() and stand_in.uuid4().version == 4
 
 
 @needs_libp2p
