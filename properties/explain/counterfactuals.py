@@ -114,8 +114,8 @@ class Counterfactuals:
         allowed = sum(len({at for at, may in run.allowed_by(edit) if may}) for run in self.changed)
         return allowed / steps if steps else 1.0
 
-    def told_by(self, edit: Edit, sharpness: int) -> bool:
-        """Whether an edit says what the router does, and when. A reading need not: the texts leave it open.
+    def says_what(self, edit: Edit, sharpness: int) -> bool:
+        """Whether an edit says what the router does. A reading need not: the texts leave it open.
 
         `sharpness` is in how many runs a router that follows the protocol departs from it.
         """
@@ -124,10 +124,12 @@ class Counterfactuals:
         if any(_agrees(edit, run) for run in self.garbled):
             # It takes any content.
             return False
-        if is_left_out(self.departure) and not sharpness:
-            # It only says that what is owed may be left out.
-            return False
-        if not any(may for run in self.added for _, may in run.allowed_by(edit)):
+        # Who leaves out what is owed has to do so where it says.
+        return bool(sharpness) or not is_left_out(self.departure)
+
+    def says_when(self, edit: Edit) -> bool:
+        """Whether an edit says when the router does it."""
+        if edit.kind == "reading" or not any(may for run in self.added for _, may in run.allowed_by(edit)):
             return True
         # It allows the act where the router does not do it. It does not say when, unless it demands it.
         changed = edit.applied_to(self.protocol)

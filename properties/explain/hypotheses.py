@@ -76,7 +76,7 @@ class Prediction:
     agreed_in: tuple[int, ...] = ()
     """Steps of each run up to where it does not say what the router did."""
     only_allowed: int = 0
-    """Outputs of the router that were due without it, and that it only allows."""
+    """Runs in which something that the router sent was due without it, and it only allows that."""
     off: tuple[str, ...] = ()
     """Numbers of the minimal run on which the departure does not depend as it says."""
     refuted_in: FollowedRun | None = field(default=None, eq=False, repr=False)
@@ -139,8 +139,7 @@ def predict(edit: Edit, runs: Iterable[FollowedRun], departure: Departure) -> Pr
             return Prediction(right, 1, missed, refuted_in=followed)
         agreed.append(found.agreed)
         if varied not in ASKED:
-            pairs = zip(without.owed, found.owed, strict=False)
-            only_allowed += sum(max(0, due - its) for due, its in pairs)
+            only_allowed += any(due > its for due, its in zip(without.owed, found.owed, strict=False))
         if found.agreed > without.agreed:
             right_of[varied] += 1
         elif any(same_act(d, departure) for d in without.departures):
@@ -247,7 +246,8 @@ def standing_and_ties(
     sharpness = {edit: _departs_in(edit, plain) for edit, _ in stand}
     enough, sharp = NEARLY * max(told.agreed for _, told in stand), SHARP * max(sharpness.values())
     otherwise = Counterfactuals.of(runs, protocol, departure)
-    stand = [each for each in stand if otherwise.told_by(each[0], sharpness[each[0]])]
+    stand = [each for each in stand if otherwise.says_what(each[0], sharpness[each[0]])]
+    stand = [each for each in stand if otherwise.says_when(each[0])] or [*filter(_is_lax_check, stand)]
     played = [each.run for each in runs]
     whole = [run for run in played if not run.varied]
     later = RunsAsNeeded(followed_plain_run(run, protocol, seed) for seed, run in enumerate(whole))
@@ -277,6 +277,13 @@ def standing_and_ties(
     listed = _near_ones(sorted(stand, key=rank))
     ties = (each[0] for each in listed[1:] if alike(each) == alike(listed[0]) and each[0].kind != "reading")
     return [edit for edit, _ in listed], tuple(islice(ties, MOST_TIES))
+
+
+def _is_lax_check(each: tuple[Edit, Prediction]) -> bool:
+    """Whether the edit is that a rule is not there, which explains every run with the departure. What the rule
+    forbids may be free to do or not without it: then it cannot be said when the router does it."""
+    edit, told = each
+    return edit.kind == "dropped" and told.right >= 2 * LEAST_PREDICTED and not told.missed + told.only_allowed
 
 
 def _near_ones(ranked: Sequence[tuple[Edit, Prediction]]) -> list[tuple[Edit, Prediction]]:

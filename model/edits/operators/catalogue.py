@@ -19,6 +19,9 @@ no operator says, has no edit here, and is reported as unexplained.
     passes-on-RULE     it sends what it answers to all other peers besides
     marks-seen-RULE    a message that it drops is taken for seen
     sends-back-RULE    it sends what it answers back to the peer it comes from
+    alters-messages-RULE   the messages that it sends are not the ones that came
+    to-another-RULE    it sends to another peer what it owes to the one that it answers
+    earlier-FIELD      what a peer said on an earlier connection counts on the next one
     sets-FIELD-RULE, clears-FIELD-RULE   a switch of the state is on, or off, once it has come in
     RULE-as-OTHER      it does what the like rule of another protocol does
     NUMBER-one-more, NUMBER-one-less   what the rule works out is off by one
@@ -58,7 +61,9 @@ from attrs import fields, frozen
 from quidnunc.model.edit import Edit, when_words, words_of
 from quidnunc.model.edits.operators import words, wrapped
 from quidnunc.model.edits.operators.everywhere import (
+    EVERYWHERE,
     Reading,
+    changed_rules,
     edits_everywhere,
     edits_of_answers,
     edits_of_publishing,
@@ -66,6 +71,7 @@ from quidnunc.model.edits.operators.everywhere import (
     edits_of_sums,
 )
 from quidnunc.model.edits.operators.reads import names_read, sets_asked
+from quidnunc.model.edits.operators.reconnects import edits_of_reconnecting
 from quidnunc.model.edits.operators.rule_use import RuleUse
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Sent
@@ -75,7 +81,7 @@ from quidnunc.model.mempool.protocols import LIMITS as LIMITED
 from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.pubsub.protocols import PUBSUB
 from quidnunc.model.pubsub.router import Router
-from quidnunc.model.rpc import Fault, HaveTx, ResetRoute, SeenTx, Tx, WantTx
+from quidnunc.model.rpc import Extensions, Fault, HaveTx, Message, ResetRoute, SeenTx, Tx, WantTx
 from quidnunc.model.rules import Combined, Exclusion, FirstMatch, Phases, Protocol, Rule, Total
 from quidnunc.model.values import evolve
 
@@ -162,6 +168,10 @@ def _several(use: RuleUse) -> bool:
     return use.several
 
 
+def _sent(kind: type, use: RuleUse) -> bool:
+    return kind in use.sent
+
+
 _STEPS: Mapping[str, tuple[str, Callable[[Rule], Rule], Matters]] = {
     "silent": ("Sends nothing", partial(wrapped.after, wrapped.silent), _permitted),
     "idle": ("Leaves its own state unchanged", partial(wrapped.after, wrapped.idle), _changed),
@@ -184,6 +194,16 @@ _STEPS: Mapping[str, tuple[str, Callable[[Rule], Rule], Matters]] = {
     "one": ("Sends to one peer what is due to several", wrapped.to_one, _several),
 }
 """Operator -> words, what it makes of a rule, and what the rule must do for that to matter."""
+
+_ALTERED: Mapping[str, tuple[str, Callable[[Rule], Rule], type]] = {
+    "alters-messages": ("Alters the messages that it sends", wrapped.altering, Message),
+    "delays-extensions": (
+        "Names its extensions after its subscriptions",
+        partial(wrapped.after, wrapped.delaying_extensions),
+        Extensions,
+    ),
+}
+"""Operator -> words, what it makes of what is sent, and what kind of part."""
 
 _TERMS: Mapping[str, tuple[str, tuple[int, int]]] = {
     "doubled": ("Doubles the result", (2, 1)),
@@ -263,6 +283,10 @@ SECONDS = frozenset({"backoff_s"})
 UNSEEABLE = frozenset({"peers", "ledger", "windows", "cached", "protocol"})
 """Fields that other fields count on, or that hold several things."""
 
+
+PUBSUB_FAMILY = "pubsub"
+PUBLISHING = ("publish", "publish_to")
+"""Handlers whose rules send the router's own messages."""
 
 MESSAGE = "message"
 """The handler whose checks drop a message, or let it through."""
@@ -369,8 +393,10 @@ class RuleOperators:
             self._switches() if self.is_step else (),
             self._passed_on() if self.is_control else (),
             self._left_out() if self.is_step else (),
+            self._altering() if self.is_step and self.family == PUBSUB_FAMILY else (),
             self._announced() if self.is_step else (),
             self._deaf() if self.is_only_answer else (),
+            self._to_another() if self.is_step else (),
             self._scores(),
             self._goes_on() if self.checks else (),
             self._sent_back() if self.is_step else (),
@@ -408,6 +434,13 @@ class RuleOperators:
                 says = words.leaving_out_field(name, handed_over="PartialIn" in reads)
                 word = f"{words_of(name)}-left-out-{self.name}"
                 yield self._made(word, says, change, partial(_carried, name))
+
+    def _altering(self) -> Iterator[OperatorEdit]:
+        for word, (says, change, kind) in _ALTERED.items():
+            if Sent.__name__ in names_read(self.rule):
+                made = self._made(f"{word}-{self.name}", says, change, partial(_sent, kind))
+                # What it should look like, another sentence says than the one that it follows.
+                yield evolve(made, edit=evolve(made.edit, clause=""))
 
     @property
     def takes(self) -> str:
@@ -478,6 +511,11 @@ class RuleOperators:
             # What must not be sent back, another sentence says than the one that it follows.
             yield evolve(made, edit=evolve(made.edit, clause=""))
 
+    def _to_another(self) -> Iterator[OperatorEdit]:
+        says = "Sends to another peer what it owes to the one that it answers"
+        if Sent.__name__ in names_read(self.rule):
+            yield self._made(f"to-another-{self.name}", says, wrapped.to_another, _permitted)
+
     def _deaf(self) -> Iterator[OperatorEdit]:
         for whom, (said, asked) in FAMILIES[self.family].whom.items():
             deaf = partial(wrapped.deaf_to, asked)
@@ -508,6 +546,11 @@ class RuleOperators:
             says, value = words.SCORES[name]
             reading = partial(wrapped.reading_score_parameter, name, value)
             yield of_number(self._made(f"{self.name}-without-{words_of(name)}", says, reading))
+        for name in sorted(names_read(self.rule) & words.SCORE_THRESHOLDS.keys()):
+            for word, more in _OFF_BY_ONE.items():
+                says = f"Uses {words.SCORE_THRESHOLDS[name]} {words.PLUS[more]} one"
+                reading = partial(wrapped.reading_score_parameter, name, more, more=True)
+                yield of_number(self._made(f"{self.name}-{words_of(name)}-as-{word}", says, reading))
         if wrapped.squares(self.rule):
             yield self._made(f"{self.name}-unsquared", "Does not square what it counts", wrapped.unsquared)
 
@@ -553,7 +596,9 @@ class RuleOperators:
         reads = names_read(self.rule)
         for view, (about, said, _) in FAMILIES[self.family].views.items():
             if about in reads:
-                yield self._made(f"{self.name}-sees-{view}", said, partial(wrapped.sees, view))
+                made = self._made(f"{self.name}-sees-{view}", said, partial(wrapped.sees, view))
+                # What older versions are not sent, another sentence says than the one that the rule follows.
+                yield evolve(made, edit=evolve(made.edit, clause="")) if view in words.OF_VERSIONS else made
         for each in sorted(STATE_FIELDS[self.family] & reads - UNSEEABLE):
             says = f"Ignores {words.STATE[self.family][each]}"
             blind = partial(wrapped.blind_to, each)
@@ -566,16 +611,21 @@ class RuleOperators:
 
     def _shared(self, name: str, keys: str) -> Iterator[OperatorEdit]:
         said = words.STATE[self.family][name]
-        alike = {"anybody": ("peers", False)}
-        if keys != PEER:
-            other = "topic" if keys == PEER_IN_TOPIC else "message"
-            alike[f"any-{other}"] = (f"{other}s", True)
-        for word, (which, over_others) in alike.items():
+        for word, which, over_others in ways_to_share(keys):
             share = partial(wrapped.of_anybody, name, over_others)
             says = f"Does not tell {which} apart in {said}"
             made = self._made(f"{self.name}-sees-{words_of(name)}-of-{word}", says, share)
             # Who counts for one peer what another asked for does not keep to a limit: it answers too little.
             yield made if keys != PEER_AND_ID else evolve(made, edit=evolve(made.edit, clause=""))
+
+
+def ways_to_share(keys: str) -> Iterator[tuple[str, str, bool]]:
+    """What a router may not tell apart in a field whose keys are these: (word, words, whether it is the other
+    half of a key than the peer)."""
+    yield "anybody", "peers", False
+    if keys != PEER:
+        other = "topic" if keys == PEER_IN_TOPIC else "message"
+        yield f"any-{other}", f"{other}s", True
 
 
 def of_number(made: OperatorEdit) -> OperatorEdit:
@@ -670,8 +720,28 @@ def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
     }
     found |= {edit.name: OperatorEdit(edit, names, _called) for edit, names in edits_of_sets(protocol)}
     found |= {edit.name: OperatorEdit(edit, names, _called) for edit, names in edits_of_sums(protocol)}
-    found |= {made.edit.name: made for made in (*_of_answers(protocol), *_forgetting(protocol))}
+    found |= {edit.name: OperatorEdit(edit, names, _called) for edit, names in edits_of_reconnecting(protocol)}
+    found |= {made.edit.name: made for made in (*_of_answers(protocol), *_forgetting(protocol), *_judging(protocol), *_passing_on_altered(protocol))}
     return found
+
+
+def _passing_on_altered(protocol: Protocol) -> Iterator[OperatorEdit]:
+    """An edit of all rules that send what came from others: it is altered."""
+    names = tuple(
+        dict.fromkeys(
+            rule.name
+            for handler, rule in protocol.rules()
+            if handler not in PUBLISHING
+            and isinstance(protocol[handler], FirstMatch | Phases)
+            and rule.name not in TOO_WIDE
+            and Sent.__name__ in names_read(rule)
+        )
+    )
+    changing = partial(changed_rules, names=names, change=wrapped.altering)
+    says = "Alters the messages that it passes on."
+    edit = Edit(f"{EVERYWHERE}passed-on-altered", "replaced", "", says, changing)
+    if protocol.family == PUBSUB_FAMILY and len(names) > 1:
+        yield OperatorEdit(edit, names, partial(_sent, Message))
 
 
 def _is_followed(rule: Rule, combined: Combined) -> bool:
@@ -697,6 +767,20 @@ def _of_answers(protocol: Protocol) -> Iterator[OperatorEdit]:
         if word in kept:
             matters = partial(_changed_in, kept[word])
         yield OperatorEdit(edit, names, matters)
+
+
+def _judging(protocol: Protocol) -> Iterator[OperatorEdit]:
+    """Edits of all rules on a verdict of the application: one is taken for another."""
+    handler = protocol.handlers.get("verdict")
+    names = tuple(rule.name for rule in handler.rules) if isinstance(handler, FirstMatch) else ()
+    for judgement, says in words.JUDGED.items() if names else ():
+        for other, as_such in words.AS_JUDGED.items():
+            if other != judgement:
+                change = partial(wrapped.taking_verdict, judgement, other)
+                changing = partial(changed_rules, names=names, change=change)
+                named = f"{EVERYWHERE}in-verdict-{judgement}-as-{other}"
+                edit = Edit(named, "replaced", "", f"Treats messages {says} as {as_such}.", changing)
+                yield OperatorEdit(edit, names, _called)
 
 
 def _forgetting(protocol: Protocol) -> Iterator[OperatorEdit]:
@@ -746,6 +830,12 @@ def _everywhere(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str, ...]]]:
         readings.setdefault(name, []).append((f"sees-no-{words_of(name)}", says, blind))
         says = f"Does not update {words.STATE[protocol.family][name]}"
         readings[name].append((f"keeps-{words_of(name)}", says, partial(wrapped.keeping, name)))
+    for name, keys in fields_by_peer(protocol.family).items():
+        for word, which, over_others in ways_to_share(keys):
+            share = partial(wrapped.of_anybody, name, over_others)
+            says = f"Does not tell {which} apart in {words.STATE[protocol.family][name]}"
+            shared = (f"sees-{words_of(name)}-of-{word}", says, share)
+            readings.setdefault(name, []).append(shared)
     compared = {tuple(sorted(like & names_read(rule))) for like in LIMITS for rule in rules}
     for limits in sorted(compared):
         # Who reads one of them reads the others.

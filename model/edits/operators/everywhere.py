@@ -42,7 +42,7 @@ def edits_everywhere(
         against = "" if shown else readers[0].clause
         clauses = () if shown else clauses_of(readers)
         for word, said, change in others:
-            changing = partial(_changed, names=names, change=change)
+            changing = partial(changed_rules, names=names, change=change)
             says = f"{said}, wherever it matters."
             name = f"{EVERYWHERE}{word}"
             number = "-as-" in word
@@ -66,7 +66,7 @@ def edits_of_answers(
             if handler in MEMBERSHIP and word in OF_MEMBERSHIP:
                 continue
             name = f"{EVERYWHERE}in-{words_of(handler)}-{word}"
-            changing = partial(_changed, names=names, change=change)
+            changing = partial(changed_rules, names=names, change=change)
             says = f"{said.format(said_of)}." if "{}" in said else f"{said} when it handles {said_of}."
             last, clauses = combined.rules[-1].clause, clauses_of(combined.rules)
             yield Edit(name, "replaced", last, says, changing, clauses=clauses), word, names
@@ -79,7 +79,7 @@ def edits_of_publishing(
     combined = protocol.handlers.get("publish")
     names = tuple(rule.name for rule in combined.rules) if isinstance(combined, Phases) else ()
     for word, says, change in readings if names else ():
-        changing = partial(_changed, names=names, change=change)
+        changing = partial(changed_rules, names=names, change=change)
         yield Edit(f"{EVERYWHERE}published-with-{word}", "replaced", "", says, changing), names
 
 
@@ -153,7 +153,7 @@ def _with_term(protocol: Protocol, *, handler: str, term: str) -> Protocol:
     return evolve(protocol, handlers={**protocol.handlers, handler: Total(kept)})
 
 
-def _changed(protocol: Protocol, *, names: tuple[str, ...], change: Callable[[Rule], Rule]) -> Protocol:
+def changed_rules(protocol: Protocol, *, names: tuple[str, ...], change: Callable[[Rule], Rule]) -> Protocol:
     present: dict[str, Any] = {each.name: each for _, each in protocol.rules()}
     for name in names:
         # Another edit may have dropped one.

@@ -10,7 +10,7 @@ from attrs import field, fields, has, mutable
 
 from quidnunc.model.choices import Choose
 from quidnunc.model.edits.operators.words import OPTIONAL
-from quidnunc.model.events import Output
+from quidnunc.model.events import Output, Sent
 from quidnunc.model.permits import Step
 from quidnunc.model.rules import Combined, Exclusion, FirstMatch, Phases, Protocol, Rule
 from quidnunc.model.values import evolve
@@ -28,6 +28,8 @@ class RuleUse:
     """It sent more than one thing in one step."""
     carried: frozenset[str] = frozenset()
     """Optional fields of messages that were in what it sent."""
+    sent: frozenset[type] = frozenset()
+    """The kinds of the parts that it sent."""
     chose: bool = False
     changed: frozenset[str] = frozenset()
     """Fields of the state."""
@@ -84,6 +86,7 @@ class UseRecorder:
                     use.permitted = True
                     use.several |= len(said.permits) > 1
                     use.carried |= {name for permit in said.permits for name in carried_in(permit.output)}
+                    use.sent |= {type(p.output.part) for p in said.permits if isinstance(p.output, Sent)}
                 if said.router is not r:
                     use.changed |= changed_fields(r, said.router)
             return said

@@ -78,6 +78,16 @@ SCORES: Mapping[str, tuple[str, float]] = {
 }
 """Parameter of scores -> what a router does that is without it, and the value that does the same."""
 
+SCORE_THRESHOLDS: Mapping[str, str] = {
+    "ip_colocation_factor_threshold": "the threshold of peers at one IP address (P6)",
+    "behaviour_penalty_threshold": "the threshold of the behaviour penalty (P7)",
+    "mesh_message_deliveries_threshold": "the threshold of mesh deliveries (P3)",
+}
+"""Parameters of scores that something is compared with, and that a router may miss by one."""
+
+OF_VERSIONS = frozenset({"gossipsub-newest"})
+"""Views of the versions that peers speak."""
+
 BOUNDS = ("the cap", "the limit", "the size limit")
 """How the names of bounds begin."""
 
@@ -203,6 +213,14 @@ ANNOUNCED: Mapping[str, str] = {
 }
 """Fields of a message that comes in -> what they hold."""
 
+
+JUDGED: Mapping[str, str] = {
+    "accept": "that the application accepts",
+    "reject": "that the application rejects",
+    "ignore": "that the application ignores",
+}
+"""Verdict -> which messages."""
+AS_JUDGED: Mapping[str, str] = {"accept": "accepted", "reject": "rejected", "ignore": "ignored"}
 
 SETS: Mapping[str, str] = {
     "graft_candidates": "the peers that it grafts",

@@ -14,7 +14,7 @@ from quidnunc.model.edits.operators.rule_use import chooser_in
 from quidnunc.model.events import Delivered, Output, Sent
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.pubsub.mesh import prune_to
-from quidnunc.model.rpc import Fault, Prune, Stray
+from quidnunc.model.rpc import ROUTER, Extensions, Fault, Message, Prune, Stray
 from quidnunc.model.rules import FirstMatch, Protocol, Rule, Targets
 from quidnunc.model.score_interval import ScoreInterval
 from quidnunc.model.score_parameters import TopicScoreParameters
@@ -151,11 +151,23 @@ def reading_field(name: str, read: Callable[[Any], Any], rule: Rule) -> Rule:
     return evolve(rule, apply=apply)
 
 
+def taking_verdict(judgement: str, other: str, rule: Rule) -> Rule:
+    """The rule on a verdict, which takes one for another."""
+
+    def apply(r: Any, what: Any, *rest: Any) -> Any:
+        waiting, said = what
+        return rule.apply(r, (waiting, other if said == judgement else said), *rest)
+
+    return evolve(rule, apply=apply)
+
+
 def publishing_with(flaw: str, rule: Rule) -> Rule:
-    """The rule, which takes the router's own messages to have this flaw, or a stamp where none is signed."""
+    """The rule, which takes the router's own messages to have this flaw, or a stamp where none is signed. Who
+    signs nothing is right there."""
 
     def apply(r: Any, m: Any, *rest: Any) -> Any:
-        shown = flaw if r.parameters.signature_policy == "StrictSign" else "stamped"
+        unsigned = "" if flaw == "unsigned" else "stamped"
+        shown = flaw if r.parameters.signature_policy == "StrictSign" else unsigned
         return rule.apply(r, evolve(m, flaw=shown), *rest)
 
     def handed_over(r: Any, step: Step[Any]) -> Step[Any]:
@@ -196,13 +208,15 @@ def to_one(rule: Rule) -> Rule:
             return said
         due: dict[Any, list[Permit]] = {}
         for permit in said.permits:
-            if permit.must and isinstance(permit.output, Sent):
+            if (permit.must or permit.together) and isinstance(permit.output, Sent):
                 due.setdefault(permit.output.part, []).append(permit)
         spared: set[Output] = set()
         for part, permits in due.items():
             if len(permits) > 1:
                 spared |= {p.output for p in permits} - _one_of(part, permits, chooser)
-        return Step(said.router, tuple(p for p in said.permits if p.output not in spared))
+        # What goes to all or to none where it is free goes to the one or to none.
+        kept = (p for p in said.permits if p.output not in spared)
+        return Step(said.router, tuple(evolve(p, together=False) if p.together else p for p in kept))
 
     return evolve(rule, apply=apply)
 
@@ -214,7 +228,8 @@ def _one_of(part: Any, permits: Sequence[Permit], chooser: Choose) -> set[Output
         return Sent(peer, part)
 
     among = Targets(frozenset(), peers)
-    return {*map(shown, chooser.some("one.of-several", permits[0].clause, among, (1, 1), reveals=shown))}
+    count = (int(permits[0].must), 1)
+    return {*map(shown, chooser.some("one.of-several", permits[0].clause, among, count, reveals=shown))}
 
 
 def _sending_more(more: Callable[[Any, Any], Iterable[Output]], rule: Rule) -> Rule:
@@ -257,6 +272,69 @@ def marking_seen(rule: Rule) -> Rule:
         if not isinstance(said, Step) or m.part.id in said.router.seen:
             return said
         return Step(said.router.with_seen(m.part.id), said.permits)
+
+    return evolve(rule, apply=apply)
+
+
+def altering(rule: Rule) -> Rule:
+    """The rule, which sends messages of others otherwise than they came."""
+
+    def apply(r: Any, *rest: Any) -> Any:
+        said, chooser = rule.apply(r, *rest), chooser_in(rest)
+        is_passed_on = isinstance(getattr(rest[0], "part", None), Message)
+
+        def altered(part: Any) -> Any:
+            if not isinstance(part, Message) or part.author == ROUTER:
+                return part
+            other = Message(part.id, part.topic, part.author, part.size, "altered")
+            if is_passed_on or part.author is not None or chooser is None:
+                return other
+            # Without authors it is not known which of those in the cache are its own.
+            return part if chooser.free("own-message", partial(_sends, part)) else other
+
+        return _sending_as(altered, said) if isinstance(said, Step) else said
+
+    return evolve(rule, apply=apply)
+
+
+def _sends(part: Any, output: Output) -> bool:
+    return isinstance(output, Sent) and output.part == part
+
+
+def delaying_extensions(r: Any, step: Step[Any]) -> Step[Any]:
+    """The extensions that are named come after the subscriptions, if there are any."""
+
+    def delayed(part: Any) -> Any:
+        return evolve(part, late=True) if isinstance(part, Extensions) else part
+
+    return _sending_as(delayed, step) if r.topics else step
+
+
+def _sending_as(change: Callable[[Any], Any], step: Step[Any]) -> Step[Any]:
+    sent = (
+        evolve(p, output=Sent(p.output.peer, change(p.output.part))) if isinstance(p.output, Sent) else p
+        for p in step.permits
+    )
+    return Step(step.router, tuple(sent))
+
+
+def to_another(rule: Rule) -> Rule:
+    """The rule, which sends to another peer what is due to the one that it answers."""
+
+    def apply(r: Any, what: Any, choose: Any) -> Any:
+        said, asking = rule.apply(r, what, choose), getattr(what, "peer", None)
+        others = sorted(r.peers.keys() - {asking})
+        if not isinstance(said, Step) or asking not in r.peers or not others:
+            return said
+        found: list[Permit] = []
+        for permit in said.permits:
+            sent = permit.output
+            if isinstance(sent, Sent) and sent.peer == asking and permit.must:
+                chosen = _one_of(sent.part, [evolve(permit, output=Sent(p, sent.part)) for p in others], choose)
+                found += [evolve(permit, output=each) for each in chosen]
+            else:
+                found.append(permit)
+        return Step(said.router, tuple(found))
 
     return evolve(rule, apply=apply)
 
@@ -441,6 +519,11 @@ VIEWS: Mapping[str, tuple[str, str, Callable[[Any], Any]]] = {
         "Treats all peers as speakers of the newest version",
         every_neighbour(lambda r, n: evolve(n, protocol=NEWEST)),
     ),
+    "gossipsub-newest": (
+        "protocol",
+        "Treats all gossipsub peers as speakers of the newest version",
+        every_neighbour(lambda r, n: n if n.speaks_floodsub else evolve(n, protocol=NEWEST)),
+    ),
     "all-floodsub": (
         "protocol",
         "Treats all peers as floodsub peers",
@@ -497,9 +580,8 @@ def _united(field: Mapping[Any, Any], r: Any, over_others: bool) -> dict[Any, An
     whole = dict(field)
     others = {peer_and_other(key)[1] for key in field if isinstance(key, tuple)}
     peer_first = any(isinstance(key, tuple) and isinstance(key[0], int) for key in field)
-    if peer_first:
-        # An id of which there is nothing yet is one of them too.
-        others.update(getattr(r, "cached", ()))
+    # An id or a topic of which there is nothing yet is one of them too.
+    others.update(getattr(r, "cached" if peer_first else "topics", ()) if others else ())
     for peer in r.peers:
         pairs = [(peer, other) if peer_first else (other, peer) for other in others]
         for key in pairs or [peer]:
@@ -730,40 +812,40 @@ def _plus(name: str, more: int, parameters: Any) -> int:
     return value + more if value else 0
 
 
-def reading_score_parameter(name: str, value: float, rule: Rule) -> Rule:
-    """The rule, which takes a parameter of scores, or of each topic's, for `value`."""
+def reading_score_parameter(name: str, value: float, rule: Rule, *, more: bool = False) -> Rule:
+    """The rule, which takes a parameter of scores, or of each topic's, for `value`, or for so much more."""
 
     def apply(r: Any, *rest: Any) -> Any:
         scores = r.parameters.scores
         if scores is None:
             return rule.apply(r, *rest)
         # A term of one topic is given the parameters of that topic.
-        told = tuple(_of_topic_too(each, name, value) for each in rest)
-        changed = with_parameter(r.parameters, "scores", _with_score_parameter(scores, name, value))
+        told = tuple(_of_topic_too(each, name, value, more) for each in rest)
+        changed = with_parameter(r.parameters, "scores", _with_score_parameter(scores, name, value, more))
         said = rule.apply(evolve(r, parameters=changed), *told)
         return Step(own_parameters(said.router, r), said.permits) if isinstance(said, Step) else said
 
     return evolve(rule, apply=apply)
 
 
-def _of_topic_too(given: Any, name: str, value: float) -> Any:
+def _of_topic_too(given: Any, name: str, value: float, more: bool) -> Any:
     if not isinstance(given, tuple):
         return given
     return tuple(
-        _with_score_parameter(each, name, value) if isinstance(each, TopicScoreParameters) else each
+        _with_score_parameter(each, name, value, more) if isinstance(each, TopicScoreParameters) else each
         for each in given
     )
 
 
 @lru_cache(maxsize=1024)
-def _with_score_parameter(parameters: Any, name: str, value: float) -> Any:
+def _with_score_parameter(parameters: Any, name: str, value: float, more: bool) -> Any:
     if hasattr(parameters, name):
-        return with_parameter(parameters, name, value)
+        return with_parameter(parameters, name, getattr(parameters, name) + value if more else value)
     topics = getattr(parameters, "topics", ())
     if not topics:
         return parameters
     return with_parameter(
-        parameters, "topics", tuple(_with_score_parameter(each, name, value) for each in topics)
+        parameters, "topics", tuple(_with_score_parameter(each, name, value, more) for each in topics)
     )
 
 

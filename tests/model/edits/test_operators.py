@@ -12,6 +12,7 @@ from quidnunc.model.edits.catalogue import edit_named, rules_changed, size_of
 from quidnunc.model.edits.operators.catalogue import TOO_WIDE, operated
 from quidnunc.model.edits.operators.everywhere import EVERYWHERE
 from quidnunc.model.edits.operators.reads import names_read, sets_asked
+from quidnunc.model.edits.operators.reconnects import EARLIER
 from quidnunc.model.edits.operators.rule_use import UseRecorder
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import (
@@ -446,7 +447,7 @@ def test_every_one_fits_its_protocol_and_is_named_once(name: str) -> None:
     for each, made in found.items():
         assert made.edit.name == each and made.edit.applied_to(protocol) is not None, each
         assert rules_changed(made.edit, protocol) == {*made.rules} and not {*made.rules} & TOO_WIDE
-        assert each.startswith(EVERYWHERE) == (len(made.rules) > 1)
+        assert each.startswith((EVERYWHERE, EARLIER)) == (len(made.rules) > 1)
 
 
 def test_an_edit_of_one_rule_is_smaller_than_one_of_several() -> None:

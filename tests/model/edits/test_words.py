@@ -45,7 +45,7 @@ def test_each_headline_of_an_operator_says_when(protocol: Protocol) -> None:
     # Of a rule that drops a message, what comes of a flaw that is overlooked is said.
     told = [m for m in ends if not m.edit.says.startswith("Takes a message with ")]
     assert told and all(m.edit.says.endswith(f" when {when[m.rules[0]]}.") for m in told)
-    own = ("everywhere-in-", "everywhere-published-")
+    own = ("everywhere-in-", "everywhere-published-", "everywhere-passed-on-", "earlier-")
     wide = [m for name, m in made.items() if len(m.rules) > 1 and not name.startswith(own)]
     assert wide and all(m.edit.says.endswith(", wherever it matters.") for m in wide)
     published = [m.edit.says for name, m in made.items() if name.startswith("everywhere-published-")]
@@ -54,6 +54,7 @@ def test_each_headline_of_an_operator_says_when(protocol: Protocol) -> None:
     answers = tuple(f" when it handles {said}." for said in words.ANSWERS.values())
     answers += tuple(f" from {said}." for said, _ in FAMILIES[protocol.family].whom.values())
     answers += (" as seen before it looks at it.",)
+    answers += tuple(f" as {said}." for said in words.AS_JUDGED.values())
     sets = tuple(f" out of {said}." for said in (*words.SETS.values(), *words.SUMS.values()))
     handlers = [m for name, m in made.items() if name.startswith("everywhere-in-")]
     assert all(m.edit.says.endswith((*answers, *sets)) for m in handlers)

@@ -53,23 +53,23 @@ def asked(*runs: FreshRun) -> Counterfactuals:
 def test_one_that_allows_the_act_where_the_router_does_not_do_it_falls() -> None:
     assert agreement(AGAIN, OPEN.change(SPEC)).agreed == len(AGAIN.steps)
     assert agreement(ONCE, OPEN.change(SPEC)).agreed == len(ONCE.steps), "it errs in neither"
-    assert not asked(AGAIN, ONCE).told_by(OPEN, 0)
+    assert not asked(AGAIN, ONCE).says_when(OPEN)
 
 
 @pytest.mark.parametrize("others", [(), (ONCE_TOO,), (evolve(ONCE, varied="later"),)])
 def test_nothing_is_known_where_no_run_lacks_what_the_departure_needs(others: tuple[FreshRun, ...]) -> None:
-    assert asked(AGAIN, *others).told_by(OPEN, 0)
+    assert asked(AGAIN, *others).says_when(OPEN)
 
 
 def test_one_that_demands_the_act_says_when() -> None:
     """By the heartbeat: it errs where that comes and the router has not done it."""
-    assert asked(AGAIN, ONCE).told_by(DEMANDS, 0)
+    assert asked(AGAIN, ONCE).says_when(DEMANDS)
     beat = evolve(ONCE, steps=(*ONCE.steps, (Advance(500), ())))
     assert agreement(beat, DEMANDS.change(SPEC)).departures and not agreement(beat, SPEC).departures
 
 
 def test_a_reading_leaves_it_open() -> None:
-    assert asked(AGAIN, ONCE).told_by(evolve(OPEN, kind="reading"), 0)
+    assert asked(AGAIN, ONCE).says_when(evolve(OPEN, kind="reading"))
 
 
 LONGER = run((*meets(COMES), Advance(500), Advance(1000), Advance(1000)), sends=False, varied=ONCE.varied)
