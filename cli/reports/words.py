@@ -36,7 +36,7 @@ _CAUSES: Mapping[str, str] = {
     r"unexplained(:[\w-]+)?": "No known root cause matches.",
     r"crash( \d+|:.+)?": "The router failed. Its events are written to --private alone; an expectations file "
     "numbers its crashes.",
-    r"pending:.+": "The search ended before this departure was explained.",
+    r"pending:.+": "It ended before this departure was explained.",
     r"adds:.+": "An addition of the router to the protocol: without it, the same events are in order.",
 }
 """Pattern of a cause -> what it means; the first one that matches counts."""

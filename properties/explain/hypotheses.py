@@ -280,10 +280,12 @@ def standing_and_ties(
 
 
 def _is_lax_check(each: tuple[Edit, Prediction]) -> bool:
-    """Whether the edit is that a rule is not there, which explains every run with the departure. What the rule
-    forbids may be free to do or not without it: then it cannot be said when the router does it."""
+    """Whether the edit is that a rule is not there, and explains every run with the departure. What the rule
+    forbids may be free without it: then nothing says when the router does it."""
     edit, told = each
-    return edit.kind == "dropped" and told.right >= 2 * LEAST_PREDICTED and not told.missed + told.only_allowed
+    return (
+        edit.kind == "dropped" and told.right >= 2 * LEAST_PREDICTED and not told.missed + told.only_allowed
+    )
 
 
 def _near_ones(ranked: Sequence[tuple[Edit, Prediction]]) -> list[tuple[Edit, Prediction]]:

@@ -28,6 +28,7 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.file import parse, render
 from quidnunc.properties.search.batch import BatchRequest, Workers, run_batch
 from quidnunc.properties.search.rows import (
+    PENDING,
     Contradiction,
     RootCause,
     RootCauses,
@@ -390,7 +391,7 @@ def merge(campaign: Campaign, answer: dict[str, Any]) -> None:
         note_contradiction(campaign.contradicted, name, (events, says))
     campaign.roots = without_withdrawn(campaign.roots, campaign.withdrawn, campaign.contradicted)
     if pending := answer.get("pending"):
-        quirk = "pending:" + pending["quirk"].removeprefix("unexplained:")
+        quirk = PENDING + pending["quirk"].removeprefix("unexplained:")
         keep(campaign.pending, evolve(_root_of(pending), quirk=quirk, kind="pending"))
 
 

@@ -73,6 +73,9 @@ class RootCause:
     """Of a crash that an expectations file has numbered: what the file recognises it by."""
 
 
+PENDING = "pending:"
+"""Of a departure that nobody came to explain; then what it is."""
+
 LEAST_SHARED = 3
 """Rows that an edit of several rules accounts for, from which on it makes those one that edits of their own
 explain."""
@@ -83,7 +86,7 @@ RootCauses: TypeAlias = dict[tuple[str, str], RootCause]
 
 def is_crash(root: RootCause) -> bool:
     """Whether the root cause is that the router failed: its events are for whoever runs the check alone."""
-    return root.quirk.removeprefix("pending:").startswith(CRASH)
+    return root.quirk.removeprefix(PENDING).startswith(CRASH)
 
 
 def keep(rows: RootCauses, root: RootCause) -> None:

@@ -15,13 +15,18 @@ from quidnunc.properties.cases.case import Case, against_text, command_of
 from quidnunc.properties.cases.finding import from_finding
 from quidnunc.properties.cases.telling import in_words
 from quidnunc.properties.claims.catalogue import claim_on
-from quidnunc.properties.explain.root_cause import accounts_for, last_departures
+from quidnunc.properties.explain.root_cause import (
+    UNEXPLAINED_CAUSE,
+    Finding,
+    accounts_for,
+    last_departures,
+)
 from quidnunc.properties.explain.runs import blamed_clauses
 from quidnunc.properties.judge.play import clauses_left_open, play
 from quidnunc.properties.search.additions import PREFIX, says_of
 from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.machine import FindingSearch
-from quidnunc.properties.search.rows import RootCause, is_crash, keep, telling
+from quidnunc.properties.search.rows import PENDING, RootCause, is_crash, keep, telling
 from quidnunc.properties.search.worker import passes_on_ours
 from quidnunc.properties.suite.explanations import DepartingCase, SuiteFinding
 
@@ -32,11 +37,14 @@ class SuiteRows:
 
     campaign: Campaign
     hunt: FindingSearch
+    looked_into: set[str] = field(factory=set)
+    """Names of the cases that nothing more is to be said of."""
     _told: dict[tuple[str, str], tuple[SuiteFinding, DepartingCase]] = field(factory=dict)
     """What is behind the case of each row."""
 
     def add(self, told: SuiteFinding, of: DepartingCase) -> None:
         """File what one case shows."""
+        self.looked_into.add(of.name)
         campaign, finding = self.campaign, told.finding
         root, words = self._row(told, of)
         known = campaign.roots.get((root.clause, root.quirk))
@@ -50,6 +58,19 @@ class SuiteRows:
             root = evolve(root, case=words(), holds_on_ours=control)
             self._told[root.clause, root.quirk] = told, of
         keep(campaign.roots, root)
+
+    def leave_unexplained(self, each: DepartingCase) -> None:
+        """File what a case shows, if nobody came to explain it."""
+        if each.name in self.looked_into:
+            return
+        departure = last_departures(each.run)[0]
+        bare = SuiteFinding(Finding(each.events, tuple(each.run.moments), departure, ()))
+        root, words = self._row(bare, each)
+        if is_crash(root):
+            keep(self.campaign.roots, evolve(root, case=words()))
+            return
+        cause = PENDING + root.quirk.removeprefix(UNEXPLAINED_CAUSE)
+        keep(self.campaign.pending, evolve(root, quirk=cause, kind="pending", case=words(), minimised=False))
 
     def shorten(self) -> Iterator[None]:
         """Make the case of each row as short as it gets while the row stays what it is."""

@@ -23,7 +23,7 @@ from quidnunc.properties.cases.case import (
     profile_text,
 )
 from quidnunc.properties.explain.root_cause import last_departures
-from quidnunc.properties.judge.play import ModelSubject, clauses_left_open, play, rejudge
+from quidnunc.properties.judge.play import ModelSubject, play, rejudge
 from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.rows import fewest_rows, with_true_excuses
 from quidnunc.properties.search.unsent import add_sent
@@ -31,7 +31,6 @@ from quidnunc.properties.suite.files import suite_of
 from quidnunc.properties.suite.fitting import fitted_parameters
 
 if TYPE_CHECKING:
-    from quidnunc.properties.search.machine import FindingSearch
     from quidnunc.properties.suite.explainers import Explainers, SortedOut, ThisProcess
     from quidnunc.properties.suite.explanations import (
         DepartingCase,
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
         SuiteExplanations,
         SuiteFinding,
     )
+    from quidnunc.properties.suite.rows import SuiteRows
 
     Explained: TypeAlias = Iterator[tuple[SuiteFinding | None, DepartingCase]]
     Unexplained: TypeAlias = tuple[DepartingCase, SuiteFinding, int]
@@ -79,6 +79,7 @@ def run_suite(
     # What searches loads Hypothesis.
     from quidnunc.properties.search.machine import FindingSearch
     from quidnunc.properties.search.worker import hello_of, opener_of
+    from quidnunc.properties.suite.rows import SuiteRows
 
     started = time.monotonic()
     named = against if opener is None else ""
@@ -88,6 +89,7 @@ def run_suite(
     campaign.profile, campaign.switched = profile, hello.switched
     campaign.has_additions = bool(hello.additions)
     hunt = FindingSearch(name, opener, hello, profile=profile)
+    rows = SuiteRows(campaign, hunt)
 
     def tell() -> None:
         campaign.seconds = time.monotonic() - started
@@ -98,22 +100,20 @@ def run_suite(
     explained = False
     try:
         cases = _departing(campaign, opener, hello, passed, tell)
-        _explain_and_file(campaign, hunt, named, cases, departing, passed, tell, shortest)
+        _explain_and_file(rows, named, cases, departing, passed, tell, shortest)
         explained = True
     except AdapterError as error:
         campaign.broken.append(str(error))
     finally:
         for each in () if explained else departing:
-            clauses = {*clauses_left_open(each.run.moments[-1].judged)}
-            hunt.leave_open(None, last_departures(each.run)[0], clauses)
+            rows.leave_unexplained(each)
         campaign.roots = with_true_excuses(fewest_rows(campaign.roots))
         campaign.unfiled = hunt.unfiled
     return campaign
 
 
 def _explain_and_file(
-    campaign: Campaign,
-    hunt: FindingSearch,
+    rows: SuiteRows,
     named: str,
     cases: Iterable[DepartingCase],
     departing: list[DepartingCase],
@@ -125,8 +125,8 @@ def _explain_and_file(
     from quidnunc.properties.suite.additions import ShownOfAdditions
     from quidnunc.properties.suite.explainers import explainers
     from quidnunc.properties.suite.explanations import SuiteExplanations
-    from quidnunc.properties.suite.rows import SuiteRows
 
+    campaign, hunt = rows.campaign, rows.hunt
     with ExitStack() as stack:
         explain: ThisProcess | Explainers | None = None
         sorting: list[Callable[[], SortedOut]] = []
@@ -137,7 +137,7 @@ def _explain_and_file(
             if hunt.hello.additions:
                 sorting.append(explain.sort_out(each.question(each.run)))
         if explain is not None:
-            rows, by_additions = SuiteRows(campaign, hunt), ShownOfAdditions(hunt)
+            by_additions = ShownOfAdditions(hunt)
 
             def as_shipped(cases: Sequence[DepartingCase]) -> Explained:
                 return _explained(cases, SuiteExplanations(hunt, explain, cases, passed))
@@ -149,6 +149,7 @@ def _explain_and_file(
             campaign.without, left = hunt.without, by_additions.left
             told = SuiteExplanations(hunt, explain, left, passed)
             for found, each in chain(_explained(left, told), _behind(left, told)):
+                rows.looked_into.add(each.name)
                 if found is not None:
                     rows.add(found, each)
                 tell()

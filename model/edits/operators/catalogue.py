@@ -720,8 +720,11 @@ def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
     }
     found |= {edit.name: OperatorEdit(edit, names, _called) for edit, names in edits_of_sets(protocol)}
     found |= {edit.name: OperatorEdit(edit, names, _called) for edit, names in edits_of_sums(protocol)}
-    found |= {edit.name: OperatorEdit(edit, names, _called) for edit, names in edits_of_reconnecting(protocol)}
-    found |= {made.edit.name: made for made in (*_of_answers(protocol), *_forgetting(protocol), *_judging(protocol), *_passing_on_altered(protocol))}
+    found |= {
+        edit.name: OperatorEdit(edit, names, _called) for edit, names in edits_of_reconnecting(protocol)
+    }
+    of_several = (_of_answers, _forgetting, _judging, _passing_on_altered)
+    found |= {made.edit.name: made for makes in of_several for made in makes(protocol)}
     return found
 
 

@@ -330,7 +330,9 @@ def to_another(rule: Rule) -> Rule:
         for permit in said.permits:
             sent = permit.output
             if isinstance(sent, Sent) and sent.peer == asking and permit.must:
-                chosen = _one_of(sent.part, [evolve(permit, output=Sent(p, sent.part)) for p in others], choose)
+                chosen = _one_of(
+                    sent.part, [evolve(permit, output=Sent(p, sent.part)) for p in others], choose
+                )
                 found += [evolve(permit, output=each) for each in chosen]
             else:
                 found.append(permit)

@@ -19,7 +19,8 @@ from quidnunc.properties.cases.case import Case, events_of, parameters_of
 from quidnunc.properties.cases.file import render
 from quidnunc.properties.explain.root_cause import accounts_for, last_departures
 from quidnunc.properties.judge.play import ModelSubject, play
-from quidnunc.properties.search.verdicts import verdict_of_root
+from quidnunc.properties.search.campaign import Campaign
+from quidnunc.properties.search.verdicts import ExitStatus, verdict_of_root
 from quidnunc.properties.suite import run as suite_run
 from quidnunc.properties.suite.files import edit_cases, rule_cases, suite_of
 from quidnunc.properties.suite.fitting import fitted_parameters
@@ -29,6 +30,7 @@ from quidnunc.properties.suite.simpler_traces import renamed_trace
 from quidnunc.properties.suite.traces import size_of
 from quidnunc.properties.suite.unnoticed import UnnoticedRule, unnoticed_of
 from quidnunc.properties.suite.unnoticed import unnoticed_rules as listed
+from quidnunc.reports.suite import suite_exit
 from tools.rule_search.__main__ import RuleSearch, carried_trace, find_rule
 from tools.rule_search.comparison import compare, notices, unnoticed
 from tools.rule_search.files import read_rule, write_rule
@@ -303,3 +305,20 @@ def test_the_case_of_a_row_is_as_short_as_it_gets(monkeypatch: pytest.MonkeyPatc
     events, parameters = events_of(short.case), parameters_of(short.case)
     run = play(events, ModelSubject(built, parameters), spec, parameters)
     assert last_departures(run) and accounts_for(edit_named(fault, spec), run.moments, spec, parameters)
+
+
+def test_what_departed_before_an_interrupt_and_was_not_explained_is_told() -> None:
+    """Else an interrupted suite says that nothing fails."""
+    seen = list[Campaign]()
+
+    def stop(campaign: Campaign) -> None:
+        seen[:] = [campaign]
+        if campaign.runs == 12:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_suite("flood", "ours:echo-to-sender", progress=stop)
+    (campaign,) = seen
+    assert campaign.roots == {} and campaign.pending
+    assert {*map(verdict_of_root, campaign.rows.values())} == {"undecided"}
+    assert suite_exit(ExitStatus(3), campaign).code == 3
