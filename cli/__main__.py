@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
 import signal
 import sys
 import time
@@ -16,7 +15,14 @@ from importlib.resources import files
 from quidnunc import __version__
 from quidnunc.model.errors import CaseError, SpecError
 from quidnunc.options.outputs import demand_writable
-from quidnunc.output import UsageError, fix_hash_seed, process_started, say_refusal, suggestion
+from quidnunc.output import (
+    UsageError,
+    fix_hash_seed,
+    go_on_without_reader,
+    process_started,
+    say_refusal,
+    suggestion,
+)
 
 COMMANDS: Mapping[str, Mapping[str, str]] = tomllib.loads(
     files("quidnunc.commands").joinpath("help.toml").read_text(encoding="utf-8")
@@ -114,6 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     if arguments is None:
         fix_hash_seed()
+        go_on_without_reader()
         signal.signal(signal.SIGTERM, _interrupt)
     started = process_started() if arguments is None else time.monotonic()
     try:
@@ -131,10 +138,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = importlib.import_module(f"quidnunc.commands.{options.command}")
         result: int = command.run(options)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader closed the pipe; nothing more may be written, not at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except KeyboardInterrupt as interrupt:
         print("quidnunc: interrupted", file=sys.stderr)
         return 128 + int(interrupt.args[0] if interrupt.args else signal.SIGINT)

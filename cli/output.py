@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import io
 import json
 import os
 import re
@@ -25,6 +26,26 @@ MAX_NEAR_FILES = 5000
 
 class UsageError(Exception):
     """The command was used wrongly; exit status 2."""
+
+
+class _ClosablePipe(io.FileIO):
+    """Standard output, whose reader may stop reading: what is written then is lost."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            return memoryview(data).nbytes
+
+
+def go_on_without_reader() -> None:
+    """Let a command whose output is closed, as `| head -1` closes it, come to its own exit status."""
+    old = sys.stdout
+    if isinstance(old, io.TextIOWrapper):
+        raw = _ClosablePipe(old.fileno(), "w", closefd=False)
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(raw), old.encoding, old.errors, line_buffering=old.line_buffering
+        )
 
 
 def say_refusal(command: str, error: object) -> None:

@@ -53,8 +53,8 @@ class RegressReport:
 
     @property
     def inconclusive(self) -> tuple[str, ...]:
-        """Where nothing was found: the changes that were at work in nothing that was tried."""
-        if self.found.separations or not self.compared.agrees:
+        """Where what was seen is declared: the changes that were at work in nothing that was tried."""
+        if not self.compared.agrees:
             return ()
         return tuple(u.change.says for u in self.found.unseparated if u.never_at_work)
 
@@ -229,8 +229,13 @@ def end_of(report: RegressReport) -> str:
     gone += "".join(f"; declared differently: {each}" for each in compared.otherwise)
     undeclared = len(compared.undeclared)
     if report.inconclusive:
-        return f"exit 3: inconclusive: never at work in what was tried: {', '.join(report.inconclusive)}"
+        unseen = f"no run came to where these make a difference: {', '.join(report.inconclusive)}"
+        seen = "every change that was seen is declared; " if compared.met else ""
+        return f"exit 3: inconclusive: {seen}{unseen}"
     if compared.agrees:
-        return f"exit 0: {'every change is declared' if compared.met else 'no change in behaviour was found'}"
+        told = (
+            "every change that was seen is declared" if compared.met else "no change in behaviour was found"
+        )
+        return f"exit 0: {told}"
     hint = "" if report.with_file else " (--expect FILE --update-expect declares them)"
     return f"exit 1: {undeclared} undeclared{hint}{gone}"

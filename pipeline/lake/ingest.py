@@ -24,7 +24,13 @@ from quidnunc.pipeline.lake.gold.build import GoldRequest, make_gold
 from quidnunc.pipeline.lake.gold.claims import DISORDERED, TraceSettings
 from quidnunc.pipeline.lake.landing import LandingFile, landing_file
 from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, is_run
-from quidnunc.pipeline.lake.silver.build import buckets_for, clock_steps_back, make_silver, out_of_order
+from quidnunc.pipeline.lake.silver.build import (
+    buckets_for,
+    clock_steps_back,
+    make_silver,
+    out_of_order,
+    repeated,
+)
 from quidnunc.pipeline.trace.files import LeftOut, SourceFile, State, in_order, listed
 from quidnunc.pipeline.trace.shapes import TraceError
 from quidnunc.properties.bounded import printable
@@ -220,8 +226,8 @@ def to_silver(
     buckets = manifest.get("buckets") or asked.buckets or buckets_for(entries, share)
     silver = make_silver(run, entries, buckets, manifest.get("silver"), runner)
     left_out = _left_out_before(manifest, found.sources) | found.plain()
-    astray = out_of_order(run.silver(silver))
-    new = describe(entries, manifest, left_out, asked, astray) | {
+    astray, again = out_of_order(run.silver(silver)), repeated(run.silver(silver))
+    new = describe(entries, manifest, left_out, asked, astray, again) | {
         "buckets": buckets,
         "silver": silver,
         "clock_steps_back": clock_steps_back(run.silver(silver)),
@@ -263,12 +269,14 @@ def describe(
     left_out: Mapping[str, Any],
     asked: SourceOptions,
     astray: int = 0,
+    again: int = 0,
 ) -> dict[str, Any]:
-    """The manifest of a run of these files. `astray`: how often the clock of a peer steps far back."""
+    """The manifest of a run of these files. `astray`: how often the clock of a peer steps far back; `again`:
+    how many events are there twice."""
     bad = sum(e.bad for e in entries)
     lacking = sum(each["state"] in INCOMPLETE for each in left_out.values())
     lost = sum(e.lost for e in entries)
-    completeness, why = _completeness(entries, bad, lacking, astray, asked, before)
+    completeness, why = _completeness(entries, bad, lacking, (astray, again), asked, before)
     return {
         "schema": SCHEMA,
         "files": [{name: getattr(e, name) for name in ENTRY_FIELDS} for e in entries],
@@ -290,16 +298,22 @@ def _completeness(
     entries: Sequence[BronzeEntry],
     bad: int,
     lacking: int,
-    astray: int,
+    disorder: tuple[int, int],
     asked: SourceOptions,
     before: Mapping[str, Any],
 ) -> tuple[str, str]:
+    """`disorder`: how often a clock steps far back, and how many events are there twice."""
+    astray, again = disorder
     said = asked.completeness or before.get("said")
     if said is not None:
         return said, "it was said to be so"
     if astray:
         beside = f"; {bad} records could not be read" if bad else ""
         return DISORDERED, f"clocks step back by a second or more, {astray} times{beside}"
+    # In a simulation a router can do the same thing twice at one instant.
+    if again and not any(e.runs for e in entries):
+        events = "1 event is" if again == 1 else f"{again} events are"
+        return DISORDERED, f"{events} there twice, at the same nanosecond"
     if any(e.kind == "batches" for e in entries):
         return "lossy", "go's remote tracer drops events when its queue is full"
     if bad:
@@ -313,7 +327,7 @@ def _completeness(
         return "filtered", "there are deliveries or mesh events, and neither duplicates nor RPCs"
     if len(types & {6, 7}) == 1:
         return "filtered", "there are RPCs of one direction only"
-    return "full", "nothing says otherwise"
+    return "full", "no sign of loss was found"
 
 
 def _sweep(run: RunFolder, silver: str) -> None:

@@ -296,7 +296,7 @@ class FindingSearch:
 
         Returns its key.
         """
-        if self._was_excused_wrongly(finding, parameters):
+        if self.was_excused_wrongly(finding, parameters):
             return NO_FINDING
         finding = evolve(finding, blamed=blamed_clauses(finding.moments, self.protocol, parameters))
         if minimised:
@@ -342,7 +342,7 @@ class FindingSearch:
         self.found[key] = self.found[key].with_another(finding, parameters)
         return key
 
-    def _was_excused_wrongly(self, finding: Finding, parameters: Any) -> bool:
+    def was_excused_wrongly(self, finding: Finding, parameters: Any) -> bool:
         """Whether the departure is from an explanation in force, and not from the specification.
 
         So it is if it goes with the explanation, and the run is in order up to there without it; or with

@@ -282,6 +282,8 @@ def grouped_by_edit(rows: RootCauses) -> RootCauses:
             says = says.replace("one rule", f"the rule “{words}”")
         for key in keys:
             del kept[key]
-        case = evolve(shortest.case, reason=says)
+        # What it does in this run, and then what is known of the cause.
+        seen = shortest.case.reason.partition(UNEXPLAINED)[0].strip()
+        case = evolve(shortest.case, reason=f"{seen} {says}".strip())
         keep(kept, evolve(shortest, says=says, case=case, leaves_open=hidden))
     return kept

@@ -31,6 +31,8 @@ BIT_VECTORS = "QF_BV"
 ARITHMETIC = "QF_NIRA"
 """Whole numbers and reals, multiplied with each other."""
 APPROXIMATE_DIGITS = 20
+INTERRUPTED = "interrupted"
+"""In z3's words for a signal from the keyboard."""
 
 
 @define
@@ -73,7 +75,7 @@ class SolverSession:
         solver = z3.Solver()
         solver.set("timeout", timeout_ms)
         solver.add(*statements)
-        answer: Answer = str(solver.check())  # type: ignore[assignment]
+        answer = answer_of_z3(solver)
         self.asked += 1
         if answer == "unknown":
             self.unknown.append(name)
@@ -110,6 +112,14 @@ class SolverSession:
             raise SpecError(f"{name}: z3 says {answer}, cvc5 says {second}; --smt2 DIR writes the question")
         self.rechecked += second == answer
         self.unanswered += second != answer
+
+
+def answer_of_z3(solver: Expression) -> Answer:
+    """What z3 answers. Raises KeyboardInterrupt, which z3 takes for a reason not to know."""
+    answer: Answer = str(solver.check())  # type: ignore[assignment]
+    if answer == "unknown" and INTERRUPTED in solver.reason_unknown():
+        raise KeyboardInterrupt
+    return answer
 
 
 def has_cvc5() -> bool:

@@ -14,6 +14,7 @@ from itertools import permutations
 from attrs import frozen
 
 from quidnunc.properties.lazy import z3
+from quidnunc.properties.solver.questions import answer_of_z3
 from quidnunc.properties.solver.rules import Expression, NetworkModel, Peers, name_of
 
 
@@ -117,4 +118,4 @@ def _substitution(network: NetworkModel, permutation: Peers) -> _Substitution:
 def _valid(statement: Expression) -> bool:
     solver = z3.Solver()
     solver.add(z3.Not(statement))
-    return bool(solver.check() == z3.unsat)
+    return answer_of_z3(solver) == "unsat"

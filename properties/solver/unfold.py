@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from quidnunc.properties.lazy import z3
+from quidnunc.properties.solver.questions import answer_of_z3
 from quidnunc.properties.solver.rules import Expression
 
 
@@ -26,7 +27,7 @@ def by_definition(premise: Expression, conclusion: Expression) -> bool:
     statement = _abstracted(z3.simplify(statement, elim_ite=False), {})
     solver = z3.Solver()
     solver.add(z3.Not(statement))
-    return str(solver.check()) == "unsat"
+    return answer_of_z3(solver) == "unsat"
 
 
 def _conjuncts(statement: Expression) -> Iterator[Expression]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from attrs import evolve, field, mutable
@@ -22,11 +23,11 @@ from quidnunc.properties.explain.root_cause import (
     last_departures,
 )
 from quidnunc.properties.explain.runs import blamed_clauses
-from quidnunc.properties.judge.play import clauses_left_open, play
+from quidnunc.properties.judge.play import clauses_left_open, play, rejudge
 from quidnunc.properties.search.additions import PREFIX, says_of
 from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.machine import FindingSearch
-from quidnunc.properties.search.rows import PENDING, RootCause, is_crash, keep, telling
+from quidnunc.properties.search.rows import PENDING, RootCause, is_crash, keep, telling, without_withdrawn
 from quidnunc.properties.search.worker import passes_on_ours
 from quidnunc.properties.suite.explanations import DepartingCase, SuiteFinding
 
@@ -71,6 +72,38 @@ class SuiteRows:
             return
         cause = PENDING + root.quirk.removeprefix(UNEXPLAINED_CAUSE)
         keep(self.campaign.pending, evolve(root, quirk=cause, kind="pending", case=words(), minimised=False))
+
+    def drop_false_ones(self) -> None:
+        """Drop what nothing explains and only the explanation of something else forbids: in its shortest run
+        the router does what the specification allows. That explanation is withdrawn."""
+        for key, root in list(self.campaign.roots.items()):
+            told, of = self._told.get(key, (None, None))
+            if root.kind == "unexplained" and told is not None and of is not None and told.in_force:
+                if self._is_excused_wrongly(told, of):
+                    del self.campaign.roots[key]
+                    self._told.pop(key)
+        known = self.hunt.withdrawn, self.hunt.contradicted
+        self.campaign.roots = without_withdrawn(self.campaign.roots, *known)
+
+    def _is_excused_wrongly(self, told: SuiteFinding, of: DepartingCase) -> bool:
+        try:
+            with self._judged_as(told):
+                departures = told.finding.moments[-1].judged.departures
+                found = self.hunt.minimised(told.finding.events, departures, of.parameters, of.case.seed)
+                return found is not None and self.hunt.was_excused_wrongly(*found)
+        except AdapterError:
+            return False
+
+    @contextmanager
+    def _judged_as(self, told: SuiteFinding) -> Iterator[None]:
+        """Play and judge as it was when this was found."""
+        hunt = self.hunt
+        off, hunt.without = hunt.without, told.without
+        hunt.quirks[:] = [edit_named(name, hunt.spec) for name in told.in_force]
+        try:
+            yield
+        finally:
+            hunt.without, hunt.quirks[:] = off, []
 
     def shorten(self) -> Iterator[None]:
         """Make the case of each row as short as it gets while the row stays what it is."""
@@ -129,30 +162,33 @@ class SuiteRows:
 
     def _shorter(self, told: SuiteFinding, of: DepartingCase) -> tuple[SuiteFinding, DepartingCase] | None:
         """The same finding in the shortest run; None where it would not be the same."""
-        hunt, whole, seed = self.hunt, told.finding, of.case.seed
-        off, hunt.without = hunt.without, told.without
-        hunt.quirks[:] = [edit_named(name, hunt.spec) for name in told.in_force]
         try:
-            departures = whole.moments[-1].judged.departures
-            found = hunt.minimised(whole.events, departures, of.parameters, seed)
-            if found is None:
-                return None
-            bare, parameters = found
-            told_as = blamed_clauses(bare.moments, hunt.protocol, parameters)
-            short = evolve(
-                whole, events=bare.events, moments=bare.moments, departure=bare.departure, blamed=told_as
-            )
-            accounted = all(
-                accounts_for(quirk, bare.moments, hunt.protocol, parameters) for quirk in whole.quirks[:1]
-            )
-            if told.addition:
-                config = evolve(hunt.config(parameters, seed), without=(*told.without, told.addition))
-                run = play(bare.events, hunt.opener(config), hunt.protocol, parameters)
-                accounted = not run.blurred and not last_departures(run)
+            with self._judged_as(told):
+                return self._shortest(told, of)
         except AdapterError:
             return None
-        finally:
-            hunt.without, hunt.quirks[:] = off, []
+
+    def _shortest(self, told: SuiteFinding, of: DepartingCase) -> tuple[SuiteFinding, DepartingCase] | None:
+        hunt, whole, seed = self.hunt, told.finding, of.case.seed
+        departures = whole.moments[-1].judged.departures
+        found = hunt.minimised(whole.events, departures, of.parameters, seed)
+        if found is None:
+            return None
+        bare, parameters = found
+        if told.in_force and rejudge(bare.moments, hunt.spec, parameters)[0] == len(bare.moments):
+            # It would show nothing that the specification forbids.
+            return None
+        told_as = blamed_clauses(bare.moments, hunt.protocol, parameters)
+        short = evolve(
+            whole, events=bare.events, moments=bare.moments, departure=bare.departure, blamed=told_as
+        )
+        accounted = all(
+            accounts_for(quirk, bare.moments, hunt.protocol, parameters) for quirk in whole.quirks[:1]
+        )
+        if told.addition:
+            config = evolve(hunt.config(parameters, seed), without=(*told.without, told.addition))
+            run = play(bare.events, hunt.opener(config), hunt.protocol, parameters)
+            accounted = not run.blurred and not last_departures(run)
         if not accounted or short.clause != whole.clause:
             return None
         return evolve(told, finding=short), evolve(of, parameters=parameters)

@@ -153,6 +153,7 @@ def _explain_and_file(
                 if found is not None:
                     rows.add(found, each)
                 tell()
+            rows.drop_false_ones()
             if shortest:
                 campaign.roots = fewest_rows(campaign.roots)
                 for _ in rows.shorten():

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -92,3 +95,19 @@ def test_a_file_that_is_only_read_may_be_anywhere(tmp_path: Path) -> None:
         demand_writable(options)
     page = argparse.Namespace(command="trace", what="check", output=Path("/proc/x"), report=None)
     demand_writable(page)
+
+
+def test_a_command_whose_output_is_closed_ends_with_its_own_status(tmp_path: Path) -> None:
+    """As `| head -1` closes it: else a failure ends with 0."""
+    read, write = os.pipe()
+    os.close(read)
+    words = "check", "floodsub", "--against", "ours:echo", "--runs", "2"
+    ran = subprocess.run(
+        [sys.executable, "-m", "quidnunc", *words],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
+    os.close(write)
+    assert ran.returncode == 1 and "Broken" not in ran.stderr

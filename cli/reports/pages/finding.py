@@ -232,18 +232,18 @@ class ReportedFinding:
     def act(self) -> str:
         """What the router does, for somebody who does not have the kit. Where the cause was not found, the
         headline tells of the search, so this tells of the first output that departs."""
-        return self._seen if self.headline.startswith(UNEXPLAINED) else _without_clause(self.headline)
+        seen = self.headline.partition(UNEXPLAINED)[0].strip()
+        return _without_clause(seen) if seen else self._seen
 
     @property
     def of_cause(self) -> str:
         """What is known of the cause beside that, where it is not the headline."""
         if self.case is not None and self.case.explanation:
             return f"The cause is read from the router's source. Its peers see: {self._seen}"
-        if not self.headline.startswith(UNEXPLAINED):
+        if UNEXPLAINED not in self.headline:
             return ""
-        return self.headline.replace(UNEXPLAINED, "The cause was not found.").replace(
-            " Nearly: ", " Nearest: "
-        )
+        told = self.headline[self.headline.index(UNEXPLAINED) :]
+        return told.replace(UNEXPLAINED, "The cause was not found.").replace(" Nearly: ", " Nearest: ")
 
     @property
     def _seen(self) -> str:

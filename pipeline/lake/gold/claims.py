@@ -244,7 +244,7 @@ def denial_reason(claim: TraceClaim, granted: frozenset[Need], completeness: str
     """Why a claim cannot be decided on a trace that grants so much; empty where it can."""
     if completeness == DISORDERED:
         return (
-            "needs events in order and once, and clocks step back by a second or more "
+            "needs events in order and once, and some are not, as `quidnunc ingest` says "
             "(to decide all the same: --completeness full)"
         )
     lacking = sorted(claim.needs - granted)

@@ -43,9 +43,11 @@ ROW_GROUP = 262_144
 ROWS_PER_BUCKET = 2_000_000
 MIN_BUCKETS, MAX_BUCKETS = 8, 10_000
 DESCRIPTION = "silver.json"
-STEPS_BACK, OUT_OF_ORDER = "clock_steps_back", "out_of_order"
+STEPS_BACK, OUT_OF_ORDER, REPEATED = "clock_steps_back", "out_of_order", "repeated"
 OUT_OF_ORDER_NS = 1_000_000_000
 """A clock that is set right goes back by less, and so do events that a router writes from several threads."""
+COARSE_NS = 1_000_000
+"""A clock whose times are multiples of it may say one time of several events."""
 MAPS, PLACES = "maps", "places.json"
 
 
@@ -143,6 +145,7 @@ def make_silver(
         "rows": said["rows"] + sum(b.rows for b in made) - sum(b.rows_before for b in made),
         STEPS_BACK: said[STEPS_BACK] + sum(b.steps_back for b in made),
         OUT_OF_ORDER: said.get(OUT_OF_ORDER, 0) + sum(b.out_of_order for b in made),
+        REPEATED: said.get(REPEATED, 0) + sum(b.repeated for b in made),
         "parts": [attrs.asdict(part) for part in (*plan.kept, plan.made)],
     }
     _finish(run, making, target, description)
@@ -237,6 +240,8 @@ class MadeBucket:
     before."""
     out_of_order: int = 0
     """How often by `OUT_OF_ORDER_NS` or more."""
+    repeated: int = 0
+    """How many of the other events of a peer in a run are there before, at the same nanosecond."""
 
     def metadata(self) -> dict[str, str]:
         return {name: str(value) for name, value in attrs.asdict(self).items()}
@@ -253,7 +258,8 @@ def make_bucket(wanted: SilverBucketRequest) -> MadeBucket:
     steps_back, out_of_order = _note_times(wanted, new)
     table = pyarrow.concat_tables([*before, new])
     table = table.take(_by_peer_and_sequence(table))
-    made = MadeBucket(len(table), len(table) - len(new), steps_back, out_of_order)
+    known = _repeated(table) - sum(map(_repeated, before))
+    made = MadeBucket(len(table), len(table) - len(new), steps_back, out_of_order, known)
     table = table.replace_schema_metadata(made.metadata())
     part = target.with_suffix(".part")
     plain = ["seq", "at_ns"]
@@ -289,6 +295,29 @@ def _note_times(wanted: SilverBucketRequest, new: Any) -> tuple[int, int]:
     later_ns = numpy.diff(at[order])
     back, far = same & (later_ns < 0), same & (later_ns <= -OUT_OF_ORDER_NS)
     return int(numpy.count_nonzero(back)), int(numpy.count_nonzero(far))
+
+
+def _repeated(table: Any) -> int:
+    """How many events are there before: the same run, peer and time, and the same first thing in them."""
+    timed = compute.and_(table["at_ns"].is_valid(), table["peer"].is_valid())
+    events = table.filter(compute.and_(timed, compute.equal(table["item"], 0)))
+    run, peer, at = (events[name].to_numpy() for name in ("run", "peer", "at_ns"))
+    order = numpy.lexsort((at, run, peer))
+    same = numpy.ones(max(0, len(order) - 1), bool)
+    for each in (run, peer, at):
+        same &= numpy.diff(each[order]) == 0
+    again = same & (at[order][1:] % COARSE_NS != 0)
+    if not again.any():
+        return 0
+    times = pyarrow.array(numpy.unique(at[order][1:][again]))
+    suspected = events.filter(compute.is_in(events["at_ns"], times))
+    alike = suspected.group_by([name for name in suspected.column_names if name != "seq"])
+    return len(suspected) - len(alike.aggregate([("seq", "count")]))
+
+
+def repeated(silver: Path) -> int:
+    """How many events of a silver are there before."""
+    return int(_description(silver).get(REPEATED, 0))
 
 
 def clock_steps_back(silver: Path) -> int:

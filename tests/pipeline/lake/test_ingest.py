@@ -310,3 +310,26 @@ def test_what_was_set_stays_set_when_the_folder_grows(tmp_path: Path) -> None:
         silver_of(tmp_path / "land", run.root, SourceOptions(buckets=1, changes=changes))
     settings = gold_wanted(run).settings
     assert (settings.skew_ms, settings.prune_backoff_s) == (7, 60.0)
+
+
+@pytest.mark.parametrize(
+    ("at_ns", "heard", "completeness"),
+    [
+        (5_000_000_001, "t", "disordered"),
+        (5_000_000_001, "u", "full"),
+        (5_000_000_002, "t", "full"),
+        (5_000_000_000, "t", "full"),
+    ],
+)
+def test_an_event_that_is_there_twice_is_told_and_not_held_against_a_router(
+    tmp_path: Path, at_ns: int, heard: str, completeness: str
+) -> None:
+    """As where two files of a peer overlap. A clock of milliseconds has one time for several events."""
+    first_ns = at_ns if at_ns % 1_000_000 == 0 else 5_000_000_001
+    bodies = [(JoinEvent(topic="t"), first_ns), (JoinEvent(topic=heard), at_ns), (HeartbeatEvent(), at_ns)]
+    events = [TraceEvent(body, b"a", at) for body, at in bodies]
+    write_trace(events, tmp_path / "land" / "trace.jsonl")
+    silver_of(tmp_path / "land", tmp_path / "run", SourceOptions(buckets=1))
+    manifest = manifest_of(RunFolder(tmp_path / "run"))
+    assert manifest["completeness"] == completeness, manifest["completeness_because"]
+    assert ("there twice" in manifest["completeness_because"]) == (completeness == "disordered")

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+from attrs import evolve
 
 from quidnunc.impl.seam import Config, Hello
+from quidnunc.model.choices import Choose
 from quidnunc.model.edit import edited
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.events import Connect, Receive
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.mempool.dog.variants import VARIANTS
 from quidnunc.model.parameters import Parameters
+from quidnunc.model.permits import Step
+from quidnunc.model.pubsub.router import Router
 from quidnunc.model.rpc import IHave, Prune, Subscribe
+from quidnunc.model.rules import Phases, Protocol, Rule
 from quidnunc.properties.cases.case import Case, events_of, parameters_of
 from quidnunc.properties.cases.file import render
 from quidnunc.properties.explain.root_cause import accounts_for, last_departures
@@ -24,6 +30,7 @@ from quidnunc.properties.search.verdicts import ExitStatus, verdict_of_root
 from quidnunc.properties.suite import run as suite_run
 from quidnunc.properties.suite.files import edit_cases, rule_cases, suite_of
 from quidnunc.properties.suite.fitting import fitted_parameters
+from quidnunc.properties.suite.rows import SuiteRows
 from quidnunc.properties.suite.run import run_suite
 from quidnunc.properties.suite.scores import is_switched_on, switchable
 from quidnunc.properties.suite.simpler_traces import renamed_trace
@@ -322,3 +329,39 @@ def test_what_departed_before_an_interrupt_and_was_not_explained_is_told() -> No
     assert campaign.roots == {} and campaign.pending
     assert {*map(verdict_of_root, campaign.rows.values())} == {"undecided"}
     assert suite_exit(ExitStatus(3), campaign).code == 3
+
+
+def leaving_late(protocol: Protocol) -> Protocol:
+    """Who unsubscribes leaves the mesh at the heartbeat. The reading that it stays is nearly that."""
+
+    def note(r: Router, s: Any, choose: Choose) -> Step[Router] | None:
+        return Step(evolve(r, kept={**r.kept, "left": (*r.kept.get("left", ()), (s.part.topic, s.peer))}))
+
+    def leave(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+        gone = {(topic, peer) for topic, peer in r.kept.get("left", ()) if peer not in r.members(topic)}
+        left = {t: frozenset(p for p in members if (t, p) not in gone) for t, members in r.mesh.items()}
+        return Step(evolve(r, mesh=left, kept={**r.kept, "left": ()}))
+
+    beats = (Rule("leave_late", "gs1.0/mesh.members", leave), *protocol["heartbeat"].rules)
+    late = protocol.with_rule("quit_mesh", Rule("quit_mesh", "gs1.0/mesh.members", note))
+    return evolve(late, handlers={**late.handlers, "heartbeat": Phases(beats)})
+
+
+@pytest.mark.parametrize("looks", [True, False])
+def test_what_only_the_excuse_of_something_else_forbids_is_no_row(
+    monkeypatch: pytest.MonkeyPatch, looks: bool
+) -> None:
+    """Without that look the router is told to graft a peer that is in the mesh, which it is not."""
+    name, reading = "gossipsub-1.2", "unsubscribed-stays-in-mesh"
+    built = leaving_late(protocol_named(name))
+    cases = [each for each in suite_of(name) if "unsubscribe t1" in render(each[1])]
+    monkeypatch.setattr(suite_run, "suite_of", lambda _: cases)
+    if not looks:
+        monkeypatch.setattr(SuiteRows, "drop_false_ones", lambda self: None)
+
+    def opener(config: Config) -> ModelSubject:
+        return ModelSubject(built, config.parameters, config.seed)
+
+    campaign = run_suite(name, "ours", opener)
+    quirks = [root.quirk for root in campaign.roots.values()]
+    assert (quirks == [reading]) is looks and reading in quirks
