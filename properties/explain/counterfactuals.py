@@ -114,10 +114,10 @@ class Counterfactuals:
         allowed = sum(len({at for at, may in run.allowed_by(edit) if may}) for run in self.changed)
         return allowed / steps if steps else 1.0
 
-    def says_what(self, edit: Edit, sharpness: int) -> bool:
+    def says_what(self, edit: Edit, *, demands: bool) -> bool:
         """Whether an edit says what the router does. A reading need not: the texts leave it open.
 
-        `sharpness` is in how many runs a router that follows the protocol departs from it.
+        `demands`: whether a router that follows the protocol departs from it in some run.
         """
         if edit.kind == "reading":
             return True
@@ -125,7 +125,7 @@ class Counterfactuals:
             # It takes any content.
             return False
         # Who leaves out what is owed has to do so where it says.
-        return bool(sharpness) or not is_left_out(self.departure)
+        return demands or not is_left_out(self.departure)
 
     def says_when(self, edit: Edit) -> bool:
         """Whether an edit says when the router does it."""

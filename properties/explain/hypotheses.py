@@ -246,8 +246,11 @@ def standing_and_ties(
     sharpness = {edit: _departs_in(edit, plain) for edit, _ in stand}
     enough, sharp = NEARLY * max(told.agreed for _, told in stand), SHARP * max(sharpness.values())
     otherwise = Counterfactuals.of(runs, protocol, departure)
-    stand = [each for each in stand if otherwise.says_what(each[0], sharpness[each[0]])]
-    stand = [each for each in stand if otherwise.says_when(each[0])] or [*filter(_is_lax_check, stand)]
+    never = {edit for edit, told in stand if _is_never_done(edit, told)}
+    stand = [(e, t) for e, t in stand if otherwise.says_what(e, demands=bool(sharpness[e]) or e in never)]
+    stand = [each for each in stand if otherwise.says_when(each[0])] or [
+        each for each in stand if each[0] in never
+    ]
     played = [each.run for each in runs]
     whole = [run for run in played if not run.varied]
     later = RunsAsNeeded(followed_plain_run(run, protocol, seed) for seed, run in enumerate(whole))
@@ -267,7 +270,7 @@ def standing_and_ties(
         # What the texts leave open is no fault, whatever else would explain as much.
         operator = edit.name not in SEEN_IN_THE_FIELD
         number = edit.of_number and in_the_field
-        blunt = sharpness[edit] < sharp
+        blunt = sharpness[edit] < sharp and edit not in never
         worse = () if edit.kind == "reading" else (True, number, blunt, operator, elsewhere, lax[edit])
         return (told.agreed < enough, outdone, *worse)
 
@@ -279,13 +282,12 @@ def standing_and_ties(
     return [edit for edit, _ in listed], tuple(islice(ties, MOST_TIES))
 
 
-def _is_lax_check(each: tuple[Edit, Prediction]) -> bool:
-    """Whether the edit is that a rule is not there, and explains every run with the departure. What the rule
-    forbids may be free without it: then nothing says when the router does it."""
-    edit, told = each
-    return (
-        edit.kind == "dropped" and told.right >= 2 * LEAST_PREDICTED and not told.missed + told.only_allowed
-    )
+def _is_never_done(edit: Edit, told: Prediction) -> bool:
+    """Whether the edit is that a rule is not there, and explains every run with the departure, while no run
+    shows that the router has the rule. What the rule forbids, or demands, may be free without it: then the
+    edit cannot say when the router does it."""
+    explains_all = told.right >= 2 * LEAST_PREDICTED and not told.missed
+    return edit.kind == "dropped" and explains_all and not told.only_allowed
 
 
 def _near_ones(ranked: Sequence[tuple[Edit, Prediction]]) -> list[tuple[Edit, Prediction]]:

@@ -53,6 +53,8 @@ class Question:
     seed: int
     in_force: tuple[str, ...] = ()
     """Names of the edits under which it was judged."""
+    withdrawn: tuple[str, ...] = ()
+    """Names of those that do not explain it."""
 
     @property
     def departure(self) -> Departure:
@@ -92,6 +94,7 @@ def answer(question: Question, hunt: FindingSearch, is_let_go: Callable[[], bool
         return False
 
     hunt.quirks[:] = [edit_named(name, hunt.spec) for name in question.in_force]
+    hunt.withdrawn[:] = question.withdrawn
     protocol, events, parameters = hunt.protocol, question.events, question.parameters
     blamed = blamed_clauses(question.moments, protocol, parameters)
     bare = Finding(events, question.moments, question.departure, (), blamed)

@@ -10,6 +10,7 @@ from attrs import evolve, field, frozen, mutable
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.ambiguities import WIDE, reading_named
 from quidnunc.model.edits.catalogue import NAMED, edit_named
+from quidnunc.model.edits.operators.catalogue import FORGETS
 from quidnunc.model.edits.operators.everywhere import EVERYWHERE
 from quidnunc.model.events import Event
 from quidnunc.model.rules import Protocol
@@ -30,6 +31,7 @@ from quidnunc.properties.judge.play import (
     steps_of,
 )
 from quidnunc.properties.search.machine import FindingSearch, signature_of
+from quidnunc.properties.search.rows import may_be_kept_at_times
 from quidnunc.properties.suite.explainers import Explain, Question
 from quidnunc.properties.suite.files import suite_of
 from quidnunc.properties.suite.fitting import fitted_parameters
@@ -54,10 +56,10 @@ class DepartingCase:
     def events(self) -> tuple[Event, ...]:
         return events_of(self.case)
 
-    def question(self, run: Play, in_force: Sequence[Edit] = ()) -> Question:
-        """What is behind `run`, which is of this case."""
-        names = tuple(edit.name for edit in in_force)
-        return Question(self.events, tuple(run.moments), self.parameters, self.case.seed, names)
+    def question(self, run: Play, in_force: Sequence[Edit] = (), withdrawn: Sequence[str] = ()) -> Question:
+        """What is behind `run`, which is of this case; not what is `withdrawn`."""
+        names, seed = tuple(edit.name for edit in in_force), self.case.seed
+        return Question(self.events, tuple(run.moments), self.parameters, seed, names, tuple(withdrawn))
 
 
 @frozen
@@ -98,6 +100,28 @@ class SuiteFinding:
         return bool(self.finding.quirks) and not self.waits
 
 
+MOST_ALIKE = 4
+"""Of the runs that the same edits explain, so many are asked of other edits."""
+
+
+@frozen
+class ExplainedRun:
+    """A run that is in order under some edits, the last of which explains it."""
+
+    edits: tuple[Edit, ...]
+    moments: tuple[Moment, ...]
+    parameters: Any
+
+    def breaks_under(self, edit: Edit, spec: Protocol) -> bool:
+        """Whether it is not in order any more with another one. Then both cannot be at work, and the run
+        departs without those that explain it."""
+        if edit in self.edits or may_be_kept_at_times(edit.name, edit.kind):
+            return False
+        agreed, found = rejudge(self.moments, edited(spec, [*self.edits, edit]), self.parameters)
+        # An edit may take away what makes a choice possible.
+        return agreed < len(self.moments) and any(each.kind != "choice" for each in found)
+
+
 @mutable
 class KnownOfCase:
     """What explanations of other cases make of one: those that were confirmed when it was last looked at."""
@@ -124,14 +148,22 @@ class SuiteExplanations:
     """All others."""
     confirmed: list[Edit] = field(factory=list)
     _waiting: list[Edit] = field(factory=list)
-    _asked: dict[tuple[str, int], SuiteFinding | Question | None] = field(factory=dict)
-    """By the name of a case, and how many explanations were confirmed when it was looked at."""
+    _shown: list[ExplainedRun] = field(factory=list)
+    """What the confirmed ones explain."""
+    _asked: dict[tuple[str, int, int], SuiteFinding | Question | None] = field(factory=dict)
+    """By the name of a case, and how many explanations were confirmed, and withdrawn, when it was looked
+    at."""
     _known: dict[str, KnownOfCase] = field(factory=dict)
     """By the name of a case."""
     _behind: dict[str, KnownOfCase] = field(factory=dict)
     """The same of what comes behind a deviation."""
     _passed_without: dict[str, PassedCase | None] = field(factory=dict)
     """Passed cases by name, as they are without the additions that are off; None where the router departs."""
+
+    @property
+    def withdrawn(self) -> Sequence[str]:
+        """Names of explanations that do not go with others, in the order in which that showed."""
+        return self.hunt.withdrawn
 
     def finding(self, each: DepartingCase, after: Sequence[DepartingCase] = ()) -> SuiteFinding | None:
         """The finding of one case; None where enough that departed in this way was not explained, or where
@@ -141,6 +173,8 @@ class SuiteExplanations:
         alone are in force while the rest is explained.
         """
         asked = self._question(each)
+        if isinstance(asked, SuiteFinding):
+            self._show(ExplainedRun(asked.finding.quirks[:1], asked.finding.moments, each.parameters))
         if not isinstance(asked, Question):
             return asked
         if self._readings_account_for(each):
@@ -151,6 +185,11 @@ class SuiteExplanations:
         if (waits := self._as_what_waits(asked)) is not None:
             return waits
         return self._told(asked, self._ahead(asked, map(self._question, after)), may_wait=True)
+
+    def accounted(self, each: DepartingCase) -> SuiteFinding | None:
+        """The finding of a case for which an explanation that is confirmed accounts alone."""
+        asked = self._question(each)
+        return asked if isinstance(asked, SuiteFinding) else None
 
     def may_differ(self, each: DepartingCase, known: Sequence[Edit], before: int) -> bool:
         """Whether the case departs otherwise where those that are `known` are in force than where those are
@@ -200,11 +239,11 @@ class SuiteExplanations:
         known = self._behind[each.name]
         new, known.asked = self.confirmed[known.asked :], len(self.confirmed)
         self._let_take_part(new, each, known)
-        return each.question(known.run, known.part) if last_departures(known.run) else None
+        return self._asking(each, known.run, known.part)
 
     def _question(self, each: DepartingCase) -> SuiteFinding | Question | None:
         """What is to be explained in a case, or what is known of it without."""
-        key = each.name, len(self.confirmed)
+        key = each.name, len(self.confirmed), len(self.hunt.withdrawn)
         if key not in self._asked:
             self._asked[key] = self._what_is_left(each)
         return self._asked[key]
@@ -219,11 +258,15 @@ class SuiteExplanations:
             finding = Finding(each.events, moments, departure, known.accounting, told)
             return SuiteFinding(finding, without=self.hunt.without)
         self._let_take_part(new, each, known)
-        return each.question(known.run, known.part) if last_departures(known.run) else None
+        return self._asking(each, known.run, known.part)
 
     def _question_again(self, each: DepartingCase, in_force: Sequence[Edit]) -> Question | None:
         run = self._played(each, edited(self.hunt.spec, in_force))
-        return each.question(run, in_force) if last_departures(run) else None
+        return self._asking(each, run, in_force)
+
+    def _asking(self, each: DepartingCase, run: Play, in_force: Sequence[Edit]) -> Question | None:
+        """The question what is behind a run of the case; None where all is in order."""
+        return each.question(run, in_force, self.hunt.withdrawn) if last_departures(run) else None
 
     def _readings_account_for(self, each: DepartingCase) -> bool:
         """Whether what the router does is in order as it reads the open sentences: several readings may allow
@@ -267,15 +310,22 @@ class SuiteExplanations:
 
     def _told(self, asked: Question, ahead: Iterator[Question], *, may_wait: bool = False) -> SuiteFinding:
         told = self.explain(asked, ahead).finding(asked, self.hunt)
+        if at_odds := [edit.name for edit in told.quirks if self._is_at_odds(asked, edit)]:
+            # Those that go with the rest may have been passed over because these say more.
+            self.hunt.withdrawn += at_odds
+            asked = evolve(asked, withdrawn=tuple(self.hunt.withdrawn))
+            return self._told(asked, iter(()), may_wait=may_wait)
         found, rival = self._as_in_other_cases(told), told.quirks[0] if told.quirks else None
         if rival is not None and rival.name not in NAMED[self.hunt.spec.family]:
             found = evolve(found, quirks=(*self._wide_readings(asked, rival), *found.quirks))
-        # What is wrong in several rules at once may be two faults that this case has together.
-        waits = may_wait and bool(found.quirks) and found.quirks[0].name.startswith(EVERYWHERE)
+        # What is wrong in several rules at once may be two faults that this case has together; so may be what
+        # is forgotten, which many rules read.
+        waits = may_wait and bool(found.quirks) and _is_of_many_rules(found.quirks[0].name)
         if waits:
             self._waiting.append(found.quirks[0])
         elif found.quirks:
             self.confirmed.append(found.quirks[0])
+            self._show(self._run_of(asked, found.quirks[0]))
         else:
             self.hunt.signatures[signature_of(asked.departure)] += 1
         return SuiteFinding(found, asked.in_force, without=self.hunt.without, waits=waits)
@@ -297,6 +347,34 @@ class SuiteExplanations:
             self.confirmed.append(edit)
         return evolve(told, waits=False)
 
+    def _run_of(self, asked: Question, edit: Edit) -> ExplainedRun:
+        in_force = (edit_named(name, self.hunt.spec) for name in asked.in_force)
+        return ExplainedRun((*in_force, edit), asked.moments, asked.parameters)
+
+    def _show(self, run: ExplainedRun) -> None:
+        """Note what is explained, and withdraw the explanations of other cases that do not go with it."""
+        spec = self.hunt.spec
+        if sum(each.edits == run.edits for each in self._shown) >= MOST_ALIKE:
+            return
+        self._shown.append(run)
+        for edit in [edit for edit in self.confirmed if run.breaks_under(edit, spec)]:
+            own = (each for each in self._shown if each.edits[-1] == edit)
+            if not any(each.breaks_under(run.edits[-1], spec) for each in own):
+                self._withdraw(edit)
+
+    def _withdraw(self, edit: Edit) -> None:
+        at = self.confirmed.index(edit)
+        del self.confirmed[at]
+        self.hunt.withdrawn.append(edit.name)
+        self._shown = [each for each in self._shown if edit not in each.edits]
+        self._asked.clear()
+        for cases in (self._known, self._behind):
+            for name, known in list(cases.items()):
+                known.accounting = tuple(each for each in known.accounting if each != edit)
+                known.asked -= known.asked > at
+                if edit in known.part:
+                    del cases[name]
+
     def _as_in_other_cases(self, found: Finding) -> Finding:
         """The finding, without explanations by which the router would depart in a case that it passes.
 
@@ -307,6 +385,12 @@ class SuiteExplanations:
                 ties = tuple(each for each in found.ties if at == 0 and not self._is_refuted(each))
                 return evolve(found, quirks=found.quirks[at:], ties=ties)
         return evolve(found, quirks=(), ties=())
+
+    def _is_at_odds(self, asked: Question, edit: Edit) -> bool:
+        """Whether it does not go with what is explained, of which each goes with it."""
+        own, spec = self._run_of(asked, edit), self.hunt.spec
+        broken = (run for run in self._shown if run.breaks_under(edit, spec))
+        return any(not own.breaks_under(run.edits[-1], spec) for run in broken)
 
     def _is_refuted(self, edit: Edit) -> bool:
         refuting = (each for each in self.passed if each.refutes(edit, self.hunt.spec))
@@ -352,6 +436,10 @@ class SuiteExplanations:
         able = ((events_of(case), given) for case, given, needs in fitted if not needs)
         runs = (play(events, ModelSubject(built, given), changed, given) for events, given in able)
         return any(map(last_departures, runs))
+
+
+def _is_of_many_rules(name: str) -> bool:
+    return name.startswith(EVERYWHERE) or FORGETS in name
 
 
 def _fails(finding: Finding) -> bool:

@@ -27,7 +27,14 @@ from quidnunc.properties.judge.play import clauses_left_open, play, rejudge
 from quidnunc.properties.search.additions import PREFIX, says_of
 from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.machine import FindingSearch
-from quidnunc.properties.search.rows import PENDING, RootCause, is_crash, keep, telling, without_withdrawn
+from quidnunc.properties.search.rows import (
+    PENDING,
+    RootCause,
+    is_crash,
+    keep,
+    telling,
+    without_withdrawn,
+)
 from quidnunc.properties.search.worker import passes_on_ours
 from quidnunc.properties.suite.explanations import DepartingCase, SuiteFinding
 
@@ -47,6 +54,7 @@ class SuiteRows:
         """File what one case shows."""
         self.looked_into.add(of.name)
         campaign, finding = self.campaign, told.finding
+        self._forget_withdrawn()
         root, words = self._row(told, of)
         known = campaign.roots.get((root.clause, root.quirk))
         if known is not None:
@@ -73,17 +81,27 @@ class SuiteRows:
         cause = PENDING + root.quirk.removeprefix(UNEXPLAINED_CAUSE)
         keep(self.campaign.pending, evolve(root, quirk=cause, kind="pending", case=words(), minimised=False))
 
+    def _forget_withdrawn(self) -> None:
+        """Drop the rows of explanations that are withdrawn: their cases are explained anew."""
+        for key, root in list(self.campaign.roots.items()):
+            if {root.quirk, *root.case.as_built} & {*self.hunt.withdrawn}:
+                del self.campaign.roots[key]
+                self._told.pop(key, None)
+
     def drop_false_ones(self) -> None:
         """Drop what nothing explains and only the explanation of something else forbids: in its shortest run
-        the router does what the specification allows. That explanation is withdrawn."""
+        the router does what the specification allows."""
         for key, root in list(self.campaign.roots.items()):
             told, of = self._told.get(key, (None, None))
             if root.kind == "unexplained" and told is not None and of is not None and told.in_force:
                 if self._is_excused_wrongly(told, of):
                     del self.campaign.roots[key]
                     self._told.pop(key)
-        known = self.hunt.withdrawn, self.hunt.contradicted
-        self.campaign.roots = without_withdrawn(self.campaign.roots, *known)
+        withdrawn = self.hunt.withdrawn
+        roots = without_withdrawn(self.campaign.roots, withdrawn, self.hunt.contradicted)
+        for key, root in roots.items():
+            roots[key] = evolve(root, also=tuple(name for name in root.also if name not in withdrawn))
+        self.campaign.roots = roots
 
     def _is_excused_wrongly(self, told: SuiteFinding, of: DepartingCase) -> bool:
         try:
@@ -123,7 +141,7 @@ class SuiteRows:
     def _row(self, told: SuiteFinding, of: DepartingCase) -> tuple[RootCause, Callable[..., Case]]:
         """The row of one case, and what tells the case in words."""
         finding = told.finding
-        quirk = finding.quirks[0] if finding.quirks else None
+        quirk, plain = finding.quirks[0] if finding.quirks else None, evolve(finding, quirks=())
         kind: str = quirk.kind if quirk else "unexplained"
         cause = finding.cause
         says = quirk.says if quirk else f"Departs in the suite's case {of.name}."
@@ -138,6 +156,7 @@ class SuiteRows:
             says,
             words(with_notes=False),
             also=tuple(q.name for q in finding.quirks[1:]),
+            unexplained_as=(plain.clause, plain.cause),
             suspects=finding.suspects if kind == "unexplained" else frozenset(),
             leaves_open=frozenset(clauses_left_open(finding.moments[-1].judged)),
         )

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attrs import evolve
+from attrs import evolve, field, mutable
 
 from quidnunc.impl.seam import AdapterError, Config, Hello, Profile
 from quidnunc.model.events import Event
@@ -202,9 +202,13 @@ def _explained(departing: Iterable[DepartingCase], explain: SuiteExplanations) -
 
     cases = sorted(departing, key=lambda each: (len(last_departures(each.run)), len(each.run.moments)))
     left: list[Unexplained] = []
+    told_of = ToldCases(explain)
     for at, each in enumerate(cases, 1):
         told = explain.finding(each, cases[at:])
+        # What another explanation shows to be wrong is asked again, in its turn.
+        cases += told_of.without_explanation()
         if told is None or told.is_explained:
+            told_of.note(told, each)
             yield told, each
         else:
             # What waits was asked with those alone that take part in it; it is asked again with all.
@@ -221,6 +225,10 @@ def _explained(departing: Iterable[DepartingCase], explain: SuiteExplanations) -
         asked, left = (waiting, others) if waiting else (left, [])
         for at, (each, told, how_many) in enumerate(asked, 1):
             way = signature_of(told.finding.departure)
+            if told.waits and (found := explain.accounted(each)) is not None:
+                told_of.note(found, each)
+                yield found, each
+                continue
             may_help = how_many < len(known) and (
                 way not in ways or explain.may_differ(each, known, how_many)
             )
@@ -235,10 +243,38 @@ def _explained(departing: Iterable[DepartingCase], explain: SuiteExplanations) -
             ]
             again = explain.again(each, known, after)
             if again is None or again.is_explained:
+                told_of.note(again, each)
                 yield again, each
             else:
                 # With more in force it may have no explanation: then the one that it has stays.
                 left.append((each, told if told.waits else again, len(known)))
+        for each in told_of.without_explanation():
+            found = explain.finding(each)
+            told_of.note(found, each)
+            yield found, each
+
+
+@mutable
+class ToldCases:
+    """What was told of cases, as long as its explanation stands."""
+
+    explain: SuiteExplanations
+    _told: list[tuple[frozenset[str], DepartingCase]] = field(factory=list)
+    _withdrawn: int = 0
+    """How many explanations were when this was last asked."""
+
+    def note(self, told: SuiteFinding | None, each: DepartingCase) -> None:
+        if told is not None:
+            names = {*told.in_force, *(quirk.name for quirk in told.finding.quirks[:1])}
+            self._told.append((frozenset(names), each))
+
+    def without_explanation(self) -> list[DepartingCase]:
+        """The cases whose explanation was withdrawn since."""
+        withdrawn = self.explain.withdrawn
+        new, self._withdrawn = {*withdrawn[self._withdrawn :]}, len(withdrawn)
+        again = [each for names, each in self._told if names & new]
+        self._told = [(names, each) for names, each in self._told if not names & new]
+        return again
 
 
 def _behind(

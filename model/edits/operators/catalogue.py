@@ -288,6 +288,9 @@ PUBSUB_FAMILY = "pubsub"
 PUBLISHING = ("publish", "publish_to")
 """Handlers whose rules send the router's own messages."""
 
+FORGETS = "-forgets-"
+"""In the names of edits by which something is forgotten."""
+
 MESSAGE = "message"
 """The handler whose checks drop a message, or let it through."""
 
@@ -800,7 +803,7 @@ def _forgetting(protocol: Protocol) -> Iterator[OperatorEdit]:
             if name not in words.NOT_FORGOTTEN:
                 said = says.format(words.STATE[protocol.family][name])
                 change = partial(_with_changed, name=first, change=partial(wrapped.forgetting, name))
-                named = f"{words_of(handler)}-forgets-{words_of(name)}"
+                named = f"{words_of(handler)}{FORGETS}{words_of(name)}"
                 # Which sentence it breaks, a run says.
                 edit = Edit(named, "replaced", "", said, change, rule=first)
                 yield OperatorEdit(edit, (first,), _called)

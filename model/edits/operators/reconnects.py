@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -41,7 +41,8 @@ def edits_of_reconnecting(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str,
 
 def _remembering(protocol: Protocol, *, names: tuple[str, str], what: str) -> Protocol:
     present = {each.name: each for _, each in protocol.rules()}
-    for name, change in zip(names, (_noting, partial(_restoring, what)), strict=True):
+    changes: tuple[Callable[[Rule], Rule], ...] = (_noting, partial(_restoring, what))
+    for name, change in zip(names, changes, strict=True):
         # Another edit may have dropped one.
         if name in present:
             protocol = protocol.with_rule(name, change(present[name]))

@@ -13,18 +13,19 @@ from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.edits.operators.everywhere import EVERYWHERE
-from quidnunc.model.events import MESHSUB_1_1, Advance, Connect, Event, Join, Output, Verdict
+from quidnunc.model.events import MESHSUB_1_1, Advance, Connect, Event, Join, Output, Score, Verdict
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, Message, Subscribe
 from quidnunc.model.rules import Protocol
-from quidnunc.properties.cases.case import events_of, parameters_of
+from quidnunc.properties.cases.case import CaseBlock, events_of, parameters_of
 from quidnunc.properties.explain.root_cause import Finding, accounts_for, last_departures
 from quidnunc.properties.judge.play import ModelSubject, Play, Subject, play, steps_of
 from quidnunc.properties.search.machine import FindingSearch
 from quidnunc.properties.suite.explainers import Answer, Question
 from quidnunc.properties.suite.explanations import (
     DepartingCase,
+    ExplainedRun,
     PassedCase,
     SuiteExplanations,
     SuiteFinding,
@@ -97,6 +98,7 @@ def test_cases_that_are_asked_again_have_the_same_in_force_until_all_were_asked(
     @mutable
     class Explains:
         confirmed: list[Edit] = field(factory=list)
+        withdrawn: Sequence[str] = ()
 
         def finding(self, each: DepartingCase, after: Sequence[DepartingCase]) -> SuiteFinding:
             return self.again(each, (), after)
@@ -219,3 +221,52 @@ def test_what_a_router_passes_refutes_an_edit_by_which_it_would_act_otherwise() 
     assert not last_departures(run)
     assert passed.refutes(edit_named(REFUSES_NOBODY, SPEC), SPEC)
     assert not passed.refutes(edit_named("cut-at-d-high", SPEC), SPEC), "the mesh is never full there"
+
+
+NO_SCORES, ONLY_GRAFTS = "leaves-applications-term-out-of-score", "graylist-refuses-grafts-only"
+ANY_SCORE = "grafts-peers-whose-score-is-negative"
+COMES = (Connect((1,), MESHSUB_1_1), of(1, Subscribe(T)))
+GRAYLISTED = (Join(T), *COMES, Score((1,), -100), of(1, Graft(T)))
+NEGATIVE = (*COMES, Score((1,), -1), Join(T))
+LONGER = (*COMES, Advance(500), Advance(1000), Score((1,), -1), Join(T))
+
+
+def departing_in(events: Sequence[Event], *faults: str) -> DepartingCase:
+    given = Parameters(graylist_threshold=-50, publish_threshold=-40, gossip_threshold=-30)
+    written = evolve(CASE, parameters=given, blocks=tuple(CaseBlock((event,)) for event in events))
+    return DepartingCase(str(len(events)), written, given, run_of(faults, events, given, SPEC))
+
+
+def test_what_is_explained_breaks_under_what_does_not_go_with_it() -> None:
+    """Who leaves the application's term out of scores has no peer at -100 whose GRAFT it refuses."""
+    refuses, none = edit_named(ONLY_GRAFTS, SPEC), edit_named(NO_SCORES, SPEC)
+    each = departing_in(GRAYLISTED, ONLY_GRAFTS)
+    run = ExplainedRun((refuses,), tuple(each.run.moments), each.parameters)
+    assert last_departures(each.run) and run.breaks_under(none, SPEC)
+    assert not any(run.breaks_under(edit_named(name, SPEC), SPEC) for name in (ONLY_GRAFTS, ANY_SCORE))
+    other = departing_in(NEGATIVE, ANY_SCORE)
+    shown = ExplainedRun((none,), tuple(other.run.moments), other.parameters)
+    assert last_departures(other.run) and not shown.breaks_under(refuses, SPEC)
+
+
+@pytest.mark.parametrize("events", [NEGATIVE, LONGER], ids=["it was taken", "it is not taken"])
+def test_an_explanation_that_does_not_go_with_another_one_is_withdrawn(events: Sequence[Event]) -> None:
+    """Whichever comes first; its case is asked again, because it may have kept smaller ones from standing."""
+    hunt = FindingSearch(SPEC.name, lambda config: ModelSubject(SPEC, config.parameters), HELLO)
+    asked = list[tuple[str, ...]]()
+
+    def explain(question: Question, ahead: object) -> Answer:
+        if question.events == GRAYLISTED:
+            return Answer((), (ONLY_GRAFTS,), (), frozenset())
+        asked.append(question.withdrawn)
+        return Answer((), (ANY_SCORE,) if question.withdrawn else (NO_SCORES,), (), frozenset())
+
+    suite = SuiteExplanations(hunt, explain)
+    cases = [departing_in(events, ANY_SCORE), departing_in(GRAYLISTED, ONLY_GRAFTS)]
+    told = {each.events: found for found, each in _explained(cases, suite) if found is not None}
+    assert [each.finding.quirks[0].name for each in told.values()] in (
+        [ANY_SCORE, ONLY_GRAFTS],
+        [ONLY_GRAFTS, ANY_SCORE],
+    )
+    assert asked == [(), (NO_SCORES,)] and suite.withdrawn == [NO_SCORES]
+    assert {edit.name for edit in suite.confirmed} == {ANY_SCORE, ONLY_GRAFTS}
