@@ -205,10 +205,8 @@ def _print(options: argparse.Namespace, results: Sequence[ProofResult], question
     print(f"\n{summary(results)}")
     print(f"{questions.asked} questions to z3{recheck_summary(questions)}, {seconds:.0f} s of CPU", end="")
     print(f"; undecided: {', '.join(questions.unknown) or 'none'}")
-    print(
-        "Not checked: what the assumptions exclude, the parts of a protocol that the rules leave out, and whether"
-    )
-    print("the proof's own copy of the rules is the model's: tests compare the two, this command does not.")
+    print("Not checked: what the assumptions exclude, and the parts of a protocol that the rules leave out.")
+    print("The proof has its own copy of the rules: tests compare it with the model, this command does not.")
     print(f"again: quidnunc prove {shlex.join(options.names)}".rstrip())
 
 
