@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ def run(options: argparse.Namespace) -> int:
         if repeated := {name for name in named if named.count(name) > 1}:
             raise UsageError(f"{', '.join(sorted(repeated))}: named twice")
     profile = profile_of(options)
+    _demand_known(options)
     _claim_folder(options.output, options, profile)
     searches = [(protocol, router) for protocol in options.protocols for router in options.against]
     found: dict[str, dict[str, RouterCheck]] = {protocol: {} for protocol in options.protocols}
@@ -71,6 +73,15 @@ def run(options: argparse.Namespace) -> int:
         print(as_text(matrices))
         print(f"\nthe whole matrix, with every root cause: {document}\n{again}")
     return next((code for code in (4, 1, 3) if code in codes), 0)
+
+
+def _demand_known(options: argparse.Namespace) -> None:
+    """Before any router has its time. Raises UsageError for a router that there is not."""
+    for router in options.against:
+        if not any(_report_of(options.output, name, router).is_file() for name in options.protocols):
+            # One that breaks has its column, and leaves the others alone.
+            with suppress(AdapterError):
+                spoken_by(router)
 
 
 def _rows(found: Mapping[str, Mapping[str, RouterCheck]]) -> Iterator[tuple[str, RouterCheck]]:
@@ -102,11 +113,14 @@ def _claim_folder(folder: Path, options: argparse.Namespace, profile: str) -> No
     known.write_text(json.dumps(asked) + "\n", encoding="utf-8")
 
 
+def _report_of(output: Path, protocol: str, router: str) -> Path:
+    return output / protocol / (re.sub(r"[^\w.@-]", "_", router) + ".json")
+
+
 def _checked(protocol: str, router: str, options: argparse.Namespace, profile: str) -> RouterCheck:
     """What `check` reports of a router. A report that is in the folder is taken as it is."""
-    name = re.sub(r"[^\w.@-]", "_", router)
-    folder = options.output / protocol
-    kept = folder / f"{name}.json"
+    kept = _report_of(options.output, protocol, router)
+    folder, name = kept.parent, kept.stem
     if kept.is_file():
         found = json.loads(kept.read_bytes())
         return RouterCheck(found["report"], found["exit"])

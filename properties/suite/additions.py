@@ -7,7 +7,7 @@ finding about the addition. As in a search, everything else is then explained wi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from typing import TypeAlias
@@ -69,6 +69,8 @@ class ShownOfAdditions:
                 yield from map(self._shown, of_additions)
         with _as_shipped(hunt, shipped):
             told = list(explained(to_ask))
+            # What was told before its explanation was withdrawn was told again.
+            told = [(found, each) for found, each in told if found is None or _stands(found, hunt.withdrawn)]
         for found, each in told:
             if found is not None:
                 yield (found, each) if found.finding.quirks else self._shown(each)
@@ -146,6 +148,10 @@ def _told_apart(
     return untouched, read, others
 
 
+def _stands(found: SuiteFinding, withdrawn: Collection[str]) -> bool:
+    return not {*found.in_force, *(quirk.name for quirk in found.finding.quirks[:1])} & {*withdrawn}
+
+
 def _goes_further(run: Play, other: Play) -> bool:
     """Whether it departs later than `other` does, or not at all."""
     return not last_departures(run) or len(run.moments) > len(other.moments)
@@ -155,10 +161,12 @@ def _goes_further(run: Play, other: Play) -> bool:
 def _as_shipped(hunt: FindingSearch, hello: Hello) -> Iterator[None]:
     """Nothing is off until the end of this, and what is given up, or left open, is so no longer."""
     kept = hunt.hello, hunt.signatures, hunt.unfiled
+    withdrawn, hunt.withdrawn = hunt.withdrawn, []
     off, hunt.hello, hunt.signatures, hunt.unfiled = hunt.without, hello, Counter(), Counter()
     hunt.play_without(())
     try:
         yield
     finally:
         hunt.hello, hunt.signatures, hunt.unfiled = kept
+        hunt.withdrawn = withdrawn
         hunt.play_without(off)

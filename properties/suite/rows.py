@@ -47,12 +47,14 @@ class SuiteRows:
     hunt: FindingSearch
     looked_into: set[str] = field(factory=set)
     """Names of the cases that nothing more is to be said of."""
+    _dropped: dict[str, tuple[SuiteFinding, DepartingCase]] = field(factory=dict)
+    """By the name of a case: what was told of it by an explanation that was withdrawn."""
     _told: dict[tuple[str, str], tuple[SuiteFinding, DepartingCase]] = field(factory=dict)
     """What is behind the case of each row."""
 
     def add(self, told: SuiteFinding, of: DepartingCase) -> None:
         """File what one case shows."""
-        self.looked_into.add(of.name)
+        self.look_into(of)
         campaign, finding = self.campaign, told.finding
         self._forget_withdrawn()
         root, words = self._row(told, of)
@@ -67,6 +69,11 @@ class SuiteRows:
             root = evolve(root, case=words(), holds_on_ours=control)
             self._told[root.clause, root.quirk] = told, of
         keep(campaign.roots, root)
+
+    def look_into(self, each: DepartingCase) -> None:
+        """Note that a case was explained, or accounted for, as far as is known now."""
+        self.looked_into.add(each.name)
+        self._dropped.pop(each.name, None)
 
     def leave_unexplained(self, each: DepartingCase) -> None:
         """File what a case shows, if nobody came to explain it."""
@@ -86,11 +93,18 @@ class SuiteRows:
         for key, root in list(self.campaign.roots.items()):
             if {root.quirk, *root.case.as_built} & {*self.hunt.withdrawn}:
                 del self.campaign.roots[key]
-                self._told.pop(key, None)
+                if (shown := self._told.pop(key, None)) is not None:
+                    self._dropped[shown[1].name] = shown
 
     def drop_false_ones(self) -> None:
         """Drop what nothing explains and only the explanation of something else forbids: in its shortest run
         the router does what the specification allows."""
+        self._forget_withdrawn()
+        for explained, departing in list(self._dropped.values()):
+            # It was not asked again: it departs all the same.
+            in_force = tuple(name for name in explained.in_force if name not in self.hunt.withdrawn)
+            bare = evolve(explained.finding, quirks=(), ties=())
+            self.add(evolve(explained, finding=bare, in_force=in_force), departing)
         for key, root in list(self.campaign.roots.items()):
             told, of = self._told.get(key, (None, None))
             if root.kind == "unexplained" and told is not None and of is not None and told.in_force:

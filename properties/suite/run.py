@@ -140,7 +140,8 @@ def _explain_and_file(
             by_additions = ShownOfAdditions(hunt)
 
             def as_shipped(cases: Sequence[DepartingCase]) -> Explained:
-                return _explained(cases, SuiteExplanations(hunt, explain, cases, passed))
+                explanations = SuiteExplanations(hunt, explain, cases, passed)
+                return _explained(cases, explanations, ToldCases(explanations))
 
             sorted_out = [found() for found in sorting]
             for shown, each in by_additions.of(departing, sorted_out, as_shipped):
@@ -148,8 +149,10 @@ def _explain_and_file(
                 tell()
             campaign.without, left = hunt.without, by_additions.left
             told = SuiteExplanations(hunt, explain, left, passed)
-            for found, each in chain(_explained(left, told), _behind(left, told)):
-                rows.looked_into.add(each.name)
+            told_of = ToldCases(told)
+            first = _explained(left, told, told_of)
+            for found, each in chain(first, _behind(left, told), told_of.told_anew()):
+                rows.look_into(each)
                 if found is not None:
                     rows.add(found, each)
                 tell()
@@ -192,7 +195,9 @@ def _departing(
         tell()
 
 
-def _explained(departing: Iterable[DepartingCase], explain: SuiteExplanations) -> Explained:
+def _explained(
+    departing: Iterable[DepartingCase], explain: SuiteExplanations, told_of: ToldCases
+) -> Explained:
     """The finding of each case, or none where others account for it.
 
     What departs in one way explains itself best; what departs in several is then known in part. What nothing
@@ -202,7 +207,6 @@ def _explained(departing: Iterable[DepartingCase], explain: SuiteExplanations) -
 
     cases = sorted(departing, key=lambda each: (len(last_departures(each.run)), len(each.run.moments)))
     left: list[Unexplained] = []
-    told_of = ToldCases(explain)
     for at, each in enumerate(cases, 1):
         told = explain.finding(each, cases[at:])
         # What another explanation shows to be wrong is asked again, in its turn.
@@ -224,6 +228,9 @@ def _explained(departing: Iterable[DepartingCase], explain: SuiteExplanations) -
         others = [unexplained for unexplained in left if not unexplained[1].waits]
         asked, left = (waiting, others) if waiting else (left, [])
         for at, (each, told, how_many) in enumerate(asked, 1):
+            if not told_of.stands(told):
+                told_of.note(told, each)
+                continue
             way = signature_of(told.finding.departure)
             if told.waits and (found := explain.accounted(each)) is not None:
                 told_of.note(found, each)
@@ -248,10 +255,7 @@ def _explained(departing: Iterable[DepartingCase], explain: SuiteExplanations) -
             else:
                 # With more in force it may have no explanation: then the one that it has stays.
                 left.append((each, told if told.waits else again, len(known)))
-        for each in told_of.without_explanation():
-            found = explain.finding(each)
-            told_of.note(found, each)
-            yield found, each
+        yield from told_of.told_anew()
 
 
 @mutable
@@ -259,22 +263,29 @@ class ToldCases:
     """What was told of cases, as long as its explanation stands."""
 
     explain: SuiteExplanations
-    _told: list[tuple[frozenset[str], DepartingCase]] = field(factory=list)
-    _withdrawn: int = 0
-    """How many explanations were when this was last asked."""
+    _told: list[tuple[SuiteFinding, DepartingCase]] = field(factory=list)
 
     def note(self, told: SuiteFinding | None, each: DepartingCase) -> None:
         if told is not None:
-            names = {*told.in_force, *(quirk.name for quirk in told.finding.quirks[:1])}
-            self._told.append((frozenset(names), each))
+            self._told.append((told, each))
+
+    def stands(self, told: SuiteFinding) -> bool:
+        names = {*told.in_force, *(quirk.name for quirk in told.finding.quirks[:1])}
+        return names.isdisjoint(self.explain.withdrawn)
 
     def without_explanation(self) -> list[DepartingCase]:
-        """The cases whose explanation was withdrawn since."""
-        withdrawn = self.explain.withdrawn
-        new, self._withdrawn = {*withdrawn[self._withdrawn :]}, len(withdrawn)
-        again = [each for names, each in self._told if names & new]
-        self._told = [(names, each) for names, each in self._told if not names & new]
+        """The cases whose explanation was withdrawn since, each once."""
+        again = [each for told, each in self._told if not self.stands(told)]
+        self._told = [(told, each) for told, each in self._told if self.stands(told)]
         return again
+
+    def told_anew(self) -> Explained:
+        """What is told of those cases now."""
+        while again := self.without_explanation():
+            for each in again:
+                found = self.explain.finding(each)
+                self.note(found, each)
+                yield found, each
 
 
 def _behind(

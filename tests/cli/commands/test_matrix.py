@@ -93,6 +93,15 @@ def test_routers_that_speak_none_of_it_are_wrong_usage(quidnunc: Command, tmp_pa
     assert ran.code == 2 and "ours:echo speaks floodsub, " in ran.err
 
 
+def test_a_router_that_there_is_not_is_refused_before_another_one_plays(
+    quidnunc: Command, tmp_path: Path
+) -> None:
+    folder = tmp_path / "m"
+    routers = ("--against", "ours", "--against", "ours:nosuch")
+    ran = quidnunc("matrix", "flood", "--runs", "2", "-o", str(folder), *routers)
+    assert ran.code == 2 and "no mutant 'nosuch' of ours" in ran.err and not folder.exists()
+
+
 def test_a_cell_names_rows_of_its_own_verdict() -> None:
     rows = [
         {"clauses": ["a"], "verdict": each, "quirk": each, "text": each} for each in ("observed", "fails")

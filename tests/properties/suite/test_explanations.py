@@ -33,7 +33,7 @@ from quidnunc.properties.suite.explanations import (
     _may_go_further,
 )
 from quidnunc.properties.suite.files import suite_of
-from quidnunc.properties.suite.run import _explained
+from quidnunc.properties.suite.run import ToldCases, _explained
 from tests.helpers.pubsub_run import T, of
 
 SPEC = protocol_named("gossipsub-1.2")
@@ -120,7 +120,7 @@ def test_cases_that_are_asked_again_have_the_same_in_force_until_all_were_asked(
             return each.name == "second"
 
     explain: Any = Explains()
-    found = [*_explained(cases, explain)]
+    found = [*_explained(cases, explain, ToldCases(explain))]
     assert asked == [
         *[(name, 0) for name in explained_when],
         *[("first", 1), ("second", 1)],
@@ -146,7 +146,7 @@ def told_of(explanations: Sequence[Sequence[str]]) -> tuple[list[tuple[str, ...]
 
     suite = SuiteExplanations(hunt, explain)
     suite.confirmed.append(edit_named("relay-needs-a-subscriber", SPEC))
-    found = [*_explained([departing("case", "cut-at-d-high")], suite)]
+    found = [*_explained([departing("case", "cut-at-d-high")], suite, ToldCases(suite))]
     quirks = [edit.name for told, _ in found if told is not None for edit in told.finding.quirks]
     return asked, quirks, [edit.name for edit in suite.confirmed[1:]]
 
@@ -263,7 +263,9 @@ def test_an_explanation_that_does_not_go_with_another_one_is_withdrawn(events: S
 
     suite = SuiteExplanations(hunt, explain)
     cases = [departing_in(events, ANY_SCORE), departing_in(GRAYLISTED, ONLY_GRAFTS)]
-    told = {each.events: found for found, each in _explained(cases, suite) if found is not None}
+    told = {
+        each.events: found for found, each in _explained(cases, suite, ToldCases(suite)) if found is not None
+    }
     assert [each.finding.quirks[0].name for each in told.values()] in (
         [ANY_SCORE, ONLY_GRAFTS],
         [ONLY_GRAFTS, ANY_SCORE],
