@@ -16,6 +16,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from attrs import frozen
+
 from quidnunc.model.errors import near_word
 from quidnunc.properties.bounded import printable, shortened
 
@@ -28,21 +30,44 @@ class UsageError(Exception):
     """The command was used wrongly; exit status 2."""
 
 
-class _ClosablePipe(io.FileIO):
-    """Standard output, whose reader may stop reading: what is written then is lost."""
+@frozen
+class PatientOutput:
+    """A file descriptor whose reader may stop reading: what is written then is lost. As `io.RawIOBase`."""
 
-    def write(self, data: Any, /) -> int:
+    number: int
+    closed: bool = False
+
+    def write(self, data: Any) -> int:
         try:
-            return super().write(data)
+            return os.write(self.number, data)
         except BrokenPipeError:
             return memoryview(data).nbytes
+
+    def writable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return False
+
+    def seekable(self) -> bool:
+        return False
+
+    def isatty(self) -> bool:
+        return os.isatty(self.number)
+
+    def fileno(self) -> int:
+        return self.number
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None: ...
 
 
 def go_on_without_reader() -> None:
     """Let a command whose output is closed, as `| head -1` closes it, come to its own exit status."""
     old = sys.stdout
     if isinstance(old, io.TextIOWrapper):
-        raw = _ClosablePipe(old.fileno(), "w", closefd=False)
+        raw: Any = PatientOutput(old.fileno())
         sys.stdout = io.TextIOWrapper(
             io.BufferedWriter(raw), old.encoding, old.errors, line_buffering=old.line_buffering
         )

@@ -224,6 +224,7 @@ def _networks(report: RegressReport) -> list[str]:
 
 
 def end_of(report: RegressReport) -> str:
+    """The exit status, and why."""
     compared = report.compared
     gone = "".join(f"; declared, but does not occur: {d.cause} {d.verdict}" for d in compared.gone)
     gone += "".join(f"; declared differently: {each}" for each in compared.otherwise)

@@ -270,7 +270,7 @@ def standing_and_ties(
         # What the texts leave open is no fault, whatever else would explain as much.
         operator = edit.name not in SEEN_IN_THE_FIELD
         number = edit.of_number and in_the_field
-        blunt = sharpness[edit] < sharp and edit not in never
+        blunt = sharpness[edit] < sharp
         worse = () if edit.kind == "reading" else (True, number, blunt, operator, elsewhere, lax[edit])
         return (told.agreed < enough, outdone, *worse)
 

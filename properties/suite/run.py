@@ -203,8 +203,6 @@ def _explained(
     What departs in one way explains itself best; what departs in several is then known in part. What nothing
     explains is tried again where more is known at the end.
     """
-    from quidnunc.properties.search.machine import signature_of
-
     cases = sorted(departing, key=lambda each: (len(last_departures(each.run)), len(each.run.moments)))
     left: list[Unexplained] = []
     for at, each in enumerate(cases, 1):
@@ -217,6 +215,13 @@ def _explained(
         else:
             # What waits was asked with those alone that take part in it; it is asked again with all.
             left.append((each, told, 0 if told.waits else len(explain.confirmed)))
+    yield from _asked_again(left, explain, told_of)
+
+
+def _asked_again(left: list[Unexplained], explain: SuiteExplanations, told_of: ToldCases) -> Explained:
+    """The finding of each case that has no explanation yet, or one that waits."""
+    from quidnunc.properties.search.machine import signature_of
+
     # In the first round a case of each way to depart is asked. To the others what is new has to make a
     # difference, and not to fresh runs alone.
     ways = set[tuple[str, str, str]]()

@@ -836,12 +836,8 @@ def _everywhere(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str, ...]]]:
         readings.setdefault(name, []).append((f"sees-no-{words_of(name)}", says, blind))
         says = f"Does not update {words.STATE[protocol.family][name]}"
         readings[name].append((f"keeps-{words_of(name)}", says, partial(wrapped.keeping, name)))
-    for name, keys in fields_by_peer(protocol.family).items():
-        for word, which, over_others in ways_to_share(keys):
-            share = partial(wrapped.of_anybody, name, over_others)
-            says = f"Does not tell {which} apart in {words.STATE[protocol.family][name]}"
-            shared = (f"sees-{words_of(name)}-of-{word}", says, share)
-            readings.setdefault(name, []).append(shared)
+    for name, shared in _shared_everywhere(protocol):
+        readings.setdefault(name, []).append(shared)
     compared = {tuple(sorted(like & names_read(rule))) for like in LIMITS for rule in rules}
     for limits in sorted(compared):
         # Who reads one of them reads the others.
@@ -869,6 +865,15 @@ def _everywhere(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str, ...]]]:
         says = words.leaving_out_field(name, handed_over=kinds[-1] == "PartialIn")
         bare.setdefault(kinds[-1], []).append((f"{words_of(name)}-left-out", says, change))
     yield from edits_everywhere(rules, bare, shown=True)
+
+
+def _shared_everywhere(protocol: Protocol) -> Iterator[tuple[str, Reading]]:
+    """Fields of the state, in which every rule does not tell peers, topics or messages apart."""
+    for name, keys in fields_by_peer(protocol.family).items():
+        for word, which, over_others in ways_to_share(keys):
+            share = partial(wrapped.of_anybody, name, over_others)
+            says = f"Does not tell {which} apart in {words.STATE[protocol.family][name]}"
+            yield name, (f"sees-{words_of(name)}-of-{word}", says, share)
 
 
 def _doing_as(other: Rule, rule: Rule) -> Rule:

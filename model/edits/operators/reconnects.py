@@ -28,7 +28,9 @@ FIELDS = {"topics": ("topics",), "extensions": ("extensions", "perhaps", "spoke"
 def edits_of_reconnecting(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str, ...]]]:
     """Edits, each with the rules that it changes: the first on a peer that leaves, and on one that comes."""
     leaving, coming = (protocol.handlers.get(name) for name in ("disconnect", "connect"))
-    if protocol.family != "pubsub" or not isinstance(leaving, Phases) or not isinstance(coming, Phases):
+    if "subscribe" not in protocol.handlers:
+        return
+    if not isinstance(leaving, Phases) or not isinstance(coming, Phases):
         return
     names = (leaving.rules[0].name, coming.rules[0].name)
     read = {"extensions": "extension", "flags": "partial"}

@@ -12,7 +12,7 @@ from quidnunc.properties.solver.questions import answer_of_z3
 
 
 @frozen
-class Undecided:
+class UnsureSolver:
     reason: str
 
     def check(self) -> str:
@@ -24,8 +24,8 @@ class Undecided:
 
 def test_an_interrupt_is_no_answer() -> None:
     """z3 hears Ctrl-C itself, and Python does not: a question would be lost, and the proof go on."""
-    ctrl_c: Any = Undecided("interrupted from keyboard")
+    ctrl_c: Any = UnsureSolver("interrupted from keyboard")
     with pytest.raises(KeyboardInterrupt):
         answer_of_z3(ctrl_c)
-    late: Any = Undecided("timeout")
+    late: Any = UnsureSolver("timeout")
     assert answer_of_z3(late) == "unknown"
