@@ -358,14 +358,14 @@ class FindingSearch:
         wrong = _fewest_without((*self.quirks,), departs)
         for each in wrong:
             left_in_force = [q for q in self.quirks if q not in wrong or q == each]
-            self.note_contradiction(each, edited(self.spec, left_in_force), finding.moments, parameters)
+            self._note_contradiction(each, edited(self.spec, left_in_force), finding.moments, parameters)
         for each in wrong:
             self._withdraw(each, departs)
         if wrong:
             self._settle()
         return bool(wrong)
 
-    def note_contradiction(
+    def _note_contradiction(
         self, wrong: Edit, explained: Protocol, moments: Sequence[Moment], parameters: Any
     ) -> None:
         """Tell where a router so explained would have done otherwise than in this run."""

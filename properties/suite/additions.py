@@ -7,7 +7,7 @@ finding about the addition. As in a search, everything else is then explained wi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from typing import TypeAlias
@@ -70,7 +70,7 @@ class ShownOfAdditions:
         with _as_shipped(hunt, shipped):
             told = list(explained(to_ask))
             # What was told before its explanation was withdrawn was told again.
-            told = [(found, each) for found, each in told if found is None or _stands(found, hunt.withdrawn)]
+            told = [(found, each) for found, each in told if found is None or found.stands(hunt.withdrawn)]
         for found, each in told:
             if found is not None:
                 yield (found, each) if found.finding.quirks else self._shown(each)
@@ -146,10 +146,6 @@ def _told_apart(
         else:
             others.append(each)
     return untouched, read, others
-
-
-def _stands(found: SuiteFinding, withdrawn: Collection[str]) -> bool:
-    return not {*found.in_force, *(quirk.name for quirk in found.finding.quirks[:1])} & {*withdrawn}
 
 
 def _goes_further(run: Play, other: Play) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from attrs import evolve, field, frozen, mutable
@@ -98,6 +98,10 @@ class SuiteFinding:
     @property
     def is_explained(self) -> bool:
         return bool(self.finding.quirks) and not self.waits
+
+    def stands(self, withdrawn: Collection[str]) -> bool:
+        """Whether nothing that it rests on is among the names of explanations that were withdrawn."""
+        return {*self.in_force, *(quirk.name for quirk in self.finding.quirks[:1])}.isdisjoint(withdrawn)
 
 
 MOST_ALIKE = 4
@@ -310,9 +314,10 @@ class SuiteExplanations:
 
     def _told(self, asked: Question, ahead: Iterator[Question], *, may_wait: bool = False) -> SuiteFinding:
         told = self.explain(asked, ahead).finding(asked, self.hunt)
-        if at_odds := [edit.name for edit in told.quirks if self._is_at_odds(asked, edit)]:
+        if at_odds := [edit for edit in told.quirks if self._is_at_odds(asked, edit)]:
             # Those that go with the rest may have been passed over because these say more.
-            self.hunt.withdrawn += at_odds
+            for edit in at_odds:
+                self._withdraw(edit)
             asked = evolve(asked, withdrawn=tuple(self.hunt.withdrawn))
             return self._told(asked, iter(()), may_wait=may_wait)
         found, rival = self._as_in_other_cases(told), told.quirks[0] if told.quirks else None
@@ -363,11 +368,14 @@ class SuiteExplanations:
                 self._withdraw(edit)
 
     def _withdraw(self, edit: Edit) -> None:
+        """Take it out of all that is asked or told from now on, whether it was confirmed, waits, or not."""
+        self.hunt.withdrawn.append(edit.name)
+        self._waiting = [each for each in self._waiting if each != edit]
+        if edit not in self.confirmed:
+            return
         at = self.confirmed.index(edit)
         del self.confirmed[at]
-        self.hunt.withdrawn.append(edit.name)
         self._shown = [each for each in self._shown if edit not in each.edits]
-        self._asked.clear()
         for cases in (self._known, self._behind):
             for name, known in list(cases.items()):
                 known.accounting = tuple(each for each in known.accounting if each != edit)

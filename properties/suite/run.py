@@ -233,7 +233,7 @@ def _asked_again(left: list[Unexplained], explain: SuiteExplanations, told_of: T
         others = [unexplained for unexplained in left if not unexplained[1].waits]
         asked, left = (waiting, others) if waiting else (left, [])
         for at, (each, told, how_many) in enumerate(asked, 1):
-            if not told_of.stands(told):
+            if not told.stands(explain.withdrawn):
                 told_of.note(told, each)
                 continue
             way = signature_of(told.finding.departure)
@@ -274,14 +274,11 @@ class ToldCases:
         if told is not None:
             self._told.append((told, each))
 
-    def stands(self, told: SuiteFinding) -> bool:
-        names = {*told.in_force, *(quirk.name for quirk in told.finding.quirks[:1])}
-        return names.isdisjoint(self.explain.withdrawn)
-
     def without_explanation(self) -> list[DepartingCase]:
         """The cases whose explanation was withdrawn since, each once."""
-        again = [each for told, each in self._told if not self.stands(told)]
-        self._told = [(told, each) for told, each in self._told if self.stands(told)]
+        withdrawn = self.explain.withdrawn
+        again = [each for told, each in self._told if not told.stands(withdrawn)]
+        self._told = [(told, each) for told, each in self._told if told.stands(withdrawn)]
         return again
 
     def told_anew(self) -> Explained:
@@ -290,7 +287,7 @@ class ToldCases:
             for each in again:
                 found = self.explain.finding(each)
                 self.note(found, each)
-                yield found, each
+                yield found if found is None else self.explain.in_the_end(found), each
 
 
 def _behind(

@@ -249,8 +249,20 @@ def test_what_is_explained_breaks_under_what_does_not_go_with_it() -> None:
     assert last_departures(other.run) and not shown.breaks_under(refuses, SPEC)
 
 
-@pytest.mark.parametrize("events", [NEGATIVE, LONGER], ids=["it was taken", "it is not taken"])
-def test_an_explanation_that_does_not_go_with_another_one_is_withdrawn(events: Sequence[Event]) -> None:
+EVERYWHERE_NONE = "everywhere-sees-no-scores"
+
+
+@pytest.mark.parametrize(
+    ("events", "wrong", "withdrawn_when_asked"),
+    [
+        pytest.param(NEGATIVE, NO_SCORES, [(), (NO_SCORES,)], id="it was taken"),
+        pytest.param(LONGER, NO_SCORES, [(), (NO_SCORES,)], id="it is not taken"),
+        pytest.param(NEGATIVE, EVERYWHERE_NONE, [(), (), (EVERYWHERE_NONE,)], id="it waits"),
+    ],
+)
+def test_an_explanation_that_does_not_go_with_another_one_is_withdrawn(
+    events: Sequence[Event], wrong: str, withdrawn_when_asked: list[tuple[str, ...]]
+) -> None:
     """Whichever comes first; its case is asked again, because it may have kept smaller ones from standing."""
     hunt = FindingSearch(SPEC.name, lambda config: ModelSubject(SPEC, config.parameters), HELLO)
     asked = list[tuple[str, ...]]()
@@ -259,16 +271,26 @@ def test_an_explanation_that_does_not_go_with_another_one_is_withdrawn(events: S
         if question.events == GRAYLISTED:
             return Answer((), (ONLY_GRAFTS,), (), frozenset())
         asked.append(question.withdrawn)
-        return Answer((), (ANY_SCORE,) if question.withdrawn else (NO_SCORES,), (), frozenset())
+        return Answer((), (ANY_SCORE,) if question.withdrawn else (wrong,), (), frozenset())
 
     suite = SuiteExplanations(hunt, explain)
     cases = [departing_in(events, ANY_SCORE), departing_in(GRAYLISTED, ONLY_GRAFTS)]
-    told = {
-        each.events: found for found, each in _explained(cases, suite, ToldCases(suite)) if found is not None
-    }
-    assert [each.finding.quirks[0].name for each in told.values()] in (
-        [ANY_SCORE, ONLY_GRAFTS],
-        [ONLY_GRAFTS, ANY_SCORE],
-    )
-    assert asked == [(), (NO_SCORES,)] and suite.withdrawn == [NO_SCORES]
+    found = _explained(cases, suite, ToldCases(suite))
+    told = {each.events: its for its, each in found if its is not None}
+    assert {each.finding.quirks[0].name for each in told.values()} == {ANY_SCORE, ONLY_GRAFTS}
+    assert asked == withdrawn_when_asked and suite.withdrawn == [wrong]
     assert {edit.name for edit in suite.confirmed} == {ANY_SCORE, ONLY_GRAFTS}
+
+
+def test_one_that_is_withdrawn_is_confirmed_no_longer() -> None:
+    """Else the cases for which it accounts would be asked again for ever."""
+    answers = iter([(NO_SCORES,), (ANY_SCORE,)])
+    hunt = FindingSearch(SPEC.name, lambda config: ModelSubject(SPEC, config.parameters), HELLO)
+    suite = SuiteExplanations(hunt, lambda question, ahead: Answer((), next(answers), (), frozenset()))
+    none, refuses = edit_named(NO_SCORES, SPEC), edit_named(ONLY_GRAFTS, SPEC)
+    suite.confirmed.append(none)
+    graylisted, negative = departing_in(GRAYLISTED, ONLY_GRAFTS), departing_in(NEGATIVE, ANY_SCORE)
+    suite._shown.append(ExplainedRun((refuses,), tuple(graylisted.run.moments), graylisted.parameters))
+    told = suite._told(negative.question(negative.run), iter(()))
+    assert [edit.name for edit in told.finding.quirks] == [ANY_SCORE]
+    assert [edit.name for edit in suite.confirmed] == [ANY_SCORE] and suite.withdrawn == [NO_SCORES]
