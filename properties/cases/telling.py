@@ -74,6 +74,8 @@ DEEDS: Mapping[type, tuple[str, str]] = {
 }
 """What a router does that sends nothing: the verb, and the rest of the sentence."""
 _TIMES = {2: "twice"}
+OF_GOSSIP = "gossip.targets:"
+"""How the reason begins of a wrong choice of peers to gossip to."""
 
 
 @frozen
@@ -136,9 +138,22 @@ def headline(told: DepartingRun, says: str) -> str:
     if says:
         place = ", ".join(_place(told))
         return f"{says.removesuffix('.')} ({place})." if place else says
+    told = _with_cause_of_choice(told)
     facts = ", ".join(_facts(told))
     act = f"{_act(told)} ({told.clause})" if told.clause else _act(told)
     return "; ".join(each for each in (act, facts) if each) + "."
+
+
+def _with_cause_of_choice(told: DepartingRun) -> DepartingRun:
+    """Of a heartbeat that gossips to others because its mesh is another one: what is wrong with the mesh."""
+    if not told.departure.reason.startswith(OF_GOSSIP):
+        return told
+    found = (
+        each
+        for each in told.last.judged.departures
+        if isinstance(sent := each.observed or each.expected, Sent) and isinstance(sent.part, Graft | Prune)
+    )
+    return evolve(told, departure=next(found, told.departure))
 
 
 def _place(told: DepartingRun) -> Iterator[str]:

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 from attrs import frozen
 
+from quidnunc.model.edit import Edit, dropping, edited
+from quidnunc.model.edits.operators.wrapped import ENDLESS
 from quidnunc.model.events import (
     Adjust,
     Advance,
@@ -48,12 +50,14 @@ from quidnunc.model.rpc import (
     Unsubscribe,
     WantTx,
 )
-from quidnunc.model.rules import Protocol
+from quidnunc.model.rules import Protocol, Total, rule
+from quidnunc.model.score_interval import DENOMINATOR, ScoreInterval
+from quidnunc.model.values import evolve
 from quidnunc.properties.blame import partial as partial_blame
 from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain import scores as score_blame
 from quidnunc.properties.judge.oracle import Departure, Oracle
-from quidnunc.properties.judge.play import Moment
+from quidnunc.properties.judge.play import Moment, rejudge
 
 P = TypeVar("P", bound=Part)
 
@@ -93,12 +97,16 @@ class MinimalRun:
 
 def blamed_clauses(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> tuple[str, ...]:
     """A clause for each departure of the last moment of a minimal run: its own where nothing tells more."""
-    states = _states(moments, protocol, parameters)
+    states, oracle = _states(moments, protocol, parameters)
     short = MinimalRun(tuple(moments), states[-1])
-    scored = next(iter(_scored(moments, states, parameters)), "")
+    scored = _scored(moments, states, parameters)
+    whatever = _at_any_score(moments[-1], oracle) if scored else set()
     found = []
     for departure in moments[-1].judged.departures:
-        clause = _of_number(departure, short) or _of_parts(departure, short) or scored
+        clause = _of_number(departure, short) or _of_parts(departure, short)
+        if not clause and scored and _act_in(departure) not in whatever:
+            needed = (each for each in scored if _is_needed(each, departure, moments, protocol, parameters))
+            clause = next(needed, scored[0])
         if not clause and isinstance(short.state, Router):
             clause = _of_router(departure, short, short.state)
         elif not clause and isinstance(short.state, Node):
@@ -113,17 +121,51 @@ def blamed_beside(moments: Sequence[Moment], protocol: Protocol, parameters: Any
 
     A score is one sum, so that a run which shows one term by another speaks of both.
     """
-    return _scored(moments, _states(moments, protocol, parameters), parameters)
+    return _scored(moments, _states(moments, protocol, parameters)[0], parameters)
 
 
-def _states(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> list[Any]:
-    """The states before each moment."""
+def _at_any_score(last: Moment, oracle: Oracle) -> set[tuple[Any, ...]]:
+    """What departs in the last moment whatever the scores are: no rule on scores is broken by it."""
+    free = oracle.protocol.extended(oracle.protocol.name, weighted_score=Total((any_score,)))
+    oracle.state = evolve(oracle.state, protocol=free)
+    return {_act_in(each) for each in oracle.judge(last.event, last.outputs).departures}
+
+
+def _is_needed(
+    clause: str, departure: Departure, moments: Sequence[Moment], protocol: Protocol, parameters: Any
+) -> bool:
+    """Whether the router would not depart so from the protocol without what is said of this; of what no rule
+    says, that is not known."""
+    rules = [rule.name for _, rule in protocol.rules() if rule.clause.startswith(clause)]
+    if not rules:
+        return True
+    without = edited(protocol, [Edit("", "dropped", clause, "", dropping(*rules))])
+    _, found = rejudge(moments, without, parameters)
+    return _act_in(departure) not in map(_act_in, found)
+
+
+def _act_in(departure: Departure) -> tuple[Any, ...]:
+    return departure.kind, departure.expected, departure.observed, departure.reason
+
+
+@rule("gs1.1/score.weighted-sum")
+def any_score(r: Router, peer: Peer) -> ScoreInterval:
+    """What a score is of which nothing is known."""
+    return ScoreInterval(-BEYOND, BEYOND)
+
+
+BEYOND = ENDLESS * DENOMINATOR
+"""More than any threshold."""
+
+
+def _states(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> tuple[list[Any], Oracle]:
+    """The states before each moment, and who judges the last."""
     oracle = Oracle(protocol, parameters)
     states = [oracle.state]
     for moment in moments[:-1]:
         oracle.follow(moment.event, moment.outputs)
         states.append(oracle.state)
-    return states
+    return states, oracle
 
 
 def _scored(moments: Sequence[Moment], states: Sequence[Any], parameters: Any) -> tuple[str, ...]:

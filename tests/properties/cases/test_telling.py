@@ -22,10 +22,11 @@ from quidnunc.model.events import (
     Output,
     PartialIn,
     Receive,
+    Score,
     Sent,
 )
 from quidnunc.model.parameters import DogParameters, Parameters
-from quidnunc.model.rpc import Graft, Partial, Prune, Subscribe
+from quidnunc.model.rpc import Graft, Message, Partial, Prune, Subscribe
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.deciding import deciding_defaults
@@ -123,6 +124,23 @@ def test_what_nothing_accounts_for_is_told_by_act_clause_and_state() -> None:
     assert headline(it_is, "") == (
         "Chooses peers to graft at `advance 500ms`: 0 chosen, at least 2 required (gs1.0/heartbeat.fill)."
     )
+
+
+def test_gossip_to_others_is_told_by_what_is_wrong_with_the_mesh() -> None:
+    """A member that should be pruned is gossiped to, once it is: what is left out is its PRUNE."""
+    message = Message("m1", "t1", 2)
+    events = [
+        Join("t1"),
+        Connect((1, 2)),
+        Receive((1, 2), (Subscribe("t1"), Graft("t1"))),
+        Receive((2,), (message,)),
+        Score((1,), -1),
+        Advance(500),
+    ]
+    unpruned = found("keeps-mesh-members-whose-score-is-negative", events=events)
+    it_is = departing_run(unpruned.moments, SPEC, SMALL, unpruned.departure)
+    assert it_is is not None and it_is.departure.reason.startswith("gossip.targets")
+    assert headline(it_is, "").startswith("Does not send PRUNE t1 backoff=60 to a (")
 
 
 def test_a_run_that_contradicts_an_explanation_says_what_was_seen_and_what_was_not_expected() -> None:

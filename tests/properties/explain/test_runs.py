@@ -14,6 +14,7 @@ from quidnunc.model.events import (
     Advance,
     Connect,
     Decision,
+    Delivered,
     Disconnect,
     Event,
     Join,
@@ -441,6 +442,27 @@ def told_of(parameters: Parameters, *steps: tuple[Event, tuple[Output, ...]]) ->
     run = play([event for event, _ in steps], puppet, spec, parameters)  # type: ignore[arg-type]
     assert len(run.moments) == len(steps)
     return blamed_clauses(run.moments, spec, parameters)
+
+
+def test_what_no_score_would_allow_is_no_matter_of_scores() -> None:
+    """Its run needs scores, for the PRUNE; gossip to who has not announced the topic no score forbids."""
+    deficit = TopicScoreParameters(
+        topic=T, mesh_message_deliveries_weight=-1.0, mesh_message_deliveries_threshold=2
+    )
+    parameters = Parameters(scores=ScoreParameters(topics=(deficit,)))
+    message = a_message()
+    start = (
+        (Join(T), ()),
+        (meet(1), (Sent(1, Subscribe(T)),)),
+        (hear(1, Graft(T)), ()),
+        (hear(1, message), (Delivered(message),)),
+        (BEAT, ()),
+        (NEXT, ()),
+    )
+    pruned = (NEXT, (Sent(1, Prune(T, 60)), Sent(1, IHave(T, (message.id,)))))
+    assert told_of(parameters, *start, pruned) == ("pubsub/subscription.table",)
+    # That it is not pruned is one.
+    assert told_of(parameters, *start, (NEXT, ())) == ("gs1.1/score.mesh-deliveries",)
 
 
 def test_a_prune_with_the_due_period_and_peers_that_it_may_not_list_is_about_the_peers() -> None:
