@@ -51,6 +51,8 @@ class SuiteRows:
     """By the name of a case: what was told of it by an explanation that was withdrawn."""
     _told: dict[tuple[str, str], tuple[SuiteFinding, DepartingCase]] = field(factory=dict)
     """What is behind the case of each row."""
+    _of_additions: dict[tuple[str, str], list[tuple[SuiteFinding, DepartingCase]]] = field(factory=dict)
+    """All cases of each row of an addition."""
 
     def add(self, told: SuiteFinding, of: DepartingCase) -> None:
         """File what one case shows."""
@@ -58,6 +60,8 @@ class SuiteRows:
         campaign, finding = self.campaign, told.finding
         self._forget_withdrawn()
         root, words = self._row(told, of)
+        if told.addition:
+            self._of_additions.setdefault((root.clause, root.quirk), []).append((told, of))
         known = campaign.roots.get((root.clause, root.quirk))
         if known is not None:
             also = _also_of_both(known, root, told, of)
@@ -111,11 +115,32 @@ class SuiteRows:
                 if self._is_excused_wrongly(told, of):
                     del self.campaign.roots[key]
                     self._told.pop(key)
+        self._drop_of_additions()
         withdrawn = self.hunt.withdrawn
         roots = without_withdrawn(self.campaign.roots, withdrawn, self.hunt.contradicted)
         for key, root in roots.items():
             roots[key] = evolve(root, also=tuple(name for name in root.also if name not in withdrawn))
         self.campaign.roots = roots
+
+    def _drop_of_additions(self) -> None:
+        """Drop what a fault that is told does where the router does what the texts leave open: an addition
+        is behind it only in so far as it is how the router reads them."""
+        roots, spec = self.campaign.roots, self.hunt.spec
+        named = [(root.quirk, root.kind) for root in roots.values()]
+        read = edited(spec, [edit_named(name, spec) for name, kind in named if kind == "reading"])
+        faults = [edit_named(name, spec) for name, kind in named if kind in ("replaced", "dropped")]
+
+        def is_of_a_fault(told: SuiteFinding, of: DepartingCase) -> bool:
+            run, given = told.finding.moments, of.parameters
+            may_be = (fault for fault in faults if accounts_for(fault, run, read, given))
+            return any(not accounts_for(fault, run, spec, given) for fault in may_be)
+
+        for key, shown in self._of_additions.items():
+            left = [each for each in shown if not is_of_a_fault(*each)]
+            if len(left) < len(shown) and roots.pop(key, None) is not None:
+                self._told.pop(key, None)
+                for told, of in left:
+                    self.add(told, of)
 
     def _is_excused_wrongly(self, told: SuiteFinding, of: DepartingCase) -> bool:
         try:

@@ -30,7 +30,12 @@ from quidnunc.properties.suite.run import run_suite
 PROTOCOL = "gossipsub-1.2"
 ADDED = {"echo": "copies of messages to who sent them", "early-grafts": "a graft of each new subscriber"}
 EDITS = {**MUTANTS, **READINGS_OF_OURS}
-OWN_EDITS = {"echo": ("echo",), "early-grafts": ("graft-on-subscribe", "echo"), "nothing": ()}
+OWN_EDITS = {
+    "echo": ("echo",),
+    "early-grafts": ("graft-on-subscribe", "echo"),
+    "grafts-of-subscribers": ("graft-on-subscribe",),
+    "nothing": (),
+}
 
 Opener = Callable[[Config], WireSubject]
 Told = Callable[..., tuple[Campaign, list[tuple[str, str]]]]
@@ -121,6 +126,16 @@ def test_what_the_texts_leave_open_is_no_less_open_to_an_addition(told: Told) ->
     campaign, rows = told(router(adds=("early-grafts",)), *cases)
     assert campaign.without == ("early-grafts",)
     assert rows == [("fails", "adds:early-grafts"), ("observed", "graft-on-subscribe")]
+
+
+def test_a_fault_that_an_addition_shows_sooner_is_not_put_down_to_the_addition(told: Told) -> None:
+    """It grafts floodsub peers wherever it grafts, those that have just subscribed among others."""
+    opener = router("floodsub-in-mesh", adds=("grafts-of-subscribers",))
+    cases = ("floodsub_below_publish", "accept", "members", "the_author-1", "floodsub-beside-mesh")
+    campaign, rows = told(opener, *cases)
+    assert campaign.without == ("grafts-of-subscribers",)
+    assert ("observed", "graft-on-subscribe") in rows
+    assert [cause for verdict, cause in rows if verdict == "fails"] == ["mesh-speakers-sees-all-newest"]
 
 
 def test_a_driver_that_refuses_to_switch_something_off_shows_nothing_of_it(told: Told) -> None:
