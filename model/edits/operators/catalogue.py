@@ -223,7 +223,7 @@ class FamilyOperators:
     parameters: type
     state: type
     whom: Mapping[str, tuple[str, wrapped.Whom]] = {}
-    views: Mapping[str, tuple[str, str, Callable[[Any], Any]]] = {}
+    views: Mapping[str, tuple[frozenset[str], str, Callable[[Any], Any]]] = {}
     sends: Mapping[str, tuple[tuple[type, ...], tuple[Fault, ...]]] = {}
     """Kinds of messages that go alone, with what can be wrong with their format."""
     announced: Mapping[str, tuple[str, Any]] = {}
@@ -297,10 +297,6 @@ MESSAGE = "message"
 HEARTBEAT = "heartbeat"
 TOPICS_OF_HEARTBEAT = ("mesh", "fanout")
 """Fields of the state that have something of each topic for a rule of a heartbeat."""
-
-CHOOSER = "set_of"
-"""What a rule calls to have other rules choose peers."""
-
 
 OF_FAMILY: Mapping[str, tuple[Protocol, ...]] = {
     "pubsub": tuple(PUBSUB.values()),
@@ -598,7 +594,7 @@ class RuleOperators:
     def _views(self) -> Iterator[OperatorEdit]:
         reads = names_read(self.rule)
         for view, (about, said, _) in FAMILIES[self.family].views.items():
-            if about in reads:
+            if about & reads:
                 made = self._made(f"{self.name}-sees-{view}", said, partial(wrapped.sees, view))
                 # What older versions are not sent, another sentence says than the one that the rule follows.
                 yield evolve(made, edit=evolve(made.edit, clause="")) if view in words.OF_VERSIONS else made
@@ -607,7 +603,7 @@ class RuleOperators:
             blind = partial(wrapped.blind_to, each)
             yield self._made(f"{self.name}-sees-no-{words_of(each)}", says, blind)
         # Rules that are asked for the peers would see it too, and one of them is what the edit is about.
-        chooses = CHOOSER in reads
+        chooses = wrapped.CHOOSER in reads
         for name, keys in fields_by_peer(self.family).items():
             if name in reads - UNSEEABLE and not chooses:
                 yield from self._shared(name, keys)
@@ -827,9 +823,10 @@ def _everywhere(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str, ...]]]:
             (f"{words_of(name)}-as-{word}", said, partial(wrapped.reading_parameter, name, value))
             for word, said, value in _values(name, family.parameters)
         ]
+    views: dict[frozenset[str], list[Reading]] = {}
     for view, (about, said, _) in family.views.items():
-        sees = (f"sees-{view}", said, partial(wrapped.sees, view))
-        readings.setdefault(about, []).append(sees)
+        views.setdefault(about, []).append((f"sees-{view}", said, partial(wrapped.sees, view)))
+    yield from edits_everywhere(rules, views)
     for name in sorted(STATE_FIELDS[protocol.family] - UNSEEABLE):
         blind = partial(wrapped.blind_to, name)
         says = f"Ignores {words.STATE[protocol.family][name]}"

@@ -30,12 +30,17 @@ Reading = tuple[str, str, Callable[[Rule], Rule]]
 
 
 def edits_everywhere(
-    rules: Sequence[Rule], readings: Mapping[str, Sequence[Reading]], *, shown: bool = False
+    rules: Sequence[Rule],
+    readings: Mapping[str, Sequence[Reading]] | Mapping[frozenset[str], Sequence[Reading]],
+    *,
+    shown: bool = False,
 ) -> Iterator[tuple[Edit, tuple[str, ...]]]:
-    """Edits, each with the rules that it changes: for each name that two rules read, each other reading.
-    Where it is `shown` by what is sent which sentence is broken, the edits are against none."""
+    """Edits, each with the rules that it changes: for each name that two rules read, or set of names of which
+    they read some, each other reading. Where it is `shown` by what is sent which sentence is broken, the
+    edits are against none."""
     for name, others in readings.items():
-        readers = tuple(rule for rule in rules if name in names_read(rule))
+        asked = {name} if isinstance(name, str) else name
+        readers = tuple(rule for rule in rules if asked & names_read(rule))
         if len(readers) < 2:
             continue
         names = tuple(rule.name for rule in readers)
@@ -44,10 +49,9 @@ def edits_everywhere(
         for word, said, change in others:
             changing = partial(changed_rules, names=names, change=change)
             says = f"{said}, wherever it matters."
-            name = f"{EVERYWHERE}{word}"
-            number = "-as-" in word
+            named, number = f"{EVERYWHERE}{word}", "-as-" in word
             yield (
-                Edit(name, "replaced", against, says, changing, clauses=clauses, of_number=number),
+                Edit(named, "replaced", against, says, changing, clauses=clauses, of_number=number),
                 names,
             )
 

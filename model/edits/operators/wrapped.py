@@ -499,40 +499,46 @@ def all_in_mesh(r: Any) -> Any:
     return evolve(r, mesh={t: r.mesh_speakers(t) for t in topics})
 
 
-VIEWS: Mapping[str, tuple[str, str, Callable[[Any], Any]]] = {
-    "all-in-mesh": ("mesh", "Treats all peers in the topic as mesh members", all_in_mesh),
+CHOOSER = "set_of"
+"""What a rule calls to have other rules choose peers."""
+KNOWING = frozenset({"knows_backoff", "knows_idontwant", "knows_extensions"})
+"""What is asked of a peer for which newer versions have an answer."""
+SPEAKING = KNOWING | {"speaks_floodsub", CHOOSER}
+
+VIEWS: Mapping[str, tuple[frozenset[str], str, Callable[[Any], Any]]] = {
+    "all-in-mesh": (frozenset({"mesh"}), "Treats all peers in the topic as mesh members", all_in_mesh),
     "all-outbound": (
-        "outbound",
+        frozenset({"outbound"}),
         "Treats all peers as outbound",
         every_neighbour(lambda r, n: evolve(n, outbound=True)),
     ),
     "all-inbound": (
-        "outbound",
+        frozenset({"outbound"}),
         "Treats all peers as inbound",
         every_neighbour(lambda r, n: evolve(n, outbound=False)),
     ),
     "all-in-topic": (
-        "topics",
+        frozenset({"topics"}),
         "Treats all peers as subscribed to every topic",
         every_neighbour(lambda r, n: evolve(n, topics=n.topics | r.topics)),
     ),
     "all-newest": (
-        "protocol",
+        SPEAKING,
         "Treats all peers as speakers of the newest version",
         every_neighbour(lambda r, n: evolve(n, protocol=NEWEST)),
     ),
     "gossipsub-newest": (
-        "protocol",
+        KNOWING,
         "Treats all gossipsub peers as speakers of the newest version",
         every_neighbour(lambda r, n: n if n.speaks_floodsub else evolve(n, protocol=NEWEST)),
     ),
     "all-floodsub": (
-        "protocol",
+        SPEAKING,
         "Treats all peers as floodsub peers",
         every_neighbour(lambda r, n: evolve(n, protocol=OLDEST)),
     ),
 }
-"""Word -> what of the state it is about, words, what a rule sees. Of a pubsub router."""
+"""Word -> what a rule asks that it matters to, words, what the rule sees. Of a pubsub router."""
 
 
 def blind_to(name: str, rule: Rule) -> Rule:
@@ -618,8 +624,12 @@ def all_in_pool(n: Any) -> Any:
     return evolve(n, pool={**n.pool, **gone})
 
 
-MEMPOOL_VIEWS: Mapping[str, tuple[str, str, Callable[[Any], Any]]] = {
-    "all-in-pool": ("pool", "Treats transactions that have left its pool as pooled", all_in_pool),
+MEMPOOL_VIEWS: Mapping[str, tuple[frozenset[str], str, Callable[[Any], Any]]] = {
+    "all-in-pool": (
+        frozenset({"pool"}),
+        "Treats transactions that have left its pool as pooled",
+        all_in_pool,
+    ),
 }
 """The same of a mempool node."""
 
