@@ -459,6 +459,14 @@ def spared_in_backoff(r: Router, topic: str, peer: Peer) -> bool | None:
     return cast("bool | None", mesh.backing_off.apply(r, topic, peer))
 
 
+@around("gs1.0/gossip.targets")
+def speakers_and_pruned(old: Rule, r: Router, topic: str) -> frozenset[Peer]:
+    """Members that the heartbeat prunes get its gossip, and be it that they never announced the topic."""
+    ends = r.now_ms + 1000 * r.parameters.prune_backoff_s
+    pruned = {p for p in r.peers.keys() - r.mesh_of(topic) if r.ends_backoff_ms(topic, p) == ends}
+    return cast("frozenset[Peer]", old.apply(r, topic)) | pruned
+
+
 @around("pubsub/id.supplied")
 def gossip_by_origin_id(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """The message cache goes by author and seqno where another id function is configured."""
@@ -951,6 +959,13 @@ QUIRKS: tuple[Edit, ...] = (
         "gs1.1/gossip.adaptive",
         "Sends no gossip to peers in backoff.",
         _no_gossip_in_backoff,
+    ),
+    Edit(
+        "pruned-members-get-gossip",
+        "replaced",
+        "gs1.0/gossip.targets",
+        "Sends gossip to members that it prunes at the heartbeat, though they have not announced the topic.",
+        replacing_present(topic_speakers=speakers_and_pruned),
     ),
     Edit(
         "iwant-unbounded",

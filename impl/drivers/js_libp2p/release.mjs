@@ -37,7 +37,7 @@ const ADDITIONS = {
     off: (router) => { router.graftOnSubscribe = () => false }
   },
   'publish-to-d': {
-    says: 'own messages go to further subscribers while the mesh has fewer than D members',
+    says: 'a copy of its own messages for further subscribers, while the mesh has fewer than D members',
     clauses: ['gs1.0/publish.*'],
     isIn: (router, era) => era.publishesToD,
     off: (router) => {
