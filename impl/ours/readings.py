@@ -85,6 +85,31 @@ def _leaves_fanout_late(r: GossipsubRouter) -> None:
     r.beats.insert(0, drop_leavers)
 
 
+def _leaves_mesh_late(r: GossipsubRouter) -> None:
+    """It goes at the heartbeat, unless it has come back by then."""
+    leaving = set[tuple[str, Peer]]()
+
+    def drop_leavers() -> None:
+        for topic, peer in leaving:
+            if peer not in r.core.members(topic):
+                usual(peer, topic)
+        leaving.clear()
+
+    usual = r.mesh.quit
+    patch(r.mesh, "quit", lambda peer, topic: leaving.add((topic, peer)))
+    r.beats.insert(0, drop_leavers)
+
+
+def _refuses_until_swept(r: GossipsubRouter) -> None:
+    checks = r.mesh.graft_checks
+    usual = r.mesh.backing_off
+
+    def backing_off(peer: Peer, topic: str) -> GraftAnswer | None:
+        return GraftAnswer.BACK_OFF if r.mesh.waits(peer, topic) else usual(peer, topic)
+
+    checks[checks.index(usual)] = backing_off
+
+
 def _unannounced(answer: GraftAnswer) -> Edit:
     def check(r: GossipsubRouter) -> None:
         def stranger(peer: Peer, topic: str) -> GraftAnswer | None:
@@ -273,6 +298,8 @@ _EDITS: Mapping[str, Edit] = {
     "stranger-prune-ignored": around("mesh.on_prune", _strangers_unheard),
     "prune-of-unknown-topic-backs-off": around("mesh.on_prune", _unknown_topics_too),
     "unsubscribed-stays-in-mesh": put("mesh.quit", nothing),
+    "unsubscribed-stays-until-heartbeat": _leaves_mesh_late,
+    "backoff-ends-at-heartbeat": _refuses_until_swept,
     "unsubscribed-stays-in-fanout": _leaves_fanout_late,
     "graft-announces": _graft_announces,
     "unannounced-graft-ignored": _unannounced(GraftAnswer.LEAVE),

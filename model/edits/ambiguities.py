@@ -184,6 +184,11 @@ AMBIGUITIES: tuple[Ambiguity, ...] = (
         "Whether a message that waits for its verdict enters the cache when it comes or when it is accepted.",
         ("gs1.0/mcache.put", "gs1.0/mcache.length"),
     ),
+    Ambiguity(
+        "B9",
+        "Whether a GRAFT is refused between the end of a backoff and the heartbeat that clears it.",
+        ("gs1.1/backoff.announced-period", "gs1.1/backoff.regraft"),
+    ),
 )
 """A1 to A26 were found by reading; B1 and on by running routers."""
 
@@ -220,7 +225,12 @@ QUESTIONS: tuple[Question, ...] = (
     Question("A10", "payload and control", "payload comes first", ("control-before-payload",)),
     Question("A12", "PRUNE from outside the mesh", "starts a backoff", ("stranger-prune-ignored",)),
     Question("A12", "PRUNE in an unknown topic", "is ignored", ("prune-of-unknown-topic-backs-off",)),
-    Question("A13", "unsubscribed while in the mesh", "leaves it", ("unsubscribed-stays-in-mesh",)),
+    Question(
+        "A13",
+        "unsubscribed while in the mesh",
+        "leaves it",
+        ("unsubscribed-stays-in-mesh", "unsubscribed-stays-until-heartbeat"),
+    ),
     Question("A13", "unsubscribed while in the fanout", "leaves it", ("unsubscribed-stays-in-fanout",)),
     Question(
         "A14",
@@ -244,6 +254,7 @@ QUESTIONS: tuple[Question, ...] = (
     Question("B6", "PRUNE with a backoff of 0", "starts the default backoff", ("zero-backoff-is-none",)),
     Question("B7", "IDONTWANT for a forged message", "is not sent", ("idontwant-before-signature",)),
     Question("B8", "the windows of what waited", "count from its verdict", ("cached-since-arrival",)),
+    Question("B9", "a GRAFT just after the backoff", "is accepted", ("backoff-ends-at-heartbeat",)),
 )
 
 """Those about open places: whichever reading a router has, it does not fail by it."""

@@ -64,6 +64,52 @@ def late_fanout(protocol: Protocol) -> Protocol:
     return evolve(late, handlers={**late.handlers, "heartbeat": Phases(beats)})
 
 
+@around("gs1.1/backoff.announced-period")
+def refuse_until_cleared(old: Rule, r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+    """A GRAFT is inside the backoff until the first heartbeat at its end or later has cleared it."""
+    ends, p = r.ends_backoff_ms(g.part.topic, g.peer), r.parameters
+    last_beat = p.heartbeat_delay_ms + (r.heartbeats - 1) * p.heartbeat_interval_ms if r.heartbeats else 0
+    if not last_beat < ends <= r.now_ms:
+        return cast("Step[Router] | None", old.step(r, g, choose))
+    # To the rule it comes in the last moment of the backoff; what it starts counts from now.
+    refused = cast("Step[Router]", old.step(evolve(r, now_ms=ends - 1), g, choose))
+    after = evolve(refused.router, now_ms=r.now_ms)
+    return Step(after.with_backoff(g.part.topic, [g.peer], p.prune_backoff_s), refused.permits)
+
+
+@rule("gs1.0/mesh.members")
+def stay_until_heartbeat(r: Router, s: ReceivedPart[Unsubscribe], choose: Choose) -> Step[Router] | None:
+    """A member that unsubscribes is noted, and leaves the mesh at the heartbeat."""
+    if s.peer not in r.mesh_of(s.part.topic):
+        return None
+    leaving = cast("frozenset[tuple[str, Peer]]", r.kept.get(LEAVING, frozenset())) | {(s.part.topic, s.peer)}
+    return Step(evolve(r, kept={**r.kept, LEAVING: leaving}))
+
+
+@rule("gs1.0/mesh.members")
+def drop_leaving(r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """Who unsubscribed since the last heartbeat, and did not come back, leaves the mesh; it is not told."""
+    leaving = cast("frozenset[tuple[str, Peer]]", r.kept.get(LEAVING, frozenset()))
+    if not leaving:
+        return None
+    gone = {(t, p) for t, p in leaving if p not in r.members(t)}
+    kept = {t: frozenset(p for p in members if (t, p) not in gone) for t, members in r.mesh.items()}
+    return Step(evolve(r, mesh=kept, kept=without_key(r.kept, LEAVING)))
+
+
+LEAVING = "leaving"
+"""Of `Router.kept`: the topics and peers that leave a mesh at the next heartbeat."""
+
+
+def late_mesh(protocol: Protocol) -> Protocol:
+    """Raises SpecError for a protocol without mesh."""
+    if "graft_candidates" not in protocol.handlers:
+        raise SpecError(f"{protocol.name} has no mesh")
+    beats = (drop_leaving, *protocol["heartbeat"].rules)
+    late = protocol.with_rule("quit_mesh", stay_until_heartbeat)
+    return evolve(late, handlers={**late.handlers, "heartbeat": Phases(beats)})
+
+
 @rule("gs1.0/heartbeat.no-churn")
 def graft_new_subscriber(r: Router, s: ReceivedPart[Subscribe], choose: Choose) -> Step[Router] | None:
     """A mesh below D takes a new subscriber at once, without waiting for the heartbeat."""

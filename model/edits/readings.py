@@ -27,6 +27,12 @@ EXPLAINING: tuple[Edit, ...] = (
         reading_as("unsubscribed-stays-in-mesh"),
     ),
     _reading(
+        "unsubscribed-stays-until-heartbeat",
+        "gs1.0/mesh.members",
+        "A peer that unsubscribes stays in the mesh until the heartbeat.",
+        read.late_mesh,
+    ),
+    _reading(
         "unsubscribed-stays-in-fanout",
         "gs1.0/fanout.members",
         "A peer that unsubscribes stays in the fanout until the heartbeat.",
@@ -50,6 +56,13 @@ EXPLAINING: tuple[Edit, ...] = (
         "gs1.1/backoff.announced-period",
         "A PRUNE with a backoff of 0 starts no backoff.",
         replacing_present(back_off_as_announced=read.back_off_for_no_time),
+    ),
+    # "... plus some slack to account for the offset until the next heartbeat that clears the backoff".
+    _reading(
+        "backoff-ends-at-heartbeat",
+        "gs1.1/backoff.announced-period",
+        "A GRAFT after the backoff is refused until the next heartbeat.",
+        replacing_present(while_backing_off=read.refuse_until_cleared),
     ),
     _reading(
         "idontwant-evicts-oldest",

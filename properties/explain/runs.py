@@ -97,16 +97,18 @@ class MinimalRun:
 
 def blamed_clauses(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> tuple[str, ...]:
     """A clause for each departure of the last moment of a minimal run: its own where nothing tells more."""
-    states, oracle = _states(moments, protocol, parameters)
+    states = _states(moments, protocol, parameters)
     short = MinimalRun(tuple(moments), states[-1])
     scored = _scored(moments, states, parameters)
-    whatever = _at_any_score(moments[-1], oracle) if scored else set()
+    whatever = _at_any_score(moments, protocol, parameters) if scored else set()
     found = []
     for departure in moments[-1].judged.departures:
         clause = _of_number(departure, short) or _of_parts(departure, short)
         if not clause and scored and _act_in(departure) not in whatever:
-            needed = (each for each in scored if _is_needed(each, departure, moments, protocol, parameters))
-            clause = next(needed, scored[0])
+            clause = scored[0]
+            if clause == score_blame.DECAY and len(scored) > 1:
+                spare = not _is_needed(clause, departure, moments, protocol, parameters)
+                clause = scored[1] if spare else clause
         if not clause and isinstance(short.state, Router):
             clause = _of_router(departure, short, short.state)
         elif not clause and isinstance(short.state, Node):
@@ -121,24 +123,32 @@ def blamed_beside(moments: Sequence[Moment], protocol: Protocol, parameters: Any
 
     A score is one sum, so that a run which shows one term by another speaks of both.
     """
-    return _scored(moments, _states(moments, protocol, parameters)[0], parameters)
+    return _scored(moments, _states(moments, protocol, parameters), parameters)
 
 
-def _at_any_score(last: Moment, oracle: Oracle) -> set[tuple[Any, ...]]:
-    """What departs in the last moment whatever the scores are: no rule on scores is broken by it."""
-    free = oracle.protocol.extended(oracle.protocol.name, weighted_score=Total((any_score,)))
+def _at_any_score(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> set[tuple[Any, ...]]:
+    """What departs in the last moment whatever the scores are since the last heartbeat before it, up to which
+    an answer can be late: no rule on scores is broken by it."""
+    before = [at for at, moment in enumerate(moments[:-1]) if isinstance(moment.event, Advance)]
+    since = max(before, default=-1) + 1
+    oracle = Oracle(protocol, parameters)
+    for moment in moments[:since]:
+        oracle.follow(moment.event, moment.outputs)
+    free = protocol.extended(protocol.name, weighted_score=Total((any_score,)))
     oracle.state = evolve(oracle.state, protocol=free)
-    return {_act_in(each) for each in oracle.judge(last.event, last.outputs).departures}
+    for moment in moments[since:]:
+        judged = oracle.judge(moment.event, moment.outputs)
+        if judged.blurred:
+            # It did what is in order at some scores, and the model knows not at which.
+            return set()
+    return {_act_in(each) for each in judged.departures}
 
 
 def _is_needed(
     clause: str, departure: Departure, moments: Sequence[Moment], protocol: Protocol, parameters: Any
 ) -> bool:
-    """Whether the router would not depart so from the protocol without what is said of this; of what no rule
-    says, that is not known."""
-    rules = [rule.name for _, rule in protocol.rules() if rule.clause.startswith(clause)]
-    if not rules:
-        return True
+    """Whether the router would not depart so from the protocol without the rules of the clause."""
+    rules = [rule.name for _, rule in protocol.rules() if rule.clause == clause]
     without = edited(protocol, [Edit("", "dropped", clause, "", dropping(*rules))])
     _, found = rejudge(moments, without, parameters)
     return _act_in(departure) not in map(_act_in, found)
@@ -158,14 +168,14 @@ BEYOND = ENDLESS * DENOMINATOR
 """More than any threshold."""
 
 
-def _states(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> tuple[list[Any], Oracle]:
-    """The states before each moment, and who judges the last."""
+def _states(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> list[Any]:
+    """The states before each moment."""
     oracle = Oracle(protocol, parameters)
     states = [oracle.state]
     for moment in moments[:-1]:
         oracle.follow(moment.event, moment.outputs)
         states.append(oracle.state)
-    return states, oracle
+    return states
 
 
 def _scored(moments: Sequence[Moment], states: Sequence[Any], parameters: Any) -> tuple[str, ...]:

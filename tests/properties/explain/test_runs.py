@@ -465,6 +465,20 @@ def test_what_no_score_would_allow_is_no_matter_of_scores() -> None:
     assert told_of(parameters, *start, (NEXT, ())) == ("gs1.1/score.mesh-deliveries",)
 
 
+def test_what_may_come_until_the_heartbeat_is_a_matter_of_the_scores_before_it() -> None:
+    """Who is blamed too much for its GRAFT is asked for nothing: by the heartbeat the IWANT is missing."""
+    parameters = Parameters(scores=ScoreParameters(behaviour_penalty_weight=-4.0))
+    start = (
+        (Join(T), ()),
+        (meet(1), (Sent(1, Subscribe(T)),)),
+        (hear(1, Prune(T)), ()),
+        (hear(1, Graft(T)), (Sent(1, Prune(T, 60)),)),
+        (Score((1,), 6), ()),
+        (hear(1, IHave(T, ("m1",))), ()),
+    )
+    assert told_of(parameters, *start, (BEAT, ())) == ("gs1.1/backoff.penalty",)
+
+
 def test_a_prune_with_the_due_period_and_peers_that_it_may_not_list_is_about_the_peers() -> None:
     parameters = Parameters(unsubscribe_backoff_s=60)
     pruned = Prune(T, 60, peers=(2,))
