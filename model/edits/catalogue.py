@@ -8,6 +8,7 @@ from functools import lru_cache
 from quidnunc.model.edit import FORMS, Edit, rule_edit, words_of
 from quidnunc.model.edits.aliases import RENAMED, rule_meant
 from quidnunc.model.edits.large_numbers import LARGE_NUMBERS
+from quidnunc.model.edits.mempool_quirks import MEMPOOL_QUIRKS
 from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.edits.quirks import QUIRKS
 from quidnunc.model.edits.readings import AGAINST_THE_TEXT, EXPLAINING, TRACED
@@ -20,7 +21,7 @@ NAMED: Mapping[str, Mapping[str, Edit]] = {
     family: {each.name: each for each in edits}
     for family, edits in (
         ("pubsub", (*EXPLAINING, *QUIRKS, *AGAINST_THE_TEXT, *LARGE_NUMBERS, *TRACED)),
-        ("mempool", (*SWITCHES.values(), *CAT_VARIANTS)),
+        ("mempool", (*MEMPOOL_QUIRKS, *SWITCHES.values(), *CAT_VARIANTS)),
     )
 }
 """Family -> its edits that have a name of their own, the smallest first."""

@@ -21,6 +21,7 @@ from quidnunc.model.edit import (
     asking_first,
     dropping,
     in_turn,
+    reading_as,
     replacing,
     replacing_present,
 )
@@ -36,6 +37,7 @@ from quidnunc.model.pubsub.router import (
     Router,
     TopicFanout,
     WaitingMessage,
+    without_key,
 )
 from quidnunc.model.pubsub.scores import counting, terms
 from quidnunc.model.pubsub.scores.ledger import TopicTally
@@ -43,6 +45,7 @@ from quidnunc.model.pubsub.step import run
 from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Part, Peer, Prune
 from quidnunc.model.rules import Exclusion, Phases, Protocol, Rule, Targets, rule, total
 from quidnunc.model.score_interval import ZERO, ScoreInterval, interval
+from quidnunc.model.score_parameters import TopicScoreParameters
 from quidnunc.model.values import evolve
 
 # -- mesh and backoff ---------------------------------------------------------------------------------------
@@ -340,6 +343,36 @@ def publish_to_topped_up_fanout(old: Rule, r: Router, m: Message, choose: Choose
         r = evolve(r, fanout={**r.fanout, m.topic: TopicFanout(wider, r.now_ms)})
     found = old.step(r, m, choose)
     return cast("Step[Router]", found)
+
+
+@around("gs1.0/fanout.expire")
+def publish_without_renewing(old: Rule, r: Router, m: Message, choose: Choose) -> Step[Router]:
+    """The age of a fanout counts from its first publish."""
+    step = cast("Step[Router]", old.step(r, m, choose))
+    known = r.fanout.get(m.topic)
+    if known is None or m.topic not in step.router.fanout:
+        return step
+    aged = evolve(step.router.fanout[m.topic], published_ms=known.published_ms)
+    return Step(evolve(step.router, fanout={**step.router.fanout, m.topic: aged}), step.permits)
+
+
+@around("gs1.0/mcache.length")
+def prune_and_drop_cached(old: Rule, r: Router, topic: str, choose: Choose) -> Step[Router]:
+    """Who leaves a topic throws its messages out of the message cache."""
+    step = cast("Step[Router]", old.step(r, topic, choose))
+    kept = {i: m for i, m in step.router.cached.items() if m.topic != topic}
+    windows = tuple(tuple(i for i in window if i in kept) for window in step.router.windows)
+    return Step(evolve(step.router, cached=kept, windows=windows), step.permits)
+
+
+@around("gs1.1/backoff.both-ends")
+def build_mesh_of_whole_fanout(old: Rule, r: Router, topic: str, choose: Choose) -> Step[Router]:
+    """Peers of the fanout are grafted at Join, be they in backoff."""
+    left = {
+        (t, p): ends for (t, p), ends in r.backoff.items() if t != topic or p not in r.fanout_of(topic).all
+    }
+    step = cast("Step[Router]", old.step(evolve(r, backoff=left), topic, choose))
+    return Step(evolve(step.router, backoff=r.backoff), step.permits)
 
 
 @around("gs1.0/publish.mesh")
@@ -644,6 +677,63 @@ def owed_by_former_members(old: Rule, r: Router, what: terms.InTopic) -> ScoreIn
     return interval(p.mesh_message_deliveries_weight).times(lacking.squared())
 
 
+@around("gs1.1/score.time-in-mesh")
+def note_first_graft(old: Rule, r: Router, before: Router, choose: Choose) -> Step[Router] | None:
+    """The time in the mesh counts from the first GRAFT of a peer, whatever came between."""
+    step = cast("Step[Router] | None", old.step(r, before, choose)) or Step(r)
+    past = cast("Mapping[tuple[Peer, str], int]", r.kept.get(FIRST_GRAFTS, {}))
+    known = {key: ms for key, ms in past.items() if key[0] in r.peers or key[0] in r.ledger.gone_ms}
+    tallies = step.router.ledger.tallies
+    first = {key: known.get(key, t.since_ms) for key, t in tallies.items() if t.since_ms is not None}
+    if known == past and first.keys() <= known.keys() and step.router is r:
+        return None
+    counted = {key: evolve(t, since_ms=first[key]) if key in first else t for key, t in tallies.items()}
+    kept = {**r.kept, FIRST_GRAFTS: {**known, **first}}
+    return Step(evolve(step.router, ledger=evolve(step.router.ledger, tallies=counted), kept=kept))
+
+
+FIRST_GRAFTS = "first-grafts"
+"""Of `Router.kept`: (peer, topic) -> when it came into the mesh for the first time, in ms."""
+
+
+def _uncapped(p: TopicScoreParameters) -> TopicScoreParameters:
+    return evolve(p, first_message_deliveries_cap=float(ENDLESS))
+
+
+@around("gs1.1/score.first-deliveries")
+def count_first_uncapped(
+    old: Rule, r: Router, d: counting.CountedDelivery, choose: Choose
+) -> Step[Router] | None:
+    """First deliveries are counted without a cap ..."""
+    scores = r.parameters.scores
+    assert scores is not None
+    wide = evolve(scores, topics=tuple(map(_uncapped, scores.topics)))
+    wider = evolve(r, parameters=evolve(r.parameters, scores=wide))
+    step = cast("Step[Router] | None", old.step(wider, d, choose))
+    return Step(evolve(step.router, parameters=r.parameters)) if step is not None else None
+
+
+@around("gs1.1/score.first-deliveries")
+def first_deliveries_capped(old: Rule, r: Router, what: terms.InTopic) -> ScoreInterval:
+    """... and capped where the score is worked out."""
+    peer, p, tally = what
+    capped = evolve(tally, first=tally.first.at_most(interval(p.first_message_deliveries_cap)))
+    return cast("ScoreInterval", old.apply(r, (peer, p, capped)))
+
+
+@around("gs1.1/score.weights")
+def topics_capped_each(old: Rule, r: Router, peer: Peer) -> ScoreInterval:
+    """The cap is one for each topic."""
+    scores = r.parameters.scores
+    assert scores is not None
+
+    def alone(topic: TopicScoreParameters) -> ScoreInterval:
+        only = evolve(r.parameters, scores=evolve(scores, topics=(topic,)))
+        return cast("ScoreInterval", old.apply(evolve(r, parameters=only), peer))
+
+    return sum(map(alone, scores.topics), ZERO)
+
+
 LOST_AT_DISCONNECTION = {
     "first": ("first-deliveries", "the first deliveries (P2)"),
     "meshed": ("mesh-deliveries", "the mesh deliveries (P3)"),
@@ -672,7 +762,22 @@ def without_counter(
     return Step(evolve(router, ledger=evolve(router.ledger, tallies=tallies)))
 
 
+def without_behaviour(old: Rule, r: Router, peer: Peer, choose: Choose) -> Step[Router]:
+    """The behaviour counter of a peer that disconnects is set to zero."""
+    router = cast("Step[Router]", old.step(r, peer, choose)).router
+    left = without_key(router.ledger.behaviour, peer)
+    return Step(evolve(router, ledger=evolve(router.ledger, behaviour=left)))
+
+
 def _counters_lost() -> Iterator[Edit]:
+    clause = "gs1.1/score.retain-statistics"
+    yield Edit(
+        "behaviour-lost-at-disconnection",
+        "replaced",
+        clause,
+        "Forgets the behaviour penalty (P7) of a peer when it disconnects.",
+        replacing_present(remember_departed=RuleWrapper(clause, without_behaviour)),
+    )
     for counter, (name, words) in LOST_AT_DISCONNECTION.items():
         yield _counter_lost(
             f"{name}-lost-at-disconnection", f"Forgets {words} of a peer when it disconnects.", counter, True
@@ -746,6 +851,28 @@ QUIRKS: tuple[Edit, ...] = (
         replacing_present(expire=expire_where_announced),
     ),
     Edit(
+        "backoff-shortened",
+        "replaced",
+        "gs1.1/backoff.both-ends",
+        "Lets a shorter backoff take the place of one that still runs.",
+        reading_as("backoff-shortened"),
+        clauses=("gs1.1/backoff.both-ends", "gs1.1/backoff.announced-period", "gs1.1/backoff.regraft"),
+    ),
+    Edit(
+        "opportunistic-at-median",
+        "replaced",
+        "gs1.1/opportunistic.graft",
+        "Grafts opportunistically peers whose score is the median, and no better.",
+        reading_as("opportunistic-at-median"),
+    ),
+    Edit(
+        "ignored-penalised",
+        "replaced",
+        "gs1.1/validation.ignore-unpenalised",
+        "Counts a message that the application ignores as an invalid one (P4).",
+        reading_as("ignored-penalised"),
+    ),
+    Edit(
         "refusal-does-not-extend",
         "replaced",
         "gs1.1/backoff.regraft",
@@ -758,6 +885,27 @@ QUIRKS: tuple[Edit, ...] = (
         "gs1.1/backoff.announce",
         "Announces no backoff in the PRUNEs of the heartbeat.",
         replacing_present(cut_to_d=cut_with_bare_prune, drop_negative=cut_with_bare_prune),
+    ),
+    Edit(
+        "join-takes-fanout-in-backoff",
+        "replaced",
+        "gs1.1/backoff.both-ends",
+        "Grafts the peers of its fanout at Join, whether or not they are in backoff.",
+        replacing_present(build_mesh=build_mesh_of_whole_fanout),
+    ),
+    Edit(
+        "fanout-not-renewed",
+        "replaced",
+        "gs1.0/fanout.expire",
+        "Counts the age of a fanout from its first publish, not from the last one.",
+        replacing_present(publish_to_fanout=publish_without_renewing),
+    ),
+    Edit(
+        "cache-dropped-at-leave",
+        "replaced",
+        "gs1.0/mcache.length",
+        "Drops the messages of a topic from its message cache when it leaves the topic.",
+        replacing_present(prune_members=prune_and_drop_cached),
     ),
     Edit(
         "cut-at-d-high",
@@ -875,6 +1023,41 @@ QUIRKS: tuple[Edit, ...] = (
         replacing_present(recognise=begin_anew),
     ),
     *_counters_lost(),
+    Edit(
+        "promise-kept-by-maker-alone",
+        "replaced",
+        "gs1.1/iwant.promise",
+        "Takes the promise of an IHAVE for broken where another peer brought the message.",
+        reading_as("promise-kept-by-maker"),
+    ),
+    Edit(
+        "copies-uncounted-while-validating",
+        "replaced",
+        "gs1.1/score.mesh-deliveries",
+        "Counts no copies that come while the message waits for its validators (P3).",
+        reading_as("copies-uncounted-while-validating"),
+    ),
+    Edit(
+        "time-in-mesh-from-first-graft",
+        "replaced",
+        "gs1.1/score.time-in-mesh",
+        "Counts the time in the mesh (P1) from the first GRAFT of a peer, not from the last.",
+        replacing_present(note_grafted=note_first_graft),
+    ),
+    Edit(
+        "first-deliveries-capped-late",
+        "replaced",
+        "gs1.1/score.first-deliveries",
+        "Caps the first deliveries (P2) where it works out a score, not where it counts them.",
+        replacing_present(count_first=count_first_uncapped, first_deliveries=first_deliveries_capped),
+    ),
+    Edit(
+        "topics-capped-one-by-one",
+        "replaced",
+        "gs1.1/score.weights",
+        "Caps the score of each topic, not that of all topics together.",
+        replacing_present(topics_capped=topics_capped_each),
+    ),
     Edit(
         "mesh-deliveries-owed-until-regraft",
         "replaced",

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from quidnunc.model.choices import Choose, settled
 from quidnunc.model.permits import Step
-from quidnunc.model.pubsub.router import HeartbeatCounts, ReceivedPart, Router
+from quidnunc.model.pubsub.router import ANY_KIND, ENDED, HeartbeatCounts, ReceivedPart, Router
 from quidnunc.model.pubsub.scores import events as scores_events
 from quidnunc.model.pubsub.step import run
 from quidnunc.model.rpc import (
@@ -127,6 +127,8 @@ def each_of(r: Router, rpc: Rpc, kinds: Iterable[type], choose: Choose) -> Step[
     for part in rpc.part:
         if type(part) in kinds:
             now = r if found is None else found.router
+            if now.kept and now.kept.get(ENDED) in (ANY_KIND, type(part).__name__):
+                continue
             one = run(now, HANDLER_OF[type(part)], ReceivedPart(rpc.peer, part), choose)
             if isinstance(part, Message) and r.parameters.scores is not None:
                 one = Step(scores_events.arrived(now, one.router, ReceivedPart(rpc.peer, part)), one.permits)

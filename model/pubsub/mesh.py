@@ -410,9 +410,11 @@ def _graft_opportunistically(r: Router, topic: str, choose: Choose) -> Step[Rout
     if lower >= threshold or not lowest:
         return Step(evolve(r, poor_for={**r.poor_for, topic: 0})) if r.poor_for.get(topic) else None
     eligible = r.protocol.set_of("graft_candidates", r, topic, choose)
+    # The better are above the median; to a router that reads it otherwise, not below.
+    more = 0 if r.reads("opportunistic-at-median") else 1
     better = Targets(
-        frozenset(p for p in eligible.must if r.end_of_score(p, high=False) > upper),
-        frozenset(p for p in eligible.all if r.end_of_score(p, high=True) > lower),
+        frozenset(p for p in eligible.must if r.end_of_score(p, high=False) >= upper + more),
+        frozenset(p for p in eligible.all if r.end_of_score(p, high=True) >= lower + more),
     )
     wanted = r.parameters.opportunistic_graft_peers
     # The text has a median of one score, too; some routers ask for two members.

@@ -140,6 +140,12 @@ class HeartbeatCounts:
     """Ids of IDONTWANTs of which some gave way to others; kept where a reading asks for it."""
 
 
+ENDED = "ended"
+"""Of `Router.kept`, while an RPC is read, in a router that ends early: of which kind it reads no more parts,
+or of any."""
+ANY_KIND = "any"
+
+
 # Copied at every step: `quidnunc.model.values`.
 @frozen(slots=False)
 class Router:
@@ -298,8 +304,8 @@ class Router:
 
     def with_backoff(self, topic: str, peers: Iterable[Peer], seconds: int) -> Router:
         """A running backoff is never shortened."""
-        ends = self.now_ms + 1000 * seconds
-        new = {(topic, p): max(ends, self.ends_backoff_ms(topic, p)) for p in peers}
+        ends, latest = self.now_ms + 1000 * seconds, self.reads("backoff-shortened")
+        new = {(topic, p): ends if latest else max(ends, self.ends_backoff_ms(topic, p)) for p in peers}
         return evolve(self, backoff={**self.backoff, **new}) if new else self
 
     def with_cached(self, message: Message) -> Router:

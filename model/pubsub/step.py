@@ -24,7 +24,7 @@ from quidnunc.model.events import (
     Verdict,
 )
 from quidnunc.model.permits import Permit, Step
-from quidnunc.model.pubsub.router import Neighbour, PartialFlags, ReceivedPart, Router, without_key
+from quidnunc.model.pubsub.router import ENDED, Neighbour, PartialFlags, ReceivedPart, Router, without_key
 from quidnunc.model.pubsub.scores import events as scores_events
 from quidnunc.model.rpc import CONTROL, Peer
 from quidnunc.model.values import evolve
@@ -89,7 +89,7 @@ def _step(r: Router, event: Event, choose: Choose) -> Step[Router]:
             return Step(_gone(after.router, peer), after.permits)
         case Receive((peer,), parts):
             after = run(r, "rpc", ReceivedPart(peer, parts), choose)
-            return Step(_has_spoken(after.router, peer), after.permits)
+            return Step(_has_spoken(_with_next_rpc(after.router), peer), after.permits)
         case Join(topic, requests, supports):
             own = {**r.own, topic: PartialFlags(requests, supports)} if requests or supports else r.own
             return run(evolve(r, topics=r.topics | {topic}, own=own), "join", topic, choose)
@@ -140,6 +140,11 @@ def _malformed(r: Router, peer: Peer, choose: Choose) -> Step[Router]:
     permit = Permit(Closed(peer), True, "pubsub/rpc.malformed", "now")
     after = run(r, "disconnect", peer, choose)
     return Step(_gone(after.router, peer), (permit, *after.permits))
+
+
+def _with_next_rpc(r: Router) -> Router:
+    """A router that read this one to its end, or not, reads the next."""
+    return evolve(r, kept=without_key(r.kept, ENDED)) if r.kept and ENDED in r.kept else r
 
 
 def _has_spoken(r: Router, peer: Peer) -> Router:

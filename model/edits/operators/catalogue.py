@@ -32,6 +32,10 @@ no operator says, has no edit here, and is reported as unexplained.
     RULE-overlooks-FLAW   it does not look for one of the things that can be wrong with a message
     RULE-keeps-FIELD, RULE-keeps-FIELD-of-WHOM   one field of the state stays as it was, of all peers or of
                        some, and the rest changes
+    ends-rpc-RULE, ends-its-kind-RULE   it reads no more of the RPC, or no more parts of that kind
+    first-RULE, last-RULE   it comes before all else at the heartbeat, or after
+    once-RULE          it sends the same to a peer only once
+    held-RULE          what it sends waits for the heartbeat
     TERM-sees-former-members   a term of the score takes a peer that has left the mesh for a member
     RULE-without-NAME  it works out or counts a score as if one parameter of scores were not there
     RULE-unsquared     it does not square a number
@@ -80,7 +84,7 @@ from quidnunc.model.mempool.protocols import CATS, MEMPOOL
 from quidnunc.model.mempool.protocols import LIMITS as LIMITED
 from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.pubsub.protocols import PUBSUB
-from quidnunc.model.pubsub.router import Router
+from quidnunc.model.pubsub.router import ANY_KIND, Router
 from quidnunc.model.rpc import Extensions, Fault, HaveTx, Message, ResetRoute, SeenTx, Tx, WantTx
 from quidnunc.model.rules import Combined, Exclusion, FirstMatch, Phases, Protocol, Rule, Total
 from quidnunc.model.values import evolve
@@ -276,6 +280,8 @@ STATE_FIELDS: Mapping[str, frozenset[str]] = {
 }
 """Family -> what its rules can change of a state."""
 
+CONTROL_PARTS = frozenset({"IHave", "IWant", "Graft", "Prune", "IDontWant", "Message"})
+"""Parts of which an RPC holds several, each handled in turn."""
 OF_ONE_TOPIC = frozenset({"Graft", "Prune", "Subscribe", "Unsubscribe"})
 """Parts that are about the topic that they name."""
 SECONDS = frozenset({"backoff_s"})
@@ -362,6 +368,8 @@ class RuleOperators:
     """Whether it alone works out a number."""
     of_topics: bool = False
     """Whether it goes through the topics of a heartbeat."""
+    may_wait: bool = False
+    """Whether a heartbeat comes after it, up to which what it sends can wait."""
     checks: str = ""
     """The handler, of which it is one of several checks and not the last one."""
     switches: tuple[str, ...] = ()
@@ -402,6 +410,7 @@ class RuleOperators:
             self._marks_seen() if self.checks == MESSAGE else (),
             self._topics() if self.of_topics else (),
             self._every_topic() if self.is_step else (),
+            self._later() if self.is_step and self.family == PUBSUB_FAMILY else (),
         )
         for rank, made in enumerate(kinds):
             yield from (evolve(one, rank=rank) for one in made)
@@ -452,6 +461,25 @@ class RuleOperators:
         if self.takes in OF_ONE_TOPIC and not self.checks:
             says = "Acts in all its topics, and not only in the one that is named,"
             yield self._made(f"{self.name}-in-every-topic", says, wrapped.for_every_topic)
+
+    def _later(self) -> Iterator[OperatorEdit]:
+        """What the rule did has a part in what comes later: of the RPC, until the heartbeat, or ever."""
+        if self.takes in CONTROL_PARTS:
+            for word, says, kind in (
+                ("ends-rpc", "Reads no more of an RPC", ANY_KIND),
+                ("ends-its-kind", f"Reads no more {words.PARTS_NAMED[self.takes]} of an RPC", self.takes),
+            ):
+                change = partial(wrapped.after, partial(wrapped.ending_rpc, kind))
+                yield self._made(f"{word}-{self.name}", says, change, _applied)
+        if Sent.__name__ not in names_read(self.rule):
+            return
+        change = partial(wrapped.after, partial(wrapped.once, self.name))
+        yield self._made(f"once-{self.name}", "Sends the same to a peer only once", change, _permitted)
+        if self.may_wait:
+            holding = partial(_holding, name=self.rule.name)
+            says = f"Delays what it sends to the next heartbeat {when_words(self.rule)}"
+            edit = Edit(f"held-{self.name}", "replaced", self.rule.clause, says, holding, rule=self.rule.name)
+            yield OperatorEdit(edit, (self.rule.name,), _permitted)
 
     def _announced(self) -> Iterator[OperatorEdit]:
         for name, (kind, absent) in FAMILIES[self.family].announced.items():
@@ -701,6 +729,7 @@ def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
             is_only_answer=handler in words.ANSWERS and len(protocol[handler].rules) == 1,
             is_number=rule.name in alone,
             of_topics=handler == HEARTBEAT and not names_read(rule).isdisjoint(TOPICS_OF_HEARTBEAT),
+            may_wait=handler != HEARTBEAT and isinstance(protocol.handlers.get(HEARTBEAT), Phases),
             checks=handler if _is_followed(rule, protocol[handler]) else "",
             switches=switches_of(protocol),
             others=other_rules(handler, rule, protocol),
@@ -722,7 +751,7 @@ def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
     found |= {
         edit.name: OperatorEdit(edit, names, _called) for edit, names in edits_of_reconnecting(protocol)
     }
-    of_several = (_of_answers, _forgetting, _judging, _passing_on_altered)
+    of_several = (_of_answers, _forgetting, _judging, _passing_on_altered, _ordering)
     found |= {made.edit.name: made for makes in of_several for made in makes(protocol)}
     return found
 
@@ -785,19 +814,50 @@ def _judging(protocol: Protocol) -> Iterator[OperatorEdit]:
                 yield OperatorEdit(edit, names, _called)
 
 
+def _ordering(protocol: Protocol) -> Iterator[OperatorEdit]:
+    """Edits of the order of a heartbeat: one thing comes before all others, or after them."""
+    beats = protocol.handlers.get(HEARTBEAT)
+    rules = beats.rules if isinstance(beats, Phases) else ()
+    for place, said, end in (("first", "before", rules[:1]), ("last", "after", rules[-1:])):
+        for rule in rules:
+            if not rule.when or rule in end:
+                continue
+            does = rule.when.removeprefix("it ").replace(" at the heartbeat", "")
+            says = f"{does[0].upper()}{does[1:]}, and does so {said} all else at the heartbeat."
+            change = partial(_reordered, name=rule.name, first=place == "first")
+            named = f"{place}-{words_of(rule.name)}"
+            edit = Edit(named, "replaced", rule.clause, says, change, rule=rule.name)
+            yield OperatorEdit(edit, (rule.name,), _called)
+
+
+def _reordered(protocol: Protocol, *, name: str, first: bool) -> Protocol:
+    beats = protocol.handlers.get(HEARTBEAT)
+    moved = tuple(rule for rule in beats.rules if rule.name == name) if isinstance(beats, Phases) else ()
+    if not isinstance(beats, Phases) or not moved:
+        raise SpecError(f"{protocol.name} has no rule {name!r} at its heartbeat")
+    others = tuple(rule for rule in beats.rules if rule.name != name)
+    return protocol.extended(
+        protocol.name, **{HEARTBEAT: Phases((*moved, *others) if first else (*others, *moved))}
+    )
+
+
 def _forgetting(protocol: Protocol) -> Iterator[OperatorEdit]:
     """Edits of the first rule on what happens: with it the router forgets more than it should."""
     by_peer = fields_by_peer(protocol.family)
     in_topic = [name for name, keys in by_peer.items() if keys == PEER_IN_TOPIC]
+    of_peers = [name for name, keys in by_peer.items() if keys == PEER]
     for handler, says in words.FORGETTING.items():
         combined = protocol.handlers.get(handler)
         if not isinstance(combined, Phases) or not combined.rules:
             continue
         of_peer = by_peer if handler in words.FORGETTING_A_PEER else in_topic
+        of_sender = of_peers if handler in words.FORGETTING_THE_SENDER else []
         first = combined.rules[0].name
-        for name in _mappings(protocol.family) if handler == words.FORGETTING_ALL else of_peer:
+        every = _mappings(protocol.family) if handler == words.FORGETTING_ALL else of_peer
+        for name in (*every, *of_sender):
             if name not in words.NOT_FORGOTTEN:
-                said = says.format(words.STATE[protocol.family][name])
+                saying = words.FORGETTING_THE_SENDER[handler] if name in of_sender else says
+                said = saying.format(words.STATE[protocol.family][name])
                 change = partial(_with_changed, name=first, change=partial(wrapped.forgetting, name))
                 named = f"{words_of(handler)}{FORGETS}{words_of(name)}"
                 # Which sentence it breaks, a run says.
@@ -875,6 +935,15 @@ def _shared_everywhere(protocol: Protocol) -> Iterator[tuple[str, Reading]]:
 
 def _doing_as(other: Rule, rule: Rule) -> Rule:
     return evolve(rule, apply=other.apply)
+
+
+def _holding(protocol: Protocol, *, name: str) -> Protocol:
+    """The protocol in which what a rule sends waits for the heartbeat."""
+    held = _with_changed(protocol, name=name, change=partial(wrapped.after, wrapped.held))
+    beats = held.handlers.get(HEARTBEAT)
+    if not isinstance(beats, Phases):
+        raise SpecError(f"{protocol.name} has no heartbeat")
+    return held.extended(held.name, **{HEARTBEAT: Phases((wrapped.RELEASE, *beats.rules))})
 
 
 def _with_changed(protocol: Protocol, *, name: str, change: Callable[[Rule], Rule]) -> Protocol:

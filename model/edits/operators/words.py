@@ -284,9 +284,24 @@ FORGETTING: Mapping[str, str] = {
 }
 """Handler -> when a router may forget something, and of what."""
 FORGETTING_A_PEER = frozenset({"connect", "disconnect"})
+FORGETTING_THE_SENDER: Mapping[str, str] = {
+    "subscribe": "Forgets {} for a peer when the peer subscribes to a topic.",
+    "unsubscribe": "Forgets {} for a peer when the peer unsubscribes from a topic.",
+    "prune": "Forgets {} for a peer when it receives a PRUNE from the peer.",
+}
+"""The same of what is kept of the peer, whatever the topic."""
 FORGETTING_ALL = "heartbeat"
 NOT_FORGOTTEN = frozenset({"passed_over", "kept"})
 """Fields that no router has: one is there to judge chance by, one is of somebody's own protocol."""
+
+PARTS_NAMED: Mapping[str, str] = {
+    "IHave": "IHAVEs",
+    "IWant": "IWANTs",
+    "Graft": "GRAFTs",
+    "Prune": "PRUNEs",
+    "IDontWant": "IDONTWANTs",
+    "Message": "messages",
+}
 
 RELAYED = frozenset(
     {

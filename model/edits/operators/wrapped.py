@@ -14,6 +14,7 @@ from quidnunc.model.edits.operators.rule_use import chooser_in
 from quidnunc.model.events import Delivered, Output, Sent
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.pubsub.mesh import prune_to
+from quidnunc.model.pubsub.router import ENDED
 from quidnunc.model.rpc import ROUTER, Extensions, Fault, Message, Prune, Stray
 from quidnunc.model.rules import FirstMatch, Protocol, Rule, Targets
 from quidnunc.model.score_interval import ScoreInterval
@@ -38,6 +39,38 @@ def after(change: Callable[[Any, Step[Any]], Step[Any]], rule: Rule) -> Rule:
 
 def silent(r: Any, step: Step[Any]) -> Step[Any]:
     return Step(step.router)
+
+
+def ending_rpc(kind: str, r: Any, step: Step[Any]) -> Step[Any]:
+    """Of the RPC that brought it no more parts of that kind are read, or of any kind."""
+    return Step(evolve(step.router, kept={**step.router.kept, ENDED: kind}), step.permits)
+
+
+def once(name: str, r: Any, step: Step[Any]) -> Step[Any]:
+    """What it has sent, or could have, it sends no more; `name` is that of the rule."""
+    sent = step.router.kept.get(name, frozenset())
+    fresh = tuple(each for each in step.permits if each.output not in sent)
+    kept = {**step.router.kept, name: sent | {each.output for each in step.permits}}
+    return Step(evolve(step.router, kept=kept), fresh) if step.permits else step
+
+
+def held(r: Any, step: Step[Any]) -> Step[Any]:
+    """What it sends waits for the heartbeat (`releasing`)."""
+    kept = {**step.router.kept, HELD: (*step.router.kept.get(HELD, ()), *step.permits)}
+    return Step(evolve(step.router, kept=kept)) if step.permits else step
+
+
+def _release_held(r: Any, _: None, choose: Any) -> Step[Any] | None:
+    """What waited for the heartbeat goes to those who are there."""
+    waited = r.kept.get(HELD, ())
+    left = {name: value for name, value in r.kept.items() if name != HELD}
+    there = tuple(each for each in waited if getattr(each.output, "peer", None) in r.peers)
+    return Step(evolve(r, kept=left), there) if waited else None
+
+
+RELEASE = Rule("release_held", "", _release_held)
+HELD = "held"
+"""Of `Router.kept`: what waits for the heartbeat."""
 
 
 def idle(r: Any, step: Step[Any]) -> Step[Any]:
@@ -81,7 +114,7 @@ def _is_about(key: Any, what: Any) -> bool:
     peer, other = peer_and_other(key)
     of_peer = what if isinstance(what, int) else getattr(what, "peer", peer)
     of_topic = what if isinstance(what, str) else getattr(getattr(what, "part", None), "topic", other)
-    return peer == of_peer and other == of_topic
+    return peer == of_peer and other in ("", of_topic)
 
 
 def keeping(name: str, rule: Rule) -> Rule:
@@ -264,12 +297,18 @@ def sending_back(rule: Rule) -> Rule:
     return _sending_more(back, rule)
 
 
+UNNAMED = frozenset({"no-author", "no-seqno"})
+"""Flaws that leave an id by origin nothing to be made of."""
+
+
 def marking_seen(rule: Rule) -> Rule:
     """The rule, which takes a message for seen although it drops it."""
 
     def apply(r: Any, m: Any, *rest: Any) -> Any:
         said = rule.apply(r, m, *rest)
-        if not isinstance(said, Step) or m.part.id in said.router.seen:
+        # Without one of the fields that its id is made of it has the id of no other message.
+        nameless = r.parameters.message_id == "origin" and m.part.flaw in UNNAMED
+        if nameless or not isinstance(said, Step) or m.part.id in said.router.seen:
             return said
         return Step(said.router.with_seen(m.part.id), said.permits)
 
@@ -624,11 +663,20 @@ def all_in_pool(n: Any) -> Any:
     return evolve(n, pool={**n.pool, **gone})
 
 
+def last_sender_first(n: Any) -> Any:
+    return evolve(n, pool={tx: senders[::-1] for tx, senders in n.pool.items()})
+
+
 MEMPOOL_VIEWS: Mapping[str, tuple[frozenset[str], str, Callable[[Any], Any]]] = {
     "all-in-pool": (
         frozenset({"pool"}),
         "Treats transactions that have left its pool as pooled",
         all_in_pool,
+    ),
+    "last-sender-first": (
+        frozenset({"first_sender"}),
+        "Takes the last sender of a transaction for the first",
+        last_sender_first,
     ),
 }
 """The same of a mempool node."""
@@ -636,6 +684,8 @@ MEMPOOL_VIEWS: Mapping[str, tuple[frozenset[str], str, Callable[[Any], Any]]] = 
 
 def sees(view: str, rule: Rule) -> Rule:
     def restore(after: Any, r: Any) -> Any:
+        if view == "last-sender-first":
+            return evolve(after, pool=r.pool)
         if view == "all-in-pool":
             seen = all_in_pool(r).pool
             kept = {tx: by for tx, by in after.pool.items() if tx in r.pool or by != seen.get(tx)}

@@ -17,6 +17,10 @@ from quidnunc.model.pubsub.scores.ledger import IWantPromise, MessageCopies
 from quidnunc.model.rpc import ROUTER, IHave, IWant, Message, Part, Peer
 from quidnunc.model.values import evolve
 
+KEPT_BY_MAKER = "promise-kept-by-maker"
+UNCOUNTED_WHILE_VALIDATING = "copies-uncounted-while-validating"
+"""Switches of what routers in the field, or in tests, do otherwise."""
+
 
 def count(r: Router, handler: str, what: object) -> Router:
     """The router after the rules of one handler, none of which grants anything."""
@@ -59,11 +63,13 @@ def arrived(before: Router, after: Router, m: ReceivedPart[Message]) -> Router:
         # Whether its own name from outside is an invalid message to a router is not said.
         return _deliver(after, peer, message, "maybe-invalid")
     meshed = peer in before.mesh_of(message.topic)
+    if after.reads(KEPT_BY_MAKER):
+        after = _received(after, message.id, peer)
     if message.id in before.waiting:
         return _another(after, message.id, peer, meshed)
     if message.id in before.seen and before.seen[message.id] == after.seen.get(message.id):
         return _late(after, peer, message, meshed)
-    r = _received(after, message.id)
+    r = after if after.reads(KEPT_BY_MAKER) else _received(after, message.id)
     copies = MessageCopies({peer: meshed}, peer, None if message.id in r.waiting else r.now_ms)
     r = _with_copies(r, message.id, copies)
     return r if message.id in r.waiting else _deliver(r, peer, message, "first", meshed)
@@ -75,12 +81,14 @@ def judged(r: Router, waiting: WaitingMessage, judgement: Judgement) -> Router:
     copies = r.ledger.copies.get(message.id)
     if copies is None:
         return r
-    if judgement == "ignore":
+    if judgement == "ignore" and not r.reads("ignored-penalised"):
         return _with_copies(r, message.id, None)
     accepted = judgement == "accept"
     r = _with_copies(r, message.id, evolve(copies, judged_ms=r.now_ms, accepted=accepted))
     for peer, meshed in copies.senders.items():
         first = peer == copies.forwarder
+        if accepted and not first and r.reads(UNCOUNTED_WHILE_VALIDATING):
+            continue
         kind: Kind = ("first" if first else "near") if accepted else ("invalid" if first else "maybe-invalid")
         still = peer in r.mesh_of(message.topic)
         r = _deliver(r, peer, message, kind, meshed if meshed == still else None)
@@ -146,18 +154,19 @@ def promised(r: Router, peer: Peer, parts: Iterable[Part], granted: Iterable[Per
     return evolve(r, ledger=evolve(r.ledger, promises=(*r.ledger.promises, new)))
 
 
-def _received(r: Router, message_id: str) -> Router:
-    """A message came that may have been promised; one that comes late may still be in time for the router."""
+def _received(r: Router, message_id: str, maker: Peer | None = None) -> Router:
+    """A message came that may have been promised; one that comes late may still be in time for the router.
+    With `maker`, only that peer kept what it promised."""
     if not any(message_id in p.missing for p in r.ledger.promises):
         return r
-    found = tuple(
-        evolve(p, missing=p.missing - {message_id})
-        if r.now_ms < p.ends_ms
-        else evolve(p, least=0)
-        if message_id in p.missing
-        else p
-        for p in r.ledger.promises
-    )
+
+    def kept(p: IWantPromise) -> IWantPromise:
+        if message_id not in p.missing or maker not in (None, p.peer):
+            return p
+        in_time = r.now_ms < p.ends_ms
+        return evolve(p, missing=p.missing - {message_id}) if in_time else evolve(p, least=0)
+
+    found = tuple(map(kept, r.ledger.promises))
     return evolve(r, ledger=evolve(r.ledger, promises=found))
 
 

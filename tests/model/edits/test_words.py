@@ -27,6 +27,9 @@ def wrong(said: str) -> str:
     return "has a name of the kit in it" if re.search(r"[_`]", OF_THE_TEXT.sub("", said)) else ""
 
 
+AFTER_ALL = " after all else at the heartbeat."
+
+
 @EVERY
 def test_each_headline_is_a_sentence_without_names_of_the_kit(protocol: Protocol) -> None:
     edits = [*edits_of(protocol), *(made.edit for made in operated(protocol).values())]
@@ -44,7 +47,10 @@ def test_each_headline_of_an_operator_says_when(protocol: Protocol) -> None:
     ends = [m for name, m in made.items() if len(m.rules) == 1 and not any(w in name for w in others)]
     # Of a rule that drops a message, what comes of a flaw that is overlooked is said.
     told = [m for m in ends if not m.edit.says.startswith("Takes a message with ")]
-    assert told and all(m.edit.says.endswith(f" when {when[m.rules[0]]}.") for m in told)
+    ordered = [m for m in told if m.edit.says.endswith((" before all else at the heartbeat.", AFTER_ALL))]
+    assert bool(ordered) == ("graft" in protocol.handlers)
+    whens = [m for m in told if m not in ordered]
+    assert whens and all(m.edit.says.endswith(f" when {when[m.rules[0]]}.") for m in whens)
     own = ("everywhere-in-", "everywhere-published-", "everywhere-passed-on-", "earlier-")
     wide = [m for name, m in made.items() if len(m.rules) > 1 and not name.startswith(own)]
     assert wide and all(m.edit.says.endswith(", wherever it matters.") for m in wide)
