@@ -466,8 +466,8 @@ class RuleOperators:
         """What the rule did has a part in what comes later: of the RPC, until the heartbeat, or ever."""
         if self.takes in CONTROL_PARTS:
             for word, says, kind in (
-                ("ends-rpc", "Reads no more of an RPC", ANY_KIND),
                 ("ends-its-kind", f"Reads no more {words.PARTS_NAMED[self.takes]} of an RPC", self.takes),
+                ("ends-rpc", "Reads no more of an RPC", ANY_KIND),
             ):
                 change = partial(wrapped.after, partial(wrapped.ending_rpc, kind))
                 yield self._made(f"{word}-{self.name}", says, change, _applied)

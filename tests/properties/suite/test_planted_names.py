@@ -1,0 +1,177 @@
+"""The suite tells by its name what is planted in our router, in code that knows nothing of the edits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from quidnunc.impl.gossipsub.router import GossipsubRouter
+from quidnunc.impl.mutant import Usual, around, patch
+from quidnunc.impl.ours.pubsub import PubsubDriver
+from quidnunc.impl.seam import Config, parameters_of
+from quidnunc.model.parameters import Parameters
+from quidnunc.properties.judge.play import WireSubject
+from quidnunc.properties.search.verdicts import verdict_of_root
+from quidnunc.properties.search.worker import hello_from
+from quidnunc.properties.suite import run as suite_run
+from quidnunc.properties.suite.files import suite_of
+from quidnunc.properties.suite.run import run_suite
+
+PROTOCOL = "gossipsub-1.2"
+Plant = Callable[[GossipsubRouter], None]
+
+
+def keeper(seam: str, by: Callable[..., object]) -> Plant:
+    """An edit of who keeps the scores, where there is one."""
+
+    def plant(r: GossipsubRouter) -> None:
+        if r.core.keeper is not None:
+            around(f"core.keeper.{seam}", by)(r)
+
+    return plant
+
+
+def fanout_from_first_publish(r: GossipsubRouter, for_publish: Usual, topic: str) -> object:
+    before = r.fanout.published_ms.get(topic)
+    chosen = for_publish(topic)
+    if before is not None and topic in r.fanout.published_ms:
+        r.fanout.published_ms[topic] = before
+    return chosen
+
+
+def cache_dropped(r: GossipsubRouter, leave: Usual, topic: str) -> None:
+    leave(topic)
+    cache = r.gossip.cache
+    for id_bytes in [i for i, message in cache._messages.items() if message.topic == topic]:
+        cache._drop(id_bytes)
+
+
+def fanout_moved_whole(r: GossipsubRouter, join: Usual, topic: str, from_fanout: Sequence[int]) -> None:
+    usual = r.mesh.eligible_at_join
+    r.mesh.eligible_at_join = lambda topic: {*usual(topic), *from_fanout}  # type: ignore[method-assign]
+    join(topic, from_fanout)
+    r.mesh.eligible_at_join = usual  # type: ignore[method-assign]
+
+
+def unheard_while_waiting(r: GossipsubRouter, came_again: Usual, peer: int, id_bytes: bytes) -> None:
+    watched = r.gossip.watch.messages.get(id_bytes)
+    if watched is not None and watched.verdict:
+        came_again(peer, id_bytes)
+
+
+def grafted_once(r: GossipsubRouter) -> None:
+    if r.core.keeper is None:
+        return
+    kept, first = r.core.keeper, dict[tuple[int, str], int]()
+    grafted = kept.grafted
+
+    def from_the_first(peer: int, topic: str, now_ms: int) -> None:
+        grafted(peer, topic, first.setdefault((peer, topic), now_ms))
+
+    patch(kept, "grafted", from_the_first)
+
+
+def capped_late(r: GossipsubRouter) -> None:
+    if r.core.keeper is None:
+        return
+    kept = r.core.keeper
+    in_topic = kept.in_topic
+
+    def first_delivery(peer: int, topic: str) -> None:
+        counters = kept._counters(peer, topic)
+        if counters is not None:
+            counters.first_deliveries += 1
+
+    def worked_out(p: Any, s: Any) -> float:
+        counted, cap = s.first_deliveries, p.first_message_deliveries_cap
+        s.first_deliveries = min(counted, cap)
+        value = in_topic(p, s)
+        s.first_deliveries = counted
+        return value
+
+    patch(kept, "first_delivery", first_delivery)
+    patch(kept, "in_topic", worked_out)
+
+
+def capped_each(r: GossipsubRouter) -> None:
+    if r.core.keeper is None:
+        return
+    kept = r.core.keeper
+    in_topic, capped = kept.in_topic, kept.capped
+    patch(kept, "in_topic", lambda p, s: capped(in_topic(p, s)))
+    patch(kept, "capped", lambda topics: topics)
+
+
+def behaves_again(r: GossipsubRouter, disconnected: Usual, peer: int, now_ms: int) -> None:
+    disconnected(peer, now_ms)
+    assert r.core.keeper is not None
+    r.core.keeper.records[peer].misbehaved = 0
+
+
+def wanted_again(r: GossipsubRouter, on_prune: Usual, peer: int, topic: str, seconds: int | None) -> object:
+    r.gossip.unwanted.pop(peer, None)
+    return on_prune(peer, topic, seconds)
+
+
+def gossips_first(r: GossipsubRouter) -> None:
+    r.beats.insert(0, r.beats.pop(r.beats.index(r.gossip.emit)))
+
+
+def ends_at_an_unknown_topic(r: GossipsubRouter) -> None:
+    def read_grafts(peer: int, control: Any) -> None:
+        for graft in control.graft:
+            if graft.topicID not in r.core.joined:
+                return
+            r.mesh.on_graft(peer, graft.topicID)
+
+    r.control[r.control.index(r.read_grafts)] = read_grafts
+
+
+PLANTED: dict[str, tuple[Plant, tuple[str, ...]]] = {
+    "fanout-not-renewed": (
+        around("fanout.for_publish", fanout_from_first_publish),
+        ("fanout-ttl", "expire"),
+    ),
+    "cache-dropped-at-leave": (around("leave", cache_dropped), ("left-topic",)),
+    "join-takes-fanout-in-backoff": (around("mesh.join", fanout_moved_whole), ("join-fanout-backoff",)),
+    "copies-uncounted-while-validating": (
+        around("gossip.watch.came_again", unheard_while_waiting),
+        ("copies-while-validating",),
+    ),
+    "time-in-mesh-from-first-graft": (grafted_once, ("time-in-mesh-anew",)),
+    "first-deliveries-capped-late": (capped_late, ("first-capped-at-once",)),
+    "topics-capped-one-by-one": (capped_each, ("topic-cap-of-all",)),
+    "behaviour-lost-at-disconnection": (keeper("disconnected", behaves_again), ("behaviour-retained",)),
+    "prune-forgets-unwanted": (around("mesh.on_prune", wanted_again), ("idontwant-and-prune",)),
+    "first-gossip-adaptively": (gossips_first, ("gossip_adaptively-3", "mesh-low", "mesh-high")),
+    "ends-its-kind-unknown-topic": (ends_at_an_unknown_topic, ("rpc-to-its-end",)),
+}
+"""Name of the edit -> what is planted, and cases in which it shows."""
+
+
+def causes(plant: Plant, cases: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    def opened(config: Config) -> WireSubject:
+        router = GossipsubRouter(
+            parameters_of(config, Parameters, "ours"), protocol=PROTOCOL, seed=config.seed
+        )
+        plant(router)
+        return WireSubject(PubsubDriver(router, name="ours"), evolve(config))
+
+    every = dict(suite_of(PROTOCOL))
+    monkeypatch.setattr(suite_run, "suite_of", lambda _: [(name, every[name]) for name in cases])
+    campaign = run_suite(PROTOCOL, "ours", opened, hello=hello_from(opened, PROTOCOL, "shipped"))
+    return [row.quirk for row in campaign.roots.values() if verdict_of_root(row) == "fails"]
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_it_is_told_by_its_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant, cases = PLANTED[name]
+    assert causes(plant, cases, monkeypatch) == [name]
+
+
+def test_without_it_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = dict.fromkeys(case for _, cases in PLANTED.values() for case in cases)
+    assert causes(lambda r: None, tuple(cases), monkeypatch) == []
