@@ -32,6 +32,7 @@ from quidnunc.model.permits import Permit, Step
 from quidnunc.model.pubsub import gossip, mesh, messages
 from quidnunc.model.pubsub.router import (
     BACKOFF_SWEEP_HEARTBEATS,
+    ENDED,
     HeartbeatCounts,
     ReceivedPart,
     Router,
@@ -612,6 +613,17 @@ def _without_application_score(protocol: Protocol) -> Protocol:
     return evolve(protocol, handlers=handlers, features=protocol.features | {"graylisted-spared"})
 
 
+@rule("gs1.0/prune.remove")
+def end_at_unknown_topic(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router] | None:
+    """A PRUNE in a topic that it has not joined is the last one of its RPC that a router reads."""
+    return Step(evolve(r, kept={**r.kept, ENDED: Prune.__name__})) if p.part.topic not in r.topics else None
+
+
+def _ending_prunes(protocol: Protocol) -> Protocol:
+    rules = (*protocol["prune"].rules, end_at_unknown_topic)
+    return protocol.extended(protocol.name, prune=Phases(rules))
+
+
 def _no_gossip_in_backoff(protocol: Protocol) -> Protocol:
     old = protocol["gossip_candidates"]
     assert isinstance(old, Exclusion)
@@ -1135,6 +1147,13 @@ QUIRKS: tuple[Edit, ...] = (
         "gs1.0/ihave.any-topic",
         "Requests nothing that is advertised in topics that it has not joined.",
         replacing_present(request_unseen=request_in_own_topics),
+    ),
+    Edit(
+        "unknown-topic-prune-ends-prunes",
+        "replaced",
+        "gs1.0/prune.remove",
+        "Reads no more PRUNEs of an RPC after one in a topic that it has not joined.",
+        _ending_prunes,
     ),
     Edit(
         "no-gossip-in-backoff",

@@ -130,6 +130,16 @@ def ends_at_an_unknown_topic(r: GossipsubRouter) -> None:
     r.control[r.control.index(r.read_grafts)] = read_grafts
 
 
+def ends_at_a_prune_of_an_unknown_topic(r: GossipsubRouter) -> None:
+    def read_prunes(peer: int, control: Any) -> None:
+        for prune in control.prune:
+            if prune.topicID not in r.core.joined:
+                return
+            r.mesh.on_prune(peer, prune.topicID, prune.backoff if prune.HasField("backoff") else None)
+
+    r.control[r.control.index(r.read_prunes)] = read_prunes
+
+
 PLANTED: dict[str, tuple[Plant, tuple[str, ...]]] = {
     "fanout-not-renewed": (
         around("fanout.for_publish", fanout_from_first_publish),
@@ -147,6 +157,7 @@ PLANTED: dict[str, tuple[Plant, tuple[str, ...]]] = {
     "behaviour-lost-at-disconnection": (keeper("disconnected", behaves_again), ("behaviour-retained",)),
     "prune-forgets-unwanted": (around("mesh.on_prune", wanted_again), ("idontwant-and-prune",)),
     "first-gossip-adaptively": (gossips_first, ("gossip_adaptively-3", "mesh-low", "mesh-high")),
+    "unknown-topic-prune-ends-prunes": (ends_at_a_prune_of_an_unknown_topic, ("rpc-to-its-end",)),
     "ends-its-kind-unknown-topic": (ends_at_an_unknown_topic, ("rpc-to-its-end",)),
 }
 """Name of the edit -> what is planted, and cases in which it shows."""
