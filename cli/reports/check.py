@@ -119,8 +119,13 @@ def _roots(campaign: Campaign, paths: Mapping[RootKey, str]) -> str:
     for key, root in sorted(campaign.rows.items()):
         events = _length(root)
         again = replay_command(paths[key], campaign.against) if key in paths else "-"
-        rows.append((verdict_of_root(root), root.clause, events, root.case.reason, root.quirk, again))
-    return table(("verdict", "clause", "events", "what the router does", "root cause", "replay"), rows)
+        off = ", ".join(root.case.without) or "-"
+        rows.append((verdict_of_root(root), root.clause, events, root.case.reason, root.quirk, off, again))
+    # Where none has an addition off, the column would say nothing.
+    heads = ("verdict", "clause", "events", "what the router does", "root cause", "switched off", "replay")
+    said = any(root.case.without for root in campaign.rows.values())
+    shown = range(len(heads)) if said else [at for at, head in enumerate(heads) if head != "switched off"]
+    return table([heads[at] for at in shown], [[row[at] for at in shown] for row in rows])
 
 
 def _length(root: RootCause) -> str:

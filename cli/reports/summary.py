@@ -9,6 +9,8 @@ from typing import TypeVar
 
 from attrs import frozen
 
+from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.machine import protocol_named
 from quidnunc.output import count
 from quidnunc.properties.cases.case import events_of, replay_command
 from quidnunc.properties.claims.catalogue import level_of
@@ -130,15 +132,14 @@ def summary_lines(results: Sequence[ProtocolRows], writes: str) -> Iterator[str]
             f"{number}. {_says(root)}", WIDTH, subsequent_indent="   ", break_on_hyphens=False
         )
         clause = "" if root.clause in root.case.reason else f" {root.clause},"
-        yield f"   {verdict_of_root(root)},{clause} {count(len(events_of(root.case)), 'event')}"
+        events, off = count(len(events_of(root.case)), "event"), ", ".join(root.case.without)
+        with_off = f", with {off} off" if off else ""
+        yield from _under_its_number(f"{verdict_of_root(root)},{clause} {events}{with_off}")
+        yield from _under_its_number(_next_best(root))
         if len(results) > 1:
-            told = f"under {', '.join(under[_cause(root)])}"
-            yield from textwrap.wrap(
-                told, WIDTH, initial_indent="   ", subsequent_indent="   ", break_on_hyphens=False
-            )
+            yield from _under_its_number(f"under {', '.join(under[_cause(root)])}")
         if disputed := _dispute_about(root):
-            said = f"the sentence is disputed: {disputed}"
-            yield from textwrap.wrap(said, WIDTH, initial_indent="   ", subsequent_indent="   ")
+            yield from _under_its_number(f"the sentence is disputed: {disputed}")
         if key in paths:
             yield f"   {replay_command(paths[key], against)}"
     yield ""
@@ -148,6 +149,17 @@ def summary_lines(results: Sequence[ProtocolRows], writes: str) -> Iterator[str]
         yield f"each as a case that can be replayed: {writes}"
     if any(key not in paths and is_crash(root) for key, root in found):
         yield "--private DIR writes the events of the crash"
+
+
+def _under_its_number(said: str) -> list[str]:
+    return textwrap.wrap(said, WIDTH, initial_indent="   ", subsequent_indent="   ", break_on_hyphens=False)
+
+
+def _next_best(root: RootCause) -> str:
+    """What else accounts for all that the row was found by, in words; empty where that tells no more."""
+    if not root.also or root.kind in ("reading", "addition"):
+        return ""
+    return f"next best: {edit_named(root.also[0], protocol_named(root.case.protocol)).says}"
 
 
 def _protocols(results: Sequence[ProtocolRows], told: str) -> str:

@@ -142,6 +142,18 @@ def test_a_disputed_sentence_is_said_to_be_one() -> None:
     assert [line.split(":")[0] for line in lines if "disputed" in line] == ["   the sentence is disputed"]
 
 
+def test_what_was_off_and_what_explains_it_next_best_are_told() -> None:
+    told = evolve(SHORT, also=("cut-at-d-high", "heartbeat-prunes-bare"))
+    told = evolve(told, case=evolve(told.case, without=("score-cache", "publish-to-d")))
+    lines = summary(campaign_of(told), {})
+    assert "   fails, gs1.0/relay.mesh, 3 events, with score-cache, publish-to-d off" in lines
+    assert "   next best: Cuts its mesh at D_high, not above it." in lines
+    assert not [line for line in summary(campaign_of(SHORT), {}) if " off" in line or "next best" in line]
+    # A reading and an addition are no fault that another one could be in the place of.
+    for kind in ("reading", "addition"):
+        assert not [line for line in summary(campaign_of(evolve(told, kind=kind)), {}) if "next best" in line]
+
+
 def test_a_cause_that_shows_under_several_protocols_is_one() -> None:
     early, late = Campaign("floodsub", "ours", 0, runs=5, steps=9), campaign_of(SHORT, SHOULD)
     other = Campaign("gossipsub-1.1", "ours", 0, runs=7, steps=7)
