@@ -26,6 +26,7 @@ from quidnunc.model.edit import (
     replacing_present,
 )
 from quidnunc.model.edits.operators.wrapped import ENDLESS, reading_parameter
+from quidnunc.model.edits.reading_rules import heartbeats_by
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Output, Sent
 from quidnunc.model.permits import Permit, Step
@@ -237,6 +238,20 @@ def deliver_accepted_alone(
     return Step(step.router, tuple(kept))
 
 
+@around("gs1.0/relay.mesh")
+def forget_accepted_late(
+    old: Rule, r: Router, v: tuple[WaitingMessage, str], choose: Choose
+) -> Step[Router] | None:
+    """Once its windows are over an accepted message is delivered, and neither cached nor relayed."""
+    came_ms = r.seen.get(v[0].message.id, r.now_ms)
+    if heartbeats_by(r, r.now_ms) - heartbeats_by(r, came_ms) < r.parameters.mcache_len:
+        return cast("Step[Router] | None", old.step(r, v, choose))
+    step = deliver_accepted_alone.apply(old, r, v, choose)
+    if not isinstance(step, Step):
+        return None
+    return Step(evolve(step.router, cached=r.cached, windows=r.windows), step.permits)
+
+
 @around("gs1.1/validation.late-verdict")
 def wait_cached(old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
     """A message is in the message cache while it waits."""
@@ -374,6 +389,17 @@ def build_mesh_of_whole_fanout(old: Rule, r: Router, topic: str, choose: Choose)
     }
     step = cast("Step[Router]", old.step(evolve(r, backoff=left), topic, choose))
     return Step(evolve(step.router, backoff=r.backoff), step.permits)
+
+
+@around("gs1.0/join.fill")
+def build_mesh_beside_fanout(old: Rule, r: Router, topic: str, choose: Choose) -> Step[Router]:
+    """Join grafts D peers beside those that a smaller fanout gave."""
+    candidates = r.protocol.set_of("graft_candidates", r, topic, choose).must
+    known, d = r.fanout_of(topic), r.parameters.d
+    # Whom the heartbeat refilled it with has not shown, and counts.
+    moved = max(len(known.must & candidates), known.least - len(known.all - candidates))
+    beyond = d + moved if moved < d else d
+    return cast("Step[Router]", reading_parameter("d", lambda p: beyond, old).step(r, topic, choose))
 
 
 @around("gs1.0/publish.mesh")
@@ -906,6 +932,13 @@ QUIRKS: tuple[Edit, ...] = (
         replacing_present(build_mesh=build_mesh_of_whole_fanout),
     ),
     Edit(
+        "join-fills-beyond-d",
+        "replaced",
+        "gs1.0/join.fill",
+        "Grafts D peers at Join beside those of its fanout, so that a mesh can begin with nearly twice D.",
+        replacing_present(build_mesh=build_mesh_beside_fanout),
+    ),
+    Edit(
         "fanout-not-renewed",
         "replaced",
         "gs1.0/fanout.expire",
@@ -955,6 +988,13 @@ QUIRKS: tuple[Edit, ...] = (
         clauses=("floodsub/relay.members",),
     ),
     Edit(
+        "accepted-late-not-relayed",
+        "replaced",
+        "gs1.0/relay.mesh",
+        "Relays to nobody what its validators accept after its time in the message cache.",
+        replacing_present(accepted_by_validator=forget_accepted_late),
+    ),
+    Edit(
         "cached-before-verdict",
         "replaced",
         "gs1.1/validation.late-verdict",
@@ -979,6 +1019,13 @@ QUIRKS: tuple[Edit, ...] = (
             publish_to_fanout=publish_where_announced,
             cut_to_d=cut_where_announced,
         ),
+    ),
+    Edit(
+        "publish-needs-a-subscriber",
+        "replaced",
+        "gs1.0/publish.mesh",
+        "Sends its own messages to no mesh whose topic no peer has announced.",
+        replacing_present(publish_to_mesh=publish_where_announced, publish_to_fanout=publish_where_announced),
     ),
     Edit(
         "gates-ignore-application-score",

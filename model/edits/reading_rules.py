@@ -278,7 +278,7 @@ def cache_since_arrival(r: Router, m: ReceivedPart[Message], choose: Choose) -> 
     if m.part.id in r.cached:
         return Step(r)
     # Another edit may set the clock back.
-    at = max(0, _heartbeats_by(r, r.now_ms) - _heartbeats_by(r, r.seen.get(m.part.id, r.now_ms)))
+    at = max(0, heartbeats_by(r, r.now_ms) - heartbeats_by(r, r.seen.get(m.part.id, r.now_ms)))
     if at >= r.parameters.mcache_len:
         return Step(r)
     windows = r.windows + ((),) * (at + 1 - len(r.windows))
@@ -286,7 +286,7 @@ def cache_since_arrival(r: Router, m: ReceivedPart[Message], choose: Choose) -> 
     return Step(evolve(r, cached={**r.cached, m.part.id: m.part}, windows=windows))
 
 
-def _heartbeats_by(r: Router, ms: int) -> int:
+def heartbeats_by(r: Router, ms: int) -> int:
     return max(0, (ms - r.parameters.heartbeat_delay_ms) // r.parameters.heartbeat_interval_ms + 1)
 
 

@@ -33,6 +33,7 @@ no operator says, has no edit here, and is reported as unexplained.
     RULE-keeps-FIELD, RULE-keeps-FIELD-of-WHOM   one field of the state stays as it was, of all peers or of
                        some, and the rest changes
     ends-rpc-RULE, ends-its-kind-RULE   it reads no more of the RPC, or no more parts of that kind
+    prunes-RULE, refuses-RULE   it answers a GRAFT with PRUNE, and starts a backoff perhaps
     first-RULE, last-RULE   it comes before all else at the heartbeat, or after
     once-RULE          it sends the same to a peer only once
     held-RULE          what it sends waits for the heartbeat
@@ -85,7 +86,7 @@ from quidnunc.model.mempool.protocols import LIMITS as LIMITED
 from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.pubsub.protocols import PUBSUB
 from quidnunc.model.pubsub.router import ANY_KIND, Router
-from quidnunc.model.rpc import Extensions, Fault, HaveTx, Message, ResetRoute, SeenTx, Tx, WantTx
+from quidnunc.model.rpc import Extensions, Fault, Graft, HaveTx, Message, ResetRoute, SeenTx, Tx, WantTx
 from quidnunc.model.rules import Combined, Exclusion, FirstMatch, Phases, Protocol, Rule, Total
 from quidnunc.model.values import evolve
 
@@ -472,6 +473,7 @@ class RuleOperators:
                 change = partial(wrapped.after, partial(wrapped.ending_rpc, kind))
                 yield self._made(f"{word}-{self.name}", says, change, _applied)
         if Sent.__name__ not in names_read(self.rule):
+            yield from self._pruned() if self.takes == Graft.__name__ and self.checks else ()
             return
         change = partial(wrapped.after, partial(wrapped.once, self.name))
         yield self._made(f"once-{self.name}", "Sends the same to a peer only once", change, _permitted)
@@ -480,6 +482,14 @@ class RuleOperators:
             says = f"Delays what it sends to the next heartbeat {when_words(self.rule)}"
             edit = Edit(f"held-{self.name}", "replaced", self.rule.clause, says, holding, rule=self.rule.name)
             yield OperatorEdit(edit, (self.rule.name,), _permitted)
+
+    def _pruned(self) -> Iterator[OperatorEdit]:
+        for word, says, backs_off in (
+            ("prunes", "Answers with PRUNE", False),
+            ("refuses", "Answers with PRUNE, and starts a backoff,", True),
+        ):
+            change = partial(wrapped.answering_with_prune, backs_off)
+            yield self._made(f"{word}-{self.name}", says, change, _applied)
 
     def _announced(self) -> Iterator[OperatorEdit]:
         for name, (kind, absent) in FAMILIES[self.family].announced.items():

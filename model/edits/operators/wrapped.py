@@ -46,6 +46,21 @@ def ending_rpc(kind: str, r: Any, step: Step[Any]) -> Step[Any]:
     return Step(evolve(step.router, kept={**step.router.kept, ENDED: kind}), step.permits)
 
 
+def answering_with_prune(backs_off: bool, rule: Rule) -> Rule:
+    """The rule on a GRAFT, which answers it with PRUNE; the one who grafted is no member then, and may be in
+    backoff."""
+
+    def apply(r: Any, g: Any, *rest: Any) -> Any:
+        said = rule.apply(r, g, *rest)
+        if not isinstance(said, Step):
+            return said
+        topic, seconds = g.part.topic, r.parameters.prune_backoff_s
+        after = said.router.with_backoff(topic, [g.peer], seconds) if backs_off else said.router
+        return Step(after, (*said.permits, prune_to(r, g.peer, topic, seconds, rule.clause)))
+
+    return evolve(rule, apply=apply)
+
+
 def once(name: str, r: Any, step: Step[Any]) -> Step[Any]:
     """What it has sent, or could have, it sends no more; `name` is that of the rule."""
     sent = step.router.kept.get(name, frozenset())
