@@ -20,7 +20,7 @@ from quidnunc.properties.explain.runs import blamed_clauses
 from quidnunc.properties.judge.play import Play, clauses_left_open, play
 from quidnunc.properties.search.machine import FindingSearch
 from quidnunc.properties.suite.explainers import SortedOut
-from quidnunc.properties.suite.explanations import DepartingCase, SuiteFinding
+from quidnunc.properties.suite.explanations import DepartingCase, PassedCase, SuiteFinding
 
 Shown: TypeAlias = tuple[SuiteFinding, DepartingCase]
 Explained: TypeAlias = Callable[
@@ -36,6 +36,8 @@ class ShownOfAdditions:
     hunt: FindingSearch
     left: list[DepartingCase] = field(factory=list)
     """What departs all the same, as it is played without the additions that were found."""
+    passed: list[PassedCase] = field(factory=list)
+    """What is in order once those additions are off."""
     _runs: dict[tuple[str, tuple[str, ...]], Play | None] = field(factory=dict)
     """By the name of a case, and what is off in it."""
 
@@ -84,6 +86,8 @@ class ShownOfAdditions:
             return False
         if last_departures(now):
             self.left.append(DepartingCase(each.name, each.case, each.parameters, now))
+        else:
+            self.passed.append(PassedCase(each.name, each.case, each.parameters, tuple(now.moments)))
         return _goes_further(now, each.run)
 
     def _found_alone(self, cases: Sequence[DepartingCase]) -> Iterator[Shown]:

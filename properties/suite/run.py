@@ -148,7 +148,7 @@ def _explain_and_file(
                 rows.add(shown, each)
                 tell()
             campaign.without, left = hunt.without, by_additions.left
-            told = SuiteExplanations(hunt, explain, left, passed)
+            told = SuiteExplanations(hunt, explain, left, [*passed, *by_additions.passed])
             told_of = ToldCases(told)
             first = _explained(left, told, told_of)
             for found, each in chain(first, _behind(left, told), told_of.told_anew()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -141,6 +142,22 @@ def test_a_fault_that_an_addition_shows_sooner_is_not_put_down_to_the_addition(t
 def test_a_driver_that_refuses_to_switch_something_off_shows_nothing_of_it(told: Told) -> None:
     campaign, rows = told(router(adds=("echo",), refuses="echo"), "the_forwarder")
     assert campaign.without == () and rows and not [cause for _, cause in rows if cause.startswith("adds:")]
+
+
+def test_what_is_in_order_once_an_addition_is_off_may_refute_explanations(
+    told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A case that departs as shipped for an addition alone says what the router does without it."""
+    known: list[set[str]] = []
+
+    class Listening(SuiteExplanations):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            known.append({each.name for each in self.passed})
+
+    monkeypatch.setattr("quidnunc.properties.suite.explanations.SuiteExplanations", Listening)
+    told(router(adds=("echo",)), "the_forwarder", "accept")
+    assert "the_forwarder" not in known[0] and "the_forwarder" in known[-1]
 
 
 def test_what_an_addition_mends_refutes_no_explanation_of_the_rest() -> None:

@@ -75,6 +75,7 @@ def grafted_once(r: GossipsubRouter) -> None:
 
 
 def capped_late(r: GossipsubRouter) -> None:
+    """First deliveries are counted without a cap, which a score has where it is worked out."""
     if r.core.keeper is None:
         return
     kept = r.core.keeper
