@@ -158,7 +158,7 @@ def _act_in(departure: Departure) -> tuple[Any, ...]:
     return departure.kind, departure.expected, departure.observed, departure.reason
 
 
-@rule("gs1.1/score.weighted-sum")
+@rule("gs1.1/score.weights")
 def any_score(r: Router, peer: Peer) -> ScoreInterval:
     """What a score is of which nothing is known."""
     return ScoreInterval(-BEYOND, BEYOND)

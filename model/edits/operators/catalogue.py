@@ -953,7 +953,7 @@ def _holding(protocol: Protocol, *, name: str) -> Protocol:
     beats = held.handlers.get(HEARTBEAT)
     if not isinstance(beats, Phases):
         raise SpecError(f"{protocol.name} has no heartbeat")
-    return held.extended(held.name, **{HEARTBEAT: Phases((wrapped.RELEASE, *beats.rules))})
+    return held.extended(held.name, **{HEARTBEAT: Phases((wrapped.release(), *beats.rules))})
 
 
 def _with_changed(protocol: Protocol, *, name: str, change: Callable[[Rule], Rule]) -> Protocol:

@@ -70,7 +70,7 @@ def once(name: str, r: Any, step: Step[Any]) -> Step[Any]:
 
 
 def held(r: Any, step: Step[Any]) -> Step[Any]:
-    """What it sends waits for the heartbeat (`releasing`)."""
+    """What it sends waits for the heartbeat, which begins with its `release`."""
     kept = {**step.router.kept, HELD: (*step.router.kept.get(HELD, ()), *step.permits)}
     return Step(evolve(step.router, kept=kept)) if step.permits else step
 
@@ -83,7 +83,11 @@ def _release_held(r: Any, _: None, choose: Any) -> Step[Any] | None:
     return Step(evolve(r, kept=left), there) if waited else None
 
 
-RELEASE = Rule("release_held", "", _release_held)
+def release() -> Rule:
+    """What a heartbeat begins with, for what was `held`."""
+    return Rule("release_held", "", _release_held)
+
+
 HELD = "held"
 """Of `Router.kept`: what waits for the heartbeat."""
 
