@@ -1,0 +1,37 @@
+"""A search tells planted bugs by the names of the edits that were written for what they do."""
+
+from __future__ import annotations
+
+import pytest
+
+from quidnunc.properties.mutants import mutant_named, protocol_of_mutant
+from quidnunc.properties.search.machine import FindingSearch, search
+from tools.mutation.mutants import hello_of_mutant, opener_of
+from tools.reported import rows_reported
+
+RUNS, SEED = 40, 17
+TOLD = {
+    "backoff-overwritten": "backoff-shortened",
+    "ignored-penalised": "ignored-penalised",
+    "opportunistic-equals": "opportunistic-at-median",
+    "promise-kept-by-its-maker": "promise-kept-by-maker-alone",
+    "bad-copy-is-seen": "marks-seen-flawed",
+    "idontwant-late": "held-tell-mesh",
+    "graft-crossing-pruned": "prunes-already-member",
+    "stale-source": "routes-from-lost-kept",
+    "cut-all-senders": "havetx-cuts-all-senders",
+    "havetx-is-a-duplicate": "havetx-counted-as-duplicate",
+    "idle-is-low": "idle-asks-for-route",
+    "mass-reset": "loss-resets-all",
+}
+"""Planted bug -> the edit that says what it does."""
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_it_is_told_by_its_name_and_nothing_is_left_unexplained(name: str) -> None:
+    protocol = protocol_of_mutant(mutant_named(name))
+    hunt = FindingSearch(protocol, opener_of(name), hello_of_mutant(name, protocol))
+    search(hunt, runs=RUNS, seed=SEED)
+    rows = rows_reported(hunt, f"ours:{name}")
+    assert TOLD[name] in [row.quirk for row in rows]
+    assert not [row.quirk for row in rows if row.kind == "unexplained"]
