@@ -135,7 +135,9 @@ class SuiteRows:
             may_be = (fault for fault in faults if accounts_for(fault, run, read, given))
             return any(not accounts_for(fault, run, spec, given) for fault in may_be)
 
-        for key, shown in self._of_additions.items():
+        for key in list(self._of_additions):
+            # Those that stay are added again.
+            shown = self._of_additions.pop(key)
             left = [each for each in shown if not is_of_a_fault(*each)]
             if len(left) < len(shown) and roots.pop(key, None) is not None:
                 self._told.pop(key, None)
