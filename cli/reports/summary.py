@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from attrs import frozen
 
-from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.edits.catalogue import edit_named, rules_changed
 from quidnunc.model.machine import protocol_named
 from quidnunc.output import count
 from quidnunc.properties.cases.case import events_of, replay_command
@@ -156,10 +156,14 @@ def _under_its_number(said: str) -> list[str]:
 
 
 def _next_best(root: RootCause) -> str:
-    """What else accounts for all that the row was found by, in words; empty where that tells no more."""
-    if not root.also or root.kind in ("reading", "addition"):
+    """What else accounts for all that the row was found by, in words; empty where that tells no more. Of the
+    same rules it most often says the same in other words."""
+    if not root.also or root.kind in ("reading", "addition", "unexplained"):
         return ""
-    return f"next best: {edit_named(root.also[0], protocol_named(root.case.protocol)).says}"
+    spec = protocol_named(root.case.protocol)
+    told, *others = (edit_named(name, spec) for name in (root.quirk, *root.also))
+    best = next((each for each in others if rules_changed(each, spec) != rules_changed(told, spec)), None)
+    return f"next best: {best.says}" if best is not None else ""
 
 
 def _protocols(results: Sequence[ProtocolRows], told: str) -> str:

@@ -43,6 +43,9 @@ WHOLE_KIND = frozenset(
 )
 """Rules without which a router does nothing of a whole kind: a large edit, tried after the small ones."""
 
+_ORDER = ("variant", "dropped", "replaced", "reordered")
+"""Kinds of edits, of those of one size."""
+
 TAKES_WITH_IT = {"serve_within_bound": "gs1.0/iwant.serve"}
 """Rules that bear the clause of a bound and serve as well: dropped, it is the service that is not there."""
 
@@ -78,7 +81,7 @@ def _of_rule(form: str, rule: Rule) -> Edit:
 @lru_cache(maxsize=64)
 def explaining_edits(protocol: Protocol) -> tuple[Edit, ...]:
     """The edits by which a departure from the protocol can be explained."""
-    return tuple(each for each in edits_of(protocol) if each.explains)
+    return tuple(each for each in _said_once(protocol) if each.explains)
 
 
 @lru_cache(maxsize=64)
@@ -87,9 +90,23 @@ def hypotheses_of(protocol: Protocol) -> tuple[Edit, ...]:
     without which a whole kind of message is missing. What operators make comes on top."""
     return tuple(
         each
-        for each in edits_of(protocol)
+        for each in _said_once(protocol)
         if each.explains or each.kind == "reordered" or (each.kind == "dropped" and each.rule not in NO_CAUSE)
     )
+
+
+@lru_cache(maxsize=64)
+def _said_once(protocol: Protocol) -> tuple[Edit, ...]:
+    """Every edit; that a rule is not there is left out where another text says no more than that."""
+    texts = [each for each in edits_of(protocol) if each.kind == "variant"]
+    gone = {rule for each in texts for rule in _lone_dropped(each, protocol)}
+    return tuple(each for each in edits_of(protocol) if each.kind != "dropped" or each.rule not in gone)
+
+
+def _lone_dropped(edit: Edit, protocol: Protocol) -> frozenset[str]:
+    """The one rule that the edit takes out, where it changes nothing else."""
+    changed, left = rules_changed(edit, protocol), {rule.name for _, rule in edit.change(protocol).rules()}
+    return changed if len(changed) == 1 and not changed & left else frozenset()
 
 
 @lru_cache(maxsize=4096)
@@ -97,8 +114,9 @@ def size_of(edit: Edit, protocol: Protocol) -> tuple[int, int, int]:
     """How much an edit changes: of two that account for the same, the smaller one is the explanation.
 
     A reading comes first, because an open sentence is no fault. Then count the rules and switches that
-    differ; a rule that carries a whole kind of message counts for more than any. Of equals, one that drops
-    a rule comes before one that replaces it, and one that routers were seen to have before an operator's.
+    differ; a rule that carries a whole kind of message counts for more than any. Of equals, what another
+    text says comes first, then one that drops a rule; one that routers were seen to have comes before an
+    operator's.
     """
     if edit.kind == "reading":
         return (0, 0, 0)
@@ -107,7 +125,7 @@ def size_of(edit: Edit, protocol: Protocol) -> tuple[int, int, int]:
     whole = 10 * bool(names & WHOLE_KIND)
     made = operated(protocol).get(edit.name)
     rank = 0 if made is None else 1 + made.rank
-    return (len(names) + switches + whole, ("dropped", "replaced", "reordered").index(edit.kind), rank)
+    return (len(names) + switches + whole, _ORDER.index(edit.kind), rank)
 
 
 @lru_cache(maxsize=4096)

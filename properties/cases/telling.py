@@ -28,6 +28,7 @@ from quidnunc.model.events import (
     output_key,
 )
 from quidnunc.model.machine import protocol_named
+from quidnunc.model.mempool.dog.variants import TURNED
 from quidnunc.model.mempool.node import Node
 from quidnunc.model.parameters import ParameterSet
 from quidnunc.model.pubsub.router import Router
@@ -350,6 +351,7 @@ def notes_of(case: Case, told: DepartingRun | None) -> tuple[str, ...]:
     decided = deciding_defaults(told.moments, told.protocol, told.parameters) if told is not None else ()
     return (
         *(_of_step(told, case) if told is not None else ()),
+        *_of_text(case.quirk),
         *map(_excused, as_built),
         *decided,
         *parameters_told(case.parameters),
@@ -373,6 +375,13 @@ def _of_step(told: DepartingRun, case: Case) -> Iterator[str]:
         yield f"The root cause is against {root}"
 
 
+def _of_text(name: str) -> Iterator[str]:
+    """Which texts of DOG say what the edit of that name says."""
+    texts = [text for text, switches in TURNED.items() if name in switches]
+    if texts:
+        yield f"So it is in {', '.join(texts)}; `quidnunc check {texts[0]}` judges by that text."
+
+
 def _once(count: int) -> str:
     return "once" if count == 1 else _times(count)
 
@@ -384,7 +393,7 @@ GIVEN_UP = "that is excused here. No finding is named after this explanation any
 def _excused(edit: Edit, excuse: str = FILED) -> str:
     """What the router is known to do besides, and what the run is not judged for."""
     said = edit.says.removesuffix(".")
-    if edit.kind not in ("reading", "variant") and not said.startswith("The "):
+    if edit.kind != "reading" and not said.startswith("The "):
         return f"The router also {said[0].lower()}{said[1:]}; {excuse}"
     return f"Known of this router as well: {said}; {excuse}"
 

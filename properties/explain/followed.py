@@ -240,7 +240,9 @@ class FollowedRun:
     def oracle_at(self, at: int, changed: Protocol) -> Oracle:
         """An oracle of a changed protocol before step `at`, where the protocol itself is there."""
         state, still_open = self.states[at]
-        start = values.evolve(state, protocol=family_of(changed).start(changed, self.run.parameters).protocol)
+        start = family_of(changed).start(changed, self.run.parameters)
+        if at > 0:
+            start = values.evolve(state, protocol=start.protocol)
         return Oracle(changed, self.run.parameters, start, still_open, tells=False)
 
     def _is_at(self, at: int, oracle: Oracle) -> bool:

@@ -37,16 +37,14 @@ CAT_VARIANTS: tuple[Edit, ...] = (
         "announced-again",
         "variant",
         "cat-classic/receive.announce-again",
-        "A copy of a transaction in the pool is announced again.",
+        "Announces a transaction in its pool again when a copy of it comes.",
         replacing(take_new=announce_again),
-        explains=False,
     ),
     Edit(
         "own-pushed",
         "variant",
         "cat/submit.push",
-        "A user's transaction is pushed to all peers, and not announced.",
+        "Pushes a user's transaction to all its peers, and does not announce it.",
         replacing(announce_own=push_by_the_text),
-        explains=False,
     ),
 )

@@ -296,7 +296,7 @@ def test_renamed_names_are_listed(quidnunc: Command) -> None:
 
 def test_a_clause_tells_which_texts_of_dog_read_it_otherwise(quidnunc: Command) -> None:
     rows = quidnunc("explain", "dog/reset.one", "--json").data["read_otherwise_by"]
-    says = "ResetRoute enables every route to its sender. (resets-all)"
+    says = "Enables every route to the sender of a ResetRoute. (resets-all)"
     assert rows == [f"dog-adr: {says}", f"dog-adr-prose: {says}"]
     assert "read otherwise by" not in quidnunc("explain", "dog/reset.own-target").out
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from quidnunc.model.edits.catalogue import edit_named, edits_of, rules_changed
 from quidnunc.model.events import Join
+from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.case import Case, CaseBlock
 from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.rows import RootCause
@@ -143,12 +145,17 @@ def test_a_disputed_sentence_is_said_to_be_one() -> None:
 
 
 def test_what_was_off_and_what_explains_it_next_best_are_told() -> None:
-    told = evolve(SHORT, also=("cut-at-d-high", "heartbeat-prunes-bare"))
+    told = evolve(SHORT, quirk="unknown-topic-graft-pruned", also=("cut-at-d-high", "heartbeat-prunes-bare"))
     told = evolve(told, case=evolve(told.case, without=("score-cache", "publish-to-d")))
     lines = summary(campaign_of(told), {})
     assert "   fails, gs1.0/relay.mesh, 3 events, with score-cache, publish-to-d off" in lines
     assert "   next best: Cuts its mesh at D_high, not above it." in lines
     assert not [line for line in summary(campaign_of(SHORT), {}) if " off" in line or "next best" in line]
+    # Of the same rules it says the same in other words.
+    spec = protocol_named(told.case.protocol)
+    rules = rules_changed(edit_named(told.quirk, spec), spec)
+    like = next(e.name for e in edits_of(spec) if rules_changed(e, spec) == rules and e.name != told.quirk)
+    assert not [line for line in summary(campaign_of(evolve(told, also=(like,))), {}) if "next best" in line]
     # A reading and an addition are no fault that another one could be in the place of.
     for kind in ("reading", "addition"):
         assert not [line for line in summary(campaign_of(evolve(told, kind=kind)), {}) if "next best" in line]

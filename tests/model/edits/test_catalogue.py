@@ -6,7 +6,14 @@ import pytest
 
 from quidnunc.model.edit import edited
 from quidnunc.model.edits import aliases
-from quidnunc.model.edits.catalogue import NAMED, edit_named, edits_of, explaining_edits, hypotheses_of
+from quidnunc.model.edits.catalogue import (
+    NAMED,
+    edit_named,
+    edits_of,
+    explaining_edits,
+    hypotheses_of,
+    rules_changed,
+)
 from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.model.rules import Protocol
@@ -41,9 +48,19 @@ def test_every_kind_is_there() -> None:
 
 def test_what_explains_is_a_part_of_it() -> None:
     assert {e.kind for e in explaining_edits(R1)} == {"reading", "replaced", "dropped"}
-    assert {e.kind for e in explaining_edits(DOG)} == {"replaced", "dropped"}
-    assert {e.kind for e in hypotheses_of(DOG)} == {"replaced", "dropped", "reordered"}
+    assert {e.kind for e in explaining_edits(DOG)} == {"variant", "replaced", "dropped"}
+    assert {e.kind for e in hypotheses_of(DOG)} == {"variant", "replaced", "dropped", "reordered"}
     assert not {"reads-no-rpcs", "idontwant-spares-explicit"} & {e.name for e in explaining_edits(R1)}
+
+
+def test_what_another_text_says_is_no_other_explanation_than_that_the_rule_is_not_there() -> None:
+    said, gone = "user-duplicates-uncounted", "does-not-count-duplicates-that-users-submit"
+    assert rules_changed(edit_named(said, DOG), DOG) == rules_changed(edit_named(gone, DOG), DOG)
+    for edits in (explaining_edits(DOG), hypotheses_of(DOG)):
+        assert {said, gone} & {e.name for e in edits} == {said}
+    # One that takes out more than the rule stands beside it.
+    both = {"committed-answered", "answers-duplicate-of-committed-transaction-with-havetx"}
+    assert both <= {e.name for e in explaining_edits(DOG)}
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,14 @@ import pytest
 from attrs import evolve
 
 from quidnunc.impl.gossipsub.router import GossipsubRouter
+from quidnunc.impl.mempool.dog.reactor import DogReactor
+from quidnunc.impl.mempool.driver import MempoolDriver
 from quidnunc.impl.mutant import Usual, around, patch
+from quidnunc.impl.ours.dog_variants import SWITCHES
 from quidnunc.impl.ours.pubsub import PubsubDriver
 from quidnunc.impl.seam import Config, parameters_of
-from quidnunc.model.parameters import Parameters
+from quidnunc.model.mempool.dog.variants import TURNED
+from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.properties.judge.play import WireSubject
 from quidnunc.properties.search.verdicts import verdict_of_root
 from quidnunc.properties.search.worker import hello_from
@@ -187,3 +191,26 @@ def test_it_is_told_by_its_name(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 def test_without_it_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     cases = dict.fromkeys(case for _, cases in PLANTED.values() for case in cases)
     assert causes(lambda r: None, tuple(cases), monkeypatch) == []
+
+
+DOG = "dog"
+ALLOWED = frozenset(
+    {"committed-answered", "exact-bounds", "own-never-filtered", "reset-may-be-lost"}
+    | {"self-route-refused", "some-sender-filters"}
+)
+"""What another text of DOG says and no case of the suite tells from ours: most of it, ours allows."""
+
+
+@pytest.mark.parametrize("name", sorted(set(SWITCHES) - ALLOWED))
+def test_what_another_text_of_dog_says_is_told_by_its_name(name: str) -> None:
+    def opened(config: Config) -> WireSubject:
+        parameters = parameters_of(config, DogParameters, "ours")
+        reactor = DogReactor(parameters, dog=parameters.dog, seed=config.seed)
+        SWITCHES[name](reactor)
+        return WireSubject(MempoolDriver(reactor, name="ours", protocols=(DOG,)), config)
+
+    campaign = run_suite(DOG, "ours", opened, hello=hello_from(opened, DOG, "shipped"))
+    assert [row.quirk for row in campaign.roots.values()] == [name]
+    (row,) = campaign.roots.values()
+    texts = [text for text, switches in TURNED.items() if name in switches]
+    assert not texts or any(text in note for note in row.case.notes for text in texts)
