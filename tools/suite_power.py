@@ -25,7 +25,7 @@ from quidnunc.properties.explain.root_cause import last_departures
 from quidnunc.properties.judge.play import play
 from quidnunc.properties.mutants import protocol_of_mutant
 from quidnunc.properties.suite.files import suite_of
-from quidnunc.properties.suite.fitting import fitted_parameters
+from quidnunc.properties.cases.fitting import fitted_parameters
 from tools.mutation.mutants import hello_of_mutant, opener_of
 
 

@@ -19,7 +19,7 @@ from quidnunc.properties.cases.router import replay_router
 from quidnunc.properties.claims.catalogue import breach_of, claims_of, clauses_asked, ground_of, level_of
 from quidnunc.properties.claims.claim import Claim
 from quidnunc.properties.suite.files import suite_of
-from quidnunc.properties.suite.fitting import fitted_parameters
+from quidnunc.properties.cases.fitting import fitted_parameters
 
 NOT_TESTED = """\
 tested: that the driver answers, and that each claim can hold: `holds` says that it applied in a case

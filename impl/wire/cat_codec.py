@@ -1,7 +1,8 @@
 """CAT's parts as bytes, and the choice between the codecs of the mempool protocols.
 
 The classic version (v0.34 line of celestia-core) has transactions on channel 0x30, SeenTx and WantTx on 0x31;
-the current one takes transactions on 0x30 and 0x31, sends them on 0x31 beside SeenTx, and has WantTx on 0x32.
+the current one takes transactions on 0x30 and 0x31, sends them on 0x31 beside SeenTx, and has WantTx on 0x32, by
+its code, or on 0x31, by its text: a router may do either, and the kit sends it on 0x32.
 Its SeenTx names a signer and a sequence: those that a transaction's name has (`account_in`).
 """
 
@@ -52,6 +53,12 @@ class CatVersion:
         if kind == "txs":
             return self.tx_channels
         return frozenset({self.state_channel if kind == "seen_tx" else self.want_channel})
+
+    def may_carry(self, kind: str) -> frozenset[int]:
+        """The channels on which a router may send it: the text has requests beside announcements, the code on
+        a channel of their own."""
+        both = {self.state_channel} if kind == "want_tx" else set()
+        return self.channels_of(kind) | both
 
 
 VERSIONS: Mapping[str, CatVersion] = MappingProxyType(
@@ -151,7 +158,7 @@ class CatCodec:
         kind = message.WhichOneof("sum")
         if kind is None:
             raise StrayMessage("bytes", f"channel {channel:#x}: an unknown message")
-        if channel not in self._version.channels_of(kind):
+        if channel not in self._version.may_carry(kind):
             raise StrayMessage("channel", f"channel {channel:#x}: {kind} does not belong there")
         if kind == "txs":
             return tuple(Tx(self._symbols.symbol(tx)) for tx in message.txs.txs)

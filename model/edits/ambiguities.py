@@ -1,7 +1,7 @@
 """The places where the texts are silent, or contradict themselves, and what can be made of each.
 
 A question has the kit's own reading and others by name, and a separating trace for each of them
-(`properties/suite/dialects/READING.case`). A place without a question says why it has none.
+(`properties/cases/dialects/READING.case`). A place without a question says why it has none.
 """
 
 from __future__ import annotations

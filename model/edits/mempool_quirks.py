@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
 from quidnunc.model.choices import Choose
-from quidnunc.model.edit import Edit, around, dropping, in_turn, replacing, replacing_present
+from quidnunc.model.edit import Change, Edit, around, dropping, in_turn, replacing, replacing_present
 from quidnunc.model.events import Sent
 from quidnunc.model.mempool.dog import rules as dog
 from quidnunc.model.mempool.node import Node
@@ -60,6 +61,45 @@ def count_first_of_peers(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[N
     return Step(evolve(n, first_time=n.first_time + 1)) if is_first else None
 
 
+@rule("dog/controller.reset")
+def ask_at_bound(n: Node, lost: Peer | None, choose: Choose) -> Step[Node] | None:
+    """At the lower bound, too."""
+    return dog.ask_one(n, lost, choose) if dog.redundancy(n) <= dog.bounds(n)[0] else None
+
+
+def _comparing(redundancy: Callable[[Node], float], bounds: Callable[[Node], tuple[float, float]]) -> Change:
+    """Another number is compared, or with other bounds."""
+
+    @rule("dog/controller.reset")
+    def ask_below(n: Node, lost: Peer | None, choose: Choose) -> Step[Node] | None:
+        return dog.ask_one(n, lost, choose) if redundancy(n) < bounds(n)[0] else None
+
+    @rule("dog/controller.unblock")
+    def unblock_from(n: Node, lost: Peer | None, choose: Choose) -> Step[Node] | None:
+        return Step(evolve(n, blocked=False)) if redundancy(n) >= bounds(n)[1] else None
+
+    return replacing_present(too_little=ask_below, too_much=unblock_from)
+
+
+def _whole_redundancy(n: Node) -> float:
+    return float(n.duplicates // n.first_time) if n.first_time else 0.0
+
+
+def _share_of_duplicates(n: Node) -> float:
+    return n.duplicates / (n.duplicates + n.first_time) if n.first_time else 0.0
+
+
+def _deviation_as_it_is(n: Node) -> tuple[float, float]:
+    target, delta = n.parameters.target_redundancy, n.parameters.delta_percent / 100
+    return target - delta, target + delta
+
+
+@around("dog/count.duplicate")
+def count_what_is_answered(old: Rule, n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
+    """A duplicate counts where it may be answered."""
+    return None if n.blocked else cast("Step[Node] | None", old.step(n, t, choose))
+
+
 def _counting_have_tx(protocol: Protocol) -> Protocol:
     answers = protocol["have_tx"]
 
@@ -70,6 +110,8 @@ def _counting_have_tx(protocol: Protocol) -> Protocol:
 
     return protocol.extended(protocol.name, have_tx=first(count_have_tx))
 
+
+CONTROLLER = ("dog/controller.reset", "dog/controller.unblock", "dog/config.bounds")
 
 MEMPOOL_QUIRKS: tuple[Edit, ...] = (
     Edit(
@@ -115,6 +157,44 @@ MEMPOOL_QUIRKS: tuple[Edit, ...] = (
         "dog/peer.no-mass-reset",
         "Sends ResetRoute to all its peers when it loses one.",
         replacing_present(adjust_at_loss=reset_all_and_adjust),
+    ),
+    Edit(
+        "lower-bound-asks",
+        "replaced",
+        "dog/controller.reset",
+        "Sends ResetRoute at the lower bound of redundancy, and not below it alone.",
+        replacing(too_little=ask_at_bound),
+    ),
+    Edit(
+        "redundancy-rounded-down",
+        "replaced",
+        "dog/controller.reset",
+        "Rounds redundancy down to a whole number.",
+        _comparing(_whole_redundancy, dog.bounds),
+        clauses=CONTROLLER,
+    ),
+    Edit(
+        "redundancy-of-all",
+        "replaced",
+        "dog/controller.reset",
+        "Takes for redundancy the share of duplicates in all transactions that came.",
+        _comparing(_share_of_duplicates, dog.bounds),
+        clauses=CONTROLLER,
+    ),
+    Edit(
+        "deviation-not-of-target",
+        "replaced",
+        "dog/config.bounds",
+        "Takes the allowed deviation as it is, and not as a share of the target.",
+        _comparing(dog.redundancy, _deviation_as_it_is),
+        clauses=CONTROLLER,
+    ),
+    Edit(
+        "blocked-duplicates-uncounted",
+        "replaced",
+        "dog/count.duplicate",
+        "Counts no duplicate while HaveTx is blocked.",
+        replacing_present(count_duplicate=count_what_is_answered),
     ),
     Edit(
         "own-uncounted",

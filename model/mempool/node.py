@@ -76,8 +76,9 @@ class Node:
     """Since it started, where the protocol has timers of its own."""
     holders: Mapping[str, frozenset[Peer]] = field(factory=dict)
     """CAT: transaction -> the connected peers that are known to have it."""
+    announcers: Mapping[str, frozenset[Peer]] = field(factory=dict)
+    """CAT: of these, those who announced it."""
     wanted: Mapping[str, WantedTransaction] = field(factory=dict)
-
     queued: Mapping[str, Mapping[Peer, int]] = field(factory=dict)
     """CAT: a transaction whose turn has not come -> who announced it, and when, in ms."""
     taken: Mapping[str, int] = field(factory=dict)

@@ -187,8 +187,8 @@ class RunsToPredict(typing.Protocol):
     def around(self) -> Iterable[FreshRun]:
         """Runs that hold the minimal one, and others."""
 
-    def varied(self, read: Collection[str]) -> Iterable[FreshRun]:
-        """The minimal run with one number changed at a time, and probes."""
+    def varied(self, read: Collection[str], readings: Sequence[str] = ()) -> Iterable[FreshRun]:
+        """The minimal run with one number changed at a time, and probes; of `readings` what separates them."""
 
 
 @mutable
@@ -318,7 +318,8 @@ def _tested(
 
     left = [edit for edit, _ in sorted(stand, key=late)][:MOST_VARIED]
     narrow = [edit for edit in left if not edit.name.startswith(EVERYWHERE)]
-    varied = fresh.varied(parameters_read(narrow or left, protocol))
+    readings = [edit.name for edit in left if edit.kind == "reading"]
+    varied = fresh.varied(parameters_read(narrow or left, protocol), readings)
     runs = RunsAsNeeded(chain(around, (FollowedRun.of(run, protocol) for run in varied)))
     stand = _predicting(left, runs, departure)
     return ([*runs] if stand else []), stand

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import evolve
 
-from quidnunc.model.events import Advance, Event, Join, Receive, Score
+from quidnunc.model.events import Advance, Connect, Event, Join, Receive, Score
 from quidnunc.model.parameters import Parameters
 from quidnunc.properties.explain.plain_scores import plainer_scores
 from quidnunc.properties.explain.root_cause import Finding, last_departures
@@ -26,13 +26,15 @@ def shrink(
     departures: Sequence[Departure],
     replay: Replay,
     out_of_time: Callable[[], bool] = lambda: False,
+    newest: str = "",
 ) -> tuple[Event, ...]:
     """The events that still lead to the same act against the same clause, fewer and simpler.
 
     The first departure must stay; that no others join it keeps two root causes from meeting in one step.
 
     Deletion in halving chunks, then bursts, RPCs and waits made smaller, until nothing helps or the replays
-    or the time are spent. Every step is checked against the live subject.
+    or the time are spent. Every step is checked against the live subject. Peers speak the `newest` stream
+    protocol where they may: of an older one much is left open.
     """
     spent = 0
 
@@ -62,7 +64,7 @@ def shrink(
                     at += size
             size //= 2
         for at in range(len(best)):
-            for simpler in simplifications(best[at]):
+            for simpler in (*_newer(best[at], newest), *simplifications(best[at])):
                 if not may_replay():
                     break
                 candidate = [*best[:at], simpler, *best[at + 1 :]]
@@ -70,6 +72,11 @@ def shrink(
                     best, changed = candidate, True
                     break
     return tuple(best)
+
+
+def _newer(event: Event, newest: str) -> Iterable[Event]:
+    if isinstance(event, Connect) and newest and event.protocol != newest:
+        yield evolve(event, protocol=newest)
 
 
 def simplifications(event: Event) -> Iterable[Event]:
@@ -91,10 +98,10 @@ def simplifications(event: Event) -> Iterable[Event]:
     peers: tuple[int, ...] = getattr(event, "peers", ())
     burst: Any = event
     if len(peers) > 1:
-        for keep in (1, 2, len(peers) // 2, len(peers) - 1):
+        for keep in (1, 2, len(peers) // 2):
             if 0 < keep < len(peers):
                 yield evolve(burst, peers=peers[:keep])
-        yield evolve(burst, peers=peers[1:])
+        yield from (evolve(burst, peers=peers[:at] + peers[at + 1 :]) for at in range(len(peers)))
     if isinstance(event, Receive) and len(event.parts) > 1:
         for at in range(len(event.parts)):
             yield evolve(event, parts=event.parts[:at] + event.parts[at + 1 :])
@@ -127,9 +134,10 @@ def shortest_run(
     departures: Sequence[Departure],
     replay: Replay,
     out_of_time: Callable[[], bool] = lambda: False,
+    newest: str = "",
 ) -> Finding | None:
     """The shortest run found that departs in the same way, unexplained; None where it does not repeat."""
-    short = shrink(events, departures, replay, out_of_time)
+    short = shrink(events, departures, replay, out_of_time, newest)
     run = replay(short)
     again = [d for d in last_departures(run) if same_act(d, departures[0])]
     return Finding(short, tuple(run.moments), again[0], ()) if again else None

@@ -29,18 +29,16 @@ def addition_behind(finding: Finding, config: Config, hello: Hello, replay: Repl
     if not config.extras or not left:
         return ""
 
-    def is_in_order(*off: str) -> bool:
+    def is_in_order(off: str) -> bool:
         for number in range(SEEDS):
-            without = evolve(config, seed=config.seed + number, without=(*config.without, *off))
+            without = evolve(config, seed=config.seed + number, without=(*config.without, off))
             run = replay(finding.events, without)
             if run.blurred or last_departures(run):
                 return False
         return True
 
     try:
-        # Most findings have nothing to do with any of them, and one try tells.
-        if not is_in_order(*left):
-            return ""
+        # One by one: without all of them another fault of the router may show.
         return next((name for name in left if is_in_order(name)), "")
     except AdapterError:
         # A driver that refuses to switch something off shows nothing.

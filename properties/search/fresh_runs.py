@@ -13,11 +13,19 @@ from quidnunc.model.events import Advance, Event, Receive, Score
 from quidnunc.model.machine import family_of
 from quidnunc.model.rpc import Part, Prune
 from quidnunc.model.rules import Protocol as Rules
+from quidnunc.properties.cases.case import events_of
+from quidnunc.properties.cases.fitting import fitted_parameters
+from quidnunc.properties.cases.separating import separating_traces, speaks_its_streams
 from quidnunc.properties.explain.followed import PROBE, SCORED, FreshRun, StepNotes, agreement
 from quidnunc.properties.judge.play import Opener, Play, messages_in, steps_of
 from quidnunc.properties.neighbours.draw import DrawnNeighbours, draw_neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
-from quidnunc.properties.search.probes import probes, probes_at_scores, with_authors
+from quidnunc.properties.search.probes import (
+    probes,
+    probes_at_scores,
+    probes_of_redundancy,
+    with_authors,
+)
 from quidnunc.properties.search.varied_runs import in_more_topics, varied_runs, with_twins
 
 AROUND = 14
@@ -105,8 +113,9 @@ class FreshRuns:
             del self.apart[next(iter(self.apart))]
         return found
 
-    def varied(self, read: Collection[str]) -> Iterator[FreshRun]:
-        """The events with one number changed at a time; of the parameters those in `read`. Then probes."""
+    def varied(self, read: Collection[str], readings: Sequence[str] = ()) -> Iterator[FreshRun]:
+        """The events with one number changed at a time; of the parameters those in `read`. Then probes, and
+        the traces that separate `readings` from the kit's own."""
         hello = self.router.hello
         # Whoever cannot flood what it publishes would be told apart by that alone.
         lacking = () if "flood-publish" in hello.capabilities else ("flood_publish",)
@@ -120,10 +129,20 @@ class FreshRuns:
             acts: list[Event | None] = [*each.events, *after]
             yield from self._played(next(numbers), acts, each.parameters, each.what)
         yield from self._probes(numbers)
+        for reading in readings:
+            yield from self._separating(next(numbers), reading)
+
+    def _separating(self, number: int, reading: str) -> Iterator[FreshRun]:
+        case = separating_traces().get(reading)
+        if case is None or not speaks_its_streams(reading, self.router.protocol_name):
+            return
+        given, lacking = fitted_parameters(case, self.router.hello)
+        if not lacking:
+            yield from self._played(number, events_of(case), given, PROBE)
 
     def _probes(self, numbers: Iterator[int]) -> Iterator[FreshRun]:
         given = self.parameters[0]
-        for acts in probes(self.events, given):
+        for acts in (*probes(self.events, given), *probes_of_redundancy(self.events, given)):
             yield from self._played(next(numbers), with_authors(acts, given), given, PROBE)
         for plain, low in probes_at_scores(self.events, given):
             number = next(numbers)

@@ -22,7 +22,7 @@ from quidnunc.impl.seam import Config, Hello, Profile
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.catalogue import explaining_edits
 from quidnunc.model.events import Event, Receive
-from quidnunc.model.machine import protocol_named
+from quidnunc.model.machine import family_of, protocol_named
 from quidnunc.model.rpc import Message
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.telling import DepartingRun, contradiction
@@ -183,7 +183,7 @@ class FindingSearch:
 
         replay_with = self._replays(seed)
         replay = partial(replay_with, given=parameters)
-        finding = shortest_run(events, departures, replay, self.out_of_time)
+        finding = shortest_run(events, departures, replay, self.out_of_time, self._newest_stream)
         if finding is None:
             self.unrepeated += 1
             return None
@@ -207,7 +207,8 @@ class FindingSearch:
     ) -> tuple[Finding, Any] | None:
         """The shortest run that departs in the same way, with plain parameters; None if none repeats."""
         replay_with = self._replays(seed)
-        finding = shortest_run(events, departures, partial(replay_with, given=parameters))
+        replay = partial(replay_with, given=parameters)
+        finding = shortest_run(events, departures, replay, newest=self._newest_stream)
         return None if finding is None else self._plainer(finding, replay_with, parameters)
 
     def _replays(self, seed: int) -> Callable[..., Play]:
@@ -218,6 +219,10 @@ class FindingSearch:
             return play(events, self.opener(self.config(given, seed)), protocol, given)
 
         return replay_with
+
+    @property
+    def _newest_stream(self) -> str:
+        return next(iter(family_of(self.spec).streams(self.protocol_name)), "")
 
     def leave_open(self, key: tuple[str, str] | None, departure: Departure, clauses: set[str]) -> None:
         """Note the clauses that a departure was judged by, with the finding of that key if there is one."""

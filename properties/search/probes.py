@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import ceil, floor
 from typing import Any, TypeVar
 
 from attrs import evolve, frozen
 
-from quidnunc.model.events import Advance, Connect, Event, Join, Leave, Publish, Receive, Score, Verdict
-from quidnunc.model.rpc import ROUTER, Graft, IDontWant, IHave, IWant, Message, Part, Peer, Prune, Subscribe
+from quidnunc.model.events import Adjust, Advance, Connect, Event, Join, Leave, Publish, Receive, Score, Verdict
+from quidnunc.model.rpc import ROUTER, Graft, IDontWant, IHave, IWant, Message, Part, Peer, Prune, Subscribe, Tx
 from quidnunc.properties.explain.thresholds import limits_of
 from quidnunc.properties.judge.play import messages_in
 
@@ -24,6 +25,10 @@ MOST_AGAIN = 4
 BACKOFF_S = 8
 MINE, LAST, WANTED = "m901", "m902", "m903"
 """Messages: of the peer that is asked about, of another peer, and of nobody yet."""
+
+COUNTED = (20, 3)
+"""First-time transactions, in runs that ask about redundancy."""
+MOST_DUPLICATES = 60
 
 Acts = tuple[Event, ...]
 P = TypeVar("P", bound=Part)
@@ -58,6 +63,23 @@ def probes(events: Sequence[Event], parameters: Any) -> Iterator[Acts]:
         topic, new = events[-1].message.topic, (other + 1, other + 2)
         both = (Connect(new), Receive(new, (Subscribe(topic),)), Receive(new[:1], (Graft(topic),)))
         yield (*events[:-1], *both, events[-1], beat)
+
+
+def probes_of_redundancy(events: Sequence[Event], parameters: Any) -> Iterator[Acts]:
+    """Adjustments of DOG's controller at, below and above each bound, where the minimal run has any: what is
+    wrong about a bound, or about what is compared with it, shows beside another."""
+    if not any(isinstance(event, Adjust) for event in events):
+        return
+    target, width = parameters.target_redundancy, parameters.target_redundancy * parameters.delta_percent / 100
+    one = max(_peers(events), default=0) + 1
+    for first in COUNTED:
+        bounds = (target - width, target, target + width)
+        near = {at for bound in bounds for at in (ceil(bound * first) - 1, floor(bound * first) + 1)}
+        counts = near | {floor(bound * first) for bound in (*bounds, target / 2, 2 * target)}
+        for duplicates in sorted(count for count in counts if 0 <= count <= MOST_DUPLICATES):
+            txs = tuple(Tx(f"c{number}t") for number in range(first))
+            again = (Receive((one + 1,), txs[:1]),) * duplicates
+            yield Connect((one, one + 1)), Receive((one,), txs), *again, Adjust(), Receive((one,), txs[:1])
 
 
 def with_authors(acts: Sequence[Event], parameters: Any) -> Acts:

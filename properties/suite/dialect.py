@@ -1,6 +1,6 @@
 """Which reading of each open place a router has, told by separating traces.
 
-Of each reading there is a case in `properties/suite/dialects`: a run in which the kit's own reading and that
+Of each reading there is a case in `properties/cases/dialects`: a run in which the kit's own reading and that
 one allow different outputs. A router is played all cases of a question under each candidate; the candidate
 that allows all it did is what it was observed to have.
 """
@@ -8,8 +8,6 @@ that allows all it did is what it was observed to have.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from importlib import resources
 from typing import Any
 
 from attrs import frozen
@@ -25,16 +23,13 @@ from quidnunc.model.edits.ambiguities import (
     Question,
     reading_named,
 )
-from quidnunc.model.errors import SpecError
-from quidnunc.model.events import Connect
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.pubsub.protocols import PUBSUB
 from quidnunc.model.rules import Protocol
-from quidnunc.model.versions import STREAM_PROTOCOLS
 from quidnunc.properties.cases.case import Case, events_of
-from quidnunc.properties.cases.file import parse
+from quidnunc.properties.cases.fitting import fitted_parameters
+from quidnunc.properties.cases.separating import separating_traces, speaks_its_streams
 from quidnunc.properties.judge.play import Opener, play
-from quidnunc.properties.suite.fitting import fitted_parameters
 from quidnunc.properties.suite.run import departs
 from quidnunc.properties.suite.traces import DICE
 
@@ -65,19 +60,6 @@ class DialectCandidate:
 
     name: str
     rules: Protocol
-
-
-@lru_cache
-def dialect_cases() -> Mapping[str, Case]:
-    """Reading -> its separating trace."""
-    folder = resources.files("quidnunc.properties.suite").joinpath("dialects")
-    entries = [e for e in folder.iterdir() if e.name.endswith(".case")] if folder.is_dir() else []
-    if not entries:
-        raise SpecError("no cases of dialects: the package data is missing, reinstall quidnunc")
-    return {
-        e.name.removesuffix(".case"): parse(e.read_text(encoding="utf-8"), path=f"dialects/{e.name}")
-        for e in sorted(entries, key=lambda e: e.name)
-    }
 
 
 def questions_of(protocol: str) -> tuple[Question, ...]:
@@ -150,7 +132,7 @@ def _unfit(name: str, hello: Hello, own: Protocol, other: Protocol, *, changed: 
     """Why the case of a reading tells nothing of a router of such a hello; empty where it does.
 
     `changed`: other quirks are in force, under which the case has not been tried."""
-    case = dialect_cases()[name]
+    case = separating_traces()[name]
     parameters, lacking = fitted_parameters(case, hello)
     if getattr(parameters, "prune_peers", 0) and "peer-exchange" not in hello.capabilities:
         lacking = (*lacking, "peer-exchange")
@@ -175,7 +157,7 @@ def _tell(
         if why_not:
             reasons.append(why_not)
             continue
-        case = dialect_cases()[name]
+        case = separating_traces()[name]
         parameters, _ = fitted_parameters(case, hello)
         try:
             answers = {c.name: agrees(case, parameters, c.rules, protocol, opener) for c in left}
@@ -214,6 +196,4 @@ def _fit(question: Question, rules: Protocol) -> bool:
 
 
 def _foreign_streams(question: Question, protocol: str) -> bool:
-    cases = (dialect_cases()[name] for name in question.readings)
-    streams = {e.protocol for c in cases for e in events_of(c) if isinstance(e, Connect)}
-    return not streams <= set(STREAM_PROTOCOLS[protocol])
+    return not all(speaks_its_streams(name, protocol) for name in question.readings)

@@ -34,7 +34,7 @@ from quidnunc.properties.search.machine import FindingSearch, signature_of
 from quidnunc.properties.search.rows import may_be_kept_at_times
 from quidnunc.properties.suite.explainers import Explain, Question
 from quidnunc.properties.suite.files import suite_of
-from quidnunc.properties.suite.fitting import fitted_parameters
+from quidnunc.properties.cases.fitting import fitted_parameters
 from quidnunc.properties.suite.remembered import PlayedOtherwiseError, RememberedSubject
 
 

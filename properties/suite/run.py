@@ -28,7 +28,7 @@ from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.rows import fewest_rows, with_true_excuses
 from quidnunc.properties.search.unsent import add_sent
 from quidnunc.properties.suite.files import suite_of
-from quidnunc.properties.suite.fitting import fitted_parameters
+from quidnunc.properties.cases.fitting import fitted_parameters
 
 if TYPE_CHECKING:
     from quidnunc.properties.suite.explainers import Explainers, SortedOut, ThisProcess

@@ -125,6 +125,7 @@ STATE: Mapping[str, Mapping[str, str]] = {
         "duplicates": "its count of duplicates",
         "first_time": "its count of first-time transactions",
         "holders": "which peers have which transaction",
+        "announcers": "who announced which transaction",
         "idle": "its count of idle intervals",
         "own": "which transactions users have submitted",
         "peers": "what it knows of its peers",

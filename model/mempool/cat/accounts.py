@@ -20,7 +20,7 @@ from quidnunc.model.values import evolve
 
 MOST_PERSISTENT = 4
 QUEUED_MS = 120_000
-"""How long an announcement waits for its turn."""
+"""So long an announcement surely waits for its turn."""
 
 # -- whose turn it is -------------------------------------------------------------------------------------
 
@@ -110,11 +110,14 @@ def ask_when_expected(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[
     when="it requests a queued transaction whose turn has come",
 )
 def ask_in_turn(n: Node, _: object, choose: Choose) -> Step[Node] | None:
-    """What waits is asked for when its turn comes, of one that announced it and is still there."""
+    """What waits is asked for when its turn comes, of one that announced it and is still there.
+
+    The text bounds how long it waits, and gives no time: an old announcement may be forgotten.
+    """
     total: Step[Node] = Step(n)
     for tx in [tx for tx in n.queued if ahead(n, tx) <= 0]:
         n = total.router
-        among = _in_time(n, tx)
+        among, surely = frozenset(n.queued[tx]), bool(_in_time(n, tx))
         total = Step(evolve(n, queued=without_key(n.queued, tx)), total.permits)
         wanted = n.wanted.get(tx)
         if ahead(n, tx) < 0 or not among or n.knows(tx) or (wanted is not None and wanted.of is not None):
@@ -124,7 +127,7 @@ def ask_in_turn(n: Node, _: object, choose: Choose) -> Step[Node] | None:
             "want.queued",
             clause,
             Targets(frozenset(), among),
-            (1, 1),
+            (int(surely), 1),
             reveals=lambda p, tx=tx: Sent(p, WantTx(tx)),  # type: ignore[misc]
         )
         for peer in chosen:
@@ -133,7 +136,7 @@ def ask_in_turn(n: Node, _: object, choose: Choose) -> Step[Node] | None:
 
 
 def _in_time(n: Node, tx: str) -> frozenset[Peer]:
-    """Who announced it lately enough."""
+    """Whose announcement is surely kept still."""
     return frozenset(p for p, at_ms in n.queued.get(tx, {}).items() if n.now_ms < at_ms + QUEUED_MS)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import cast
 
 from quidnunc.model.choices import Choose, SuchThat
-from quidnunc.model.events import Closed, Sent
+from quidnunc.model.events import Closed, Output, Sent
 from quidnunc.model.mempool.node import Node, WantedTransaction
 from quidnunc.model.mempool.node_step import run
 from quidnunc.model.permits import Permit, Step
@@ -21,7 +21,7 @@ from quidnunc.model.rules import Total, rule
 from quidnunc.model.values import evolve
 
 MEMORY_MS = 3_600_000
-"""How long a request that nobody answered is remembered, so that an answer is still known for one."""
+"""So long a request that nobody answered is surely remembered, so that an answer is still known for one."""
 
 SHORT_KEY = "seen-tx-31-bytes"
 NOT_ONE_TRANSACTION = frozenset({"two-txs", "empty-tx", "empty-txs"})
@@ -61,8 +61,12 @@ def take_in(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
     when="it drops a transaction that it has not asked for",
 )
 def not_asked_for(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
-    """It is not even validated. An answer may be late."""
-    return Step(n) if t.peer != ROUTER and not _awaits(n, t.part.id, t.peer) else None
+    """It is not even validated. An answer may be late; how late is not said."""
+    tx = t.part.id
+    if t.peer == ROUTER or _awaits(n, tx, t.peer):
+        return None
+    taken = _was_asked(n, tx, t.peer) and choose.free("want.very-late", lambda output: _tells_of(output, tx))
+    return None if taken else Step(n)
 
 
 @rule(
@@ -164,7 +168,9 @@ def who_has_it(n: Node, tx: str, peer: Peer) -> bool:
     when="it notes that the announcer of a transaction has it",
 )
 def note_announcer(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node]:
-    return Step(n.with_holders(s.part.id, [s.peer]))
+    tx = s.part.id
+    announcers = {**n.announcers, tx: n.announcers.get(tx, frozenset()) | {s.peer}}
+    return Step(evolve(n.with_holders(tx, [s.peer]), announcers=announcers))
 
 
 @rule("cat-classic/seen.request", lacking="Ignores announcements.", when="it reads an announcement")
@@ -207,8 +213,13 @@ def while_asking(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node]
     when="it drops an announcement from a peer that it has asked for the transaction",
 )
 def asked_already(n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node] | None:
-    """Its answer may still come, so that it is not asked twice."""
-    return Step(n) if _awaits(n, s.part.id, s.peer) else None
+    """Its answer may still come, so that it is not asked twice; for how long is not said."""
+    tx, again = s.part.id, Sent(s.peer, WantTx(s.part.id))
+    if not _was_asked(n, tx, s.peer):
+        return None
+    if _awaits(n, tx, s.peer) or not choose.whether("want.again", lambda output: output == again):
+        return Step(n)
+    return ask(n, tx, s.peer, "cat/want.not-again")
 
 
 @rule(
@@ -242,9 +253,7 @@ def serve(n: Node, w: ReceivedPart[WantTx], choose: Choose) -> Step[Node] | None
     when="it answers a request for a transaction that it lacks",
 )
 def nothing_to_serve(n: Node, w: ReceivedPart[WantTx], choose: Choose) -> Step[Node]:
-    """What it had once it may say that it has no more, in the same words."""
-    if not _gone(n, w.part.id):
-        return Step(n)
+    """It may say so, in the same words, whether it had the transaction once or never."""
     return Step(n, (Permit(Sent(w.peer, WantTx(w.part.id)), False, "cat-classic/want.not-found", "now"),))
 
 
@@ -288,7 +297,18 @@ def after_a_minute(n: Node, tx: str) -> int:
     when="it looks up who announced a transaction",
 )
 def announcers(n: Node, tx: str) -> frozenset[Peer]:
+    """Those who have it, as far as is known."""
     return n.holders_of(tx) & n.peers.keys()
+
+
+@rule(
+    "cat-classic/want.after-seen",
+    lacking="Requests a transaction from a peer that has it and has not announced it.",
+    when="it checks whether a peer that has the transaction has announced it",
+)
+def never_announced(n: Node, tx: str, peer: Peer) -> bool | None:
+    """A WantTx MUST follow a SeenTx of that peer. The Go node asks whoever is known to have it: free."""
+    return False if peer in n.announcers.get(tx, frozenset()) else None
 
 
 @rule(
@@ -296,8 +316,9 @@ def announcers(n: Node, tx: str) -> frozenset[Peer]:
     lacking="Requests a transaction again from a peer that did not answer.",
     when="it checks whether it has asked a peer for a transaction before",
 )
-def asked_before(n: Node, tx: str, peer: Peer) -> bool:
-    return _awaits(n, tx, peer)
+def asked_before(n: Node, tx: str, peer: Peer) -> bool | None:
+    """For how long a request without an answer is remembered is not said."""
+    return _awaits(n, tx, peer) or (None if _was_asked(n, tx, peer) else False)
 
 
 @rule(
@@ -308,7 +329,8 @@ def asked_before(n: Node, tx: str, peer: Peer) -> bool:
 def forget_holder(n: Node, lost: Peer, choose: Choose) -> Step[Node] | None:
     """What a peer has is known of a connection: another one may be to a node that has started anew."""
     holders = {tx: peers - {lost} for tx, peers in n.holders.items()}
-    return Step(evolve(n, holders=holders)) if holders != n.holders else None
+    announcers = {tx: peers - {lost} for tx, peers in n.announcers.items()}
+    return Step(evolve(n, holders=holders, announcers=announcers)) if holders != n.holders else None
 
 
 @rule(
@@ -387,8 +409,18 @@ def timeout_ms(n: Node, tx: str) -> int:
     return cast("Total", n.protocol["want_timeout"])(n, tx)
 
 
+def _tells_of(output: Output, tx: str) -> bool:
+    return isinstance(output, Sent) and output.part == SeenTx(tx)
+
+
+def _was_asked(n: Node, tx: str, peer: Peer) -> bool:
+    """Whether `peer` was asked for it on this connection."""
+    wanted = n.wanted.get(tx)
+    return wanted is not None and peer in wanted.asked
+
+
 def _awaits(n: Node, tx: str, peer: Peer) -> bool:
-    """Whether `peer` was asked for it on this connection, and an answer would be known for one."""
+    """Whether `peer` was asked for it on this connection, and an answer is surely known for one."""
     wanted = n.wanted.get(tx)
     at_ms = None if wanted is None else wanted.asked.get(peer)
     return at_ms is not None and n.now_ms < at_ms + timeout_ms(n, tx) + MEMORY_MS
@@ -409,8 +441,8 @@ def _ask_others(n: Node, txs: Iterable[str], clause: str, choose: Choose) -> Ste
         n = total.router
         n = evolve(n, wanted={**n.wanted, tx: evolve(n.wanted[tx], of=None)})
         among = n.protocol.set_of("sources", n, tx, choose)
-        count = min(1, len(among.all))
-        chosen = choose.some("want.source", clause, among, (count, count), reveals=_want_of(tx))
+        count = min(1, len(among.must)), min(1, len(among.all))
+        chosen = choose.some("want.source", clause, among, count, reveals=_want_of(tx))
         total = Step(n, total.permits)
         for peer in chosen:
             total = total.then(ask(n, tx, peer, clause))

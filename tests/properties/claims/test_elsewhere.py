@@ -51,7 +51,7 @@ from quidnunc.properties.neighbours.mempool import draw_mempool_neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 from quidnunc.properties.networks.acts import act_of
 from quidnunc.properties.networks.network import ActExecution, network_after
-from quidnunc.properties.suite.dialect import dialect_cases
+from quidnunc.properties.cases.separating import separating_traces
 from tests.helpers.held_shown import SHOWN, Break, shown
 from tests.helpers.mempool_node import Node
 from tests.helpers.small_networks import network_of
@@ -359,7 +359,7 @@ A1 = "idontwant-not-honoured"
 @shown(broken=_same_reading)
 def test_idontwant_ignored() -> None:
     """By the trace that separates the two readings of the text, and drawn runs under the one in question."""
-    case, protocol = dialect_cases()[A1], protocol_named("gossipsub-1.2")
+    case, protocol = separating_traces()[A1], protocol_named("gossipsub-1.2")
     read_so = reading_named(A1).change(protocol)
     parameters = parameters_of(case)
     for spec, name, agrees in ((read_so, A1, True), (protocol, A1, False), (read_so, "", False)):

@@ -72,7 +72,7 @@ class TheseRuns:
     def around(self) -> list[FreshRun]:
         return [run for run in self.runs if not run.varied]
 
-    def varied(self, read: Collection[str]) -> list[FreshRun]:
+    def varied(self, read: Collection[str], readings: Sequence[str] = ()) -> list[FreshRun]:
         return [run for run in self.runs if run.varied]
 
 
@@ -159,7 +159,7 @@ def test_no_more_runs_are_played_once_a_number_has_refuted_the_last_edit() -> No
         def around(self) -> list[FreshRun]:
             return late
 
-        def varied(self, read: Collection[str]) -> Iterator[FreshRun]:
+        def varied(self, read: Collection[str], readings: Sequence[str] = ()) -> Iterator[FreshRun]:
             for run in (refuting, refuting, *others):
                 played.append(run.varied)
                 yield run

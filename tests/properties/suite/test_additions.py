@@ -25,7 +25,7 @@ from quidnunc.properties.search.worker import hello_from
 from quidnunc.properties.suite import run as suite_run
 from quidnunc.properties.suite.explanations import PassedCase, SuiteExplanations
 from quidnunc.properties.suite.files import suite_of
-from quidnunc.properties.suite.fitting import fitted_parameters
+from quidnunc.properties.cases.fitting import fitted_parameters
 from quidnunc.properties.suite.run import run_suite
 
 PROTOCOL = "gossipsub-1.2"

@@ -21,7 +21,7 @@ from quidnunc.properties.suite.dialect import (
     OWN,
     DialectAnswer,
     candidates,
-    dialect_cases,
+    separating_traces,
     dialect_of,
     questions_of,
     separates,
@@ -55,7 +55,7 @@ def reading_at(place: str, told: tuple[DialectAnswer, ...], nth: int = 0) -> Dia
 
 def test_each_reading_has_one_case_and_one_edit_of_our_router() -> None:
     assert len(NAMES) == len(set(NAMES))
-    assert set(dialect_cases()) == set(NAMES)
+    assert set(separating_traces()) == set(NAMES)
     # One of them is planted as a departure as well.
     assert set(NAMES) - set(readings_by_name()) == {"cut-at-d-high"} <= set(mutants_by_name())
     assert not set(readings_by_name()) & set(mutants_by_name())
@@ -63,7 +63,7 @@ def test_each_reading_has_one_case_and_one_edit_of_our_router() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_its_case_separates_it_from_the_kits_own(name: str) -> None:
-    case = dialect_cases()[name]
+    case = separating_traces()[name]
     (question,) = [q for q in ALL if name in q.readings]
     by_name = {c.name: c.rules for c in candidates(question, protocol_named(case.protocol))}
     assert case.clause == reading_named(name).clause
@@ -72,7 +72,7 @@ def test_its_case_separates_it_from_the_kits_own(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_its_case_holds_of_our_router_and_says_what_it_did(name: str) -> None:
-    case = dialect_cases()[name]
+    case = separating_traces()[name]
     replayed = replay_router(case, opener_of("ours"))
     assert replayed.outcome == "holds"
     assert render(replayed.rewritten, strict=True) == render(case, strict=True)

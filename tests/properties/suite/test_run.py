@@ -33,7 +33,7 @@ from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.verdicts import ExitStatus, verdict_of_root
 from quidnunc.properties.suite import run as suite_run
 from quidnunc.properties.suite.files import edit_cases, rule_cases, suite_of
-from quidnunc.properties.suite.fitting import fitted_parameters
+from quidnunc.properties.cases.fitting import fitted_parameters
 from quidnunc.properties.suite.rows import SuiteRows
 from quidnunc.properties.suite.run import run_suite
 from quidnunc.properties.suite.scores import is_switched_on, switchable
