@@ -73,6 +73,8 @@ def _alternatives(shown: Output | tuple[Output, ...]) -> frozenset[Output]:
 
 TOO_FEW = "chosen, at least"
 """In the reason of a problem, where fewer were chosen than had to be."""
+NOT_THOSE = "chosen, but not as the clause demands"
+"""The same where enough were, and others had to be."""
 
 
 @frozen
@@ -315,9 +317,7 @@ class AngelicChoices:
             surely = frozenset(p for p in seen if shown[p] & self.wanted)
             seen = self._one_of(seen, count, surely, such_that, among)
         if not too_many and such_that is not None and len(seen) >= least and not such_that(seen):
-            self.problems.append(
-                ChoiceProblem(name, clause, f"{len(seen)} chosen, but not as the clause demands")
-            )
+            self.problems.append(ChoiceProblem(name, clause, f"{len(seen)} {NOT_THOSE}"))
         if len(seen) < most and self.blind & pool:
             self.blurred = True
         elif len(seen) < least:

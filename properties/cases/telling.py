@@ -11,6 +11,7 @@ from itertools import chain
 
 from attrs import evolve, frozen
 
+from quidnunc.model.choices import NOT_THOSE, TOO_FEW
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.events import (
@@ -174,8 +175,7 @@ def _act(told: DepartingRun) -> str:
     """What the router does, where nobody has a name for it."""
     each, last = told.departure, told.last
     if each.kind == "choice":
-        name, _, reason = each.reason.partition(": ")
-        return f"Chooses {CHOSEN.get(name, name)} at `{event_text(last.event, signed=told.signed)}`: {reason}"
+        return _chosen(each.reason, f"at `{event_text(last.event, signed=told.signed)}`")
     observed, expected = each.observed, each.expected
     many = dict.fromkeys(peer for d in told.alike if (peer := _peer(d.observed or d.expected)) is not None)
     peers = ", ".join(map(peer_text, many))
@@ -196,6 +196,21 @@ def _act(told: DepartingRun) -> str:
         verb = "Delivers" if sends else "Does not deliver"
         return f"{verb} {_words(output, told)} to the application"
     return _deed(output, told, done=sends)
+
+
+def _chosen(reason: str, place: str) -> str:
+    """A choice that is none of those allowed."""
+    name, _, problem = reason.partition(": ")
+    what, count = CHOSEN.get(name, name), problem.partition(" ")[0]
+    several = what.removeprefix("a ")
+    if NOT_THOSE in problem:
+        return f"Chooses {count} {several} {place}, and not those that the clause demands"
+    if TOO_FEW not in problem:
+        return f"Chooses {what} {place}: {problem}"
+    least = problem.removesuffix(" required").rpartition(" ")[2]
+    due = "one is" if least == "1" else f"at least {least} are"
+    chosen = f"no {several}" if count == "0" else f"only {count} of the {several}"
+    return f"Chooses {chosen} {place}, where {due} due"
 
 
 def _deed(output: Output, told: DepartingRun, *, done: bool) -> str:

@@ -122,8 +122,23 @@ def test_what_nothing_accounts_for_is_told_by_act_clause_and_state() -> None:
     it_is = departing_run(unfilled.moments, SPEC, SMALL, unfilled.departure)
     assert it_is is not None
     assert headline(it_is, "") == (
-        "Chooses peers to graft at `advance 500ms`: 0 chosen, at least 2 required (gs1.0/heartbeat.fill)."
+        "Chooses no peers to graft at `advance 500ms`, where at least 2 are due (gs1.0/heartbeat.fill)."
     )
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("reset.target: 0 chosen, at least 1 required", "no peer to send ResetRoute to {}, where one is due"),
+        ("mesh.fill: 1 chosen, at least 2 required", "only 1 of the peers to graft {}, where at least 2 are due"),
+        ("mesh.cut: 5 chosen, but not as the clause demands", "5 members to prune {}, and not those that"),
+        ("pool.order: x2t before x1t", "the order of the pool {}: x2t before x1t"),
+    ],
+)
+def test_a_choice_says_what_was_due(reason: str, said: str) -> None:
+    _, it = told(FILLED, Twice(SPEC, SMALL))
+    it = evolve(it, departure=Departure("choice", "gs1.0/heartbeat.fill", reason=reason))
+    assert headline(it, "").startswith(f"Chooses {said.format('at `advance 500ms`')}")
 
 
 def test_gossip_to_others_is_told_by_what_is_wrong_with_the_mesh() -> None:
