@@ -113,11 +113,14 @@ def behaviour(r: Router, peer: Peer) -> ScoreInterval:
     when="it works out the time in the mesh part (P1) of a score",
 )
 def time_in_mesh(r: Router, what: InTopic) -> ScoreInterval:
-    """P1: whole quanta in the mesh, capped."""
+    """P1: quanta in the mesh, capped. Whether a part of one counts is free: the pseudo-code divides, and only
+    where both are whole numbers does that round."""
     _, p, tally = what
     if tally.since_ms is None:
         return ZERO
-    quanta = interval(tally.mesh_ms // p.time_in_mesh_quantum_ms).at_most(interval(p.time_in_mesh_cap))
+    whole, rest = divmod(tally.mesh_ms, p.time_in_mesh_quantum_ms)
+    part = ScoreInterval(0, -(-rest * DENOMINATOR // p.time_in_mesh_quantum_ms))
+    quanta = (part + whole).at_most(interval(p.time_in_mesh_cap))
     value = interval(p.time_in_mesh_weight).times(quanta)
     return value.or_also(ZERO) if has_left(r, what) else value
 

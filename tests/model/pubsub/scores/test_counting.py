@@ -18,6 +18,10 @@ from tests.helpers.pubsub_run import T, after, grafted, message, of, onward, pee
 BASE = [Join(T), *peers(1, 2, 3), grafted(1, 2)]
 
 
+UNITS = 3
+"""Of the last place: a part of a quantum is rounded outward before it is weighted."""
+
+
 def scored(r: Router, peer: int) -> ScoreInterval:
     return r.bounds(peer)
 
@@ -33,10 +37,17 @@ def brought(peer: int, name: str, judgement: str = "accept") -> list[Any]:
 
 
 class TestTimeInMesh:
-    def test_whole_quanta_as_of_the_last_decay(self) -> None:
+    def test_quanta_as_of_the_last_decay(self) -> None:
         rules = {"time_in_mesh_weight": 0.5, "time_in_mesh_quantum_ms": 1500, "time_in_mesh_cap": 3.0}
-        values = [scored(run(Advance(ms), **rules), 1) for ms in (999, 1000, 1999, 2000, 2999, 3000, 9000)]
-        assert values == [interval(v) for v in (0, 0, 0, 0.5, 0.5, 1, 1.5)]
+        values = [scored(run(Advance(ms), **rules), 1) for ms in (999, 2999, 3000, 9000)]
+        assert values[0] == interval(0) and values[2:] == [interval(1), interval(1.5)]
+        # 2000 ms are one and a third.
+        assert values[1].lo == interval(0.5).lo and 0 <= values[1].hi - interval(2 / 3).hi <= UNITS
+
+    def test_whether_a_part_of_a_quantum_counts_is_free(self) -> None:
+        rules = {"time_in_mesh_weight": 3.0, "time_in_mesh_quantum_ms": 1500}
+        found = scored(run(Advance(1000), **rules), 1)
+        assert found.lo == interval(0).lo and 0 <= found.hi - interval(2).hi <= UNITS
 
     def test_outside_the_mesh_it_is_nothing_and_it_starts_anew(self) -> None:
         r = run(Advance(3000), pruned(1, backoff_s=1), time_in_mesh_weight=1.0)
