@@ -170,14 +170,29 @@ class SuiteRows:
             told, of = self._told.get(key, (None, None))
             if told is None or of is None or is_crash(root):
                 continue
-            if (found := self._shorter(told, of)) is not None:
-                told, of = found
+            shipped, of = self._shorter(told, of) or (told, of)
+            shipped = self._as_shipped(shipped, of)
+            if shipped is not told:
+                told = shipped
                 row, words = self._row(told, of)
                 # A row of several findings has a sentence of its own.
                 case = words() if row.says == root.says else evolve(words(), reason=root.case.reason)
                 control = passes_on_ours(told.finding, self.campaign.protocol, of.parameters, of.case.seed)
                 self.campaign.roots[key] = evolve(root, case=case, holds_on_ours=control)
             yield
+
+    def _as_shipped(self, told: SuiteFinding, of: DepartingCase) -> SuiteFinding:
+        """The same with nothing switched off, where the router does the same then."""
+        shipped, finding, hunt = evolve(told, without=()), told.finding, self.hunt
+        if shipped == told:
+            return told
+        try:
+            with self._judged_as(shipped):
+                config = hunt.config(of.parameters, of.case.seed)
+                run = play(finding.events, hunt.opener(config), hunt.protocol, of.parameters)
+        except AdapterError:
+            return told
+        return shipped if tuple(run.moments) == finding.moments else told
 
     def _row(self, told: SuiteFinding, of: DepartingCase) -> tuple[RootCause, Callable[..., Case]]:
         """The row of one case, and what tells the case in words."""

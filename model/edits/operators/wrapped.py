@@ -582,7 +582,7 @@ VIEWS: Mapping[str, tuple[frozenset[str], str, Callable[[Any], Any]]] = {
     ),
     "all-newest": (
         SPEAKING,
-        "Treats all peers as speakers of the newest version",
+        "Treats peers of every version, floodsub too, as speakers of the newest",
         every_neighbour(lambda r, n: evolve(n, protocol=NEWEST)),
     ),
     "gossipsub-newest": (
