@@ -16,7 +16,17 @@ from quidnunc.impl.seam import AdapterError, Config
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.errors import CaseError, SpecError
-from quidnunc.model.events import Connect, Crashed, Disconnect, Event, Join, Leave, Sent, output_key
+from quidnunc.model.events import (
+    Connect,
+    Crashed,
+    Disconnect,
+    Event,
+    Join,
+    Leave,
+    Output,
+    Sent,
+    output_key,
+)
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rpc import Peer
 from quidnunc.model.rules import Protocol
@@ -26,7 +36,7 @@ from quidnunc.properties.cases.outcome import MUST_HOLD, CaseReplay, Outcome
 from quidnunc.properties.explain.runs import blamed_beside, blamed_clauses
 from quidnunc.properties.judge.oracle import Departure, Oracle
 from quidnunc.properties.judge.play import Moment, Opener, Play, act_of, messages_in
-from quidnunc.properties.notation.lines import event_text
+from quidnunc.properties.notation.lines import event_text, output_text
 
 REPEATS = 10
 """How often a case is replayed when it is written."""
@@ -182,9 +192,31 @@ def _outcome(case: Case, run: _Run, rules: Protocol) -> tuple[Outcome, str]:
     if idle is not None:
         text = event_text(idle, signed=case.signed)
         return "inconclusive", f"`{text}` could not happen to this router, so the case says nothing about it"
+    owed = _still_owed(case, run)
+    if owed is not None:
+        return "inconclusive", (
+            f"`{output_text(owed, signed=case.signed)}` was still owed when the case ended, so it says nothing "
+            "about whether it comes; add `advance 1s`, or longer, before the outputs of the last block"
+        )
     if must_hold:
         return "holds", f"holds in all of {len(run.played)} events"
     return "fixed", f"no longer reproduces (recorded: {said(recorded_departures(case)) or case.clause})"
+
+
+def _still_owed(case: Case, run: _Run) -> Output | None:
+    """What the case says was missing, and may yet come after its last event; None where nothing is owed.
+
+    Where a case records no departure, that is what its clause obliges to. An entry of a suite is about more
+    than its last event, and owes at its end what it does not ask for.
+    """
+    owed = [permit for permit in run.play.oracle.open if permit.must]
+    recorded = recorded_departures(case)
+    missing = {output_key(d.expected) for d in recorded if d.kind == "missing" and d.expected is not None}
+    of_clause = any(d.kind == "choice" for d in recorded) or (not recorded and case.status == "fixed")
+    for permit in owed:
+        if output_key(permit.output) in missing or (of_clause and permit.clause == case.clause):
+            return permit.output
+    return None
 
 
 def _of_nobody(events: Iterable[Event]) -> Event | None:

@@ -216,6 +216,21 @@ def test_a_case_that_cannot_happen_tells_nothing() -> None:
     assert not result.as_expected
 
 
+def test_what_is_still_owed_at_the_end_is_not_known_to_come() -> None:
+    case = case_of(found("accepts-graft-inside-backoff", events=REGRAFT))
+    *early, _ = events_of(case)
+    missing = CaseOutput("model", Sent(1, Prune("t1", 60)))
+    for quirks in ([], ["accepts-graft-inside-backoff"]):
+        open_ended = evolve(case, blocks=(CaseBlock(tuple(early), (missing,)),))
+        result = replay_router(open_ended, simulated(*quirks))
+        assert (result.outcome, result.departs) == ("inconclusive" if quirks else "fixed", False)
+    assert "`a: prune t1 backoff=60` was still owed when the case ended" in result.reason
+    fixed = evolve(case, status="fixed", blocks=(CaseBlock(tuple(early)),))
+    assert replay_router(fixed, simulated("accepts-graft-inside-backoff")).outcome == "inconclusive"
+    of_another = evolve(fixed, clause="gs1.1/prune.backoff")
+    assert replay_router(of_another, simulated("accepts-graft-inside-backoff")).outcome == "holds"
+
+
 def test_a_case_of_which_one_event_cannot_happen_tells_nothing() -> None:
     # Peer c never connected; without that event the case holds.
     events = (Connect((1, 2)), Receive((3,), (Prune("t1", None),)), Advance(1000))
