@@ -33,6 +33,8 @@ from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import Case, CaseBlock, Control, Misfit, events_of
 from quidnunc.properties.cases.finding import accounts, shown_of, within_limit
 from quidnunc.properties.cases.outcome import MUST_HOLD, CaseReplay, Outcome
+from quidnunc.properties.claims.catalogue import checked_claims
+from quidnunc.properties.documents.clauses import load as load_clauses
 from quidnunc.properties.explain.runs import blamed_beside, blamed_clauses
 from quidnunc.properties.judge.oracle import Departure, Oracle
 from quidnunc.properties.judge.play import Moment, Opener, Play, act_of, messages_in
@@ -195,8 +197,13 @@ def _outcome(case: Case, run: _Run, rules: Protocol) -> tuple[Outcome, str]:
     owed = _still_owed(case, run)
     if owed is not None:
         return "inconclusive", (
-            f"`{output_text(owed, signed=case.signed)}` was still owed when the case ended, so it says nothing "
-            "about whether it comes; add `advance 1s`, or longer, before the outputs of the last block"
+            f"`{output_text(owed, signed=case.signed)}` was still owed when the case ended, so whether it comes "
+            "is not known; add `advance 1s`, or longer, before the outputs of the last block"
+        )
+    if case.status == "fixed" and not recorded_departures(case) and not _claim_applied(case, run, rules):
+        return "inconclusive", (
+            f"holds in all of {len(run.played)} events, but the claim {case.claim} never applied in them; "
+            "add events in which a router could break it"
         )
     if must_hold:
         return "holds", f"holds in all of {len(run.played)} events"
@@ -217,6 +224,26 @@ def _still_owed(case: Case, run: _Run) -> Output | None:
         if output_key(permit.output) in missing or (of_clause and permit.clause == case.clause):
             return permit.output
     return None
+
+
+def _claim_applied(case: Case, run: _Run, rules: Protocol) -> bool:
+    """Whether the run tests the claim of a case: a clause of it applied, or the run would have departed in a
+    router that has the quirk."""
+    claim = next((each for each in checked_claims() if each.id == case.claim), None)
+    clauses = {case.claim} if claim is None else {case.clause, *claim.clauses}
+    known = load_clauses()
+    carried = {known[each].carried_by for each in clauses if each in known}
+    if run.play.applied.keys() & (clauses | carried):
+        return True
+    return bool(case.quirk) and not _explained(case, run, rules)
+
+
+def _explained(case: Case, run: _Run, rules: Protocol) -> bool:
+    """Whether model and router agree under the quirk of the case; so where it does not fit the protocol."""
+    try:
+        return accounts(edit_named(case.quirk, rules), run.play.moments, rules, case.parameters)
+    except SpecError:
+        return True
 
 
 def _of_nobody(events: Iterable[Event]) -> Event | None:

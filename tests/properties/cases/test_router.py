@@ -227,8 +227,26 @@ def test_what_is_still_owed_at_the_end_is_not_known_to_come() -> None:
     assert "`a: prune t1 backoff=60` was still owed when the case ended" in result.reason
     fixed = evolve(case, status="fixed", blocks=(CaseBlock(tuple(early)),))
     assert replay_router(fixed, simulated("accepts-graft-inside-backoff")).outcome == "inconclusive"
-    of_another = evolve(fixed, clause="gs1.1/prune.backoff")
-    assert replay_router(of_another, simulated("accepts-graft-inside-backoff")).outcome == "holds"
+
+
+def test_a_fixed_case_in_which_its_claim_never_applied_says_nothing() -> None:
+    early = REGRAFT[:3]
+    fixed = evolve(PLAIN, claim="backoff.regraft-refused", status="fixed", blocks=(CaseBlock(early),))
+    result = replay_router(fixed, simulated())
+    assert (result.outcome, result.departs) == ("inconclusive", False)
+    assert "the claim backoff.regraft-refused never applied" in result.reason
+    whole = evolve(fixed, blocks=(CaseBlock(REGRAFT),))
+    assert replay_router(whole, simulated()).outcome == "holds"
+    crowded = evolve(
+        fixed,
+        claim="mesh.ceiling",
+        clause="gs1.0/heartbeat.cut",
+        parameters=SMALL,
+        blocks=(CaseBlock(CROWDED),),
+    )
+    assert replay_router(crowded, simulated()).outcome == "inconclusive"
+    told = evolve(crowded, quirk="cut-at-d-high")
+    assert replay_router(told, simulated()).outcome == "holds", "a router with the quirk would have departed"
 
 
 def test_a_case_of_which_one_event_cannot_happen_tells_nothing() -> None:
