@@ -12,10 +12,10 @@ from typing import Any
 
 from attrs import evolve, field, mutable
 
-from quidnunc.impl.seam import AdapterError, Config
+from quidnunc.impl.seam import AdapterError, Config, Hello
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.catalogue import edit_named
-from quidnunc.model.errors import CaseError, SpecError
+from quidnunc.model.errors import CaseError, SpecError, did_you_mean
 from quidnunc.model.events import (
     Connect,
     Crashed,
@@ -37,7 +37,7 @@ from quidnunc.properties.claims.catalogue import checked_claims
 from quidnunc.properties.documents.clauses import load as load_clauses
 from quidnunc.properties.explain.runs import blamed_beside, blamed_clauses
 from quidnunc.properties.judge.oracle import Departure, Oracle
-from quidnunc.properties.judge.play import Moment, Opener, Play, act_of, messages_in
+from quidnunc.properties.judge.play import Moment, Opener, Play, Subject, act_of, messages_in
 from quidnunc.properties.notation.lines import event_text, output_text
 
 REPEATS = 10
@@ -107,9 +107,43 @@ def replay_router(case: Case, opener: Opener, protocol: Protocol | None = None) 
     return plain if plain.outcome in ("fixed", "same") else excused
 
 
+def _opened(case: Case, opener: Opener) -> Subject:
+    """The router of the case. Raises CaseError where it has no such addition to switch off; only the router
+    itself knows what it has."""
+    config = config_of(case)
+    try:
+        subject = opener(config)
+    except AdapterError:
+        if not case.without:
+            raise
+        # It may be the name that it refuses; asked for none, it says which there are.
+        subject = opener(evolve(config, without=()))
+        try:
+            _check_without(case, subject.hello)
+        finally:
+            subject.close()
+        raise
+    try:
+        _check_without(case, subject.hello)
+    except CaseError:
+        subject.close()
+        raise
+    return subject
+
+
+def _check_without(case: Case, hello: Hello) -> None:
+    """Raises CaseError for what is to be switched off and is no addition of the router."""
+    for name in case.without:
+        if case.profile == "shipped" and name not in hello.additions:
+            known = did_you_mean(name, hello.additions) if hello.additions else "; it adds nothing"
+            raise CaseError(
+                f"{case.path}: without: {hello.name} has no addition {name!r} to switch off{known}"
+            )
+
+
 def _replayed(case: Case, opener: Opener, rules: Protocol) -> CaseReplay:
     events = events_of(case)
-    subject = opener(config_of(case))
+    subject = _opened(case, opener)
     event: Event | None = None
     try:
         run = _Run(Play(subject, Oracle(rules, case.parameters)))
@@ -197,8 +231,8 @@ def _outcome(case: Case, run: _Run, rules: Protocol) -> tuple[Outcome, str]:
     owed = _still_owed(case, run)
     if owed is not None:
         return "inconclusive", (
-            f"`{output_text(owed, signed=case.signed)}` was still owed when the case ended, so whether it comes "
-            "is not known; add `advance 1s`, or longer, before the outputs of the last block"
+            f"`{output_text(owed, signed=case.signed)}` was still owed when the case ended, so whether it "
+            "comes is not known; add `advance 1s`, or longer, before the outputs of the last block"
         )
     if case.status == "fixed" and not recorded_departures(case) and not _claim_applied(case, run, rules):
         return "inconclusive", (

@@ -9,7 +9,7 @@ import pytest
 from attrs import evolve
 
 from quidnunc.impl.ours.pubsub import open_ours
-from quidnunc.impl.seam import Config
+from quidnunc.impl.seam import AdapterError, Config
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.errors import CaseError
 from quidnunc.model.events import (
@@ -280,6 +280,32 @@ def test_an_unknown_quirk_in_force_is_an_error_of_the_case() -> None:
     case = evolve(PLAIN, path="a.case", as_built=("no-such-quirk",))
     with pytest.raises(CaseError, match=r"a\.case: .*no edit 'no-such-quirk'"):
         replay_router(case, simulated())
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+@pytest.mark.parametrize(
+    ("additions", "said"),
+    [({}, "; it adds nothing"), ({"floods": "Floods."}, r" \(did you mean floods\?\)")],
+)
+def test_what_a_router_does_not_add_cannot_be_off(
+    refuses: bool, additions: dict[str, str], said: str
+) -> None:
+    def opener(config: Config) -> ModelSubject:
+        if refuses and config.without:
+            raise AdapterError("no such addition")
+        subject = simulated()(config)
+        assert isinstance(subject, ModelSubject)
+        subject.hello = evolve(subject.hello, additions=additions)
+        return subject
+
+    case = evolve(PLAIN, profile="shipped", without=("flods",), path="a.case")
+    with pytest.raises(
+        CaseError, match=f"a.case: without: model has no addition 'flods' to switch off{said}"
+    ):
+        replay_router(case, opener)
+    if additions and not refuses:
+        known = evolve(case, without=("floods",))
+        assert replay_router(known, opener).outcome == "fixed"
 
 
 def test_what_has_no_bytes_is_an_error_of_the_case() -> None:
