@@ -218,7 +218,11 @@ def _outcome(case: Case, run: _Run, rules: Protocol) -> tuple[Outcome, str]:
             return "departs", seen
         if _as_recorded(case, run, rules):
             return "same", seen
-        return "different", f"{seen}; recorded: {said(recorded_departures(case)) or case.clause}"
+        recorded = said(recorded_departures(case)) or case.clause
+        alike = recorded == said(run.departures) and len(run.played) - 1 in _departing(case)
+        if case.quirk and alike:
+            return "different", f"{seen}; but the recorded quirk {case.quirk} does not explain it"
+        return "different", f"{seen}; recorded: {recorded}"
     if run.play.blurred:
         return "inconclusive", "a choice may concern a stalled peer, where it does not show"
     last = _departing(case)[-1]

@@ -180,6 +180,14 @@ def test_another_failure_is_not_the_recorded_one() -> None:
     ).outcome == ("different")
 
 
+def test_a_recorded_quirk_that_does_not_explain_is_named() -> None:
+    case = case_of(found("accepts-graft-inside-backoff", events=REGRAFT))
+    result = replay_router(evolve(case, quirk="cut-at-d-high"), simulated("accepts-graft-inside-backoff"))
+    assert result.outcome == "different"
+    assert result.reason.endswith("; but the recorded quirk cut-at-d-high does not explain it")
+    assert result.reason.count("missing Prune") == 1
+
+
 def test_without_a_quirk_the_clause_decides() -> None:
     case = evolve(case_of(found("backoff-in-whole-seconds", events=REGRAFT)), quirk="")
     assert case.clause == "gs1.1/backoff.regraft"
