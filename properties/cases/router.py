@@ -240,11 +240,11 @@ def _outcome(case: Case, run: _Run, rules: Protocol) -> tuple[Outcome, str]:
         )
     if case.status == "fixed" and not recorded_departures(case) and not _claim_applied(case, run, rules):
         return "inconclusive", (
-            f"holds in all of {len(run.played)} events, but the claim {case.claim} never applied in them; "
+            f"no departure in {len(run.played)} events, but the claim {case.claim} never applied in them; "
             "add events in which a router could break it"
         )
     if must_hold:
-        return "holds", f"holds in all of {len(run.played)} events"
+        return "holds", f"no departure in {len(run.played)} events"
     return "fixed", f"no longer reproduces (recorded: {said(recorded_departures(case)) or case.clause})"
 
 
