@@ -28,7 +28,7 @@ NO_LESS_THAN_ZERO = (
 )
 """Times and numbers of `Parameters` that may be nothing, and not less."""
 MAX_CACHE_WINDOWS = 1000
-"""Of `mcache_len`. Implementations make all windows at their start, and a file of a stranger says how many."""
+"""Of `mcache_len`. Routers make all windows at their start, and a file of a stranger may say how many."""
 NO_LESS_THAN_ONE = (
     *("heartbeat_interval_ms", "opportunistic_graft_ticks"),
     *("group_ttl_heartbeats", "max_groups_per_topic", "max_groups_per_peer"),
