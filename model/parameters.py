@@ -27,6 +27,8 @@ NO_LESS_THAN_ZERO = (
     *("opportunistic_graft_threshold", "accept_px_threshold"),
 )
 """Times and numbers of `Parameters` that may be nothing, and not less."""
+MAX_CACHE_WINDOWS = 1000
+"""Of `mcache_len`. Routers make all windows at their start, and a file of a stranger may say how many."""
 NO_LESS_THAN_ONE = (
     *("heartbeat_interval_ms", "opportunistic_graft_ticks"),
     *("group_ttl_heartbeats", "max_groups_per_topic", "max_groups_per_peer"),
@@ -133,6 +135,8 @@ class Parameters:
             raise ValueError(f"need 0 <= D_low <= D <= D_high, got {self.d_low}, {self.d}, {self.d_high}")
         if self.d_out and not (self.d_out < self.d_low and 2 * self.d_out <= self.d):
             raise ValueError(f"need D_out < D_low and D_out <= D/2, got D_out {self.d_out}")
+        if self.mcache_len > MAX_CACHE_WINDOWS:
+            raise ValueError(f"mcache_len must be at most {MAX_CACHE_WINDOWS}, got {self.mcache_len}")
         if not 1 <= self.mcache_gossip <= self.mcache_len:
             raise ValueError(f"need 1 <= mcache_gossip <= mcache_len, got {self.mcache_gossip}")
         if self.signature_policy == "StrictNoSign" and self.message_id == "origin":

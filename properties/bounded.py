@@ -77,6 +77,16 @@ def shortened(text: str, most: int = MAX_SHOWN) -> str:
     return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
 
 
+MARK = "| "
+_COMMAND = re.compile(r"##(?=\w*\[)")
+"""How a line of a log begins a command to the service that keeps the log, wherever it stands."""
+
+
 def printable(text: str) -> str:
-    """A text as it can be shown anywhere: what it quotes may hold what is no text, and codes of terminals."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    """A text as it can be shown anywhere: what it quotes may hold what is no text, codes of terminals, and
+    commands that a service obeys which reads them in a log (`::error::`, `##[group]`, `##vso[...]`). These
+    get a mark before or a blank within."""
+    plain = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    plain = _COMMAND.sub("# #", plain)
+    # Blanks before it are trimmed there.
+    return MARK + plain if plain.lstrip().startswith("::") else plain

@@ -34,6 +34,7 @@ from quidnunc.output import (
 from quidnunc.pipeline.trace.record import join_parts
 from quidnunc.properties.cases.case import command_of
 from quidnunc.properties.cases.file import load, render
+from quidnunc.properties.cases.named_files import NamedEntry, check_entries, is_within
 from quidnunc.properties.cases.outcome import CaseReplay
 from quidnunc.properties.cases.router import REPEATS, repeated, replay_router
 from quidnunc.properties.claims.catalogue import claims_of
@@ -78,7 +79,7 @@ SAID_AFTER_S = 2.0
 def run(options: argparse.Namespace) -> int:
     started: float = options.started
     names = _validated(options)
-    expected = load_expectations(options.expect, names) if options.expect and options.expect.exists() else ()
+    expected = _expected(options, names)
     campaigns, paths = [], {}
     dialects: dict[str, tuple[DialectAnswer, ...] | None] = {}
     interrupted = 0
@@ -125,6 +126,16 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
+def _expected(options: argparse.Namespace, names: Sequence[str]) -> tuple[Expectation, ...]:
+    """What --expect has, if the file is there. Raises CaseError for what is wrong in it."""
+    if not options.expect or not options.expect.exists():
+        return ()
+    expected = load_expectations(options.expect, names)
+    entries = [NamedEntry(each.clause, each.cause, each.case) for each in expected]
+    check_entries(options.expect, entries, update=options.update_expect)
+    return expected
+
+
 def _write_files(reports: Sequence[Mapping[str, Any]], options: argparse.Namespace, code: int) -> None:
     """The page, and what continuous integration reads."""
     command = reproduce(options)
@@ -168,6 +179,11 @@ def _validated(options: argparse.Namespace) -> list[str]:
     """The protocols to test. Raises UsageError where the options do not fit together."""
     if options.update_expect and not options.expect:
         raise UsageError("--update-expect needs --expect FILE")
+    if options.update_expect and options.cases and not is_within(options.cases, options.expect):
+        raise UsageError(
+            f"--cases {options.cases} is not in the folder of --expect {options.expect}, which names no case "
+            "elsewhere: choose a folder there"
+        )
     for name in ("runs", "acts", "workers"):
         value = getattr(options, name)
         if value is not None and value < 1:
@@ -385,7 +401,7 @@ def _compared(
 
 def _seen_from(file: Path, path: str) -> str:
     """The path of a case as the expectations file names it."""
-    return os.path.relpath(path, file.parent) if path else ""
+    return os.path.relpath(Path(path).resolve(), file.parent.resolve()) if path else ""
 
 
 def _outcomes(replays: Mapping[str, CaseReplay]) -> dict[str, str]:

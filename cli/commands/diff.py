@@ -17,6 +17,7 @@ from quidnunc.properties.regress.diff_clauses import (
     ClauseChanges,
     ParameterChange,
     clause_changes,
+    not_read_lines,
     parameter_changes,
 )
 from quidnunc.properties.regress.sides import Side, side_named
@@ -56,7 +57,9 @@ def run(options: argparse.Namespace) -> int:
     _print_rules(changes)
     _print_clauses(clauses, old, new)
     rows = [(p.name, _value(p.old), _value(p.new)) for p in parameters]
-    _print("parameters that are read, with their defaults", ("parameter", old.name, new.name), rows)
+    _print("parameters that are read or set, with their defaults", ("parameter", old.name, new.name), rows)
+    for line in not_read_lines(old, new):
+        print(f"{line}\n")
     wire = [
         (c.message, c.number, c.old or "-", c.new or "-")
         for c in schema_changes(on_the_wire(old), on_the_wire(new))

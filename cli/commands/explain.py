@@ -205,6 +205,8 @@ def of_clause(each: ClauseCoverage) -> dict[str, Any]:
     return {
         "id": clause.id,
         "level": clause.ground,
+        "keyword": clause.keyword,
+        "basis": clause.basis,
         "status": clause.status,
         "document": f"{document.title}, {document.revision} ({document.source})",
         "text": clause.text.strip(),

@@ -13,7 +13,7 @@ from quidnunc.properties.notation.parameters import parameters_text
 from quidnunc.properties.regress.as_built import routers_as_built
 from quidnunc.properties.regress.cases import CaseFolderOutcome
 from quidnunc.properties.regress.compare import BehaviourComparison
-from quidnunc.properties.regress.diff_clauses import ClauseChanges
+from quidnunc.properties.regress.diff_clauses import ClauseChanges, not_read_lines
 from quidnunc.properties.regress.expect import DeclarationComparison, trace_text
 from quidnunc.properties.regress.mixed import MixedNetworks
 from quidnunc.properties.regress.outcomes import RouterOutcome, SuiteOutcome, against_refinement
@@ -141,8 +141,9 @@ def trace_lines(found: BehaviourChange) -> list[str]:
 def unseparated_lines(report: RegressReport) -> Sequence[str]:
     found = report.found
     if not found.changes:
-        return ["No rule, reading or parameter differs, so nothing was searched."]
-    return [f"{u.change.says}: {u}{f'. {u.reason}' if u.reason else ''}" for u in found.unseparated]
+        return ["The two are the same: no rule, reading or parameter differs, so nothing was searched."]
+    lines = [f"{u.change.says}: {u}{f'. {u.reason}' if u.reason else ''}" for u in found.unseparated]
+    return [*lines, *not_read_lines(found.old, found.new)] if lines else []
 
 
 def other_results(report: RegressReport) -> list[tuple[str, list[str]]]:

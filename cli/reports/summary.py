@@ -23,7 +23,7 @@ from quidnunc.properties.search.verdicts import SEVERITY, verdict_of_root
 RootKey = tuple[str, str]
 Key = TypeVar("Key", bound=tuple[str, ...])
 
-SHOWN = 3
+SHOWN = 5
 WIDTH = 100
 UNDECIDED = "undecided"
 

@@ -56,11 +56,55 @@ def wrong_claim(name: str) -> str:
     return f"no claim {name!r}{near}; `quidnunc clauses PROTOCOL` lists the claims of a protocol"
 
 
+@lru_cache(maxsize=64)
+def _named_by(protocol: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Of a protocol: the claims of it, the clauses that these ask, and the prefixes of the documents that it
+    has rules of."""
+    from quidnunc.properties.claims.catalogue import claims_of, clauses_asked, clauses_of
+
+    rules = protocol_named(protocol)
+    claims = claims_of(rules)
+    asked = frozenset(clause for each in claims for clause in clauses_asked(each, rules))
+    prefixes = frozenset(clause.partition("/")[0] for clause in clauses_of(rules))
+    return frozenset(each.id for each in claims), asked, prefixes
+
+
+def _of_another(name: str, case: Case) -> str:
+    """What is wrong with a claim or a clause that there is, in a case of other protocols; empty where one of
+    its protocols has it. A clause is also of a protocol that has rules of others of its document."""
+    from quidnunc.properties.claims.tables import ALL
+
+    of_each = [_named_by(protocol) for protocol in case.protocols]
+    prefix, slash, _ = name.partition("/")
+    these, first = " or ".join(case.protocols), case.protocol
+    # What a router sends that nothing permits is told by the clause on it, which may be of a later protocol.
+    surplus = any(each.side == "router" for block in case.blocks for each in block.shown)
+    if (
+        slash
+        and not surplus
+        and not any(prefix in prefixes or name in asked for _, asked, prefixes in of_each)
+    ):
+        known = ", ".join(sorted(frozenset[str]().union(*(prefixes for _, _, prefixes in of_each))))
+        return (
+            f"{name} is no clause of {these}, whose clauses begin with {known}; "
+            f"`quidnunc clauses {first}` lists them"
+        )
+    known_claims = sorted(frozenset[str]().union(*(claims for claims, _, _ in of_each)))
+    if not slash and name not in known_claims and any(each.id == name for each in ALL):
+        near = near_word(name, known_claims)
+        return f"{name} is no claim of {these}{near}; `quidnunc clauses {first}` lists the claims"
+    return ""
+
+
 def wrong_names(case: Case) -> Iterator[tuple[str, str]]:
     """(field of the front matter, or the name itself; what is wrong) of each name in a case that there is
-    not."""
-    for field, wrong in (("claim", wrong_claim(case.claim)), ("clause", wrong_clause(case.clause))):
-        if wrong:
+    not, or not in its protocols."""
+    for field, name, wrong in (
+        ("claim", case.claim, wrong_claim(case.claim)),
+        ("clause", case.clause, wrong_clause(case.clause)),
+    ):
+        # A claim about a network may rest on what no rule of a router bears.
+        if wrong := wrong or ("" if case.is_network else _of_another(name, case)):
             yield field, wrong
     for field, names in (("quirk", (case.quirk,)), ("as built", case.as_built)):
         for name in filter(None, names):

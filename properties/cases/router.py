@@ -12,21 +12,33 @@ from typing import Any
 
 from attrs import evolve, field, mutable
 
-from quidnunc.impl.seam import AdapterError, Config
+from quidnunc.impl.seam import AdapterError, Config, Hello
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.catalogue import edit_named
-from quidnunc.model.errors import CaseError, SpecError
-from quidnunc.model.events import Connect, Crashed, Disconnect, Event, Join, Leave, Sent, output_key
+from quidnunc.model.errors import CaseError, SpecError, did_you_mean
+from quidnunc.model.events import (
+    Connect,
+    Crashed,
+    Disconnect,
+    Event,
+    Join,
+    Leave,
+    Output,
+    Sent,
+    output_key,
+)
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rpc import Peer
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import Case, CaseBlock, Control, Misfit, events_of
 from quidnunc.properties.cases.finding import accounts, shown_of, within_limit
 from quidnunc.properties.cases.outcome import MUST_HOLD, CaseReplay, Outcome
+from quidnunc.properties.claims.catalogue import checked_claims
+from quidnunc.properties.documents.clauses import load as load_clauses
 from quidnunc.properties.explain.runs import blamed_beside, blamed_clauses
 from quidnunc.properties.judge.oracle import Departure, Oracle
-from quidnunc.properties.judge.play import Moment, Opener, Play, act_of, messages_in
-from quidnunc.properties.notation.lines import event_text
+from quidnunc.properties.judge.play import Moment, Opener, Play, Subject, act_of, messages_in
+from quidnunc.properties.notation.lines import event_text, output_text
 
 REPEATS = 10
 """How often a case is replayed when it is written."""
@@ -95,9 +107,43 @@ def replay_router(case: Case, opener: Opener, protocol: Protocol | None = None) 
     return plain if plain.outcome in ("fixed", "same") else excused
 
 
+def _opened(case: Case, opener: Opener) -> Subject:
+    """The router of the case. Raises CaseError where it has no such addition to switch off; only the router
+    itself knows what it has."""
+    config = config_of(case)
+    try:
+        subject = opener(config)
+    except AdapterError:
+        if not case.without:
+            raise
+        # It may be the name that it refuses; asked for none, it says which there are.
+        subject = opener(evolve(config, without=()))
+        try:
+            _check_without(case, subject.hello)
+        finally:
+            subject.close()
+        raise
+    try:
+        _check_without(case, subject.hello)
+    except CaseError:
+        subject.close()
+        raise
+    return subject
+
+
+def _check_without(case: Case, hello: Hello) -> None:
+    """Raises CaseError for what is to be switched off and is no addition of the router."""
+    for name in case.without:
+        if case.profile == "shipped" and name not in hello.additions:
+            known = did_you_mean(name, hello.additions) if hello.additions else "; it adds nothing"
+            raise CaseError(
+                f"{case.path}: without: {hello.name} has no addition {name!r} to switch off{known}"
+            )
+
+
 def _replayed(case: Case, opener: Opener, rules: Protocol) -> CaseReplay:
     events = events_of(case)
-    subject = opener(config_of(case))
+    subject = _opened(case, opener)
     event: Event | None = None
     try:
         run = _Run(Play(subject, Oracle(rules, case.parameters)))
@@ -172,7 +218,11 @@ def _outcome(case: Case, run: _Run, rules: Protocol) -> tuple[Outcome, str]:
             return "departs", seen
         if _as_recorded(case, run, rules):
             return "same", seen
-        return "different", f"{seen}; recorded: {said(recorded_departures(case)) or case.clause}"
+        recorded = said(recorded_departures(case)) or case.clause
+        alike = recorded == said(run.departures) and len(run.played) - 1 in _departing(case)
+        if case.quirk and alike:
+            return "different", f"{seen}; but the recorded quirk {case.quirk} does not explain it"
+        return "different", f"{seen}; recorded: {recorded}"
     if run.play.blurred:
         return "inconclusive", "a choice may concern a stalled peer, where it does not show"
     last = _departing(case)[-1]
@@ -182,9 +232,56 @@ def _outcome(case: Case, run: _Run, rules: Protocol) -> tuple[Outcome, str]:
     if idle is not None:
         text = event_text(idle, signed=case.signed)
         return "inconclusive", f"`{text}` could not happen to this router, so the case says nothing about it"
+    owed = _still_owed(case, run)
+    if owed is not None:
+        return "inconclusive", (
+            f"`{output_text(owed, signed=case.signed)}` was still owed when the case ended, so whether it "
+            "comes is not known; add `advance 1s`, or longer, before the outputs of the last block"
+        )
+    if case.status == "fixed" and not recorded_departures(case) and not _claim_applied(case, run, rules):
+        return "inconclusive", (
+            f"no departure in {len(run.played)} events, but the claim {case.claim} never applied in them; "
+            "add events in which a router could break it"
+        )
     if must_hold:
-        return "holds", f"holds in all of {len(run.played)} events"
+        return "holds", f"no departure in {len(run.played)} events"
     return "fixed", f"no longer reproduces (recorded: {said(recorded_departures(case)) or case.clause})"
+
+
+def _still_owed(case: Case, run: _Run) -> Output | None:
+    """What the case says was missing, and may yet come after its last event; None where nothing is owed.
+
+    Where a case records no departure, that is what its clause obliges to. An entry of a suite is about more
+    than its last event, and owes at its end what it does not ask for.
+    """
+    owed = [permit for permit in run.play.oracle.open if permit.must]
+    recorded = recorded_departures(case)
+    missing = {output_key(d.expected) for d in recorded if d.kind == "missing" and d.expected is not None}
+    of_clause = any(d.kind == "choice" for d in recorded) or (not recorded and case.status == "fixed")
+    for permit in owed:
+        if output_key(permit.output) in missing or (of_clause and permit.clause == case.clause):
+            return permit.output
+    return None
+
+
+def _claim_applied(case: Case, run: _Run, rules: Protocol) -> bool:
+    """Whether the run tests the claim of a case: a clause of it applied, or the run would have departed in a
+    router that has the quirk."""
+    claim = next((each for each in checked_claims() if each.id == case.claim), None)
+    clauses = {case.claim} if claim is None else {case.clause, *claim.clauses}
+    known = load_clauses()
+    carried = {known[each].carried_by for each in clauses if each in known}
+    if run.play.applied.keys() & (clauses | carried):
+        return True
+    return bool(case.quirk) and not _explained(case, run, rules)
+
+
+def _explained(case: Case, run: _Run, rules: Protocol) -> bool:
+    """Whether model and router agree under the quirk of the case; so where it does not fit the protocol."""
+    try:
+        return accounts(edit_named(case.quirk, rules), run.play.moments, rules, case.parameters)
+    except SpecError:
+        return True
 
 
 def _of_nobody(events: Iterable[Event]) -> Event | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from attrs import frozen
 
-from quidnunc.model.machine import family_of
+from quidnunc.model.machine import PROTOCOLS, family_of
 from quidnunc.model.mempool.node import Node
 from quidnunc.model.pubsub.router import Router
 from quidnunc.model.rules import Protocol, Rule
@@ -131,4 +132,29 @@ def parameter_changes(old: Side, new: Side) -> tuple[ParameterChange, ...]:
     names = sorted(rows[0].keys() | rows[1].keys())
     return tuple(
         ParameterChange(n, rows[0].get(n), rows[1].get(n)) for n in names if rows[0].get(n) != rows[1].get(n)
+    )
+
+
+@lru_cache(maxsize=10)
+def _read_by_some(family: str) -> frozenset[str]:
+    """Parameters that the rules of some protocol of the family read. What no rule does (the codec may read
+    it, or the application) is not known to be unread."""
+    of_family = (p for p in PROTOCOLS.values() if p.family == family)
+    return frozenset().union(*map(parameters_read, of_family))
+
+
+def not_read(side: Side) -> tuple[str, ...]:
+    """Parameters that a side sets, that its rules do not read, and that those of other protocols do."""
+    read = parameters_read(side.protocol)
+    return tuple(n for n, _ in side.overrides if n not in read and n in _read_by_some(side.protocol.family))
+
+
+def not_read_lines(*sides: Side) -> tuple[str, ...]:
+    """A sentence for each of `not_read`."""
+    return tuple(
+        dict.fromkeys(
+            f"No rule of {side.name.partition('+')[0]} reads {name}: to set it changes nothing."
+            for side in sides
+            for name in not_read(side)
+        )
     )

@@ -13,16 +13,18 @@ from typing import Any
 from attrs import evolve, frozen
 
 from quidnunc.model.edits.catalogue import edit_named
-from quidnunc.model.errors import SpecError
+from quidnunc.model.errors import SpecError, did_you_mean
 from quidnunc.model.events import Connect, Event
 from quidnunc.model.machine import PROTOCOLS, family_of, protocol_named
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.claims.claim import Claim
+from quidnunc.properties.notation.parameters import attribute_of
 from quidnunc.properties.regress.as_built import AS_BUILT, as_built_named
 from quidnunc.properties.regress.own_protocols import OWN, OwnProtocol, own_named
 
 MAX_EDITS = 20
 """Words that may follow the `+` signs of one side."""
+SWITCHES = {"yes": True, "no": False, "true": True, "false": False}
 
 
 @frozen
@@ -89,7 +91,7 @@ def side_named(text: str) -> Side:
     for edit in edits:
         if "=" in edit:
             key, value = edit.split("=", 1)
-            overrides[key] = _value(protocol, key, value, text)
+            overrides[attribute_of(key)] = _value(protocol, key, value, text)
         else:
             protocol = _edited(protocol, edit, text)
     side = Side(text, protocol, tuple(sorted(overrides.items())), own.claims)
@@ -110,15 +112,17 @@ def _edited(protocol: Protocol, edit: str, text: str) -> Protocol:
 
 def _value(protocol: Protocol, key: str, value: str, text: str) -> object:
     defaults = family_of(protocol).parameters()
+    key = attribute_of(key)
     known = getattr(defaults, key, None) if key in {a.name for a in defaults.__attrs_attrs__} else None
     if not isinstance(known, bool | int | float):
         names = [a.name for a in defaults.__attrs_attrs__]
         numbers = [name for name in names if isinstance(getattr(defaults, name), int | float)]
-        raise SpecError(f"{text}: {key!r} is not a parameter of {protocol.name}; choose from {numbers}")
+        raise SpecError(f"{text}: {key!r} is not a parameter of {protocol.name}{did_you_mean(key, numbers)}")
     if isinstance(known, bool):
-        if value not in ("true", "false"):
-            raise SpecError(f"{text}: {key} is true or false, not {value!r}")
-        return value == "true"
+        # As Python writes them, and as cases do.
+        if value not in SWITCHES:
+            raise SpecError(f"{text}: {key} is yes or no, not {value!r}")
+        return SWITCHES[value]
     try:
         return type(known)(value)
     except ValueError:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from quidnunc.model.errors import CaseError
+from quidnunc.properties.bounded import printable
 from quidnunc.properties.cases.file import load
 from quidnunc.properties.params.file import ParamsError, read_file
 from quidnunc.properties.regress.expect import load_declared
@@ -157,3 +158,27 @@ def test_half_a_surrogate_pair_is_refused_with_its_line(tmp_path: Path, quidnunc
     (tmp_path / "a.case").write_text(CASE.format(body='join "t\\ud800"', seed=1))
     ran = quidnunc("replay", tmp_path / "a.case")
     assert ran.code == 2 and "half of a surrogate pair" in ran.err and "a.case:" in ran.err, ran.err
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("::error file=x::pwn", "| ::error file=x::pwn"),
+        ("  ::warning::x", "|   ::warning::x"),
+        ("a ##[group]b", "a # #[group]b"),
+        ("##vso[task.setvariable]", "# #vso[task.setvariable]"),
+        ("a::b ## c [d]", "a::b ## c [d]"),
+        ("\x1b[31m", "\\x1b[31m"),
+    ],
+)
+def test_what_a_file_says_is_no_command(text: str, shown: str) -> None:
+    assert printable(text) == shown
+
+
+def test_a_reason_is_no_command_to_the_service_that_runs_a_replay(quidnunc: Command, tmp_path: Path) -> None:
+    path = tmp_path / "a.case"
+    path.write_text(CASE.format(body="advance 1s", seed=1).replace("why", "::error file=x::pwn", 1))
+    ran = quidnunc("replay", path)
+    said = ran.out + ran.err
+    assert "| ::error file=x::pwn" in said
+    assert not any(line.lstrip().startswith("::") for line in said.splitlines())

@@ -110,5 +110,6 @@ def test_a_quote_is_said_to_be_of_its_own_document(quidnunc: Command) -> None:
 
 def test_a_keyword_is_shown_in_the_words_of_the_text(quidnunc: Command) -> None:
     assert "\nphrase: " in quidnunc("explain", "gs1.2/iwant.cancel").out
+    assert "\nkeyword: none\nbasis: algorithm\n" in quidnunc("explain", "gs1.1/backoff.regraft").out
     for row in quidnunc("clauses", "--json").data["clauses"]:
         assert row["keyword"] == "none" or row["keyword"] in f"{row['quote']} {row['phrase']}", row["id"]

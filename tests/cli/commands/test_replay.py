@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from quidnunc.properties.cases.file import load
 from tests.conftest import Command
 
 ROOT = Path(__file__).parents[3]
@@ -37,7 +38,41 @@ score B A 0
 ----
 + broken: B does not know that A is in t
 """
+REGRAFT = """\
+Accepts a GRAFT inside the backoff.
+
+format: 2
+claim: {claim}
+clause: {clause}
+protocols: gossipsub-1.2
+against: {against}
+status: {status}
+quirk: accepts-graft-inside-backoff
+
+connect a /meshsub/1.2.0
+join t1
+----
+  a: subscribe t1
+
+a: prune t1
+a: graft t1
+advance 500ms
+----
+- a: prune t1 backoff=60
+"""
 ALONE = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:anyio")
+
+
+def regraft(**fields: str) -> str:
+    """The case of a planted departure, with other values of these fields."""
+    front = {
+        "claim": "backoff.regraft-refused",
+        "clause": "gs1.1/backoff.regraft",
+        "against": "ours:regraft-taken",
+        "status": "open",
+    }
+    return REGRAFT.format(**{**front, **fields})
+
 
 pytest_plugins = ("pytester",)
 
@@ -356,3 +391,28 @@ def test_an_unknown_clause_of_a_network_is_placed(quidnunc: Command, tmp_path: P
     line = text[: text.index("\nclause: ")].count("\n") + 2
     ran = quidnunc("replay", path)
     assert ran.code == 2 and f"{path}:{line}: no clause 'x" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("field", "name", "said"),
+    [
+        ("claim", "flood.txs-only", "flood.txs-only is no claim of gossipsub-1.2"),
+        ("clause", "gs1.3/extensions.first-rpc", "gs1.3/extensions.first-rpc is no clause of gossipsub-1.2"),
+        ("claim", "gs1.3/extensions.first-rpc", "gs1.3/extensions.first-rpc is no clause of gossipsub-1.2"),
+    ],
+)
+def test_a_name_of_another_protocol_is_an_error(
+    quidnunc: Command, tmp_path: Path, field: str, name: str, said: str
+) -> None:
+    path = tmp_path / "a.case"
+    path.write_text(regraft(**{field: name}))
+    line = 4 if field == "claim" else 5
+    ran = quidnunc("replay", path)
+    assert ran.code == 2 and f"{path}:{line}: {said}" in ran.err
+    assert "`quidnunc clauses gossipsub-1.2` lists" in ran.err
+
+
+def test_what_a_router_sends_too_much_may_be_of_a_later_protocol(tmp_path: Path) -> None:
+    path = tmp_path / "a.case"
+    path.write_text(regraft(clause="gs1.3/extensions.once") + "+ a: extensions\n")
+    assert load(path).clause == "gs1.3/extensions.once"

@@ -72,12 +72,13 @@ def test_verdicts_are_counted_the_worst_first() -> None:
     )
 
 
-def test_three_are_told_each_with_its_command() -> None:
-    campaign = campaign_of(READING, SHOULD, LONG, SHORT)
+def test_five_are_told_each_with_its_command() -> None:
+    longer = (root("gs1.0/prune.remove", "longer", events=6), root("gs1.0/graft.accept", "longest", events=7))
+    campaign = campaign_of(READING, SHOULD, LONG, SHORT, *longer)
     paths = {(SHORT.clause, SHORT.quirk): "found/short.case"}
     lines = summary(campaign, paths, "quidnunc check ... --cases found")
     assert lines == [
-        "gossipsub-1.2 against py-libp2p: 4 root causes (2 fails, 1 deviates, 1 observed); the most telling:",
+        "gossipsub-1.2 against py-libp2p: 6 root causes (4 fails, 1 deviates, 1 observed); the most telling:",
         "",
         "1. Does short (peer a).",
         "   fails, gs1.0/relay.mesh, 3 events",
@@ -86,7 +87,13 @@ def test_three_are_told_each_with_its_command() -> None:
         "2. Does long (peer a).",
         "   fails, gs1.0/relay.seen, 5 events",
         "",
-        "3. Does a-should (peer a).",
+        "3. Does longer (peer a).",
+        "   fails, gs1.0/prune.remove, 6 events",
+        "",
+        "4. Does longest (peer a).",
+        "   fails, gs1.0/graft.accept, 7 events",
+        "",
+        "5. Does a-should (peer a).",
         "   deviates, gs1.1/backoff.unsubscribe, 1 event",
         "",
         "1 more: --verbose lists them",

@@ -9,7 +9,7 @@ import pytest
 from attrs import evolve
 
 from quidnunc.impl.ours.pubsub import open_ours
-from quidnunc.impl.seam import Config
+from quidnunc.impl.seam import AdapterError, Config
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.errors import CaseError
 from quidnunc.model.events import (
@@ -180,6 +180,14 @@ def test_another_failure_is_not_the_recorded_one() -> None:
     ).outcome == ("different")
 
 
+def test_a_recorded_quirk_that_does_not_explain_is_named() -> None:
+    case = case_of(found("accepts-graft-inside-backoff", events=REGRAFT))
+    result = replay_router(evolve(case, quirk="cut-at-d-high"), simulated("accepts-graft-inside-backoff"))
+    assert result.outcome == "different"
+    assert result.reason.endswith("; but the recorded quirk cut-at-d-high does not explain it")
+    assert result.reason.count("missing Prune") == 1
+
+
 def test_without_a_quirk_the_clause_decides() -> None:
     case = evolve(case_of(found("backoff-in-whole-seconds", events=REGRAFT)), quirk="")
     assert case.clause == "gs1.1/backoff.regraft"
@@ -216,6 +224,39 @@ def test_a_case_that_cannot_happen_tells_nothing() -> None:
     assert not result.as_expected
 
 
+def test_what_is_still_owed_at_the_end_is_not_known_to_come() -> None:
+    case = case_of(found("accepts-graft-inside-backoff", events=REGRAFT))
+    *early, _ = events_of(case)
+    missing = CaseOutput("model", Sent(1, Prune("t1", 60)))
+    for quirks in ([], ["accepts-graft-inside-backoff"]):
+        open_ended = evolve(case, blocks=(CaseBlock(tuple(early), (missing,)),))
+        result = replay_router(open_ended, simulated(*quirks))
+        assert (result.outcome, result.departs) == ("inconclusive" if quirks else "fixed", False)
+    assert "`a: prune t1 backoff=60` was still owed when the case ended" in result.reason
+    fixed = evolve(case, status="fixed", blocks=(CaseBlock(tuple(early)),))
+    assert replay_router(fixed, simulated("accepts-graft-inside-backoff")).outcome == "inconclusive"
+
+
+def test_a_fixed_case_in_which_its_claim_never_applied_says_nothing() -> None:
+    early = REGRAFT[:3]
+    fixed = evolve(PLAIN, claim="backoff.regraft-refused", status="fixed", blocks=(CaseBlock(early),))
+    result = replay_router(fixed, simulated())
+    assert (result.outcome, result.departs) == ("inconclusive", False)
+    assert "the claim backoff.regraft-refused never applied" in result.reason
+    whole = evolve(fixed, blocks=(CaseBlock(REGRAFT),))
+    assert replay_router(whole, simulated()).outcome == "holds"
+    crowded = evolve(
+        fixed,
+        claim="mesh.ceiling",
+        clause="gs1.0/heartbeat.cut",
+        parameters=SMALL,
+        blocks=(CaseBlock(CROWDED),),
+    )
+    assert replay_router(crowded, simulated()).outcome == "inconclusive"
+    told = evolve(crowded, quirk="cut-at-d-high")
+    assert replay_router(told, simulated()).outcome == "holds", "a router with the quirk would have departed"
+
+
 def test_a_case_of_which_one_event_cannot_happen_tells_nothing() -> None:
     # Peer c never connected; without that event the case holds.
     events = (Connect((1, 2)), Receive((3,), (Prune("t1", None),)), Advance(1000))
@@ -247,6 +288,32 @@ def test_an_unknown_quirk_in_force_is_an_error_of_the_case() -> None:
     case = evolve(PLAIN, path="a.case", as_built=("no-such-quirk",))
     with pytest.raises(CaseError, match=r"a\.case: .*no edit 'no-such-quirk'"):
         replay_router(case, simulated())
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+@pytest.mark.parametrize(
+    ("additions", "said"),
+    [({}, "; it adds nothing"), ({"floods": "Floods."}, r" \(did you mean floods\?\)")],
+)
+def test_what_a_router_does_not_add_cannot_be_off(
+    refuses: bool, additions: dict[str, str], said: str
+) -> None:
+    def opener(config: Config) -> ModelSubject:
+        if refuses and config.without:
+            raise AdapterError("no such addition")
+        subject = simulated()(config)
+        assert isinstance(subject, ModelSubject)
+        subject.hello = evolve(subject.hello, additions=additions)
+        return subject
+
+    case = evolve(PLAIN, profile="shipped", without=("flods",), path="a.case")
+    with pytest.raises(
+        CaseError, match=f"a.case: without: model has no addition 'flods' to switch off{said}"
+    ):
+        replay_router(case, opener)
+    if additions and not refuses:
+        known = evolve(case, without=("floods",))
+        assert replay_router(known, opener).outcome == "fixed"
 
 
 def test_what_has_no_bytes_is_an_error_of_the_case() -> None:

@@ -11,7 +11,12 @@ from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.model.rules import Phases
 from quidnunc.properties.regress.diff import ProtocolChange, change_named, changes_between
-from quidnunc.properties.regress.diff_clauses import clause_changes, parameter_changes, parameters_read
+from quidnunc.properties.regress.diff_clauses import (
+    clause_changes,
+    not_read_lines,
+    parameter_changes,
+    parameters_read,
+)
 from quidnunc.properties.regress.expect import load_declared
 from quidnunc.properties.regress.sides import side_named
 
@@ -102,6 +107,18 @@ def test_readings_and_parameters_are_told() -> None:
     assert side_named("gossipsub-1.2+flood_publish=false").overrides == (("flood_publish", False),)
 
 
+def test_parameters_are_written_as_in_cases_too() -> None:
+    for text in ("gossipsub-1.2+flood_publish=no", "gossipsub-1.2+flood_publish=false"):
+        assert side_named(text).overrides == (("flood_publish", False),)
+    assert side_named("gossipsub-1.2+D=8").overrides == side_named("gossipsub-1.2+d=8").overrides
+
+
+def test_what_a_protocol_does_not_read_is_said() -> None:
+    sides = side_named("floodsub"), side_named("floodsub+d=8")
+    assert not_read_lines(*sides) == ("No rule of floodsub reads d: to set it changes nothing.",)
+    assert not not_read_lines(side_named("gossipsub-1.2+d=8+max_message_bytes=9"))
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -109,7 +126,8 @@ def test_readings_and_parameters_are_told() -> None:
         ("gossipsub-1.2+no-such-thing", "has no edit"),
         ("gossipsub-1.2+dd=8", "'dd' is not a parameter"),
         ("gossipsub-1.2+d=many", "needs a number"),
-        ("gossipsub-1.2+flood_publish=1", "true or false"),
+        ("gossipsub-1.2+flood_publish=1", "flood_publish is yes or no, not '1'"),
+        ("gossipsub-1.2+D_lov=3", r"'D_lov' is not a parameter of gossipsub-1.2 \(did you mean d_low\?\)"),
         ("gossipsub-1.2+d=99", "D_low <= D <= D_high"),
         ("+".join(["dog"] * 30), "at most"),
     ],
