@@ -21,7 +21,7 @@ from attrs import evolve, frozen
 from quidnunc.pipeline.lake.bronze.build import BATCH_FILES, BronzeEntry, batches_of, make_bronze
 from quidnunc.pipeline.lake.engines.seam import Engine, Say, TaskRunner, in_this_process
 from quidnunc.pipeline.lake.gold.build import GoldRequest, make_gold
-from quidnunc.pipeline.lake.gold.claims import DISORDERED, TraceSettings
+from quidnunc.pipeline.lake.gold.claims import DAMAGED, DISORDERED, TraceSettings
 from quidnunc.pipeline.lake.landing import LandingFile, landing_file
 from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, is_run
 from quidnunc.pipeline.lake.silver.build import (
@@ -314,6 +314,12 @@ def _completeness(
     if again and not any(e.runs for e in entries):
         events = "1 event is" if again == 1 else f"{again} events are"
         return DISORDERED, f"{events} there twice, at the same nanosecond"
+    if corrupt := [e.name for e in entries if e.corrupt]:
+        others = f" and {len(corrupt) - 1} more" if len(corrupt) > 1 else ""
+        return (
+            DAMAGED,
+            f"{corrupt[0]}{others}: a gzip stream fails its checksum; any event of it may be wrong",
+        )
     if any(e.kind == "batches" for e in entries):
         return "lossy", "go's remote tracer drops events when its queue is full"
     if bad:

@@ -18,7 +18,7 @@ from attrs import evolve, frozen
 from quidnunc.pipeline.trace.events import TraceEvent
 from quidnunc.pipeline.trace.json_lines import event_of_line
 from quidnunc.pipeline.trace.proto import event_of_bytes, events_of_batch
-from quidnunc.pipeline.trace.shapes import CUT_OFF, TraceError
+from quidnunc.pipeline.trace.shapes import CORRUPT, CUT_OFF, TraceError
 
 Carrier: TypeAlias = Literal["json", "protobuf", "batches"]
 """`json`: go's JSONTracer, and ours. `protobuf`: go's PBTracer, and `traced`, which compresses it. `batches`:
@@ -75,6 +75,8 @@ class Gunzip(io.RawIOBase):
         self._left = b""
         self._inflate: Any = None
         self._near_damage = False
+        self._in_member = False
+        """Whether the member that is read has given a byte."""
 
     def readable(self) -> bool:
         return True
@@ -107,14 +109,18 @@ class Gunzip(io.RawIOBase):
             if self._near_damage:
                 here = self._stream.tell()
                 self.lost = len(self._left) + self._stream.seek(0, io.SEEK_END) - here
-                self.problem = f"the gzip stream is corrupt: {error}; {self.lost} compressed bytes are lost"
+                why = str(error).rpartition(": ")[2]
+                what = f"{CORRUPT}: {why}" if self._in_member else f"bytes that are no gzip stream: {why}"
+                self.problem = f"{what}; {self.lost} compressed bytes are lost"
             # What precedes the damage comes out a byte at a time.
             self._near_damage, self._inflate = True, before
             return b""
         rest = self._inflate.unused_data if self._inflate.eof else self._inflate.unconsumed_tail
         self._left = rest + self._left[step:]
         if self._inflate.eof:
-            self._inflate, self._near_damage = None, False
+            self._inflate, self._near_damage, self._in_member = None, False, False
+        else:
+            self._in_member |= bool(found)
         return found
 
 
@@ -135,6 +141,16 @@ def cut_at_end(stream: BinaryIO, rest: int, otherwise: str = "") -> CutRecord:
     """What is wrong with the last `rest` bytes of a stream, whose records nobody can tell apart."""
     damage = damage_of(stream) or CutRecord(otherwise)
     return CutRecord(damage.problem, damage.lost + rest)
+
+
+def not_believed(stream: BinaryIO, rest: int, problem: str) -> CutRecord:
+    """What is wrong from a place on behind which nothing can be believed: `rest` bytes and all that the stream
+    still has. It is read to its end, where a checksum may say why."""
+    lost = rest + bytes_behind(stream)
+    damage = damage_of(stream)
+    return (
+        CutRecord(f"{problem}; {damage.problem}", damage.lost + lost) if damage else CutRecord(problem, lost)
+    )
 
 
 def bytes_behind(stream: BinaryIO) -> int:
@@ -249,7 +265,7 @@ def _frames(stream: BinaryIO) -> Iterator[tuple[int, bytes | CutRecord]]:
         if length > MAX_RECORD_BYTES:
             # Where the next record begins is said by this one's length, which cannot be believed.
             said = f"a record of {length} bytes; the most that is read is {MAX_RECORD_BYTES}"
-            yield start, CutRecord(said, used + bytes_behind(stream))
+            yield start, not_believed(stream, used, said)
             return
         data = stream.read(length)
         at += len(data)

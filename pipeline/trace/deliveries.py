@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from attrs import field, mutable
 
-from quidnunc.pipeline.trace.carriers import damage_of, open_plain
+from quidnunc.pipeline.trace.carriers import damage_of, not_believed, open_plain
 from quidnunc.pipeline.trace.events import DeliverMessage, PublishMessage, TraceEvent
 from quidnunc.pipeline.trace.files import MAX_BAD_KEPT, BadRecord
 from quidnunc.pipeline.trace.shapes import INT64, TraceError
@@ -52,7 +52,8 @@ class Deliveries:
                     self.line = rows.line_num
                     yield from self._row(row, rows.line_num)
             except csv.Error as error:
-                raise TraceError(f"{self.file}: cannot be read to its end: {error}") from None
+                cut = not_believed(plain, 0, f"cannot be read to its end: {error}")
+                raise TraceError(f"{self.file}: {cut.problem}") from None
             if damage := damage_of(plain):
                 self._reject(self.line + 1, damage.problem, max(1, damage.lost + self._unended))
 
