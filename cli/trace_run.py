@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from quidnunc.output import (
     UsageError,
     clear_progress,
+    count,
     given_options,
     print_json,
     progress_line,
@@ -97,9 +98,10 @@ def _size(run: RunFolder) -> int:
 
 def incomplete(manifest: Mapping[str, Any]) -> str:
     """What a run lacks that was meant to be in it; empty where nothing is known to be missing."""
-    if manifest["lost_bytes"]:
-        lost = manifest["lost_bytes"]
-        return f"at least {lost} bytes lost, a file is cut off or damaged: {manifest['first_bad']}"
+    from quidnunc.pipeline.trace.files import not_read
+
+    if bad := manifest["bad_records"]:
+        return f"{not_read(bad, manifest['lost_bytes'])}; the first: {manifest['first_bad']}"
     if not manifest["complete"]:
         return "files are unfinished or unreadable; finish or move them, and ingest again"
     return ""
@@ -125,7 +127,7 @@ def metrics(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"runs": found})
         return code
-    print(f"metrics of {len(found)} runs, {sum(r['events'] for r in found)} events")
+    print(f"metrics of {count(len(found), 'run')}, {count(sum(r['events'] for r in found), 'event')}")
     for each in found:
         _print_metrics(each)
     if lacking:

@@ -95,10 +95,14 @@ def _report(options: argparse.Namespace, manifest: dict[str, Any], folder: Path)
     if options.json:
         print_json({"run": str(options.output), "gold": str(folder), **manifest})
         return code
-    from quidnunc.pipeline.lake.ingest import INCOMPLETE, names_of
+    from quidnunc.pipeline.lake.ingest import names_of
+    from quidnunc.pipeline.trace.files import INCOMPLETE
 
     files = manifest["files"]
-    counts = f"{manifest['records']} records in {len(files)} files, {manifest['buckets']} buckets"
+    counts = (
+        f"{count(manifest['records'], 'record')} in {count(len(files), 'file')}, "
+        f"{count(manifest['buckets'], 'bucket')}"
+    )
     print(f"{options.output}: {counts}")
     print(f"  completeness: {manifest['completeness']} ({manifest['completeness_because']})")
     for line in names_of(manifest, "duplicate", *INCOMPLETE):
@@ -107,15 +111,16 @@ def _report(options: argparse.Namespace, manifest: dict[str, Any], folder: Path)
         print(f"  {count(len(ignored), 'entry', 'entries')} ignored; --json says why", file=sys.stderr)
     if manifest["bad_records"]:
         print(
-            f"  {manifest['bad_records']} bad records put aside, {manifest['lost_bytes']} bytes lost; "
+            f"  {count(manifest['bad_records'], 'bad record')} put aside, "
+            f"{count(manifest['lost_bytes'], 'byte')} lost; "
             f"the first: {manifest['first_bad']}",
             file=sys.stderr,
         )
     if manifest["clock_steps_back"]:
-        print(
-            f"  clocks step back {manifest['clock_steps_back']} times: are the files of each peer in order? "
-            "Files of a directory are read in the order of their names",
-            file=sys.stderr,
+        often = count(manifest["clock_steps_back"], "time")
+        tell(
+            f"  clocks step back {often}: are the files of each peer in order? Files of a directory are read "
+            "in the order of their names"
         )
     run = shlex.quote(str(options.output))
     print(f"next: quidnunc trace metrics {run}; quidnunc trace check {run}")

@@ -17,6 +17,7 @@ from quidnunc.output import (
     say_refusal,
     table,
 )
+from quidnunc.properties.bounded import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -245,17 +246,17 @@ def _metrics(options: argparse.Namespace, reading: TraceReader) -> int:
 
     runs = list(metrics_of(reading.events()))
     reading.demand_some()
-    cut = next((bad for bad in reading.bad if bad.is_cut), None)
-    code = 0 if cut is None else 3
+    lacking = reading.not_whole()
+    code = 3 if lacking else 0
     if options.json:
         print_json({"runs": [r.plain() for r in runs], **_of_reading(reading)})
         return code
-    print(f"metrics of {len(runs)} runs, {sum(r.events for r in runs)} events")
+    print(f"metrics of {count(len(runs), 'run')}, {count(sum(r.events for r in runs), 'event')}")
     for each in runs:
         _print_run(each)
     _print_reading(reading)
-    if cut is not None:
-        print(f"exit 3: the trace is cut off at {cut.file}:{cut.position}; the figures are of what is there")
+    if lacking:
+        print(f"exit 3: {lacking}; the figures are of what is there")
     print(trace_run.asked_again(options))
     return code
 
@@ -284,6 +285,7 @@ def _of_reading(reading: TraceReader) -> dict[str, Any]:
     return {
         "records": reading.good_count,
         "bad_records": reading.bad_count,
+        "lost_bytes": reading.lost,
         "bad": [str(b) for b in reading.bad[:SHOWN]],
         "left_out": [str(each) for each in reading.left_out],
         "duplicate_files": [str(file) for file, _ in reading.duplicates],
@@ -296,13 +298,14 @@ def _print_reading(reading: TraceReader) -> None:
     for bad in reading.bad[:SHOWN]:
         print(f"  bad record: {bad}", file=sys.stderr)
     if reading.bad_count > SHOWN:
-        print(f"  and {reading.bad_count - SHOWN} more bad records", file=sys.stderr)
+        print(f"  and {count(reading.bad_count - SHOWN, 'more bad record')}", file=sys.stderr)
     for file, earlier in reading.duplicates:
-        print(f"  {file}: left out, same content as {earlier}", file=sys.stderr)
+        print(printable(f"  {file}: left out, same content as {earlier}"), file=sys.stderr)
     for each in reading.left_out:
         if each.state != "ignored":
             print(f"  {each}", file=sys.stderr)
     if reading.unknown:
-        print(f"  unknown fields: {', '.join(sorted(reading.unknown))}", file=sys.stderr)
+        names = printable(", ".join(sorted(reading.unknown)))
+        print(f"  unknown fields: {names}", file=sys.stderr)
     if reading.steps_back:
-        print(f"  clocks step back {sum(reading.steps_back.values())} times", file=sys.stderr)
+        print(f"  clocks step back {count(sum(reading.steps_back.values()), 'time')}", file=sys.stderr)

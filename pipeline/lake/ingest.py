@@ -31,7 +31,7 @@ from quidnunc.pipeline.lake.silver.build import (
     out_of_order,
     repeated,
 )
-from quidnunc.pipeline.trace.files import LeftOut, SourceFile, State, in_order, listed
+from quidnunc.pipeline.trace.files import INCOMPLETE, LeftOut, SourceFile, State, in_order, listed, not_read
 from quidnunc.pipeline.trace.shapes import TraceError
 from quidnunc.properties.bounded import printable
 
@@ -46,8 +46,6 @@ QUIET_NS = 2 * 10**9
 READ_BYTES = 64 << 20
 """What one task reads of new files to tell what they are, at least."""
 ENTRY_FIELDS = tuple(each.name for each in attrs.fields(BronzeEntry))
-
-INCOMPLETE: tuple[State, ...] = ("unfinished", "unreadable")
 
 
 @frozen(kw_only=True)
@@ -285,7 +283,7 @@ def describe(
         "lost_bytes": lost,
         "first_bad": next((e.problem for e in entries if e.problem), ""),
         "left_out": dict(left_out),
-        "complete": not lacking and not lost,
+        "complete": not lacking and not bad,
         "completeness": completeness,
         "completeness_because": why,
         "clock": asked.clock or before.get("clock", "unknown"),
@@ -308,8 +306,11 @@ def _completeness(
     if said is not None:
         return said, "it was said to be so"
     if astray:
-        beside = f"; {bad} records could not be read" if bad else ""
-        return DISORDERED, f"clocks step back by a second or more, {astray} times{beside}"
+        beside = f"; {not_read(bad, 0)}" if bad else ""
+        return (
+            DISORDERED,
+            f"clocks step back by a second or more, {astray} {'time' if astray == 1 else 'times'}{beside}",
+        )
     # In a simulation a router can do the same thing twice at one instant.
     if again and not any(e.runs for e in entries):
         events = "1 event is" if again == 1 else f"{again} events are"
@@ -323,9 +324,9 @@ def _completeness(
     if any(e.kind == "batches" for e in entries):
         return "lossy", "go's remote tracer drops events when its queue is full"
     if bad:
-        return "lossy", f"{bad} records could not be read"
+        return "lossy", not_read(bad, 0)
     if lacking:
-        return "lossy", f"{lacking} files are unfinished or unreadable"
+        return "lossy", f"{lacking} {'file is' if lacking == 1 else 'files are'} unfinished or unreadable"
     if any(e.kind == "hermes" for e in entries):
         return "filtered", "Hermes sees one peer, and not its own messages"
     types = {int(number) for number in {number for entry in entries for number in entry.types}}

@@ -20,6 +20,7 @@ from quidnunc.pipeline.trace.files import (
     TraceReader,
     digest_of,
     found_with_side,
+    nothing_in,
     side_of,
     size_and_time,
 )
@@ -85,7 +86,9 @@ def _kind_of(path: Path) -> Kind:
     if not head and (damage := damage_of(plain)):
         raise TraceError(damage.problem)
     if not head:
-        return "json"
+        if side_of(path).is_file():
+            return "json"
+        raise TraceError(nothing_in(path))
     first = head.split(b"\n", 1)[0]
     if all(name.encode() in first for name in COLUMNS):
         return "deliveries"

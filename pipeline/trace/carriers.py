@@ -144,8 +144,8 @@ def cut_at_end(stream: BinaryIO, rest: int, otherwise: str = "") -> CutRecord:
 
 
 def not_believed(stream: BinaryIO, rest: int, problem: str) -> CutRecord:
-    """What is wrong from a place on behind which nothing can be believed: `rest` bytes and all that the stream
-    still has. It is read to its end, where a checksum may say why."""
+    """What is wrong from a place on behind which nothing can be believed: `rest` bytes and all that the
+    stream still has. It is read to its end, where a checksum may say why."""
     lost = rest + bytes_behind(stream)
     damage = damage_of(stream)
     return (
@@ -164,6 +164,8 @@ def carrier_of(head: bytes) -> Carrier:
     A record begins with its length, then with the number of its first field: the type of an event, or a
     batch's first event. A line of JSON begins with a brace, which is also the length 123.
     """
+    if head and not head.strip():
+        raise TraceError("has no record: all of it is blank")
     at = 0
     while at < min(len(head), MAX_VARINT_BYTES) and head[at] & 0x80:
         at += 1

@@ -42,7 +42,7 @@ DISORDERED = "disordered"
 """The completeness of a trace whose events are not in order, or there twice."""
 
 DAMAGED = "damaged"
-"""The completeness of a trace with events that nobody may have written: a compressed file of it is corrupt."""
+"""The completeness of a trace with events that nobody may have written: a compressed file is corrupt."""
 
 _DOUBTS: Mapping[str, str] = {
     DISORDERED: "needs events in order and once, and some are not, as `quidnunc ingest` says",
