@@ -21,6 +21,7 @@ from quidnunc.output import (
     repeat_command,
     table,
 )
+from quidnunc.properties.bounded import printable
 
 if TYPE_CHECKING:
     from quidnunc.pipeline.lake.engines.seam import Engine
@@ -107,6 +108,23 @@ def incomplete(manifest: Mapping[str, Any]) -> str:
     return ""
 
 
+def _say_manifests(options: argparse.Namespace) -> list[str]:
+    """Say what `ingest` found odd about the runs: warnings on stderr, which are returned, and on stdout how
+    complete each is, where it is not."""
+    from quidnunc.pipeline.lake.run_folder import RunFolder
+
+    warnings = []
+    for run in options.traces:
+        manifest = RunFolder(run).read_manifest()
+        warnings += [str(line) for line in manifest.get("warnings", ())]
+        if manifest["completeness"] != "full" and not options.json:
+            why = f"{manifest['completeness']} ({manifest['completeness_because']})"
+            print(printable(f"  completeness of {run}: {why}"))
+    for line in warnings:
+        tell(printable(f"warning: {line}"))
+    return warnings
+
+
 def _lacking(options: argparse.Namespace) -> str:
     """The same of the first run that lacks something."""
     from quidnunc.pipeline.lake.run_folder import RunFolder
@@ -125,9 +143,10 @@ def metrics(options: argparse.Namespace) -> int:
     lacking = _lacking(options)
     code = 3 if lacking else 0
     if options.json:
-        print_json({"runs": found})
+        print_json({"runs": found, "warnings": _say_manifests(options)})
         return code
     print(f"metrics of {count(len(found), 'run')}, {count(sum(r['events'] for r in found), 'event')}")
+    _say_manifests(options)
     for each in found:
         _print_metrics(each)
     if lacking:
@@ -198,11 +217,12 @@ def check(options: argparse.Namespace) -> int:
     if not code and (lacking := _lacking(options)):
         code, why = 3, f"nothing in what is there contradicts a claim: {lacking}"
     if options.json:
-        print_json({"claims": claims, "violations": violations})
+        print_json({"claims": claims, "violations": violations, "warnings": _say_manifests(options)})
         return code
     asked = [c for c in claims if c["asked"]]
     shown = [(c["id"], c["verdict"], c["applied"], c["violations"], c["reason"]) for c in asked]
-    print(f"{len(asked)} claims over {' '.join(map(str, options.traces))}")
+    print(printable(f"{count(len(asked), 'claim')} over {' '.join(map(str, options.traces))}"))
+    _say_manifests(options)
     print(table(("claim", "verdict", "applied", "violations", "reason"), shown))
     for each in violations[:SHOWN]:
         place = "" if each["file"] is None else f" ({each['file']}:{each['position']})"

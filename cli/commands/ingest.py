@@ -116,6 +116,8 @@ def _report(options: argparse.Namespace, manifest: dict[str, Any], folder: Path)
             f"the first: {manifest['first_bad']}",
             file=sys.stderr,
         )
+    for line in manifest["warnings"]:
+        tell(f"  warning: {line}")
     if manifest["clock_steps_back"]:
         often = count(manifest["clock_steps_back"], "time")
         tell(

@@ -290,6 +290,7 @@ def _of_reading(reading: TraceReader) -> dict[str, Any]:
         "left_out": [str(each) for each in reading.left_out],
         "duplicate_files": [str(file) for file, _ in reading.duplicates],
         "unknown_fields": dict(reading.unknown),
+        "warnings": reading.warnings(),
         "clock_steps_back": sum(reading.steps_back.values()),
     }
 
@@ -307,5 +308,7 @@ def _print_reading(reading: TraceReader) -> None:
     if reading.unknown:
         names = printable(", ".join(sorted(reading.unknown)))
         print(f"  unknown fields: {names}", file=sys.stderr)
+    for line in reading.warnings():
+        print(f"  warning: {line}", file=sys.stderr)
     if reading.steps_back:
         print(f"  clocks step back {count(sum(reading.steps_back.values()), 'time')}", file=sys.stderr)

@@ -27,6 +27,7 @@ from quidnunc.pipeline.trace.carriers import (
     found_in,
     open_plain,
 )
+from quidnunc.pipeline.trace.clocks import TimeWatch
 from quidnunc.pipeline.trace.events import RunStart, TraceEvent
 from quidnunc.pipeline.trace.json_lines import event_of
 from quidnunc.pipeline.trace.proto import go_form
@@ -110,7 +111,10 @@ class TraceReader:
     """What is in a directory and is not taken, and files in which there is nothing."""
     steps_back: Counter[bytes] = field(factory=Counter)
     """How often a peer's clock stood before that of its event before. Their order is that of the file."""
+    has_runs: bool = False
+    """Whether a recorded or simulated run begins in it."""
     _last_ns: dict[bytes, int] = field(factory=dict)
+    _watch: TimeWatch = field(factory=TimeWatch)
 
     def __iter__(self) -> Iterator[TraceRecord]:
         seen: dict[bytes, Path] = {}
@@ -148,13 +152,21 @@ class TraceReader:
         if isinstance(event.body, RunStart):
             # Each recorded run has a clock of its own, that begins at 0.
             self._last_ns.clear()
-        if event.peer is None or event.at_ns is None:
+            self.has_runs = True
+        if event.at_ns is None:
+            return
+        self._watch.note(event.at_ns)
+        if event.peer is None:
             return
         last = self._last_ns.get(event.peer)
         if last is not None and event.at_ns < last:
             self.steps_back[event.peer] += 1
         if last is not None or len(self._last_ns) < MAX_PEERS:
             self._last_ns[event.peer] = event.at_ns
+
+    def warnings(self) -> list[str]:
+        """What is odd about the times, a line for each."""
+        return [] if self.has_runs else self._watch.odd().warnings()
 
     def not_whole(self) -> str:
         """What was not read that may have been part of the trace, in a line; empty where all was."""
