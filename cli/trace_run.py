@@ -19,6 +19,7 @@ from quidnunc.output import (
     print_json,
     progress_line,
     repeat_command,
+    show,
     table,
 )
 from quidnunc.properties.bounded import printable
@@ -59,7 +60,7 @@ def opened_engine(options: argparse.Namespace, size: int) -> Iterator[Engine]:
 
 
 def tell(text: str) -> None:
-    print(text, file=sys.stderr)
+    show(text, file=sys.stderr)
 
 
 def gold_folder(run: Path, options: argparse.Namespace) -> Path:
@@ -119,9 +120,9 @@ def _say_manifests(options: argparse.Namespace) -> list[str]:
         warnings += [str(line) for line in manifest.get("warnings", ())]
         if manifest["completeness"] != "full" and not options.json:
             why = f"{manifest['completeness']} ({manifest['completeness_because']})"
-            print(printable(f"  completeness of {run}: {why}"))
+            show(f"  completeness of {run}: {why}")
     for line in warnings:
-        tell(printable(f"warning: {line}"))
+        tell(f"warning: {line}")
     return warnings
 
 
@@ -145,20 +146,20 @@ def metrics(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"runs": found, "warnings": _say_manifests(options)})
         return code
-    print(f"metrics of {count(len(found), 'run')}, {count(sum(r['events'] for r in found), 'event')}")
+    show(f"metrics of {count(len(found), 'run')}, {count(sum(r['events'] for r in found), 'event')}")
     _say_manifests(options)
     for each in found:
         _print_metrics(each)
     if lacking:
-        print(f"exit 3: the figures are of what is there: {lacking}")
-    print(asked_again(options))
+        show(f"exit 3: the figures are of what is there: {lacking}")
+    show(asked_again(options))
     return code
 
 
 def _print_metrics(found: Mapping[str, Any]) -> None:
-    print(
-        f"\nrun {found['run'] or '(the whole trace)'}: {found['events']} events of {found['observers']} peers"
-    )
+    name = printable(found["run"]) or "(the whole trace)"
+    events, peers = count(found["events"], "event"), count(found["observers"], "peer")
+    show(f"\nrun {name}: {events} of {peers}")
     ratio, copies = found["delivery_ratio"], found["copies"]
     rows: list[tuple[str, object]] = [
         ("messages", found["messages"]),
@@ -183,9 +184,9 @@ def _print_metrics(found: Mapping[str, Any]) -> None:
     ):
         if counts:
             rows.append((name, ", ".join(f"{k.replace('_', ' ')} {_number(v)}" for k, v in counts.items())))
-    print(table(("metric", "value"), rows))
+    show(table(("metric", "value"), rows))
     for line in found["lacking"]:
-        print(f"  note: {line}")
+        show(f"  note: {line}")
 
 
 def _number(value: object) -> str:
@@ -221,22 +222,27 @@ def check(options: argparse.Namespace) -> int:
         return code
     asked = [c for c in claims if c["asked"]]
     shown = [(c["id"], c["verdict"], c["applied"], c["violations"], c["reason"]) for c in asked]
-    print(printable(f"{count(len(asked), 'claim')} over {' '.join(map(str, options.traces))}"))
+    show(f"{count(len(asked), 'claim')} over {' '.join(map(str, options.traces))}")
     _say_manifests(options)
-    print(table(("claim", "verdict", "applied", "violations", "reason"), shown))
-    for each in violations[:SHOWN]:
-        place = "" if each["file"] is None else f" ({each['file']}:{each['position']})"
-        print(f"  {each['claim']}: peer {each['peer']}, event {each['sequence']}{place}: {each['witness']}")
-    if len(violations) > SHOWN:
-        print(f"  and {len(violations) - SHOWN} more; --json lists all")
+    show(table(("claim", "verdict", "applied", "violations", "reason"), shown))
+    _print_violations(violations)
     others = sorted(c["id"] for c in claims if not c["asked"])
     if outside:
         others.append(f"outside --claims: {', '.join(sorted(outside))}")
-    print(f"not checked: what no claim over traces covers; {', '.join(others) or 'no claim was left out'}")
+    show(f"not checked: what no claim over traces covers; {', '.join(others) or 'no claim was left out'}")
     if code:
-        print(f"exit {code}: {why}")
-    print(asked_again(options))
+        show(f"exit {code}: {why}")
+    show(asked_again(options))
     return code
+
+
+def _print_violations(found: Sequence[Mapping[str, Any]]) -> None:
+    for each in found[:SHOWN]:
+        place = f" ({each['file']}:{each['position']})" if each.get("file") else ""
+        where = f"peer {each['peer']}, event {each['sequence']}{place}"
+        show(f"  {each['claim']}: {where}: {printable(each['witness'])}")
+    if len(found) > SHOWN:
+        show(f"  and {len(found) - SHOWN} more; --json lists all")
 
 
 def replay(options: argparse.Namespace) -> int:
@@ -314,15 +320,12 @@ def _print_replay(
         print_json({"claims": chosen, "violations": found})
         return code
     shown = [(c["protocol"], c["against"], c["id"], c["verdict"], c["applied"]) for c in chosen]
-    print(f"every peer checked against the model: {' '.join(map(str, options.traces))}")
-    print(table(("protocol", "router", "claim", "verdict", "applied"), shown))
-    for each in found[:SHOWN]:
-        print(f"  {each['claim']}: peer {each['peer']}, event {each['sequence']}: {each['witness']}")
-    if len(found) > SHOWN:
-        print(f"  and {len(found) - SHOWN} more; --json lists all")
+    show(f"every peer checked against the model: {' '.join(map(str, options.traces))}")
+    show(table(("protocol", "router", "claim", "verdict", "applied"), shown))
+    _print_violations(found)
     if code:
-        print(f"exit {code}: {why}")
-    print(asked_again(options))
+        show(f"exit {code}: {why}")
+    show(asked_again(options))
     return code
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import signal
 import sys
 import threading
@@ -12,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quidnunc.output import UsageError, count, print_json
+from quidnunc.output import UsageError, count, print_json, shell_line, show
 from quidnunc.trace_run import incomplete, opened_engine, tell
 
 if TYPE_CHECKING:
@@ -103,14 +102,14 @@ def _report(options: argparse.Namespace, manifest: dict[str, Any], folder: Path)
         f"{count(manifest['records'], 'record')} in {count(len(files), 'file')}, "
         f"{count(manifest['buckets'], 'bucket')}"
     )
-    print(f"{options.output}: {counts}")
-    print(f"  completeness: {manifest['completeness']} ({manifest['completeness_because']})")
+    show(f"{options.output}: {counts}")
+    show(f"  completeness: {manifest['completeness']} ({manifest['completeness_because']})")
     for line in names_of(manifest, "duplicate", *INCOMPLETE):
-        print(f"  {line}", file=sys.stderr)
+        show(f"  {line}", file=sys.stderr)
     if ignored := names_of(manifest, "ignored"):
-        print(f"  {count(len(ignored), 'entry', 'entries')} ignored; --json says why", file=sys.stderr)
+        show(f"  {count(len(ignored), 'entry', 'entries')} ignored; --json says why", file=sys.stderr)
     if manifest["bad_records"]:
-        print(
+        show(
             f"  {count(manifest['bad_records'], 'bad record')} put aside, "
             f"{count(manifest['lost_bytes'], 'byte')} lost; "
             f"the first: {manifest['first_bad']}",
@@ -124,8 +123,8 @@ def _report(options: argparse.Namespace, manifest: dict[str, Any], folder: Path)
             f"  clocks step back {often}: are the files of each peer in order? Files of a directory are read "
             "in the order of their names"
         )
-    run = shlex.quote(str(options.output))
-    print(f"next: quidnunc trace metrics {run}; quidnunc trace check {run}")
+    run = shell_line(options.output)
+    show(f"next: quidnunc trace metrics {run}; quidnunc trace check {run}")
     if code:
-        print(f"exit 3: incomplete: {why}")
+        show(f"exit 3: incomplete: {why}")
     return code
