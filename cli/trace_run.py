@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
@@ -136,11 +135,11 @@ def _lacking(options: argparse.Namespace) -> str:
 
 def metrics(options: argparse.Namespace) -> int:
     """Print the metrics of runs."""
-    from quidnunc.pipeline.lake.gold.build import METRICS_FILE
+    from quidnunc.pipeline.lake.gold.stored import stored_metrics
 
     found: list[dict[str, Any]] = []
     for run in options.traces:
-        found += _read(gold_folder(run, options) / METRICS_FILE)["runs"]
+        found += _stored(stored_metrics, gold_folder(run, options))
     lacking = _lacking(options)
     code = 3 if lacking else 0
     if options.json:
@@ -197,19 +196,19 @@ def _number(value: object) -> str:
 
 def check(options: argparse.Namespace) -> int:
     """Print the verdicts of claims over runs; returns the exit status."""
-    from quidnunc.pipeline.lake.gold.build import CLAIMS_FILE
-    from quidnunc.pipeline.lake.gold.witness import VIOLATIONS_JSON
+    from quidnunc.pipeline.lake.gold.stored import stored_claims, stored_violations
 
     claims: list[dict[str, Any]] = []
     violations: list[dict[str, Any]] = []
     outside: set[str] = set()
     for run in options.traces:
         folder = gold_folder(run, options)
-        every = _read(folder / CLAIMS_FILE)["claims"]
+        every = _stored(stored_claims, folder)
         chosen = _chosen(every, options.claims)
         claims += [{**c, "trace": str(run)} for c in chosen]
         outside |= {c["id"] for c in every if c not in chosen}
-        violations += [v for v in _read(folder / VIOLATIONS_JSON) if v["claim"] in {c["id"] for c in claims}]
+        found = _stored(stored_violations, folder)
+        violations += [v for v in found if v["claim"] in {c["id"] for c in claims}]
     if not claims:
         raise UsageError(f"--claims {options.claims} selects no claim over traces")
     code, why = exit_of(claims, options.strict)
@@ -345,5 +344,11 @@ def _chosen(claims: Sequence[dict[str, Any]], pattern: str) -> list[dict[str, An
     return [c for c in claims if fnmatch(c["id"], pattern) or fnmatch(c["clause"], pattern)]
 
 
-def _read(path: Path) -> Any:
-    return json.loads(path.read_bytes())
+def _stored(read: Callable[[Path], list[dict[str, Any]]], gold: Path) -> list[dict[str, Any]]:
+    """What `read` gives of a folder of gold. Raises UsageError."""
+    from quidnunc.pipeline.trace.shapes import TraceError
+
+    try:
+        return read(gold)
+    except TraceError as error:
+        raise UsageError(str(error)) from None

@@ -80,6 +80,7 @@ def run(options: argparse.Namespace) -> int:
 def _report(options: argparse.Namespace, page: Path) -> int:
     """Write the page of one run."""
     from quidnunc.pipeline.lake.run_folder import RunFolder
+    from quidnunc.pipeline.trace.shapes import TraceError
     from quidnunc.reports.pages.page import write_text
     from quidnunc.reports.pages.trace_page import trace_page
 
@@ -87,12 +88,11 @@ def _report(options: argparse.Namespace, page: Path) -> int:
         raise UsageError("a page is about one folder of `quidnunc ingest`")
     (run,) = options.traces
     gold = trace_run.gold_folder(run, options)
-    write_text(
-        page,
-        trace_page(
-            gold, RunFolder(run).read_manifest(), trace_run.asked_again(options).removeprefix("again: ")
-        ),
-    )
+    again = trace_run.asked_again(options).removeprefix("again: ")
+    try:
+        write_text(page, trace_page(gold, RunFolder(run).read_manifest(), again))
+    except TraceError as error:
+        raise UsageError(str(error)) from None
     if options.what == "report" and options.json:
         print_json({"page": str(page)})
     else:

@@ -85,3 +85,19 @@ def test_a_file_of_nothing_is_named_and_no_success(
     assert made.code == 3 and "empty.jsonl:" in made.err and said in made.err
     alone = quidnunc("trace", "metrics", empty)
     assert alone.code == 2 and said in alone.err
+
+
+@pytest.mark.parametrize("text", ["", '"claims"', '{"claims": [{}]}', '{"claims": 1, "runs": 1}', "[" * 9999])
+@pytest.mark.parametrize("name", ["claims.json", "metrics.json", "violations.json"])
+def test_a_folder_that_is_not_whole_is_refused_in_a_line(
+    tmp_path: Path, quidnunc: Command, name: str, text: str
+) -> None:
+    pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
+    run = tmp_path / "run"
+    assert quidnunc("ingest", trace_at(tmp_path / "a.jsonl"), "-o", run, "--engine", "duckdb").code == 0
+    (file,) = run.glob(f"gold/*/{name}")
+    file.write_text(text, encoding="utf-8")
+    what = "metrics" if name == "metrics.json" else "check"
+    found = quidnunc("trace", what, run)
+    assert found.code == 2 and f"{file}: not what `quidnunc ingest` writes there" in found.err
+    assert len(found.err.splitlines()) == 1 and f"remove {file.parent}" in found.err
