@@ -143,7 +143,7 @@ def metrics(options: argparse.Namespace) -> int:
     lacking = _lacking(options)
     code = 3 if lacking else 0
     if options.json:
-        print_json({"runs": found, "warnings": _say_manifests(options)})
+        print_json({"schema": 1, "runs": found, "warnings": _say_manifests(options)})
         return code
     show(f"metrics of {count(len(found), 'run')}, {count(sum(r['events'] for r in found), 'event')}")
     _say_manifests(options)
@@ -217,7 +217,8 @@ def check(options: argparse.Namespace) -> int:
     if not code and (lacking := _lacking(options)):
         code, why = 3, f"nothing in what is there contradicts a claim: {lacking}"
     if options.json:
-        print_json({"claims": claims, "violations": violations, "warnings": _say_manifests(options)})
+        warnings = _say_manifests(options)
+        print_json({"schema": 1, "claims": claims, "violations": violations, "warnings": warnings})
         return code
     asked = [c for c in claims if c["asked"]]
     shown = [(c["id"], c["verdict"], c["applied"], c["violations"], c["reason"]) for c in asked]
@@ -316,7 +317,7 @@ def _print_replay(
     found = [v for v in violations if v["claim"] in names or v["clause"] in names]
     code, why = exit_of(chosen, options.strict)
     if options.json:
-        print_json({"claims": chosen, "violations": found})
+        print_json({"schema": 1, "claims": chosen, "violations": found})
         return code
     shown = [(c["protocol"], c["against"], c["id"], c["verdict"], c["applied"]) for c in chosen]
     show(f"every peer checked against the model: {' '.join(map(str, options.traces))}")

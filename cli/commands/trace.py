@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         why = f"{error}; the trace is not whole, so that nothing can be said of it"
         say_refusal("trace", f"{why} (exit 3)")
         if options.json:
-            print_json({"error": why, **(_of_reading(reading) if reading else {})})
+            print_json({"schema": 1, "error": why, **(_of_reading(reading) if reading else {})})
         return 3
 
 
@@ -94,7 +94,7 @@ def _report(options: argparse.Namespace, page: Path) -> int:
     except TraceError as error:
         raise UsageError(str(error)) from None
     if options.what == "report" and options.json:
-        print_json({"page": str(page)})
+        print_json({"schema": 1, "page": str(page)})
     else:
         show(f"wrote {page}", file=sys.stdout if options.what == "report" else sys.stderr)
     return 0
@@ -122,6 +122,7 @@ def _check(options: argparse.Namespace, reading: TraceReader) -> int:
         ]
         print_json(
             {
+                "schema": 1,
                 "protocol": checked.campaign.protocol,
                 "against": checked.campaign.against,
                 "runs": checked.campaign.runs,
@@ -208,7 +209,7 @@ def _check_network(options: argparse.Namespace, reading: TraceReader) -> int:
         show(f"wrote {options.report}", file=sys.stderr)
     code, why = exit_of_network(reports, options.claims, strict=options.strict)
     if options.json:
-        print_json({**plain_report(reports, options.claims), **_of_reading(reading)})
+        print_json({"schema": 1, **plain_report(reports, options.claims), **_of_reading(reading)})
     else:
         nodes = sum(r.nodes for r in reports.values())
         show(f"a simulated network: {nodes} nodes, each checked against the model")
@@ -250,7 +251,7 @@ def _metrics(options: argparse.Namespace, reading: TraceReader) -> int:
     lacking = reading.not_whole()
     code = 3 if lacking else 0
     if options.json:
-        print_json({"runs": [r.plain() for r in runs], **_of_reading(reading)})
+        print_json({"schema": 1, "runs": [r.plain() for r in runs], **_of_reading(reading)})
         return code
     show(f"metrics of {count(len(runs), 'run')}, {count(sum(r.events for r in runs), 'event')}")
     for each in runs:

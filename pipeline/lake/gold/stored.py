@@ -38,7 +38,7 @@ def _rows(path: Path, member: str, names: tuple[str, ...]) -> list[dict[str, Any
             raise ValueError
     except (OSError, ValueError, RecursionError, TypeError, KeyError, AttributeError):
         raise TraceError(
-            f"{path}: not what `quidnunc ingest` writes there; remove {path.parent}, and `quidnunc trace` makes "
-            "it anew"
+            f"{path}: not what `quidnunc ingest` writes there; remove {path.parent}, and `quidnunc trace` "
+            "makes it anew"
         ) from None
     return rows

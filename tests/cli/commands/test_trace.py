@@ -101,3 +101,15 @@ def test_a_folder_that_is_not_whole_is_refused_in_a_line(
     found = quidnunc("trace", what, run)
     assert found.code == 2 and f"{file}: not what `quidnunc ingest` writes there" in found.err
     assert len(found.err.splitlines()) == 1 and f"remove {file.parent}" in found.err
+
+
+def test_what_is_printed_as_json_says_its_schema(tmp_path: Path, quidnunc: Command) -> None:
+    pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
+    source, run = trace_at(tmp_path / "a.jsonl"), tmp_path / "run"
+    assert quidnunc("ingest", source, "-o", run, "--engine", "duckdb").code == 0
+    cut = tmp_path / "cut.jsonl"
+    recorded = tmp_path / "recorded.jsonl"
+    quidnunc("check", "flood", "--against", "ours", "--runs", 1, "--record", recorded)
+    cut.write_bytes(recorded.read_bytes()[:-9])
+    for words in (("metrics", source), ("metrics", run), ("check", run), ("check", recorded), ("check", cut)):
+        assert quidnunc("trace", *words, "--json").data["schema"] == 1, words
