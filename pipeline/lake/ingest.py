@@ -219,7 +219,7 @@ def to_silver(
     if not any(e.records for e in entries):
         bad = [e.problem for e in entries if e.problem] + [str(each) for each in found.left_out]
         names = ", ".join(map(str, found.sources[:3]))
-        nothing = "the file is empty" if found.fresh else "there is no file"
+        nothing = "the file has no rows" if found.fresh else "there is no file"
         raise TraceError(f"{names}: no trace event could be read; {bad[0] if bad else nothing}")
     size = sum(file.size for file in found.fresh)
     share = size / (size + found.later_bytes) if size else 1.0

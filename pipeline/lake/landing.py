@@ -13,7 +13,14 @@ from typing import Literal, TypeAlias
 
 from attrs import evolve, frozen
 
-from quidnunc.pipeline.trace.carriers import Carrier, CarrierRecord, carrier_of, damage_of, open_plain
+from quidnunc.pipeline.trace.carriers import (
+    Carrier,
+    CarrierRecord,
+    begins_table,
+    carrier_of,
+    damage_of,
+    open_plain,
+)
 from quidnunc.pipeline.trace.deliveries import COLUMNS, Deliveries
 from quidnunc.pipeline.trace.files import (
     BadRecord,
@@ -90,8 +97,11 @@ def _kind_of(path: Path) -> Kind:
             return "json"
         raise TraceError(nothing_in(path))
     first = head.split(b"\n", 1)[0]
-    if all(name.encode() in first for name in COLUMNS):
+    lacking = [name for name in COLUMNS if name.encode() not in first]
+    if not lacking:
         return "deliveries"
+    if begins_table(first):
+        raise TraceError(f"a table of deliveries without the column {', '.join(lacking)}")
     kind = carrier_of(head)
     return "hermes" if kind == "json" and _of_hermes(first) else kind
 

@@ -30,6 +30,8 @@ MAX_VARINT_BYTES = 10
 BATCH_EVENTS = 16
 """How many events go's remote tracer waits for."""
 GZIP = b"\x1f\x8b"
+TABLE_COLUMN = b"col1_peer"
+"""The first column of a table of deliveries (`pipeline/trace/deliveries.py`)."""
 GZIP_CHUNK = 1 << 14
 BUFFER = 1 << 18
 
@@ -158,14 +160,43 @@ def bytes_behind(stream: BinaryIO) -> int:
     return sum(map(len, iter(lambda: stream.read(BUFFER), b"")))
 
 
+BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "UTF-8", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+ONE_A_LINE = "write one event a line, in UTF-8"
+
+
+def begins_table(head: bytes) -> bool:
+    """Whether the first bytes of a file are the header of a table of deliveries, whole or in part."""
+    first = head.split(b"\n", 1)[0]
+    # An event may have a peer or a topic of that name.
+    return TABLE_COLUMN in first and b"{" not in first and b"\x08" not in first
+
+
+def _mistaken(head: bytes) -> str:
+    """What else the first bytes of a file are, and what to do about it; empty where they may be a trace."""
+    if head and not head.strip():
+        return "has no record: all of it is blank"
+    if begins_table(head):
+        return "a table of deliveries: `quidnunc ingest` it first"
+    for mark, encoding in BYTE_ORDER_MARKS.items():
+        if head.startswith(mark):
+            return f"begins with a byte-order mark of {encoding}: {ONE_A_LINE} without such a mark"
+    if len(head) >= 8 and any(head[:8:2]) != any(head[1:8:2]):
+        return f"looks like UTF-16: {ONE_A_LINE}"
+    text = head.lstrip()
+    # Of a batch of 91 bytes the first event may be shorter than 123, which is the brace.
+    if text[:1] == b"[" and text[1:].lstrip()[:1] == b"{":
+        return f"a JSON array: {ONE_A_LINE}"
+    return ""
+
+
 def carrier_of(head: bytes) -> Carrier:
     """What the first bytes of a decompressed trace are. Raises TraceError where they are none of the three.
 
     A record begins with its length, then with the number of its first field: the type of an event, or a
     batch's first event. A line of JSON begins with a brace, which is also the length 123.
     """
-    if head and not head.strip():
-        raise TraceError("has no record: all of it is blank")
+    if said := _mistaken(head):
+        raise TraceError(said)
     at = 0
     while at < min(len(head), MAX_VARINT_BYTES) and head[at] & 0x80:
         at += 1

@@ -38,6 +38,8 @@ SIDE = ".side.jsonl"
 UNFINISHED = (".part", ".tmp")
 BESIDE = frozenset({"scenario.yaml", "scenario.json", "summary.json"})
 """Files that stand beside a simulated trace in its directory, and are none."""
+HEAD_BYTES = 4096
+"""Of a file, what is looked at to tell what it is."""
 LIVE = "current"
 """The file that go's `traced` is writing to."""
 MAX_FILES = 1_000_000
@@ -346,7 +348,7 @@ def digest_of(file: Path) -> bytes:
 def _found(file: Path, reading: TraceReader) -> Iterator[CarrierRecord]:
     with file.open("rb") as raw:
         plain = open_plain(raw)
-        head = plain.peek(64)[:64]  # type: ignore[attr-defined]
+        head = plain.peek(HEAD_BYTES)[:HEAD_BYTES]  # type: ignore[attr-defined]
         if not head and (damage := damage_of(plain)):
             yield CarrierRecord(0, None, damage.problem, damage.lost)
         if not head:

@@ -249,11 +249,17 @@ CLAIMS: tuple[TraceClaim, ...] = (
 )
 
 
-def denial_reason(claim: TraceClaim, granted: frozenset[Need], completeness: str) -> str:
-    """Why a claim cannot be decided on a trace that grants so much; empty where it can."""
+def denial_reason(
+    claim: TraceClaim, granted: frozenset[Need], completeness: str, *, prunes: bool = True
+) -> str:
+    """Why a claim cannot be decided on a trace that grants so much; empty where it can. `prunes`: whether its
+    RPCs have a PRUNE."""
     if completeness in _DOUBTS:
         return f"{_DOUBTS[completeness]} (to decide all the same: --completeness full)"
     lacking = sorted(claim.needs - granted)
+    if lacking == ["backoff values"] and not prunes:
+        # To say how long backoffs are would not help.
+        return "never applied: no PRUNE"
     return "; ".join(WHY[need].format(completeness=completeness) for need in lacking)
 
 

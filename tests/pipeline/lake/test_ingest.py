@@ -124,6 +124,14 @@ def test_errors_say_what_and_where(tmp_path: Path) -> None:
     empty.mkdir()
     with pytest.raises(TraceError, match="empty: no trace event could be read; there is no file"):
         silver_of(empty, tmp_path / "run")
+    header = "n,col1_peer,col2_peer,msg_uuid,t_recv_ns\n"
+    for text, said in (
+        (header, "the file has no rows"),
+        (header.replace("msg_", ""), "a table of deliveries without the column msg_uuid"),
+    ):
+        (tmp_path / "header.csv").write_text(text, encoding="utf-8")
+        with pytest.raises(TraceError, match=f"no trace event could be read; .*{said}"):
+            silver_of(tmp_path / "header.csv", tmp_path / "run")
     (empty / "only").write_bytes(b"\x00\x01\x02")
     with pytest.raises(
         TraceError, match=r"no trace event could be read; .*only: unreadable: starts with 00 01 02"
