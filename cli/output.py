@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from attrs import frozen
 
@@ -24,6 +24,10 @@ from quidnunc.properties.bounded import printable, shortened
 MAX_LINE_CHARACTERS = 1000
 MAX_NEAR_FILES = 5000
 """That are compared with a mistyped one."""
+
+
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+"""What a terminal obeys and no line of ours has: whatever prints, it does not reach one."""
 
 
 class UsageError(Exception):
@@ -38,10 +42,13 @@ class PatientOutput:
     closed: bool = False
 
     def write(self, data: Any) -> int:
-        try:
-            return os.write(self.number, data)
-        except BrokenPipeError:
-            return memoryview(data).nbytes
+        shown = memoryview(_CONTROL.sub(lambda found: b"\\x%02x" % found[0][0], bytes(data)))
+        while shown:
+            try:
+                shown = shown[os.write(self.number, shown) :]
+            except BrokenPipeError:
+                break
+        return memoryview(data).nbytes
 
     def writable(self) -> bool:
         return True
@@ -71,6 +78,11 @@ def go_on_without_reader() -> None:
         sys.stdout = io.TextIOWrapper(
             io.BufferedWriter(raw), old.encoding, old.errors, line_buffering=old.line_buffering
         )
+
+
+def show(text: object = "", file: TextIO | None = None) -> None:
+    """Print what may quote a file or a router, each line as it can be shown anywhere."""
+    print("\n".join(map(printable, str(text).split("\n"))), file=file)
 
 
 def say_refusal(command: str, error: object) -> None:
@@ -118,7 +130,8 @@ def progress_line() -> Callable[[str], None]:
             return
         last = now
         end = "\r" if terminal else "\n"
-        print(f"\x1b[2K{text}" if terminal else text, end=end, file=sys.stderr, flush=True)
+        shown = printable(text)
+        print(f"\x1b[2K{shown}" if terminal else shown, end=end, file=sys.stderr, flush=True)
 
     return show
 
@@ -129,8 +142,8 @@ def clear_progress() -> None:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Columns as wide as their widest cell; the last one is not padded."""
-    text = [[str(c) for c in row] for row in [header, *rows]]
+    """Columns as wide as their widest cell; the last one is not padded. Cells are made `printable`."""
+    text = [[printable(str(c)) for c in row] for row in [header, *rows]]
     widths = [max(len(row[i]) for row in text) for i in range(len(header))]
     lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in text]
     lines.insert(1, "  ".join("-" * w for w in widths))
@@ -154,7 +167,19 @@ def print_json(value: object) -> None:
 
 def repeat_command(*words: object) -> str:
     """The line that says how to repeat a command, quoted for a shell."""
-    return f"again: quidnunc {shlex.join(map(str, words))}"
+    return f"again: quidnunc {shell_line(*words)}"
+
+
+def shell_line(*words: object) -> str:
+    """Words of a command line, quoted for a shell. What cannot be shown is in quotes of bash: `$'\\x1b'`."""
+    return " ".join(map(_shell_word, map(str, words)))
+
+
+def _shell_word(word: str) -> str:
+    if word.isprintable():
+        return shlex.quote(word)
+    kept = word.replace("\\", "\\\\").replace("'", "\\'")
+    return f"$'{printable(kept)}'"
 
 
 def given_options(options: argparse.Namespace, *names: str) -> list[str]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
@@ -14,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 from quidnunc.output import (
     UsageError,
     clear_progress,
+    count,
     given_options,
     print_json,
     progress_line,
     repeat_command,
+    show,
     table,
 )
+from quidnunc.properties.bounded import printable
 
 if TYPE_CHECKING:
     from quidnunc.pipeline.lake.engines.seam import Engine
@@ -57,7 +59,7 @@ def opened_engine(options: argparse.Namespace, size: int) -> Iterator[Engine]:
 
 
 def tell(text: str) -> None:
-    print(text, file=sys.stderr)
+    show(text, file=sys.stderr)
 
 
 def gold_folder(run: Path, options: argparse.Namespace) -> Path:
@@ -97,12 +99,30 @@ def _size(run: RunFolder) -> int:
 
 def incomplete(manifest: Mapping[str, Any]) -> str:
     """What a run lacks that was meant to be in it; empty where nothing is known to be missing."""
-    if manifest["lost_bytes"]:
-        lost = manifest["lost_bytes"]
-        return f"at least {lost} bytes lost, a file is cut off or damaged: {manifest['first_bad']}"
+    from quidnunc.pipeline.trace.files import not_read
+
+    if bad := manifest["bad_records"]:
+        return f"{not_read(bad, manifest['lost_bytes'])}; the first: {manifest['first_bad']}"
     if not manifest["complete"]:
         return "files are unfinished or unreadable; finish or move them, and ingest again"
     return ""
+
+
+def _say_manifests(options: argparse.Namespace) -> list[str]:
+    """Say what `ingest` found odd about the runs: warnings on stderr, which are returned, and on stdout how
+    complete each is, where it is not."""
+    from quidnunc.pipeline.lake.run_folder import RunFolder
+
+    warnings = []
+    for run in options.traces:
+        manifest = RunFolder(run).read_manifest()
+        warnings += [str(line) for line in manifest.get("warnings", ())]
+        if manifest["completeness"] != "full" and not options.json:
+            why = f"{manifest['completeness']} ({manifest['completeness_because']})"
+            show(f"  completeness of {run}: {why}")
+    for line in warnings:
+        tell(f"warning: {line}")
+    return warnings
 
 
 def _lacking(options: argparse.Namespace) -> str:
@@ -115,29 +135,30 @@ def _lacking(options: argparse.Namespace) -> str:
 
 def metrics(options: argparse.Namespace) -> int:
     """Print the metrics of runs."""
-    from quidnunc.pipeline.lake.gold.build import METRICS_FILE
+    from quidnunc.pipeline.lake.gold.stored import stored_metrics
 
     found: list[dict[str, Any]] = []
     for run in options.traces:
-        found += _read(gold_folder(run, options) / METRICS_FILE)["runs"]
+        found += _stored(stored_metrics, gold_folder(run, options))
     lacking = _lacking(options)
     code = 3 if lacking else 0
     if options.json:
-        print_json({"runs": found})
+        print_json({"schema": 1, "runs": found, "warnings": _say_manifests(options)})
         return code
-    print(f"metrics of {len(found)} runs, {sum(r['events'] for r in found)} events")
+    show(f"metrics of {count(len(found), 'run')}, {count(sum(r['events'] for r in found), 'event')}")
+    _say_manifests(options)
     for each in found:
         _print_metrics(each)
     if lacking:
-        print(f"exit 3: the figures are of what is there: {lacking}")
-    print(asked_again(options))
+        show(f"exit 3: the figures are of what is there: {lacking}")
+    show(asked_again(options))
     return code
 
 
 def _print_metrics(found: Mapping[str, Any]) -> None:
-    print(
-        f"\nrun {found['run'] or '(the whole trace)'}: {found['events']} events of {found['observers']} peers"
-    )
+    name = printable(found["run"]) or "(the whole trace)"
+    events, peers = count(found["events"], "event"), count(found["observers"], "peer")
+    show(f"\nrun {name}: {events} of {peers}")
     ratio, copies = found["delivery_ratio"], found["copies"]
     rows: list[tuple[str, object]] = [
         ("messages", found["messages"]),
@@ -162,9 +183,9 @@ def _print_metrics(found: Mapping[str, Any]) -> None:
     ):
         if counts:
             rows.append((name, ", ".join(f"{k.replace('_', ' ')} {_number(v)}" for k, v in counts.items())))
-    print(table(("metric", "value"), rows))
+    show(table(("metric", "value"), rows))
     for line in found["lacking"]:
-        print(f"  note: {line}")
+        show(f"  note: {line}")
 
 
 def _number(value: object) -> str:
@@ -175,19 +196,19 @@ def _number(value: object) -> str:
 
 def check(options: argparse.Namespace) -> int:
     """Print the verdicts of claims over runs; returns the exit status."""
-    from quidnunc.pipeline.lake.gold.build import CLAIMS_FILE
-    from quidnunc.pipeline.lake.gold.witness import VIOLATIONS_JSON
+    from quidnunc.pipeline.lake.gold.stored import stored_claims, stored_violations
 
     claims: list[dict[str, Any]] = []
     violations: list[dict[str, Any]] = []
     outside: set[str] = set()
     for run in options.traces:
         folder = gold_folder(run, options)
-        every = _read(folder / CLAIMS_FILE)["claims"]
+        every = _stored(stored_claims, folder)
         chosen = _chosen(every, options.claims)
         claims += [{**c, "trace": str(run)} for c in chosen]
         outside |= {c["id"] for c in every if c not in chosen}
-        violations += [v for v in _read(folder / VIOLATIONS_JSON) if v["claim"] in {c["id"] for c in claims}]
+        found = _stored(stored_violations, folder)
+        violations += [v for v in found if v["claim"] in {c["id"] for c in claims}]
     if not claims:
         raise UsageError(f"--claims {options.claims} selects no claim over traces")
     code, why = exit_of(claims, options.strict)
@@ -196,25 +217,32 @@ def check(options: argparse.Namespace) -> int:
     if not code and (lacking := _lacking(options)):
         code, why = 3, f"nothing in what is there contradicts a claim: {lacking}"
     if options.json:
-        print_json({"claims": claims, "violations": violations})
+        warnings = _say_manifests(options)
+        print_json({"schema": 1, "claims": claims, "violations": violations, "warnings": warnings})
         return code
     asked = [c for c in claims if c["asked"]]
     shown = [(c["id"], c["verdict"], c["applied"], c["violations"], c["reason"]) for c in asked]
-    print(f"{len(asked)} claims over {' '.join(map(str, options.traces))}")
-    print(table(("claim", "verdict", "applied", "violations", "reason"), shown))
-    for each in violations[:SHOWN]:
-        place = "" if each["file"] is None else f" ({each['file']}:{each['position']})"
-        print(f"  {each['claim']}: peer {each['peer']}, event {each['sequence']}{place}: {each['witness']}")
-    if len(violations) > SHOWN:
-        print(f"  and {len(violations) - SHOWN} more; --json lists all")
+    show(f"{count(len(asked), 'claim')} over {' '.join(map(str, options.traces))}")
+    _say_manifests(options)
+    show(table(("claim", "verdict", "applied", "violations", "reason"), shown))
+    _print_violations(violations)
     others = sorted(c["id"] for c in claims if not c["asked"])
     if outside:
         others.append(f"outside --claims: {', '.join(sorted(outside))}")
-    print(f"not checked: what no claim over traces covers; {', '.join(others) or 'no claim was left out'}")
+    show(f"not checked: what no claim over traces covers; {', '.join(others) or 'no claim was left out'}")
     if code:
-        print(f"exit {code}: {why}")
-    print(asked_again(options))
+        show(f"exit {code}: {why}")
+    show(asked_again(options))
     return code
+
+
+def _print_violations(found: Sequence[Mapping[str, Any]]) -> None:
+    for each in found[:SHOWN]:
+        place = f" ({each['file']}:{each['position']})" if each.get("file") else ""
+        where = f"peer {each['peer']}, event {each['sequence']}{place}"
+        show(f"  {each['claim']}: {where}: {printable(each['witness'])}")
+    if len(found) > SHOWN:
+        show(f"  and {len(found) - SHOWN} more; --json lists all")
 
 
 def replay(options: argparse.Namespace) -> int:
@@ -289,18 +317,15 @@ def _print_replay(
     found = [v for v in violations if v["claim"] in names or v["clause"] in names]
     code, why = exit_of(chosen, options.strict)
     if options.json:
-        print_json({"claims": chosen, "violations": found})
+        print_json({"schema": 1, "claims": chosen, "violations": found})
         return code
     shown = [(c["protocol"], c["against"], c["id"], c["verdict"], c["applied"]) for c in chosen]
-    print(f"every peer checked against the model: {' '.join(map(str, options.traces))}")
-    print(table(("protocol", "router", "claim", "verdict", "applied"), shown))
-    for each in found[:SHOWN]:
-        print(f"  {each['claim']}: peer {each['peer']}, event {each['sequence']}: {each['witness']}")
-    if len(found) > SHOWN:
-        print(f"  and {len(found) - SHOWN} more; --json lists all")
+    show(f"every peer checked against the model: {' '.join(map(str, options.traces))}")
+    show(table(("protocol", "router", "claim", "verdict", "applied"), shown))
+    _print_violations(found)
     if code:
-        print(f"exit {code}: {why}")
-    print(asked_again(options))
+        show(f"exit {code}: {why}")
+    show(asked_again(options))
     return code
 
 
@@ -320,5 +345,11 @@ def _chosen(claims: Sequence[dict[str, Any]], pattern: str) -> list[dict[str, An
     return [c for c in claims if fnmatch(c["id"], pattern) or fnmatch(c["clause"], pattern)]
 
 
-def _read(path: Path) -> Any:
-    return json.loads(path.read_bytes())
+def _stored(read: Callable[[Path], list[dict[str, Any]]], gold: Path) -> list[dict[str, Any]]:
+    """What `read` gives of a folder of gold. Raises UsageError."""
+    from quidnunc.pipeline.trace.shapes import TraceError
+
+    try:
+        return read(gold)
+    except TraceError as error:
+        raise UsageError(str(error)) from None

@@ -81,6 +81,7 @@ def size_bytes(text: str) -> int:
 def as_json(network: NetworkModel, found: ExplorationResult) -> dict[str, Any]:
     """What was found as one object; `orbits` and `orbit_transitions` are there with symmetry."""
     data: dict[str, Any] = {
+        "schema": 1,
         "network": network.name,
         "parameters": dict(network.parameters),
         **fields_of(found, "states", "transitions", "depth", "complete", "deadlocks"),
@@ -144,7 +145,12 @@ def _traced(options: argparse.Namespace, network: NetworkModel, memory_bytes: in
         raise UsageError(str(none)) from None
     if options.json:
         print_json(
-            {"network": network.name, "parameters": dict(network.parameters), "trace": trace_json(trace)}
+            {
+                "schema": 1,
+                "network": network.name,
+                "parameters": dict(network.parameters),
+                "trace": trace_json(trace),
+            }
         )
     else:
         print(_asked(network))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import signal
 import sys
 import threading
@@ -12,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quidnunc.output import UsageError, count, print_json
+from quidnunc.output import UsageError, count, print_json, shell_line, show
 from quidnunc.trace_run import incomplete, opened_engine, tell
 
 if TYPE_CHECKING:
@@ -95,30 +94,37 @@ def _report(options: argparse.Namespace, manifest: dict[str, Any], folder: Path)
     if options.json:
         print_json({"run": str(options.output), "gold": str(folder), **manifest})
         return code
-    from quidnunc.pipeline.lake.ingest import INCOMPLETE, names_of
+    from quidnunc.pipeline.lake.ingest import names_of
+    from quidnunc.pipeline.trace.files import INCOMPLETE
 
     files = manifest["files"]
-    counts = f"{manifest['records']} records in {len(files)} files, {manifest['buckets']} buckets"
-    print(f"{options.output}: {counts}")
-    print(f"  completeness: {manifest['completeness']} ({manifest['completeness_because']})")
+    counts = (
+        f"{count(manifest['records'], 'record')} in {count(len(files), 'file')}, "
+        f"{count(manifest['buckets'], 'bucket')}"
+    )
+    show(f"{options.output}: {counts}")
+    show(f"  completeness: {manifest['completeness']} ({manifest['completeness_because']})")
     for line in names_of(manifest, "duplicate", *INCOMPLETE):
-        print(f"  {line}", file=sys.stderr)
+        show(f"  {line}", file=sys.stderr)
     if ignored := names_of(manifest, "ignored"):
-        print(f"  {count(len(ignored), 'entry', 'entries')} ignored; --json says why", file=sys.stderr)
+        show(f"  {count(len(ignored), 'entry', 'entries')} ignored; --json says why", file=sys.stderr)
     if manifest["bad_records"]:
-        print(
-            f"  {manifest['bad_records']} bad records put aside, {manifest['lost_bytes']} bytes lost; "
+        show(
+            f"  {count(manifest['bad_records'], 'bad record')} put aside, "
+            f"{count(manifest['lost_bytes'], 'byte')} lost; "
             f"the first: {manifest['first_bad']}",
             file=sys.stderr,
         )
+    for line in manifest["warnings"]:
+        tell(f"  warning: {line}")
     if manifest["clock_steps_back"]:
-        print(
-            f"  clocks step back {manifest['clock_steps_back']} times: are the files of each peer in order? "
-            "Files of a directory are read in the order of their names",
-            file=sys.stderr,
+        often = count(manifest["clock_steps_back"], "time")
+        tell(
+            f"  clocks step back {often}: are the files of each peer in order? Files of a directory are read "
+            "in the order of their names"
         )
-    run = shlex.quote(str(options.output))
-    print(f"next: quidnunc trace metrics {run}; quidnunc trace check {run}")
+    run = shell_line(options.output)
+    show(f"next: quidnunc trace metrics {run}; quidnunc trace check {run}")
     if code:
-        print(f"exit 3: incomplete: {why}")
+        show(f"exit 3: incomplete: {why}")
     return code

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import re
-import shlex
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +12,17 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from quidnunc.output import UsageError, choices, clear_progress, fields_of, print_json, progress_line
+from quidnunc.output import (
+    UsageError,
+    choices,
+    clear_progress,
+    fields_of,
+    print_json,
+    progress_line,
+    shell_line,
+    show,
+)
+from quidnunc.properties.bounded import printable
 from quidnunc.properties.params.file import FileValue, ParamsError, read_file
 from quidnunc.properties.params.guarantees import Guarantee
 from quidnunc.properties.params.values import NetworkParameters, decimal
@@ -71,7 +80,7 @@ def _again(options: argparse.Namespace) -> str:
     words = ["quidnunc", "params", *options.files]
     words += ["--replay", options.replay] if options.replay else []
     words += ["--round-trip", options.round_trip] if options.round_trip else []
-    return shlex.join(words)
+    return shell_line(*words)
 
 
 def _round_trip_ms(options: argparse.Namespace, otherwise: Fraction) -> Fraction:
@@ -97,7 +106,7 @@ def _listed(options: argparse.Namespace, known: dict[str, Path]) -> int:
         print_json({"schema": 1, "shipped": {name: str(path) for name, path in known.items()}})
     else:
         for name, path in known.items():
-            print(f"{name:14} {path}")
+            show(f"{name:14} {path}")
     return 0
 
 
@@ -199,27 +208,27 @@ def _as_json(report: ParameterReport) -> dict[str, Any]:
 
 
 def _print(options: argparse.Namespace, report: ParameterReport) -> None:
-    print(f"params: {report.asked}\n")
+    show(f"params: {printable(report.asked)}\n")
     for line in report.lines:
-        print(f"{line.verdict.upper():8} {line.id}: {line.text}")
+        show(f"{line.verdict.upper():8} {line.id}: {line.text}")
         for found in line.found:
-            print(f"           {found}")
+            show(f"           {found}")
         for each in line.advice:
             for change in each.change.split("; "):
-                print(f"         > {change}")
+                show(f"         > {change}")
             tried = "restores it" if each.restored else "does not restore it by itself"
-            print(f"           {tried}{f'; {each.price}' if each.price else ''}")
+            show(f"           {tried}{f'; {each.price}' if each.price else ''}")
         if line.assumptions:
-            print(f"         assumes: {'; '.join(line.assumptions)}")
+            show(f"         assumes: {'; '.join(line.assumptions)}")
         if line.advisories:
-            print(f"         known as: {', '.join(line.advisories)}")
+            show(f"         known as: {', '.join(line.advisories)}")
     if report.remarks:
-        print("\nA router refuses to start:")
+        show("\nA router refuses to start:")
         for remark in report.remarks:
-            print(f"  {remark}")
+            show(f"  {remark}")
     if report.ignored:
-        print("\nIgnored, as these are no settings of CometBFT's mempool that this kit reads:")
+        show("\nIgnored, as these are no settings of CometBFT's mempool that this kit reads:")
         for name in report.ignored:
-            print(f"  {name}")
-    print(f"\nNot checked: {report.unchecked}.")
-    print(f"again: {_again(options)}")
+            show(f"  {name}")
+    show(f"\nNot checked: {report.unchecked}.")
+    show(f"again: {_again(options)}")

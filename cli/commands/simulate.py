@@ -15,6 +15,7 @@ from quidnunc.output import (
     print_json,
     progress_line,
     repeat_command,
+    show,
 )
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def _report(
 
     again = _again(options).removeprefix("again: ")
     write_text(options.report, simulation_page(result, options.output, reports, again, cases))
-    print(f"wrote {options.report}", file=sys.stderr)
+    show(f"wrote {options.report}", file=sys.stderr)
 
 
 # -- output -------------------------------------------------------------------------------------------------
@@ -150,30 +151,30 @@ def _print(
     scenario, outcome = result.scenario, result.outcome
     kinds = ", ".join(f"{g.count} {g.protocol} ({g.router})" for g in scenario.nodes[:SHOWN])
     more = f" and {len(scenario.nodes) - SHOWN} more kinds" if len(scenario.nodes) > SHOWN else ""
-    print(f"network {scenario.name}, seed {scenario.seed}: {kinds}{more}")
-    print(
+    show(f"network {scenario.name}, seed {scenario.seed}: {kinds}{more}")
+    show(
         f"  {outcome.connections} connections, {outcome.simulated_s:g} s simulated, "
         f"{outcome.messages} messages, {outcome.events} events in {options.output}"
     )
     if outcome.unsent:
-        print(f"  {outcome.unsent} messages not sent: no node could send them, or the run was over")
+        show(f"  {outcome.unsent} messages not sent: no node could send them, or the run was over")
     if outcome.lost_rpcs:
-        print(f"  {outcome.lost_rpcs} RPCs were lost on the way")
+        show(f"  {outcome.lost_rpcs} RPCs were lost on the way")
     for node, words in list(outcome.failed.items())[:SHOWN]:
-        print(f"  node {node} failed: {words}")
+        show(f"  node {node} failed: {words}")
     if outcome.complete_groups:
         groups = sorted(outcome.complete_groups.values())
-        print(f"  groups of parts that nodes have whole: {groups[0]} to {groups[-1]}")
+        show(f"  groups of parts that nodes have whole: {groups[0]} to {groups[-1]}")
     print_metrics(result.metrics)
     if reports:
         print_report(reports)
     for case in cases:
-        print(f"  smaller: {case}")
+        show(f"  smaller: {case}")
     if not options.check:
-        print("not checked: the nodes against the model (--check, or `quidnunc trace check`)")
+        show("not checked: the nodes against the model (--check, or `quidnunc trace check`)")
     if end:
-        print(end)
-    print(_again(options))
+        show(end)
+    show(_again(options))
 
 
 def _again(options: argparse.Namespace) -> str:

@@ -15,8 +15,10 @@ from quidnunc.output import (
     print_json,
     progress_line,
     say_refusal,
+    show,
     table,
 )
+from quidnunc.properties.bounded import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,13 +73,14 @@ def run(options: argparse.Namespace) -> int:
         why = f"{error}; the trace is not whole, so that nothing can be said of it"
         say_refusal("trace", f"{why} (exit 3)")
         if options.json:
-            print_json({"error": why, **(_of_reading(reading) if reading else {})})
+            print_json({"schema": 1, "error": why, **(_of_reading(reading) if reading else {})})
         return 3
 
 
 def _report(options: argparse.Namespace, page: Path) -> int:
     """Write the page of one run."""
     from quidnunc.pipeline.lake.run_folder import RunFolder
+    from quidnunc.pipeline.trace.shapes import TraceError
     from quidnunc.reports.pages.page import write_text
     from quidnunc.reports.pages.trace_page import trace_page
 
@@ -85,16 +88,15 @@ def _report(options: argparse.Namespace, page: Path) -> int:
         raise UsageError("a page is about one folder of `quidnunc ingest`")
     (run,) = options.traces
     gold = trace_run.gold_folder(run, options)
-    write_text(
-        page,
-        trace_page(
-            gold, RunFolder(run).read_manifest(), trace_run.asked_again(options).removeprefix("again: ")
-        ),
-    )
+    again = trace_run.asked_again(options).removeprefix("again: ")
+    try:
+        write_text(page, trace_page(gold, RunFolder(run).read_manifest(), again))
+    except TraceError as error:
+        raise UsageError(str(error)) from None
     if options.what == "report" and options.json:
-        print_json({"page": str(page)})
+        print_json({"schema": 1, "page": str(page)})
     else:
-        print(f"wrote {page}", file=sys.stdout if options.what == "report" else sys.stderr)
+        show(f"wrote {page}", file=sys.stdout if options.what == "report" else sys.stderr)
     return 0
 
 
@@ -120,6 +122,7 @@ def _check(options: argparse.Namespace, reading: TraceReader) -> int:
         ]
         print_json(
             {
+                "schema": 1,
                 "protocol": checked.campaign.protocol,
                 "against": checked.campaign.against,
                 "runs": checked.campaign.runs,
@@ -132,21 +135,21 @@ def _check(options: argparse.Namespace, reading: TraceReader) -> int:
         )
         return end.code
     campaign = checked.campaign
-    what = f"{campaign.protocol} against {campaign.against}, from a trace"
-    print(f"{what}: {count(campaign.runs, 'run')}, {count(campaign.steps, 'step')}")
-    print()
-    print(table(("claim", "verdict", "applied"), [(v.claim.id, v.verdict, v.applied) for v in verdicts]))
+    what = printable(f"{campaign.protocol} against {campaign.against}, from a trace")
+    show(f"{what}: {count(campaign.runs, 'run')}, {count(campaign.steps, 'step')}")
+    show()
+    show(table(("claim", "verdict", "applied"), [(v.claim.id, v.verdict, v.applied) for v in verdicts]))
     for root in _roots(checked):
-        print(f"\n{root.clause} {root.quirk}: {root.says}")
+        show(f"\n{root.clause} {root.quirk}: {root.says}")
     found = _violations(checked, options.claims)
     for each in found[:SHOWN]:
-        print(f"  run {each['run']}, event {each['sequence']}: {each['witness']}")
+        show(f"  run {each['run']}, event {each['sequence']}: {printable(each['witness'])}")
     if len(found) > SHOWN:
-        print(f"  and {len(found) - SHOWN} more departures; --json lists all")
+        show(f"  and {len(found) - SHOWN} more departures; --json lists all")
     _print_reading(reading)
     if end.code:
-        print(f"exit {end.code}: {end.why}")
-    print(trace_run.asked_again(options))
+        show(f"exit {end.code}: {end.why}")
+    show(trace_run.asked_again(options))
     return end.code
 
 
@@ -169,7 +172,7 @@ def _report_checked(
     )
     again = trace_run.asked_again(options).removeprefix("again: ")
     write_page(options.report, ReportContent(results=(result,), again=again))
-    print(f"wrote {options.report}", file=sys.stderr)
+    show(f"wrote {options.report}", file=sys.stderr)
 
 
 def _of_network(options: argparse.Namespace) -> bool:
@@ -203,18 +206,18 @@ def _check_network(options: argparse.Namespace, reading: TraceReader) -> int:
 
         again = trace_run.asked_again(options).removeprefix("again: ")
         write_text(options.report, checked_network_page(options.traces, reports, options.claims, again))
-        print(f"wrote {options.report}", file=sys.stderr)
+        show(f"wrote {options.report}", file=sys.stderr)
     code, why = exit_of_network(reports, options.claims, strict=options.strict)
     if options.json:
-        print_json({**plain_report(reports, options.claims), **_of_reading(reading)})
+        print_json({"schema": 1, **plain_report(reports, options.claims), **_of_reading(reading)})
     else:
         nodes = sum(r.nodes for r in reports.values())
-        print(f"a simulated network: {nodes} nodes, each checked against the model")
+        show(f"a simulated network: {nodes} nodes, each checked against the model")
         print_report(reports, options.claims)
         _print_reading(reading)
         if code:
-            print(f"exit {code}: {why}")
-        print(trace_run.asked_again(options))
+            show(f"exit {code}: {why}")
+        show(trace_run.asked_again(options))
     return code
 
 
@@ -245,64 +248,69 @@ def _metrics(options: argparse.Namespace, reading: TraceReader) -> int:
 
     runs = list(metrics_of(reading.events()))
     reading.demand_some()
-    cut = next((bad for bad in reading.bad if bad.is_cut), None)
-    code = 0 if cut is None else 3
+    lacking = reading.not_whole()
+    code = 3 if lacking else 0
     if options.json:
-        print_json({"runs": [r.plain() for r in runs], **_of_reading(reading)})
+        print_json({"schema": 1, "runs": [r.plain() for r in runs], **_of_reading(reading)})
         return code
-    print(f"metrics of {len(runs)} runs, {sum(r.events for r in runs)} events")
+    show(f"metrics of {count(len(runs), 'run')}, {count(sum(r.events for r in runs), 'event')}")
     for each in runs:
         _print_run(each)
     _print_reading(reading)
-    if cut is not None:
-        print(f"exit 3: the trace is cut off at {cut.file}:{cut.position}; the figures are of what is there")
-    print(trace_run.asked_again(options))
+    if lacking:
+        show(f"exit 3: {lacking}; the figures are of what is there")
+    show(trace_run.asked_again(options))
     return code
 
 
 def _print_run(found: RunMetrics) -> None:
-    print(f"\nrun {found.run or '(the whole trace)'}: {found.events} events")
+    show(f"\nrun {printable(found.run) or '(the whole trace)'}: {found.events} events")
     ratio = "unknown" if found.delivery_ratio is None else f"{found.delivery_ratio:.4f}"
     copies = "unknown" if found.copies is None else f"{found.copies:.3f}"
-    print(f"  messages {found.messages}, deliveries {found.deliveries}, delivery ratio {ratio}")
-    print(f"  copies per delivery {copies} ({found.duplicates} duplicates), rejected {found.rejected}")
+    show(f"  messages {found.messages}, deliveries {found.deliveries}, delivery ratio {ratio}")
+    show(f"  copies per delivery {copies} ({found.duplicates} duplicates), rejected {found.rejected}")
     if found.latency_ms is not None:
         shown = ", ".join(f"{name} {value:.3f} ms" for name, value in found.latency_ms.items())
-        print(f"  latency from the {found.latency_from}: {shown}")
+        show(f"  latency from the {found.latency_from}: {shown}")
     for name, counts in (
         ("deliveries by hop", found.hops),
         ("items sent", found.sent),
         ("bytes", found.bytes_sent),
     ):
         if counts:
-            print(f"  {name}: " + ", ".join(f"{k}: {n}" for k, n in sorted(counts.items())))
+            show(f"  {name}: " + ", ".join(f"{k}: {n}" for k, n in sorted(counts.items())))
     for line in found.lacking:
-        print(f"  note: {line}")
+        show(f"  note: {line}")
 
 
 def _of_reading(reading: TraceReader) -> dict[str, Any]:
     return {
         "records": reading.good_count,
         "bad_records": reading.bad_count,
+        "lost_bytes": reading.lost,
         "bad": [str(b) for b in reading.bad[:SHOWN]],
         "left_out": [str(each) for each in reading.left_out],
         "duplicate_files": [str(file) for file, _ in reading.duplicates],
         "unknown_fields": dict(reading.unknown),
+        "warnings": reading.warnings(),
         "clock_steps_back": sum(reading.steps_back.values()),
     }
 
 
 def _print_reading(reading: TraceReader) -> None:
     for bad in reading.bad[:SHOWN]:
-        print(f"  bad record: {bad}", file=sys.stderr)
+        show(f"  bad record: {bad}", file=sys.stderr)
     if reading.bad_count > SHOWN:
-        print(f"  and {reading.bad_count - SHOWN} more bad records", file=sys.stderr)
+        show(f"  and {count(reading.bad_count - SHOWN, 'more bad record')}", file=sys.stderr)
     for file, earlier in reading.duplicates:
-        print(f"  {file}: left out, same content as {earlier}", file=sys.stderr)
+        show(f"  {file}: left out, same content as {earlier}", file=sys.stderr)
     for each in reading.left_out:
         if each.state != "ignored":
-            print(f"  {each}", file=sys.stderr)
+            show(f"  {each}", file=sys.stderr)
     if reading.unknown:
-        print(f"  unknown fields: {', '.join(sorted(reading.unknown))}", file=sys.stderr)
+        names = printable(", ".join(sorted(reading.unknown)))
+        show(f"  unknown fields: {names}", file=sys.stderr)
+    for line in reading.warnings():
+        show(f"  warning: {line}", file=sys.stderr)
     if reading.steps_back:
-        print(f"  clocks step back {sum(reading.steps_back.values())} times", file=sys.stderr)
+        show(f"  clocks step back {count(sum(reading.steps_back.values()), 'time')}", file=sys.stderr)

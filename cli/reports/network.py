@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict
 
-from quidnunc.output import table
+from quidnunc.output import show, table
+from quidnunc.properties.bounded import printable
 
 if TYPE_CHECKING:
     from quidnunc.pipeline.trace.metrics import RunMetrics
@@ -95,34 +96,34 @@ def print_report(reports: dict[tuple[str, str], NodeKindReport], pattern: str = 
         counts = Counter(v.verdict for v in chosen_verdicts(r, pattern))
         shown = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
         rows.append((r.protocol, r.router, r.nodes, r.steps, shown))
-    print()
-    print(table(("protocol", "router", "nodes", "steps", "claims"), rows))
+    show()
+    show(table(("protocol", "router", "nodes", "steps", "claims"), rows))
     for r in reports.values():
         for (clause, cause), count in sorted(r.causes.items()):
-            print(f"\n{r.router} departs from {clause}: {cause} ({count} nodes)")
+            show(f"\n{printable(r.router)} departs from {clause}: {cause} ({count} nodes)")
             for v in [v for v in r.violations if v.key == (clause, cause)][:SHOWN]:
-                print(f"  node {v.node}, event {v.sequence} at {v.at_ms} ms: {v.witness}")
+                show(f"  node {v.node}, event {v.sequence} at {v.at_ms} ms: {printable(v.witness)}")
         if r.blurred:
-            print(f"  {r.protocol}: {r.blurred} replays ended early, at a choice that does not show")
+            show(f"  {r.protocol}: {r.blurred} replays ended early, at a choice that does not show")
         never = [v.claim.id for v in chosen_verdicts(r, pattern) if v.verdict == "inconclusive"]
         if never:
-            print(f"\nnot checked for {r.protocol} ({r.router}), never applied: {', '.join(never)}")
+            show(f"\nnot checked for {r.protocol} ({r.router}), never applied: {', '.join(never)}")
 
 
 def print_metrics(found: RunMetrics) -> None:
     """The figures of one run, and how far its messages went."""
     ratio = "unknown" if found.delivery_ratio is None else f"{found.delivery_ratio:.4f}"
     copies = "unknown" if found.copies is None else f"{found.copies:.3f}"
-    print(f"  delivery ratio {ratio}, copies per delivery {copies} ({found.duplicates} duplicates)")
+    show(f"  delivery ratio {ratio}, copies per delivery {copies} ({found.duplicates} duplicates)")
     if found.latency_ms is not None:
         shown = ", ".join(f"{name} {value:.1f} ms" for name, value in found.latency_ms.items())
-        print(f"  latency: {shown}")
+        show(f"  latency: {shown}")
     if found.bytes_sent:
         total = sum(found.bytes_sent.values())
         parts = ", ".join(f"{kind} {size}" for kind, size in Counter(found.bytes_sent).most_common())
-        print(f"  bytes sent {total}: {parts}")
+        show(f"  bytes sent {total}: {parts}")
     longest = max(found.hops.values(), default=0)
     for hop, count in sorted(found.hops.items()):
-        print(f"  {hop:>3} hops {'#' * max(1, BAR * count // longest)} {count}")
+        show(f"  {hop:>3} hops {'#' * max(1, BAR * count // longest)} {count}")
     for line in found.lacking:
-        print(f"  note: {line}")
+        show(f"  note: {line}")

@@ -21,17 +21,19 @@ from attrs import evolve, frozen
 from quidnunc.pipeline.lake.bronze.build import BATCH_FILES, BronzeEntry, batches_of, make_bronze
 from quidnunc.pipeline.lake.engines.seam import Engine, Say, TaskRunner, in_this_process
 from quidnunc.pipeline.lake.gold.build import GoldRequest, make_gold
-from quidnunc.pipeline.lake.gold.claims import DISORDERED, TraceSettings
+from quidnunc.pipeline.lake.gold.claims import DAMAGED, DISORDERED, TraceSettings
 from quidnunc.pipeline.lake.landing import LandingFile, landing_file
 from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, is_run
 from quidnunc.pipeline.lake.silver.build import (
+    back_percent,
     buckets_for,
     clock_steps_back,
     make_silver,
+    odd_times,
     out_of_order,
     repeated,
 )
-from quidnunc.pipeline.trace.files import LeftOut, SourceFile, State, in_order, listed
+from quidnunc.pipeline.trace.files import INCOMPLETE, LeftOut, SourceFile, State, in_order, listed, not_read
 from quidnunc.pipeline.trace.shapes import TraceError
 from quidnunc.properties.bounded import printable
 
@@ -46,8 +48,6 @@ QUIET_NS = 2 * 10**9
 READ_BYTES = 64 << 20
 """What one task reads of new files to tell what they are, at least."""
 ENTRY_FIELDS = tuple(each.name for each in attrs.fields(BronzeEntry))
-
-INCOMPLETE: tuple[State, ...] = ("unfinished", "unreadable")
 
 
 @frozen(kw_only=True)
@@ -219,18 +219,22 @@ def to_silver(
     if not any(e.records for e in entries):
         bad = [e.problem for e in entries if e.problem] + [str(each) for each in found.left_out]
         names = ", ".join(map(str, found.sources[:3]))
-        nothing = "the file is empty" if found.fresh else "there is no file"
+        nothing = "the file has no rows" if found.fresh else "there is no file"
         raise TraceError(f"{names}: no trace event could be read; {bad[0] if bad else nothing}")
     size = sum(file.size for file in found.fresh)
     share = size / (size + found.later_bytes) if size else 1.0
     buckets = manifest.get("buckets") or asked.buckets or buckets_for(entries, share)
     silver = make_silver(run, entries, buckets, manifest.get("silver"), runner)
     left_out = _left_out_before(manifest, found.sources) | found.plain()
-    astray, again = out_of_order(run.silver(silver)), repeated(run.silver(silver))
-    new = describe(entries, manifest, left_out, asked, astray, again) | {
+    folder = run.silver(silver)
+    disorder = Disorder(out_of_order(folder), back_percent(folder), repeated(folder))
+    # A recorded or simulated run has a clock of its own, that begins at 0.
+    odd = [] if any(e.runs for e in entries) else odd_times(folder).warnings()
+    new = describe(entries, manifest, left_out, asked, disorder) | {
+        "warnings": odd,
         "buckets": buckets,
         "silver": silver,
-        "clock_steps_back": clock_steps_back(run.silver(silver)),
+        "clock_steps_back": clock_steps_back(folder),
     }
     if new != manifest:
         run.write_manifest(new)
@@ -263,20 +267,33 @@ class _BronzeMaker:
         return make_bronze(files, RunFolder(self.root))
 
 
+@frozen
+class Disorder:
+    """What tells that the events of a run are not in order, or there twice."""
+
+    astray: int = 0
+    """How often the clock of a peer steps far back."""
+    back_percent: int = 0
+    """How many of 100 changes of a node's clock go back; 0 where these are few."""
+    again: int = 0
+    """How many events are there twice."""
+
+
+IN_ORDER = Disorder()
+
+
 def describe(
     entries: Sequence[BronzeEntry],
     before: Mapping[str, Any],
     left_out: Mapping[str, Any],
     asked: SourceOptions,
-    astray: int = 0,
-    again: int = 0,
+    disorder: Disorder = IN_ORDER,
 ) -> dict[str, Any]:
-    """The manifest of a run of these files. `astray`: how often the clock of a peer steps far back; `again`:
-    how many events are there twice."""
+    """The manifest of a run of these files."""
     bad = sum(e.bad for e in entries)
     lacking = sum(each["state"] in INCOMPLETE for each in left_out.values())
     lost = sum(e.lost for e in entries)
-    completeness, why = _completeness(entries, bad, lacking, (astray, again), asked, before)
+    completeness, why = _completeness(entries, bad, lacking, disorder, asked, before)
     return {
         "schema": SCHEMA,
         "files": [{name: getattr(e, name) for name in ENTRY_FIELDS} for e in entries],
@@ -285,7 +302,7 @@ def describe(
         "lost_bytes": lost,
         "first_bad": next((e.problem for e in entries if e.problem), ""),
         "left_out": dict(left_out),
-        "complete": not lacking and not lost,
+        "complete": not lacking and not bad,
         "completeness": completeness,
         "completeness_because": why,
         "clock": asked.clock or before.get("clock", "unknown"),
@@ -298,28 +315,37 @@ def _completeness(
     entries: Sequence[BronzeEntry],
     bad: int,
     lacking: int,
-    disorder: tuple[int, int],
+    disorder: Disorder,
     asked: SourceOptions,
     before: Mapping[str, Any],
 ) -> tuple[str, str]:
-    """`disorder`: how often a clock steps far back, and how many events are there twice."""
-    astray, again = disorder
+    """How complete a trace is, and by what that is told."""
     said = asked.completeness or before.get("said")
     if said is not None:
         return said, "it was said to be so"
-    if astray:
-        beside = f"; {bad} records could not be read" if bad else ""
-        return DISORDERED, f"clocks step back by a second or more, {astray} times{beside}"
+    if disorder.astray:
+        beside = f"; {not_read(bad, 0)}" if bad else ""
+        often = f"{disorder.astray} {'time' if disorder.astray == 1 else 'times'}"
+        return DISORDERED, f"clocks step back by a second or more, {often}{beside}"
+    # The rows of a table are in no order.
+    if disorder.back_percent and any(e.kind != "deliveries" for e in entries):
+        return DISORDERED, f"of the changes of a node's clock {disorder.back_percent} % are steps back"
     # In a simulation a router can do the same thing twice at one instant.
-    if again and not any(e.runs for e in entries):
-        events = "1 event is" if again == 1 else f"{again} events are"
+    if disorder.again and not any(e.runs for e in entries):
+        events = "1 event is" if disorder.again == 1 else f"{disorder.again} events are"
         return DISORDERED, f"{events} there twice, at the same nanosecond"
+    if corrupt := [e.name for e in entries if e.corrupt]:
+        others = f" and {len(corrupt) - 1} more" if len(corrupt) > 1 else ""
+        return (
+            DAMAGED,
+            f"{corrupt[0]}{others}: a gzip stream fails its checksum; any event of it may be wrong",
+        )
     if any(e.kind == "batches" for e in entries):
         return "lossy", "go's remote tracer drops events when its queue is full"
     if bad:
-        return "lossy", f"{bad} records could not be read"
+        return "lossy", not_read(bad, 0)
     if lacking:
-        return "lossy", f"{lacking} files are unfinished or unreadable"
+        return "lossy", f"{lacking} {'file is' if lacking == 1 else 'files are'} unfinished or unreadable"
     if any(e.kind == "hermes" for e in entries):
         return "filtered", "Hermes sees one peer, and not its own messages"
     types = {int(number) for number in {number for entry in entries for number in entry.types}}

@@ -13,13 +13,21 @@ from typing import Literal, TypeAlias
 
 from attrs import evolve, frozen
 
-from quidnunc.pipeline.trace.carriers import Carrier, CarrierRecord, carrier_of, damage_of, open_plain
+from quidnunc.pipeline.trace.carriers import (
+    Carrier,
+    CarrierRecord,
+    begins_table,
+    carrier_of,
+    damage_of,
+    open_plain,
+)
 from quidnunc.pipeline.trace.deliveries import COLUMNS, Deliveries
 from quidnunc.pipeline.trace.files import (
     BadRecord,
     TraceReader,
     digest_of,
     found_with_side,
+    nothing_in,
     side_of,
     size_and_time,
 )
@@ -85,10 +93,15 @@ def _kind_of(path: Path) -> Kind:
     if not head and (damage := damage_of(plain)):
         raise TraceError(damage.problem)
     if not head:
-        return "json"
+        if side_of(path).is_file():
+            return "json"
+        raise TraceError(nothing_in(path))
     first = head.split(b"\n", 1)[0]
-    if all(name.encode() in first for name in COLUMNS):
+    lacking = [name for name in COLUMNS if name.encode() not in first]
+    if not lacking:
         return "deliveries"
+    if begins_table(first):
+        raise TraceError(f"a table of deliveries without the column {', '.join(lacking)}")
     kind = carrier_of(head)
     return "hermes" if kind == "json" and _of_hermes(first) else kind
 

@@ -20,7 +20,7 @@ from quidnunc.pipeline.lake.run_folder import RunFolder
 from quidnunc.pipeline.lake.silver.events import events_of_bucket
 from quidnunc.pipeline.lake.silver.parts import bucket_files, buckets_in
 from quidnunc.pipeline.trace.events import RunStart
-from quidnunc.pipeline.trace.files import TraceRecord
+from quidnunc.pipeline.trace.files import TraceRecord, not_read
 from quidnunc.pipeline.trace.network import is_of_network
 from quidnunc.pipeline.trace.network_check import NodeKindReport, check_network
 from quidnunc.pipeline.trace.shapes import TraceError
@@ -44,8 +44,8 @@ def replay(run: RunFolder, runner: TaskRunner) -> Reports:
     manifest = run.read_manifest()
     if manifest["bad_records"]:
         raise TraceError(
-            f"{run.root}: {manifest['bad_records']} records could not be read, and a peer with one "
-            "missing cannot be judged"
+            f"{run.root}: {not_read(manifest['bad_records'], 0)}, and a peer with one missing cannot be "
+            "judged"
         )
     silver = run.silver(manifest["silver"])
     buckets = buckets_in(silver)

@@ -83,7 +83,8 @@ def read_whole(path: Path, remedy: str) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise ScenarioError(f"{path}: {error}; {remedy}") from None
+        why = "nested too deep" if isinstance(error, RecursionError) else error
+        raise ScenarioError(f"{path}: {why}; {remedy}") from None
     if not isinstance(found, dict):
         raise ScenarioError(f"{path}: expected an object; {remedy}")
     return found

@@ -18,7 +18,7 @@ from attrs import evolve, frozen
 from quidnunc.pipeline.trace.events import TraceEvent
 from quidnunc.pipeline.trace.json_lines import event_of_line
 from quidnunc.pipeline.trace.proto import event_of_bytes, events_of_batch
-from quidnunc.pipeline.trace.shapes import CUT_OFF, TraceError
+from quidnunc.pipeline.trace.shapes import CORRUPT, CUT_OFF, TraceError
 
 Carrier: TypeAlias = Literal["json", "protobuf", "batches"]
 """`json`: go's JSONTracer, and ours. `protobuf`: go's PBTracer, and `traced`, which compresses it. `batches`:
@@ -30,6 +30,8 @@ MAX_VARINT_BYTES = 10
 BATCH_EVENTS = 16
 """How many events go's remote tracer waits for."""
 GZIP = b"\x1f\x8b"
+TABLE_COLUMN = b"col1_peer"
+"""The first column of a table of deliveries (`pipeline/trace/deliveries.py`)."""
 GZIP_CHUNK = 1 << 14
 BUFFER = 1 << 18
 
@@ -75,6 +77,8 @@ class Gunzip(io.RawIOBase):
         self._left = b""
         self._inflate: Any = None
         self._near_damage = False
+        self._in_member = False
+        """Whether the member that is read has given a byte."""
 
     def readable(self) -> bool:
         return True
@@ -107,14 +111,18 @@ class Gunzip(io.RawIOBase):
             if self._near_damage:
                 here = self._stream.tell()
                 self.lost = len(self._left) + self._stream.seek(0, io.SEEK_END) - here
-                self.problem = f"the gzip stream is corrupt: {error}; {self.lost} compressed bytes are lost"
+                why = str(error).rpartition(": ")[2]
+                what = f"{CORRUPT}: {why}" if self._in_member else f"bytes that are no gzip stream: {why}"
+                self.problem = f"{what}; {self.lost} compressed bytes are lost"
             # What precedes the damage comes out a byte at a time.
             self._near_damage, self._inflate = True, before
             return b""
         rest = self._inflate.unused_data if self._inflate.eof else self._inflate.unconsumed_tail
         self._left = rest + self._left[step:]
         if self._inflate.eof:
-            self._inflate, self._near_damage = None, False
+            self._inflate, self._near_damage, self._in_member = None, False, False
+        else:
+            self._in_member |= bool(found)
         return found
 
 
@@ -137,9 +145,48 @@ def cut_at_end(stream: BinaryIO, rest: int, otherwise: str = "") -> CutRecord:
     return CutRecord(damage.problem, damage.lost + rest)
 
 
+def not_believed(stream: BinaryIO, rest: int, problem: str) -> CutRecord:
+    """What is wrong from a place on behind which nothing can be believed: `rest` bytes and all that the
+    stream still has. It is read to its end, where a checksum may say why."""
+    lost = rest + bytes_behind(stream)
+    damage = damage_of(stream)
+    return (
+        CutRecord(f"{problem}; {damage.problem}", damage.lost + lost) if damage else CutRecord(problem, lost)
+    )
+
+
 def bytes_behind(stream: BinaryIO) -> int:
     """How many bytes a stream still has; it is read to its end."""
     return sum(map(len, iter(lambda: stream.read(BUFFER), b"")))
+
+
+BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "UTF-8", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+ONE_A_LINE = "write one event a line, in UTF-8"
+
+
+def begins_table(head: bytes) -> bool:
+    """Whether the first bytes of a file are the header of a table of deliveries, whole or in part."""
+    first = head.split(b"\n", 1)[0]
+    # An event may have a peer or a topic of that name.
+    return TABLE_COLUMN in first and b"{" not in first and b"\x08" not in first
+
+
+def _mistaken(head: bytes) -> str:
+    """What else the first bytes of a file are, and what to do about it; empty where they may be a trace."""
+    if head and not head.strip():
+        return "has no record: all of it is blank"
+    if begins_table(head):
+        return "a table of deliveries: `quidnunc ingest` it first"
+    for mark, encoding in BYTE_ORDER_MARKS.items():
+        if head.startswith(mark):
+            return f"begins with a byte-order mark of {encoding}: {ONE_A_LINE} without such a mark"
+    if len(head) >= 8 and any(head[:8:2]) != any(head[1:8:2]):
+        return f"looks like UTF-16: {ONE_A_LINE}"
+    text = head.lstrip()
+    # Of a batch of 91 bytes the first event may be shorter than 123, which is the brace.
+    if text[:1] == b"[" and text[1:].lstrip()[:1] == b"{":
+        return f"a JSON array: {ONE_A_LINE}"
+    return ""
 
 
 def carrier_of(head: bytes) -> Carrier:
@@ -148,6 +195,8 @@ def carrier_of(head: bytes) -> Carrier:
     A record begins with its length, then with the number of its first field: the type of an event, or a
     batch's first event. A line of JSON begins with a brace, which is also the length 123.
     """
+    if said := _mistaken(head):
+        raise TraceError(said)
     at = 0
     while at < min(len(head), MAX_VARINT_BYTES) and head[at] & 0x80:
         at += 1
@@ -249,7 +298,7 @@ def _frames(stream: BinaryIO) -> Iterator[tuple[int, bytes | CutRecord]]:
         if length > MAX_RECORD_BYTES:
             # Where the next record begins is said by this one's length, which cannot be believed.
             said = f"a record of {length} bytes; the most that is read is {MAX_RECORD_BYTES}"
-            yield start, CutRecord(said, used + bytes_behind(stream))
+            yield start, not_believed(stream, used, said)
             return
         data = stream.read(length)
         at += len(data)

@@ -15,12 +15,12 @@ from typing import Any, BinaryIO
 
 from attrs import field, mutable
 
-from quidnunc.pipeline.trace.carriers import damage_of, open_plain
+from quidnunc.pipeline.trace.carriers import TABLE_COLUMN, damage_of, not_believed, open_plain
 from quidnunc.pipeline.trace.events import DeliverMessage, PublishMessage, TraceEvent
 from quidnunc.pipeline.trace.files import MAX_BAD_KEPT, BadRecord
 from quidnunc.pipeline.trace.shapes import INT64, TraceError
 
-COLUMNS = ("col1_peer", "col2_peer", "msg_uuid", "t_recv_ns")
+COLUMNS = (TABLE_COLUMN.decode(), "col2_peer", "msg_uuid", "t_recv_ns")
 MAX_LINE_CHARACTERS = 4096
 
 
@@ -52,7 +52,8 @@ class Deliveries:
                     self.line = rows.line_num
                     yield from self._row(row, rows.line_num)
             except csv.Error as error:
-                raise TraceError(f"{self.file}: cannot be read to its end: {error}") from None
+                cut = not_believed(plain, 0, f"cannot be read to its end: {error}")
+                raise TraceError(f"{self.file}: {cut.problem}") from None
             if damage := damage_of(plain):
                 self._reject(self.line + 1, damage.problem, max(1, damage.lost + self._unended))
 
@@ -92,7 +93,7 @@ class Deliveries:
     def _lines(self, plain: BinaryIO) -> Iterator[str]:
         """The lines of the table, a blank one in place of one that is too long."""
         number = 0
-        stream = io.TextIOWrapper(plain, encoding="utf-8", errors="replace", newline="")
+        stream = io.TextIOWrapper(plain, encoding="utf-8-sig", errors="replace", newline="")
         while line := stream.readline(MAX_LINE_CHARACTERS + 1):
             number += 1
             if len(line) > MAX_LINE_CHARACTERS:

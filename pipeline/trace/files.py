@@ -27,16 +27,19 @@ from quidnunc.pipeline.trace.carriers import (
     found_in,
     open_plain,
 )
+from quidnunc.pipeline.trace.clocks import TimeWatch
 from quidnunc.pipeline.trace.events import RunStart, TraceEvent
 from quidnunc.pipeline.trace.json_lines import event_of
 from quidnunc.pipeline.trace.proto import go_form
-from quidnunc.pipeline.trace.shapes import CUT_OFF, TraceError, read_int
+from quidnunc.pipeline.trace.shapes import CORRUPT, CUT_OFF, TraceError, read_int
 from quidnunc.properties.bounded import printable
 
 SIDE = ".side.jsonl"
 UNFINISHED = (".part", ".tmp")
 BESIDE = frozenset({"scenario.yaml", "scenario.json", "summary.json"})
 """Files that stand beside a simulated trace in its directory, and are none."""
+HEAD_BYTES = 4096
+"""Of a file, what is looked at to tell what it is."""
 LIVE = "current"
 """The file that go's `traced` is writing to."""
 MAX_FILES = 1_000_000
@@ -46,8 +49,11 @@ MAX_UNKNOWN_KEPT = 100
 MAX_PEERS = 100_000
 
 
+EMPTY = "empty so far"
 State: TypeAlias = Literal["unfinished", "duplicate", "unreadable", "ignored"]
-"""Why a file of a directory is not taken. The first and the third leave a run incomplete."""
+"""Why a file of a directory is not taken."""
+INCOMPLETE: tuple[State, ...] = ("unfinished", "unreadable")
+"""The states that leave a run incomplete."""
 
 
 @frozen
@@ -72,7 +78,7 @@ class BadRecord:
     lost: int = 0
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.position}: {self.problem}"
+        return f"{printable(str(self.file))}:{self.position}: {self.problem}"
 
     @property
     def is_cut(self) -> bool:
@@ -96,16 +102,21 @@ class TraceReader:
     files: Sequence[Path]
     bad: list[BadRecord] = field(factory=list)
     bad_count: int = 0
+    lost: int = 0
+    """Bytes in which more records may have been."""
     good_count: int = 0
     unknown: Counter[str] = field(factory=Counter)
     """Fields that no schema here has, by their place."""
     duplicates: list[tuple[Path, Path]] = field(factory=list)
     """Files left out because an earlier one has the same bytes: (file, the earlier one)."""
-    left_out: Sequence[LeftOut] = ()
-    """What is in a directory and is not taken."""
+    left_out: list[LeftOut] = field(factory=list)
+    """What is in a directory and is not taken, and files in which there is nothing."""
     steps_back: Counter[bytes] = field(factory=Counter)
     """How often a peer's clock stood before that of its event before. Their order is that of the file."""
+    has_runs: bool = False
+    """Whether a recorded or simulated run begins in it."""
     _last_ns: dict[bytes, int] = field(factory=dict)
+    _watch: TimeWatch = field(factory=TimeWatch)
 
     def __iter__(self) -> Iterator[TraceRecord]:
         seen: dict[bytes, Path] = {}
@@ -115,13 +126,16 @@ class TraceReader:
                 self.duplicates.append((file, seen[digest]))
                 continue
             seen[digest] = file
+            had = self.good_count + self.bad_count
             for found in found_with_side(file, self):
                 if found.event is None:
-                    self._reject(BadRecord(file, found.position, found.problem))
+                    self._reject(BadRecord(file, found.position, found.problem, found.lost))
                     continue
                 self.good_count += 1
                 self._note_clock(found.event)
                 yield TraceRecord(found.event, file, found.position)
+            if had == self.good_count + self.bad_count:
+                self.left_out.append(LeftOut(file, "unfinished", nothing_in(file)))
             while len(self.unknown) > MAX_UNKNOWN_KEPT:
                 self.unknown.popitem()
 
@@ -132,6 +146,7 @@ class TraceReader:
 
     def _reject(self, bad: BadRecord) -> None:
         self.bad_count += 1
+        self.lost += bad.lost
         if len(self.bad) < MAX_BAD_KEPT:
             self.bad.append(bad)
 
@@ -139,7 +154,11 @@ class TraceReader:
         if isinstance(event.body, RunStart):
             # Each recorded run has a clock of its own, that begins at 0.
             self._last_ns.clear()
-        if event.peer is None or event.at_ns is None:
+            self.has_runs = True
+        if event.at_ns is None:
+            return
+        self._watch.note(event.at_ns)
+        if event.peer is None:
             return
         last = self._last_ns.get(event.peer)
         if last is not None and event.at_ns < last:
@@ -147,12 +166,44 @@ class TraceReader:
         if last is not None or len(self._last_ns) < MAX_PEERS:
             self._last_ns[event.peer] = event.at_ns
 
+    def warnings(self) -> list[str]:
+        """What is odd about the times, a line for each."""
+        return [] if self.has_runs else self._watch.odd().warnings()
+
+    def not_whole(self) -> str:
+        """What was not read that may have been part of the trace, in a line; empty where all was."""
+        found = []
+        if cut := next((bad for bad in self.bad if bad.is_cut), None):
+            found.append(f"the trace is cut off at {printable(str(cut.file))}:{cut.position}")
+        if self.bad_count:
+            found.append(not_read(self.bad_count, self.lost))
+        if any(CORRUPT in bad.problem for bad in self.bad):
+            found.append("a gzip stream fails its checksum, so that any event of it may be wrong")
+        if lacking := [each for each in self.left_out if each.state in INCOMPLETE]:
+            more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+            found.append(f"{lacking[0]}{more}")
+        return "; ".join(found)
+
     def demand_some(self) -> None:
         """Raises TraceError, with the first bad record, where not one event could be read."""
         if not self.good_count:
-            first = f"; the first of {self.bad_count} bad records: {self.bad[0]}" if self.bad else ""
+            first = "".join(f"; {each.state}: {each.reason}" for each in self.left_out[:1])
+            if self.bad:
+                records = "record" if self.bad_count == 1 else "records"
+                first = f"; the first of {self.bad_count} bad {records}: {self.bad[0]}"
             names = ", ".join(map(str, self.files[:3]))
             raise TraceError(f"{names}: contains no trace event{first}")
+
+
+def nothing_in(file: Path) -> str:
+    """How to say that there is no record in a file."""
+    return "a gzip stream of nothing so far" if file.stat().st_size else EMPTY
+
+
+def not_read(records: int, lost: int) -> str:
+    """`2 records could not be read, at least 9 bytes lost`."""
+    said = f"{records} {'record' if records == 1 else 'records'} could not be read"
+    return f"{said}, at least {lost} {'byte' if lost == 1 else 'bytes'} lost" if lost else said
 
 
 def read_trace(*paths: Path) -> TraceReader:
@@ -271,7 +322,7 @@ def _left_out(entry: os.DirEntry[str]) -> tuple[State, str] | None:
         return "ignored", "hidden, and does not begin as a trace does"
     if name == LIVE or name.startswith(".") or name.endswith(UNFINISHED):
         return "unfinished", "its name says that it is still written"
-    return None if found.st_size else ("unfinished", "empty so far")
+    return None if found.st_size else ("unfinished", EMPTY)
 
 
 def _is_inside(link: Path) -> bool:
@@ -297,7 +348,7 @@ def digest_of(file: Path) -> bytes:
 def _found(file: Path, reading: TraceReader) -> Iterator[CarrierRecord]:
     with file.open("rb") as raw:
         plain = open_plain(raw)
-        head = plain.peek(64)[:64]  # type: ignore[attr-defined]
+        head = plain.peek(HEAD_BYTES)[:HEAD_BYTES]  # type: ignore[attr-defined]
         if not head and (damage := damage_of(plain)):
             yield CarrierRecord(0, None, damage.problem, damage.lost)
         if not head:

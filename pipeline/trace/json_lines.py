@@ -50,8 +50,11 @@ def event_of_line(line: bytes, unknown: Counter[str] | None = None) -> TraceEven
         plain = json.loads(line, parse_constant=_no_constant)
     except UnicodeDecodeError:
         raise TraceError("not UTF-8") from None
-    except ValueError as error:
+    except (json.JSONDecodeError, TraceError) as error:
         raise TraceError(f"not JSON: {error}") from None
+    except ValueError:
+        # Python's own words advise to change it.
+        raise TraceError("not JSON that is read here: a number with thousands of digits") from None
     except RecursionError:
         raise TraceError("not JSON that is read here: nested too deep") from None
     return event_of(plain, unknown)

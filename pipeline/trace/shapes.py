@@ -36,6 +36,9 @@ class TraceError(ValueError):
 
 CUT_OFF = "cut off"
 """How the problem begins of a record that has no end."""
+CORRUPT = "the gzip stream is corrupt"
+"""In the problem of a member of a gzip stream that fails its checksum, or cannot be read on: what precedes
+the place where that is noticed may be wrong, too."""
 
 
 @frozen

@@ -176,7 +176,8 @@ def _json_in(path: Path) -> Any:
     try:
         return json.loads(read_bounded(path, MAX_RESULT_BYTES))
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not JSON: {error}") from None
+        why = "nested too deep" if isinstance(error, RecursionError) else error
+        raise UsageError(f"{path} is not JSON: {why}") from None
 
 
 def content_of_json(found: Any, name: str, again: str = "") -> ReportContent:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from attrs import frozen
 from quidnunc import __version__
 from quidnunc.output import count
 from quidnunc.pipeline.lake.gold.curves import RunCurves, curves_of
+from quidnunc.pipeline.lake.gold.stored import stored_claims, stored_metrics, stored_violations
 from quidnunc.reports.pages.environment import rendered
 from quidnunc.reports.pages.page import SIGNS
 from quidnunc.reports.pages.plots import Line, apart, bar_plot, line_plot
@@ -45,12 +45,11 @@ class RunSection:
 def trace_page(gold: Path, manifest: Mapping[str, Any], again: str) -> str:
     """The page of a folder of gold and the manifest of its run; `again` is the command that made it.
 
-    Raises UsageError where matplotlib is not there.
+    Raises UsageError where matplotlib is not there, TraceError for a folder that is not whole.
     """
-    metrics = json.loads((gold / "metrics.json").read_bytes())["runs"]
-    claims = json.loads((gold / "claims.json").read_bytes())["claims"]
+    metrics, claims = stored_metrics(gold), stored_claims(gold)
     violations: dict[str, list[Mapping[str, Any]]] = {}
-    for each in json.loads((gold / "violations.json").read_bytes()):
+    for each in stored_violations(gold):
         violations.setdefault(each["claim"], []).append(each)
     order = {"fails": 0, "deviates": 1, "observed": 2, "undecided": 3, "inconclusive": 4}
     return rendered(

@@ -24,7 +24,7 @@ from quidnunc.pipeline.trace.carriers import BATCH_EVENTS
 from quidnunc.pipeline.trace.events import OURS, TYPES, RunStart, TraceEvent
 from quidnunc.pipeline.trace.json_lines import line_of
 from quidnunc.pipeline.trace.proto import bytes_of, event_of_bytes, events_of_batch, go_form
-from quidnunc.pipeline.trace.shapes import TraceError
+from quidnunc.pipeline.trace.shapes import CORRUPT, TraceError
 from quidnunc.pipeline.trace.trace_pb2 import TraceEvent as Wire
 from quidnunc.properties.bounded import printable
 from quidnunc.properties.lazy import numpy, parquet, pyarrow
@@ -61,6 +61,8 @@ class BronzeEntry:
     """How many events of each type."""
     lost: int = 0
     """Bytes in which records may have been that nobody can read."""
+    corrupt: bool = False
+    """Whether records before the damage may be others than were written."""
     path: str = ""
     """Where it landed; a run says it, and size and time, and bronze does not."""
     size: int = 0
@@ -77,6 +79,7 @@ class _FileCounts:
     bad: int = 0
     runs: int = 0
     lost: int = 0
+    corrupt: bool = False
     problem: str = ""
     types: Any = 0
     """Events of each type, as an array by its number; 0 where there is none."""
@@ -85,6 +88,7 @@ class _FileCounts:
     def reject(self, position: int, problem: str, raw: bytes | None = None, lost: int = 0) -> None:
         self.bad += 1
         self.lost += lost
+        self.corrupt |= CORRUPT in problem
         self.problem = self.problem or f"{self.name}:{position}: {problem}"
         if len(self.kept) < MAX_BAD_KEPT:
             self.kept.append((self.name, position, problem, raw[:MAX_RAW_BYTES] if raw is not None else None))
@@ -99,6 +103,7 @@ class _FileCounts:
             "bad": self.bad,
             "runs": self.runs,
             "lost": self.lost,
+            "corrupt": self.corrupt,
             "problem": self.problem,
             "types": {str(n): int(count) for n, count in enumerate(numpy.atleast_1d(self.types)) if count},
         }

@@ -13,9 +13,9 @@ from typing import BinaryIO, TypeAlias
 from quidnunc.pipeline.trace.carriers import (
     MAX_RECORD_BYTES,
     MAX_VARINT_BYTES,
-    bytes_behind,
     cut_at_end,
     damage_of,
+    not_believed,
     open_plain,
 )
 
@@ -41,8 +41,10 @@ def _blocks(stream: BinaryIO, size: int) -> Iterator[Block]:
         new = stream.read(READ_BYTES)
         data = rest + new
         for frames, starts, used, problem in _split(data, size):
-            lost = len(data) - used + bytes_behind(stream) if problem else 0
-            bad: list[Bad] = [(base + used, problem, data[used : used + 64], lost)] if problem else []
+            bad: list[Bad] = []
+            if problem:
+                cut = not_believed(stream, len(data) - used, problem)
+                bad = [(base + used, cut.problem, data[used : used + 64], cut.lost)]
             yield frames, [base + s for s in starts] if base else starts, bad
             if problem:
                 return

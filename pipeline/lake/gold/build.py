@@ -42,7 +42,7 @@ from quidnunc.pipeline.lake.gold.witness import write_witnesses
 from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, version_of, write_json
 
 CLAIMS_FILE, METRICS_FILE = "claims.json", "metrics.json"
-GOLD_SCHEMA = 7
+GOLD_SCHEMA = 8
 """Raised whenever a query or a file of gold changes, so that an older gold is made again."""
 MAX_VIOLATIONS = 100_000
 """Kept of all claims; all are counted."""
@@ -166,6 +166,7 @@ def _allowed(
     """Why a claim cannot be decided on a run, or nothing: claim -> run -> reason."""
     spans = {row["run"]: row for row in rows["run_spans"]}
     backoffs = {row["run"] for row in rows["backoff_values"] if row["said"]}
+    prunes = {row["run"] for row in rows["backoff_values"]}
     result: dict[str, dict[int, str]] = {claim.id: {} for claim in CLAIMS}
     for run in runs:
         span = spans.get(run["id"])
@@ -181,7 +182,9 @@ def _allowed(
         )
         granted = granted_needs(told, settings)
         for claim in CLAIMS:
-            result[claim.id][run["id"]] = denial_reason(claim, granted, told.completeness)
+            result[claim.id][run["id"]] = denial_reason(
+                claim, granted, told.completeness, prunes=run["id"] in prunes
+            )
     return result
 
 
@@ -245,7 +248,8 @@ def _verdict(
         verdict, reason = "inconclusive", next(iter(allowed.values()), "there is no event in it")
     elif violations:
         verdict = breach
-        reason = f"{violations} violations" if claim.promised else f"{violations} of {how_often} did not"
+        some = "1 violation" if violations == 1 else f"{violations} violations"
+        reason = some if claim.promised else f"{violations} of {how_often} did not"
     elif not how_often:
         verdict, reason = "inconclusive", "never applied"
     else:

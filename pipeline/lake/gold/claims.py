@@ -41,6 +41,15 @@ WHY: Mapping[Need, str] = {
 DISORDERED = "disordered"
 """The completeness of a trace whose events are not in order, or there twice."""
 
+DAMAGED = "damaged"
+"""The completeness of a trace with events that nobody may have written: a compressed file is corrupt."""
+
+_DOUBTS: Mapping[str, str] = {
+    DISORDERED: "needs events in order and once, and some are not, as `quidnunc ingest` says",
+    DAMAGED: "needs events as they were written, and a file fails its checksum, as `quidnunc ingest` says",
+}
+"""Completeness -> why no claim at all can be decided on such a trace."""
+
 ONE_CLOCK = frozenset({"one", "harness", "simulation"})
 """What a manifest says of clocks, where all peers have the same."""
 
@@ -240,14 +249,17 @@ CLAIMS: tuple[TraceClaim, ...] = (
 )
 
 
-def denial_reason(claim: TraceClaim, granted: frozenset[Need], completeness: str) -> str:
-    """Why a claim cannot be decided on a trace that grants so much; empty where it can."""
-    if completeness == DISORDERED:
-        return (
-            "needs events in order and once, and some are not, as `quidnunc ingest` says "
-            "(to decide all the same: --completeness full)"
-        )
+def denial_reason(
+    claim: TraceClaim, granted: frozenset[Need], completeness: str, *, prunes: bool = True
+) -> str:
+    """Why a claim cannot be decided on a trace that grants so much; empty where it can. `prunes`: whether its
+    RPCs have a PRUNE."""
+    if completeness in _DOUBTS:
+        return f"{_DOUBTS[completeness]} (to decide all the same: --completeness full)"
     lacking = sorted(claim.needs - granted)
+    if lacking == ["backoff values"] and not prunes:
+        # To say how long backoffs are would not help.
+        return "never applied: no PRUNE"
     return "; ".join(WHY[need].format(completeness=completeness) for need in lacking)
 
 

@@ -37,6 +37,7 @@ from quidnunc.pipeline.lake.silver.pieces import (
     read_piece_ids,
 )
 from quidnunc.pipeline.lake.silver.schema import IDS, TABLE_OF, TABLES, silver_schema
+from quidnunc.pipeline.trace.clocks import EARLY_NS, OddTimes
 from quidnunc.properties.lazy import compute, numpy, parquet, pyarrow
 
 ROW_GROUP = 262_144
@@ -44,8 +45,14 @@ ROWS_PER_BUCKET = 2_000_000
 MIN_BUCKETS, MAX_BUCKETS = 8, 10_000
 DESCRIPTION = "silver.json"
 STEPS_BACK, OUT_OF_ORDER, REPEATED = "clock_steps_back", "out_of_order", "repeated"
+BACK_PERCENT = "back_percent"
+ODD = ("early", "negative", "zero")
+"""As `OddTimes` counts them."""
 OUT_OF_ORDER_NS = 1_000_000_000
 """A clock that is set right goes back by less, and so do events that a router writes from several threads."""
+MANY_STEPS_BACK, MANY_PERCENT = 5, 10
+"""Steps back of one clock that are many, and of 100 changes of it. Threads of a router, of which each takes a
+time and then waits for its turn to write, give few: a trace that is written backwards has nothing else."""
 COARSE_NS = 1_000_000
 """A clock whose times are multiples of it may say one time of several events."""
 MAPS, PLACES = "maps", "places.json"
@@ -146,6 +153,8 @@ def make_silver(
         STEPS_BACK: said[STEPS_BACK] + sum(b.steps_back for b in made),
         OUT_OF_ORDER: said.get(OUT_OF_ORDER, 0) + sum(b.out_of_order for b in made),
         REPEATED: said.get(REPEATED, 0) + sum(b.repeated for b in made),
+        BACK_PERCENT: max([said.get(BACK_PERCENT, 0), *(b.back_percent for b in made)]),
+        **{name: said.get(name, 0) + sum(getattr(b, name) for b in made) for name in ODD},
         "parts": [attrs.asdict(part) for part in (*plan.kept, plan.made)],
     }
     _finish(run, making, target, description)
@@ -242,6 +251,12 @@ class MadeBucket:
     """How often by `OUT_OF_ORDER_NS` or more."""
     repeated: int = 0
     """How many of the other events of a peer in a run are there before, at the same nanosecond."""
+    back_percent: int = 0
+    """Of the changes of a clock, how many go back, of 100: the most of any with `MANY_STEPS_BACK`."""
+    early: int = 0
+    negative: int = 0
+    zero: int = 0
+    """How many of the other events have such a time, as `OddTimes` has it."""
 
     def metadata(self) -> dict[str, str]:
         return {name: str(value) for name, value in attrs.asdict(self).items()}
@@ -255,11 +270,12 @@ def make_bucket(wanted: SilverBucketRequest) -> MadeBucket:
         return MadeBucket(*(int(said.get(each.name.encode(), 0)) for each in attrs.fields(MadeBucket)))
     before = list(_before(wanted))
     new = pyarrow.concat_tables([silver_schema().empty_table(), *_new(wanted)])
-    steps_back, out_of_order = _note_times(wanted, new)
+    steps_back, out_of_order, back_percent = _note_times(wanted, new)
     table = pyarrow.concat_tables([*before, new])
     table = table.take(_by_peer_and_sequence(table))
     known = _repeated(table) - sum(map(_repeated, before))
-    made = MadeBucket(len(table), len(table) - len(new), steps_back, out_of_order, known)
+    odd = _odd_times(new)
+    made = MadeBucket(len(table), len(table) - len(new), steps_back, out_of_order, known, back_percent, *odd)
     table = table.replace_schema_metadata(made.metadata())
     part = target.with_suffix(".part")
     plain = ["seq", "at_ns"]
@@ -276,9 +292,9 @@ def make_bucket(wanted: SilverBucketRequest) -> MadeBucket:
     return made
 
 
-def _note_times(wanted: SilverBucketRequest, new: Any) -> tuple[int, int]:
-    """Write the time of the last event of each peer in each run; returns how often clocks stepped back, and
-    how often by `OUT_OF_ORDER_NS` or more."""
+def _note_times(wanted: SilverBucketRequest, new: Any) -> tuple[int, int, int]:
+    """Write the time of the last event of each peer in each run; returns how often clocks stepped back, how
+    often by `OUT_OF_ORDER_NS` or more, and `MadeBucket.back_percent`."""
     names = ["run", "peer", "seq", "at_ns"]
     tables = [new.select(names)]
     if wanted.before is not None:
@@ -294,7 +310,27 @@ def _note_times(wanted: SilverBucketRequest, new: Any) -> tuple[int, int]:
     target.with_suffix(".part").rename(target)
     later_ns = numpy.diff(at[order])
     back, far = same & (later_ns < 0), same & (later_ns <= -OUT_OF_ORDER_NS)
-    return int(numpy.count_nonzero(back)), int(numpy.count_nonzero(far))
+    percent = _back_percent(numpy.cumsum(~same), same & (later_ns != 0), back)
+    return int(numpy.count_nonzero(back)), int(numpy.count_nonzero(far)), percent
+
+
+def _back_percent(clock: Any, changed: Any, back: Any) -> int:
+    """Of the clocks with `MANY_STEPS_BACK`, the largest share of changes that go back, in percent. The arrays
+    say of each step which clock it is of, whether it changes, and whether it goes back."""
+    if not back.any():
+        return 0
+    changes, steps = numpy.bincount(clock, changed), numpy.bincount(clock, back)
+    many = steps >= MANY_STEPS_BACK
+    return int((100 * steps[many] // changes[many]).max(initial=0))
+
+
+def _odd_times(new: Any) -> tuple[int, int, int]:
+    """How many events are early, before 1970, and at 0."""
+    first = new.filter(compute.and_(new["at_ns"].is_valid(), compute.equal(new["item"], 0)))
+    at = first["at_ns"].to_numpy()
+    counted = ((at > 0) & (at < EARLY_NS), at < 0, at == 0)
+    early, negative, zero = (int(numpy.count_nonzero(each)) for each in counted)
+    return early, negative, zero
 
 
 def _repeated(table: Any) -> int:
@@ -323,6 +359,18 @@ def repeated(silver: Path) -> int:
 def clock_steps_back(silver: Path) -> int:
     """How often clocks stepped back, in the order of the files of a silver."""
     return int(_description(silver)[STEPS_BACK])
+
+
+def back_percent(silver: Path) -> int:
+    """How many of 100 changes of a node's clock go back, where these are many; else 0."""
+    found = int(_description(silver).get(BACK_PERCENT, 0))
+    return found if found >= MANY_PERCENT else 0
+
+
+def odd_times(silver: Path) -> OddTimes:
+    """How many events of a silver have a time that is odd."""
+    said = _description(silver)
+    return OddTimes(*(int(said.get(name, 0)) for name in ODD))
 
 
 def out_of_order(silver: Path) -> int:

@@ -172,7 +172,9 @@ def read_mapping(path: Path) -> dict[str, Any]:
         raise ScenarioError(f"{path}:{error.lineno}: not JSON: {error.msg}") from None
     except ScenarioError:
         raise
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise ScenarioError(f"{path}: cannot be read: nested too deep") from None
+    except ValueError as error:
         # Of Python's own advice about long integers nobody here can make use.
         problem = str(error).partition("; use sys.")[0]
         raise ScenarioError(f"{path}: cannot be read: {problem}") from None

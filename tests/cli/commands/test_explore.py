@@ -24,6 +24,7 @@ def test_a_network_in_which_every_claim_holds(quidnunc: Command) -> None:
 def test_a_refuted_claim_in_json(quidnunc: Command) -> None:
     ran = quidnunc("explore", "mesh-link", "--engine", "python", "--json")
     assert ran.code == 1
+    assert ran.data["schema"] == 1
     assert (ran.data["states"], ran.data["transitions"], ran.data["complete"]) == (387, 1354, True)
     assert ran.data["claims"][0] == {
         "id": "mesh-link.bidirectional",
@@ -61,6 +62,7 @@ def test_a_trace_as_a_table_and_as_data(quidnunc: Command) -> None:
     assert ran.code == 1
     assert "B ignores the GRAFT of A" in ran.out and "gs1.1/graft.unknown-topic" in ran.out
     data = quidnunc(*asked, "--json").data
+    assert data["schema"] == 1
     assert data["trace"]["length"] == 3
     assert data["trace"]["steps"][-1] == {
         "rule": "ignore_1_0",

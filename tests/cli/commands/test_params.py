@@ -54,6 +54,16 @@ def test_nothing_fails(quidnunc: Command, tmp_path: Path) -> None:
     assert "FAILS" not in ran.out and "no-starving" in ran.out
 
 
+def test_the_name_of_a_network_is_shown_and_not_obeyed(quidnunc: Command, tmp_path: Path) -> None:
+    shipped = Path(quidnunc("params", "--list", "--json").data["shipped"]["eth2"]).read_text(encoding="utf-8")
+    lines = [line for line in shipped.splitlines() if not line.startswith("name:")]
+    path = tmp_path / "p\x1b[31m.yaml"
+    path.write_text("\n".join(['name: "E\\e[31mth"', *lines]), encoding="utf-8")
+    ran = quidnunc("params", path)
+    assert r"params: E\x1b[31mth, " in ran.out and "\x1b" not in ran.out + ran.err
+    assert f"again: quidnunc params $'{tmp_path}/p\\x1b[31m.yaml'" in ran.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -57,7 +57,7 @@ def test_the_page_of_a_trace_says_what_check_says(run: Path, tmp_path: Path, qui
     checking = ("trace", "check", run, "--engine", "duckdb", "--report", tmp_path / "again.html")
     assert quidnunc(*checking).code == 1
     assert (tmp_path / "again.html").read_text().count("<svg") == 3
-    assert quidnunc(*asked, "--json").data == {"page": str(tmp_path / "page.html")}
+    assert quidnunc(*asked, "--json").data == {"schema": 1, "page": str(tmp_path / "page.html")}
     assert (tmp_path / "page.html").read_text() == first
 
 

@@ -21,8 +21,9 @@ from quidnunc.pipeline.lake.gold.build import make_gold
 from quidnunc.pipeline.lake.gold.witness import peer_text
 from quidnunc.pipeline.lake.ingest import SourceOptions, find, gold_wanted, manifest_of, to_silver
 from quidnunc.pipeline.lake.run_folder import RunFolder, is_run
-from quidnunc.pipeline.trace.events import HeartbeatEvent, JoinEvent, OpenedStream, TraceEvent
+from quidnunc.pipeline.trace.events import HeartbeatEvent, JoinEvent, OpenedStream, RunStart, TraceEvent
 from quidnunc.pipeline.trace.shapes import TraceError
+from tests.conftest import Command
 from tests.helpers.trace_files import write_trace
 
 parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[spark]'")
@@ -123,6 +124,14 @@ def test_errors_say_what_and_where(tmp_path: Path) -> None:
     empty.mkdir()
     with pytest.raises(TraceError, match="empty: no trace event could be read; there is no file"):
         silver_of(empty, tmp_path / "run")
+    header = "n,col1_peer,col2_peer,msg_uuid,t_recv_ns\n"
+    for text, said in (
+        (header, "the file has no rows"),
+        (header.replace("msg_", ""), "a table of deliveries without the column msg_uuid"),
+    ):
+        (tmp_path / "header.csv").write_text(text, encoding="utf-8")
+        with pytest.raises(TraceError, match=f"no trace event could be read; .*{said}"):
+            silver_of(tmp_path / "header.csv", tmp_path / "run")
     (empty / "only").write_bytes(b"\x00\x01\x02")
     with pytest.raises(
         TraceError, match=r"no trace event could be read; .*only: unreadable: starts with 00 01 02"
@@ -333,3 +342,59 @@ def test_an_event_that_is_there_twice_is_told_and_not_held_against_a_router(
     manifest = manifest_of(RunFolder(tmp_path / "run"))
     assert manifest["completeness"] == completeness, manifest["completeness_because"]
     assert ("there twice" in manifest["completeness_because"]) == (completeness == "disordered")
+
+
+@pytest.mark.parametrize(
+    ("back", "forth", "completeness"),
+    [(9, 0, "disordered"), (5, 45, "disordered"), (5, 46, "full"), (4, 0, "full")],
+)
+def test_many_small_steps_back_of_one_clock_tell_of_a_trace_that_is_not_in_order(
+    tmp_path: Path, quidnunc: Command, back: int, forth: int, completeness: str
+) -> None:
+    """As one that is written backwards. Another clock, which is right, does not hide it."""
+    odd = [5_000_000_001 - 1000 * at for at in range(back + 1)]
+    odd += [odd[-1] + 1000 * at + 500 for at in range(1, forth + 1)]
+    events = [TraceEvent(HeartbeatEvent(), b"a", at) for at in odd]
+    events += [TraceEvent(HeartbeatEvent(), b"b", 5_000_000_001 + 1000 * at) for at in range(500)]
+    write_trace(events, tmp_path / "land" / "trace.jsonl")
+    silver_of(tmp_path / "land", tmp_path / "run", SourceOptions(buckets=1))
+    manifest = manifest_of(RunFolder(tmp_path / "run"))
+    assert manifest["completeness"] == completeness, manifest["completeness_because"]
+    checked = quidnunc("trace", "check", tmp_path / "run", "--engine", "duckdb")
+    share = f"of the changes of a node's clock {100 * back // (back + forth)} % are steps back"
+    assert (share in checked.out) == (completeness == "disordered")
+
+
+@pytest.mark.parametrize(
+    ("first_ns", "said"),
+    [
+        (1_700_000_000_000_000_000, ""),
+        (1_700_000_000_000_000, "9 events lie in January 1970: are their times nanoseconds?"),
+        (1_700_000_000_000, "9 events lie in January 1970: are their times nanoseconds?"),
+        (1_700_000_000, "9 events lie in January 1970: are their times nanoseconds?"),
+        (-1_700_000_000_000_000_000, "9 events have times before 1970: "),
+        (0, ""),
+    ],
+)
+def test_times_of_another_unit_are_told(tmp_path: Path, quidnunc: Command, first_ns: int, said: str) -> None:
+    """A clock that begins at 0 is a simulation's."""
+    source, run = tmp_path / "trace.jsonl", tmp_path / "run"
+    write_trace([TraceEvent(HeartbeatEvent(), b"a", first_ns + 1000 * at) for at in range(9)], source)
+    for words in (
+        ("ingest", source, "-o", run, "--engine", "duckdb"),
+        ("trace", "metrics", source),
+        ("trace", "metrics", run),
+        ("trace", "check", run),
+    ):
+        told, plain = quidnunc(*words), quidnunc(*words, "--json")
+        assert len([line for line in told.err.splitlines() if "warning: " in line]) == bool(said)
+        assert said in told.err
+        assert [line[: len(said)] for line in plain.data["warnings"]] == [said] * bool(said)
+
+
+def test_a_run_of_this_kit_may_begin_when_it_likes(tmp_path: Path, quidnunc: Command) -> None:
+    source = tmp_path / "trace.jsonl"
+    start = TraceEvent(RunStart(name="one", manifest="{}"), b"a", 5)
+    write_trace([start, TraceEvent(HeartbeatEvent(), b"a", 7)], source)
+    made = quidnunc("ingest", source, "-o", tmp_path / "run", "--engine", "duckdb", "--json")
+    assert made.data["warnings"] == quidnunc("trace", "metrics", source, "--json").data["warnings"] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import random
+import re
 import zlib
 from pathlib import Path
 
@@ -13,10 +14,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from quidnunc.pipeline.lake.bronze.frames import blocks_of
-from quidnunc.pipeline.trace.carriers import MAX_RECORD_BYTES, damage_of, found_in, open_plain
+from quidnunc.pipeline.trace.carriers import MAX_RECORD_BYTES, carrier_of, damage_of, found_in, open_plain
 from quidnunc.pipeline.trace.events import JoinEvent, TraceEvent
 from quidnunc.pipeline.trace.files import read_trace
 from quidnunc.pipeline.trace.json_lines import line_of
+from quidnunc.pipeline.trace.shapes import TraceError
 from quidnunc.pipeline.trace.trace_pb2 import TraceEvent as Wire
 
 RECORDS = 30_000
@@ -146,3 +148,36 @@ def test_a_line_that_is_cut_off_counts_as_lost() -> None:
     ]
     # A whole record without a newline is no loss.
     assert [each.lost for each in found_in(io.BytesIO(good), "json")] == [0]
+
+
+EVENT = line_of(TraceEvent(JoinEvent(topic="t"), b"a", 10**17))
+ARRAY = "a JSON array: write one event a line, in UTF-8"
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        (f"[{EVENT}]".encode(), ARRAY),
+        (f"\n [\n  {EVENT}]".encode(), ARRAY),
+        (EVENT.encode("utf-8-sig"), "a byte-order mark of UTF-8: write one event a line, in UTF-8 without"),
+        (EVENT.encode("utf-16"), "a byte-order mark of UTF-16"),
+        (EVENT.encode("utf-16-le"), "looks like UTF-16: write one event a line, in UTF-8"),
+        (EVENT.encode("utf-16-be"), "looks like UTF-16"),
+        (b"\n\n\n", "has no record: all of it is blank"),
+        (b"x,col1_peer,col2_peer,msg_uuid,t_recv_ns\n", "a table of deliveries: `quidnunc ingest` it first"),
+        (bytes(50), "starts with 00 00"),
+    ],
+)
+def test_what_a_file_is_that_is_no_trace_is_said(head: bytes, said: str) -> None:
+    with pytest.raises(TraceError, match=re.escape(said)):
+        carrier_of(head)
+
+
+@pytest.mark.parametrize("length", range(2, 128))
+def test_no_record_is_taken_for_something_else(length: int) -> None:
+    """Whatever length it begins with, and whatever its first event is called."""
+    name = "col1_peer"[: max(0, length - 4)]
+    assert carrier_of(bytes([length]) + b"\x08\x09" + name.encode() + b"\n") == "protobuf"
+    batch = bytes([length]) + b"\n" + bytes([length - 2]) + b"\x08\x09" + name.encode()
+    assert carrier_of(batch) == "batches"
+    assert carrier_of(EVENT.replace('"t"', '"col1_peer"').encode()) == "json"

@@ -77,6 +77,12 @@ def test_a_table_that_is_cut_off_in_a_row_has_lost_it(tmp_path: Path, left: str)
     assert len(list(Deliveries(path))) == 4, "the last line need not have an end"
 
 
+def test_a_table_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "deliveries.csv"
+    path.write_bytes((HEAD + ROWS).encode("utf-8-sig"))
+    assert len(list(Deliveries(path))) == 4
+
+
 def test_a_compressed_table_that_is_cut_off_has_lost_something(tmp_path: Path) -> None:
     path = tmp_path / "deliveries.csv.gz"
     rows = "".join(f"n0,A,A,A,m{n},1,{n * 1_000_003},{n}\n" for n in range(2000))

@@ -152,6 +152,7 @@ def test_names_of_all_ages_in_one_file(tmp_path: Path) -> None:
         ('{"type":104,"score":{"value":NaN}}', "NaN is no number"),
         ('{"type":104,"score":{"value":1e999}}', "score.value: expected a number"),
         ("[" * 100_000, "not JSON"),
+        ('{"type":9,"timestamp":' + "9" * 5000 + ',"join":{}}', "a number with thousands of digits"),
         ('{"type":9,"peerID":"\xff', "not UTF-8"),
     ],
 )

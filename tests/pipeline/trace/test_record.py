@@ -167,7 +167,7 @@ def test_metrics_of_a_file_and_of_nothing(
     write_trace(recorded, path)
     path.write_text(path.read_text() + "{}\n")
     ran = quidnunc("trace", "metrics", path, "--json")
-    assert ran.code == 0
+    assert ran.code == 3
     assert (ran.data["bad_records"], ran.data["records"]) == (1, len(recorded))
     assert sum(r["events"] for r in ran.data["runs"]) <= len(recorded)
     assert {"run", "events", "messages", "deliveries", "delivery_ratio", "latency_ms", "hops"} <= set(

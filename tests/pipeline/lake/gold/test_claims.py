@@ -23,8 +23,10 @@ from quidnunc.pipeline.lake.gold.queries import OF_CLAIMS
 from quidnunc.pipeline.lake.silver.schema import RowKind
 from quidnunc.pipeline.simulation.run import write_run
 from quidnunc.pipeline.simulation.scenario.file import load_scenario
+from quidnunc.pipeline.trace.events import SentRpc, TraceEvent
 from quidnunc.pipeline.trace.files import read_trace
 from quidnunc.pipeline.trace.metrics import metrics_of
+from quidnunc.pipeline.trace.rpc import ControlMeta, GraftMeta, PruneMeta, RpcMeta
 from quidnunc.pipeline.trace.shapes import TraceError
 from quidnunc.properties.claims.catalogue import level_of
 from quidnunc.properties.claims.tables import ALL
@@ -34,6 +36,7 @@ from quidnunc.pipeline.lake.gold.witness import VIOLATIONS_JSON, write_witnesses
 from quidnunc.trace_run import exit_of
 from tests.helpers.duck import Duck
 from tests.helpers.networks import SETTINGS, Landing, land, silver_of
+from tests.helpers.trace_files import write_trace
 
 
 def wanted(silver: Path, **said: Any) -> GoldRequest:
@@ -262,3 +265,16 @@ def test_a_watch_of_single_peers_sees_what_the_queries_find(gold: GoldResults, s
 
 def counts_of(gold: GoldResults) -> list[tuple[str, int]]:
     return [(claim["id"], claim["violations"]) for claim in gold.claims if claim["violations"]]
+
+
+def test_backoffs_are_asked_for_where_there_is_a_prune(tmp_path: Path) -> None:
+    """Without one, to say how long they are would decide nothing."""
+    found = {}
+    for control in (ControlMeta(prune=(PruneMeta(topic="t"),)), ControlMeta(graft=(GraftMeta(topic="t"),))):
+        source = tmp_path / f"{len(found)}.jsonl"
+        sent = SentRpc(peer=b"b", meta=RpcMeta(control=control))
+        write_trace([TraceEvent(sent, b"a", 1_700_000_000_000_000_001)], source)
+        made = silver_of(source, tmp_path / f"run{len(found)}")
+        claims = gold_of(Duck(made), wanted(made, settings=TraceSettings())).claims
+        (found[len(found)],) = (c["reason"] for c in claims if c["id"] == "backoff.no-graft")
+    assert "needs the backoffs of PRUNEs" in found[0] and found[1] == "never applied: no PRUNE"

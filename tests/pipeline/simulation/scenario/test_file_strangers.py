@@ -136,7 +136,7 @@ NETWORK = "nodes: [{count: 2}]\ntopology: {degree: 1}\n"
 ENDLESS = {
     "deep.yaml": ("nodes: " + "[" * 40_000, "brackets nested deeper than 100"),
     "deep.json": ("[" * 40_000, "brackets nested deeper than 100"),
-    "object.json": ('{"nodes":' + "[" * 40_000, "recursion"),
+    "object.json": ('{"nodes":' + "[" * 40_000, "cannot be read: nested too deep"),
     "digits.yaml": ("nodes: [{count: " + "9" * 5000 + "}]", "digits"),
     "digits.json": ('{"nodes": [{"count": ' + "9" * 5000 + "}]}", "digits"),
     "surrogate.json": ('{"nodes": [{"count": 2}], "name": "\\ud800"}', "name: "),

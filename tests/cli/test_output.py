@@ -1,0 +1,77 @@
+"""What files, routers and names of files hold is shown and not obeyed by a terminal."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from quidnunc.output import repeat_command, shell_line, show, table
+from quidnunc.pipeline.trace.events import RunStart, SentRpc, TraceEvent
+from quidnunc.pipeline.trace.rpc import ControlMeta, GraftMeta, PruneMeta, RpcMeta
+from tests.conftest import Command
+from tests.helpers.trace_files import write_trace
+
+RED = "t\x1b[31m"
+SHOWN = r"t\x1b[31m"
+FIRST_NS = 1_700_000_000_000_000_001
+
+
+def grafts_too_soon(path: Path) -> Path:
+    """A trace in which a node grafts in a backoff, in a topic of colour."""
+    lists = [
+        ControlMeta(prune=(PruneMeta(topic=RED),)),
+        ControlMeta(graft=(GraftMeta(topic=RED),)),
+    ]
+    bodies = [SentRpc(peer=b"b", meta=RpcMeta(control=each)) for each in lists]
+    write_trace([TraceEvent(body, b"a", FIRST_NS + at * 10**8) for at, body in enumerate(bodies)], path)
+    return path
+
+
+def test_topics_in_violations_are_shown(tmp_path: Path, quidnunc: Command) -> None:
+    pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
+    source, run = grafts_too_soon(tmp_path / "a.jsonl"), tmp_path / RED
+    made = quidnunc("ingest", source, "-o", run, "--engine", "duckdb", "--set", "prune_backoff_s=60")
+    checked = quidnunc("trace", "check", run)
+    assert checked.code == 1 and f" in {SHOWN}, " in checked.out
+    assert "\x1b" not in made.out + made.err + checked.out + checked.err
+    assert quidnunc("trace", "check", run, "--json").data["violations"]
+
+
+def test_who_was_checked_is_shown(tmp_path: Path, quidnunc: Command) -> None:
+    """The headline of a recorded check names the router as the trace has it."""
+    said = {"schema": 1, "source": "check", "kind": "batch", "protocol": "flood", "against": RED, "name": "n"}
+    said |= {"quirks": [], "version": "", "protocols": [], "capabilities": [], "fixed": {}, "extras": False}
+    start = TraceEvent(RunStart(name=RED, manifest=json.dumps(said | {"seed": 0, "without": []})), b"a", 0)
+    write_trace([start], tmp_path / f"{RED}.jsonl")
+    checked = quidnunc("trace", "check", tmp_path / f"{RED}.jsonl")
+    assert f"flood against {SHOWN}, from a trace" in checked.out, checked.err
+    assert f"$'{tmp_path}/{SHOWN}.jsonl'" in checked.out and "\x1b" not in checked.out + checked.err
+
+
+def test_a_line_to_repeat_is_read_by_a_shell_as_it_was_meant() -> None:
+    words = [f"it's {RED}", "a\\b", "\x07", "plain", "two words"]
+    line = shell_line(*words)
+    assert line.isprintable() and repeat_command(*words) == f"again: quidnunc {line}"
+    echo = [sys.executable, "-c", "'import sys; print(ascii(sys.argv[1:]))'"]
+    done = subprocess.run(
+        ["bash", "-c", f"{' '.join(echo)} {line}"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == ascii(words)
+
+
+def test_tables_and_lines_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    show(f"one {RED}\ntwo")
+    assert capsys.readouterr().out == f"one {SHOWN}\ntwo\n"
+    assert table(("a",), [(RED,)]).splitlines()[-1] == SHOWN
+
+
+@pytest.mark.parametrize(("written", "read"), [("a\x1b[31mb\n", r"a\x1b[31mb"), ("ä\tb\r\n", "ä\tb\r")])
+def test_no_command_writes_to_stdout_what_a_terminal_obeys(written: str, read: str) -> None:
+    """Whatever it prints, and however."""
+    code = f"from quidnunc.output import go_on_without_reader as g; g(); print({written!r}, end='')"
+    done = subprocess.run([sys.executable, "-X", "utf8", "-c", code], capture_output=True, check=True)
+    assert done.stdout.decode() == f"{read}\n"
