@@ -30,11 +30,11 @@ from quidnunc.model.edit import dropping
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import Case, events_of
+from quidnunc.properties.cases.fitting import fitted_parameters
 from quidnunc.properties.explain.root_cause import last_departures
 from quidnunc.properties.judge.play import Play, WireSubject, play, rejudge
 from quidnunc.properties.search.worker import hello_of
 from quidnunc.properties.suite.files import rule_cases, suite_of
-from quidnunc.properties.cases.fitting import fitted_parameters
 
 PROTOCOL = "gossipsub-1.2"
 ROUTERS = ("py-libp2p", "go-libp2p-pubsub", "js-libp2p")

@@ -21,11 +21,11 @@ from quidnunc.impl.routers import mutants_by_name
 from quidnunc.impl.seam import Config
 from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.case import events_of
+from quidnunc.properties.cases.fitting import fitted_parameters
 from quidnunc.properties.explain.root_cause import last_departures
 from quidnunc.properties.judge.play import play
 from quidnunc.properties.mutants import protocol_of_mutant
 from quidnunc.properties.suite.files import suite_of
-from quidnunc.properties.cases.fitting import fitted_parameters
 from tools.mutation.mutants import hello_of_mutant, opener_of
 
 

@@ -15,11 +15,11 @@ from quidnunc.impl.seam import CAPABILITIES, Hello, Profile
 from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import PROTOCOLS, protocol_named
 from quidnunc.output import UsageError, count, print_json, table
+from quidnunc.properties.cases.fitting import fitted_parameters
 from quidnunc.properties.cases.router import replay_router
 from quidnunc.properties.claims.catalogue import breach_of, claims_of, clauses_asked, ground_of, level_of
 from quidnunc.properties.claims.claim import Claim
 from quidnunc.properties.suite.files import suite_of
-from quidnunc.properties.cases.fitting import fitted_parameters
 
 NOT_TESTED = """\
 tested: that the driver answers, and that each claim can hold: `holds` says that it applied in a case

@@ -1,8 +1,8 @@
 """CAT's parts as bytes, and the choice between the codecs of the mempool protocols.
 
 The classic version (v0.34 line of celestia-core) has transactions on channel 0x30, SeenTx and WantTx on 0x31;
-the current one takes transactions on 0x30 and 0x31, sends them on 0x31 beside SeenTx, and has WantTx on 0x32, by
-its code, or on 0x31, by its text: a router may do either, and the kit sends it on 0x32.
+the current one takes transactions on 0x30 and 0x31, sends them on 0x31 beside SeenTx, and has WantTx on 0x32
+by its code, or on 0x31 by its text: a router may do either, and the kit sends it on 0x32.
 Its SeenTx names a signer and a sequence: those that a transaction's name has (`account_in`).
 """
 

@@ -222,7 +222,7 @@ class RecordedFreshRuns:
     def around(self) -> Iterator[FreshRun]:
         return (_fresh_run(run) for run in self.runs if run.kind == "fresh")
 
-    def varied(self, read: Collection[str]) -> Iterator[FreshRun]:
+    def varied(self, read: Collection[str], readings: Sequence[str] = ()) -> Iterator[FreshRun]:
         """Those that were played; which parameters are read is known from then."""
         return (_fresh_run(run) for run in self.runs if run.kind == "varied")
 

@@ -188,7 +188,7 @@ class RunsToPredict(typing.Protocol):
         """Runs that hold the minimal one, and others."""
 
     def varied(self, read: Collection[str], readings: Sequence[str] = ()) -> Iterable[FreshRun]:
-        """The minimal run with one number changed at a time, and probes; of `readings` what separates them."""
+        """The minimal run with one number changed at a time, and probes; what separates `readings`."""
 
 
 @mutable

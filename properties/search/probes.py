@@ -15,8 +15,31 @@ from typing import Any, TypeVar
 
 from attrs import evolve, frozen
 
-from quidnunc.model.events import Adjust, Advance, Connect, Event, Join, Leave, Publish, Receive, Score, Verdict
-from quidnunc.model.rpc import ROUTER, Graft, IDontWant, IHave, IWant, Message, Part, Peer, Prune, Subscribe, Tx
+from quidnunc.model.events import (
+    Adjust,
+    Advance,
+    Connect,
+    Event,
+    Join,
+    Leave,
+    Publish,
+    Receive,
+    Score,
+    Verdict,
+)
+from quidnunc.model.rpc import (
+    ROUTER,
+    Graft,
+    IDontWant,
+    IHave,
+    IWant,
+    Message,
+    Part,
+    Peer,
+    Prune,
+    Subscribe,
+    Tx,
+)
 from quidnunc.properties.explain.thresholds import limits_of
 from quidnunc.properties.judge.play import messages_in
 
@@ -70,7 +93,10 @@ def probes_of_redundancy(events: Sequence[Event], parameters: Any) -> Iterator[A
     wrong about a bound, or about what is compared with it, shows beside another."""
     if not any(isinstance(event, Adjust) for event in events):
         return
-    target, width = parameters.target_redundancy, parameters.target_redundancy * parameters.delta_percent / 100
+    target, width = (
+        parameters.target_redundancy,
+        parameters.target_redundancy * parameters.delta_percent / 100,
+    )
     one = max(_peers(events), default=0) + 1
     for first in COUNTED:
         bounds = (target - width, target, target + width)

@@ -15,6 +15,7 @@ from quidnunc.model.edits.operators.everywhere import EVERYWHERE
 from quidnunc.model.events import Event
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import Case, events_of
+from quidnunc.properties.cases.fitting import fitted_parameters
 from quidnunc.properties.claims.catalogue import breach_of
 from quidnunc.properties.explain.followed import FollowedRun, FreshRun
 from quidnunc.properties.explain.root_cause import Finding, accounts_for, last_departures
@@ -34,7 +35,6 @@ from quidnunc.properties.search.machine import FindingSearch, signature_of
 from quidnunc.properties.search.rows import may_be_kept_at_times
 from quidnunc.properties.suite.explainers import Explain, Question
 from quidnunc.properties.suite.files import suite_of
-from quidnunc.properties.cases.fitting import fitted_parameters
 from quidnunc.properties.suite.remembered import PlayedOtherwiseError, RememberedSubject
 
 

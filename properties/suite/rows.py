@@ -128,7 +128,9 @@ class SuiteRows:
         roots, spec = self.campaign.roots, self.hunt.spec
         named = [(root.quirk, root.kind) for root in roots.values()]
         read = edited(spec, [edit_named(name, spec) for name, kind in named if kind == "reading"])
-        faults = [edit_named(name, spec) for name, kind in named if kind in ("variant", "replaced", "dropped")]
+        faults = [
+            edit_named(name, spec) for name, kind in named if kind in ("variant", "replaced", "dropped")
+        ]
 
         def is_of_a_fault(told: SuiteFinding, of: DepartingCase) -> bool:
             run, given = told.finding.moments, of.parameters

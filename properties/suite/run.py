@@ -22,13 +22,13 @@ from quidnunc.properties.cases.case import (
     events_of,
     profile_text,
 )
+from quidnunc.properties.cases.fitting import fitted_parameters
 from quidnunc.properties.explain.root_cause import last_departures
 from quidnunc.properties.judge.play import ModelSubject, play, rejudge
 from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.rows import fewest_rows, with_true_excuses
 from quidnunc.properties.search.unsent import add_sent
 from quidnunc.properties.suite.files import suite_of
-from quidnunc.properties.cases.fitting import fitted_parameters
 
 if TYPE_CHECKING:
     from quidnunc.properties.suite.explainers import Explainers, SortedOut, ThisProcess

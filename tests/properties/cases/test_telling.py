@@ -130,7 +130,10 @@ def test_what_nothing_accounts_for_is_told_by_act_clause_and_state() -> None:
     ("reason", "said"),
     [
         ("reset.target: 0 chosen, at least 1 required", "no peer to send ResetRoute to {}, where one is due"),
-        ("mesh.fill: 1 chosen, at least 2 required", "only 1 of the peers to graft {}, where at least 2 are due"),
+        (
+            "mesh.fill: 1 chosen, at least 2 required",
+            "only 1 of the peers to graft {}, where at least 2 are due",
+        ),
         ("mesh.cut: 5 chosen, but not as the clause demands", "5 members to prune {}, and not those that"),
         ("pool.order: x2t before x1t", "the order of the pool {}: x2t before x1t"),
     ],

@@ -44,6 +44,7 @@ from quidnunc.model.mempool.protocols import FLOOD
 from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.rpc import Graft, HaveTx, IDontWant, IWant, Message, Prune, ResetRoute, Subscribe, Tx
 from quidnunc.properties.cases.case import events_of, parameters_of
+from quidnunc.properties.cases.separating import separating_traces
 from quidnunc.properties.claims.elsewhere import HELD
 from quidnunc.properties.judge.oracle import Oracle
 from quidnunc.properties.judge.play import Play, WireSubject, play
@@ -51,7 +52,6 @@ from quidnunc.properties.neighbours.mempool import draw_mempool_neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 from quidnunc.properties.networks.acts import act_of
 from quidnunc.properties.networks.network import ActExecution, network_after
-from quidnunc.properties.cases.separating import separating_traces
 from tests.helpers.held_shown import SHOWN, Break, shown
 from tests.helpers.mempool_node import Node
 from tests.helpers.small_networks import network_of

@@ -16,6 +16,7 @@ from quidnunc.impl.seam import AdapterError, Config, Profile, parameters_of
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.properties.cases.case import events_of
+from quidnunc.properties.cases.fitting import fitted_parameters
 from quidnunc.properties.cases.router import replay_router
 from quidnunc.properties.judge.play import WireSubject, play
 from quidnunc.properties.search.campaign import Campaign
@@ -25,7 +26,6 @@ from quidnunc.properties.search.worker import hello_from
 from quidnunc.properties.suite import run as suite_run
 from quidnunc.properties.suite.explanations import PassedCase, SuiteExplanations
 from quidnunc.properties.suite.files import suite_of
-from quidnunc.properties.cases.fitting import fitted_parameters
 from quidnunc.properties.suite.run import run_suite
 
 PROTOCOL = "gossipsub-1.2"

@@ -21,10 +21,10 @@ from quidnunc.properties.suite.dialect import (
     OWN,
     DialectAnswer,
     candidates,
-    separating_traces,
     dialect_of,
     questions_of,
     separates,
+    separating_traces,
     unasked_places,
 )
 from quidnunc.properties.suite.run import run_suite

@@ -25,6 +25,7 @@ from quidnunc.model.rpc import IHave, Prune, Subscribe
 from quidnunc.model.rules import Phases, Protocol, Rule
 from quidnunc.properties.cases.case import Case, events_of, parameters_of
 from quidnunc.properties.cases.file import render
+from quidnunc.properties.cases.fitting import fitted_parameters
 from quidnunc.properties.explain import root_cause
 from quidnunc.properties.explain.root_cause import accounts_for, last_departures
 from quidnunc.properties.judge.play import ModelSubject, play
@@ -33,7 +34,6 @@ from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.verdicts import ExitStatus, verdict_of_root
 from quidnunc.properties.suite import run as suite_run
 from quidnunc.properties.suite.files import edit_cases, rule_cases, suite_of
-from quidnunc.properties.cases.fitting import fitted_parameters
 from quidnunc.properties.suite.rows import SuiteRows
 from quidnunc.properties.suite.run import run_suite
 from quidnunc.properties.suite.scores import is_switched_on, switchable
