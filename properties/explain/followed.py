@@ -39,6 +39,8 @@ class FreshRun:
     varied: str = ""
     """Of the minimal run with one number changed: what that number is of. `PROBE` of a run that asks for
     something else, and `SCORED` of one in which the router departs for a score, if it does."""
+    separates: str = ""
+    """Of a trace that tells a reading from the kit's own: that reading, of which alone it is asked."""
     notes: StepNotes | None = field(default=None, eq=False, repr=False)
     """Of the oracle that judged it while it was played, if they were kept."""
 

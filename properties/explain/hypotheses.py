@@ -137,6 +137,9 @@ def predict(edit: Edit, runs: Iterable[FollowedRun], departure: Departure) -> Pr
         before = varied
         if varied and not (right >= LEAST_PREDICTED and right >= MISSED_IN * missed):
             break
+        if _is_of_another(followed, edit):
+            agreed.append(without.agreed)
+            continue
         found = followed.under(edit)
         if found is None or _is_wrong(edit, followed, found):
             return Prediction(right, 1, missed, refuted_in=followed)
@@ -151,6 +154,12 @@ def predict(edit: Edit, runs: Iterable[FollowedRun], departure: Departure) -> Pr
         if missed >= MISSED and not right:
             break
     return Prediction(right, 0, missed, tuple(agreed), only_allowed, tuple(filter(is_off, missed_of)))
+
+
+def _is_of_another(followed: FollowedRun, edit: Edit) -> bool:
+    """Whether the run is a trace that separates another reading: other faults of the router show in it, and
+    would refute what it was not made for."""
+    return followed.run.separates not in ("", edit.name)
 
 
 def _is_wrong(edit: Edit, followed: FollowedRun, found: Agreement) -> bool:
@@ -342,6 +351,8 @@ def _predicting(
 
 
 def _is_refuted(edit: Edit, run: FollowedRun) -> bool:
+    if _is_of_another(run, edit):
+        return False
     found = run.under(edit)
     return found is None or _is_wrong(edit, run, found)
 
