@@ -141,7 +141,7 @@ def predict(edit: Edit, runs: Iterable[FollowedRun], departure: Departure) -> Pr
             agreed.append(without.agreed)
             continue
         found = followed.under(edit)
-        if found is None or _is_wrong(edit, followed, found):
+        if found is None or _is_wrong(edit, followed, found) or _leaves_it(followed, found, departure):
             return Prediction(right, 1, missed, refuted_in=followed)
         agreed.append(found.agreed)
         if varied not in ASKED:
@@ -160,6 +160,11 @@ def _is_of_another(followed: FollowedRun, edit: Edit) -> bool:
     """Whether the run is a trace that separates another reading: other faults of the router show in it, and
     would refute what it was not made for."""
     return followed.run.separates not in ("", edit.name)
+
+
+def _leaves_it(followed: FollowedRun, found: Agreement, departure: Departure) -> bool:
+    """Whether a reading leaves the departure that it is to explain in the trace that separates it."""
+    return bool(followed.run.separates) and any(same_act(d, departure) for d in found.departures)
 
 
 def _is_wrong(edit: Edit, followed: FollowedRun, found: Agreement) -> bool:

@@ -413,3 +413,12 @@ class TestTwoFaultsOfOneMessage:
     def test_one_that_accounts_for_no_field_misses_the_departure(self) -> None:
         runs = [self.left(members, lead_s) for members in (1, 2) for lead_s in (0, 1, 2)]
         assert not standing([self.LISTS], fresh(*runs), SPEC, departure_of(runs[0]))
+
+
+def test_a_separating_trace_is_asked_of_its_own_reading_alone() -> None:
+    """Mutant: it is a run as any other, and other faults of the router that show in it refute what is true."""
+    conforming = run_of(regraft(1000), edit="unknown-topic-graft-pruned")
+    probe = evolve(conforming, varied=PROBE)
+    departure = departure_of(INSIDE[0])
+    assert not standing([TRUE], fresh(*INSIDE, evolve(probe, separates=TRUE.name)), SPEC, departure)
+    assert standing([TRUE], fresh(*INSIDE, evolve(probe, separates="another")), SPEC, departure) == [TRUE]

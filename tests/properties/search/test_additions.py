@@ -91,3 +91,20 @@ def test_parameters_and_clauses_that_lean_are_known() -> None:
     clauses = load()
     for pattern in (p for patterns in READ_BY.values() for p in patterns):
         assert any(fnmatch(clause, pattern) for clause in clauses), pattern
+
+
+def test_one_addition_is_found_where_another_fault_shows_without_all_of_them() -> None:
+    """Mutant: all are switched off first, and what departs then is put down to none."""
+
+    def faulty(config: Config) -> WireSubject:
+        off = {"echo", "nothing"} <= {*config.without} or not config.extras
+        name = "ours:forward-to-author" if off else "ours:echo" if "echo" not in config.without else "ours"
+        driver = open_router("ours:echo" if off else name, config)
+        driver.hello = evolve(driver.hello, name="added", additions=OWN)
+        return WireSubject(driver, config)
+
+    subject = faulty(Config(protocol="floodsub", parameters=Parameters()))
+    subject.close()
+    hunt = FindingSearch("floodsub", faulty, subject.hello, profile="shipped")
+    search(hunt, runs=15, seed=1)
+    assert hunt.without == ("echo",) and [found.addition for found in hunt.found.values()] == ["echo"]

@@ -11,6 +11,8 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, Message, Subscribe
 from quidnunc.model.rules import Protocol as Rules
+from quidnunc.properties.cases.case import events_of
+from quidnunc.properties.cases.separating import separating_traces
 from quidnunc.properties.explain.followed import PROBE, FollowedRun, FreshRun, agreement
 from quidnunc.properties.search.fresh_runs import (
     ACTS_BEFORE,
@@ -93,3 +95,21 @@ def test_a_router_that_follows_the_protocol_departs_in_no_probe() -> None:
     parts = [p for run in probes for event, _ in run.steps for p in getattr(event, "parts", ())]
     assert sum(isinstance(part, Message) for part in parts) > 10
     assert [agreement(run, protocol).departures for run in probes] == [()] * len(probes)
+
+
+def test_a_reading_has_the_trace_that_separates_it_if_the_router_can_be_played_it() -> None:
+    protocol = protocol_named("gossipsub-1.2")
+    search = FindingSearch("gossipsub-1.2", opener_of("ours"), hello_of("ours", "gossipsub-1.2"))
+    recorded = list[FreshRun]()
+    fresh = FreshRuns(search, protocol, (Join("t1"),), (Parameters(),), 0, record=recorded.append)
+    told = fresh.varied((), ["idontwant-evicts-oldest", "no-such-reading"])
+    (trace,) = [run for run in told if run.separates]
+    assert (trace.separates, trace.varied) == ("idontwant-evicts-oldest", PROBE)
+    told_by = events_of(separating_traces()["idontwant-evicts-oldest"])
+    named = [
+        {i for e in run for p in getattr(e, "parts", ()) for i in getattr(p, "ids", ())}
+        for run in (told_by, [event for event, _ in trace.steps])
+    ]
+    assert named[0] == named[1] == {"m1", "m2", "m3", "m4"}
+    assert agreement(trace, protocol).departures == ()
+    assert recorded and trace.steps not in [run.steps for run in recorded]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
-from quidnunc.model.events import Advance, Connect, Event, Join, Leave, Publish, Receive, Score, Verdict
-from quidnunc.model.parameters import Parameters
+from quidnunc.model.events import Adjust, Advance, Connect, Event, Join, Leave, Publish, Receive, Score, Verdict
+from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.rpc import Graft, IDontWant, Message, Prune, Subscribe
-from quidnunc.properties.search.probes import probes, probes_at_scores, topics_of
+from quidnunc.properties.search.probes import probes, probes_at_scores, probes_of_redundancy, topics_of
 
 GRAFT = Receive((1,), (Graft("t1"),))
 EVENTS: tuple[Event, ...] = (Join("t1"), Connect((1,)), Receive((1,), (Subscribe("t1"),)), GRAFT, Leave("t1"))
@@ -87,3 +88,22 @@ def test_all_that_idontwant_names_comes_where_it_names_several() -> None:
 def _sent(events: Sequence[Event]) -> list[Message]:
     parts = [part for event in events if isinstance(event, Receive) for part in event.parts]
     return [part for part in parts if isinstance(part, Message)]
+
+
+def test_adjustments_lie_at_below_and_above_each_bound() -> None:
+    """Mutant: none lies between a bound and the next number of duplicates."""
+    parameters = DogParameters(target_redundancy=2.0, delta_percent=10.0)
+    ratios = set[Fraction]()
+    for acts in probes_of_redundancy((Connect((1,)), Adjust()), parameters):
+        first = {part.id for event in acts for part in getattr(event, "parts", ())}
+        duplicates = sum(isinstance(event, Receive) for event in acts) - 2
+        assert acts[0] == Connect((2, 3)) and acts[-2] == Adjust()
+        ratios.add(Fraction(duplicates, len(first)))
+    bounds = [Fraction(18, 10), Fraction(22, 10)]
+    for bound in bounds:
+        assert {bound - Fraction(1, 20), bound, bound + Fraction(1, 20)} <= ratios
+    assert {Fraction(1), Fraction(2)} <= ratios
+
+
+def test_nothing_is_asked_of_redundancy_where_the_run_adjusts_nothing() -> None:
+    assert not [*probes_of_redundancy((Connect((1,)),), DogParameters())]

@@ -18,6 +18,7 @@ from quidnunc.impl.seam import Config, parameters_of
 from quidnunc.model.mempool.dog.variants import TURNED
 from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.properties.judge.play import WireSubject
+from quidnunc.properties.search.rows import RootCause
 from quidnunc.properties.search.verdicts import verdict_of_root
 from quidnunc.properties.search.worker import hello_from
 from quidnunc.properties.suite import run as suite_run
@@ -201,16 +202,64 @@ ALLOWED = frozenset(
 """What another text of DOG says and no case of the suite tells from ours: most of it, ours allows."""
 
 
-@pytest.mark.parametrize("name", sorted(set(SWITCHES) - ALLOWED))
-def test_what_another_text_of_dog_says_is_told_by_its_name(name: str) -> None:
+def lower_bound_included(r: DogReactor) -> None:
+    patch(r.redundancy, "too_low", lambda ratio: ratio <= r.redundancy.lower)
+
+
+def rounded_down(r: DogReactor) -> None:
+    usual = r.redundancy.ratio
+    patch(r.redundancy, "ratio", lambda: usual() // 1 if r.redundancy.first_time else usual())
+
+
+def of_all(r: DogReactor) -> None:
+    counted, usual = r.redundancy, r.redundancy.ratio
+
+    def share() -> float:
+        came = counted.duplicates + counted.first_time
+        return counted.duplicates / came if counted.first_time else usual()
+
+    patch(counted, "ratio", share)
+
+
+def deviation_as_it_is(r: DogReactor) -> None:
+    target, delta = r.parameters.target_redundancy, r.parameters.delta_percent / 100
+    r.redundancy.lower, r.redundancy.upper = target - delta, target + delta
+
+
+def uncounted_while_blocked(r: DogReactor) -> None:
+    usual = r.redundancy.count_duplicate
+    patch(r.redundancy, "count_duplicate", lambda source: None if r.redundancy.blocked else usual(source))
+
+
+ARITHMETIC: dict[str, Callable[[DogReactor], None]] = {
+    "lower-bound-asks": lower_bound_included,
+    "redundancy-rounded-down": rounded_down,
+    "redundancy-of-all": of_all,
+    "deviation-not-of-target": deviation_as_it_is,
+    "blocked-duplicates-uncounted": uncounted_while_blocked,
+}
+"""Name of the edit -> what is planted in the controller."""
+
+
+def dog_rows(plant: Callable[[DogReactor], None]) -> list[RootCause]:
     def opened(config: Config) -> WireSubject:
         parameters = parameters_of(config, DogParameters, "ours")
         reactor = DogReactor(parameters, dog=parameters.dog, seed=config.seed)
-        SWITCHES[name](reactor)
+        plant(reactor)
         return WireSubject(MempoolDriver(reactor, name="ours", protocols=(DOG,)), config)
 
     campaign = run_suite(DOG, "ours", opened, hello=hello_from(opened, DOG, "shipped"))
-    assert [row.quirk for row in campaign.roots.values()] == [name]
-    (row,) = campaign.roots.values()
+    return [*campaign.roots.values()]
+
+
+@pytest.mark.parametrize("name", ARITHMETIC)
+def test_what_is_wrong_with_redundancy_is_told_by_its_name(name: str) -> None:
+    assert [row.quirk for row in dog_rows(ARITHMETIC[name])] == [name]
+
+
+@pytest.mark.parametrize("name", sorted(set(SWITCHES) - ALLOWED))
+def test_what_another_text_of_dog_says_is_told_by_its_name(name: str) -> None:
+    (row,) = dog_rows(SWITCHES[name])
+    assert row.quirk == name
     texts = [text for text, switches in TURNED.items() if name in switches]
     assert not texts or any(text in note for note in row.case.notes for text in texts)

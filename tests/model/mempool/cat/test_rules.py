@@ -22,6 +22,7 @@ from quidnunc.model.events import (
     Submit,
 )
 from quidnunc.model.machine import family_of
+from quidnunc.model.mempool.cat.accounts import QUEUED_MS
 from quidnunc.model.mempool.cat.rules import MEMORY_MS
 from quidnunc.model.mempool.node import Node, started_node
 from quidnunc.model.mempool.node_step import NO_TICK_MS, applicable, step, until_tick_ms
@@ -214,3 +215,31 @@ def test_what_the_versions_share_and_where_they_differ() -> None:
     }
     assert more <= differ
     assert all(each.clause.startswith(("cat-classic/", "flood/")) for _, each in CAT_CLASSIC.rules())
+
+
+class TestWhatTheTextLeavesOpen:
+    """Mutant of each: a bound or a condition of the Go node is demanded, which no sentence has."""
+
+    def test_who_has_it_and_never_announced_it_may_be_asked_or_not(self) -> None:
+        base = [*joined(1, 2), of(2, Tx("a")), of(1, SeenTx("a"))]
+        late = after(base, Advance(MINUTE_MS), protocol=CAT, seen={Sent(2, WantTx("a"))})
+        assert (late.must, late.problems) == ({Sent(2, WantTx("a"))}, 0)
+        assert after(base, Advance(MINUTE_MS), protocol=CAT).problems == 0
+        announced = [*base, of(2, SeenTx("a"))]
+        assert after(announced, Advance(MINUTE_MS), protocol=CAT).problems == 1
+
+    def test_a_very_late_answer_is_taken_or_dropped(self) -> None:
+        base = [*joined(1, 2), of(1, SeenTx("a")), Advance(MINUTE_MS), Advance(MEMORY_MS)]
+        told = Sent(2, SeenTx("a"))
+        assert after(base, of(1, Tx("a")), protocol=CAT, seen={told}).node.pool.keys() == {"a"}
+        assert after(base, of(1, Tx("a")), protocol=CAT).node.pool == {}
+        # One in time is taken.
+        assert after(base[:-1], of(1, Tx("a")), protocol=CAT).problems == 1
+
+    def test_an_old_announcement_is_remembered_or_not(self) -> None:
+        ahead, want = [*joined(1), of(1, SeenTx("s1n1"))], Sent(1, WantTx("s1n1"))
+        told = Sent(1, SeenTx("s1n0"))
+        for waits, problems in ((QUEUED_MS - 1, 1), (QUEUED_MS, 0)):
+            base = [*ahead, Advance(waits)]
+            assert after(base, Submit("s1n0"), protocol=CAT, seen={told}).problems == problems
+            assert after(base, Submit("s1n0"), protocol=CAT, seen={told, want}).problems == 0
