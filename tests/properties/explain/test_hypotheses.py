@@ -416,7 +416,7 @@ class TestTwoFaultsOfOneMessage:
 
 
 def test_a_separating_trace_is_asked_of_its_own_reading_alone() -> None:
-    """Mutant: it is a run as any other, and other faults of the router that show in it refute what is true."""
+    """Mutant: it is a run as any other, and other faults of the router that show in it refute a true one."""
     conforming = run_of(regraft(1000), edit="unknown-topic-graft-pruned")
     probe = evolve(conforming, varied=PROBE)
     departure = departure_of(INSIDE[0])

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from quidnunc.model.events import Adjust, Advance, Connect, Event, Join, Leave, Publish, Receive, Score, Verdict
+from quidnunc.model.events import (
+    Adjust,
+    Advance,
+    Connect,
+    Event,
+    Join,
+    Leave,
+    Publish,
+    Receive,
+    Score,
+    Verdict,
+)
 from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.rpc import Graft, IDontWant, Message, Prune, Subscribe
 from quidnunc.properties.search.probes import probes, probes_at_scores, probes_of_redundancy, topics_of

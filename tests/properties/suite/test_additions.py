@@ -116,6 +116,15 @@ def test_what_is_wrong_besides_has_a_row_of_its_own(told: Told) -> None:
     assert others and all(row.case.without == ("echo",) for row in others)
 
 
+def test_the_shortest_case_is_as_shipped_where_that_makes_no_difference(told: Told) -> None:
+    """Mutant: all that was off when it was found stays off."""
+    opener = router("leave-long-backoff", adds=("echo",))
+    rows = told(opener, "the_forwarder", "prune_members", shortest=True)[0].roots.values()
+    (row,) = (row for row in rows if row.quirk != "adds:echo")
+    assert row.case.without == ()
+    assert replay_router(evolve(row.case, profile="shipped"), opener).outcome == "same"
+
+
 def test_what_is_the_same_without_any_addition_is_put_down_to_none(told: Told) -> None:
     campaign, rows = told(router("echo", adds=("nothing",)), "the_forwarder")
     assert campaign.without == () and not [cause for _, cause in rows if cause.startswith("adds:")] and rows
