@@ -28,6 +28,8 @@ class SourceMechanism:
     where: str
     """Files and functions."""
     mechanism: str
+    also: tuple[str, ...] = ()
+    """Other names of the same: of its clause and root cause, as the kit tells them now."""
     fix: str = ""
     """The smallest that we see, as the rest of "Smallest fix: "; empty where there may be none to make."""
     upstream: str = ""
@@ -44,7 +46,8 @@ def mechanism_of(case: Case) -> SourceMechanism | None:
         return None
     named = PurePath(case.path).name.removesuffix(".case")
     found = f"{case.clause.replace('/', '.')}.{case.quirk}"
-    return told.get(named) or told.get(found)
+    again = (each for each in told.values() if found in each.also)
+    return told.get(named) or told.get(found) or next(again, None)
 
 
 @lru_cache(maxsize=8)
@@ -59,5 +62,7 @@ def mechanisms_of(router: str) -> tuple[str, Mapping[str, SourceMechanism]]:
     return release, told
 
 
-def _stripped(row: Mapping[str, str]) -> dict[str, str]:
-    return {name: " ".join(said.split()) for name, said in row.items()}
+def _stripped(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: " ".join(said.split()) if isinstance(said, str) else tuple(said) for name, said in row.items()
+    }

@@ -56,6 +56,9 @@ def test_a_root_cause_that_was_just_found_is_known_by_its_clause_and_name() -> N
     found = evolve(case, path="found/one.case")
     assert mechanism_of(found) == mechanism_of(case) is not None
     assert mechanism_of(evolve(found, quirk="another")) is None
+    # The kit may tell it by another name since.
+    now = mechanism_of(evolve(found, clause="gs1.0/mesh.members", quirk="mesh-speakers-sees-all-newest"))
+    assert now is not None and "fallbackToFloodsub" in now.mechanism
     assert finding_of(found).mechanism is not None
 
 
