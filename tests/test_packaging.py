@@ -107,7 +107,10 @@ def test_version_is_said_once(wheel: zipfile.ZipFile) -> None:
 def test_the_source_archive_builds_the_same_wheel(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
     archive = built_archive(tmp_path)
     with tarfile.open(archive) as opened:
-        opened.extractall(tmp_path / "unpacked", filter="data")
+        # Python has the filter since 3.11.4.
+        opened.extractall(
+            tmp_path / "unpacked", **({"filter": "data"} if hasattr(tarfile, "data_filter") else {})
+        )
     (source,) = (tmp_path / "unpacked").iterdir()
     for name in ("CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "docs/SECURITY.md", "LICENSE-MIT"):
         assert (source / name).exists(), name

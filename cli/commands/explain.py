@@ -153,7 +153,7 @@ def known_names() -> _Kinds:
     clauses = {c.clause.id: c for c in coverage()}
     claims = {claim.id: claim for p in PROTOCOLS.values() for claim in claims_of(p)}
     edits = {e.name: e for p in PROTOCOLS.values() for e in edits_of(p)}
-    quirks = {name: edit for name, edit in edits.items() if edit.explains}
+    quirks = {name: edit for name, edit in edits.items() if edit.explains and edit.kind != "variant"}
     rules = {r.name: r.clause for p in PROTOCOLS.values() for _, r in p.rules()}
     return (
         ("clause", clauses, of_clause),

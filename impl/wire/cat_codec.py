@@ -148,6 +148,14 @@ class CatCodec:
             case _:
                 raise ValueError(f"{type(part).__name__} is no message of CAT: use Tx, SeenTx or WantTx")
 
+    def read(self, channel: int, data: bytes) -> tuple[Part, ...]:
+        """As a node of this version reads it; raises StrayMessage for a message that it does not take."""
+        parts = self.decode(channel, data)
+        kind = cat_pb2.Message.FromString(data).WhichOneof("sum")
+        if channel not in self._version.channels_of(kind):
+            raise StrayMessage("channel", f"channel {channel:#x}: {kind} is not taken there")
+        return parts
+
     def decode(self, channel: int, data: bytes) -> tuple[Part, ...]:
         """The parts of one Message. Raises StrayMessage, naming channel and fault, for what is none."""
         try:

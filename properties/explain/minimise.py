@@ -18,6 +18,9 @@ from quidnunc.properties.judge.play import Play, same_act
 MAX_REPLAYS = 600
 """How many replays the minimiser may spend on one departure."""
 
+ONE_BY_ONE = 6
+"""Of so many peers in a burst each is left out in turn; of more, only the first and the last."""
+
 Replay = Callable[[Sequence[Event]], Play]
 
 
@@ -98,10 +101,13 @@ def simplifications(event: Event) -> Iterable[Event]:
     peers: tuple[int, ...] = getattr(event, "peers", ())
     burst: Any = event
     if len(peers) > 1:
-        for keep in (1, 2, len(peers) // 2):
+        for keep in (1, 2, len(peers) // 2, len(peers) - 1):
             if 0 < keep < len(peers):
                 yield evolve(burst, peers=peers[:keep])
-        yield from (evolve(burst, peers=peers[:at] + peers[at + 1 :]) for at in range(len(peers)))
+        yield evolve(burst, peers=peers[1:])
+        if len(peers) <= ONE_BY_ONE:
+            inner = range(1, len(peers) - 1)
+            yield from (evolve(burst, peers=peers[:at] + peers[at + 1 :]) for at in inner)
     if isinstance(event, Receive) and len(event.parts) > 1:
         for at in range(len(event.parts)):
             yield evolve(event, parts=event.parts[:at] + event.parts[at + 1 :])

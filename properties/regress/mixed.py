@@ -247,7 +247,7 @@ def carried(writer: str, reader: str, part: Part) -> tuple[Part, ...] | None:
     if isinstance(codec, MempoolCodec) and channel != TX_CHANNEL and len(data) > _longest():
         return None
     try:
-        return tuple(codec.decode(channel, data))
+        return tuple(getattr(codec, "read", codec.decode)(channel, data))
     except ValueError:
         return None
 

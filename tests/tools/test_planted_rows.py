@@ -28,7 +28,7 @@ def test_one_row_says_what_is_wrong(name: str, cause: str) -> None:
     [
         ("own-goes-to-one", "one-forward-own"),
         ("reset-to-all", "all-too-little"),
-        ("permission-withdrawn", "sets-blocked-too-little"),
+        ("permission-withdrawn", "low-blocks"),
         ("cat-passes-requests-on", "passes-on-nothing-to-serve"),
         ("cat-tells-of-the-committed", "announce-pool-sees-all-in-pool"),
         ("limit-deaf-to-waiting", "take-in-deaf-to-waiting"),

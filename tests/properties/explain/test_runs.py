@@ -403,7 +403,8 @@ def test_every_term_that_a_run_needs_is_told() -> None:
     terms = TopicScoreParameters(
         topic=T,
         time_in_mesh_weight=1.0,
-        mesh_message_deliveries_weight=-0.5,
+        # One and a half quanta, of which the half may count, are not enough; three are.
+        mesh_message_deliveries_weight=-0.75,
         mesh_message_deliveries_threshold=1.5,
     )
     parameters = Parameters(scores=ScoreParameters(topics=(terms,), decay_interval_ms=2000))
