@@ -46,6 +46,7 @@ from quidnunc.pipeline.trace.json_lines import line_of
 from quidnunc.pipeline.trace.metrics import kinds_of
 from quidnunc.pipeline.trace.proto import go_form
 from quidnunc.pipeline.trace.rpc import ControlMeta, RpcMeta
+from quidnunc.pipeline.trace.shapes import INT64
 
 TX_KINDS = {"txs", "haveTx", "resetRoute", "seenTx", "wantTx"}
 
@@ -153,7 +154,9 @@ def _with_bytes(rows: list[SilverRow], body: ReceivedRpc | SentRpc | DroppedRpc)
         kinds = kinds_of(body.meta)
         name = next(iter(kinds), "empty") if len(kinds) <= 1 else "mixed"
         counted[KIND_OF_NAME.get(name, RowKind.OTHER)] += body.length
-    for kind, count in counted.items():
+    for kind, said in counted.items():
+        # Each part has 64 bits, and so has the column: what a file may claim of them together has more.
+        count = max(-INT64, min(said, INT64 - 1))
         same = {RowKind.SUBSCRIBE, RowKind.UNSUBSCRIBE} if kind == RowKind.SUBSCRIBE else {kind}
         at = next((i for i, row in enumerate(rows) if row.kind in same), None)
         if at is None:
