@@ -11,6 +11,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from quidnunc.model.choices import Choose, PartialSet
+from quidnunc.model.errors import SpecError
 from quidnunc.model.mempool import flood
 from quidnunc.model.mempool.dog import rules as dog
 from quidnunc.model.mempool.flood import FloodObservation
@@ -64,10 +65,24 @@ def _goes_on(handler: str) -> Rule:
     return evolve(unless_stuck, name=f"read_{handler}")
 
 
+def _read_at_once(p: Protocol, *names: str) -> None:
+    """Raises SpecError where messages are read in two steps already: another time it would never end."""
+    if any(f"{name}_read" in p.handlers for name in names):
+        raise SpecError(f"{p.name} has a step before it reads a message already")
+
+
+def start_blocked(p: Protocol) -> Protocol:
+    """D-16, as an edit. Raises SpecError where it is so already: the switch would be turned back."""
+    if "starts-blocked" in p.features:
+        raise SpecError(f"{p.name} starts blocked already")
+    return p.reading("starts-blocked")
+
+
 def behind_one_inbox(p: Protocol) -> Protocol:
-    """D-2, as an edit."""
-    stuck = p.with_rule("nothing_disabled", wait_for_a_route)
+    """D-2, as an edit. Raises SpecError where it does not fit."""
     names = ("tx", "have_tx", "reset_route")
+    _read_at_once(p, *names)
+    stuck = p.with_rule("nothing_disabled", wait_for_a_route)
     read = {f"{name}_read": stuck[name] for name in names}
     return stuck.extended(
         stuck.name, **read, **{name: first(while_stuck, _goes_on(name)) for name in names}
@@ -91,7 +106,8 @@ def while_full(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | Non
 
 
 def full_pool_first(p: Protocol) -> Protocol:
-    """D-22, as an edit."""
+    """D-22, as an edit. Raises SpecError where it does not fit."""
+    _read_at_once(p, "tx")
     return p.extended(p.name, tx=first(while_full, _goes_on("tx")), tx_read=p["tx"])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from quidnunc.model.edit import Change, Edit, dropping, in_turn, reading_as, replacing
+from quidnunc.model.edit import Change, Edit, dropping, in_turn, replacing
 from quidnunc.model.mempool.dog import variant_rules as read
 from quidnunc.model.mempool.protocols import DOG
 from quidnunc.model.rules import Protocol
@@ -52,7 +52,7 @@ _SWITCHES: tuple[Edit, ...] = (
             replacing(too_little=read.too_little_exactly, too_much=read.too_much_exactly)),
     _switch("starts-blocked", "dog/havetx.initially-allowed",
             "Sends no HaveTx before the first adjustment that finds too much redundancy.",
-            reading_as("starts-blocked")),
+            read.start_blocked),
     _switch("low-blocks", "dog/controller.reset", "Blocks HaveTx where it finds too little redundancy.",
             replacing(too_little=read.too_little_blocks)),
     _switch("in-band-blocks", "dog/controller.in-band",

@@ -6,6 +6,7 @@ import pytest
 from attrs import frozen
 
 from quidnunc.model.choices import AngelicChoices
+from quidnunc.model.edits.catalogue import hypotheses_of
 from quidnunc.model.events import (
     MEMPOOL,
     MEMPOOL_WITHOUT_DOG,
@@ -225,3 +226,17 @@ def test_what_cannot_be_followed_is_left_out() -> None:
     assert applicable(node, of(3, RESET))
     node = step(node, of(3, RESET), AngelicChoices(frozenset())).router
     assert not applicable(node, of(3, RESET))
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_a_switch_is_not_turned_twice(name: str) -> None:
+    """Mutant: a protocol that starts blocked is told to start unblocked, and one that looks at no message
+    while its pool is full looks for ever."""
+    once = SWITCHES[name].change(DOG)
+    twice = SWITCHES[name].applied_to(once)
+    assert twice is None or (twice.features, twice.handlers.keys()) == (once.features, once.handlers.keys())
+
+
+def test_two_that_read_messages_in_two_steps_do_not_go_together() -> None:
+    assert SWITCHES["full-pool-first"].applied_to(SWITCHES["one-inbox"].change(DOG)) is None
+    assert "full-pool-first" not in {edit.name for edit in hypotheses_of(VARIANTS["dog-go"])}
