@@ -6,6 +6,7 @@ An edit that allows what the router did says little if it allows as well that it
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from attrs import evolve, frozen
 
@@ -91,6 +92,8 @@ class Counterfactuals:
     """Of runs that lack something which the departure needs: had the router departed there too?"""
     changed: tuple[AddedActs, ...] = ()
     """The same of runs in which another number is such that the router does not depart."""
+    fewer: tuple[FollowedRun, ...] = ()
+    """Where the router chose too few: had it sent to one less?"""
 
     @classmethod
     def of(cls, runs: Sequence[FollowedRun], protocol: Protocol, departure: Departure) -> Counterfactuals:
@@ -105,6 +108,7 @@ class Counterfactuals:
             shown,
             tuple(_added(lacking, shown)),
             tuple(_added(changed, shown)),
+            tuple(runs_with_fewer(runs, departure)),
         )
 
     def too_much(self, edit: Edit) -> float:
@@ -124,8 +128,18 @@ class Counterfactuals:
         if any(_agrees(edit, run) for run in self.garbled):
             # It takes any content.
             return False
-        # Who leaves out what is owed has to do so where it says.
-        return demands or not is_left_out(self.departure)
+        # Who leaves out what is owed has to do so where it says, or to choose as many as it says.
+        return (
+            demands
+            or not is_left_out(self.departure)
+            or any(self._asks_for_more(edit, r) for r in self.fewer)
+        )
+
+    def _asks_for_more(self, edit: Edit, run: FollowedRun) -> bool:
+        """Whether an edit has more to be chosen than are in the last step of a run."""
+        found = run.under(edit)
+        last = found is not None and found.agreed == len(run.run.steps) - 1
+        return last and found is not None and any(same_act(d, self.departure) for d in found.departures)
 
     def says_when(self, edit: Edit) -> bool:
         """Whether an edit says when the router does it."""
@@ -146,6 +160,19 @@ def garbled_runs(runs: Sequence[FollowedRun], departure: Departure) -> Iterator[
             _, outputs = run.steps[-1]
             changed = tuple(other if output == found[0].observed else output for output in outputs)
             yield evolve(each, run=run).with_outputs(each.plain.agreed, changed)
+
+
+def runs_with_fewer(runs: Sequence[FollowedRun], departure: Departure) -> Iterator[FollowedRun]:
+    """The first runs in which the router chose too few, up to there, without one of the acts of that step."""
+    if departure.kind != "choice":
+        return
+    chosen = (each for each in runs if any(same_act(d, departure) for d in each.plain.departures))
+    for each in islice(chosen, MOST_SHOWN):
+        run = each.up_to_departure
+        _, outputs = run.steps[-1]
+        for left_out in dict.fromkeys(outputs):
+            others = tuple(output for output in outputs if output != left_out)
+            yield evolve(each, run=run).with_outputs(each.plain.agreed, others)
 
 
 def _shown(runs: Sequence[FollowedRun], departure: Departure) -> Iterator[ShownDeparture]:

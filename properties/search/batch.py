@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from attrs import asdict, field, frozen, mutable
@@ -55,6 +56,9 @@ class BatchRequest:
     again: tuple[tuple[str, str], ...] = ()
     """Before the search: the explanation of an earlier finding, empty where it has none, and its case, to be
     explained again now that more is in force."""
+    refuting: Mapping[str, tuple[str, ...]] = field(factory=dict)
+    """With `again`, explanations that runs have refuted, each with the cases of such runs: one that no longer
+    refutes it, since more is in force, does not keep it from being an explanation."""
     recorder: tuple[str, str] = ("", "")
     """`module:function` of what writes the runs down, given a path, the request as a dict and the hello; and
     that path."""

@@ -46,6 +46,8 @@ from quidnunc.properties.search.unsent import add_sent
 BATCH = 100
 MIN_BATCH = 20
 WIDTH = 4
+MOST_REFUTING = 8
+"""Runs that refute one explanation, of which more tell nothing new."""
 MOST_AGAIN = 12
 """Findings that one round explains again."""
 HAND_OVER = 0.1
@@ -86,6 +88,8 @@ class Campaign:
     """Names of explanations that some run refuted."""
     contradicted: dict[str, Contradiction] = field(factory=dict)
     """Such a name -> the shortest run that did."""
+    refuting: dict[str, tuple[str, ...]] = field(factory=dict)
+    """Such a name -> the cases of runs that did, the shortest first."""
     left_out: list[str] = field(factory=list)
     """What could not be asked of this router, in words."""
     pending: RootCauses = field(factory=dict)
@@ -201,10 +205,12 @@ def _requests(
     numbers = list(numbers)
     told = _to_explain_again(campaign, quirks)
     again = [tuple(told[at :: len(numbers)]) for at in range(len(numbers))]
+    refuting = {name: cases for name, cases in campaign.refuting.items() if name in campaign.withdrawn}
     return [
         evolve(
             asked,
             again=again[at],
+            refuting=refuting if again[at] else {},
             seed=asked.seed * 1_000_003 + number,
             runs=count,
             quirks=quirks,
@@ -386,13 +392,42 @@ def merge(campaign: Campaign, answer: dict[str, Any]) -> None:
         campaign.unfiled[row, clause] += number
     for found in answer.get("roots", ()):
         keep(campaign.roots, _root_of(found))
-    campaign.withdrawn.update(answer.get("withdrawn", ()))
-    for name, (events, says) in answer.get("contradicted", {}).items():
-        note_contradiction(campaign.contradicted, name, (events, says))
-    campaign.roots = without_withdrawn(campaign.roots, campaign.withdrawn, campaign.contradicted)
+    _merge_refuted(campaign, answer)
     if pending := answer.get("pending"):
         quirk = PENDING + pending["quirk"].removeprefix("unexplained:")
         keep(campaign.pending, evolve(_root_of(pending), quirk=quirk, kind="pending"))
+
+
+def _merge_refuted(campaign: Campaign, answer: dict[str, Any]) -> None:
+    """Explanations that a batch has withdrawn, and those that are no longer refuted: what comes of the rows."""
+    campaign.withdrawn.update(answer.get("withdrawn", ()))
+    # One that another batch of the round has refuted meanwhile stays so.
+    for name, asked in answer.get("reinstated", {}).items():
+        if tuple(asked) == campaign.refuting.get(name):
+            campaign.withdrawn.discard(name)
+            del campaign.refuting[name]
+            campaign.contradicted.pop(name, None)
+    for name, cases in answer.get("refuting", {}).items():
+        both = dict.fromkeys((*campaign.refuting.get(name, ()), *cases))
+        campaign.refuting[name] = tuple(sorted(both, key=len)[:MOST_REFUTING])
+    for name, (events, says) in answer.get("contradicted", {}).items():
+        note_contradiction(campaign.contradicted, name, (events, says))
+    campaign.roots = without_withdrawn(campaign.roots, campaign.withdrawn, campaign.contradicted)
+    for text, clause, quirk in answer.get("explained_again", ()):
+        _take_over(campaign, text, (clause, quirk))
+
+
+def _take_over(campaign: Campaign, text: str, key: tuple[str, str]) -> None:
+    """Have the row `key` stand for the unexplained one with the case `text`, which was explained again."""
+    explained = campaign.roots.get(key)
+    if explained is None:
+        # Another batch has refuted that explanation.
+        return
+    for other, root in list(campaign.roots.items()):
+        if root.kind == "unexplained" and render(root.case) == text:
+            del campaign.roots[other]
+            explained = evolve(explained, leaves_open=explained.leaves_open | root.leaves_open)
+    campaign.roots[key] = explained
 
 
 def _root_of(told: dict[str, Any]) -> RootCause:

@@ -61,6 +61,8 @@ SEED_STEP = 1_000_003
 RUN_SHIFT = 20
 """Bits of a run's number that are left to its events."""
 EVIDENCE = 8
+MOST_REFUTING = 3
+"""Runs that refute one explanation, of which more tell nothing new."""
 UNEXPLAINED_TRIES = 2
 """How many departures of one look are minimised before one that nothing explains is only counted."""
 
@@ -125,6 +127,8 @@ class FindingSearch:
     """Names of explanations that a later run refuted."""
     contradicted: dict[str, Contradiction] = field(factory=dict)
     """Such a name -> the shortest run that did."""
+    refuting: dict[str, tuple[ReplayableFinding, ...]] = field(factory=dict)
+    """Such a name -> minimal runs that did, the shortest first."""
     nearly: dict[str, tuple[str, str]] = field(factory=dict)
     """Such a name -> the key of the finding that it explained, for others that it would explain."""
     counting: bool = False
@@ -233,10 +237,14 @@ class FindingSearch:
             known = self.found[key]
             self.found[key] = evolve(known, leaves_open=known.leaves_open | clauses)
 
-    def addition_behind(self, finding: Finding, parameters: Any, seed: int) -> str:
-        """The router's own addition that a departure comes from; empty where it comes from none."""
-        if not self.hello.additions or self.readings_of(finding, parameters):
-            # What the texts leave open is no less open to an addition.
+    def addition_behind(
+        self, finding: Finding, parameters: Any, seed: int, *, despite_readings: bool = False
+    ) -> str:
+        """The router's own addition that a departure comes from; empty where it comes from none.
+
+        What a reading of the texts allows is no less open to an addition, unless `despite_readings`.
+        """
+        if not self.hello.additions or (not despite_readings and self.readings_of(finding, parameters)):
             return ""
 
         def replay(events: Any, given: Config) -> Play:
@@ -262,12 +270,14 @@ class FindingSearch:
         self.without = additions
         self.apart.clear()
 
-    def _comes_from_addition(self, finding: Finding, parameters: Any, seed: int) -> tuple[str, str] | None:
+    def _comes_from_addition(
+        self, finding: Finding, parameters: Any, seed: int, *, despite_readings: bool = False
+    ) -> tuple[str, str] | None:
         """File a departure that comes from an addition of the router, which is off from then on.
 
         Returns its key.
         """
-        name = self.addition_behind(finding, parameters, seed)
+        name = self.addition_behind(finding, parameters, seed, despite_readings=despite_readings)
         if not name:
             return None
         told = blamed_clauses(finding.moments, self.protocol, parameters)
@@ -301,11 +311,16 @@ class FindingSearch:
 
         Returns its key.
         """
-        if self.was_excused_wrongly(finding, parameters):
+        if self.was_excused_wrongly(finding, parameters, seed):
             return NO_FINDING
         finding = evolve(finding, blamed=blamed_clauses(finding.moments, self.protocol, parameters))
         if minimised:
             finding = self.explained(finding, parameters, fresh)
+            if not finding.quirks and self.readings_of(finding, parameters):
+                # They allow it, and do not predict what the router does.
+                key = self._comes_from_addition(finding, parameters, seed, despite_readings=True)
+                if key is not None:
+                    return key
         if revised := self._of_nearly(finding, parameters) or self._revise(finding, parameters):
             return revised
         in_force = finding.quirks[:1] if not any(map(self._is_withdrawn, finding.quirks[:1])) else ()
@@ -347,7 +362,7 @@ class FindingSearch:
         self.found[key] = self.found[key].with_another(finding, parameters)
         return key
 
-    def was_excused_wrongly(self, finding: Finding, parameters: Any) -> bool:
+    def was_excused_wrongly(self, finding: Finding, parameters: Any, seed: int) -> bool:
         """Whether the departure is from an explanation in force, and not from the specification.
 
         So it is if it goes with the explanation, and the run is in order up to there without it; or with
@@ -364,6 +379,8 @@ class FindingSearch:
         for each in wrong:
             left_in_force = [q for q in self.quirks if q not in wrong or q == each]
             self._note_contradiction(each, edited(self.spec, left_in_force), finding.moments, parameters)
+            run = ReplayableFinding(finding, parameters, seed, without=self.without)
+            self.refuting[each.name] = shortest_of((*self.refuting.get(each.name, ()), run))
         for each in wrong:
             self._withdraw(each, departs)
         if wrong:
@@ -458,6 +475,11 @@ class FindingSearch:
                 self.quirks[:] = names
                 return at_key
         return None
+
+
+def shortest_of(runs: Iterable[ReplayableFinding]) -> tuple[ReplayableFinding, ...]:
+    """Of runs that refute one explanation, the first `MOST_REFUTING`."""
+    return tuple(sorted(runs, key=lambda run: len(run.finding.events))[:MOST_REFUTING])
 
 
 def _fewest_without(quirks: tuple[Edit, ...], departs: Callable[[Iterable[Edit]], bool]) -> tuple[Edit, ...]:

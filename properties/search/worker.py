@@ -20,24 +20,43 @@ from attrs import evolve, field, mutable
 from quidnunc.impl.routers import open_router
 from quidnunc.impl.seam import AdapterError, Config, Hello, Profile
 from quidnunc.impl.seam.sidecar import end_children
+from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.ambiguities import WIDE
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.events import Event
 from quidnunc.model.machine import family_of, protocol_named
-from quidnunc.properties.cases.case import against_text, command_of, events_of, parameters_of, profile_text
+from quidnunc.properties.cases.case import (
+    Case,
+    against_text,
+    command_of,
+    events_of,
+    parameters_of,
+    profile_text,
+)
 from quidnunc.properties.cases.file import parse, render
 from quidnunc.properties.cases.finding import from_finding
 from quidnunc.properties.cases.router import config_of
 from quidnunc.properties.cases.telling import in_words
 from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain.root_cause import CRASH, Finding, last_departures
-from quidnunc.properties.judge.play import Opener, Play, Subject, WireSubject, play
+from quidnunc.properties.judge.play import (
+    Opener,
+    Play,
+    Subject,
+    WireSubject,
+    clauses_left_open,
+    play,
+    rejudge,
+    same_act,
+)
 from quidnunc.properties.search.additions import PREFIX, says_of
 from quidnunc.properties.search.machine import FindingSearch, ReplayableFinding, search
 from quidnunc.properties.search.rows import EMPTY, Contradiction, either, unexplained_words
 
 COUNTS_EVERY_S = 0.5
+REFUTES = "A run that refutes an explanation."
+"""What cases of such runs say, which are passed on and not shown."""
 
 Tell = Callable[[dict[str, Any]], None]
 
@@ -77,13 +96,16 @@ def run(
     if asked["cover"]:
         return {"covered": _covered(asked["cover"], hunt, opener)}
     teller = ProgressTeller(asked, hello, tell)
+    explained_again = list[list[str]]()
     hunt.tell = teller
     recorder = _recorder(asked, hello)
     if recorder is not None:
         hunt.record = recorder
     try:
-        for name, text in asked.get("again", ()):
-            explain_again(name, text, hunt)
+        hunt.withdrawn += still_refuted(asked["refuting"], hunt)
+        for name, text in asked["again"]:
+            if key := explain_again(name, text, hunt):
+                explained_again.append([text, *key])
         if asked["runs"]:
             search(hunt, runs=asked["runs"], seed=asked["seed"], acts=asked["acts"])
     except AdapterError:
@@ -92,26 +114,31 @@ def run(
     finally:
         if recorder is not None:
             recorder.close()
-    return answer_of(asked, hunt, hello, teller.rows)
+    reinstated = {name: cases for name, cases in asked["refuting"].items() if name in hunt.in_force}
+    told = {"explained_again": explained_again, "reinstated": reinstated}
+    return {**answer_of(asked, hunt, hello, teller.rows), **told}
 
 
-def explain_again(name: str, text: str, hunt: FindingSearch) -> None:
+def explain_again(name: str, text: str, hunt: FindingSearch) -> tuple[str, str] | None:
     """Explain the case of an earlier finding again, without the explanation `name` that it has, if any.
 
     Faults that were not known then ended many of the runs in which its explanation was tried. One that is
-    found now takes the place of `name` where no operator made it; else all stays as it was.
+    found now takes the place of `name` where no operator made it; else all stays as it was. Returns the key
+    under which a finding that had no explanation has one now.
     """
     if hunt.out_of_time():
-        return
+        return None
     case, kept = parse(text), list(hunt.quirks)
     events, parameters = events_of(case), parameters_of(case)
     hunt.quirks[:] = [quirk for quirk in kept if quirk.name != name]
-    departures, off = last_departures(_again(events, parameters, case.seed, hunt)), hunt.without
-    if not departures:
+    run, off = _again(events, parameters, case.seed, hunt), hunt.without
+    if not last_departures(run):
         # With its additions off a router may not come so far.
         hunt.without = case.without
-        departures = last_departures(_again(events, parameters, case.seed, hunt))
-    key = hunt.file(events, departures, parameters, case.seed) if departures else None
+        run = _again(events, parameters, case.seed, hunt)
+    key = (
+        hunt.file(events, departures, parameters, case.seed) if (departures := last_departures(run)) else None
+    )
     hunt.without = tuple(dict.fromkeys((*off, *hunt.without)))
     found = hunt.found.get(key) if key is not None else None
     first = found.finding.quirks[0].name if found is not None and found.finding.quirks else ""
@@ -125,6 +152,28 @@ def explain_again(name: str, text: str, hunt: FindingSearch) -> None:
             del hunt.found[key]
         hunt.quirks[:] = kept
     hunt.signatures.clear()
+    if name or key is None or key not in hunt.found:
+        return None
+    hunt.leave_open(key, departures[0], {*clauses_left_open(run.moments[-1].judged)})
+    return key
+
+
+def still_refuted(refuting: Mapping[str, Sequence[str]], hunt: FindingSearch) -> list[str]:
+    """Of explanations that runs have refuted, each with the cases of those runs, the names of those that one
+    of them refutes all the same, now that more is in force."""
+
+    def refutes(text: str, edit: Edit) -> bool:
+        case, others = parse(text), [quirk for quirk in hunt.quirks if quirk.name != edit.name]
+        config = evolve(hunt.config(parameters_of(case), case.seed), without=case.without)
+        changed = edited(hunt.spec, (*others, edit))
+        run = play(events_of(case), hunt.opener(config), changed, parameters_of(case))
+        agreed, found = rejudge(run.moments, edited(hunt.spec, others), parameters_of(case))
+        # What departs without it as well is something else.
+        own = any(not any(same_act(d, other) for other in found) for d in last_departures(run))
+        return own and agreed >= len(run.moments) - 1
+
+    edits = ((edit_named(name, hunt.spec), texts) for name, texts in sorted(refuting.items()))
+    return [edit.name for edit, texts in edits if any(refutes(text, edit) for text in texts)]
 
 
 def _again(events: Sequence[Event], parameters: Any, seed: int, hunt: FindingSearch) -> Play:
@@ -174,11 +223,21 @@ def answer_of(
         **_counts(hunt, hello),
         "roots": [row(found) for found in hunt.found.values()],
         "pending": row(pending) if pending is not None else None,
+        "refuting": _refuting(asked, hunt, hello),
     }
     if rows is not None:
         rows.clear()
         rows.update(made)
     return answer
+
+
+def _refuting(asked: dict[str, Any], hunt: FindingSearch, hello: Hello) -> dict[str, list[str]]:
+    """The names of explanations that were refuted, each with the cases of the runs that did."""
+
+    def case_of(run: ReplayableFinding) -> str:
+        return render(_shown(asked, run, hello, REFUTES, run.finding.clause))
+
+    return {name: [case_of(run) for run in runs] for name, runs in sorted(hunt.refuting.items())}
 
 
 def _counts(hunt: FindingSearch, hello: Hello) -> dict[str, Any]:
@@ -250,19 +309,7 @@ def _root(
     elif not found.minimised:
         remark = "Not minimised: the search ended first."
         says = f"{says} {remark}"
-    shown = from_finding(
-        finding,
-        reason=says,
-        claim=claim.id if claim is not None else finding.clause,
-        protocol=asked["protocol"],
-        against=against_text(asked["against"], hello.version),
-        parameters=found.parameters,
-        seed=found.seed,
-        found_by=command_of(asked["protocol"], asked["against"], profile=asked["profile"]),
-        profile=profile_text(asked["against"], asked["profile"]),
-        without=found.without,
-        quirks_in_force=found.in_force,
-    )
+    shown = _shown(asked, found, hello, says, claim.id if claim is not None else finding.clause)
     return {
         "clause": finding.clause,
         "quirk": cause,
@@ -277,6 +324,23 @@ def _root(
         "leaves_open": sorted(found.leaves_open),
         "minimised": found.minimised,
     }
+
+
+def _shown(asked: dict[str, Any], found: ReplayableFinding, hello: Hello, reason: str, claim: str) -> Case:
+    """Its case."""
+    return from_finding(
+        found.finding,
+        reason=reason,
+        claim=claim,
+        protocol=asked["protocol"],
+        against=against_text(asked["against"], hello.version),
+        parameters=found.parameters,
+        seed=found.seed,
+        found_by=command_of(asked["protocol"], asked["against"], profile=asked["profile"]),
+        profile=profile_text(asked["against"], asked["profile"]),
+        without=found.without,
+        quirks_in_force=found.in_force,
+    )
 
 
 def _words_of(finding: Finding, contradicted: Mapping[str, Contradiction]) -> str:

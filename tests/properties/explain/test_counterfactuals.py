@@ -7,12 +7,24 @@ from attrs import evolve
 
 from quidnunc.model.edits.catalogue import edit_named, hypotheses_of
 from quidnunc.model.edits.operators.catalogue import operated
-from quidnunc.model.events import MESHSUB_1_2, Advance, Connect, Disconnect, Event, Join, Sent
+from quidnunc.model.events import (
+    FLOODSUB,
+    MESHSUB_1_2,
+    Advance,
+    Connect,
+    Delivered,
+    Disconnect,
+    Event,
+    Join,
+    Publish,
+    Sent,
+)
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
-from quidnunc.model.rpc import Graft, IDontWant, Subscribe
+from quidnunc.model.rpc import ROUTER, Graft, IDontWant, Subscribe
 from quidnunc.properties.explain.counterfactuals import AddedActs, Counterfactuals
 from quidnunc.properties.explain.followed import WITHOUT, FollowedRun, FreshRun, agreement
+from quidnunc.properties.judge.oracle import is_left_out
 from quidnunc.properties.judge.play import ModelSubject
 from tests.helpers.pubsub_run import T, message, of
 
@@ -70,6 +82,31 @@ def test_one_that_demands_the_act_says_when() -> None:
 
 def test_a_reading_leaves_it_open() -> None:
     assert asked(AGAIN, ONCE).says_when(evolve(OPEN, kind="reading"))
+
+
+FANOUT = Parameters(d=2, d_low=1, d_high=3, d_score=1, d_out=0, flood_publish=False)
+
+
+def test_one_that_says_how_many_are_chosen_says_what() -> None:
+    """A peer that speaks floodsub alone is one of the D: the rest are too few, and one less would be fewer.
+
+    Mutant: it is passed over as an edit that may leave out anything.
+    """
+    floodsub = edit_named("fanout-speakers-sees-all-newest", SPEC)
+    peers = (Connect((1,), MESHSUB_1_2), Connect((2,), MESHSUB_1_2), Connect((3,), FLOODSUB))
+    events = (*peers, *(of(p, Subscribe(T)) for p in (1, 2, 3)))
+    subject = ModelSubject(SPEC, FANOUT)
+    steps = tuple((event, tuple(subject.do(event))) for event in events)
+    own = message("m1", ROUTER)
+    sent = (Sent(2, own), Sent(3, own), Delivered(own))
+    departs = FreshRun((*steps, (Publish(own), sent)), FANOUT)
+    (departure,) = agreement(departs, SPEC).departures
+    assert departure.kind == "choice" and is_left_out(departure)
+    told = Counterfactuals.of([FollowedRun.of(departs, SPEC)], SPEC, departure)
+    assert agreement(departs, floodsub.change(SPEC)).agreed == len(departs.steps)
+    assert told.says_what(floodsub, demands=False)
+    anyone = edit_named("publish-to-fanout-d-as-zero", SPEC)
+    assert not told.says_what(anyone, demands=False)
 
 
 LONGER = run((*meets(COMES), Advance(500), Advance(1000), Advance(1000)), sends=False, varied=ONCE.varied)

@@ -169,6 +169,25 @@ class TestShorterCasesWin:
         (root,) = campaign.roots.values()
         assert root.kind == "unexplained" and root.says.endswith("Nearly: It is answered. Four.")
 
+    @pytest.mark.parametrize("refuted_meanwhile", [False, True])
+    def test_what_is_no_longer_refuted_explains_again(self, refuted_meanwhile: bool) -> None:
+        """Mutant: what another batch of the round has refuted comes back all the same."""
+        name, campaign = "unknown-topic-graft-pruned", Campaign("gossipsub-1.1", "ours", 0)
+        merge(campaign, {**NOTHING, "withdrawn": [name], "refuting": {name: ["a case"]}})
+        found = self.answer(self.TEXT.format(before=""))
+        (root,) = found["roots"]
+        merge(campaign, {**NOTHING, "roots": [{**root, "leaves_open": ["gs1.0/prune.remove"]}]})
+        ((key, before),) = campaign.roots.items()
+        assert before.kind == "unexplained"
+        if refuted_meanwhile:
+            merge(campaign, {**NOTHING, "withdrawn": [name], "refuting": {name: ["another case"]}})
+        again = [[render(before.case), root["clause"], name]]
+        merge(campaign, {**found, "reinstated": {name: ["a case"]}, "explained_again": again})
+        (row,) = campaign.roots.values()
+        assert (row.kind == "unexplained") == refuted_meanwhile == (name in campaign.withdrawn)
+        assert row.leaves_open == {"gs1.0/prune.remove"}
+        assert (key in campaign.roots) == refuted_meanwhile
+
 
 def _written(path: Path, text: str) -> None:
     path.write_text(text)

@@ -24,7 +24,7 @@ from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Subscribe
 from quidnunc.properties.explain.root_cause import Finding, last_departures
 from quidnunc.properties.judge.oracle import faults
-from quidnunc.properties.judge.play import Subject, messages_in, play
+from quidnunc.properties.judge.play import ModelSubject, Subject, messages_in, play
 from quidnunc.properties.search.machine import (
     NO_FINDING,
     FindingSearch,
@@ -35,7 +35,7 @@ from quidnunc.properties.search.machine import (
     search,
 )
 from quidnunc.properties.search.worker import _root as root_of
-from quidnunc.properties.search.worker import explain_again, hello_of, opener_of
+from quidnunc.properties.search.worker import answer_of, explain_again, hello_of, opener_of, still_refuted
 from tests.helpers.pubsub_run import T, of
 from tests.helpers.puppet import EVERYTHING, MODEL, hunt
 
@@ -358,6 +358,47 @@ def test_an_operators_edit_gives_way_to_one_that_holds_as_well(known: tuple[str,
     gives_way = bool(known)
     assert (operators in search.withdrawn) == gives_way
     assert (operators in search.in_force) != gives_way
+
+
+TO_AUTHOR, TO_NOBODY = "sends-message-to-author", "does-not-relay-accepted-messages"
+
+
+def test_what_another_fault_made_refutes_an_explanation_no_longer_once_that_is_known() -> None:
+    """Mutant: an explanation that was refuted once stays so."""
+    built = [edit_named(name, SPEC) for name in (TO_AUTHOR, TO_NOBODY)]
+    early, late = (hunt("gossipsub-1.2", edited(SPEC, built)) for _ in range(2))
+    early.quirks.append(built[0])
+    meet = (event for peer in (1, 2) for event in (Connect((peer,)), of(peer, Subscribe(T), Graft(T))))
+    events = (Join(T), *meet, of(1, Message("m1", T, author=2)), Advance(1000))
+    run = play(events, early.opener(early.config(SMALL, 0)), early.protocol, SMALL)
+    assert early.file(events, last_departures(run), SMALL, 0) == NO_FINDING
+    told = answer_of(CHECK_OF_OURS, early, early.hello)
+    assert early.withdrawn == [TO_AUTHOR] == [*told["refuting"]]
+    assert still_refuted(told["refuting"], late) == [TO_AUTHOR]
+    late.quirks.append(built[1])
+    assert still_refuted(told["refuting"], late) == []
+
+
+def test_a_departure_comes_from_an_addition_where_no_reading_predicts_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Mutant: a reading that allows the run by chance leaves it without an explanation."""
+    refuses = edited(SPEC, [edit_named("inbound-while-full-d-high-as-zero", SPEC)])
+    hello = evolve(MODEL, additions={"picky": "a PRUNE for each GRAFT"})
+
+    def opener(config: Config) -> Subject:
+        subject = ModelSubject(SPEC if "picky" in config.without else refuses, config.parameters)
+        subject.hello = evolve(hello, additions={} if config.without else hello.additions)
+        return subject
+
+    made = FindingSearch("gossipsub-1.2", opener, hello, profile="shipped")
+    events = (Join(T), Connect((1,)), of(1, Graft(T)))
+    run = play(events, opener(made.config(SMALL, 0)), SPEC, SMALL)
+    finding = Finding(events, tuple(run.moments), last_departures(run)[0], ())
+    assert made.readings_of(finding, SMALL), "a GRAFT of who has not announced the topic"
+    monkeypatch.setattr(FindingSearch, "explained", lambda self, found, *_: evolve(found, quirks=()))
+    _, cause = made.file(events, last_departures(run), SMALL, 0) or NO_FINDING
+    assert cause == "adds:picky" and made.without == ("picky",)
 
 
 def test_unsigned_messages_have_authors_where_the_plainer_parameters_sign() -> None:
