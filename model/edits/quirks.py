@@ -243,13 +243,44 @@ def forget_accepted_late(
     old: Rule, r: Router, v: tuple[WaitingMessage, str], choose: Choose
 ) -> Step[Router] | None:
     """Once its windows are over an accepted message is delivered, and neither cached nor relayed."""
-    came_ms = r.seen.get(v[0].message.id, r.now_ms)
-    if heartbeats_by(r, r.now_ms) - heartbeats_by(r, came_ms) < r.parameters.mcache_len:
+    if not _is_late(r, v[0]):
         return cast("Step[Router] | None", old.step(r, v, choose))
     step = deliver_accepted_alone.apply(old, r, v, choose)
     if not isinstance(step, Step):
         return None
     return Step(evolve(step.router, cached=r.cached, windows=r.windows), step.permits)
+
+
+@around("gs1.0/relay.mesh")
+def lose_accepted_late(
+    old: Rule, r: Router, v: tuple[WaitingMessage, str], choose: Choose
+) -> Step[Router] | None:
+    """As `forget_accepted_late`, and it counts for nobody."""
+    step = forget_accepted_late.apply(old, r, v, choose)
+    return _uncounted_where_late(step, r, v[0]) if isinstance(step, Step) else None
+
+
+@around("gs1.1/score.invalid-messages")
+def lose_rejected_late(
+    old: Rule, r: Router, v: tuple[WaitingMessage, str], choose: Choose
+) -> Step[Router] | None:
+    """Once its windows are over a rejected message counts against nobody."""
+    step = cast("Step[Router] | None", old.step(r, v, choose))
+    return None if step is None else _uncounted_where_late(step, r, v[0])
+
+
+def _uncounted_where_late(step: Step[Router], before: Router, waiting: WaitingMessage) -> Step[Router]:
+    if not _is_late(before, waiting):
+        return step
+    ledger = step.router.ledger
+    copies = {i: known for i, known in ledger.copies.items() if i != waiting.message.id}
+    return Step(evolve(step.router, ledger=evolve(ledger, copies=copies)), step.permits)
+
+
+def _is_late(r: Router, waiting: WaitingMessage) -> bool:
+    """Whether the windows in which the message came are over."""
+    came_ms = r.seen.get(waiting.message.id, r.now_ms)
+    return heartbeats_by(r, r.now_ms) - heartbeats_by(r, came_ms) >= r.parameters.mcache_len
 
 
 @around("gs1.1/validation.late-verdict")
@@ -993,6 +1024,14 @@ QUIRKS: tuple[Edit, ...] = (
         "gs1.0/relay.mesh",
         "Relays to nobody what its validators accept after its time in the message cache.",
         replacing_present(accepted_by_validator=forget_accepted_late),
+    ),
+    Edit(
+        "late-verdict-lost",
+        "replaced",
+        "gs1.0/relay.mesh",
+        "Passes over a verdict that comes after the message's time in its message cache: relays what is "
+        "accepted to nobody, and counts nothing.",
+        replacing_present(accepted_by_validator=lose_accepted_late, dropped_by_validator=lose_rejected_late),
     ),
     Edit(
         "cached-before-verdict",
