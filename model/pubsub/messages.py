@@ -356,6 +356,10 @@ def publish_to_fanout(r: Router, m: Message, choose: Choose) -> Step[Router]:
         kept = PartialSet(frozenset(), pool.all, least, min(d, len(pool.all)))
     elif not kept.all:
         kept = PartialSet(frozenset(), pool.all, min(d, len(pool.must)), min(d, len(pool.all)))
+    was, filled = kept.all, min(len(pool.must), max(0, d - len(pool.may)))
+    if not kept.least and not kept.must and m.topic in r.fanout:
+        # Of those that are left none may be in it, and then it is filled.
+        kept = PartialSet(frozenset(), was | pool.all, 0, max(kept.most, min(d, len(pool.all))))
     chosen, unshown = kept.must, _who_gets_no_message(r, m.topic) & kept.all
     if kept.may or len(kept.must) < kept.least:
         chosen = choose.some(
@@ -364,7 +368,9 @@ def publish_to_fanout(r: Router, m: Message, choose: Choose) -> Step[Router]:
             Targets(kept.all - unshown),
             (max(0, kept.least - len(unshown)), kept.most),
             reveals=lambda p: Sent(p, Message(m.id, m.topic)),
-            such_that=lambda s: kept.must - unshown <= s,
+            such_that=lambda s: (
+                kept.must - unshown <= s and (s <= was or len(s & pool.must) >= filled - len(unshown))
+            ),
         )
     beside = _floodsub_and_explicit(r, m)
     must = chosen | beside.must
