@@ -122,13 +122,12 @@ class SuiteRows:
             both = known.leaves_open | {*clauses_left_open(asked.moments[-1].judged)}
             rows[key] = evolve(known, leaves_open=both)
             return
-        root, words = self._row(SuiteFinding(finding, asked.in_force, without=without), of, NOT_EXPLAINED)
-        says = f"{root.says} {NOT_EXPLAINED}"
-        control = passes_on_ours(finding, spec.name, of.parameters, of.case.seed)
-        case = words(with_notes=False)
-        rows[key] = evolve(
-            root, quirk=key[1], kind=kind, says=says, case=case, holds_on_ours=control, minimised=False
-        )
+        root, _ = self._row(SuiteFinding(finding, asked.in_force, without=without), of, NOT_EXPLAINED)
+        root = evolve(root, quirk=key[1], kind=kind, says=f"{root.says} {NOT_EXPLAINED}", minimised=False)
+        if kind == "unexplained":
+            control = passes_on_ours(finding, spec.name, of.parameters, of.case.seed)
+            root = evolve(root, holds_on_ours=control)
+        rows[key] = root
 
     def _is_sure(self, finding: Finding, asked: Question, of: DepartingCase) -> bool:
         """Whether what departs breaks its sentence whatever explains it. Without time to ask, it is not."""

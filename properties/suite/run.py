@@ -29,7 +29,7 @@ from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.rows import fewest_rows, with_true_excuses
 from quidnunc.properties.search.unsent import add_sent
 from quidnunc.properties.suite.files import suite_of
-from quidnunc.properties.suite.time_limit import TimeIsUpError, TimeLimit
+from quidnunc.properties.suite.time_limit import TimeIsUpError, TimeLimit, demand_time
 
 if TYPE_CHECKING:
     from quidnunc.properties.suite.explainers import Explainers, SortedOut, ThisProcess
@@ -163,6 +163,7 @@ def _explain_and_file(
         explain: ThisProcess | Explainers | None = None
         sorting: list[Callable[[], SortedOut]] = []
         for each in cases:
+            demand_time(hunt)
             # Processes that explain start while the other cases are played.
             explain = explain or stack.enter_context(explainers(hunt, named))
             if hunt.hello.additions:
