@@ -31,17 +31,17 @@ def word_of(verdict: ClaimVerdict) -> str:
 def suite_exit(end: ExitStatus, campaign: Campaign) -> ExitStatus:
     """The exit status of a suite: claims that no case applies are named, and do not make it fail; that no
     case was played does, or that the time was up before all was played and explained."""
-    unfinished = "; ".join(_unfinished(campaign))
-    if end.code == 3 and campaign.runs and not campaign.pending and not unfinished:
+    left = "; ".join(unfinished(campaign))
+    if end.code == 3 and campaign.runs and not campaign.pending and not left:
         return ExitStatus(0)
-    if not end.code and unfinished:
-        return ExitStatus(3, unfinished)
+    if not end.code and left:
+        return ExitStatus(3, left)
     if not end.code and not campaign.runs:
         return ExitStatus(3, "no case of the suite was played; see what the cases need")
     return end
 
 
-def _unfinished(campaign: Campaign) -> list[str]:
+def unfinished(campaign: Campaign) -> list[str]:
     """What the time was up for."""
     played = f"{len(campaign.not_played)} of {len(suite_of(campaign.protocol))} cases were not played"
     left = len(campaign.not_explained)
@@ -53,7 +53,7 @@ def _unfinished(campaign: Campaign) -> list[str]:
 def unfinished_lines(campaigns: Sequence[Campaign], whole: str) -> list[str]:
     """What the time was up for, by protocol, and `whole`, the command without a time limit; nothing where
     all was done in time."""
-    left = [(each, line) for each in campaigns for line in _unfinished(each)]
+    left = [(each, line) for each in campaigns for line in unfinished(each)]
     lines = [f"{each.protocol}: {line}" if len(campaigns) > 1 else line for each, line in left]
     return ["", *lines, f"without a time limit, or with a longer --budget: {whole}"] if lines else []
 
@@ -74,7 +74,7 @@ def not_run(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> list[str]:
     needs = Counter(line.rpartition(" needs: ")[2] for line in campaign.left_out if " needs: " in line)
     lines += [f"{count(number, 'case')}: the driver lacks {need}" for need, number in sorted(needs.items())]
     lines += [line for line in campaign.left_out if " needs: " not in line]
-    return lines + _unfinished(campaign) + never_sent(campaign.sent)
+    return lines + unfinished(campaign) + never_sent(campaign.sent)
 
 
 def not_seen(campaign: Campaign) -> list[str]:
