@@ -29,6 +29,12 @@ def profile_of(options: argparse.Namespace) -> Profile:
     return "shipped"
 
 
+def demand_no_runs_of_suite(options: argparse.Namespace) -> None:
+    """Raises UsageError where a number of runs is asked of the suite, whose cases are fixed."""
+    if options.suite and options.runs is not None:
+        raise UsageError("--suite plays fixed cases, and --runs is for a search: leave out one of them")
+
+
 def checked_protocol(name: str) -> str:
     """`name`, where it is a protocol. Raises UsageError."""
     if name not in PROTOCOLS:

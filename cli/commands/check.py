@@ -11,12 +11,19 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from attrs import evolve
 
-from quidnunc.arguments import checked_protocol, hello_from, profile_of, protocols_spoken
+from quidnunc.arguments import (
+    checked_protocol,
+    demand_no_runs_of_suite,
+    hello_from,
+    profile_of,
+    protocols_spoken,
+)
 from quidnunc.model.errors import CaseError
 from quidnunc.model.machine import protocol_named
 from quidnunc.options.check import ACTS
@@ -57,6 +64,7 @@ from quidnunc.properties.search.verdicts import (
     without_case,
 )
 from quidnunc.properties.suite.dialect import DialectAnswer, dialect_of
+from quidnunc.properties.suite.time_limit import TimeLimit
 from quidnunc.reports.check import (
     as_json,
     caseless,
@@ -69,7 +77,7 @@ from quidnunc.reports.check import (
 from quidnunc.reports.ci.formats import write_results
 from quidnunc.reports.ci.results import result_of_check
 from quidnunc.reports.pages.page import content_of_json, write_page
-from quidnunc.reports.suite import suite_exit, suite_json
+from quidnunc.reports.suite import suite_exit, suite_json, unfinished_lines
 from quidnunc.reports.summary import ProtocolRows, RootKey, summary_lines
 
 SAID_AFTER_S = 2.0
@@ -80,16 +88,17 @@ def run(options: argparse.Namespace) -> int:
     started: float = options.started
     names = _validated(options)
     expected = _expected(options, names)
-    campaigns, paths = [], {}
+    campaigns, paths, interrupted = [], {}, 0
     dialects: dict[str, tuple[DialectAnswer, ...] | None] = {}
-    interrupted = 0
     for name in names:
-        campaign, interrupted = _suite(name, options) if options.suite else _search(name, options, started)
-        started = time.monotonic()
+        limit = _limit(options, started)
+        find = partial(_suite, limit=limit) if options.suite else partial(_search, started=started)
+        campaign, interrupted = find(name, options)
         campaigns.append(campaign)
         folder = name if len(names) > 1 else ""
         whole = not (interrupted or campaign.broken)
-        paths[name] = _write_cases(campaign, options, folder, times=REPEATS if whole else 0)
+        paths[name] = _write_cases(campaign, options, folder, limit if whole else TimeLimit(file_s=0))
+        started = time.monotonic()
         dialects[name] = _dialect(campaign, options) if options.dialect and whole else None
         if not options.json:
             verdicts = verdicts_of(campaign, options.claims)
@@ -107,7 +116,7 @@ def run(options: argparse.Namespace) -> int:
     reports = [
         as_json(c, verdicts_of(c, options.claims), paths[c.protocol], compared)
         | dialect_json(dialects[c.protocol], documented=options.documented)
-        | (suite_json(c, verdicts_of(c, options.claims)) if options.suite else {})
+        | (suite_json(c, verdicts_of(c, options.claims), _whole(options)) if options.suite else {})
         for c in campaigns
     ]
     if options.json:
@@ -162,6 +171,8 @@ def _print_summary(
     writes = reproduce(options) if options.cases else f"{reproduce(options)} --cases found"
     for line in summary_lines(results, writes):
         print(line)
+    for line in unfinished_lines(campaigns, _whole(options)):
+        print(line)
     print()
 
 
@@ -193,6 +204,7 @@ def _validated(options: argparse.Namespace) -> list[str]:
     if options.documented and not options.dialect:
         raise UsageError("--documented needs --dialect, whose result it is compared with")
     check_format(options)
+    demand_no_runs_of_suite(options)
     if options.record is not None and (options.suite or options.protocol == "auto"):
         raise UsageError("--record needs a search of one protocol: name the protocol, and leave out --suite")
     if options.budget is not None:
@@ -271,7 +283,14 @@ def _recording(options: argparse.Namespace) -> Recording | None:
     return Recording("quidnunc.pipeline.trace.record:open_recorder", str(options.record))
 
 
-def _suite(name: str, options: argparse.Namespace) -> tuple[Campaign, int]:
+def _limit(options: argparse.Namespace, started: float) -> TimeLimit:
+    """The time limit of a suite; none without --budget, and none for a search, which has its own."""
+    if not options.suite or options.budget is None:
+        return TimeLimit()
+    return TimeLimit.of(started, budget_s(options.budget))
+
+
+def _suite(name: str, options: argparse.Namespace, limit: TimeLimit) -> tuple[Campaign, int]:
     """What the suite found, and the signal that interrupted it before its end, or 0."""
     from quidnunc.model.errors import SpecError
     from quidnunc.properties.suite.files import suite_of
@@ -294,7 +313,10 @@ def _suite(name: str, options: argparse.Namespace) -> tuple[Campaign, int]:
 
     try:
         profile, shortest = profile_of(options), options.cases is not None
-        return run_suite(name, options.against, profile=profile, shortest=shortest, progress=progress), 0
+        campaign = run_suite(
+            name, options.against, profile=profile, shortest=shortest, limit=limit, progress=progress
+        )
+        return campaign, 0
     except KeyboardInterrupt as interrupt:
         if not so_far:
             raise
@@ -325,11 +347,12 @@ def _dialect(campaign: Campaign, options: argparse.Namespace) -> tuple[DialectAn
 
 
 def _write_cases(
-    campaign: Campaign, options: argparse.Namespace, folder: str, *, times: int
+    campaign: Campaign, options: argparse.Namespace, folder: str, until: TimeLimit
 ) -> dict[RootKey, str]:
-    """Case files of what was found, by root, each with how often it departs in so many replays.
+    """Case files of what was found, by root, each with how often it departs in `REPEATS` replays.
 
-    The events of a crash go to --private alone, and are not replayed.
+    Once `until` is over, cases are not replayed any more. The events of a crash go to --private alone, and
+    are not replayed.
     """
     from quidnunc.properties.search.worker import opener_of
 
@@ -346,8 +369,8 @@ def _write_cases(
         case = evolve(root.case, found_by=found_by, control=control_of(root))
         path.write_text(render(case), encoding="utf-8")
         written[key] = str(path)
-        if key in campaign.roots and not is_crash(root) and times:
-            case = evolve(case, reproduced=repeated(case, opener_of(options.against), times))
+        if key in campaign.roots and not is_crash(root) and not until.filing_is_over():
+            case = evolve(case, reproduced=repeated(case, opener_of(options.against), REPEATS))
             path.write_text(render(case), encoding="utf-8")
         of = campaign.roots if key in campaign.roots else campaign.pending
         of[key] = evolve(root, case=case)
@@ -436,12 +459,17 @@ def _replay_known(
 def _how(options: argparse.Namespace) -> list[str]:
     """The options that say how to search."""
     if options.suite:
-        words = ["--suite"]
+        words = ["--suite", *given_options(options, "budget")]
     elif options.runs is not None:
         words = ["--runs", str(options.runs), "--seed", str(options.seed)]
     else:
         words = ["--budget", options.budget or "60s", "--seed", str(options.seed)]
     return words + (["--acts", str(options.acts)] if options.acts != ACTS else [])
+
+
+def _whole(options: argparse.Namespace) -> str:
+    """The command without a time limit of the suite."""
+    return reproduce(argparse.Namespace(**{**vars(options), "budget": None}))
 
 
 def reproduce(options: argparse.Namespace) -> str:

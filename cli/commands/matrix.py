@@ -15,7 +15,7 @@ from typing import Any
 
 from attrs import frozen
 
-from quidnunc.arguments import checked_protocol, profile_of, spoken_by
+from quidnunc.arguments import checked_protocol, demand_no_runs_of_suite, profile_of, spoken_by
 from quidnunc.impl.seam import AdapterError
 from quidnunc.output import UsageError, budget_s, given_options, print_json, repeat_command
 from quidnunc.reports.matrix import RouterMatrix, as_markdown, as_text, matrix_of
@@ -45,6 +45,7 @@ def run(options: argparse.Namespace) -> int:
         checked_protocol(name)
     if options.budget is not None:
         budget_s(options.budget)
+    demand_no_runs_of_suite(options)
     for named in (options.protocols, options.against):
         if repeated := {name for name in named if named.count(name) > 1}:
             raise UsageError(f"{', '.join(sorted(repeated))}: named twice")

@@ -22,9 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--runs", type=int, metavar="N", help="search for N runs; the same seed gives the same result"
     )
     how.add_argument(
-        "--budget", metavar="TIME", help="time for each protocol, all included: 60s, 10m (default: 60s)"
+        "--budget",
+        metavar="TIME",
+        help="time for each protocol, all included: 60s, 10m (default: 60s; with --suite: no limit)",
     )
-    how.add_argument("--suite", action="store_true", help="run the fixed suite instead of searching")
+    parser.add_argument("--suite", action="store_true", help="run the fixed suite instead of searching")
     parser.add_argument("--seed", type=int, default=0, help="seed of the search (default: 0)")
     parser.add_argument(
         "--acts", type=int, default=ACTS, help="acts of the neighbours in each run (default: 40)"

@@ -32,8 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--runs", type=int, metavar="N", help="make N runs in each search")
-    how.add_argument("--budget", metavar="TIME", help="time for each search: 60s, 10m (default: 60s)")
-    how.add_argument("--suite", action="store_true", help="run the fixed suite instead of searching")
+    how.add_argument(
+        "--budget",
+        metavar="TIME",
+        help="time for each router and protocol: 60s, 10m (default: 60s; with --suite: no limit)",
+    )
+    parser.add_argument("--suite", action="store_true", help="run the fixed suite instead of searching")
     add_result_files(parser, "report")
     parser.add_argument("--seed", type=int, default=0, help="seed of the searches (default: 0)")
     add_profile(parser)

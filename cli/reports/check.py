@@ -26,7 +26,7 @@ from quidnunc.properties.search.verdicts import (
 )
 from quidnunc.properties.suite.dialect import DialectAnswer, unasked_places
 from quidnunc.properties.suite.run import SUITE_VERSION
-from quidnunc.reports.suite import SUITE_LEGEND, not_run, not_seen, word_of
+from quidnunc.reports.suite import SUITE_LEGEND, not_run, not_seen, unfinished, word_of
 from quidnunc.reports.summary import RootKey, verdict_counts
 
 NOT_CHECKED = ("unsupported", "inconclusive", "undecided")
@@ -193,6 +193,7 @@ def not_checked(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> list[st
     for name in campaign.without:
         lines.append(f"what {name} does to later runs: it was switched off once it was found to depart")
     lines += campaign.left_out
+    lines += unfinished(campaign)
     lines += never_sent(campaign.sent)
     if campaign.blurred:
         lines.append(f"the rest of {count(campaign.blurred, 'run')}, after a choice that does not show")

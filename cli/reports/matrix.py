@@ -143,7 +143,11 @@ def _summary(column: MatrixColumn) -> str:
     it = column.report
     causes = causes_text([root["verdict"] for root in column.roots])
     held = sum(each["verdict"] == "not-refuted" for each in it["claims"])
-    return f"{causes}; {held} of {len(it['claims'])} claims not refuted in {count(it['runs'], 'run')}"
+    said = f"{causes}; {held} of {len(it['claims'])} claims not refuted in {count(it['runs'], 'run')}"
+    suite = it.get("suite", {})
+    for key, what in (("not_played", "not played"), ("not_explained", "not explained")):
+        said += f"; {count(len(suite[key]), 'case')} {what}: the time was up" if suite.get(key) else ""
+    return said
 
 
 def as_markdown(matrices: Sequence[RouterMatrix], again: str, folder: Path) -> str:

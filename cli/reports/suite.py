@@ -18,7 +18,8 @@ VERDICTS: Mapping[str, str] = {"not-refuted": "holds", "inconclusive": "not run"
 """Verdict of a search -> what it is in a fixed suite, where it is another word."""
 SUITE_LEGEND = (
     "verdict: holds = it applied in the cases, and none fails; fails = some case fails;\n"
-    "         not run = it applied in no case that this router was played; undecided = a failure hides it"
+    "         not run = it applied in no case that this router was played; undecided = a failure hides it,\n"
+    "         or the time was up"
 )
 
 
@@ -29,12 +30,32 @@ def word_of(verdict: ClaimVerdict) -> str:
 
 def suite_exit(end: ExitStatus, campaign: Campaign) -> ExitStatus:
     """The exit status of a suite: claims that no case applies are named, and do not make it fail; that no
-    case was played does, or that a departure was not explained."""
-    if end.code == 3 and campaign.runs and not campaign.pending:
+    case was played does, or that the time was up before all was played and explained."""
+    left = "; ".join(unfinished(campaign))
+    if end.code == 3 and campaign.runs and not campaign.pending and not left:
         return ExitStatus(0)
+    if not end.code and left:
+        return ExitStatus(3, left)
     if not end.code and not campaign.runs:
         return ExitStatus(3, "no case of the suite was played; see what the cases need")
     return end
+
+
+def unfinished(campaign: Campaign) -> list[str]:
+    """What the time was up for."""
+    played = f"{len(campaign.not_played)} of {len(suite_of(campaign.protocol))} cases were not played"
+    left = len(campaign.not_explained)
+    explained = f"{left} of the cases that depart {'was' if left == 1 else 'were'} not explained"
+    told = [played] * bool(campaign.not_played) + [explained] * bool(left)
+    return [f"{each}: the time was up" for each in told]
+
+
+def unfinished_lines(campaigns: Sequence[Campaign], whole: str) -> list[str]:
+    """What the time was up for, by protocol, and `whole`, the command without a time limit; nothing where
+    all was done in time."""
+    left = [(each, line) for each in campaigns for line in unfinished(each)]
+    lines = [f"{each.protocol}: {line}" if len(campaigns) > 1 else line for each, line in left]
+    return ["", *lines, f"without a time limit, or with a longer --budget: {whole}"] if lines else []
 
 
 def not_run(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> list[str]:
@@ -48,10 +69,12 @@ def not_run(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> list[str]:
     lines += [
         f"what {name} does beside other failures: they are explained with it off" for name in campaign.without
     ]
-    lines += [] if lines or campaign.left_out else ["nothing: every case was played, and every claim applied"]
+    if not (lines or campaign.left_out or campaign.not_played):
+        lines.append("nothing: every case was played, and every claim applied")
     needs = Counter(line.rpartition(" needs: ")[2] for line in campaign.left_out if " needs: " in line)
     lines += [f"{count(number, 'case')}: the driver lacks {need}" for need, number in sorted(needs.items())]
-    return lines + never_sent(campaign.sent)
+    lines += [line for line in campaign.left_out if " needs: " not in line]
+    return lines + unfinished(campaign) + never_sent(campaign.sent)
 
 
 def not_seen(campaign: Campaign) -> list[str]:
@@ -74,8 +97,9 @@ def not_seen(campaign: Campaign) -> list[str]:
     return [line for line in lines if line]
 
 
-def suite_json(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
-    """The keys of the report of a suite, beside those of a search."""
+def suite_json(campaign: Campaign, verdicts: Sequence[ClaimVerdict], whole: str) -> dict[str, Any]:
+    """The keys of the report of a suite, beside those of a search. `whole`: the command without a time limit,
+    which is said where the time was up."""
     name = campaign.protocol
     edits = shown_edits(name)
     return {
@@ -90,5 +114,14 @@ def suite_json(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> dict[str
                 "edits": {rule: list(names) for rule, names in edits.unshown.items()},
             },
             "left_out": list(campaign.left_out),
+            **_unfinished_json(campaign, whole),
         }
     }
+
+
+def _unfinished_json(campaign: Campaign, whole: str) -> dict[str, Any]:
+    """The keys that are there only where the time was up."""
+    if not (campaign.not_played or campaign.not_explained):
+        return {}
+    named = {"not_played": campaign.not_played, "not_explained": campaign.not_explained}
+    return {**{key: list(names) for key, names in named.items()}, "without_limit": whole}

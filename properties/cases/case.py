@@ -85,6 +85,8 @@ def own_kind(router: str) -> str:
 
 UNEXPLAINED = "No single edit of the specification predicts it."
 """The reason of a case whose root cause is not known."""
+NOT_EXPLAINED = "Not explained: the time was up."
+"""The same of a case for which no root cause was tried."""
 TO_FILL_IN = {"exec": "exec:COMMAND", "python": "python:MODULE:FACTORY"}
 """Kind of a router of the user's own -> how it is named."""
 _OWN = re.compile(rf"({'|'.join(OWN_ROUTERS)})(?![\w.+-])(.*)", re.IGNORECASE)

@@ -277,6 +277,14 @@ def clauses_left_open(judged: EventJudgement) -> set[str]:
     return found
 
 
+def clauses_at_work(moments: Iterable[Moment]) -> set[str]:
+    """All clauses that a run was judged by: one of them is broken if it departs, whatever is behind that."""
+    found = set[str]()
+    for judged in (moment.judged for moment in moments):
+        found |= {*judged.because, *judged.spent, *clauses_tested(judged), *clauses_left_open(judged)}
+    return found
+
+
 RecordedStep: TypeAlias = tuple[Event, tuple[Output, ...]]
 """An event, and what the router did."""
 

@@ -99,6 +99,12 @@ class Campaign:
     asked_again: dict[tuple[str, str], frozenset[str]] = field(factory=dict)
     """Key of a row -> what was in force when it was explained last."""
     interrupted: bool = False
+    not_played: list[str] = field(factory=list)
+    """Names of cases of the suite for which the time was up."""
+    not_explained: list[str] = field(factory=list)
+    """Names of cases of the suite that depart, and for whose explanation the time was up."""
+    at_stake: set[str] = field(factory=set)
+    """Clauses that had a part in those cases: what is behind them may break each."""
 
     @property
     def rows(self) -> RootCauses:

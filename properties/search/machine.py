@@ -212,7 +212,7 @@ class FindingSearch:
         """The shortest run that departs in the same way, with plain parameters; None if none repeats."""
         replay_with = self._replays(seed)
         replay = partial(replay_with, given=parameters)
-        finding = shortest_run(events, departures, replay, newest=self._newest_stream)
+        finding = shortest_run(events, departures, replay, self.out_of_time, self._newest_stream)
         return None if finding is None else self._plainer(finding, replay_with, parameters)
 
     def _replays(self, seed: int) -> Callable[..., Play]:

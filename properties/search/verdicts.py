@@ -137,6 +137,8 @@ def _judge(claim: Claim, campaign: Campaign) -> ClaimVerdict:
     applied = sum(campaign.applied.get(c, 0) for c in claim.clauses)
     roots = tuple(r for r in campaign.roots.values() if r.clause in claim.clauses)
     hidden = ", ".join(rows_hiding(claim, campaign))
+    if not hidden and not campaign.at_stake.isdisjoint(claim.clauses):
+        hidden = f"{len(campaign.not_explained)} cases that depart and were not explained: the time was up"
     lacking = claim.needs - campaign.capabilities
     if roots:
         worst = max((verdict_of_root(r) for r in roots), key=SEVERITY.__getitem__)
@@ -150,6 +152,9 @@ def _judge(claim: Claim, campaign: Campaign) -> ClaimVerdict:
         return ClaimVerdict(claim, "unsupported", 0, f"the driver lacks: {', '.join(sorted(lacking))}")
     if hidden:
         return ClaimVerdict(claim, "undecided", applied, f"hidden by {hidden}")
+    if left := len(campaign.not_played):
+        cases = f"{left} of {left + campaign.runs} cases were not played: the time was up"
+        return ClaimVerdict(claim, "undecided", applied, cases)
     if not applied:
         return ClaimVerdict(claim, "inconclusive", 0, f"never applied in {campaign.runs} runs")
     return ClaimVerdict(claim, "not-refuted", applied, f"no counterexample in {campaign.runs} runs")

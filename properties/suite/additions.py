@@ -21,6 +21,7 @@ from quidnunc.properties.judge.play import Play, clauses_left_open, play
 from quidnunc.properties.search.machine import FindingSearch
 from quidnunc.properties.suite.explainers import SortedOut
 from quidnunc.properties.suite.explanations import DepartingCase, PassedCase, SuiteFinding
+from quidnunc.properties.suite.time_limit import demand_time
 
 Shown: TypeAlias = tuple[SuiteFinding, DepartingCase]
 Explained: TypeAlias = Callable[
@@ -120,6 +121,7 @@ class ShownOfAdditions:
             return each.run
         key = (each.name, tuple(sorted(without)))
         if key not in self._runs:
+            demand_time(self.hunt)
             config = evolve(self.hunt.config(each.parameters, each.case.seed), without=without)
             try:
                 run = play(each.events, self.hunt.opener(config), self.hunt.spec, each.parameters)

@@ -34,10 +34,13 @@ from quidnunc.properties.processes import process_pool, submitted
 from quidnunc.properties.search.fresh_runs import FreshRuns
 from quidnunc.properties.search.machine import FindingSearch
 from quidnunc.properties.search.worker import collect_less_often, hello_of, opener_of
+from quidnunc.properties.suite.time_limit import TimeIsUpError, demand_time
 
 MOST_AT_ONCE = 4
 COMING = 6
 """Questions that come next, as far as is looked ahead."""
+LOOK_S = 0.25
+"""Who waits for a process looks so often whether the time is up."""
 
 AskedRouter: TypeAlias = tuple[str, str, Profile, tuple[str, ...]]
 """Protocol, name of the router, profile, additions that are off."""
@@ -141,7 +144,23 @@ class NoLongerAskedError(Exception):
 
 
 Explain: TypeAlias = Callable[[Question, Iterator[Question]], Answer]
-"""The answer to a question, given those that may be asked next."""
+"""The answer to a question, given those that may be asked next. Raises TimeIsUpError if the search that asks
+is out of time."""
+
+
+def _answer_here(question: Question, hunt: FindingSearch) -> Answer:
+    """The answer of this process, under the time limit of `hunt`."""
+    try:
+        return answer(question, hunt, hunt.out_of_time)
+    except NoLongerAskedError:
+        raise TimeIsUpError from None
+
+
+def _result(future: Future[Any], hunt: FindingSearch) -> Any:
+    """What a process found, once it has. Raises TimeIsUpError if `hunt` is out of time first."""
+    while not wait([future], timeout=LOOK_S).done:
+        demand_time(hunt)
+    return future.result()
 
 
 @frozen
@@ -151,10 +170,14 @@ class ThisProcess:
     hunt: FindingSearch
 
     def __call__(self, question: Question, ahead: Iterator[Question]) -> Answer:
-        return answer(question, self.hunt)
+        return _answer_here(question, self.hunt)
 
     def sort_out(self, question: Question) -> Callable[[], SortedOut]:
-        return lambda: sorted_out(question, self.hunt)
+        def found() -> SortedOut:
+            demand_time(self.hunt)
+            return sorted_out(question, self.hunt)
+
+        return found
 
 
 @contextmanager
@@ -167,7 +190,9 @@ def explainers(hunt: FindingSearch, against: str) -> Iterator[ThisProcess | Expl
         return
     with TemporaryDirectory() as folder, process_pool(at_once) as pool:
         submitted(pool, _get_ready, [(hunt.protocol_name, against, hunt.profile, hunt.without)] * at_once)
-        yield Explainers(hunt, against, at_once, pool, Path(folder))
+        asked = Explainers(hunt, against, at_once, pool, Path(folder))
+        yield asked
+        asked.let_all_go()
 
 
 @frozen
@@ -198,15 +223,16 @@ class Explainers:
         try:
             coming = deque(self._let_go(question, ahead))
             while (wanted := self._future_of(question)) is None or not wanted.done():
+                demand_time(self.hunt)
                 running = [each.future for each in self.asked if not each.future.done()]
                 if len(running) < self.at_once and (found := self._next(question, coming, ahead)) is not None:
                     self._ask(found)
                 else:
-                    wait(running, return_when=FIRST_COMPLETED)
+                    wait(running, LOOK_S, FIRST_COMPLETED)
             told: Answer = wanted.result()
         except BrokenProcessPool:
             # The system ended one, most likely for its memory; what is left goes on in this process.
-            return answer(question, self.hunt)
+            return _answer_here(question, self.hunt)
         return told
 
     def sort_out(self, question: Question) -> Callable[[], SortedOut]:
@@ -218,7 +244,7 @@ class Explainers:
 
         def found() -> SortedOut:
             try:
-                told: SortedOut = future.result()
+                told: SortedOut = _result(future, self.hunt)
             except BrokenProcessPool:
                 return sorted_out(question, self.hunt)
             return told
@@ -255,6 +281,11 @@ class Explainers:
         mark.touch()
         (future,) = submitted(self.pool, _answer, [(self._router, question, mark)])
         self.asked.append(AskedQuestion(self._router, question, future, mark))
+
+    def let_all_go(self) -> None:
+        """Let go of what nobody came to ask."""
+        for each in self.asked:
+            each.mark.unlink(missing_ok=True)
 
     def _let_go(self, question: Question, ahead: Iterator[Question]) -> list[Question]:
         """Let go of what is neither asked now nor comes next; those that do."""

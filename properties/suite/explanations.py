@@ -36,6 +36,7 @@ from quidnunc.properties.search.rows import may_be_kept_at_times
 from quidnunc.properties.suite.explainers import Explain, Question
 from quidnunc.properties.suite.files import suite_of
 from quidnunc.properties.suite.remembered import PlayedOtherwiseError, RememberedSubject
+from quidnunc.properties.suite.time_limit import demand_time
 
 
 @frozen
@@ -163,6 +164,8 @@ class SuiteExplanations:
     """The same of what comes behind a deviation."""
     _passed_without: dict[str, PassedCase | None] = field(factory=dict)
     """Passed cases by name, as they are without the additions that are off; None where the router departs."""
+    _seen_behind: set[str] = field(factory=set)
+    """Names of the cases of which all that comes behind a deviation was explained, as far as it can be."""
 
     @property
     def withdrawn(self) -> Sequence[str]:
@@ -181,10 +184,7 @@ class SuiteExplanations:
             self._show(ExplainedRun(asked.finding.quirks[:1], asked.finding.moments, each.parameters))
         if not isinstance(asked, Question):
             return asked
-        if self._readings_account_for(each):
-            return None
-        if not self.hunt.worth_explaining(asked.departure):
-            self.hunt.leave_open(None, asked.departure, {*clauses_left_open(asked.moments[-1].judged)})
+        if not self._is_left(asked, each):
             return None
         if (waits := self._as_what_waits(asked)) is not None:
             return waits
@@ -221,15 +221,46 @@ class SuiteExplanations:
         asked_under = set[tuple[str, ...]]()
         while (asked := self._question_behind(each)) is not None and asked.in_force not in asked_under:
             asked_under.add(asked.in_force)
-            if self._readings_account_for(each):
-                return
-            if not self.hunt.worth_explaining(asked.departure):
-                self.hunt.leave_open(None, asked.departure, {*clauses_left_open(asked.moments[-1].judged)})
-                return
+            if not self._is_left(asked, each):
+                break
             told = self._told(asked, self._ahead(asked, map(self._question_behind, after)))
             yield told
             if not told.finding.quirks:
-                return
+                break
+        self._seen_behind.add(each.name)
+
+    def _is_left(self, asked: Question, each: DepartingCase) -> bool:
+        """Whether the question is worth an answer: not what readings allow together, nor what departs as much
+        else does that nothing explains, whose clauses are left open."""
+        if self._readings_account_for(each):
+            return False
+        if self.hunt.worth_explaining(asked.departure):
+            return True
+        self.hunt.leave_open(None, asked.departure, {*clauses_left_open(asked.moments[-1].judged)})
+        return False
+
+    def left_of(self, each: DepartingCase) -> SuiteFinding | Question | None:
+        """What is known of a case that nobody comes to explain: its finding, the question that stays, or
+        None if what was found in other cases accounts for it, or nothing explains enough that is like it.
+
+        Raises TimeIsUpError.
+        """
+        asked = self._question(each)
+        if not isinstance(asked, Question):
+            return asked
+        if self.confirmed and self._question_again(each, self.confirmed) is None:
+            return None
+        if (waits := self._as_what_waits(asked)) is not None:
+            return self.in_the_end(waits)
+        return asked if self._is_left(asked, each) else None
+
+    def left_behind(self, each: DepartingCase) -> Question | None:
+        """What departs behind the deviation in which a case ends, if that was not explained or is in order.
+
+        Raises TimeIsUpError.
+        """
+        asked = None if each.name in self._seen_behind else self._question_behind(each)
+        return asked if asked is not None and self._is_left(asked, each) else None
 
     def _question_behind(self, each: DepartingCase) -> Question | None:
         """What the router does that is not in order once what it deviates in first is; None where all is."""
@@ -303,6 +334,8 @@ class SuiteExplanations:
                 left = [edit for edit in self.confirmed if edit not in part]
 
     def _played(self, each: DepartingCase, protocol: Protocol) -> Play:
+        demand_time(self.hunt)
+
         def opened() -> Subject:
             return self.hunt.opener(self.hunt.config(each.parameters, each.case.seed))
 
@@ -401,6 +434,7 @@ class SuiteExplanations:
         return any(not own.breaks_under(run.edits[-1], spec) for run in broken)
 
     def _is_refuted(self, edit: Edit) -> bool:
+        demand_time(self.hunt)
         refuting = (each for each in self.passed if each.refutes(edit, self.hunt.spec))
         if not self.hunt.without:
             return any(True for _ in refuting)

@@ -12,18 +12,19 @@ from quidnunc.impl.seam import AdapterError
 from quidnunc.model.edit import edited
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.machine import protocol_named
-from quidnunc.properties.cases.case import Case, against_text, command_of
+from quidnunc.properties.cases.case import NOT_EXPLAINED, Case, against_text, command_of
 from quidnunc.properties.cases.finding import from_finding
 from quidnunc.properties.cases.telling import in_words
 from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain.root_cause import (
+    CRASH,
     UNEXPLAINED_CAUSE,
     Finding,
     accounts_for,
     last_departures,
 )
 from quidnunc.properties.explain.runs import blamed_clauses
-from quidnunc.properties.judge.play import clauses_left_open, play, rejudge
+from quidnunc.properties.judge.play import clauses_at_work, clauses_left_open, play, rejudge
 from quidnunc.properties.search.additions import PREFIX, says_of
 from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.machine import FindingSearch
@@ -36,7 +37,8 @@ from quidnunc.properties.search.rows import (
     without_withdrawn,
 )
 from quidnunc.properties.search.worker import passes_on_ours
-from quidnunc.properties.suite.explanations import DepartingCase, SuiteFinding
+from quidnunc.properties.suite.explainers import Question
+from quidnunc.properties.suite.explanations import DepartingCase, SuiteExplanations, SuiteFinding
 
 
 @mutable
@@ -45,8 +47,12 @@ class SuiteRows:
 
     campaign: Campaign
     hunt: FindingSearch
-    looked_into: set[str] = field(factory=set)
-    """Names of the cases that nothing more is to be said of."""
+    explanations: SuiteExplanations | None = None
+    """What explains the cases that stay once what comes from additions is filed."""
+    open_cases: dict[str, DepartingCase] = field(factory=dict)
+    """By name: the cases that depart and of which nothing was said yet."""
+    filed: dict[str, list[SuiteFinding]] = field(factory=dict)
+    """By the name of a case: all that was filed of it."""
     _dropped: dict[str, tuple[SuiteFinding, DepartingCase]] = field(factory=dict)
     """By the name of a case: what was told of it by an explanation that was withdrawn."""
     _told: dict[tuple[str, str], tuple[SuiteFinding, DepartingCase]] = field(factory=dict)
@@ -58,6 +64,8 @@ class SuiteRows:
         """File what one case shows."""
         self.look_into(of)
         campaign, finding = self.campaign, told.finding
+        standing = [each for each in self.filed.get(of.name, ()) if each.stands(self.hunt.withdrawn)]
+        self.filed[of.name] = [*standing, told]
         self._forget_withdrawn()
         root, words = self._row(told, of)
         if told.addition:
@@ -76,21 +84,55 @@ class SuiteRows:
 
     def look_into(self, each: DepartingCase) -> None:
         """Note that a case was explained, or accounted for, as far as is known now."""
-        self.looked_into.add(each.name)
+        self.open_cases.pop(each.name, None)
         self._dropped.pop(each.name, None)
 
     def leave_unexplained(self, each: DepartingCase) -> None:
-        """File what a case shows, if nobody came to explain it."""
-        if each.name in self.looked_into:
-            return
+        """File what a case shows that nobody came to explain."""
         departure = last_departures(each.run)[0]
-        bare = SuiteFinding(Finding(each.events, tuple(each.run.moments), departure, ()))
+        finding = Finding(each.events, tuple(each.run.moments), departure, ())
+        # Until additions are told apart, a case is as it was played first, with all of them.
+        bare = SuiteFinding(finding, without=self.hunt.without if self.explanations else ())
         root, words = self._row(bare, each)
         if is_crash(root):
             keep(self.campaign.roots, evolve(root, case=words()))
             return
-        cause = PENDING + root.quirk.removeprefix(UNEXPLAINED_CAUSE)
+        cause = _pending(root.quirk)
         keep(self.campaign.pending, evolve(root, quirk=cause, kind="pending", case=words(), minimised=False))
+
+    def leave_for_lack_of_time(self, asked: Question, of: DepartingCase, without: tuple[str, ...]) -> None:
+        """File what is asked of a case, played without these additions, and was not answered in time.
+
+        What may be a reading of an open sentence is undecided, and so is what may depart only because of what
+        is in force. Everything else breaks its sentence, whatever explains it. Of those that depart alike the
+        first has the row, without notes, which take long.
+        """
+        self.look_into(of)
+        self.campaign.not_explained += [of.name] if of.name not in self.campaign.not_explained else []
+        self.campaign.at_stake |= clauses_at_work(asked.moments)
+        hunt, spec = self.hunt, self.hunt.spec
+        hunt.quirks[:] = [edit_named(name, spec) for name in asked.in_force]
+        blamed = blamed_clauses(asked.moments, hunt.protocol, asked.parameters)
+        finding = Finding(asked.events, asked.moments, asked.departure, (), blamed)
+        key, rows, kind = (finding.clause, finding.cause), self.campaign.roots, "unexplained"
+        if key not in rows and not finding.cause.startswith(CRASH) and not self._is_sure(finding, asked, of):
+            key, rows, kind = (key[0], _pending(key[1])), self.campaign.pending, "pending"
+        hunt.quirks[:] = []
+        if (known := rows.get(key)) is not None:
+            both = known.leaves_open | {*clauses_left_open(asked.moments[-1].judged)}
+            rows[key] = evolve(known, leaves_open=both)
+            return
+        root, _ = self._row(SuiteFinding(finding, asked.in_force, without=without), of, NOT_EXPLAINED)
+        root = evolve(root, quirk=key[1], kind=kind, says=f"{root.says} {NOT_EXPLAINED}", minimised=False)
+        if kind == "unexplained":
+            control = passes_on_ours(finding, spec.name, of.parameters, of.case.seed)
+            root = evolve(root, holds_on_ours=control)
+        rows[key] = root
+
+    def _is_sure(self, finding: Finding, asked: Question, of: DepartingCase) -> bool:
+        """Whether what departs breaks its sentence whatever explains it. Without time to ask, it is not."""
+        known = asked.departure in last_departures(of.run) and not self.hunt.out_of_time()
+        return known and not self.hunt.readings_of(finding, asked.parameters)
 
     def _forget_withdrawn(self) -> None:
         """Drop the rows of explanations that are withdrawn: their cases are explained anew."""
@@ -115,6 +157,11 @@ class SuiteRows:
                 if self._is_excused_wrongly(told, of):
                     del self.campaign.roots[key]
                     self._told.pop(key)
+                elif self.hunt.out_of_time():
+                    # The run may not be as short as it gets.
+                    del self.campaign.roots[key]
+                    late = evolve(root, quirk=_pending(root.quirk), kind="pending", minimised=False)
+                    keep(self.campaign.pending, late)
         self._drop_of_additions()
         withdrawn = self.hunt.withdrawn
         roots = without_withdrawn(self.campaign.roots, withdrawn, self.hunt.contradicted)
@@ -172,6 +219,8 @@ class SuiteRows:
             told, of = self._told.get(key, (None, None))
             if told is None or of is None or is_crash(root):
                 continue
+            if self.hunt.out_of_time():
+                return
             shipped, of = self._shorter(told, of) or (told, of)
             shipped = self._as_shipped(shipped, of)
             if shipped is not told:
@@ -196,8 +245,10 @@ class SuiteRows:
             return told
         return shipped if tuple(run.moments) == finding.moments else told
 
-    def _row(self, told: SuiteFinding, of: DepartingCase) -> tuple[RootCause, Callable[..., Case]]:
-        """The row of one case, and what tells the case in words."""
+    def _row(
+        self, told: SuiteFinding, of: DepartingCase, remark: str = ""
+    ) -> tuple[RootCause, Callable[..., Case]]:
+        """The row of one case, and what tells the case in words, with a `remark` after its headline."""
         finding = told.finding
         quirk, plain = finding.quirks[0] if finding.quirks else None, evolve(finding, quirks=())
         kind: str = quirk.kind if quirk else "unexplained"
@@ -206,7 +257,8 @@ class SuiteRows:
         if told.addition:
             kind, cause = "addition", PREFIX + told.addition
             says = says_of(told.addition, self.hunt.hello)
-        words = partial(in_words, self._case(told, of, says), finding, says if kind != "unexplained" else "")
+        said = says if kind != "unexplained" else ""
+        words = partial(in_words, self._case(told, of, says), finding, said, remark)
         row = RootCause(
             finding.clause,
             cause,
@@ -269,6 +321,11 @@ class SuiteRows:
         if not accounted or short.clause != whole.clause:
             return None
         return evolve(told, finding=short), evolve(of, parameters=parameters)
+
+
+def _pending(cause: str) -> str:
+    """The cause of what nobody came to explain."""
+    return PENDING + cause.removeprefix(UNEXPLAINED_CAUSE)
 
 
 def _also_of_both(

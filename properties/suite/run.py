@@ -29,6 +29,7 @@ from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.rows import fewest_rows, with_true_excuses
 from quidnunc.properties.search.unsent import add_sent
 from quidnunc.properties.suite.files import suite_of
+from quidnunc.properties.suite.time_limit import TimeIsUpError, TimeLimit, demand_time
 
 if TYPE_CHECKING:
     from quidnunc.properties.suite.explainers import Explainers, SortedOut, ThisProcess
@@ -67,14 +68,16 @@ def run_suite(
     profile: Profile = "shipped",
     hello: Hello | None = None,
     shortest: bool = False,
+    limit: TimeLimit | None = None,
     progress: Callable[[Campaign], None] = lambda campaign: None,
 ) -> Campaign:
     """Every case of the suite against a router; what departs is explained as in a search.
 
     Cases that need what the driver lacks are left out and named. A driver that breaks ends it: `broken` of
     the campaign says how. `hello` is that of `opener`, if not the one of `against`. With `shortest` the case
-    of each row is made as short as it gets for this router. `progress` is told after each case, and has what
-    was found when an interrupt comes.
+    of each row is made as short as it gets for this router. With a `limit`, what was not played or explained
+    in time is named in the campaign, and what departs has a row all the same. `progress` is told after each
+    case, and has what was found when an interrupt comes.
     """
     # What searches loads Hypothesis.
     from quidnunc.properties.search.machine import FindingSearch
@@ -85,9 +88,7 @@ def run_suite(
     named = against if opener is None else ""
     opener = opener or opener_of(against)
     hello = hello or hello_of(against, name, profile=profile)
-    campaign = Campaign(name, against, 0, hello.version, hello.capabilities, hello.fixed)
-    campaign.profile, campaign.switched = profile, hello.switched
-    campaign.has_additions = bool(hello.additions)
+    campaign = _campaign(name, against, hello, profile)
     hunt = FindingSearch(name, opener, hello, profile=profile)
     rows = SuiteRows(campaign, hunt)
 
@@ -95,49 +96,80 @@ def run_suite(
         campaign.seconds = time.monotonic() - started
         progress(campaign)
 
-    departing: list[DepartingCase] = []
-    passed: list[PassedCase] = []
-    explained = False
     try:
-        cases = _departing(campaign, opener, hello, passed, tell)
-        _explain_and_file(rows, named, cases, departing, passed, tell, shortest)
-        explained = True
+        _play_and_file(rows, hello, named, limit or TimeLimit(), tell)
+        if shortest:
+            campaign.roots = fewest_rows(campaign.roots)
+            for _ in rows.shorten():
+                tell()
     except AdapterError as error:
         campaign.broken.append(str(error))
     finally:
-        for each in () if explained else departing:
-            rows.leave_unexplained(each)
-        campaign.roots = with_true_excuses(fewest_rows(campaign.roots))
-        campaign.unfiled = hunt.unfiled
+        _file_the_rest(rows)
     return campaign
+
+
+def _campaign(name: str, against: str, hello: Hello, profile: Profile) -> Campaign:
+    campaign = Campaign(name, against, 0, hello.version, hello.capabilities, hello.fixed)
+    campaign.profile, campaign.switched = profile, hello.switched
+    campaign.has_additions = bool(hello.additions)
+    return campaign
+
+
+def _file_the_rest(rows: SuiteRows) -> None:
+    """File what is still open where the suite was interrupted, or the router broke; then the fewest rows."""
+    campaign, hunt = rows.campaign, rows.hunt
+    campaign.without, campaign.unfiled = hunt.without, hunt.unfiled
+    for each in list(rows.open_cases.values()):
+        rows.leave_unexplained(each)
+    campaign.roots = with_true_excuses(fewest_rows(campaign.roots))
+
+
+def _play_and_file(
+    rows: SuiteRows, hello: Hello, named: str, limit: TimeLimit, tell: Callable[[], None]
+) -> None:
+    """Play all cases, and file what is behind those that depart, as far as there is time."""
+    from quidnunc.properties.suite.unfinished import file_unexplained
+
+    hunt, passed = rows.hunt, list["PassedCase"]()
+    hunt.out_of_time = limit.explaining_is_over
+    cases: Iterable[DepartingCase] = _departing(rows, hello, passed, limit, tell)
+    if limit.is_set:
+        # Processes that explain would take from the time in which cases are played.
+        cases = list(cases)
+    try:
+        _explain_and_file(rows, named, cases, passed, tell)
+    except TimeIsUpError:
+        file_unexplained(rows, limit)
+    hunt.out_of_time = limit.filing_is_over
+    rows.drop_false_ones()
+    hunt.out_of_time = limit.explaining_is_over
 
 
 def _explain_and_file(
     rows: SuiteRows,
     named: str,
     cases: Iterable[DepartingCase],
-    departing: list[DepartingCase],
     passed: Sequence[PassedCase],
     tell: Callable[[], None],
-    shortest: bool,
 ) -> None:
-    """File what is behind the cases, each put into `departing` once it was played."""
+    """File what is behind the cases. Raises TimeIsUpError where the time is up for more."""
     from quidnunc.properties.suite.additions import ShownOfAdditions
     from quidnunc.properties.suite.explainers import explainers
     from quidnunc.properties.suite.explanations import SuiteExplanations
 
-    campaign, hunt = rows.campaign, rows.hunt
+    hunt = rows.hunt
     with ExitStack() as stack:
         explain: ThisProcess | Explainers | None = None
         sorting: list[Callable[[], SortedOut]] = []
         for each in cases:
-            departing.append(each)
+            demand_time(hunt)
             # Processes that explain start while the other cases are played.
             explain = explain or stack.enter_context(explainers(hunt, named))
             if hunt.hello.additions:
                 sorting.append(explain.sort_out(each.question(each.run)))
         if explain is not None:
-            by_additions = ShownOfAdditions(hunt)
+            departing, by_additions = list(rows.open_cases.values()), ShownOfAdditions(hunt)
 
             def as_shipped(cases: Sequence[DepartingCase]) -> Explained:
                 explanations = SuiteExplanations(hunt, explain, cases, passed)
@@ -147,33 +179,31 @@ def _explain_and_file(
             for shown, each in by_additions.of(departing, sorted_out, as_shipped):
                 rows.add(shown, each)
                 tell()
-            campaign.without, left = hunt.without, by_additions.left
+            left = by_additions.left
+            # Of some an addition was told, and they depart without it as well.
+            rows.open_cases.update((each.name, each) for each in left)
             told = SuiteExplanations(hunt, explain, left, [*passed, *by_additions.passed])
-            told_of = ToldCases(told)
+            rows.explanations, told_of = told, ToldCases(told)
             first = _explained(left, told, told_of)
             for found, each in chain(first, _behind(left, told), told_of.told_anew()):
                 rows.look_into(each)
                 if found is not None:
                     rows.add(found, each)
                 tell()
-            rows.drop_false_ones()
-            if shortest:
-                campaign.roots = fewest_rows(campaign.roots)
-                for _ in rows.shorten():
-                    tell()
 
 
 def _departing(
-    campaign: Campaign,
-    opener: Callable[[Any], Any],
+    rows: SuiteRows,
     hello: Hello,
     passed: list[PassedCase],
+    limit: TimeLimit,
     tell: Callable[[], None],
 ) -> Iterator[DepartingCase]:
-    """Play every case and count it; those that depart. The others are put into `passed`."""
+    """Play every case and count it; those that depart, which `rows` has from then on. The others are put into
+    `passed`."""
     from quidnunc.properties.suite.explanations import DepartingCase, PassedCase
 
-    name, profile = campaign.protocol, campaign.profile
+    campaign, name, profile = rows.campaign, rows.campaign.protocol, rows.campaign.profile
     for case_name, case in suite_of(name):
         parameters, lacking = fitted_parameters(case, hello)
         if lacking:
@@ -181,7 +211,10 @@ def _departing(
                 f"the suite's case {name}/{case_name}, which needs: {', '.join(lacking)}"
             )
             continue
-        subject = opener(_config(name, parameters, case.seed, profile))
+        if limit.playing_is_over():
+            campaign.not_played.append(case_name)
+            continue
+        subject = rows.hunt.opener(_config(name, parameters, case.seed, profile))
         run = play(events_of(case), subject, protocol_named(name), parameters)
         campaign.runs += 1
         campaign.steps += run.steps
@@ -189,7 +222,8 @@ def _departing(
         add_sent(campaign.sent, run.sent)
         if last_departures(run):
             told = evolve(case, profile=profile_text(campaign.against, profile))
-            yield DepartingCase(case_name, told, parameters, run)
+            rows.open_cases[case_name] = DepartingCase(case_name, told, parameters, run)
+            yield rows.open_cases[case_name]
         elif not run.blurred:
             passed.append(PassedCase(case_name, case, parameters, tuple(run.moments)))
         tell()

@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 from quidnunc.impl.own_names import own_setting
 from quidnunc.model.events import Crashed
 from quidnunc.model.rpc import Peer
-from quidnunc.properties.cases.case import UNEXPLAINED, Case, Side, events_of, replay_command
+from quidnunc.properties.cases.case import NOT_EXPLAINED, UNEXPLAINED, Case, Side, events_of, replay_command
 from quidnunc.properties.cases.deciding import names_in_play
 from quidnunc.properties.cases.file import MARKS, RULER, body_of, parse, render
 from quidnunc.properties.cases.rejudged import departures_by_text
@@ -232,7 +232,7 @@ class ReportedFinding:
     def act(self) -> str:
         """What the router does, for somebody who does not have the kit. Where the cause was not found, the
         headline tells of the search, so this tells of the first output that departs."""
-        seen = self.headline.partition(UNEXPLAINED)[0].strip()
+        seen = self.headline.partition(UNEXPLAINED)[0].partition(NOT_EXPLAINED)[0].strip()
         return _without_clause(seen) if seen else self._seen
 
     @property
@@ -240,6 +240,8 @@ class ReportedFinding:
         """What is known of the cause beside that, where it is not the headline."""
         if self.case is not None and self.case.explanation:
             return f"The cause is read from the router's source. Its peers see: {self._seen}"
+        if NOT_EXPLAINED in self.headline:
+            return "The cause was not looked for: the time was up."
         if UNEXPLAINED not in self.headline:
             return ""
         told = self.headline[self.headline.index(UNEXPLAINED) :]

@@ -112,6 +112,33 @@ def test_a_budget_is_kept(folder: Path, router: str) -> None:
     assert soon(lambda: not alive(folder), 3)
 
 
+@pytest.mark.parametrize(("budget_s", "all_played"), [(2, False), (8, True)])
+def test_a_budget_of_the_suite_is_kept_and_what_departs_is_told(
+    folder: Path, budget_s: int, all_played: bool
+) -> None:
+    """It echoes. To explain that takes longer, and to play the suite more than two seconds."""
+    began = time.monotonic()
+    check = started(folder, "slow", "--suite", "--budget", f"{budget_s}s", "--json")
+    out, error = check.communicate(timeout=60)
+    took_s = time.monotonic() - began
+    assert took_s < budget_s * 1.1 + 5, (took_s, error)
+    report = json.loads(out)
+    suite = report["suite"]
+    assert (
+        suite["without_limit"].endswith("--suite --cases found") and "--budget" not in suite["without_limit"]
+    )
+    if not all_played:
+        assert suite["not_played"] and check.returncode in (1, 3), error
+        return
+    assert check.returncode == 1, error
+    late = [root for root in report["root_causes"] if "Not explained: the time was up." in root["says"]]
+    assert late and not any(root["minimised"] for root in late)
+    assert {root["case"] for root in late} <= {
+        str(p.relative_to(folder)) for p in folder.glob("found/*.case")
+    }
+    assert soon(lambda: not alive(folder), 3)
+
+
 def test_a_router_that_does_not_answer_does_not_hold_the_check_up(folder: Path) -> None:
     workers = Workers()
     request = BatchRequest(protocol="floodsub", against="python:waits:hanging", seed=0, runs=5)

@@ -90,6 +90,12 @@ def test_help_has_an_example_that_parses(quidnunc: Command, name: str) -> None:
         ("check dog --against ours --runs 0", "--runs must be 1 or more"),
         ("check dog --against ours --budget soon", "invalid duration 'soon': write 90s"),
         ("check dog --against ours --budget 0s", "invalid budget '0s': nothing can be tried in no time"),
+        ("check dog --against ours --suite --budget 0s", "invalid budget '0s'"),
+        (
+            "check dog --against ours --suite --runs 5",
+            "--suite plays fixed cases, and --runs is for a search",
+        ),
+        ("matrix dog --against ours --suite --runs 5 -o x", "--suite plays fixed cases"),
         ("check dog --against ours --update-expect", "needs --expect FILE"),
         ("check dog --against ours --expect . --update-expect", "--expect . is a folder"),
         ("check dog --against ours --expect .", ".: is no regular file"),

@@ -120,3 +120,14 @@ def test_a_folder_of_somebody_else_is_left_alone(quidnunc: Command, tmp_path: Pa
 def test_a_crash_has_no_text() -> None:
     assert headline({"text": None, "quirk": "crash:KeyError in a.router"}) == "The router crashes."
     assert headline({"text": "Does\nthis.\n\nformat: 2", "quirk": "q"}) == "Does this."
+
+
+def test_a_budget_of_the_suite_is_passed_on_and_what_it_was_too_short_for_is_said(
+    quidnunc: Command, tmp_path: Path
+) -> None:
+    folder = tmp_path / "made"
+    ran = quidnunc("matrix", "flood", "--suite", "--budget", "0.5s", "-o", folder, "--against", "ours")
+    assert ran.code == 3
+    assert re.search(r"; \d+ cases not played: the time was up", ran.out)
+    assert "--budget 0.5s --suite" in ran.out.splitlines()[-1]
+    assert "not played: the time was up" in (folder / "matrix.md").read_text("utf-8")

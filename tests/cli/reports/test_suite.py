@@ -12,7 +12,7 @@ from quidnunc.properties.search.verdicts import ExitStatus, verdicts_of
 from quidnunc.properties.suite.edits import ShownEdits
 from quidnunc.properties.suite.files import suite_of
 from quidnunc.reports.check import not_checked
-from quidnunc.reports.suite import not_run, not_seen, suite_exit, word_of
+from quidnunc.reports.suite import not_run, not_seen, suite_exit, suite_json, unfinished_lines, word_of
 
 
 def test_our_router_exits_with_zero_although_a_claim_never_applied(
@@ -81,3 +81,27 @@ def test_a_protocol_whose_edits_nobody_tried_says_so(monkeypatch: pytest.MonkeyP
     assert not any("small edits were not tried" in line for line in not_seen(campaign))
     monkeypatch.setattr("quidnunc.reports.suite.shown_edits", lambda name: ShownEdits())
     assert any("small edits were not tried" in line for line in not_seen(campaign))
+
+
+def test_what_the_time_was_up_for_is_counted_and_what_makes_it_whole_is_said() -> None:
+    cut = Campaign("flood", "ours", 0, runs=2, not_played=["a", "b", "c"], not_explained=["d"])
+    cases = len(suite_of("flood"))
+    said = [f"3 of {cases} cases were not played: the time was up"]
+    said += ["1 of the cases that depart was not explained: the time was up"]
+    whole = "without a time limit, or with a longer --budget: quidnunc check ..."
+    assert unfinished_lines([cut], "quidnunc check ...") == ["", *said, whole]
+    assert unfinished_lines([cut, Campaign("dog", "ours", 0)], "")[1] == f"flood: {said[0]}"
+    assert not unfinished_lines([Campaign("flood", "ours", 0, runs=2)], "")
+    assert {*said} <= {*not_run(cut, verdicts_of(cut))} & {*not_checked(cut, verdicts_of(cut))}
+    suite = suite_json(cut, verdicts_of(cut), "quidnunc check ...")["suite"]
+    assert (suite["not_played"], suite["not_explained"]) == (["a", "b", "c"], ["d"])
+    assert suite["without_limit"] == "quidnunc check ..."
+    assert "without_limit" not in suite_json(Campaign("flood", "ours", 0, runs=2), (), "")["suite"]
+
+
+def test_a_suite_whose_time_was_up_does_not_pass() -> None:
+    for cut in ({"not_played": ["a"]}, {"not_explained": ["a"]}):
+        end = suite_exit(ExitStatus(0), Campaign("flood", "ours", 0, runs=2, **cut))
+        assert end.code == 3 and "the time was up" in end.why
+        assert suite_exit(ExitStatus(3), Campaign("flood", "ours", 0, runs=2, **cut)).code == 3
+        assert suite_exit(ExitStatus(1), Campaign("flood", "ours", 0, runs=2, **cut)).code == 1
