@@ -38,8 +38,8 @@ from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.deciding import deciding_defaults
 from quidnunc.properties.documents.clauses import load
+from quidnunc.properties.explain.broken import broken_clauses
 from quidnunc.properties.explain.root_cause import Finding
-from quidnunc.properties.explain.runs import blamed_clauses
 from quidnunc.properties.judge.oracle import Departure, Oracle
 from quidnunc.properties.judge.play import Moment, messages_in
 from quidnunc.properties.notation.lines import event_text, output_text
@@ -88,6 +88,8 @@ class DepartingRun:
     protocol: Protocol
     parameters: ParameterSet
     departure: Departure
+    filed: str = ""
+    """The clause of its root cause, if that is known."""
 
     @property
     def last(self) -> Moment:
@@ -100,7 +102,7 @@ class DepartingRun:
     @property
     def clause(self) -> str:
         """The sentence that is broken at this step, whatever its root cause."""
-        told = blamed_clauses(self.moments, self.protocol, self.parameters)
+        told = broken_clauses(self.moments, self.protocol, self.parameters, self.filed)
         return dict(zip(self.last.judged.departures, told, strict=True)).get(
             self.departure, self.departure.clause
         )
@@ -117,12 +119,14 @@ def departing_run(
     protocol: Protocol,
     parameters: ParameterSet,
     departure: Departure | None = None,
+    filed: str = "",
 ) -> DepartingRun | None:
     """The run as it can be told; None where its last moment does not depart."""
     found = moments[-1].judged.departures if moments and not moments[-1].judged.blurred else ()
     if not found:
         return None
-    return DepartingRun(tuple(moments), protocol, parameters, departure if departure in found else found[0])
+    first = departure if departure in found else found[0]
+    return DepartingRun(tuple(moments), protocol, parameters, first, filed)
 
 
 # -- the headline -------------------------------------------------------------------------------------------
@@ -387,7 +391,14 @@ def _of_step(told: DepartingRun, case: Case) -> Iterator[str]:
             rest = f"{_once(seen[output] - count)} {'was due' if due else 'was allowed'}"
             yield f"`{text}` came {_times(seen[output])}; {rest}."
     if told.clause != case.clause and (root := sentence_of(case.clause)):
-        yield f"The root cause is against {root}"
+        yield f"{OF_EXPLANATION if case.quirk else OF_ROW}{root}"
+
+
+OF_EXPLANATION = "The explanation is in "
+OF_ROW = "It is filed under "
+CITING = (OF_EXPLANATION, OF_ROW, "The root cause is against ")
+"""How notes begin that cite the sentence of the case beside the one that is broken; the last one in older
+cases."""
 
 
 def _of_text(name: str) -> Iterator[str]:
@@ -429,7 +440,7 @@ def in_words(case: Case, finding: Finding, says: str, remark: str = "", *, with_
     """
     spec = protocol_named(case.protocol)
     rules = edited(spec, [edit_named(name, spec) for name in case.as_built])
-    told = departing_run(finding.moments, rules, case.parameters, finding.departure)
+    told = departing_run(finding.moments, rules, case.parameters, finding.departure, case.clause)
     if told is None:
         return case
     return evolve(

@@ -15,6 +15,7 @@ from quidnunc.properties.cases.case import UNEXPLAINED, Case, Side, events_of, r
 from quidnunc.properties.cases.deciding import names_in_play
 from quidnunc.properties.cases.file import MARKS, RULER, body_of, parse, render
 from quidnunc.properties.cases.rejudged import departures_by_text
+from quidnunc.properties.cases.telling import CITING as CITING_NOTES
 from quidnunc.properties.documents.clauses import Clause, load
 from quidnunc.properties.notation.parameters import attribute_of, parameters_told
 from quidnunc.properties.notation.words import peers_named
@@ -223,7 +224,7 @@ class ReportedFinding:
         return tuple(
             _note(each, "that reading" if self.verdict == "observed" else "the specification")
             for each in notes
-            if each not in told and not each.startswith("The root cause is against")
+            if each not in told and not each.startswith(CITING_NOTES)
             # The sequence shows when it was.
             if not _TIME_ALONE.fullmatch(each) and not DECIDES.fullmatch(each)
         )

@@ -33,6 +33,7 @@ from quidnunc.properties.cases.deciding import deciding_defaults
 from quidnunc.properties.cases.file import parse, render
 from quidnunc.properties.cases.router import control_by, repeated
 from quidnunc.properties.cases.telling import (
+    CITING,
     DepartingRun,
     contradiction,
     departing_run,
@@ -237,11 +238,14 @@ def test_of_what_a_heartbeat_does_to_a_mesh_its_size_is_told() -> None:
     assert f"just before, the mesh of t1 has {SMALL.d_high} members, a is in the mesh of t1" in first
 
 
-def test_the_sentence_is_that_of_the_step_and_the_root_cause_has_its_own() -> None:
+def test_the_sentence_is_that_of_the_step_and_a_note_names_where_its_explanation_is() -> None:
     _, it = told(FILLED, Twice(SPEC, SMALL))
     assert it.clause == "gs1.0/heartbeat.fill"
-    root = [note for note in notes_of(PLAIN, it) if note.startswith("The root cause is against")]
-    assert root == [f"The root cause is against {sentence_of(PLAIN.clause)}"]
+    plain, named = evolve(PLAIN, quirk=""), evolve(PLAIN, quirk="cut-at-d-high")
+    cited = [note for case in (plain, named) for note in notes_of(case, it) if note.startswith(CITING)]
+    sentence = sentence_of(PLAIN.clause)
+    assert cited == [f"It is filed under {sentence}", f"The explanation is in {sentence}"]
+    assert not any(note.startswith(CITING) for note in notes_of(evolve(PLAIN, clause=it.clause), it))
     assert sentence_of("gs1.0/heartbeat.fill").startswith(
         'gs1.0/heartbeat.fill (gossipsub-1.0): "If there are'
     )
