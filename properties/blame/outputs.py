@@ -30,6 +30,7 @@ from quidnunc.model.events import (
 from quidnunc.model.mempool.node import Node
 from quidnunc.model.pubsub.router import HeartbeatCounts, Router
 from quidnunc.model.rpc import (
+    INVALID_TX,
     ROUTER,
     Extensions,
     Graft,
@@ -205,6 +206,8 @@ def _refusal(message_id: str, event: Event, r: Router) -> str:
     copies = [m for m in messages if m.id == message_id] or [m for m in messages if m.flaw]
     if not copies:
         return ""
+    if all(p.size > r.parameters.max_message_bytes for p in copies):
+        return "pubsub/rpc.size-limit"
     if all(p.flaw for p in copies):
         return "pubsub/signing.reject"
     if copies[0].topic not in r.topics:
@@ -350,6 +353,8 @@ def _may_have_slot(peer: Peer, n: Node) -> bool:
 def _of_tx(tx: str, peer: Peer, event: Event, n: Node) -> str:
     if isinstance(event, Receive) and ResetRoute() in event.parts:
         return "dog/reset.one"
+    if tx.startswith(INVALID_TX):
+        return "flood/receive.invalid-dropped"
     if tx in n.cache and tx not in n.pool:
         return "flood/receive.committed"
     if peer in n.senders(tx) or Tx(tx) in _parts(event, peer):

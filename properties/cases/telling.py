@@ -89,7 +89,7 @@ class DepartingRun:
     parameters: ParameterSet
     departure: Departure
     filed: str = ""
-    """The clause of its root cause, if that is known."""
+    """The clause of its explanation, if there is one."""
 
     @property
     def last(self) -> Moment:
@@ -440,7 +440,8 @@ def in_words(case: Case, finding: Finding, says: str, remark: str = "", *, with_
     """
     spec = protocol_named(case.protocol)
     rules = edited(spec, [edit_named(name, spec) for name in case.as_built])
-    told = departing_run(finding.moments, rules, case.parameters, finding.departure, case.clause)
+    filed = case.clause if case.quirk else ""
+    told = departing_run(finding.moments, rules, case.parameters, finding.departure, filed)
     if told is None:
         return case
     return evolve(

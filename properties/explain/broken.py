@@ -20,13 +20,15 @@ from quidnunc.properties.judge.play import Moment
 
 DEMANDING = ("pm/receive.full-accepted", "pm/send.full-unsupported")
 """What a run can be about that itself demands an output. The others say why it is due all the same."""
+TO_WHOM_IS_NOT_SAID = "flood/send.once"
+"""It demands that a transaction is sent, and not to whom: that is for what a run tells of routes."""
 NEWER_PEERS = "gs1.2/idontwant.feature-peers"
 
 
 def broken_clauses(
     moments: Sequence[Moment], protocol: Protocol, parameters: Any, filed: str = ""
 ) -> tuple[str, ...]:
-    """The clause that each departure of the last moment breaks. `filed` is the clause of its root cause."""
+    """The clause that each departure of the last moment breaks. `filed` is that of its explanation."""
     told = blamed_clauses(moments, protocol, parameters)
     of_scores = blamed_beside(moments, protocol, parameters)
     departures = moments[-1].judged.departures
@@ -41,7 +43,7 @@ def _broken(d: Departure, told: str, filed: str, of_scores: Collection[str], old
         return d.clause
     if is_left_out(d):
         # What is due has the clause that demands it.
-        return told if told in DEMANDING else d.clause
+        return told if told in DEMANDING or d.clause == TO_WHOM_IS_NOT_SAID else d.clause
     match d.observed:
         case Sent(peer, IDontWant()) if peer in older:
             return NEWER_PEERS

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from quidnunc.model.events import MESHSUB_1_1, Connect, Event, Join, Publish, Score
+from quidnunc.model.events import MESHSUB_1_1, Connect, Event, Join, Publish, PublishPartial, Score, Submit
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.pubsub.protocols import GOSSIPSUB_1_2
-from quidnunc.model.rpc import Graft, HaveTx, IDontWant, IHave, Prune, ResetRoute, Subscribe, Tx
+from quidnunc.model.rpc import Graft, HaveTx, IDontWant, IHave, Message, Prune, ResetRoute, Subscribe, Tx
 from quidnunc.model.score_parameters import ScoreParameters
 from quidnunc.properties.explain.broken import broken_clauses
 from quidnunc.properties.explain.runs import blamed_clauses
-from tests.properties.explain.test_runs import BEAT, T, a_message, hear, link, meet, own, played
+from tests.properties.explain.test_runs import BEAT, T, a_message, hear, link, meet, own, played, speaks_1_3
 
 HALF = Parameters(scores=ScoreParameters(app_specific_weight=0.5))
 
@@ -52,7 +52,15 @@ HALF = Parameters(scores=ScoreParameters(app_specific_weight=0.5))
             DogParameters(),
             (link(1, 2), hear(1, Tx("x1")), hear(2, HaveTx("x1")), hear(2, ResetRoute()), hear(1, Tx("x2"))),
             "dog/reset.one",
-            "flood/send.once",
+            "dog/reset.one",
+        ),
+        (
+            "own-is-filtered",
+            "dog",
+            DogParameters(),
+            (link(1), hear(1, Tx("x1")), hear(1, HaveTx("x1")), Submit("x2")),
+            "dog/route.filter",
+            "flood/submit.to-all",
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -80,3 +88,36 @@ def test_an_idontwant_to_a_peer_of_an_older_version_has_a_sentence_of_its_own() 
     events = (Join(T), Connect((1,), MESHSUB_1_1, False), hear(1, Graft(T)), meet(3), hear(3, a_message()))
     run = played("idontwant-to-old", "gossipsub-1.2", Parameters(), events)
     assert broken_clauses(run.moments, GOSSIPSUB_1_2, Parameters()) == ("gs1.2/idontwant.feature-peers",)
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol", "parameters", "events", "clause"),
+    [
+        (
+            "any-length-taken",
+            "gossipsub-1.2",
+            Parameters(max_message_bytes=1000),
+            (Join(T), meet(1), hear(1, Graft(T)), meet(3), hear(3, Message("m1", T, 9, 2000))),
+            "pubsub/rpc.size-limit",
+        ),
+        (
+            "invalid-pooled",
+            "dog",
+            DogParameters(),
+            (link(1, 2), hear(1, Tx("bad1t"))),
+            "flood/receive.invalid-dropped",
+        ),
+        (
+            "all-offered",
+            "partial-messages-jvm",
+            Parameters(),
+            (speaks_1_3(3, 4), hear(3, Subscribe(T)), Join(T, False, True), PublishPartial(T, "g1")),
+            "pm-jvm/publish.fanout",
+        ),
+    ],
+)
+def test_what_a_rule_drops_is_against_its_sentence(
+    name: str, protocol: str, parameters: Any, events: tuple[Event, ...], clause: str
+) -> None:
+    run = played(name, protocol, parameters, events)
+    assert set(broken_clauses(run.moments, protocol_named(protocol), parameters)) == {clause}
