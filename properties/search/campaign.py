@@ -409,4 +409,5 @@ def _root_of(told: dict[str, Any]) -> RootCause:
         holds_on_ours=told["holds_on_ours"],
         leaves_open=frozenset(told.get("leaves_open", ())),
         minimised=told.get("minimised", True),
+        act=told.get("act", ""),
     )

@@ -12,6 +12,7 @@ from quidnunc.impl.own_names import own_setting
 from quidnunc.model.events import Crashed
 from quidnunc.model.rpc import Peer
 from quidnunc.properties.cases.case import UNEXPLAINED, Case, Side, events_of, replay_command
+from quidnunc.properties.cases.choosing import chosen_words
 from quidnunc.properties.cases.deciding import names_in_play
 from quidnunc.properties.cases.file import MARKS, RULER, body_of, parse, render
 from quidnunc.properties.cases.rejudged import departures_by_text
@@ -251,7 +252,7 @@ class ReportedFinding:
         said = {"router": "Sends what the specification does not allow", "model": "Does not send what is due"}
         for line in self.diverging:
             if line.text.startswith("choice "):
-                return f"Chooses as the specification does not allow: {line.text.removeprefix('choice ')}"
+                return chosen_words(line.text.removeprefix("choice "))
             if line.side in said:
                 return f"{said[line.side]}: {line.text}"
         return self.headline

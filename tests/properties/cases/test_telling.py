@@ -145,6 +145,12 @@ def test_a_choice_says_what_was_due(reason: str, said: str) -> None:
     assert headline(it, "").startswith(f"Chooses {said.format('at `advance 500ms`')}")
 
 
+def test_a_note_tells_a_choice_as_a_headline_does() -> None:
+    unfilled = found("does-not-fill-mesh-to-d-at-heartbeat", events=[*FILLED])
+    it = departing_run(unfilled.moments, SPEC, SMALL, unfilled.departure)
+    assert "The router chooses no peers to graft, where at least 2 are due." in notes_of(PLAIN, it)
+
+
 def test_gossip_to_others_is_told_by_what_is_wrong_with_the_mesh() -> None:
     """A member that should be pruned is gossiped to, once it is: what is left out is its PRUNE."""
     message = Message("m1", "t1", 2)
@@ -176,7 +182,7 @@ def test_a_run_that_contradicts_an_explanation_says_what_was_seen_and_what_was_n
     unfilled = found("does-not-fill-mesh-to-d-at-heartbeat", events=[*FILLED])
     it_is = departing_run(unfilled.moments, SPEC, SMALL, unfilled.departure)
     assert it_is is not None and contradiction(it_is) == (
-        f"{place}its choice of peers to graft does not fit that explanation: 0 chosen, at least 2 required."
+        f"{place}the router chooses no peers to graft, where at least 2 are due by that explanation."
     )
     differs = Departure("differs", "x/y", Sent(1, Prune("t1")), Sent(1, Graft("t1")))
     last = evolve(it.last, judged=evolve(it.last.judged, departures=(differs,)))
