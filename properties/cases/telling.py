@@ -348,7 +348,8 @@ def _of_step(told: DepartingRun, case: Case) -> Iterator[str]:
     before = f"; just before, {facts}" if facts else ""
     yield f"The router departs {ms / 1000:g} s after its start{before}."
     for each in told.last.judged.departures:
-        if each.kind == "choice":
+        # The headline of what nothing explains tells it already.
+        if each.kind == "choice" and case.quirk:
             yield f"The router {lower_first(chosen_words(each.reason))}."
     seen = Counter(told.last.outputs)
     surplus = Counter(d.observed for d in told.last.judged.departures if d.kind == "unexpected")
