@@ -243,12 +243,10 @@ def _root(
         says = "The router fails with an exception."
     if found.addition:
         says, kind, cause = says_of(found.addition, hello), "addition", PREFIX + found.addition
-    known = says if kind != "unexplained" else ""
-    # The headline begins with what the router does.
-    remark = says if kind == "unexplained" and finding.nearly is not None and not is_crash else ""
+    is_nearly = kind == "unexplained" and finding.nearly is not None and not is_crash
+    known, remark = says if kind != "unexplained" else "", says if is_nearly else ""
     if found is pending:
-        says = remark = "The search ended before this departure was replayed."
-        known = ""
+        known, says, remark = "", PENDING_SAYS, PENDING_SAYS
     elif not found.minimised:
         says, remark = f"{says} {NOT_MINIMISED}", f"{remark} {NOT_MINIMISED}".strip()
     shown = from_finding(
@@ -281,6 +279,7 @@ def _root(
     }
 
 
+PENDING_SAYS = "The search ended before this departure was replayed."
 NOT_MINIMISED = "Not minimised: the search ended first."
 
 
