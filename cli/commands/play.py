@@ -40,6 +40,7 @@ from quidnunc.model.machine import family_of, protocol_named
 from quidnunc.model.pubsub.router import Router
 from quidnunc.output import UsageError, suggestion
 from quidnunc.properties.cases.case import Case, CaseBlock, against_text, profile_text
+from quidnunc.properties.cases.choosing import chosen_words, lower_first
 from quidnunc.properties.cases.file import parse, render
 from quidnunc.properties.cases.names import wrong_stream
 from quidnunc.properties.cases.router import replay_router
@@ -243,7 +244,8 @@ class HandPlay:
         for moment in self.last:
             for departure in moment.judged.departures:
                 if departure.kind == "choice":
-                    yield f"+ choice {departure.reason}  not allowed, {departure.clause}"
+                    chosen = lower_first(chosen_words(departure.reason))
+                    yield f"+ the router {chosen}  not allowed, {departure.clause}"
         if self.run.blurred:
             yield "the router made a choice that does not show: nothing that follows can be judged"
         elif self.departs:

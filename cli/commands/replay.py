@@ -326,7 +326,8 @@ def _told(tried: ReplayAttempt) -> DepartingRun | None:
     case = replayed.case
     own = tried.protocol in case.protocols
     rules = protocol_of(case.under(tried.protocol)) if own else protocol_named(tried.protocol)
-    return departing_run(replayed.moments, rules, case.parameters)
+    filed = case.clause if case.quirk and tried.outcome != "different" else ""
+    return departing_run(replayed.moments, rules, case.parameters, filed=filed)
 
 
 def _releases(tried: ReplayAttempt) -> str:

@@ -28,8 +28,9 @@ from quidnunc.model.events import (
     Verdict,
 )
 from quidnunc.model.mempool.node import Node
-from quidnunc.model.pubsub.router import Router
+from quidnunc.model.pubsub.router import HeartbeatCounts, Router
 from quidnunc.model.rpc import (
+    INVALID_TX,
     ROUTER,
     Extensions,
     Graft,
@@ -148,9 +149,9 @@ def _of_router(output: Output, event: Event, r: Router) -> str:
         case Sent(peer, IHave(topic)) if _is_draft(r) and _at_arrival(event):
             return "gs1.2-draft/ihave.instead-of-message"
         case Sent(peer, IHave(topic, ids)):
-            return _of_ihave(topic, ids, peer, r)
+            return gossip_clause(topic, ids, peer, r)
         case Sent(peer, IWant(ids)):
-            return _of_iwant(ids, peer, r)
+            return _of_iwant(ids, peer, event, r)
         case Sent(peer, Extensions()) if not _speaks_1_3(peer, event, r):
             return "gs1.3/extensions.not-below"
         case Closed() if any(isinstance(p, Extensions) for p in _parts(event)):
@@ -205,6 +206,8 @@ def _refusal(message_id: str, event: Event, r: Router) -> str:
     copies = [m for m in messages if m.id == message_id] or [m for m in messages if m.flaw]
     if not copies:
         return ""
+    if all(p.size > r.parameters.max_message_bytes for p in copies):
+        return "pubsub/rpc.size-limit"
     if all(p.flaw for p in copies):
         return "pubsub/signing.reject"
     if copies[0].topic not in r.topics:
@@ -226,7 +229,7 @@ def _of_message(message: Message, peer: Peer | None, event: Event, r: Router) ->
         asked = any(isinstance(p, IWant) and message.id in p.ids for p in _parts(event, peer))
         if not asked or peer is None:
             return ""
-        return "gs1.1/validation.late-verdict" if message.id in r.waiting else "gs1.1/iwant.retransmission"
+        return _of_answer(message.id, peer, r)
     if refusal:
         return refusal if refusal != "gs1.0/relay.seen" else ""
     if r.parameters.validation == "manual":
@@ -236,6 +239,16 @@ def _of_message(message: Message, peer: Peer | None, event: Event, r: Router) ->
     if isinstance(event, Receive) and peer in event.peers:
         return "floodsub/relay.not-back"
     return "floodsub/relay.not-to-author" if peer == message.author else _relay(r)
+
+
+def _of_answer(message_id: str, peer: Peer, r: Router) -> str:
+    """Of an answer to an IWANT: what forbids it, the peer's score, the cache, or earlier answers."""
+    if message_id in r.waiting:
+        return "gs1.1/validation.late-verdict"
+    if r.gate_score(peer) < r.parameters.gossip_threshold:
+        return "gs1.1/threshold.gossip-ignored"
+    again = message_id in r.cached and r.served.get((peer, message_id), 0) > 0
+    return "gs1.1/iwant.retransmission" if again else "gs1.0/iwant.serve"
 
 
 def _publish(topic: str, r: Router) -> str:
@@ -276,24 +289,30 @@ def _of_prune(topic: str, peer: Peer, event: Event, r: Router) -> str:
     return "gs1.0/graft.idempotent" if peer in r.mesh_of(topic) else "gs1.0/graft.accept"
 
 
-def _of_ihave(topic: str, ids: tuple[str, ...], peer: Peer, r: Router) -> str:
-    # Who never announced the topic is no target, whether or not it has just been pruned.
-    if peer in r.mesh_of(topic) & r.members(topic):
-        return "gs1.0/gossip.outside-mesh"
+OUTSIDE_MESH = "gs1.0/gossip.outside-mesh"
+
+
+def gossip_clause(topic: str, ids: tuple[str, ...], peer: Peer, r: Router) -> str:
+    """Of gossip to a peer, where `r` is the router before the heartbeat."""
+    # Who is so low is pruned before any gossip, and then is outside the mesh.
     if r.gate_score(peer) < r.parameters.gossip_threshold:
         return "gs1.1/threshold.gossip"
+    # Who never announced the topic is no target, whether or not it has just been pruned.
+    if peer in r.mesh_of(topic) & r.members(topic):
+        return OUTSIDE_MESH
     stale = not set(ids) <= set(r.gossip_ids(topic)) and (topic in r.mesh or topic in r.fanout)
     return "gs1.0/gossip.ids" if stale else "gs1.0/gossip.targets"
 
 
-def _of_iwant(ids: tuple[str, ...], peer: Peer, r: Router) -> str:
+def _of_iwant(ids: tuple[str, ...], peer: Peer, event: Event, r: Router) -> str:
     if r.gate_score(peer) < r.parameters.gossip_threshold:
         return "gs1.1/threshold.gossip-ignored"
-    heard = r.heard.get(peer)
-    if any(i in r.seen for i in ids) or heard is None:
+    if any(i in r.seen for i in ids):
         return "gs1.0/ihave.request-unseen"
-    p = r.parameters
-    over = heard.ihave_rpcs >= p.max_ihave_messages or heard.ihave_ids >= p.max_ihave_length
+    p, heard = r.parameters, r.heard.get(peer, HeartbeatCounts())
+    # Of the event's own IHAVEs, the last one comes after the others.
+    told = [len(part.ids) for part in _parts(event, peer) if isinstance(part, IHave)][:-1]
+    over = heard.ihave_rpcs >= p.max_ihave_messages or heard.ihave_ids + sum(told) >= p.max_ihave_length
     return "gs1.1/ihave.caps" if over else "gs1.0/ihave.request-unseen"
 
 
@@ -334,6 +353,8 @@ def _may_have_slot(peer: Peer, n: Node) -> bool:
 def _of_tx(tx: str, peer: Peer, event: Event, n: Node) -> str:
     if isinstance(event, Receive) and ResetRoute() in event.parts:
         return "dog/reset.one"
+    if tx.startswith(INVALID_TX):
+        return "flood/receive.invalid-dropped"
     if tx in n.cache and tx not in n.pool:
         return "flood/receive.committed"
     if peer in n.senders(tx) or Tx(tx) in _parts(event, peer):

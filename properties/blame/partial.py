@@ -22,8 +22,8 @@ def blamed_clause(output: Output, event: Event, r: Router) -> str:
             return "pm/gossip.no-ihave"
         case Sent(_, IDontWant()) if "idontwant_to" in r.protocol.handlers:
             return r.protocol["idontwant_to"].rules[-1].clause
-        case PartialIn(peer):
-            return _of_hand_over(peer, r)
+        case PartialIn(peer, part):
+            return _of_hand_over(peer, part.topic, r)
         case GossipAsked(topic, group):
             known = r.groups.get((topic, group))
             if known is None:
@@ -31,8 +31,11 @@ def blamed_clause(output: Output, event: Event, r: Router) -> str:
             if known.initiator != ROUTER:
                 return _own(r, "pm-jvm/gossip.callback", "pm/gossip.partial-instead")
             return _own(r, "pm-go/gossip.once", "pm/gossip.partial-instead")
-        case Offered(topic, group) if (topic, group) not in r.groups:
-            return of_life(r)
+        case Offered(topic, group, state=state) if (topic, group) not in r.groups:
+            # Of a group that begins, an offer without a state says nothing of an earlier one.
+            if state or not isinstance(event, PublishPartial):
+                return of_life(r)
+            return _own(r, "pm-jvm/publish.fanout", "pm/application.interface")
         case Offered():
             return _own(r, "pm-jvm/publish.fanout", "pm/application.interface")
     return ""
@@ -56,9 +59,13 @@ def _of_partial(peer: Peer, topic: str, payload: str | None, event: Event, r: Ro
     )
 
 
-def _of_hand_over(peer: Peer, r: Router) -> str:
+def _of_hand_over(peer: Peer, topic: str, r: Router) -> str:
     if peer in r.peers and has_extension(r.peers[peer], PARTIAL_EXTENSION) is False:
         return _own(r, "pm-jvm/receive.before-handshake", "pm/send.advertised")
+    counts = {whose: count for (of, whose), count in r.started.items() if of == topic}
+    full = sum(counts.values()) >= r.parameters.max_groups_per_topic
+    if full and counts.get(peer, 0) < r.parameters.max_groups_per_peer:
+        return _own(r, "pm-jvm/group.topic-cap", "pm/application.forwarded")
     return _own(r, "pm-jvm/group.peer-cap", "pm/application.forwarded")
 
 

@@ -11,7 +11,6 @@ from itertools import chain
 
 from attrs import evolve, frozen
 
-from quidnunc.model.choices import NOT_THOSE, TOO_FEW
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.events import (
@@ -36,10 +35,11 @@ from quidnunc.model.pubsub.router import Router
 from quidnunc.model.rpc import Graft, Peer, Prune
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import Case
+from quidnunc.properties.cases.choosing import chosen_words, lower_first
 from quidnunc.properties.cases.deciding import deciding_defaults
 from quidnunc.properties.documents.clauses import load
+from quidnunc.properties.explain.broken import broken_clauses
 from quidnunc.properties.explain.root_cause import Finding
-from quidnunc.properties.explain.runs import blamed_clauses
 from quidnunc.properties.judge.oracle import Departure, Oracle
 from quidnunc.properties.judge.play import Moment, messages_in
 from quidnunc.properties.notation.lines import event_text, output_text
@@ -49,24 +49,6 @@ from quidnunc.properties.notation.words import peer_text
 CONTROL_WORDS = ("graft", "prune", "ihave", "iwant", "idontwant")
 MAX_FACTS = 3
 """Of the state before a departure: more than that is not read."""
-CHOSEN = {
-    "mesh.join": "peers to graft",
-    "mesh.fill": "peers to graft",
-    "mesh.outbound": "outbound peers to graft",
-    "mesh.opportunistic": "better peers to graft",
-    "mesh.cut": "members to prune",
-    "gossip.targets": "peers to gossip to",
-    "fanout.use": "peers of the fanout",
-    "reset.target": "a peer to send ResetRoute to",
-    "want.source": "a peer to request from",
-    "want.queued": "a peer to request from",
-    "announce.sticky": "peers to announce to",
-    "announce.persistent": "persistent peers to announce to",
-    "partial.offered": "peers to offer to the application",
-    "publish.instead": "peers to publish to",
-    "pool.order": "the order of the pool",
-}
-"""What is chosen, by the name of the choice; others stand by their name."""
 DEEDS: Mapping[type, tuple[str, str]] = {
     Closed: ("close", "the connection to {peer}"),
     Dialled: ("dial", "{peer}"),
@@ -88,6 +70,8 @@ class DepartingRun:
     protocol: Protocol
     parameters: ParameterSet
     departure: Departure
+    filed: str = ""
+    """The clause of its explanation, if there is one."""
 
     @property
     def last(self) -> Moment:
@@ -100,7 +84,7 @@ class DepartingRun:
     @property
     def clause(self) -> str:
         """The sentence that is broken at this step, whatever its root cause."""
-        told = blamed_clauses(self.moments, self.protocol, self.parameters)
+        told = broken_clauses(self.moments, self.protocol, self.parameters, self.filed)
         return dict(zip(self.last.judged.departures, told, strict=True)).get(
             self.departure, self.departure.clause
         )
@@ -117,12 +101,14 @@ def departing_run(
     protocol: Protocol,
     parameters: ParameterSet,
     departure: Departure | None = None,
+    filed: str = "",
 ) -> DepartingRun | None:
     """The run as it can be told; None where its last moment does not depart."""
     found = moments[-1].judged.departures if moments and not moments[-1].judged.blurred else ()
     if not found:
         return None
-    return DepartingRun(tuple(moments), protocol, parameters, departure if departure in found else found[0])
+    first = departure if departure in found else found[0]
+    return DepartingRun(tuple(moments), protocol, parameters, first, filed)
 
 
 # -- the headline -------------------------------------------------------------------------------------------
@@ -175,7 +161,7 @@ def _act(told: DepartingRun) -> str:
     """What the router does, where nobody has a name for it."""
     each, last = told.departure, told.last
     if each.kind == "choice":
-        return _chosen(each.reason, f"at `{event_text(last.event, signed=told.signed)}`")
+        return chosen_words(each.reason, f" at `{event_text(last.event, signed=told.signed)}`")
     observed, expected = each.observed, each.expected
     many = dict.fromkeys(peer for d in told.alike if (peer := _peer(d.observed or d.expected)) is not None)
     peers = ", ".join(map(peer_text, many))
@@ -196,21 +182,6 @@ def _act(told: DepartingRun) -> str:
         verb = "Delivers" if sends else "Does not deliver"
         return f"{verb} {_words(output, told)} to the application"
     return _deed(output, told, done=sends)
-
-
-def _chosen(reason: str, place: str) -> str:
-    """A choice that is none of those allowed."""
-    name, _, problem = reason.partition(": ")
-    what, count = CHOSEN.get(name, name), problem.partition(" ")[0]
-    several = what.removeprefix("a ")
-    if NOT_THOSE in problem:
-        return f"Chooses {count} {several} {place}, and not those that the clause demands"
-    if TOO_FEW not in problem:
-        return f"Chooses {what} {place}: {problem}"
-    least = problem.removesuffix(" required").rpartition(" ")[2]
-    due = "one is" if least == "1" else f"at least {least} are"
-    chosen = f"no {several}" if count == "0" else f"only {count} of the {several}"
-    return f"Chooses {chosen} {place}, where {due} due"
 
 
 def _deed(output: Output, told: DepartingRun, *, done: bool) -> str:
@@ -258,11 +229,9 @@ def contradiction(told: DepartingRun) -> str:
         f"In another run, at `{event_text(told.last.event, signed=told.signed)}` (step {len(told.moments)})"
     )
     if each.kind == "choice":
-        name, _, reason = each.reason.partition(": ")
-        chosen = f"its choice of {CHOSEN.get(name, name)} does not fit that explanation"
-        return f"{place}, {chosen}: {reason.removesuffix('.')}."
+        return f"{place}, the router {lower_first(chosen_words(each.reason, by='that explanation'))}."
     act = _act(told)
-    seen = f"{place}, the router {act[0].lower()}{act[1:]}"
+    seen = f"{place}, the router {lower_first(act)}"
     if each.observed is not None and each.expected is not None:
         return f"{seen} by that explanation."
     return f"{seen}; by that explanation it would{' not' if each.observed is not None else ''}."
@@ -378,6 +347,10 @@ def _of_step(told: DepartingRun, case: Case) -> Iterator[str]:
     facts = ", ".join(_facts(told))
     before = f"; just before, {facts}" if facts else ""
     yield f"The router departs {ms / 1000:g} s after its start{before}."
+    for each in told.last.judged.departures:
+        # The headline of what nothing explains tells it already.
+        if each.kind == "choice" and case.quirk:
+            yield f"The router {lower_first(chosen_words(each.reason))}."
     seen = Counter(told.last.outputs)
     surplus = Counter(d.observed for d in told.last.judged.departures if d.kind == "unexpected")
     for output, count in surplus.items():
@@ -387,7 +360,14 @@ def _of_step(told: DepartingRun, case: Case) -> Iterator[str]:
             rest = f"{_once(seen[output] - count)} {'was due' if due else 'was allowed'}"
             yield f"`{text}` came {_times(seen[output])}; {rest}."
     if told.clause != case.clause and (root := sentence_of(case.clause)):
-        yield f"The root cause is against {root}"
+        yield f"{OF_EXPLANATION if case.quirk else OF_ROW}{root}"
+
+
+OF_EXPLANATION = "The explanation is in "
+OF_ROW = "It is filed under "
+CITING = (OF_EXPLANATION, OF_ROW, "The root cause is against ")
+"""How notes begin that cite the sentence of the case beside the one that is broken; the last one in older
+cases."""
 
 
 def _of_text(name: str) -> Iterator[str]:
@@ -422,14 +402,26 @@ def with_true_excuses(case: Case, filed: Collection[str]) -> Case:
     return evolve(case, notes=tuple(told.get(note, note) for note in case.notes)) if gone else case
 
 
+def act_in_words(case: Case, finding: Finding) -> str:
+    """What the router does in the case of a finding, whatever explains it; empty for a crash."""
+    told = _told_of(case, finding, "")
+    if told is None or isinstance(told.departure.observed, Crashed):
+        return ""
+    return headline(told, "")
+
+
+def _told_of(case: Case, finding: Finding, filed: str) -> DepartingRun | None:
+    spec = protocol_named(case.protocol)
+    rules = edited(spec, [edit_named(name, spec) for name in case.as_built])
+    return departing_run(finding.moments, rules, case.parameters, finding.departure, filed)
+
+
 def in_words(case: Case, finding: Finding, says: str, remark: str = "", *, with_notes: bool = True) -> Case:
     """The case of a finding in words: its headline, the sentence that it breaks, and notes, which take long.
 
     `says` is the sentence of the root cause, empty where none is known. A `remark` follows the headline.
     """
-    spec = protocol_named(case.protocol)
-    rules = edited(spec, [edit_named(name, spec) for name in case.as_built])
-    told = departing_run(finding.moments, rules, case.parameters, finding.departure)
+    told = _told_of(case, finding, case.clause if case.quirk else "")
     if told is None:
         return case
     return evolve(

@@ -8,6 +8,7 @@ said IDONTWANT for it is a matter of IDONTWANT, and one that is missing without 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 from attrs import frozen
@@ -54,6 +55,7 @@ from quidnunc.model.rules import Protocol, Total, rule
 from quidnunc.model.score_interval import DENOMINATOR, ScoreInterval
 from quidnunc.model.values import evolve
 from quidnunc.properties.blame import partial as partial_blame
+from quidnunc.properties.blame.outputs import OUTSIDE_MESH, gossip_clause
 from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain import scores as score_blame
 from quidnunc.properties.judge.oracle import Departure, Oracle
@@ -67,8 +69,13 @@ class MinimalRun:
     """A minimal run, its departure the last moment."""
 
     moments: tuple[Moment, ...]
-    state: Any
-    """Before the last moment."""
+    states: tuple[Any, ...]
+    """Before each of them."""
+
+    @property
+    def state(self) -> Any:
+        """Before the last moment."""
+        return self.states[-1]
 
     @property
     def last(self) -> Event:
@@ -97,8 +104,8 @@ class MinimalRun:
 
 def blamed_clauses(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> tuple[str, ...]:
     """A clause for each departure of the last moment of a minimal run: its own where nothing tells more."""
-    states = _states(moments, protocol, parameters)
-    short = MinimalRun(tuple(moments), states[-1])
+    states = states_before(moments, protocol, parameters)
+    short = MinimalRun(tuple(moments), tuple(states))
     scored = _scored(moments, states, parameters)
     whatever = _at_any_score(moments, protocol, parameters) if scored else set()
     found = []
@@ -123,7 +130,7 @@ def blamed_beside(moments: Sequence[Moment], protocol: Protocol, parameters: Any
 
     A score is one sum, so that a run which shows one term by another speaks of both.
     """
-    return _scored(moments, _states(moments, protocol, parameters), parameters)
+    return _scored(moments, states_before(moments, protocol, parameters), parameters)
 
 
 def _at_any_score(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> set[tuple[Any, ...]]:
@@ -168,7 +175,7 @@ BEYOND = ENDLESS * DENOMINATOR
 """More than any threshold."""
 
 
-def _states(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> list[Any]:
+def states_before(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> list[Any]:
     """The states before each moment."""
     oracle = Oracle(protocol, parameters)
     states = [oracle.state]
@@ -213,25 +220,42 @@ def _of_router(d: Departure, short: MinimalRun, r: Router) -> str:
                 _refusing(topic, r.mesh_speakers(topic), short) if cut else _of_refusal(topic, peer, short, r)
             )
         case Sent(peer, IDontWant(ids)):
-            messages = (m for _, _, m in short.heard(Message) if m.id in ids)
+            own = (m.event.message for m in short.moments if isinstance(m.event, Publish))
+            messages = (m for m in chain((m for _, _, m in short.heard(Message)), own) if m.id in ids)
             return next((_of_member(m.topic, peer, short, r) for m in messages), "")
         case Sent(peer, Message(id, topic)) if d.clause in ("gs1.0/relay.mesh", "gs1.0/publish.mesh"):
             told_not_to = peer in r.mesh_of(topic) and id in r.unwanted.get(peer, {})
             return "gs1.2/idontwant.skip" if told_not_to else _of_member(topic, peer, short, r)
         case Sent(_, IHave(topic)) if _had_fanout(topic, short, r):
             return "gs1.0/fanout.expire"
+        case Sent(peer, IHave(topic, ids)) if d.clause == OUTSIDE_MESH and _is_out(topic, peer, short):
+            outside = r.with_mesh(topic, r.mesh_of(topic) - {peer})
+            return gossip_clause(topic, ids, peer, outside)
         case Sent(peer, Message(topic=topic) | IHave(topic)) if d.clause in _TO_ALL_WHO_ANNOUNCED:
-            return "" if peer in r.members(topic) else "pubsub/subscription.table"
+            # Of a peer that never announced the topic, no entry of the table is wrong.
+            left = any(p == peer and gone.topic == topic for _, p, gone in short.heard(Unsubscribe))
+            return "pubsub/subscription.table" if left and peer not in r.members(topic) else ""
     return ""
+
+
+def _is_out(topic: str, peer: Peer, short: MinimalRun) -> bool:
+    """Whether the last moment has pruned a peer before it gossips, and was right to."""
+    last = short.moments[-1]
+    wrong = [d.observed for d in last.judged.departures]
+    sent = [o for o in last.outputs if isinstance(o, Sent) and o.peer == peer and o not in wrong]
+    return any(isinstance(o.part, Prune) and o.part.topic == topic for o in sent)
 
 
 _TO_ALL_WHO_ANNOUNCED = ("gs1.1/publish.flood", "gs1.0/gossip.targets", "floodsub/relay.members")
 
 
 def _had_fanout(topic: str, short: MinimalRun, r: Router) -> bool:
-    """Whether it published in a topic that it is not in, and has no fanout for any more."""
-    published = any(isinstance(m.event, Publish) and m.event.message.topic == topic for m in short.moments)
-    return published and topic not in r.topics and topic not in r.fanout
+    """Whether it had a fanout for a topic that it is not in, which is over by the end of the last moment."""
+    if topic in r.topics or not any(topic in state.fanout for state in short.states):
+        return False
+    now_ms = r.now_ms + (short.last.ms if isinstance(short.last, Advance) else 0)
+    entry = r.fanout.get(topic)
+    return entry is None or now_ms - entry.published_ms > r.parameters.fanout_ttl_ms
 
 
 def _of_what_is_missing(d: Departure, short: MinimalRun, r: Router) -> str:
@@ -249,12 +273,14 @@ def _of_what_is_missing(d: Departure, short: MinimalRun, r: Router) -> str:
         case Sent(peer, Message() as message):
             if d.clause == "gs1.0/iwant.serve":
                 return "" if message.id in newest else "gs1.0/mcache.shift"
-            said = {p: i.ids for _, p, i in short.heard(IDontWant)}
-            if any(message.id in ids for p, ids in said.items() if p != peer):
+            said = [(p, message.id in i.ids) for _, p, i in short.heard(IDontWant)]
+            if (peer, True) in said:
+                # It is due all the same: that IDONTWANT was too old, or beyond the cap.
+                return "" if d.clause == "gs1.2/idontwant.prune-old" else "gs1.2/idontwant.cap"
+            if (peer, False) in said or any(named for _, named in said):
                 return "gs1.2/idontwant.per-peer"
-            if peer not in said and any(s.requests for s in _flags(peer, message.topic, short)):
-                return "pm/send.full-unsupported"
-            return "gs1.2/idontwant.skip" if peer in said else ""
+            asks = any(s.requests for s in _flags(peer, message.topic, short))
+            return "pm/send.full-unsupported" if asks else ""
         case Sent(_, IHave(_, ids)) if r.cached and not set(ids) & set(newest):
             return "gs1.0/mcache.shift"
         case Sent(peer, TestExtension()):
@@ -298,8 +324,7 @@ def _of_another_backoff(d: Departure, short: MinimalRun, r: Router) -> str:
     if due.backoff_s == r.parameters.unsubscribe_backoff_s:
         return "gs1.1/backoff.unsubscribe"
     # The one that was due was to refuse a GRAFT, and the peer was taken for a member in its place.
-    asked = any(peer == d.expected.peer for _, peer, _ in short.heard(Graft))
-    return "gs1.1/backoff.regraft" if asked else ""
+    return _refusing(due.topic, {d.expected.peer}, short)
 
 
 def _of_surplus(d: Departure, short: MinimalRun, r: Router) -> str:

@@ -405,7 +405,7 @@ def merge(campaign: Campaign, answer: dict[str, Any]) -> None:
 
 
 def _merge_refuted(campaign: Campaign, answer: dict[str, Any]) -> None:
-    """Explanations that a batch has withdrawn, and those that are no longer refuted: what comes of the rows."""
+    """Explanations that a batch has withdrawn, and those that nothing refutes any more."""
     campaign.withdrawn.update(answer.get("withdrawn", ()))
     # One that another batch of the round has refuted meanwhile stays so.
     for name, asked in answer.get("reinstated", {}).items():
@@ -450,4 +450,5 @@ def _root_of(told: dict[str, Any]) -> RootCause:
         holds_on_ours=told["holds_on_ours"],
         leaves_open=frozenset(told.get("leaves_open", ())),
         minimised=told.get("minimised", True),
+        act=told.get("act", ""),
     )

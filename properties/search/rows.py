@@ -18,6 +18,7 @@ from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.case import UNEXPLAINED, Case
 from quidnunc.properties.cases.file import render
 from quidnunc.properties.cases.finding import brief
+from quidnunc.properties.cases.telling import OF_EXPLANATION
 from quidnunc.properties.cases.telling import with_true_excuses as telling_excuses
 from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain.grouping import groups_by_edit, rule_of_suspect
@@ -69,6 +70,8 @@ class RootCause:
     leaves_open: frozenset[str] = frozenset()
     """Clauses that its departures were judged by: no claim on them is decided."""
     minimised: bool = True
+    act: str = ""
+    """What the router does in the case, should nothing explain it."""
     mark: str = ""
     """Of a crash that an expectations file has numbered: what the file recognises it by."""
 
@@ -160,10 +163,16 @@ def explained_by(name: str, root: RootCause, also: tuple[str, ...]) -> RootCause
         clause=clause,
         claim=claim.id if claim is not None else clause,
         reason=edit.says,
+        notes=_without_explanation(root.case),
     )
     return evolve(
         root, case=case, also=also, ties=(), quirk=edit.name, clause=clause, kind=edit.kind, says=edit.says
     )
+
+
+def _without_explanation(case: Case) -> tuple[str, ...]:
+    """The notes of a case whose explanation is another one now."""
+    return tuple(note for note in case.notes if not note.startswith(OF_EXPLANATION))
 
 
 def unexplained(root: RootCause, told: Contradiction | None = None) -> RootCause:
@@ -173,7 +182,9 @@ def unexplained(root: RootCause, told: Contradiction | None = None) -> RootCause
     claim = claim_on(clause, protocol_named(root.case.protocol))
     named = claim.id if claim is not None else clause
     says = unexplained_words(root.says, told)
-    case = evolve(root.case, quirk="", clause=clause, claim=named, reason=says)
+    reason = f"{root.act} {says}".strip()
+    notes = _without_explanation(root.case)
+    case = evolve(root.case, quirk="", clause=clause, claim=named, reason=reason, notes=notes)
     return evolve(
         root, case=case, also=(), ties=(), clause=clause, quirk=cause, kind="unexplained", says=says
     )
@@ -283,7 +294,7 @@ def grouped_by_edit(rows: RootCauses) -> RootCauses:
         for key in keys:
             del kept[key]
         # What it does in this run, and then what is known of the cause.
-        seen = shortest.case.reason.partition(UNEXPLAINED)[0].strip()
+        seen = shortest.act or shortest.case.reason.partition(UNEXPLAINED)[0].strip()
         case = evolve(shortest.case, reason=f"{seen} {says}".strip())
         keep(kept, evolve(shortest, says=says, case=case, leaves_open=hidden))
     return kept

@@ -37,7 +37,7 @@ from quidnunc.properties.cases.case import (
 from quidnunc.properties.cases.file import parse, render
 from quidnunc.properties.cases.finding import from_finding
 from quidnunc.properties.cases.router import config_of
-from quidnunc.properties.cases.telling import in_words
+from quidnunc.properties.cases.telling import act_in_words, in_words
 from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain.root_cause import CRASH, Finding, last_departures
 from quidnunc.properties.judge.play import (
@@ -298,23 +298,23 @@ def _root(
     says = _words_of(finding, contradicted)
     kind: str = finding.quirks[0].kind if finding.quirks else "unexplained"
     cause = finding.cause
-    if cause.startswith(CRASH):
+    if is_crash := cause.startswith(CRASH):
         says = "The router fails with an exception."
     if found.addition:
         says, kind, cause = says_of(found.addition, hello), "addition", PREFIX + found.addition
-    known, remark = says if kind != "unexplained" else "", ""
+    is_nearly = kind == "unexplained" and finding.nearly is not None and not is_crash
+    known, remark = says if kind != "unexplained" else "", says if is_nearly else ""
     if found is pending:
-        known, remark = "", "The search ended before this departure was replayed."
-        says = remark
+        known, says, remark = "", PENDING_SAYS, PENDING_SAYS
     elif not found.minimised:
-        remark = "Not minimised: the search ended first."
-        says = f"{says} {remark}"
+        says, remark = f"{says} {NOT_MINIMISED}", f"{remark} {NOT_MINIMISED}".strip()
     shown = _shown(asked, found, hello, says, claim.id if claim is not None else finding.clause)
     return {
         "clause": finding.clause,
         "quirk": cause,
         "kind": kind,
         "says": says,
+        "act": act_in_words(shown, finding),
         "case": render(in_words(shown, finding, known, remark)),
         "also": [q.name for q in finding.quirks[1:]],
         "ties": [q.name for q in finding.ties],
@@ -324,6 +324,10 @@ def _root(
         "leaves_open": sorted(found.leaves_open),
         "minimised": found.minimised,
     }
+
+
+PENDING_SAYS = "The search ended before this departure was replayed."
+NOT_MINIMISED = "Not minimised: the search ended first."
 
 
 def _shown(asked: dict[str, Any], found: ReplayableFinding, hello: Hello, reason: str, claim: str) -> Case:

@@ -14,7 +14,7 @@ from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.case import NOT_EXPLAINED, Case, against_text, command_of
 from quidnunc.properties.cases.finding import from_finding
-from quidnunc.properties.cases.telling import in_words
+from quidnunc.properties.cases.telling import act_in_words, in_words
 from quidnunc.properties.claims.catalogue import claim_on
 from quidnunc.properties.explain.root_cause import (
     CRASH,
@@ -78,7 +78,8 @@ class SuiteRows:
         # What is more telling does not depend on notes.
         if known is None or telling(root) < telling(known):
             control = passes_on_ours(finding, campaign.protocol, of.parameters, of.case.seed)
-            root = evolve(root, case=words(), holds_on_ours=control)
+            act = act_in_words(root.case, finding)
+            root = evolve(root, case=words(), act=act, holds_on_ours=control)
             self._told[root.clause, root.quirk] = told, of
         keep(campaign.roots, root)
 
@@ -229,7 +230,8 @@ class SuiteRows:
                 # A row of several findings has a sentence of its own.
                 case = words() if row.says == root.says else evolve(words(), reason=root.case.reason)
                 control = passes_on_ours(told.finding, self.campaign.protocol, of.parameters, of.case.seed)
-                self.campaign.roots[key] = evolve(root, case=case, holds_on_ours=control)
+                act = act_in_words(row.case, told.finding)
+                self.campaign.roots[key] = evolve(root, case=case, act=act, holds_on_ours=control)
             yield
 
     def _as_shipped(self, told: SuiteFinding, of: DepartingCase) -> SuiteFinding:

@@ -17,8 +17,8 @@ from quidnunc.model.machine import family_of, protocol_named
 from quidnunc.properties.cases.case import Case, events_of
 from quidnunc.properties.cases.finding import from_finding
 from quidnunc.properties.cases.router import replay_router
+from quidnunc.properties.cases.telling import departing_run, sentence_of
 from quidnunc.properties.claims.catalogue import claim_on, claims_of
-from quidnunc.properties.documents.clauses import load
 from quidnunc.properties.explain.root_cause import Finding
 from quidnunc.properties.explain.runs import blamed_beside
 from quidnunc.properties.judge.play import Opener, WireSubject
@@ -181,8 +181,16 @@ def case_of(killed: KilledMutant) -> Case:
         parameters=killed.found.parameters,
         seed=killed.found.seed,
         found_by="make mutants",
-        argument=" ".join(f"{finding.clause}: {load()[finding.clause].text}".split()),
+        argument=sentence_of(_broken_by(finding, killed)),
     )
+
+
+def _broken_by(finding: Finding, killed: KilledMutant) -> str:
+    """The clause that the last step breaks."""
+    filed = finding.clause if finding.quirks else ""
+    spec, parameters = protocol_named(killed.protocol), killed.found.parameters
+    told = departing_run(finding.moments, spec, parameters, finding.departure, filed)
+    return told.clause if told is not None else finding.clause
 
 
 def _of_claim(killed: KilledMutant) -> Finding:

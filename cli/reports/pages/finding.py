@@ -12,9 +12,11 @@ from quidnunc.impl.own_names import own_setting
 from quidnunc.model.events import Crashed
 from quidnunc.model.rpc import Peer
 from quidnunc.properties.cases.case import NOT_EXPLAINED, UNEXPLAINED, Case, Side, events_of, replay_command
+from quidnunc.properties.cases.choosing import chosen_words
 from quidnunc.properties.cases.deciding import names_in_play
 from quidnunc.properties.cases.file import MARKS, RULER, body_of, parse, render
 from quidnunc.properties.cases.rejudged import departures_by_text
+from quidnunc.properties.cases.telling import CITING as CITING_NOTES
 from quidnunc.properties.documents.clauses import Clause, load
 from quidnunc.properties.notation.parameters import attribute_of, parameters_told
 from quidnunc.properties.notation.words import peers_named
@@ -223,7 +225,7 @@ class ReportedFinding:
         return tuple(
             _note(each, "that reading" if self.verdict == "observed" else "the specification")
             for each in notes
-            if each not in told and not each.startswith("The root cause is against")
+            if each not in told and not each.startswith(CITING_NOTES)
             # The sequence shows when it was.
             if not _TIME_ALONE.fullmatch(each) and not DECIDES.fullmatch(each)
         )
@@ -252,7 +254,7 @@ class ReportedFinding:
         said = {"router": "Sends what the specification does not allow", "model": "Does not send what is due"}
         for line in self.diverging:
             if line.text.startswith("choice "):
-                return f"Chooses as the specification does not allow: {line.text.removeprefix('choice ')}"
+                return chosen_words(line.text.removeprefix("choice "))
             if line.side in said:
                 return f"{said[line.side]}: {line.text}"
         return self.headline

@@ -9,6 +9,7 @@ from attrs import evolve, frozen
 
 from quidnunc import __version__
 from quidnunc.properties.cases.case import Case
+from quidnunc.properties.cases.choosing import chosen_words, lower_first
 from quidnunc.properties.cases.file import NOTE, render
 from quidnunc.reports.pages.environment import rendered
 from quidnunc.reports.pages.finding import (
@@ -212,14 +213,15 @@ def _choices(it: ReportedFinding) -> Iterator[tuple[str, str]]:
     for line in it.diverging:
         if line.text.startswith("choice "):
             name, _, reason = line.text.removeprefix("choice ").partition(": ")
-            yield CHOICES.get(name, name), "" if _UNSAID in reason else reason
+            said = lower_first(chosen_words(f"{name}: {reason}"))
+            yield CHOICES.get(name, name), "" if _UNSAID in reason else said
 
 
 def observed_lines(it: ReportedFinding) -> Iterator[str]:
     """What the router does then."""
     choices = [*_choices(it)]
     at_fault = any(not reason for _, reason in choices)
-    yield from (f"**makes this choice of {what}: {reason}**" for what, reason in choices if reason)
+    yield from (f"**{reason}**" for _, reason in choices if reason)
     for line in it.diverging:
         if line.text.startswith("choice "):
             continue
@@ -280,8 +282,10 @@ def _sequence_of(it: ReportedFinding) -> str:
 def _step_lines(step: SequenceStep, names: dict[str, str]) -> list[str]:
     text = _text(MARKS.get(step.side, "") + step.text)
     if chosen := re.fullmatch(r"chooses ([\w.]+): (.*)", step.text):
-        why = "" if _UNSAID in chosen[2] else f": {chosen[2]}"
-        text = _text(f"NOT ALLOWED: this choice of {CHOICES.get(chosen[1], chosen[1])}{why}")
+        said = f"this choice of {CHOICES.get(chosen[1], chosen[1])}"
+        if _UNSAID not in chosen[2]:
+            said = lower_first(chosen_words(f"{chosen[1]}: {chosen[2]}"))
+        text = _text(f"NOT ALLOWED: {said}")
     everybody = [*names.values()]
     over = everybody[0] if len(everybody) == 1 else f"{everybody[0]},{everybody[-1]}"
     if step.kind == "message":

@@ -127,3 +127,10 @@ def test_wrong_usage(game: Game) -> None:
     assert "did you mean gossipsub-1.2?" in game("", protocol="gosipsub-1.2").err
     assert "--set: expected D: a whole number, got 'frog'" in game("", "--set", "D=frog").err
     assert game("", "--json").code == 2
+
+
+def test_a_wrong_choice_is_told_as_in_a_headline(game: Game) -> None:
+    text = "join t1\nconnect a..d /meshsub/1.2.0\na..d: subscribe t1\nadvance 500ms\n"
+    ran = game(text, "--against", "ours:fill-never")
+    said = "+ the router chooses no peers to graft, where at least 4 are due  not allowed, "
+    assert f"{said}gs1.0/heartbeat.fill\n" in ran.out

@@ -16,6 +16,7 @@ from quidnunc.output import UsageError
 from quidnunc.properties.cases.case import Case, CaseBlock, CaseOutput
 from quidnunc.properties.cases.deciding import names_in_play
 from quidnunc.properties.cases.file import load, parse, render
+from quidnunc.properties.cases.telling import sentence_of
 from quidnunc.properties.documents.clauses import load as clauses
 from quidnunc.reports.pages.finding import PACKAGES, VERDICTS, WITHHELD, finding_of
 from quidnunc.reports.pages.links import place_of, slug
@@ -210,7 +211,11 @@ def test_an_issue_says_what_the_router_does_where_the_cause_is_unknown() -> None
     assert text.startswith("## Does not send what is due: a: prune t3 backoff=60\n")
     js = CASES / "routers" / "js-libp2p"
     text = issue_of(load(js / "gs1.0.publish.fanout.unexplained.choice.case"))
-    assert text.startswith("## Chooses as the specification does not allow: fanout.use: 3 chosen")
+    due = "## Chooses only 3 of the peers of the fanout at `publish m2 t3 size=600`, where at least 4 are due"
+    assert text.startswith(due) and "Nearest: Treats all peers as floodsub peers" in text
+    chosen = load(js / "gs1.1.heartbeat.keep-best.cut-keeps-d-outbound.case")
+    text = issue_of(evolve(chosen, quirk="", reason="No single edit of the specification predicts it."))
+    assert text.startswith("## Chooses 5 members to prune, and not those that the clause demands\n")
 
 
 def test_an_issue_expects_that_nothing_else_is_sent() -> None:
@@ -249,12 +254,15 @@ def test_an_issue_of_a_mempool_speaks_of_transactions() -> None:
 
 
 def test_a_second_sentence_is_cited_where_it_forbids_what_is_shown() -> None:
-    """The weights of a score forbid no message; that members are not churned forbids a PRUNE."""
+    """The weights of a score forbid no message; a threshold does, and that members are not churned forbids a
+    PRUNE."""
     scored = "gs1.1.score.first-deliveries.first-delivery-counted-twice.case"
     case = load(CASES / "routers" / "js-libp2p" / scored)
-    assert case.argument.startswith("gs1.1/score.weights ")
-    assert [each.clause.id for each in finding_of(case).sentences] == ["gs1.1/score.first-deliveries"]
-    assert "departs first" not in issue_of(case)
+    counted, threshold = "gs1.1/score.first-deliveries", "gs1.1/threshold.publish"
+    assert [each.clause.id for each in finding_of(case).sentences] == [counted, threshold]
+    of_weights = evolve(case, argument=sentence_of("gs1.1/score.weights"))
+    assert [each.clause.id for each in finding_of(of_weights).sentences] == [counted]
+    assert "departs first" not in issue_of(of_weights)
     cut = issue_of(load(CUT))
     assert "This run departs first from:" in cut
     assert finding_of(load(CUT)).sentences[1].clause.id == "gs1.0/heartbeat.no-churn"
@@ -427,7 +435,7 @@ def test_an_issue_tells_a_choice_in_words() -> None:
     pruned = issue_of(
         load(CASES / "routers/py-libp2p/gs1.1.prune.unknown-topic.prune-of-unknown-topic-backs-off.case")
     )
-    assert "- **makes this choice of the peers to graft: 0 chosen, at least 1 required**\n- sends" in pruned
+    assert "- **chooses no peers to graft, where one is due**\n- sends" in pruned
     assert "By that reading, the run departs from this sentence:" in pruned
     cases = "".join(path.read_text("utf-8") for path in (CASES / "routers").rglob("*.case"))
     for name in re.findall(r"choice ([a-z.]+): ", cases):

@@ -33,6 +33,7 @@ from quidnunc.properties.cases.deciding import deciding_defaults
 from quidnunc.properties.cases.file import parse, render
 from quidnunc.properties.cases.router import control_by, repeated
 from quidnunc.properties.cases.telling import (
+    CITING,
     DepartingRun,
     contradiction,
     departing_run,
@@ -144,6 +145,15 @@ def test_a_choice_says_what_was_due(reason: str, said: str) -> None:
     assert headline(it, "").startswith(f"Chooses {said.format('at `advance 500ms`')}")
 
 
+def test_a_note_tells_a_choice_as_a_headline_does() -> None:
+    unfilled = found("does-not-fill-mesh-to-d-at-heartbeat", events=[*FILLED])
+    it = departing_run(unfilled.moments, SPEC, SMALL, unfilled.departure)
+    assert "The router chooses no peers to graft, where at least 2 are due." in notes_of(
+        evolve(PLAIN, quirk="cut-at-d-high"), it
+    )
+    assert not any("chooses" in note for note in notes_of(evolve(PLAIN, quirk=""), it))
+
+
 def test_gossip_to_others_is_told_by_what_is_wrong_with_the_mesh() -> None:
     """A member that should be pruned is gossiped to, once it is: what is left out is its PRUNE."""
     message = Message("m1", "t1", 2)
@@ -175,7 +185,7 @@ def test_a_run_that_contradicts_an_explanation_says_what_was_seen_and_what_was_n
     unfilled = found("does-not-fill-mesh-to-d-at-heartbeat", events=[*FILLED])
     it_is = departing_run(unfilled.moments, SPEC, SMALL, unfilled.departure)
     assert it_is is not None and contradiction(it_is) == (
-        f"{place}its choice of peers to graft does not fit that explanation: 0 chosen, at least 2 required."
+        f"{place}the router chooses no peers to graft, where at least 2 are due by that explanation."
     )
     differs = Departure("differs", "x/y", Sent(1, Prune("t1")), Sent(1, Graft("t1")))
     last = evolve(it.last, judged=evolve(it.last.judged, departures=(differs,)))
@@ -237,11 +247,14 @@ def test_of_what_a_heartbeat_does_to_a_mesh_its_size_is_told() -> None:
     assert f"just before, the mesh of t1 has {SMALL.d_high} members, a is in the mesh of t1" in first
 
 
-def test_the_sentence_is_that_of_the_step_and_the_root_cause_has_its_own() -> None:
+def test_the_sentence_is_that_of_the_step_and_a_note_names_where_its_explanation_is() -> None:
     _, it = told(FILLED, Twice(SPEC, SMALL))
     assert it.clause == "gs1.0/heartbeat.fill"
-    root = [note for note in notes_of(PLAIN, it) if note.startswith("The root cause is against")]
-    assert root == [f"The root cause is against {sentence_of(PLAIN.clause)}"]
+    plain, named = evolve(PLAIN, quirk=""), evolve(PLAIN, quirk="cut-at-d-high")
+    cited = [note for case in (plain, named) for note in notes_of(case, it) if note.startswith(CITING)]
+    sentence = sentence_of(PLAIN.clause)
+    assert cited == [f"It is filed under {sentence}", f"The explanation is in {sentence}"]
+    assert not any(note.startswith(CITING) for note in notes_of(evolve(PLAIN, clause=it.clause), it))
     assert sentence_of("gs1.0/heartbeat.fill").startswith(
         'gs1.0/heartbeat.fill (gossipsub-1.0): "If there are'
     )

@@ -37,6 +37,7 @@ from quidnunc.model.rpc import (
     HaveTx,
     IDontWant,
     IHave,
+    IWant,
     Message,
     Partial,
     Prune,
@@ -111,7 +112,7 @@ PUBSUB: tuple[tuple[str, str, Parameters, tuple[Event, ...]], ...] = (
     ),
     (
         "idontwant-mutes",
-        "gs1.2/idontwant.skip",
+        "gs1.2/idontwant.per-peer",
         Parameters(flood_publish=False),
         (Join(T), meet(1), hear(1, Graft(T)), hear(1, IDontWant(("m2",))), Publish(own("m1")), BEAT),
     ),
@@ -436,9 +437,11 @@ def test_a_finding_without_edits_goes_by_what_the_run_tells() -> None:
     assert Finding(events, tuple(run.moments), departure, (), told).clause == clause
 
 
-def told_of(parameters: Parameters, *steps: tuple[Event, tuple[Output, ...]]) -> tuple[str, ...]:
+def told_of(
+    parameters: Parameters, *steps: tuple[Event, tuple[Output, ...]], protocol: str = "gossipsub-1.1"
+) -> tuple[str, ...]:
     """The clauses of a run in which a router does what is written here."""
-    spec = protocol_named("gossipsub-1.1")
+    spec = protocol_named(protocol)
     puppet = Puppet([outputs for _, outputs in steps])
     run = play([event for event, _ in steps], puppet, spec, parameters)  # type: ignore[arg-type]
     assert len(run.moments) == len(steps)
@@ -461,7 +464,7 @@ def test_what_no_score_would_allow_is_no_matter_of_scores() -> None:
         (NEXT, ()),
     )
     pruned = (NEXT, (Sent(1, Prune(T, 60)), Sent(1, IHave(T, (message.id,)))))
-    assert told_of(parameters, *start, pruned) == ("pubsub/subscription.table",)
+    assert told_of(parameters, *start, pruned) == ("gs1.0/gossip.targets",)
     # That it is not pruned is one.
     assert told_of(parameters, *start, (NEXT, ())) == ("gs1.1/score.mesh-deliveries",)
 
@@ -522,3 +525,97 @@ def test_gossip_in_a_topic_whose_fanout_is_over_is_about_its_end() -> None:
     published = (Publish(own("m1")), (Sent(1, own("m1")), Sent(2, own("m1"))))
     beats = [(BEAT, ()), (NEXT, ()), (NEXT, (Sent(3, IHave(T, ("m1",))),))]
     assert told_of(parameters, *met, *subscribed, published, *beats) == ("gs1.0/fanout.expire",)
+
+
+def test_gossip_to_who_has_left_the_topic_is_about_the_table_and_to_who_never_came_it_is_not() -> None:
+    def told(*parts: Any) -> tuple[str, ...]:
+        start = (
+            (Join(T), ()),
+            (meet(1), (Sent(1, Subscribe(T)),)),
+            (hear(1, *parts), ()),
+            (hear(2, a_message()), (Delivered(a_message()),)),
+        )
+        met = (meet(2), (Sent(2, Subscribe(T)),))
+        beat = (BEAT, (Sent(1, IHave(T, ("m1",))),))
+        return told_of(Parameters(), start[0], start[1], met, *start[2:], beat)
+
+    assert told(Subscribe(T), Unsubscribe(T)) == ("pubsub/subscription.table",)
+    assert told(Subscribe("t2")) == ("gs1.0/gossip.targets",)
+
+
+def test_gossip_in_the_heartbeat_in_which_a_fanout_is_over_is_about_its_end() -> None:
+    parameters = Parameters(
+        d=1, d_low=1, d_high=1, d_score=1, d_out=0, flood_publish=False, fanout_ttl_ms=600
+    )
+    met = [(Connect((p,), MESH, False), ()) for p in (1, 2)]
+    subscribed = [(hear(p, Subscribe(T)), ()) for p in (1, 2)]
+    published = (Publish(own("m1")), (Sent(1, own("m1")),))
+    gossip = (Sent(2, IHave(T, ("m1",))),)
+    beats = [(BEAT, gossip), (NEXT, gossip)]
+    assert told_of(parameters, *met, *subscribed, published, *beats) == ("gs1.0/fanout.expire",)
+
+
+def test_where_a_graft_was_to_be_refused_the_clause_is_that_of_the_refusal() -> None:
+    """It has a negative score, and no backoff: that the GRAFT was taken shows when the topic is left."""
+    parameters = Parameters(unsubscribe_backoff_s=10)
+    left = (Leave(T), (Sent(1, Unsubscribe(T)), Sent(1, Prune(T, 10))))
+    start = ((Join(T), ()), (meet(1), (Sent(1, Subscribe(T)),)), (Score((1,), -1), ()))
+    told = told_of(parameters, *start, (hear(1, Graft(T)), ()), left)
+    assert told == ("gs1.1/threshold.negative-score",)
+
+
+@pytest.mark.parametrize(
+    ("score", "windows", "clause"),
+    [
+        (-100, 0, "gs1.1/threshold.gossip-ignored"),
+        (0, 9, "gs1.0/iwant.serve"),
+    ],
+)
+def test_an_answer_to_an_iwant_is_about_what_forbids_it(score: int, windows: int, clause: str) -> None:
+    parameters = Parameters(gossip_threshold=-10, publish_threshold=-200, graylist_threshold=-300)
+    message = a_message()
+    start = (
+        (Join(T), ()),
+        (meet(1), (Sent(1, Subscribe(T)),)),
+        (meet(2), (Sent(2, Subscribe(T)),)),
+        (hear(2, message), (Delivered(message),)),
+        (Score((1,), score), ()),
+        *[(BEAT if not at else NEXT, ()) for at in range(windows)],
+    )
+    assert told_of(parameters, *start, (hear(1, IWant(("m1",))), (Sent(1, message),))) == (clause,)
+
+
+def test_many_ihaves_in_one_rpc_are_about_the_cap() -> None:
+    parameters = Parameters(max_ihave_length=4)
+    asked = tuple(Sent(1, IWant((f"m{n}",))) for n in range(1, 7))
+    ihaves = tuple(IHave(T, ids) for ids in (("m1", "m2"), ("m3", "m4"), ("m5", "m6")))
+    told = told_of(parameters, (Join(T), ()), (meet(1), (Sent(1, Subscribe(T)),)), (hear(1, *ihaves), asked))
+    assert set(told) == {"gs1.1/ihave.caps"}
+
+
+def test_gossip_to_who_was_just_pruned_is_about_what_it_names() -> None:
+    """A member that the same heartbeat prunes is outside the mesh; a message that waits is no gossip yet."""
+    parameters = Parameters(validation="manual")
+    start = (
+        (Join(T), ()),
+        (meet(1), (Sent(1, Subscribe(T)),)),
+        (meet(2), (Sent(2, Subscribe(T)),)),
+        (hear(1, Subscribe(T), Graft(T)), ()),
+        (hear(2, a_message()), ()),
+        (Score((1,), -5), ()),
+    )
+    beat = (BEAT, (Sent(1, Prune(T, 60)), Sent(1, IHave(T, ("m1",)))))
+    assert told_of(parameters, *start, beat) == ("gs1.0/gossip.ids",)
+    low = Parameters(validation="manual", gossip_threshold=-4, publish_threshold=-8, graylist_threshold=-9)
+    assert told_of(low, *start, beat) == ("gs1.1/threshold.gossip",)
+
+
+def test_an_idontwant_of_what_it_publishes_to_who_has_left_the_topic_is_about_its_mesh() -> None:
+    start = (
+        (Join(T), ()),
+        (meet(1), (Sent(1, Subscribe(T)),)),
+        (hear(1, Subscribe(T), Graft(T)), ()),
+        (hear(1, Unsubscribe(T)), ()),
+        (Publish(own("m1")), (Sent(1, IDontWant(("m1",))),)),
+    )
+    assert told_of(Parameters(), *start, protocol="gossipsub-1.2") == ("gs1.0/mesh.members",)

@@ -22,6 +22,7 @@ from quidnunc.model.events import FLOODSUB, Advance, Connect, Event, Join, Leave
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Subscribe
+from quidnunc.properties.cases.file import parse
 from quidnunc.properties.explain.root_cause import Finding, last_departures
 from quidnunc.properties.judge.oracle import faults
 from quidnunc.properties.judge.play import ModelSubject, Subject, messages_in, play
@@ -463,8 +464,11 @@ def test_an_unexplained_finding_says_what_contradicts_its_explanation() -> None:
     search, wrong = left_silently(silent, explained=True)
     departs_from_the_explanation(search)
     (found,) = search.found.values()
-    says = root_of(CHECK_OF_OURS, found, search.hello, None, search.contradicted)["says"]
-    assert says.endswith(f"Nearly: {wrong.says} {PRUNED}")
+    root = root_of(CHECK_OF_OURS, found, search.hello, None, search.contradicted)
+    assert root["says"].endswith(f"Nearly: {wrong.says} {PRUNED}")
+    # The headline begins with what the router does.
+    assert root["act"].startswith("Does not send PRUNE t1 ") and "gs1.0/leave.prune-each" in root["act"]
+    assert parse(root["case"]).reason == f"{root['act']} {root['says']}"
 
 
 def test_what_only_a_withdrawn_explanation_forbids_is_let_go() -> None:

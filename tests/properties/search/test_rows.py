@@ -8,7 +8,8 @@ from attrs import evolve
 
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.machine import protocol_named
-from quidnunc.properties.cases.case import Case, CaseBlock
+from quidnunc.properties.cases.case import UNEXPLAINED, Case, CaseBlock
+from quidnunc.properties.cases.telling import OF_EXPLANATION
 from quidnunc.properties.search.rows import (
     Contradiction,
     RootCause,
@@ -56,6 +57,20 @@ def test_where_none_is_left_it_is_unexplained() -> None:
         rows_of([root("idle-while-backing-off")]), {"idle-while-backing-off"}
     ).values()
     assert found.kind == "unexplained" and not found.case.quirk and found.clause == CLAUSE
+
+
+def test_the_headline_of_what_nothing_explains_any_more_begins_with_what_the_router_does() -> None:
+    act, note = "Does not send PRUNE t1 to a (gs1.1/backoff.regraft).", f"{OF_EXPLANATION}x/y: A sentence."
+    explained = root("idle-while-backing-off")
+    shown = evolve(explained, act=act, case=evolve(explained.case, notes=("A note.", note)))
+    (found,) = without_withdrawn(rows_of([shown]), {"idle-while-backing-off"}).values()
+    assert found.case.reason == f"{act} {UNEXPLAINED} Nearly: It says. Some runs contradict that."
+    assert found.says == found.case.reason.removeprefix(act).strip()
+    assert found.case.notes == ("A note.",)
+    two = evolve(found, clause="gs1.0/mesh.members"), evolve(found, clause="gs1.0/join.fill")
+    cut = "cut-at-d-high"
+    (grouped,) = grouped_by_edit(rows_of(evolve(each, suspects=frozenset({cut})) for each in two)).values()
+    assert grouped.case.reason.startswith(f"{act} {UNEXPLAINED} Each of 2 findings")
 
 
 def test_a_reading_stays() -> None:
