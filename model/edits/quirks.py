@@ -45,7 +45,7 @@ from quidnunc.model.pubsub.scores import counting, terms
 from quidnunc.model.pubsub.scores.ledger import TopicTally
 from quidnunc.model.pubsub.step import run
 from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Part, Peer, Prune
-from quidnunc.model.rules import Exclusion, Phases, Protocol, Rule, Targets, rule, total
+from quidnunc.model.rules import Exclusion, FirstMatch, Phases, Protocol, Rule, Targets, rule, total
 from quidnunc.model.score_interval import ZERO, ScoreInterval, interval
 from quidnunc.model.score_parameters import TopicScoreParameters
 from quidnunc.model.values import evolve
@@ -681,6 +681,17 @@ def _ending_prunes(protocol: Protocol) -> Protocol:
     return protocol.extended(protocol.name, prune=Phases(rules))
 
 
+@rule("gs1.0/ihave.any-topic")
+def end_at_unknown_ihave(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router] | None:
+    """An IHAVE in a topic that it has not joined is the last one of its RPC that a router reads."""
+    return Step(evolve(r, kept={**r.kept, ENDED: IHave.__name__})) if g.part.topic not in r.topics else None
+
+
+def _ending_ihaves(protocol: Protocol) -> Protocol:
+    old = protocol["ihave"]
+    return protocol.extended(protocol.name, ihave=FirstMatch((end_at_unknown_ihave, *old.rules)))
+
+
 def _no_gossip_in_backoff(protocol: Protocol) -> Protocol:
     old = protocol["gossip_candidates"]
     assert isinstance(old, Exclusion)
@@ -721,6 +732,16 @@ def note_grafted_unless_joining(old: Rule, r: Router, before: Router, choose: Ch
     new = evolve(r, mesh={t: members - old_members[t] for t, members in r.mesh.items()})
     step = cast("Step[Router] | None", old.step(new, before, choose))
     return Step(evolve(step.router, mesh=r.mesh), step.permits) if step is not None else None
+
+
+@around("gs1.1/score.decay")
+def decay_failures_as_deliveries(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """What pruned members still owed (P3b) decays by the factor of mesh deliveries (P3)."""
+    given = counting.scored(r)
+    topics = [evolve(t, mesh_failure_penalty_decay=t.mesh_message_deliveries_decay) for t in given.topics]
+    swapped = evolve(r.parameters, scores=evolve(given, topics=tuple(topics)))
+    step = cast("Step[Router] | None", old.step(evolve(r, parameters=swapped), None, choose))
+    return None if step is None else Step(evolve(step.router, parameters=r.parameters), step.permits)
 
 
 @around("gs1.1/score.mesh-deliveries")
@@ -1143,6 +1164,13 @@ QUIRKS: tuple[Edit, ...] = (
         replacing_present(note_grafted=note_first_graft),
     ),
     Edit(
+        "mesh-failures-decay-as-deliveries",
+        "replaced",
+        "gs1.1/score.decay",
+        "Decays what pruned members still owed (P3b) by the factor of mesh deliveries (P3).",
+        replacing_present(decay=decay_failures_as_deliveries),
+    ),
+    Edit(
         "first-deliveries-capped-late",
         "replaced",
         "gs1.1/score.first-deliveries",
@@ -1240,6 +1268,13 @@ QUIRKS: tuple[Edit, ...] = (
         "gs1.0/prune.remove",
         "Reads no more PRUNEs of an RPC after one in a topic that it has not joined.",
         _ending_prunes,
+    ),
+    Edit(
+        "unknown-topic-ihave-ends-ihaves",
+        "replaced",
+        "gs1.0/ihave.any-topic",
+        "Heeds no IHAVE in a topic that it has not joined, and reads no more IHAVEs of its RPC.",
+        _ending_ihaves,
     ),
     Edit(
         "no-gossip-in-backoff",

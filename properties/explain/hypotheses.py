@@ -333,7 +333,8 @@ def _tested(
     left = [edit for edit, _ in sorted(stand, key=late)][:MOST_VARIED]
     narrow = [edit for edit in left if not edit.name.startswith(EVERYWHERE)]
     readings = [edit.name for edit in left if edit.kind == "reading"]
-    varied = fresh.varied(parameters_read(narrow or left, protocol), readings)
+    read = parameters_read(narrow or left, protocol) | parameters_named(left, protocol)
+    varied = fresh.varied(read, readings)
     runs = RunsAsNeeded(chain(around, (FollowedRun.of(run, protocol) for run in varied)))
     stand = _predicting(left, runs, departure)
     return ([*runs] if stand else []), stand
@@ -364,13 +365,25 @@ def _is_refuted(edit: Edit, run: FollowedRun) -> bool:
 
 def parameters_read(edits: Iterable[Edit], protocol: Protocol) -> frozenset[str]:
     """Numbers among the parameters that are read by the rules which the edits change."""
-    kind = FAMILIES[protocol.family].parameters
-    numbers = {f.name for f in fields(kind) if type(f.default) in (int, float)}
+    numbers = _numbers(protocol)
     changed = {name for edit in edits for name in rules_changed(edit, protocol)}
     rules = (rule for _, rule in protocol.rules() if rule.name in changed)
     read = {name for rule in rules for name in names_read(rule) & numbers}
     # One that is taken for another shows where that other one is changed.
     return frozenset(read.union(*(like for like in SIBLINGS if like & read)) & numbers)
+
+
+def parameters_named(edits: Iterable[Edit], protocol: Protocol) -> frozenset[str]:
+    """Numbers among the parameters for which edits of several rules take another one. All that these rules
+    read would be too many."""
+    wide = [edit.name for edit in edits if edit.name.startswith(EVERYWHERE)]
+    as_words = {number: f"{EVERYWHERE}{number.replace('_', '-')}-" for number in _numbers(protocol)}
+    return frozenset(n for n, words in as_words.items() if any(name.startswith(words) for name in wide))
+
+
+def _numbers(protocol: Protocol) -> set[str]:
+    kind = FAMILIES[protocol.family].parameters
+    return {f.name for f in fields(kind) if type(f.default) in (int, float)}
 
 
 def _refutable(reading: Edit, runs: Sequence[FreshRun], protocol: Protocol, dropped: Collection[str]) -> bool:

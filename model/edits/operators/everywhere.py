@@ -48,7 +48,7 @@ def edits_everywhere(
         clauses = () if shown else clauses_of(readers)
         for word, said, change in others:
             changing = partial(changed_rules, names=names, change=change)
-            says = f"{said}, wherever it matters."
+            says = f"{said.rstrip(',')}, wherever it matters."
             named, number = f"{EVERYWHERE}{word}", "-as-" in word
             yield (
                 Edit(named, "replaced", against, says, changing, clauses=clauses, of_number=number),

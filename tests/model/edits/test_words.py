@@ -54,6 +54,7 @@ def test_each_headline_of_an_operator_says_when(protocol: Protocol) -> None:
     own = ("everywhere-in-", "everywhere-published-", "everywhere-passed-on-", "earlier-")
     wide = [m for name, m in made.items() if len(m.rules) > 1 and not name.startswith(own)]
     assert wide and all(m.edit.says.endswith(", wherever it matters.") for m in wide)
+    assert not [m.edit.says for m in wide if ",," in m.edit.says]
     published = [m.edit.says for name, m in made.items() if name.startswith("everywhere-published-")]
     assert all(says.startswith("Publishes messages with ") and says.endswith(".") for says in published)
     assert bool(published) == (protocol.family == "pubsub")

@@ -422,3 +422,11 @@ def test_a_separating_trace_is_asked_of_its_own_reading_alone() -> None:
     departure = departure_of(INSIDE[0])
     assert not standing([TRUE], fresh(*INSIDE, evolve(probe, separates=TRUE.name)), SPEC, departure)
     assert standing([TRUE], fresh(*INSIDE, evolve(probe, separates="another")), SPEC, departure) == [TRUE]
+
+
+def test_the_parameter_that_an_edit_of_several_rules_is_about_is_varied() -> None:
+    """Mutant: one that takes a threshold for its default stands, because every run is at the default."""
+    wide = [
+        edit_named(f"everywhere-{name}", SPEC) for name in ("accept-px-threshold-as-default", "sees-no-seen")
+    ]
+    assert hypotheses.parameters_named(wide, SPEC) == {"accept_px_threshold"}

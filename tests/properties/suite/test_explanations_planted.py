@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import Any
 
 import pytest
@@ -146,6 +147,29 @@ def ends_at_a_prune_of_an_unknown_topic(r: GossipsubRouter) -> None:
     r.control[r.control.index(r.read_prunes)] = read_prunes
 
 
+def ends_at_an_ihave_of_an_unknown_topic(r: GossipsubRouter) -> None:
+    on_ihave = r.gossip.on_ihave
+
+    def read_ihaves(peer: int, control: Any) -> None:
+        read, joined = type(control)(), r.core.joined
+        read.CopyFrom(control)
+        del read.ihave[sum(1 for _ in takewhile(lambda entry: entry.topicID in joined, control.ihave)) :]
+        on_ihave(peer, read)
+
+    r.control[r.control.index(on_ihave)] = read_ihaves
+
+
+def failures_decay_as_deliveries(r: GossipsubRouter) -> None:
+    if r.core.keeper is None:
+        return
+    decay = r.core.keeper.decay_topic
+
+    def swapped(p: Any, s: Any, now_ms: int) -> None:
+        decay(evolve(p, mesh_failure_penalty_decay=p.mesh_message_deliveries_decay), s, now_ms)
+
+    patch(r.core.keeper, "decay_topic", swapped)
+
+
 PLANTED: dict[str, tuple[Plant, tuple[str, ...]]] = {
     "fanout-not-renewed": (
         around("fanout.for_publish", fanout_from_first_publish),
@@ -164,6 +188,11 @@ PLANTED: dict[str, tuple[Plant, tuple[str, ...]]] = {
     "prune-forgets-unwanted": (around("mesh.on_prune", wanted_again), ("idontwant-and-prune",)),
     "first-gossip-adaptively": (gossips_first, ("gossip_adaptively-3", "mesh-low", "mesh-high")),
     "unknown-topic-prune-ends-prunes": (ends_at_a_prune_of_an_unknown_topic, ("rpc-to-its-end",)),
+    "mesh-failures-decay-as-deliveries": (failures_decay_as_deliveries, ("note_pruned",)),
+    "unknown-topic-ihave-ends-ihaves": (
+        ends_at_an_ihave_of_an_unknown_topic,
+        ("start_counting_anew", "rpc-to-its-end"),
+    ),
     "ends-its-kind-unknown-topic": (ends_at_an_unknown_topic, ("rpc-to-its-end",)),
 }
 """Name of the edit -> what is planted, and cases in which it shows."""
