@@ -681,6 +681,16 @@ def _ending_prunes(protocol: Protocol) -> Protocol:
     return protocol.extended(protocol.name, prune=Phases(rules))
 
 
+@around("gs1.0/graft.accept")
+def refuse_and_accept(old: Rule, r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
+    """The GRAFT is answered with PRUNE, and its sender is a member all the same."""
+    step = cast("Step[Router] | None", old.step(r, g, choose))
+    if step is None:
+        return None
+    member = mesh.accept.apply(step.router, g, choose)
+    return step.then(member) if isinstance(member, Step) else step
+
+
 @rule("gs1.0/ihave.any-topic")
 def end_at_unknown_ihave(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router] | None:
     """An IHAVE in a topic that it has not joined is the last one of its RPC that a router reads."""
@@ -1268,6 +1278,27 @@ QUIRKS: tuple[Edit, ...] = (
         "gs1.0/prune.remove",
         "Reads no more PRUNEs of an RPC after one in a topic that it has not joined.",
         _ending_prunes,
+    ),
+    Edit(
+        "refused-in-backoff-kept",
+        "replaced",
+        "gs1.1/backoff.regraft",
+        "Takes a peer into its mesh although it refuses its GRAFT inside the backoff.",
+        replacing_present(while_backing_off=refuse_and_accept),
+    ),
+    Edit(
+        "refused-with-negative-score-kept",
+        "replaced",
+        "gs1.1/threshold.negative-score",
+        "Takes a peer into its mesh although it refuses its GRAFT for a negative score.",
+        replacing_present(negative_score=refuse_and_accept),
+    ),
+    Edit(
+        "refused-at-d-high-kept",
+        "replaced",
+        "gs1.1/outbound.inbound-refused",
+        "Takes a peer into its mesh although it refuses its GRAFT at D_high.",
+        replacing_present(inbound_while_full=refuse_and_accept),
     ),
     Edit(
         "unknown-topic-ihave-ends-ihaves",

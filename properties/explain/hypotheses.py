@@ -149,7 +149,9 @@ def predict(edit: Edit, runs: Iterable[FollowedRun], departure: Departure) -> Pr
         if found.agreed > without.agreed:
             right_of[varied] += 1
         elif any(same_act(d, departure) for d in without.departures):
-            missed_of[varied] += not _leaves_less(found, without, departure)
+            # At another number it may lose track of the run, and then it says neither.
+            lost = bool(varied) and not found.departures
+            missed_of[varied] += not lost and not _leaves_less(found, without, departure)
         right, missed = right_of[""], missed_of[""]
         if missed >= MISSED and not right:
             break

@@ -199,7 +199,7 @@ class SuiteRows:
             with self._judged_as(told):
                 departures = told.finding.moments[-1].judged.departures
                 found = self.hunt.minimised(told.finding.events, departures, of.parameters, of.case.seed)
-                return found is not None and self.hunt.was_excused_wrongly(*found)
+                return found is not None and self.hunt.was_excused_wrongly(*found, of.case.seed)
         except AdapterError:
             return False
 
