@@ -157,6 +157,8 @@ def _explain_and_file(
                     rows.add(found, each)
                 tell()
             rows.drop_false_ones()
+            for departed, each in told.given_up():
+                rows.note_alike(departed, each)
             if shortest:
                 campaign.roots = fewest_rows(campaign.roots)
                 for _ in rows.shorten():
