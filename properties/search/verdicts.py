@@ -254,8 +254,8 @@ def load_expectations(path: Path, protocols: Sequence[str] = ()) -> tuple[Expect
 
 
 def _as_read(entry: Mapping[str, Any]) -> Expectation:
-    texts = {name: str(value) for name, value in entry.items() if name != "seen_in"}
-    return evolve(Expectation(**texts), seen_in=tuple(entry.get("seen_in", ())))
+    told: dict[str, Any] = {name: str(value) for name, value in entry.items()}
+    return Expectation(**{**told, "seen_in": tuple(entry.get("seen_in", ()))})
 
 
 def _demand_causes(expected: Sequence[Expectation], asked: Sequence[Protocol], path: Path) -> None:
