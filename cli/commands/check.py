@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import shlex
 import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
@@ -39,8 +40,8 @@ from quidnunc.output import (
     suggestion,
 )
 from quidnunc.pipeline.trace.record import join_parts
-from quidnunc.properties.cases.case import command_of
-from quidnunc.properties.cases.file import load, render
+from quidnunc.properties.cases.case import Case, command_of
+from quidnunc.properties.cases.file import body_of, load, render
 from quidnunc.properties.cases.named_files import NamedEntry, check_entries, is_within
 from quidnunc.properties.cases.outcome import CaseReplay
 from quidnunc.properties.cases.router import REPEATS, repeated, replay_router
@@ -49,7 +50,7 @@ from quidnunc.properties.explain.root_cause import UNEXPLAINED_CAUSE
 from quidnunc.properties.search.batch import Workers
 from quidnunc.properties.search.campaign import Campaign, Recording, run_campaign
 from quidnunc.properties.search.crashes import ANY_CRASH, crash_mark, crashes_numbered
-from quidnunc.properties.search.rows import is_crash
+from quidnunc.properties.search.rows import RootCause, is_crash
 from quidnunc.properties.search.verdicts import (
     ExitStatus,
     Expectation,
@@ -88,6 +89,7 @@ def run(options: argparse.Namespace) -> int:
     started: float = options.started
     names = _validated(options)
     expected = _expected(options, names)
+    before = _cases_before(expected, options)
     campaigns, paths, interrupted = [], {}, 0
     dialects: dict[str, tuple[DialectAnswer, ...] | None] = {}
     for name in names:
@@ -97,7 +99,8 @@ def run(options: argparse.Namespace) -> int:
         campaigns.append(campaign)
         folder = name if len(names) > 1 else ""
         whole = not (interrupted or campaign.broken)
-        paths[name] = _write_cases(campaign, options, folder, limit if whole else TimeLimit(file_s=0))
+        until = limit if whole else TimeLimit(file_s=0)
+        paths[name] = _write_cases(campaign, options, folder, before, until)
         started = time.monotonic()
         dialects[name] = _dialect(campaign, options) if options.dialect and whole else None
         if not options.json:
@@ -109,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
         if interrupted:
             break
     ended_early = interrupted or (options.suite and any(c.broken for c in campaigns))
-    compared = None if ended_early else _compared(campaigns, paths, expected, options)
+    compared = None if ended_early else _compared(campaigns, paths, expected, before, options)
     ends = [exit_of(verdicts_of(c, options.claims), c, compared, options.strict) for c in campaigns]
     if options.suite:
         ends = [suite_exit(end, c) for end, c in zip(ends, campaigns, strict=True)]
@@ -123,9 +126,9 @@ def run(options: argparse.Namespace) -> int:
         print_json(reports[0] if len(reports) == 1 else {"schema": 2, "reports": reports})
     else:
         if compared is not None and not options.update_expect:
-            print_compared(compared)
+            print_compared(compared, options)
             print()
-        _print_summary(campaigns, paths, expected, options)
+        _print_summary(campaigns, paths, _shown_by_file(expected, compared), options)
         _print_end(ends, options, 128 + interrupted if interrupted else 0)
     codes = {e.code for e in ends}
     code = 128 + interrupted if interrupted else next((c for c in (1, 4, 3) if c in codes), 0)
@@ -143,6 +146,30 @@ def _expected(options: argparse.Namespace, names: Sequence[str]) -> tuple[Expect
     entries = [NamedEntry(each.clause, each.cause, each.case) for each in expected]
     check_entries(options.expect, entries, update=options.update_expect)
     return expected
+
+
+def _cases_before(expected: Sequence[Expectation], options: argparse.Namespace) -> dict[str, Case]:
+    """The cases of unexplained expectations, by the path in the file, as they are before any is written: the
+    case of another fault may have the name of such a file."""
+    found = {}
+    for each in expected:
+        if each.is_unexplained and each.case:
+            # One that does not read is told when it is replayed.
+            with suppress(CaseError):
+                found[each.case] = load(options.expect.parent / each.case)
+    return found
+
+
+def _shown_by_file(
+    expected: Sequence[Expectation], compared: ExpectationComparison | None
+) -> list[Expectation]:
+    """The expectations whose cases show what was found: the name of what is unexplained may be that of
+    another fault."""
+    if compared is None:
+        return [each for each in expected if not each.is_unexplained]
+    new = {(root.clause, root.quirk) for root in compared.unexpected}
+    there = (*compared.met, *(each for each, _ in compared.otherwise))
+    return [each for each in there if (each.clause, each.cause) not in new]
 
 
 def _write_files(reports: Sequence[Mapping[str, Any]], options: argparse.Namespace, code: int) -> None:
@@ -347,16 +374,23 @@ def _dialect(campaign: Campaign, options: argparse.Namespace) -> tuple[DialectAn
 
 
 def _write_cases(
-    campaign: Campaign, options: argparse.Namespace, folder: str, until: TimeLimit
+    campaign: Campaign,
+    options: argparse.Namespace,
+    folder: str,
+    before: Mapping[str, Case],
+    until: TimeLimit,
 ) -> dict[RootKey, str]:
     """Case files of what was found, by root, each with how often it departs in `REPEATS` replays.
 
     Once `until` is over, cases are not replayed any more. The events of a crash go to --private alone, and
-    are not replayed.
+    are not replayed. `before`: see `_free_path`.
     """
     from quidnunc.properties.search.worker import opener_of
 
     written = {}
+    # What --update-expect writes names the new case, so that it may take the place of the old one.
+    named = {} if options.update_expect else before
+    kept = {(options.expect.parent / path).resolve(): case for path, case in named.items()}
     found_by = command_of(campaign.protocol, options.against, *_how(options), profile=campaign.profile)
     for key, root in campaign.rows.items():
         into: Path | None = options.private if is_crash(root) else options.cases
@@ -364,7 +398,7 @@ def _write_cases(
             continue
         # A name says nothing of a crash: an expectations file that is committed may hold it.
         cause = f"crash.{crash_mark(root)}" if is_crash(root) else root.quirk.replace(":", ".")
-        path = into / folder / f"{root.clause.replace('/', '.')}.{cause}.case"
+        path = _free_path(into / folder / f"{root.clause.replace('/', '.')}.{cause}.case", root.case, kept)
         path.parent.mkdir(parents=True, exist_ok=True)
         case = evolve(root.case, found_by=found_by, control=control_of(root))
         path.write_text(render(case), encoding="utf-8")
@@ -382,16 +416,36 @@ def _write_cases(
     return written
 
 
+def _free_path(path: Path, case: Case, kept: Mapping[Path, Case]) -> Path:
+    """`path`, or with a number where an expectation names the file there and it shows something else."""
+    numbered = (path.with_suffix(f".{number}.case") for number in itertools.count(2))
+    for each in itertools.chain([path], numbered):
+        known = kept.get(each.resolve())
+        if known is None or (known.parameters, body_of(known)) == (case.parameters, body_of(case)):
+            return each
+    raise AssertionError
+
+
+def _all_roots(campaigns: Sequence[Campaign]) -> list[RootCause]:
+    """Those of all protocols; one of several has the cases of each."""
+    found: dict[RootKey, RootCause] = {}
+    for key, root in (item for campaign in campaigns for item in campaign.roots.items()):
+        seen_in = found[key].seen_in if key in found else frozenset[str]()
+        found[key] = evolve(root, seen_in=root.seen_in | seen_in)
+    return list(found.values())
+
+
 def _compared(
     campaigns: Sequence[Campaign],
     paths: dict[str, dict[RootKey, str]],
     expected: Sequence[Expectation],
+    before: Mapping[str, Case],
     options: argparse.Namespace,
 ) -> ExpectationComparison | None:
     """The result compared with --expect; after --update-expect nothing differs."""
     if options.update_expect:
         expected = [each for each in expected if each.cause != ANY_CRASH]
-        named = crashes_numbered([r for c in campaigns for r in c.roots.values()], expected)
+        named = crashes_numbered(_all_roots(campaigns), expected)
         roots = [
             (named[k], paths[c.protocol].get(k, ""))
             for c in campaigns
@@ -400,7 +454,7 @@ def _compared(
         ]
         written = [(root, _seen_from(options.expect, path)) for root, path in roots]
         found = {(root.clause, root.quirk) for root in named.values()}
-        replayed = _outcomes(_replay_known(found, expected, options))
+        replayed = _outcomes(_replay_known(found, expected, before, options))
         old = options.expect.read_text(encoding="utf-8") if options.expect.exists() else ""
         text = render_expectations(campaigns[0], written, expected, replayed, header_read(old))
         options.expect.parent.mkdir(parents=True, exist_ok=True)
@@ -415,9 +469,8 @@ def _compared(
     from quidnunc.properties.search.renamed import told_otherwise
     from quidnunc.properties.search.worker import opener_of
 
-    roots_found = {k: r for c in campaigns for k, r in c.roots.items()}
-    known = list(crashes_numbered(list(roots_found.values()), expected).values())
-    replays = _replay_known({(root.clause, root.quirk) for root in known}, expected, options)
+    known = list(crashes_numbered(_all_roots(campaigns), expected).values())
+    replays = _replay_known({(root.clause, root.quirk) for root in known}, expected, before, options)
     renamed = told_otherwise(known, expected, replays, opener_of(options.against))
     return compare(known, expected, _outcomes(replays), renamed)
 
@@ -432,7 +485,10 @@ def _outcomes(replays: Mapping[str, CaseReplay]) -> dict[str, str]:
 
 
 def _replay_known(
-    found: set[RootKey], expected: Sequence[Expectation], options: argparse.Namespace
+    found: set[RootKey],
+    expected: Sequence[Expectation],
+    before: Mapping[str, Case],
+    options: argparse.Namespace,
 ) -> dict[str, CaseReplay]:
     """Replay the cases of expectations that the search did not meet, by the path that the file names.
 
@@ -448,7 +504,7 @@ def _replay_known(
             continue
         path = options.expect.parent / each.case
         try:
-            replay = replay_router(load(path), opener_of(options.against))
+            replay = replay_router(before.get(each.case) or load(path), opener_of(options.against))
         except CaseError as error:
             raise UsageError(f"{options.expect}: {each.clause} {each.cause}: {error}") from None
         if replay.outcome != "inconclusive":

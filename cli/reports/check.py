@@ -25,6 +25,7 @@ from quidnunc.properties.search.verdicts import (
     without_case,
 )
 from quidnunc.properties.suite.dialect import DialectAnswer, unasked_places
+from quidnunc.properties.suite.files import file_of
 from quidnunc.properties.suite.run import SUITE_VERSION
 from quidnunc.reports.suite import SUITE_LEGEND, not_run, not_seen, unfinished, word_of
 from quidnunc.reports.summary import RootKey, verdict_counts
@@ -141,11 +142,17 @@ def _print_dialect(campaign: Campaign) -> None:
         print(f"  {root.quirk} ({root.clause}): {root.says}")
 
 
-def print_compared(compared: ExpectationComparison) -> None:
+NOT_TOLD_APART = "a new fault of the same clause and kind is not told from it"
+
+
+def print_compared(compared: ExpectationComparison, options: argparse.Namespace) -> None:
     """The differences between the result and the expectations."""
     print(f"\nexpected and found: {len(compared.met)}")
     for each in compared.not_met:
         print(f"  not met in this search: {each.clause} {each.cause}")
+    for each in compared.met:
+        if each.is_unexplained and not (options.suite and each.seen_in):
+            print(f"  unexplained: {each.clause} {each.cause}: {NOT_TOLD_APART}")
     if number := without_case((*compared.met, *compared.not_met)):
         print(f"  {caseless(number)}")
     for each in compared.gone:
@@ -159,8 +166,14 @@ def print_compared(compared: ExpectationComparison) -> None:
             f"  same clause and claim as expected {each.clause} {each.cause}, told under another name: "
             f"{root.quirk}"
         )
+    also_in = {(root.clause, root.quirk): names for root, names in compared.also_in}
     for root in compared.unexpected:
-        print(f"  UNEXPECTED: {root.clause} {root.quirk}: {root.case.reason}")
+        new = also_in.get((root.clause, root.quirk))
+        told = f"also departs in: {', '.join(new)}" if new else root.case.reason
+        print(f"  UNEXPECTED: {root.clause} {root.quirk}: {told}")
+        if new:
+            path, protocol = file_of(root.case.protocol, new[0]), root.case.protocol
+            print(f"    {replay_command(str(path), options.against)} --protocol {protocol}")
 
 
 def caseless(number: int) -> str:
@@ -243,9 +256,15 @@ def as_json(
             **{name: [*map(_expectation, getattr(compared, name))] for name in ("met", "not_met", "gone")},
             "otherwise": [{**_expectation(e), "found": verdict_of_root(r)} for e, r in compared.otherwise],
             "renamed": [{**_expectation(e), "found": r.quirk} for e, r in compared.renamed],
-            "unexpected": [{"clause": r.clause, "cause": r.quirk} for r in compared.unexpected],
+            "unexpected": [_unexpected(root, compared) for root in compared.unexpected],
         }
     return found
+
+
+def _unexpected(root: RootCause, compared: ExpectationComparison) -> dict[str, Any]:
+    named = {"clause": root.clause, "cause": root.quirk}
+    new = next((names for other, names in compared.also_in if other == root), ())
+    return {**named, "also_departs_in": list(new)} if new else named
 
 
 def _expectation(expected: Any) -> dict[str, str]:
@@ -294,6 +313,7 @@ def _root(root: RootCause, path: str | None) -> dict[str, Any]:
         "case": path,
         "also": list(root.also),
         "minimised": root.minimised,
+        "seen_in": sorted(root.seen_in) if root.kind == "unexplained" else [],
         "text": None if is_crash(root) else render(root.case),
     }
 

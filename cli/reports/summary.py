@@ -24,6 +24,8 @@ RootKey = tuple[str, str]
 Key = TypeVar("Key", bound=tuple[str, ...])
 
 SHOWN = 5
+CASES_SHOWN = 20
+"""Of the suite, of one row."""
 WIDTH = 100
 UNDECIDED = "undecided"
 
@@ -136,6 +138,7 @@ def summary_lines(results: Sequence[ProtocolRows], writes: str) -> Iterator[str]
         with_off = f", with {off} off" if off else ""
         yield from _under_its_number(f"{verdict_of_root(root)},{clause} {events}{with_off}")
         yield from _under_its_number(_next_best(root))
+        yield from _under_its_number(_shown_in(root))
         if len(results) > 1:
             yield from _under_its_number(f"under {', '.join(under[_cause(root)])}")
         if disputed := _dispute_about(root):
@@ -164,6 +167,15 @@ def _next_best(root: RootCause) -> str:
     told, *others = (edit_named(name, spec) for name in (root.quirk, *root.also))
     best = next((each for each in others if rules_changed(each, spec) != rules_changed(told, spec)), None)
     return f"next best: {best.says}" if best is not None else ""
+
+
+def _shown_in(root: RootCause) -> str:
+    """The suite's cases in which the row shows, where one fault need not be behind all; else empty."""
+    if root.kind != "unexplained" or is_crash(root) or len(root.seen_in) < 2:
+        return ""
+    names = sorted(root.seen_in)
+    more = f", and {len(names) - CASES_SHOWN} more (--json lists them)" if len(names) > CASES_SHOWN else ""
+    return f"departs in {len(names)} cases of the suite: {', '.join(names[:CASES_SHOWN])}{more}"
 
 
 def _protocols(results: Sequence[ProtocolRows], told: str) -> str:

@@ -74,6 +74,8 @@ class RootCause:
     """What the router does in the case, should nothing explain it."""
     mark: str = ""
     """Of a crash that an expectations file has numbered: what the file recognises it by."""
+    seen_in: frozenset[str] = frozenset()
+    """The suite's cases in which it shows: all where it is unexplained. A search has no such names."""
 
 
 PENDING = "pending:"
@@ -96,8 +98,8 @@ def keep(rows: RootCauses, root: RootCause) -> None:
     """Add the row; of two with the same cause, the one with the more telling case."""
     key = (root.clause, root.quirk)
     if old := rows.get(key):
-        both = root.leaves_open | old.leaves_open
-        root = evolve(min((old, root), key=telling), leaves_open=both)
+        both, seen = root.leaves_open | old.leaves_open, root.seen_in | old.seen_in
+        root = evolve(min((old, root), key=telling), leaves_open=both, seen_in=seen)
     rows[key] = root
 
 
@@ -285,6 +287,7 @@ def grouped_by_edit(rows: RootCauses) -> RootCauses:
     for edit, keys in groups_by_edit(suspects, likelier):
         shortest = min((open_rows[key] for key in keys), key=size_of_case)
         hidden = frozenset(clause for key in keys for clause in open_rows[key].leaves_open)
+        seen_in = frozenset(name for key in keys for name in open_rows[key].seen_in)
         says = f"{UNEXPLAINED} Each of {len(keys)} findings could come of a change in one rule."
         protocol = protocol_named(shortest.case.protocol)
         if edit_named(edit, protocol).clause in {open_rows[key].clause for key in keys}:
@@ -296,5 +299,5 @@ def grouped_by_edit(rows: RootCauses) -> RootCauses:
         # What it does in this run, and then what is known of the cause.
         seen = shortest.act or shortest.case.reason.partition(UNEXPLAINED)[0].strip()
         case = evolve(shortest.case, reason=f"{seen} {says}".strip())
-        keep(kept, evolve(shortest, says=says, case=case, leaves_open=hidden))
+        keep(kept, evolve(shortest, says=says, case=case, leaves_open=hidden, seen_in=seen_in))
     return kept

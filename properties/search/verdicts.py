@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from attrs import evolve, field, fields, frozen
 
@@ -173,6 +173,13 @@ class Expectation:
     """Path of the case that shows it, relative to the file."""
     mark: str = ""
     """Of a crash, whose cause is a number: what it is recognised by (`properties/search/crashes.py`)."""
+    seen_in: tuple[str, ...] = ()
+    """Of what is unexplained: the suite's cases that show it. In files of before, and of a search, none."""
+
+    @property
+    def is_unexplained(self) -> bool:
+        """Whether only its clause and kind tell it from others; a crash is told by its mark."""
+        return self.cause.startswith(UNEXPLAINED_CAUSE) and self.cause != "unexplained:crash"
 
 
 @frozen
@@ -187,6 +194,8 @@ class ExpectationComparison:
     """Expected with one verdict, found with another."""
     renamed: tuple[tuple[Expectation, RootCause], ...] = ()
     """Expected under one name of the cause, found under another (`properties/search/renamed.py`)."""
+    also_in: tuple[tuple[RootCause, tuple[str, ...]], ...] = ()
+    """Unexpected, although expected by name: the suite's cases that show it and are not in its entry."""
 
     @property
     def agrees(self) -> bool:
@@ -204,6 +213,9 @@ def _wrong_with(entry: object) -> Iterator[tuple[str, str]]:
     if not isinstance(entry, dict):
         yield "", f"expected a table, got {entry!r}"
         return
+    seen_in = entry.get("seen_in", [])
+    if not isinstance(seen_in, list) or not all(isinstance(name, str) for name in seen_in):
+        yield "seen_in", f"expected a list of names of the suite's cases, got {seen_in!r}"
     unknown = sorted(set(entry) - _FIELDS)
     for name in unknown:
         yield name, f"no field {name!r}{did_you_mean(name, sorted(_FIELDS))}"
@@ -239,11 +251,16 @@ def load_expectations(path: Path, protocols: Sequence[str] = ()) -> tuple[Expect
     if wrong:
         place = places_of_entries(path, len(entries))
         raise CaseError("\n".join(f"{place(at, name)}: {what}" for at, name, what in wrong[:MAX_TOLD]))
-    found = [Expectation(**{k: str(v) for k, v in entry.items()}) for entry in entries]
+    found = [_as_read(entry) for entry in entries]
     found = [evolve(e, cause=current_name(e.cause, *asked, clause=e.clause)) for e in found]
     if protocols:
         _demand_causes(found, asked, path)
     return tuple(found)
+
+
+def _as_read(entry: Mapping[str, Any]) -> Expectation:
+    told: dict[str, Any] = {name: str(value) for name, value in entry.items()}
+    return Expectation(**{**told, "seen_in": tuple(entry.get("seen_in", ()))})
 
 
 def _demand_causes(expected: Sequence[Expectation], asked: Sequence[Protocol], path: Path) -> None:
@@ -264,7 +281,8 @@ def render_expectations(
     """The file for what was found, with case paths, under the first line of the old file where it had one.
 
     Reasons and links of the old file are kept, and so is an old expectation that this search did not meet,
-    unless its case, replayed, says that it is no longer so (`replayed`: case path -> outcome).
+    unless its case, replayed, says that it is no longer so (`replayed`: case path -> outcome). What nothing
+    explains then has the name of another fault, and its own reason.
     """
     known = {(e.clause, e.cause): e for e in old}
     entries: dict[tuple[str, str], Expectation] = {
@@ -272,14 +290,18 @@ def render_expectations(
     }
     for root, case in roots:
         before = known.get((root.clause, root.quirk))
+        if before is not None and before.is_unexplained and replayed.get(before.case) == "fixed":
+            before = None
         entries[root.clause, root.quirk] = Expectation(
             clause=root.clause,
             cause=root.quirk,
             verdict=verdict_of_root(root),
-            reason=before.reason if before else root.says,
+            reason=before.reason if before else _reason_of(root),
             link=before.link if before else "",
             case=case or (before.case if before else ""),
             mark=root.mark,
+            # A search has no such names, and takes none away.
+            seen_in=_listed_cases(root) or (before.seen_in if before else ()),
         )
     lines = [
         header_of(campaign, header),
@@ -288,7 +310,7 @@ def render_expectations(
     ]
     for _, entry in sorted(entries.items()):
         lines.append("[[expect]]")
-        lines += [f"{f.name} = {_quoted(v)}" for f in fields(Expectation) if (v := getattr(entry, f.name))]
+        lines += [f"{f.name} = {_as_toml(v)}" for f in fields(Expectation) if (v := getattr(entry, f.name))]
         lines.append("")
     return "\n".join(lines)
 
@@ -313,6 +335,21 @@ def header_read(text: str) -> str:
 def without_case(expected: Sequence[Expectation]) -> int:
     """How many entries have no case. Nothing can show that such a failure is gone."""
     return sum(not each.case for each in expected)
+
+
+def _reason_of(root: RootCause) -> str:
+    """What a new entry says: of what is unexplained what the router does in its case. A case of a crash
+    leaves out what failed."""
+    return root.case.reason if root.kind == "unexplained" and not root.mark else root.says
+
+
+def _listed_cases(root: RootCause) -> tuple[str, ...]:
+    """By which another fault of the same name is told from it."""
+    return tuple(sorted(root.seen_in)) if root.kind == "unexplained" and not root.mark else ()
+
+
+def _as_toml(value: str | tuple[str, ...]) -> str:
+    return _quoted(value) if isinstance(value, str) else f"[{', '.join(map(_quoted, value))}]"
 
 
 def _quoted(text: str) -> str:
@@ -348,6 +385,8 @@ def compare(
             gone.append(each)
         else:
             not_met.append(each)
+    also_in = tuple(_found_elsewhere(met, by_key))
+    others |= {(root.clause, root.quirk) for root, _ in also_in}
     known = {(e.clause, e.cause) for e in expected} - others
     # An addition is filed under the sentence that its most telling run breaks, which can be another one.
     additions = {e.cause for e in expected if e.cause.startswith(PREFIX)}
@@ -355,8 +394,20 @@ def compare(
     new = (r for r in roots if (r.clause, r.quirk) not in known and r.quirk not in additions)
     unexpected = [r for r in new if not explained_too_late(r)]
     return ExpectationComparison(
-        tuple(met), tuple(gone), tuple(not_met), tuple(unexpected), tuple(otherwise), tuple(renamed)
+        tuple(met), tuple(gone), tuple(not_met), tuple(unexpected), tuple(otherwise), tuple(renamed), also_in
     )
+
+
+def _found_elsewhere(
+    met: Iterable[Expectation], roots: Mapping[tuple[str, str], RootCause]
+) -> Iterator[tuple[RootCause, tuple[str, ...]]]:
+    """What is expected and unexplained, and shows in cases of the suite that its entry does not list: another
+    fault may be behind them."""
+    for each in met:
+        root = roots.get((each.clause, each.cause))
+        if root is not None and each.is_unexplained and each.seen_in:
+            if new := sorted(root.seen_in - {*each.seen_in}):
+                yield root, tuple(new)
 
 
 @frozen

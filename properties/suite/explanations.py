@@ -166,6 +166,8 @@ class SuiteExplanations:
     """Passed cases by name, as they are without the additions that are off; None where the router departs."""
     _seen_behind: set[str] = field(factory=set)
     """Names of the cases of which all that comes behind a deviation was explained, as far as it can be."""
+    _given_up: dict[str, DepartingCase] = field(factory=dict)
+    """By name: the cases that were not looked into, because enough of their kind was not explained."""
 
     @property
     def withdrawn(self) -> Sequence[str]:
@@ -189,6 +191,15 @@ class SuiteExplanations:
         if (waits := self._as_what_waits(asked)) is not None:
             return waits
         return self._told(asked, self._ahead(asked, map(self._question, after)), may_wait=True)
+
+    def given_up(self) -> Iterator[tuple[Finding, DepartingCase]]:
+        """The cases that were not looked into and that nothing accounts for, with what departs in each."""
+        for each in self._given_up.values():
+            asked = self._question(each)
+            if isinstance(asked, Question) and not self._readings_account_for(each):
+                in_force = [edit_named(name, self.hunt.spec) for name in asked.in_force]
+                told = blamed_clauses(asked.moments, edited(self.hunt.spec, in_force), asked.parameters)
+                yield Finding(asked.events, asked.moments, asked.departure, (), told), each
 
     def accounted(self, each: DepartingCase) -> SuiteFinding | None:
         """The finding of a case for which an explanation that is confirmed accounts alone."""
@@ -237,6 +248,7 @@ class SuiteExplanations:
         if self.hunt.worth_explaining(asked.departure):
             return True
         self.hunt.leave_open(None, asked.departure, {*clauses_left_open(asked.moments[-1].judged)})
+        self._given_up[each.name] = each
         return False
 
     def left_of(self, each: DepartingCase) -> SuiteFinding | Question | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import resources
+from pathlib import Path
 
 from quidnunc.model.errors import SpecError
 from quidnunc.properties.cases.case import Case
@@ -59,6 +60,12 @@ def suite_of(protocol: str) -> tuple[tuple[str, Case], ...]:
     Raises SpecError where the protocol has none.
     """
     return rule_cases(protocol) + edit_cases(protocol) + bound_cases(protocol)
+
+
+def file_of(protocol: str, name: str) -> Path:
+    """Where the kit has the case of that name."""
+    path = dict(suite_of(protocol))[name].path.removeprefix("suite/")
+    return Path(str(resources.files("quidnunc.properties.suite"))) / "cases" / path
 
 
 @cache

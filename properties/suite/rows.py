@@ -88,6 +88,14 @@ class SuiteRows:
         self.open_cases.pop(each.name, None)
         self._dropped.pop(each.name, None)
 
+    def note_alike(self, finding: Finding, of: DepartingCase) -> None:
+        """Note a case that departs as an unexplained row does and that was not looked into: another fault may
+        be behind it."""
+        known = self.campaign.roots.get((finding.clause, finding.cause))
+        if known is not None and known.kind == "unexplained":
+            key = (known.clause, known.quirk)
+            self.campaign.roots[key] = evolve(known, seen_in=known.seen_in | {of.name})
+
     def leave_unexplained(self, each: DepartingCase) -> None:
         """File what a case shows that nobody came to explain."""
         departure = last_departures(each.run)[0]
@@ -271,6 +279,7 @@ class SuiteRows:
             unexplained_as=(plain.clause, plain.cause),
             suspects=finding.suspects if kind == "unexplained" else frozenset(),
             leaves_open=frozenset(clauses_left_open(finding.moments[-1].judged)),
+            seen_in=frozenset({of.name}),
         )
         return row, words
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -143,6 +143,9 @@ def _play_and_file(
         file_unexplained(rows, limit)
     hunt.out_of_time = limit.filing_is_over
     rows.drop_false_ones()
+    with suppress(TimeIsUpError):
+        for departed, each in rows.explanations.given_up() if rows.explanations is not None else ():
+            rows.note_alike(departed, each)
     hunt.out_of_time = limit.explaining_is_over
 
 

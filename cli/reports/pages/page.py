@@ -223,11 +223,14 @@ def _result_of_column(column: Mapping[str, Any], protocol: str) -> ReportedResul
 def _result_of_report(report: Mapping[str, Any]) -> ReportedResult:
     leans = dict.fromkeys(each for claim in report["claims"] for each in claim["leans_on"])
     interrupted = ", interrupted" if report["interrupted"] else ""
-    met = {(each["clause"], each["cause"]) for each in report.get("expected", {}).get("met", ())}
+    compared = report.get("expected", {})
+    met, new = (
+        {(each["clause"], each["cause"]) for each in compared.get(key, ())} for key in ("met", "unexpected")
+    )
 
     def found(number: int, row: Mapping[str, Any]) -> ReportedFinding:
         one = finding_of_row(number, row, report)
-        is_met = (row["clauses"][0], row["quirk"]) in met
+        is_met = (row["clauses"][0], row["quirk"]) in met - new
         return evolve(one, verdict="expected", expected_as=one.verdict) if is_met else one
 
     return ReportedResult(

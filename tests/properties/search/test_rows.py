@@ -203,6 +203,16 @@ def test_rules_that_read_the_same_thing_wrongly_are_one_row() -> None:
     assert {quirk for _, quirk in found} == {"build-mesh-sees-all-newest", "build-mesh-d-as-one-more"}
 
 
+def test_rows_that_become_one_have_the_cases_of_both() -> None:
+    first = evolve(
+        unexplained(root("x")), suspects=frozenset({"cut-to-d-d-as-one-more"}), seen_in=frozenset({"a"})
+    )
+    same = evolve(first, seen_in=frozenset({"b"}))
+    other = evolve(first, clause="gs1.0/heartbeat.fill", seen_in=frozenset({"c"}))
+    (found,) = grouped_by_edit(rows_of([first, same, other])).values()
+    assert found.seen_in == {"a", "b", "c"}
+
+
 def test_an_explanation_that_a_run_contradicts_is_said_beside_what_is_unexplained() -> None:
     (found,) = without_withdrawn(
         rows_of([root("idle-while-backing-off")]), {"idle-while-backing-off"}

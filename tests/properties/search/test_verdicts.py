@@ -144,6 +144,56 @@ def test_another_unexplained_fault_against_a_sentence_does_not_pass_for_the_expe
     assert (swapped.gone, swapped.unexpected) == ((known,), (other,))
 
 
+def test_an_expected_unexplained_fault_that_shows_in_more_cases_of_the_suite_is_new() -> None:
+    found = evolve(root(quirk="unexplained:missing", kind="unexplained"), seen_in=frozenset({"a", "b", "c"}))
+    known = evolve(expectation(found, case="a.case"), seen_in=("b",))
+    compared = compare([found], [known], {"a.case": "same"})
+    assert (compared.met, compared.unexpected) == ((known,), (found,))
+    assert compared.also_in == ((found, ("a", "c")),)
+    assert ended(campaign(found), compared) == 1
+
+
+@pytest.mark.parametrize("listed", [("a", "b", "c"), ("a", "b"), ()])
+def test_fewer_cases_than_listed_and_entries_that_list_none_agree(listed: tuple[str, ...]) -> None:
+    found = evolve(root(quirk="unexplained:missing", kind="unexplained"), seen_in=frozenset({"a", "b"}))
+    assert compare([found], [evolve(expectation(found), seen_in=listed)], {}).agrees
+    # A search has no such names.
+    assert compare(
+        [evolve(found, seen_in=frozenset())], [evolve(expectation(found), seen_in=listed)], {}
+    ).agrees
+
+
+def test_an_unexplained_entry_has_its_cases_and_says_what_the_router_does(tmp_path: Path) -> None:
+    file, one = tmp_path / "expect.toml", root(quirk="unexplained:missing", kind="unexplained")
+    found = evolve(one, seen_in=frozenset({"b", "a"}), case=evolve(one.case, reason="Forgets to answer."))
+    file.write_text(render_expectations(campaign(), [(found, "")], [], {}), encoding="utf-8")
+    (entry,) = load_expectations(file)
+    assert (entry.seen_in, entry.reason) == (("a", "b"), "Forgets to answer.")
+    # A search meets it and has no names: those of the suite stay.
+    again = render_expectations(campaign(), [(evolve(found, seen_in=frozenset()), "")], [entry], {})
+    assert again == file.read_text(encoding="utf-8")
+    # What an edit explains is told by its name.
+    explained = evolve(root(), seen_in=frozenset({"a"}))
+    assert "seen_in" not in render_expectations(campaign(), [(explained, "")], [], {})
+
+
+def test_the_reason_of_a_fault_that_is_fixed_is_not_that_of_another_with_its_name(tmp_path: Path) -> None:
+    found = root(quirk="unexplained:missing", kind="unexplained")
+    old = evolve(expectation(found, case="a.case"), link="issue 7", seen_in=("a",))
+    text = render_expectations(campaign(), [(found, "b.case")], [old], {"a.case": "fixed"})
+    assert 'reason = "R."' in text and "issue 7" not in text and "seen_in" not in text
+    assert "issue 7" in render_expectations(campaign(), [(found, "b.case")], [old], {"a.case": "same"})
+
+
+@pytest.mark.parametrize("wrong", ['"a"', "[1]"])
+def test_the_cases_of_an_entry_are_a_list_of_names(tmp_path: Path, wrong: str) -> None:
+    file = tmp_path / "expect.toml"
+    text = render_expectations(campaign(), [(root(), "")], [], {})
+    file.write_text(f"{text}seen_in = {wrong}\n", encoding="utf-8")
+    with pytest.raises(CaseError, match="expected a list of names of the suite's cases"):
+        load_expectations(file)
+
+
 def test_an_addition_is_expected_under_whatever_sentence_it_is_found() -> None:
     one, other = (evolve(root(), quirk="adds:echo", kind="addition", clause=c) for c in (MUST, "gs1.0/a.b"))
     assert compare([one], [evolve(expectation(root()), clause=other.clause, cause="adds:echo")], {}).agrees

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import evolve
+from attrs import evolve, mutable
 
 from quidnunc.impl.seam import Config, Hello
 from quidnunc.model.choices import Choose
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.catalogue import edit_named
-from quidnunc.model.events import Connect, Receive
+from quidnunc.model.events import Connect, Event, Output, Receive, Sent
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.mempool.dog.variants import VARIANTS
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.permits import Step
 from quidnunc.model.pubsub.router import Router
-from quidnunc.model.rpc import IHave, Prune, Subscribe
+from quidnunc.model.rpc import IHave, Message, Prune, Subscribe
 from quidnunc.model.rules import Phases, Protocol, Rule
 from quidnunc.properties.cases.case import Case, events_of, parameters_of
 from quidnunc.properties.cases.file import render
@@ -333,6 +333,49 @@ def test_what_departed_before_an_interrupt_and_was_not_explained_is_told() -> No
     assert campaign.roots == {} and campaign.pending
     assert {*map(verdict_of_root, campaign.rows.values())} == {"undecided"}
     assert suite_exit(ExitStatus(3), campaign).code == 3
+
+
+@mutable
+class ForgetfulSubject:
+    """The model, which forgets some messages in a way that no edit of the specification is like."""
+
+    inner: ModelSubject
+    events: int = 0
+
+    @property
+    def hello(self) -> Hello:
+        return self.inner.hello
+
+    def do(self, event: Event) -> tuple[Output, ...]:
+        self.events += 1
+        said = self.inner.do(event)
+        odd = (self.events * self.events + len(said)) % 3 == 1
+        return tuple(o for o in said if not (odd and isinstance(o, Sent) and isinstance(o.part, Message)))
+
+    def declare(self, messages: Sequence[Message]) -> None:
+        self.inner.declare(messages)
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+def test_what_nothing_explains_has_the_names_of_all_cases_that_depart() -> None:
+    """No more than two that depart alike are looked into; what is behind the others may be another fault."""
+    name = "floodsub"
+    spec = protocol_named(name)
+
+    def opener(config: Config) -> ForgetfulSubject:
+        return ForgetfulSubject(ModelSubject(spec, config.parameters, config.seed))
+
+    def departs(case: Case) -> bool:
+        given = parameters_of(case)
+        inner = ModelSubject(spec, given, case.seed)
+        return bool(last_departures(play(events_of(case), ForgetfulSubject(inner), spec, given)))
+
+    campaign = run_suite(name, "ours", opener)
+    (row,) = (root for root in campaign.roots.values() if root.kind == "unexplained")
+    departing = {each for each, case in suite_of(name) if departs(case)}
+    assert row.seen_in == departing and len(departing) > 2
 
 
 def leaving_late(protocol: Protocol) -> Protocol:
