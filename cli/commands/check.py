@@ -113,9 +113,7 @@ def run(options: argparse.Namespace) -> int:
             break
     ended_early = interrupted or (options.suite and any(c.broken for c in campaigns))
     compared = None if ended_early else _compared(campaigns, paths, expected, before, options)
-    ends = [exit_of(verdicts_of(c, options.claims), c, compared, options.strict) for c in campaigns]
-    if options.suite:
-        ends = [suite_exit(end, c) for end, c in zip(ends, campaigns, strict=True)]
+    ends = [_end_of(c, compared, options) for c in campaigns]
     reports = [
         as_json(c, verdicts_of(c, options.claims), paths[c.protocol], compared)
         | dialect_json(dialects[c.protocol], documented=options.documented)
@@ -211,6 +209,13 @@ def _print_end(ends: Sequence[ExitStatus], options: argparse.Namespace, killed: 
         elif each.code:
             print(f"exit {each.code}: {each.why}")
     print(f"again: {reproduce(options)}")
+
+
+def _end_of(
+    campaign: Campaign, compared: ExpectationComparison | None, options: argparse.Namespace
+) -> ExitStatus:
+    end = exit_of(verdicts_of(campaign, options.claims), campaign, compared, options.strict)
+    return suite_exit(end, campaign) if options.suite else end
 
 
 def _validated(options: argparse.Namespace) -> list[str]:

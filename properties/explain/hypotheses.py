@@ -27,6 +27,7 @@ from quidnunc.model.rules import Protocol, Total
 from quidnunc.properties.explain.counterfactuals import Counterfactuals
 from quidnunc.properties.explain.followed import (
     ASKED,
+    PROBE,
     SCORED,
     WITHOUT,
     Agreement,
@@ -141,7 +142,7 @@ def predict(edit: Edit, runs: Iterable[FollowedRun], departure: Departure) -> Pr
             agreed.append(without.agreed)
             continue
         found = followed.under(edit)
-        if found is None or _is_wrong(edit, followed, found) or _leaves_it(followed, found, departure):
+        if found is None or _is_wrong(edit, followed, found) or _leaves_it(edit, followed, found, departure):
             return Prediction(right, 1, missed, refuted_in=followed)
         agreed.append(found.agreed)
         if varied not in ASKED:
@@ -164,9 +165,11 @@ def _is_of_another(followed: FollowedRun, edit: Edit) -> bool:
     return followed.run.separates not in ("", edit.name)
 
 
-def _leaves_it(followed: FollowedRun, found: Agreement, departure: Departure) -> bool:
-    """Whether a reading leaves the departure that it is to explain in the trace that separates it."""
-    return bool(followed.run.separates) and any(same_act(d, departure) for d in found.departures)
+def _leaves_it(edit: Edit, followed: FollowedRun, found: Agreement, departure: Departure) -> bool:
+    """Whether a reading leaves the departure that it is to explain in the trace that separates it; or one
+    that allows much in a probe, which goes to where that ends."""
+    asked = bool(followed.run.separates) or (edit.name in WIDE and followed.run.varied == PROBE)
+    return asked and any(same_act(d, departure) for d in found.departures)
 
 
 def _is_wrong(edit: Edit, followed: FollowedRun, found: Agreement) -> bool:

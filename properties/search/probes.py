@@ -51,6 +51,10 @@ MINE, LAST, WANTED = "m901", "m902", "m903"
 
 COUNTED = (20, 3)
 """First-time transactions, in runs that ask about redundancy."""
+MOST_ADVERTISED = 24
+"""A cap on IHAVEs or their ids is reached where it is no more than that."""
+ADVERTISED_FROM = 910
+"""The number of the first message that is advertised for that."""
 MOST_DUPLICATES = 60
 
 Acts = tuple[Event, ...]
@@ -133,12 +137,24 @@ def _signed(part: P, sender: Peer, first: dict[str, Peer]) -> P:
 
 def _advertised(events: Sequence[Event], topic: str, parameters: Any) -> Iterator[Acts]:
     """In place of an IHAVE at the end, one of a message that has come and is decided on: whether it is
-    requested says whether messages are known at all."""
+    requested says whether messages are known at all. And after it, at once, twice of what the caps allow and
+    more: what is capped otherwise has an end, too."""
     last = events[-1]
     if isinstance(last, Receive) and any(isinstance(part, IHave) for part in last.parts):
+        ids, rpcs = parameters.max_ihave_length, parameters.max_ihave_messages
+        if ids <= MOST_ADVERTISED:
+            yield (*events, *_ihaves(last.peers[:1], topic, 3, ids))
+        if rpcs <= MOST_ADVERTISED:
+            yield (*events, *_ihaves(last.peers[:1], topic, 2 * rpcs + 1, 1))
         came = Receive(last.peers[:1], (Message(MINE, topic),))
         advertised = Receive(last.peers[:1], (IHave(topic, (MINE,)),))
         yield (*events[:-1], came, *_verdicts((came,), parameters), advertised)
+
+
+def _ihaves(peers: tuple[Peer, ...], topic: str, number: int, ids: int) -> Iterator[Receive]:
+    """So many IHAVEs, each of so many messages that nobody has heard of."""
+    for first in range(ADVERTISED_FROM, ADVERTISED_FROM + number * ids, ids):
+        yield Receive(peers, (IHave(topic, tuple(f"m{first + at}" for at in range(ids))),))
 
 
 def _unwanted(events: Sequence[Event], topic: str) -> list[Message]:

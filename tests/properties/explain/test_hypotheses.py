@@ -424,6 +424,25 @@ def test_a_separating_trace_is_asked_of_its_own_reading_alone() -> None:
     assert standing([TRUE], fresh(*INSIDE, evolve(probe, separates="another")), SPEC, departure) == [TRUE]
 
 
+def advertised(count: int, joined: bool = True) -> FreshRun:
+    """A router without a cap on ids, at so many IHAVEs of two ids each."""
+    given = evolve(SMALL, max_ihave_length=2)
+    uncapped = edit_named("ihave-beyond-caps-max-ihave-length-as-endless", SPEC)
+    subject = ModelSubject(uncapped.change(SPEC), given)
+    told = (of(1, IHave(T, (f"m{2 * at + 1}", f"m{2 * at + 2}"))) for at in range(count))
+    events = (Connect((1,)), *([Join(T)] if joined else []), *told)
+    return FreshRun(tuple((event, subject.do(event)) for event in events), given)
+
+
+@pytest.mark.parametrize(("ihaves", "stands"), [(2, True), (4, False)])
+def test_a_reading_that_allows_much_falls_where_a_probe_goes_beyond_it(ihaves: int, stands: bool) -> None:
+    """Mutant: a router without any cap is one that counts by the second."""
+    reading = edit_named("ihave-capped-otherwise", SPEC)
+    runs = [advertised(2), advertised(2, joined=False), advertised(2)]
+    asked = fresh(*runs, evolve(advertised(ihaves), varied=PROBE))
+    assert [reading][: int(stands)] == standing([reading], asked, SPEC, departure_of(runs[0]))
+
+
 def test_the_parameter_that_an_edit_of_several_rules_is_about_is_varied() -> None:
     """Mutant: one that takes a threshold for its default stands, because every run is at the default."""
     wide = [

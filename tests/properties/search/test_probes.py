@@ -18,7 +18,7 @@ from quidnunc.model.events import (
     Verdict,
 )
 from quidnunc.model.parameters import DogParameters, Parameters
-from quidnunc.model.rpc import Graft, IDontWant, Message, Prune, Subscribe
+from quidnunc.model.rpc import Graft, IDontWant, IHave, Message, Prune, Subscribe
 from quidnunc.properties.search.probes import probes, probes_at_scores, probes_of_redundancy, topics_of
 
 GRAFT = Receive((1,), (Graft("t1"),))
@@ -42,6 +42,20 @@ def test_what_was_said_is_said_again_after_the_minimal_run_by_the_same_peer_and_
     again = [run for run in probes(EVENTS, PARAMETERS) if run[: len(EVENTS)] == EVENTS]
     assert [run[len(EVENTS)] for run in again if run[len(EVENTS)] == GRAFT] == [GRAFT]
     assert Receive((3,), (Graft("t1"),)) in {event for run in again for event in run}
+
+
+def test_small_caps_on_ihaves_are_passed_twice_over() -> None:
+    """Mutant: who has no cap at all is told to count by another measure."""
+    ihave = Receive((1,), (IHave("t1", ("m1", "m2")),))
+    events = (Connect((1,)), ihave)
+
+    def more(**caps: int) -> set[tuple[int, int]]:
+        runs = [run[2:] for run in probes(events, Parameters(**caps)) if run[:2] == events]
+        told = [[e.parts[0] for e in run if isinstance(e, Receive)] for run in runs]
+        return {(len(run), len(run[0].ids)) for run in told if all(isinstance(part, IHave) for part in run)}
+
+    assert more(max_ihave_length=12, max_ihave_messages=10) >= {(3, 12), (21, 1)}
+    assert not more() & {(3, 5000)}
 
 
 def test_messages_that_wait_are_accepted() -> None:
