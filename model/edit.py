@@ -232,7 +232,7 @@ FORMS: Mapping[str, RuleEditForm] = {
     "later": RuleEditForm(
         "reordered",
         lambda rule: f"late-{words_of(rule.name)}",
-        lambda rule: f"Does the next step first {when_words(rule)}",
+        lambda rule: f"Does two steps in the wrong order {when_words(rule)[:-1]}: the next one comes first.",
         moved_later,
     ),
 }

@@ -288,7 +288,8 @@ def grouped_by_edit(rows: RootCauses) -> RootCauses:
         shortest = min((open_rows[key] for key in keys), key=size_of_case)
         hidden = frozenset(clause for key in keys for clause in open_rows[key].leaves_open)
         seen_in = frozenset(name for key in keys for name in open_rows[key].seen_in)
-        says = f"{UNEXPLAINED} Each of {len(keys)} findings could come of a change in one rule."
+        behind = "because a change in one rule could be behind each of them."
+        says = f"{UNEXPLAINED} {len(keys)} findings are shown as one, {behind}"
         protocol = protocol_named(shortest.case.protocol)
         if edit_named(edit, protocol).clause in {open_rows[key].clause for key in keys}:
             # Of a rule that no broken sentence is about, the name says where not to look.

@@ -179,7 +179,7 @@ def _sent(kind: type, use: RuleUse) -> bool:
 
 _STEPS: Mapping[str, tuple[str, Callable[[Rule], Rule], Matters]] = {
     "silent": ("Sends nothing", partial(wrapped.after, wrapped.silent), _permitted),
-    "idle": ("Leaves its own state unchanged", partial(wrapped.after, wrapped.idle), _changed),
+    "idle": ("Does not update its own state", partial(wrapped.after, wrapped.idle), _changed),
     "twice": ("Sends everything twice", partial(wrapped.after, wrapped.twice), _permitted),
     "everybody": (
         "Sends to all peers what is meant for some",
@@ -523,8 +523,8 @@ class RuleOperators:
 
     def _goes_on(self) -> Iterator[OperatorEdit]:
         for word, says, sends in (
-            ("goes-on", "Goes on with its next check", True),
-            ("goes-on-silently", "Only updates its own state and goes on with its next check", False),
+            ("goes-on", "Makes the next check as well", True),
+            ("goes-on-silently", "Only updates its own state and makes the next check", False),
         ):
             change = partial(wrapped.going_on, self.checks, sends)
             # One that sends nothing is as if it were not there.

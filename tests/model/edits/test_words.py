@@ -100,7 +100,9 @@ def test_a_rule_without_words_is_called_by_its_name() -> None:
         "may": "sometimes-without-quiet-one",
         "later": "late-quiet-one",
     }
-    assert FORMS["later"].says(quiet_one) == "Does the next step first when it follows mine/quiet."
+    assert FORMS["later"].says(quiet_one) == (
+        "Does two steps in the wrong order when it follows mine/quiet: the next one comes first."
+    )
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
