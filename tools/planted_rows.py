@@ -25,7 +25,7 @@ from quidnunc.properties.search.machine import FindingSearch, search
 from quidnunc.properties.sources import SEARCHED, digest_of_sources
 from tools.journal import end_last_line
 from tools.mutation.mutants import hello_of_mutant, is_expected, opener_of
-from tools.reported import rows_reported
+from tools.reported import explain_what_is_left, rows_reported
 
 JOURNAL = Path(".quidnunc/planted-rows.jsonl")
 
@@ -57,6 +57,7 @@ def rows_of_planted(name: str, *, seed: int, runs: int, code: str = "") -> Plant
     protocol = protocol_of_mutant(mutant)
     hunt = FindingSearch(protocol, opener_of(name), hello_of_mutant(name, protocol))
     search(hunt, runs=runs, seed=seed)
+    explain_what_is_left(hunt)
     rows = rows_reported(hunt, f"ours:{name}")
     claims = [claim_on(row.clause, hunt.spec) for row in rows[:1]]
     first = any(claim is not None and is_expected(mutant, claim.id) for claim in claims)

@@ -29,7 +29,7 @@ from quidnunc.model.edits.operators.wrapped import ENDLESS, reading_parameter
 from quidnunc.model.edits.reading_rules import heartbeats_by
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Output, Sent
-from quidnunc.model.permits import Permit, Step
+from quidnunc.model.permits import Permit, Step, must_send
 from quidnunc.model.pubsub import gossip, mesh, messages
 from quidnunc.model.pubsub.router import (
     BACKOFF_SWEEP_HEARTBEATS,
@@ -681,6 +681,18 @@ def _ending_prunes(protocol: Protocol) -> Protocol:
     return protocol.extended(protocol.name, prune=Phases(rules))
 
 
+@around("gs1.2/iwant.cancel")
+def cancel_to_sender_too(
+    old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose
+) -> Step[Router] | None:
+    """Who answered an IWANT is told as well that the message is not wanted."""
+    step = cast("Step[Router] | None", old.step(r, m, choose))
+    if m.peer not in r.asked.get(m.part.id, ()) or not r.peers[m.peer].knows_idontwant:
+        return step
+    told = must_send([m.peer], IDontWant((m.part.id,)), old.clause)
+    return Step(r, told) if step is None else Step(step.router, (*step.permits, *told))
+
+
 @around("gs1.0/graft.accept")
 def refuse_and_accept(old: Rule, r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
     """The GRAFT is answered with PRUNE, and its sender is a member all the same."""
@@ -1278,6 +1290,13 @@ QUIRKS: tuple[Edit, ...] = (
         "gs1.0/prune.remove",
         "Reads no more PRUNEs of an RPC after one in a topic that it has not joined.",
         _ending_prunes,
+    ),
+    Edit(
+        "cancels-to-sender-too",
+        "replaced",
+        "gs1.2/iwant.cancel",
+        "Sends IDONTWANT for a message that it requested also to the peer that sent it.",
+        replacing_present(cancel_requests=cancel_to_sender_too),
     ),
     Edit(
         "refused-in-backoff-kept",
