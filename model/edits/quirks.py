@@ -681,6 +681,14 @@ def _ending_prunes(protocol: Protocol) -> Protocol:
     return protocol.extended(protocol.name, prune=Phases(rules))
 
 
+@around("gs1.1/px.ignored-from-negative")
+def untrusted_unless_negative(
+    old: Rule, r: Router, p: ReceivedPart[Prune], choose: Choose
+) -> Step[Router] | None:
+    """What a peer below a threshold offers is ignored, unless its score is negative."""
+    return None if r.below(p.peer, 0) else cast("Step[Router] | None", old.step(r, p, choose))
+
+
 @around("gs1.2/iwant.cancel")
 def cancel_to_sender_too(
     old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose
@@ -1290,6 +1298,15 @@ QUIRKS: tuple[Edit, ...] = (
         "gs1.0/prune.remove",
         "Reads no more PRUNEs of an RPC after one in a topic that it has not joined.",
         _ending_prunes,
+    ),
+    Edit(
+        "offers-heeded-from-negative",
+        "replaced",
+        "gs1.1/px.ignored-from-negative",
+        "Dials the peers that a peer with a negative score offers, whatever AcceptPXThreshold is.",
+        replacing_present(
+            offered_by_negative=untrusted_unless_negative, offered_by_untrusted=untrusted_unless_negative
+        ),
     ),
     Edit(
         "cancels-to-sender-too",

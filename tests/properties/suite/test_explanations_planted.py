@@ -15,6 +15,7 @@ from quidnunc.impl.mempool.driver import MempoolDriver
 from quidnunc.impl.mutant import Usual, around, patch
 from quidnunc.impl.ours.dog_variants import SWITCHES
 from quidnunc.impl.ours.pubsub import PubsubDriver
+from quidnunc.impl.routers import mutants_by_name
 from quidnunc.impl.seam import Config, parameters_of
 from quidnunc.model.mempool.dog.variants import TURNED
 from quidnunc.model.parameters import DogParameters, Parameters
@@ -170,6 +171,23 @@ def failures_decay_as_deliveries(r: GossipsubRouter) -> None:
     patch(r.core.keeper, "decay_topic", swapped)
 
 
+def kept_though_refused(r: GossipsubRouter) -> None:
+    on_graft = r.mesh.on_graft
+
+    def refused_and_kept(peer: int, topic: str) -> None:
+        inside = topic in r.mesh.of and r.mesh.backing_off(peer, topic) is not None
+        member = inside and peer in r.mesh.of[topic]
+        on_graft(peer, topic)
+        if inside and not member:
+            r.mesh.admit(peer, topic)
+
+    patch(r.mesh, "on_graft", refused_and_kept)
+
+
+def mutant(name: str) -> Plant:
+    return mutants_by_name()[name].apply
+
+
 PLANTED: dict[str, tuple[Plant, tuple[str, ...]]] = {
     "fanout-not-renewed": (
         around("fanout.for_publish", fanout_from_first_publish),
@@ -193,12 +211,16 @@ PLANTED: dict[str, tuple[Plant, tuple[str, ...]]] = {
         ends_at_an_ihave_of_an_unknown_topic,
         ("start_counting_anew", "rpc-to-its-end"),
     ),
+    "refused-in-backoff-kept": (kept_though_refused, ("penalise_regraft", "peer-gone")),
+    "offers-heeded-from-negative": (mutant("px-from-negative"), ("px-from-negative",)),
     "ends-its-kind-unknown-topic": (ends_at_an_unknown_topic, ("rpc-to-its-end",)),
 }
 """Name of the edit -> what is planted, and cases in which it shows."""
 
 
-def causes(plant: Plant, cases: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def causes(
+    plant: Plant, cases: Sequence[str], monkeypatch: pytest.MonkeyPatch, verdict: str = "fails"
+) -> list[str]:
     def opened(config: Config) -> WireSubject:
         router = GossipsubRouter(
             parameters_of(config, Parameters, "ours"), protocol=PROTOCOL, seed=config.seed
@@ -209,7 +231,12 @@ def causes(plant: Plant, cases: Sequence[str], monkeypatch: pytest.MonkeyPatch) 
     every = dict(suite_of(PROTOCOL))
     monkeypatch.setattr(suite_run, "suite_of", lambda _: [(name, every[name]) for name in cases])
     campaign = run_suite(PROTOCOL, "ours", opened, hello=hello_from(opened, PROTOCOL, "shipped"))
-    return [row.quirk for row in campaign.roots.values() if verdict_of_root(row) == "fails"]
+    return [row.quirk for row in campaign.roots.values() if verdict_of_root(row) in (verdict, "fails")]
+
+
+def test_one_of_what_no_must_forbids_is_told_by_its_name_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    plant = mutant("cancels-to-answerer")
+    assert causes(plant, ["idontwant-answer"], monkeypatch, "deviates") == ["cancels-to-sender-too"]
 
 
 @pytest.mark.parametrize("name", PLANTED)
