@@ -80,7 +80,15 @@ def decode(frames: Sequence[bytes]) -> Any:
     """Serialised TraceEvents as a record batch of go's columns. Raises ValueError where one of them is
     none."""
     handler = _handler()
-    return handler.list_to_record_batch(list(frames)) if handler is not None else decode_slowly(frames)
+    if handler is None:
+        return decode_slowly(frames)
+    try:
+        return handler.list_to_record_batch(list(frames))
+    except BaseException as error:
+        # A length that overflows makes ptars panic, which is no Exception; the slow way names the error.
+        if type(error).__name__ != "PanicException":
+            raise
+        return decode_slowly(frames)
 
 
 _handlers: list[Any] = []
