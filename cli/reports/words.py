@@ -23,7 +23,7 @@ VERDICTS: Mapping[str, str] = {
     "proved": "Of `prove` and `explore`: it holds in every state, within the scope that is printed.",
     "by definition": "Of `prove`: it holds by the way in which the model is made.",
     "refuted": "Of `prove` and `explore`: a shortest run that breaks it is printed.",
-    "vacuous": "Of `prove`: it holds because what it speaks of never happens.",
+    "vacuous": "Of `prove`: vacuously true, because its premise never holds.",
     "undetermined": "Of `prove` and `explore`: the solver gave up, or memory ran out.",
 }
 """Verdict, or outcome of a replay -> what it means."""

@@ -46,8 +46,8 @@ from quidnunc.properties.search.unsent import add_sent
 BATCH = 100
 MIN_BATCH = 20
 WIDTH = 4
-MOST_REFUTING = 8
-"""Runs that refute one explanation, of which more tell nothing new."""
+MOST_REFUTING_CASES = 8
+"""Of the runs that refute one explanation in all batches, so many are kept."""
 MOST_AGAIN = 12
 """Findings that one round explains again."""
 HAND_OVER = 0.1
@@ -415,7 +415,7 @@ def _merge_refuted(campaign: Campaign, answer: dict[str, Any]) -> None:
             campaign.contradicted.pop(name, None)
     for name, cases in answer.get("refuting", {}).items():
         both = dict.fromkeys((*campaign.refuting.get(name, ()), *cases))
-        campaign.refuting[name] = tuple(sorted(both, key=len)[:MOST_REFUTING])
+        campaign.refuting[name] = tuple(sorted(both, key=len)[:MOST_REFUTING_CASES])
     for name, (events, says) in answer.get("contradicted", {}).items():
         note_contradiction(campaign.contradicted, name, (events, says))
     campaign.roots = without_withdrawn(campaign.roots, campaign.withdrawn, campaign.contradicted)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from quidnunc.model.edits.catalogue import edit_named
-from quidnunc.model.events import Advance, Connect, Join, Output, Sent
+from quidnunc.model.events import Advance, Connect, Join, Output, Sent, Verdict
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import IHave, Message, Prune, Subscribe
+from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from quidnunc.properties.judge.oracle import Departure, Oracle
 from quidnunc.properties.judge.play import ModelSubject
-from tests.helpers.pubsub_run import T, grafted, of, singles
+from tests.helpers.pubsub_run import T, after, grafted, of, peers, singles
 
 SPEC = protocol_named("gossipsub-1.2")
 BUILT = edit_named("relay-needs-a-subscriber", SPEC).change(SPEC)
@@ -55,3 +56,15 @@ def test_ids_are_spelled_otherwise_by_every_version(version: str, name: str, spe
     *_, gossip = [subject.do(event) for event in (*met, of(1, Message("m1", T, 1)), Advance(500))]
     told = {o.part.ids for o in gossip if isinstance(o, Sent) and isinstance(o.part, IHave)}
     assert told == {(f"m1@{spelling}",)}
+
+
+@pytest.mark.parametrize(("beats", "lost"), [(4, False), (5, True)])
+def test_a_verdict_after_the_time_in_the_message_cache_counts_for_nobody(beats: int, lost: bool) -> None:
+    """Mutant: a rejected message counts against its sender, however late."""
+    weighted = TopicScoreParameters(topic=T, topic_weight=1, invalid_message_deliveries_weight=-1)
+    given = {"validation": "manual", "scores": ScoreParameters(topics=(weighted,)), "mcache_len": 5}
+    late = edit_named("late-verdict-lost", SPEC).change(SPEC)
+    events = [*peers(1), Join(T), of(1, Message("m1", T, 1)), Advance(500), *[Advance(1000)] * (beats - 1)]
+    for protocol, counts in ((SPEC, True), (late, not lost)):
+        end = after(*events, Verdict("m1", "reject"), protocol=protocol, **given)  # type: ignore[arg-type]
+        assert (end.router.below(1, 0) is True) == counts
