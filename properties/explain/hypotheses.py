@@ -51,6 +51,8 @@ allow what was due once for so many runs that it explains: else it does not say 
 LEAST_PREDICTED = 3
 """In so many fresh runs an explanation says what the router did where the protocol without it does not."""
 
+LEANS_IN = 4
+"""So many runs show whether an edit needs those that are in force to say what the router did."""
 MOST_TIES = 2
 """Explanations that are named beside the first because nothing tells them from it."""
 MOST_VARIED = 16
@@ -253,7 +255,7 @@ def standing_and_ties(
     say the same in every run.
 
     Of those that say nearly the most, one that another outdoes comes behind. Readings come first. Then those
-    that a router without them departs from (another one allows more than it says), and that drop a rule, or
+    that say it without the explanations that `protocol` has beyond `spec`. Then those that a router without them departs from (another one allows more than it says), and that drop a rule, or
     change one of `clauses`, which the departure was judged by. Of equals, who comes first in `edits`.
     """
     runs, stand = _tested(edits, fresh, protocol, departure) if edits else ([], [])
@@ -284,6 +286,7 @@ def standing_and_ties(
     stand = [(e, t) for e, t in stand if e.name not in WIDE or _refutable(e, played, protocol, dropped)]
     best = [told for edit, told in stand if sharpness[edit] >= sharp]
     in_the_field = any(edit.name in SEEN_IN_THE_FIELD for edit, _ in stand)
+    leaning = _leaning([edit for edit, _ in stand], runs, spec or protocol)
 
     def rank(each: tuple[Edit, Prediction]) -> tuple[bool, ...]:
         edit, told = each
@@ -293,7 +296,8 @@ def standing_and_ties(
         operator = edit.name not in SEEN_IN_THE_FIELD
         number = edit.of_number and in_the_field
         blunt = sharpness[edit] < sharp
-        worse = () if edit.kind == "reading" else (True, number, blunt, operator, elsewhere, lax[edit])
+        leans = edit in leaning
+        worse = () if edit.kind == "reading" else (True, leans, number, blunt, operator, elsewhere, lax[edit])
         return (told.agreed < enough, outdone, *worse)
 
     def alike(each: tuple[Edit, Prediction]) -> tuple[object, ...]:
@@ -302,6 +306,26 @@ def standing_and_ties(
     listed = _near_ones(sorted(stand, key=rank))
     ties = (each[0] for each in listed[1:] if alike(each) == alike(listed[0]) and each[0].kind != "reading")
     return [edit for edit, _ in listed], tuple(islice(ties, MOST_TIES))
+
+
+def _leaning(edits: Sequence[Edit], runs: Sequence[FollowedRun], spec: Protocol) -> set[Edit]:
+    """The edits that say what the router did only together with what is explained already, where another one
+    says it alone: they may lead to a rule that is edited, and be nothing in themselves."""
+    known = [run for run in runs if not run.run.varied and run.plain.departures][:LEANS_IN]
+    if len(edits) < 2 or not known or known[0].protocol == spec:
+        return set()
+    alone = [FollowedRun.of(run.run, spec) for run in known]
+    alone = [own for own, run in zip(alone, known, strict=True) if own.plain.agreed == run.plain.agreed]
+
+    def says_it(edit: Edit) -> bool:
+        found = (run.under(edit) for run in alone)
+        return any(
+            told is not None and told.agreed > run.plain.agreed
+            for told, run in zip(found, alone, strict=True)
+        )
+
+    leaning = {edit for edit in edits if not says_it(edit)}
+    return leaning if len(leaning) < len(edits) else set()
 
 
 def _is_never_done(edit: Edit, told: Prediction) -> bool:

@@ -43,6 +43,7 @@ no operator says, has no edit here, and is reported as unexplained.
     RULE-takes-EXCLUSION   it chooses from a set in which one exclusion leaves nobody out, and others do not
     goes-on-RULE       it decides, and the next check of the same thing decides again
     goes-on-silently-RULE   so too, and it sends nothing: it only changes the state
+    SET-of-all         a set is chosen from all peers
     SET-also-RULE      a set leaves out also those whom another set does
     HANDLER-forgets-FIELD   with the first rule on what happens, the router forgets what it has on that
     everywhere-...     a parameter, a view or a field is taken so by every rule that reads it
@@ -746,6 +747,7 @@ def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
         )
         found |= {made.edit.name: made for made in operators.all()}
     found |= {edit.name: OperatorEdit(edit, (base,), _called) for edit, base in _also(protocol)}
+    found |= {edit.name: OperatorEdit(edit, (base,), _called) for edit, base in _of_all(protocol)}
     found |= {edit.name: OperatorEdit(edit, (name,), _called) for edit, name in _taking(protocol)}
     found |= {edit.name: OperatorEdit(edit, names, _called) for edit, names in _everywhere(protocol)}
     flawed = [
@@ -977,6 +979,18 @@ def _also(protocol: Protocol) -> Iterator[tuple[Edit, str]]:
             name = f"{words_of(handler)}-also-{words_of(other.name)}"
             base = own.base
             yield Edit(name, "replaced", base.clause, says, change, rule=base.name), base.name
+
+
+def _of_all(protocol: Protocol) -> Iterator[tuple[Edit, str]]:
+    """Sets that are chosen from all peers, whoever is in their base."""
+    for handler, combined in protocol.handlers.items():
+        if isinstance(combined, Exclusion):
+            base = combined.base
+            change = partial(_with_changed, name=base.name, change=wrapped.of_all_peers)
+            says = f"Takes all its peers {when_words(base)}"
+            yield Edit(
+                f"{words_of(handler)}-of-all", "replaced", base.clause, says, change, rule=base.name
+            ), base.name
 
 
 def _taking(protocol: Protocol) -> Iterator[tuple[Edit, str]]:

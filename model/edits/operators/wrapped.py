@@ -485,6 +485,7 @@ WHOM: Mapping[str, tuple[str, Whom]] = {
     "strangers": ("peers that are not in the topic", lambda r, topic, p: topic not in r.peers[p].topics),
     "mesh": ("the mesh", lambda r, topic, p: p in r.mesh_of(topic)),
     "others": ("peers outside the mesh", lambda r, topic, p: p not in r.mesh_of(topic)),
+    "outsiders": ("peers that are in no mesh", lambda r, _, p: all(p not in mesh for mesh in r.mesh.values())),
     "explicit": ("explicit peers", lambda r, topic, p: r.is_explicit(p)),
     "inexplicit": ("peers that are not explicit", lambda r, topic, p: not r.is_explicit(p)),
     "outbound": ("outbound peers", lambda r, topic, p: r.peers[p].outbound),
@@ -524,6 +525,11 @@ MEMPOOL_WHOM: Mapping[str, tuple[str, Whom]] = {
     "waiting": ("peers that wait for a slot", lambda n, _, p: waits_for_slot(n, p)),
 }
 """The same of a mempool node."""
+
+
+def of_all_peers(rule: Rule) -> Rule:
+    """The base of a set, which takes every connected peer."""
+    return evolve(rule, apply=lambda r, *_: frozenset(r.peers))
 
 
 def deaf_to(asked: Whom, rule: Rule) -> Rule:
@@ -810,8 +816,18 @@ class _OtherCount:
             count = (0, 0)
         elif self._how == "all":
             count = (pool, pool)
-        condition = None if self._how == "any" else such_that
+        condition = self._condition(such_that, among.all)
         return self._choose.some(name, clause, among, count, reveals=reveals, such_that=condition)
+
+    def _condition(self, such_that: Any, pool: frozenset[int]) -> Any:
+        """One too many or too few is one besides a right choice: the condition need not hold of all of them."""
+        if such_that is None or self._how == "any":
+            return None
+        if self._how == "more":
+            return lambda chosen: such_that(chosen) or any(such_that(chosen - {p}) for p in chosen)
+        if self._how == "fewer":
+            return lambda chosen: such_that(chosen) or any(such_that(chosen | {p}) for p in pool - chosen)
+        return such_that
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._choose, name)
