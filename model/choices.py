@@ -161,7 +161,7 @@ class SeededChoices:
         least, most = count
         # Two edits together may ask for more than there may be.
         most = max(0, min(most, len(pool)))
-        size = self.die.randint(min(least, most), most)
+        size = self.die.randint(max(0, min(least, most)), most)
         for _ in range(20):
             drawn = frozenset(self.die.sample(pool, size))
             if such_that is None or such_that(drawn):

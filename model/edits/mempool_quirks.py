@@ -7,8 +7,10 @@ from typing import cast
 
 from quidnunc.model.choices import Choose
 from quidnunc.model.edit import Change, Edit, around, dropping, in_turn, replacing, replacing_present
+from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Sent
 from quidnunc.model.mempool.dog import rules as dog
+from quidnunc.model.mempool.flood import IN_ANY_ORDER
 from quidnunc.model.mempool.node import Node
 from quidnunc.model.mempool.routes import with_source
 from quidnunc.model.permits import Permit, Step
@@ -111,6 +113,12 @@ def _counting_have_tx(protocol: Protocol) -> Protocol:
     return protocol.extended(protocol.name, have_tx=first(count_have_tx))
 
 
+def _in_any_order(protocol: Protocol) -> Protocol:
+    if "pool_own" not in {r.name for _, r in protocol.rules()}:
+        raise SpecError(f"{protocol.name} has no order of the pool")
+    return evolve(protocol, features=protocol.features | {IN_ANY_ORDER})
+
+
 CONTROLLER = ("dog/controller.reset", "dog/controller.unblock", "dog/config.bounds")
 
 MEMPOOL_QUIRKS: tuple[Edit, ...] = (
@@ -195,6 +203,13 @@ MEMPOOL_QUIRKS: tuple[Edit, ...] = (
         "dog/count.duplicate",
         "Counts no duplicate while HaveTx is blocked.",
         replacing_present(count_duplicate=count_what_is_answered),
+    ),
+    Edit(
+        "pool-in-any-order",
+        "replaced",
+        "flood/send.pool-order",
+        "Sends the transactions of its pool in another order than that of the pool.",
+        _in_any_order,
     ),
     Edit(
         "own-uncounted",

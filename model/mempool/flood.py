@@ -20,6 +20,9 @@ from quidnunc.model.rpc import INVALID_TX, ROUTER, HaveTx, Peer, ResetRoute, Tx
 from quidnunc.model.rules import Targets, rule
 from quidnunc.model.values import evolve
 
+IN_ANY_ORDER = "pool-in-any-order"
+"""Feature of an edited protocol whose transactions go to a peer in any order."""
+
 
 @frozen
 class FloodObservation:

@@ -124,23 +124,30 @@ def learn_slots(n: Node, s: FloodObservation, choose: Choose) -> Step[Node]:
 
 @rule(
     "peer-limit/slot.freed",
+    lacking="Keeps the slot of a peer that disconnects.",
+    when="it frees the slot of a peer that disconnects",
+)
+def free_slot(n: Node, lost: Peer, choose: Choose) -> Step[Node] | None:
+    """Who is gone holds none."""
+    of = next((name for name, known in n.slots.items() if lost in known.all), None)
+    return Step(n.with_slots(of, n.slots[of].less([lost]))) if of is not None else None
+
+
+@rule(
+    "peer-limit/slot.freed",
     lacking="Leaves the slot of a peer that disconnects empty.",
     when="it passes on the slot of a peer that disconnects",
 )
-def pass_slot_on(n: Node, lost: Peer, choose: Choose) -> Step[Node]:
-    """Its slot goes to one that waits in its class, which is then offered the whole pool from the front."""
-    for name in (ALWAYS, "persistent", "other"):
-        known = n.slots_of(name)
-        held = known.holds(lost)
-        if held is False:
-            continue
-        if name == ALWAYS:
-            return Step(n.with_slots(name, known.less([lost])))
-        kept, waiting = known.must - {lost}, members(n, name) - known.must - {lost}
-        count = min(limit_of(n, name), len(kept) + len(waiting))
-        n = n.with_slots(name, PartialSet(kept, waiting, count, count).settled())
-        total: Step[Node] = Step(n)
-        for tx in n.pool:
-            total = total.then(offer(total.router, tx, waiting, "peer-limit/slot.freed", choose))
-        return total
-    return Step(n)
+def pass_slot_on(n: Node, lost: Peer, choose: Choose) -> Step[Node] | None:
+    """It goes to one that waits in its class, which is then offered the whole pool from the front."""
+    name = class_of(n, lost)
+    known, left = n.slots_of(name), members(n, name) - {lost}
+    count = min(limit_of(n, name), len(left))
+    if known.least >= count:
+        return None
+    waiting = left - known.must
+    n = n.with_slots(name, PartialSet(known.must, waiting, count, count).settled())
+    total: Step[Node] = Step(n)
+    for tx in n.pool:
+        total = total.then(offer(total.router, tx, waiting, "peer-limit/slot.freed", choose))
+    return total

@@ -128,7 +128,7 @@ PEER_LIMIT = _READ_FLOOD.extended(
     ),
     targets=without(flood.every_peer, flood.who_sent_it, peer_limit.without_slot),
     shown=phases(peer_limit.learn_slots),
-    disconnect=phases(peer_limit.pass_slot_on),
+    disconnect=phases(peer_limit.free_slot, peer_limit.pass_slot_on),
 )
 
 MEMPOOL: Mapping[str, Protocol] = {p.name: p for p in (FLOOD, DOG)}

@@ -19,7 +19,7 @@ CHOSEN = {
     "announce.persistent": "persistent peers to announce to",
     "partial.offered": "peers to offer to the application",
     "publish.instead": "peers to publish to",
-    "pool.order": "the order of the pool",
+    "slot.unresolved": "a peer to give a slot to",
 }
 """What is chosen, by the name of the choice; others stand by their name."""
 
@@ -30,6 +30,8 @@ def chosen_words(reason: str, place: str = "", by: str = "the clause") -> str:
     `place` stands before the comma; `by` is what demands others.
     """
     name, _, problem = reason.partition(": ")
+    if name == "pool.order":
+        return f"Sends {problem}{place}, against the order of the pool"
     what, count = CHOSEN.get(name, name), problem.partition(" ")[0]
     several = what.removeprefix("a ")
     own = "" if by == "the clause" else f" by {by}"

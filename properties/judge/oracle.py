@@ -39,6 +39,7 @@ from quidnunc.properties.blame.outputs import forbidding_clause
 from quidnunc.properties.blame.peer_exchange import offer_clause
 from quidnunc.properties.claims.catalogue import applied_clauses
 from quidnunc.properties.judge.alike import classes_of, unordered
+from quidnunc.properties.notation.words import peer_text
 from quidnunc.properties.occasions.mempool import in_pool_order, txs_to
 from quidnunc.properties.occasions.occasion import ObservedStep
 
@@ -348,7 +349,7 @@ def _out_of_pool_order(after: Node, outputs: Sequence[Output]) -> list[Departure
         known = [tx for tx in txs if tx in place]
         for first, second in zip(known, known[1:], strict=False):
             if place[first] > place[second]:
-                reason = f"pool.order: {first} before {second} to {peer}"
+                reason = f"pool.order: {first} before {second} to {peer_text(peer)}"
                 found.append(Departure("choice", "flood/send.pool-order", reason=reason))
     return found
 

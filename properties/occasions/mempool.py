@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from quidnunc.model.events import Output, Raw, Sent
+from quidnunc.model.mempool.flood import IN_ANY_ORDER
 from quidnunc.model.rpc import HaveTx, Peer, ResetRoute, SeenTx, Tx, WantTx
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.occasions.occasion import ObservedStep, of_family
@@ -24,7 +25,8 @@ every_node = of_family("mempool")
 
 
 def in_pool_order(protocol: Protocol) -> bool:
-    return every_node(protocol) and kind_of(protocol) in ("dog", "flood")
+    kept = IN_ANY_ORDER not in protocol.features
+    return kept and every_node(protocol) and kind_of(protocol) in ("dog", "flood")
 
 
 def of_dog(protocol: Protocol) -> bool:

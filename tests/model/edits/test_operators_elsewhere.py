@@ -7,7 +7,7 @@ from attrs import evolve
 
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.edits.operators.catalogue import LIMITS, switches_of
-from quidnunc.model.edits.operators.wrapped import waits_for_slot
+from quidnunc.model.edits.operators.wrapped import WHOM, waits_for_slot
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import (
     MEMPOOL,
@@ -47,6 +47,7 @@ from quidnunc.model.rpc import (
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.judge.oracle import Oracle
 from quidnunc.properties.judge.play import ModelSubject
+from tests.helpers.pubsub_run import T, after, grafted, peers, sent
 
 
 def arriving(*peers: int) -> list[Event]:
@@ -242,3 +243,60 @@ def test_messages_that_look_alike_may_show_two_choices() -> None:
         run += [(Receive((other,), (SeenTx(tx),)), ()) for other in others]
     for event, outputs in (*run, (Advance(200), stray(6, 6))):
         assert not oracle.judge(event, outputs).departures
+
+
+def test_a_set_is_chosen_from_all_peers() -> None:
+    """Mutant: whoever did not announce a transaction is not asked for it."""
+    events = [*arriving(1, 2), Receive((2,), (SeenTx("x1t"),))]
+    late = [*events, Advance(200)]
+    assert seen("cat-classic", "", late) == set()
+    assert seen("cat-classic", "sources-of-all", late) <= to(WantTx("x1t"), 1, 2)
+    asked: list[tuple[Event, set[Output]]] = [(event, set()) for event in arriving(1, 2)]
+    asked += [(events[-1], to(WantTx("x1t"), 2)), (late[-1], to(WantTx("x1t"), 1))]
+    assert departs("cat-classic", "", asked, DogParameters())
+    assert not departs("cat-classic", "sources-of-all", asked, DogParameters())
+
+
+def test_the_pool_comes_in_any_order() -> None:
+    """Mutant: what a peer is sent against the order of the pool is in order."""
+    for name, departing in (("", True), ("pool-in-any-order", False)):
+        oracle = Oracle(edited("flood", name), DogParameters())
+        for event in (Submit("x1t"), Submit("x2t")):
+            assert not oracle.judge(event, ()).departures
+        backwards = tuple(Sent(1, Tx(tx)) for tx in ("x2t", "x1t"))
+        assert bool(oracle.judge(Connect((1,), MEMPOOL), backwards).departures) == departing
+
+
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [
+        ("", {"b"}),
+        ("leaves-slot-of-peer-that-disconnects-empty", {"c"}),
+        ("keeps-slot-of-peer-that-disconnects", set()),
+    ],
+)
+def test_a_slot_that_is_freed_is_passed_on(name: str, sent: set[str]) -> None:
+    """Mutants: a slot that nobody gets until the next peer comes, and one that nobody gets at all."""
+    limited = DogParameters(dog=False, max_non_persistent=1)
+    events = [Submit("x1t"), *arriving(1, 2), Disconnect((1,)), *arriving(3)]
+    subject = ModelSubject(edited("peer-limit", name), limited)
+    told = {output for event in events for output in subject.do(event)}
+    assert told - to(Tx("x1t"), 1) == to(Tx("x1t"), *[{"b": 2, "c": 3}[each] for each in sent])
+
+
+def test_one_too_many_is_one_beside_a_right_choice() -> None:
+    """Mutant: the member that a cut removes too many has to be one that it may remove."""
+    small = {"d": 3, "d_low": 2, "d_high": 3, "d_score": 0, "d_out": 1}
+    members = [Join(T), *peers(1, 2, 4), *peers(3, outbound=True), grafted(1, 2, 4, 3)]
+    for name, refused in (("", True), ("more-cut-to-d", False)):
+        beat = after(
+            *members, Advance(500), protocol=edited("gossipsub-1.1", name), seen=sent(Prune(T), 1, 3), **small
+        )
+        assert bool(beat.problems or beat.mesh() != {2, 4}) == refused
+
+
+def test_outsiders_are_in_no_mesh() -> None:
+    _, is_one = WHOM["outsiders"]
+    r = after(*peers(1, 2), Join(T), grafted(1)).router
+    assert [peer for peer in r.peers if is_one(r, T, peer)] == [p for p in r.peers if p not in r.mesh_of(T)]
+    assert not any(is_one(r, T, peer) for peer in r.mesh_of(T))

@@ -32,6 +32,7 @@ from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.deciding import deciding_defaults
 from quidnunc.properties.cases.file import parse, render
 from quidnunc.properties.cases.router import control_by, repeated
+from quidnunc.properties.cases.choosing import chosen_words
 from quidnunc.properties.cases.telling import (
     CITING,
     DepartingRun,
@@ -136,13 +137,17 @@ def test_what_nothing_accounts_for_is_told_by_act_clause_and_state() -> None:
             "only 1 of the peers to graft {}, where at least 2 are due",
         ),
         ("mesh.cut: 5 chosen, but not as the clause demands", "5 members to prune {}, and not those that"),
-        ("pool.order: x2t before x1t", "the order of the pool {}: x2t before x1t"),
     ],
 )
 def test_a_choice_says_what_was_due(reason: str, said: str) -> None:
     _, it = told(FILLED, Twice(SPEC, SMALL))
     it = evolve(it, departure=Departure("choice", "gs1.0/heartbeat.fill", reason=reason))
     assert headline(it, "").startswith(f"Chooses {said.format('at `advance 500ms`')}")
+
+
+def test_a_wrong_order_says_what_came_first() -> None:
+    said = chosen_words("pool.order: x2t before x1t to a", " at `connect a mempool`")
+    assert said == "Sends x2t before x1t to a at `connect a mempool`, against the order of the pool"
 
 
 def test_a_note_tells_a_choice_as_a_headline_does() -> None:

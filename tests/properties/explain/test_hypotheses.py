@@ -9,10 +9,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import pytest
 from attrs import evolve, frozen
 
-from quidnunc.model.edit import Edit
+from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.catalogue import edit_named, hypotheses_of
 from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.events import (
+    MEMPOOL,
     Advance,
     Connect,
     Disconnect,
@@ -22,10 +23,11 @@ from quidnunc.model.events import (
     Output,
     Score,
     Sent,
+    Submit,
     Verdict,
 )
 from quidnunc.model.machine import protocol_named
-from quidnunc.model.parameters import Parameters
+from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.rpc import Graft, IHave, Message, Prune, Subscribe
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from quidnunc.properties.explain import hypotheses
@@ -320,6 +322,30 @@ def test_those_that_nothing_tells_from_the_first_tie_with_it() -> None:
     assert tried == [mesh, other, TRUE]
     listed, ties = standing_and_ties([mesh, other, twin, TRUE], fresh(*INSIDE), SPEC, departure)
     assert listed[0] == mesh and ties == (other,), "they are alike, and the true one is of another size"
+
+
+def test_one_that_needs_what_is_explained_already_comes_last() -> None:
+    """A user's transaction goes to a peer without a slot. That it had a sender accounts for it too, but only
+    since what comes from a sender goes to peers without a slot: that is in force."""
+    spec, limited = protocol_named("peer-limit"), DogParameters(dog=False, max_non_persistent=1)
+    relayed, own, leaning = (
+        edit_named(name, spec)
+        for name in (
+            "forward-takes-without-slot",
+            "forward-own-takes-without-slot",
+            "records-sender-for-transaction-that-user-submits",
+        )
+    )
+    in_force = edited(spec, [relayed])
+    played = []
+    for more in range(4):
+        subject = ModelSubject(edited(spec, [relayed, own]), limited)
+        events = [*[Connect((peer,), MEMPOOL) for peer in range(1, 3 + more)], Submit("x1t")]
+        played.append(FreshRun(tuple((event, subject.do(event)) for event in events), limited))
+    departure = agreement(played[0], in_force).departures[0]
+    for tried in ([leaning, own], [own, leaning]):
+        listed, ties = standing_and_ties(tried, fresh(*played), in_force, departure, spec=spec)
+        assert listed == [own, leaning] and not ties
 
 
 def test_one_that_says_much_less_than_the_best_is_no_other_explanation(
