@@ -77,7 +77,7 @@ def _judged(oracle: Oracle, step: RecordedStep) -> int | tuple[Departure, ...]:
     try:
         if oracle.passes_over(*step):
             return 0
-        if not oracle.applicable(step[0]):
+        if not oracle.follows(step[0]):
             return ()
         judged = oracle.judge(*step)
     except KeyError:

@@ -255,8 +255,9 @@ def standing_and_ties(
     say the same in every run.
 
     Of those that say nearly the most, one that another outdoes comes behind. Readings come first. Then those
-    that say it without the explanations that `protocol` has beyond `spec`. Then those that a router without them departs from (another one allows more than it says), and that drop a rule, or
-    change one of `clauses`, which the departure was judged by. Of equals, who comes first in `edits`.
+    that say it without what `protocol` has beyond `spec`. Then those that a router without them departs from
+    (another one allows more than it says), and that drop a rule, or change one of `clauses`, which the
+    departure was judged by. Of equals, who comes first in `edits`.
     """
     runs, stand = _tested(edits, fresh, protocol, departure) if edits else ([], [])
     if not stand:
@@ -295,9 +296,8 @@ def standing_and_ties(
         # What the texts leave open is no fault, whatever else would explain as much.
         operator = edit.name not in SEEN_IN_THE_FIELD
         number = edit.of_number and in_the_field
-        blunt = sharpness[edit] < sharp
-        leans = edit in leaning
-        worse = () if edit.kind == "reading" else (True, leans, number, blunt, operator, elsewhere, lax[edit])
+        faults = (edit in leaning, number, sharpness[edit] < sharp, operator, elsewhere, lax[edit])
+        worse = () if edit.kind == "reading" else (True, *faults)
         return (told.agreed < enough, outdone, *worse)
 
     def alike(each: tuple[Edit, Prediction]) -> tuple[object, ...]:

@@ -106,7 +106,7 @@ def _in_order(oracle: Oracle, moments: Sequence[Moment]) -> bool:
         for moment in moments:
             if oracle.passes_over(moment.event, moment.outputs):
                 continue
-            if not oracle.applicable(moment.event):
+            if not oracle.follows(moment.event):
                 return False
             judged = oracle.judge(moment.event, moment.outputs)
             if judged.departures or judged.blurred:

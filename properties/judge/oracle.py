@@ -63,6 +63,10 @@ class Departure:
     reason: str = ""
 
 
+MAX_TIMERS = 64
+"""What a wait past more timers than that comes to is not looked into."""
+
+
 @frozen
 class EventJudgement:
     """The result of one event."""
@@ -134,6 +138,15 @@ class Oracle:
     def applicable(self, event: Event) -> bool:
         return bool(self._family.applicable(self.state, event))
 
+    def follows(self, event: Event) -> bool:
+        """Whether the event can happen here, or is a wait that goes past a timer: an edit may have made it
+        shorter than that of the protocol by which the run was played."""
+        return self.applicable(event) or self._goes_past_a_timer(event)
+
+    def _goes_past_a_timer(self, event: Event) -> bool:
+        waits = isinstance(event, Advance) and self.protocol.family == "mempool"
+        return waits and event.ms > self._family.until_tick_ms(self.state)  # type: ignore[union-attr]
+
     def passes_over(self, event: Event, outputs: Sequence[Output]) -> bool:
         """Whether nothing comes of an event that cannot happen here: a verdict on a message that an edited
         protocol has decided on, or dropped, before."""
@@ -160,6 +173,8 @@ class Oracle:
     def _judge(self, event: Event, outputs: Sequence[Output]) -> EventJudgement:
         if self.protocol.lens is not None:
             outputs = self.protocol.lens(isinstance(event, Advance), tuple(outputs))
+        if isinstance(event, Advance) and self._goes_past_a_timer(event):
+            return self._judge_in_parts(event.ms, outputs)
         seen = frozenset(output_key(o) for o in outputs)
         best: _SplitResult | None = None
         split, splits, frees, wanted = 0, 1, 0, frozenset[Output]()
@@ -193,6 +208,28 @@ class Oracle:
             unclear = any(other.agrees_otherwise(best) for other in others)
         self.state, self.open = best.state, best.left
         return evolve(best.judged, departures=(), blurred=True) if unclear else best.judged
+
+    def _judge_in_parts(self, left_ms: int, outputs: Sequence[Output]) -> EventJudgement:
+        """A wait past some timers. What came in it comes with the first of them at which it may come."""
+        permits, unspent = list[Permit](), list[Permit]()
+        for _ in range(MAX_TIMERS):
+            wait_ms = min(left_ms, self._family.until_tick_ms(self.state))
+            before, waited = (self.state, self.open), Advance(wait_ms)
+            judged, left_ms = self._judge(waited, outputs), left_ms - wait_ms
+            later = [d.observed for d in judged.departures if d.kind == "unexpected" and d.observed]
+            if later and left_ms:
+                now = [*outputs]
+                for output in later:
+                    now.remove(output)
+                self.state, self.open = before
+                judged = self._judge(waited, now)
+            permits += judged.permits
+            unspent += judged.unspent
+            judged = evolve(judged, permits=tuple(permits), unspent=tuple(unspent))
+            if judged.departures or judged.blurred or not left_ms:
+                return judged
+            outputs = later
+        return evolve(judged, blurred=True)
 
     def _best_of_all(
         self, event: Event, outputs: Sequence[Output], blind: frozenset[Peer], best: _SplitResult

@@ -402,7 +402,7 @@ def rejudge(moments: Sequence[Moment], protocol: Rules, parameters: Any) -> tupl
     for at, moment in enumerate(moments):
         if oracle.passes_over(moment.event, moment.outputs):
             continue
-        if not oracle.applicable(moment.event):
+        if not oracle.follows(moment.event):
             return at, (Departure("choice", "", reason="the event cannot happen under this protocol"),)
         judged = oracle.judge(moment.event, moment.outputs)
         if judged.blurred:

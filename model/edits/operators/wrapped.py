@@ -485,7 +485,7 @@ WHOM: Mapping[str, tuple[str, Whom]] = {
     "strangers": ("peers that are not in the topic", lambda r, topic, p: topic not in r.peers[p].topics),
     "mesh": ("the mesh", lambda r, topic, p: p in r.mesh_of(topic)),
     "others": ("peers outside the mesh", lambda r, topic, p: p not in r.mesh_of(topic)),
-    "outsiders": ("peers that are in no mesh", lambda r, _, p: all(p not in mesh for mesh in r.mesh.values())),
+    "outsiders": ("peers that are in no mesh", lambda r, _, p: not any(p in m for m in r.mesh.values())),
     "explicit": ("explicit peers", lambda r, topic, p: r.is_explicit(p)),
     "inexplicit": ("peers that are not explicit", lambda r, topic, p: not r.is_explicit(p)),
     "outbound": ("outbound peers", lambda r, topic, p: r.peers[p].outbound),
@@ -820,7 +820,7 @@ class _OtherCount:
         return self._choose.some(name, clause, among, count, reveals=reveals, such_that=condition)
 
     def _condition(self, such_that: Any, pool: frozenset[int]) -> Any:
-        """One too many or too few is one besides a right choice: the condition need not hold of all of them."""
+        """One too many or too few is one beside a right choice: the condition need not hold of all of it."""
         if such_that is None or self._how == "any":
             return None
         if self._how == "more":

@@ -29,10 +29,10 @@ from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.rpc import Graft, Message, Partial, Prune, Subscribe
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from quidnunc.properties.cases.case import Case
+from quidnunc.properties.cases.choosing import chosen_words
 from quidnunc.properties.cases.deciding import deciding_defaults
 from quidnunc.properties.cases.file import parse, render
 from quidnunc.properties.cases.router import control_by, repeated
-from quidnunc.properties.cases.choosing import chosen_words
 from quidnunc.properties.cases.telling import (
     CITING,
     DepartingRun,
