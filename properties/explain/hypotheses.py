@@ -273,11 +273,9 @@ def standing_and_ties(
     otherwise = Counterfactuals.of(runs, protocol, departure)
     never = {edit for edit, told in stand if _is_never_done(edit, told)}
     stand = [(e, t) for e, t in stand if otherwise.says_what(e, demands=bool(sharpness[e]) or e in never)]
-    stand = [each for each in stand if otherwise.says_when(each[0])] or [
-        each for each in stand if each[0] in never
-    ]
+    stand = [e for e in stand if otherwise.says_when(e[0])] or [e for e in stand if e[0] in never]
     played = [each.run for each in runs]
-    whole = [run for run in played if not run.varied]
+    whole = (run for run in played if not run.varied)
     later = RunsAsNeeded(followed_plain_run(run, protocol, seed) for seed, run in enumerate(whole))
     dropped = {edit.rule for edit, _ in stand if edit.kind == "dropped"}
     kept = {edit.rule for edit in edits if edit.kind == "dropped"} - dropped

@@ -988,9 +988,10 @@ def _of_all(protocol: Protocol) -> Iterator[tuple[Edit, str]]:
             base = combined.base
             change = partial(_with_changed, name=base.name, change=wrapped.of_all_peers)
             says = f"Takes all its peers {when_words(base)}"
-            yield Edit(
-                f"{words_of(handler)}-of-all", "replaced", base.clause, says, change, rule=base.name
-            ), base.name
+            yield (
+                Edit(f"{words_of(handler)}-of-all", "replaced", base.clause, says, change, rule=base.name),
+                base.name,
+            )
 
 
 def _taking(protocol: Protocol) -> Iterator[tuple[Edit, str]]:
