@@ -144,8 +144,8 @@ SCORE_QUIRKS: tuple[Edit, ...] = (
     ),
     _of_time(
         "time-in-mesh-adds-up-by-intervals",
-        "Adds a whole decay interval to the time in the mesh (P1) at each decay, and does not start anew with "
-        "the next membership.",
+        "Adds a whole decay interval to the time in the mesh (P1) at each decay, and does not start anew "
+        "with the next membership.",
         refresh_time=add_interval,
         time_in_mesh=time_by_intervals,
     ),

@@ -63,7 +63,9 @@ def test_time_adds_up_over_a_connection_that_is_remembered_and_no_longer() -> No
 
 
 def test_time_counted_twice_is_capped() -> None:
-    assert score("time-in-mesh-counted-twice", (Advance(3200),), {**TIME, "time_in_mesh_cap": 40}) == interval(40)
+    assert score(
+        "time-in-mesh-counted-twice", (Advance(3200),), {**TIME, "time_in_mesh_cap": 40}
+    ) == interval(40)
 
 
 @pytest.mark.parametrize(("judgement", "spec"), [("", 0), ("accept", 1), ("reject", 0), ("ignore", 0)])
