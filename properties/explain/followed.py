@@ -24,7 +24,8 @@ from quidnunc.properties.judge.play import RecordedStep
 MOST_EDITED = 4096
 """Edited protocols that are kept: each edit of two protocols."""
 PROBE, SCORED, MEASURED = "a probe", "a probe of a score", "a measured score"
-ASKED = (PROBE, SCORED, MEASURED)
+HERE = f"{MEASURED} of the minimal run"
+ASKED = (PROBE, SCORED, MEASURED, HERE)
 WITHOUT = "without"
 """In the name of what is varied, where the minimal run lacks something that it needs to depart."""
 
@@ -39,7 +40,7 @@ class FreshRun:
     varied: str = ""
     """Of the minimal run with one number changed: what that number is of. `PROBE` of a run that asks for
     something else, `SCORED` of one in which the router departs for a score, if it does, and `MEASURED` of one
-    that says what a score is."""
+    that says what a score is where one term counts, and `HERE` what it is in the minimal run."""
     separates: str = ""
     """Of a trace that tells a reading from the kit's own: that reading, of which alone it is asked."""
     asks: frozenset[str] = frozenset()

@@ -28,6 +28,7 @@ from quidnunc.model.rules import Protocol, Total
 from quidnunc.properties.explain.counterfactuals import Counterfactuals
 from quidnunc.properties.explain.followed import (
     ASKED,
+    MEASURED,
     PROBE,
     SCORED,
     WITHOUT,
@@ -177,9 +178,19 @@ def _is_wrong(edit: Edit, followed: FollowedRun, found: Agreement) -> bool:
     """Whether the edit, which says so much of the run, says less than the protocol without it."""
     if followed.run.varied == SCORED and found.departures and _is_wide(edit, followed.protocol):
         return True
-    if edit.name in followed.run.asks and any(act_of(d) == IWant.__name__ for d in found.departures):
+    if edit.name in followed.run.asks and (
+        any(act_of(d) == IWant.__name__ for d in found.departures) or _measures_less(edit, followed, found)
+    ):
         return True
     return found.agreed < followed.plain.agreed and bool(found.departures or _leaves_open(edit, followed))
+
+
+def _measures_less(edit: Edit, followed: FollowedRun, found: Agreement) -> bool:
+    """Whether the edit, which says something else of a score, leaves open what it is where the router has the one
+    that the protocol without it says."""
+    less = any(due > its for due, its in zip(followed.plain.owed, found.owed, strict=False))
+    alone = followed.run.varied == MEASURED
+    return less and alone and edit.kind != "reading" and not followed.plain.departures
 
 
 def _leaves_open(edit: Edit, followed: FollowedRun) -> bool:

@@ -18,7 +18,7 @@ from quidnunc.model.rules import Protocol as Rules
 from quidnunc.properties.cases.case import events_of
 from quidnunc.properties.cases.fitting import fitted_parameters
 from quidnunc.properties.cases.separating import separating_traces, speaks_its_streams
-from quidnunc.properties.explain.followed import MEASURED, PROBE, SCORED, FreshRun, StepNotes, agreement
+from quidnunc.properties.explain.followed import HERE, MEASURED, PROBE, SCORED, FreshRun, StepNotes, agreement
 from quidnunc.properties.judge.play import Opener, Play, messages_in, steps_of
 from quidnunc.properties.neighbours.draw import DrawnNeighbours, draw_neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
@@ -133,12 +133,13 @@ class FreshRuns:
         lives = scored_lives(self.events, self.parameters[0], hello.capabilities, dict(hello.fixed))
         for life in (each for each in lives if of_scores or not each.term):
             number = next(numbers)
-            lived = self._measured(number, frozenset(), life.parameters, life.events)
+            what = MEASURED if life.term else HERE
+            lived = self._measured(number, frozenset(), life.parameters, what, life.events)
             if lived is None:
                 continue
             yield lived
             for each in scores_to_measure(life, lived, edits, self.rules):
-                play = partial(self._measured, number, each.asked, life.parameters)
+                play = partial(self._measured, number, each.asked, life.parameters, what)
                 yield from measured_runs(each, life.parameters.heartbeat_interval_ms, play)
 
     def counted_otherwise(self) -> str:
@@ -148,7 +149,7 @@ class FreshRuns:
         lives = scored_lives(self.events, self.parameters[0], hello.capabilities, dict(hello.fixed))
         unrecorded = evolve(self, record=lambda run: None)
         for number, life in enumerate(lives, MEASURED_FROM):
-            play = partial(unrecorded._measured, number, frozenset(), life.parameters)
+            play = partial(unrecorded._measured, number, frozenset(), life.parameters, MEASURED)
             lived = play(life.events) if life.term else None
             off = off_from(life, lived, self.rules, play) if lived is not None else None
             if off is not None:
@@ -156,9 +157,9 @@ class FreshRuns:
         return counted_otherwise(found)
 
     def _measured(
-        self, number: int, asks: frozenset[str], given: Any, acts: Sequence[Event]
+        self, number: int, asks: frozenset[str], given: Any, what: str, acts: Sequence[Event]
     ) -> FreshRun | None:
-        return next(self._played(number, with_authors(acts, given), given, MEASURED, asks), None)
+        return next(self._played(number, with_authors(acts, given), given, what, asks), None)
 
     def varied(self, read: Collection[str], readings: Sequence[str] = ()) -> Iterator[FreshRun]:
         """The events with one number changed at a time; of the parameters those in `read`. Then probes, and

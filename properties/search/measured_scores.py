@@ -39,6 +39,8 @@ MOST_MOMENTS = 3
 OF_SCORES = ("gs1.1/score.", "gs1.1/iwant.promise", "gs1.1/backoff.penalty")
 """How the clauses of rules begin that count or weigh."""
 
+APPLICATION = "the application's score (P5)"
+"""What counts in every life: where it counts otherwise, nothing is known of the other terms."""
 ALONE = "with {} alone"
 """How it is said that nothing else counts."""
 MOST_TOLD = 2
@@ -107,6 +109,8 @@ def scored_lives(
     changes = {"validation": "manual" if manual else "accept", "explicit_peers": frozenset[Peer]()}
     given = evolve(parameters, **{k: v for k, v in changes.items() if k not in fixed})
     waits = given.validation == "manual"
+    met = (Join(TOPIC), Connect((ONE,)))
+    yield ScoredLife(met, {2: "from the start"}, evolve(given, scores=_scores({})), (ONE,), term=APPLICATION)
     for term, scores in _of_one_term():
         told = evolve(given, scores=scores)
         if scores.ip_colocation_factor_weight:
@@ -367,7 +371,8 @@ def off_from(life: ScoredLife, lived: FreshRun, protocol: Protocol, play: Play) 
 def counted_otherwise(found: Sequence[tuple[ScoredLife, tuple[str, str]]]) -> str:
     """What is known of terms that count otherwise than the protocol says; empty where none does."""
     said: dict[str, str] = {}
-    for life, (off, when) in found:
+    of_all = any(life.term == APPLICATION for life, _ in found)
+    for life, (off, when) in found[:1] if of_all else found:
         # What counts up to its cap otherwise counts otherwise at its cap as well.
         if not any(life.term.startswith(term) for term in said):
             said[life.term] = (

@@ -75,6 +75,13 @@ def test_of_all_that_change_a_score_the_true_one_is_left(against: str, name: str
     assert left(against) == {name}
 
 
+def test_one_that_leaves_a_score_open_falls_where_the_router_has_what_the_specification_says() -> None:
+    """Mutant: who keeps a peer that has left as a member is said to look at no mesh: then it may do so."""
+    edits = [edit(name) for name in ("topics-capped-sees-no-mesh", "idle-note-pruned")]
+    runs = [FollowedRun.of(run, SPEC) for run in runs_of("ours:failures-forgotten", edits)]
+    assert [any(is_refuted(each, run) for run in runs) for each in edits] == [True, False]
+
+
 def test_of_a_router_without_a_fault_none_is_left() -> None:
     assert left("ours") == set()
 
@@ -105,6 +112,11 @@ def test_what_has_a_score_to_it_is_told_by_no_other_fault(against: str, falls: b
     ("against", "said"),
     [
         ("ours", ""),
+        (
+            "ours:application-half",
+            "With the application's score (P5) alone a score is higher than the specification says, "
+            "from the start.",
+        ),
         (
             "ours:deficit-linear",
             "With the deficit of mesh deliveries (P3) alone a score is higher than the specification says, "
