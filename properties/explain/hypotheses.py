@@ -186,8 +186,8 @@ def _is_wrong(edit: Edit, followed: FollowedRun, found: Agreement) -> bool:
 
 
 def _measures_less(edit: Edit, followed: FollowedRun, found: Agreement) -> bool:
-    """Whether the edit, which says something else of a score, leaves open what it is where the router has the one
-    that the protocol without it says."""
+    """Whether the edit, which says something else of a score, leaves open what it is where the router has the
+    one that the protocol without it says."""
     less = any(due > its for due, its in zip(followed.plain.owed, found.owed, strict=False))
     alone = followed.run.varied == MEASURED
     return less and alone and edit.kind != "reading" and not followed.plain.departures
