@@ -21,9 +21,10 @@ from quidnunc.model.edits.operators.catalogue import FAMILIES, SIBLINGS
 from quidnunc.model.edits.operators.everywhere import EVERYWHERE
 from quidnunc.model.edits.operators.reads import names_read
 from quidnunc.model.edits.quirks import QUIRKS
+from quidnunc.model.events import Receive, Sent
 from quidnunc.model.mempool.cat.variants import CAT_VARIANTS
 from quidnunc.model.mempool.dog.variants import SWITCHES
-from quidnunc.model.rpc import IWant
+from quidnunc.model.rpc import IHave, IWant
 from quidnunc.model.rules import Protocol, Total
 from quidnunc.properties.explain.counterfactuals import Counterfactuals
 from quidnunc.properties.explain.followed import (
@@ -188,9 +189,25 @@ def _is_wrong(edit: Edit, followed: FollowedRun, found: Agreement) -> bool:
 def _measures_less(edit: Edit, followed: FollowedRun, found: Agreement) -> bool:
     """Whether the edit, which says something else of a score, leaves open what it is where the router has the
     one that the protocol without it says."""
+    if edit.kind == "reading" or followed.run.varied != MEASURED or followed.plain.departures:
+        return False
     less = any(due > its for due, its in zip(followed.plain.owed, found.owed, strict=False))
-    alone = followed.run.varied == MEASURED
-    return less and alone and edit.kind != "reading" and not followed.plain.departures
+    return less or _lets_request(edit, followed)
+
+
+def _lets_request(edit: Edit, followed: FollowedRun) -> bool:
+    """Whether the edit allows what the router does not do, and the protocol without it forbids: to request
+    what is advertised last."""
+    steps = followed.run.steps
+    last = max((at for at, (event, _) in enumerate(steps) if isinstance(event, Receive)), default=0)
+    event, outputs = steps[last]
+    ihaves = [part for part in getattr(event, "parts", ()) if isinstance(part, IHave)]
+    if not isinstance(event, Receive) or not ihaves:
+        return False
+    wanted = tuple(Sent(event.peers[0], IWant((i,))) for part in ihaves for i in part.ids)
+    requested = followed.with_outputs(last, (*outputs, *wanted))
+    found = requested.under(edit)
+    return bool(requested.plain.departures) and found is not None and found.agreed == last + 1
 
 
 def _leaves_open(edit: Edit, followed: FollowedRun) -> bool:

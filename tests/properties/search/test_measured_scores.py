@@ -82,6 +82,13 @@ def test_one_that_leaves_a_score_open_falls_where_the_router_has_what_the_specif
     assert [any(is_refuted(each, run) for run in runs) for each in edits] == [True, False]
 
 
+def test_one_that_lets_a_score_be_higher_falls_where_it_is_not() -> None:
+    """Mutant: what is allowed and not done says nothing of who allows it."""
+    lax = edit("mesh-deliveries-sees-no-mesh")
+    runs = [FollowedRun.of(run, SPEC) for run in runs_of("ours", [lax])]
+    assert any(is_refuted(lax, run) for run in runs)
+
+
 def test_of_a_router_without_a_fault_none_is_left() -> None:
     assert left("ours") == set()
 
