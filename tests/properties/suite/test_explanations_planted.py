@@ -189,6 +189,7 @@ def time_adds_up(r: GossipsubRouter) -> None:
 
 
 def first_before_verdict(r: GossipsubRouter) -> None:
+    """P2 and P3 of the first copy count as it comes, and not with its verdict."""
     watch, keeper = r.gossip.watch, r.core.keeper
     if keeper is None:
         return
