@@ -27,6 +27,7 @@ from quidnunc.model.edit import (
 )
 from quidnunc.model.edits.operators.wrapped import ENDLESS, reading_parameter
 from quidnunc.model.edits.reading_rules import heartbeats_by
+from quidnunc.model.edits.score_quirks import SCORE_QUIRKS
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Output, Sent
 from quidnunc.model.permits import Permit, Step, must_send
@@ -1200,6 +1201,7 @@ QUIRKS: tuple[Edit, ...] = (
         "Decays what pruned members still owed (P3b) by the factor of mesh deliveries (P3).",
         replacing_present(decay=decay_failures_as_deliveries),
     ),
+    *SCORE_QUIRKS,
     Edit(
         "first-deliveries-capped-late",
         "replaced",

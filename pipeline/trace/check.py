@@ -13,7 +13,7 @@ from typing import Any
 from attrs import field, frozen, mutable
 
 from quidnunc.impl.seam import Hello
-from quidnunc.model.edit import edited
+from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Event, Output
@@ -222,6 +222,10 @@ class RecordedFreshRuns:
     def around(self) -> Iterator[FreshRun]:
         return (_fresh_run(run) for run in self.runs if run.kind == "fresh")
 
+    def measured(self, edits: Sequence[Edit]) -> Iterator[FreshRun]:
+        """A recorded network is asked nothing more."""
+        yield from ()
+
     def varied(self, read: Collection[str], readings: Sequence[str] = ()) -> Iterator[FreshRun]:
         """Those that were played; which parameters are read is known from then."""
         return (_fresh_run(run) for run in self.runs if run.kind == "varied")
@@ -229,7 +233,7 @@ class RecordedFreshRuns:
 
 def _fresh_run(run: RecordedRun) -> FreshRun:
     steps = tuple((told.event, told.outputs) for told in run.told)
-    return FreshRun(steps, run.parameters, str(run.manifest.get("of", "")))
+    return FreshRun.as_told(steps, run.parameters, str(run.manifest.get("of", "")))
 
 
 def _note(

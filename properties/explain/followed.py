@@ -23,8 +23,9 @@ from quidnunc.properties.judge.play import RecordedStep
 
 MOST_EDITED = 4096
 """Edited protocols that are kept: each edit of two protocols."""
-PROBE, SCORED = "a probe", "a probe of a score"
-ASKED = (PROBE, SCORED)
+PROBE, SCORED, MEASURED = "a probe", "a probe of a score", "a measured score"
+HERE = f"{MEASURED} of the minimal run"
+ASKED = (PROBE, SCORED, MEASURED, HERE)
 WITHOUT = "without"
 """In the name of what is varied, where the minimal run lacks something that it needs to depart."""
 
@@ -38,11 +39,25 @@ class FreshRun:
     parameters: Any
     varied: str = ""
     """Of the minimal run with one number changed: what that number is of. `PROBE` of a run that asks for
-    something else, and `SCORED` of one in which the router departs for a score, if it does."""
+    something else, `SCORED` of one in which the router departs for a score, if it does, and `MEASURED` of one
+    that says what a score is where one term counts, and `HERE` what it is in the minimal run."""
     separates: str = ""
     """Of a trace that tells a reading from the kit's own: that reading, of which alone it is asked."""
+    asks: frozenset[str] = frozenset()
+    """Where a score is measured: the names of the edits that say something else of it than the protocol does
+    without them."""
     notes: StepNotes | None = field(default=None, eq=False, repr=False)
     """Of the oracle that judged it while it was played, if they were kept."""
+
+    @property
+    def told(self) -> str:
+        """What is varied, and whom it asks, in one text."""
+        return " ".join((f"{self.varied}:", *sorted(self.asks))) if self.asks else self.varied
+
+    @classmethod
+    def as_told(cls, steps: tuple[RecordedStep, ...], parameters: Any, told: str) -> FreshRun:
+        varied, _, asks = told.partition(":") if told.startswith(MEASURED) else (told, "", "")
+        return cls(steps, parameters, varied, asks=frozenset(asks.split()))
 
 
 @frozen

@@ -21,12 +21,15 @@ from quidnunc.model.edits.operators.catalogue import FAMILIES, SIBLINGS
 from quidnunc.model.edits.operators.everywhere import EVERYWHERE
 from quidnunc.model.edits.operators.reads import names_read
 from quidnunc.model.edits.quirks import QUIRKS
+from quidnunc.model.events import Receive, Sent
 from quidnunc.model.mempool.cat.variants import CAT_VARIANTS
 from quidnunc.model.mempool.dog.variants import SWITCHES
+from quidnunc.model.rpc import IHave, IWant
 from quidnunc.model.rules import Protocol, Total
 from quidnunc.properties.explain.counterfactuals import Counterfactuals
 from quidnunc.properties.explain.followed import (
     ASKED,
+    MEASURED,
     PROBE,
     SCORED,
     WITHOUT,
@@ -37,7 +40,7 @@ from quidnunc.properties.explain.followed import (
     agreement,
 )
 from quidnunc.properties.judge.oracle import Departure, Oracle, is_part_of
-from quidnunc.properties.judge.play import ModelSubject, play_judged_by, same_act, steps_of
+from quidnunc.properties.judge.play import ModelSubject, act_of, play_judged_by, same_act, steps_of
 
 MOST_EXPLANATIONS = 6
 """Of one finding."""
@@ -178,7 +181,35 @@ def _is_wrong(edit: Edit, followed: FollowedRun, found: Agreement) -> bool:
     """Whether the edit, which says so much of the run, says less than the protocol without it."""
     if followed.run.varied == SCORED and found.departures and _is_wide(edit, followed.protocol):
         return True
+    if edit.name in followed.run.asks and (
+        any(act_of(d) == IWant.__name__ for d in found.departures) or _measures_less(edit, followed, found)
+    ):
+        return True
     return found.agreed < followed.plain.agreed and bool(found.departures or _leaves_open(edit, followed))
+
+
+def _measures_less(edit: Edit, followed: FollowedRun, found: Agreement) -> bool:
+    """Whether the edit, which says something else of a score, leaves open what it is where the router has the
+    one that the protocol without it says."""
+    if edit.kind == "reading" or followed.run.varied != MEASURED or followed.plain.departures:
+        return False
+    less = any(due > its for due, its in zip(followed.plain.owed, found.owed, strict=False))
+    return less or _lets_request(edit, followed)
+
+
+def _lets_request(edit: Edit, followed: FollowedRun) -> bool:
+    """Whether the edit allows what the router does not do, and the protocol without it forbids: to request
+    what is advertised last."""
+    steps = followed.run.steps
+    last = max((at for at, (event, _) in enumerate(steps) if isinstance(event, Receive)), default=0)
+    event, outputs = steps[last]
+    ihaves = [part for part in getattr(event, "parts", ()) if isinstance(part, IHave)]
+    if not isinstance(event, Receive) or not ihaves:
+        return False
+    wanted = tuple(Sent(event.peers[0], IWant((i,))) for part in ihaves for i in part.ids)
+    requested = followed.with_outputs(last, (*outputs, *wanted))
+    found = requested.under(edit)
+    return bool(requested.plain.departures) and found is not None and found.agreed == last + 1
 
 
 def _leaves_open(edit: Edit, followed: FollowedRun) -> bool:
@@ -207,6 +238,9 @@ class RunsToPredict(typing.Protocol):
 
     def around(self) -> Iterable[FreshRun]:
         """Runs that hold the minimal one, and others."""
+
+    def measured(self, edits: Sequence[Edit]) -> Iterable[FreshRun]:
+        """Runs that say what a score is where these edits differ in it, or are not as the protocol is."""
 
     def varied(self, read: Collection[str], readings: Sequence[str] = ()) -> Iterable[FreshRun]:
         """The minimal run with one number changed at a time, and probes; what separates `readings`."""
@@ -361,7 +395,7 @@ def _tested(
     narrow = [edit for edit in left if not edit.name.startswith(EVERYWHERE)]
     readings = [edit.name for edit in left if edit.kind == "reading"]
     read = parameters_read(narrow or left, protocol) | parameters_named(left, protocol)
-    varied = fresh.varied(read, readings)
+    varied = chain(fresh.measured(left), fresh.varied(read, readings))
     runs = RunsAsNeeded(chain(around, (FollowedRun.of(run, protocol) for run in varied)))
     stand = _predicting(left, runs, departure)
     return ([*runs] if stand else []), stand
@@ -374,7 +408,7 @@ def _predicting(
     refuting = list[FollowedRun]()
     for edit in edits:
         # What refuted an edit refutes many, and an edit that is wrong in some run does not stand, whichever.
-        first = next((run for run in refuting if _is_refuted(edit, run)), None)
+        first = next((run for run in refuting if is_refuted(edit, run)), None)
         told = predict(edit, runs, departure) if first is None else Prediction(wrong=1, refuted_in=first)
         if told.refuted_in is not None:
             refuting = [told.refuted_in, *(run for run in refuting if run is not told.refuted_in)]
@@ -383,7 +417,8 @@ def _predicting(
     return stand
 
 
-def _is_refuted(edit: Edit, run: FollowedRun) -> bool:
+def is_refuted(edit: Edit, run: FollowedRun) -> bool:
+    """Whether the edit is wrong in this run."""
     if _is_of_another(run, edit):
         return False
     found = run.under(edit)

@@ -40,6 +40,8 @@ class Finding:
     """Those of `quirks` beside the first that predict just as much and are as small."""
     nearly: Edit | None = None
     """An explanation that accounts for it, and that a run of the router contradicts."""
+    known: str = ""
+    """What is known of it although nothing explains it, as a sentence."""
 
     @property
     def clause(self) -> str:

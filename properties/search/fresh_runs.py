@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from itertools import count
 from typing import Any, Protocol, TypeAlias
 
 from attrs import evolve, field, frozen
 
 from quidnunc.impl.seam import AdapterError, Config, Hello
+from quidnunc.model.edit import Edit
 from quidnunc.model.events import Advance, Event, Receive, Score
 from quidnunc.model.machine import family_of
 from quidnunc.model.rpc import Part, Prune
@@ -16,10 +18,18 @@ from quidnunc.model.rules import Protocol as Rules
 from quidnunc.properties.cases.case import events_of
 from quidnunc.properties.cases.fitting import fitted_parameters
 from quidnunc.properties.cases.separating import separating_traces, speaks_its_streams
-from quidnunc.properties.explain.followed import PROBE, SCORED, FreshRun, StepNotes, agreement
+from quidnunc.properties.explain.followed import HERE, MEASURED, PROBE, SCORED, FreshRun, StepNotes, agreement
 from quidnunc.properties.judge.play import Opener, Play, messages_in, steps_of
 from quidnunc.properties.neighbours.draw import DrawnNeighbours, draw_neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
+from quidnunc.properties.search.measured_scores import (
+    counted_otherwise,
+    is_of_scores,
+    measured_runs,
+    off_from,
+    scored_lives,
+    scores_to_measure,
+)
 from quidnunc.properties.search.probes import (
     probes,
     probes_at_scores,
@@ -44,6 +54,8 @@ OTHER_NAMES_FROM = 500
 """Where neighbours begin to count messages, so that theirs are not those of the minimal run."""
 OWN_DIGITS = 0x5EED
 MOST_TWINS = 4
+MEASURED_FROM = 500
+"""Number of the first run in which a score is measured."""
 SEED_STEP = 1_000_003
 DRAWS = 60
 """Draws of neighbours until some fit the parameters; one in three or more does."""
@@ -113,6 +125,42 @@ class FreshRuns:
             del self.apart[next(iter(self.apart))]
         return found
 
+    def measured(self, edits: Sequence[Edit]) -> Iterator[FreshRun]:
+        """Runs that say what a score is in the minimal run, and where edits of scores have it otherwise; and
+        the lives of the peers that are measured in them."""
+        of_scores = any(is_of_scores(edit, self.rules) for edit in edits)
+        hello, numbers = self.router.hello, count(MEASURED_FROM)
+        lives = scored_lives(self.events, self.parameters[0], hello.capabilities, dict(hello.fixed))
+        for life in (each for each in lives if of_scores or not each.term):
+            number = next(numbers)
+            what = MEASURED if life.term else HERE
+            lived = self._measured(number, frozenset(), life.parameters, what, life.events)
+            if lived is None:
+                continue
+            yield lived
+            for each in scores_to_measure(life, lived, edits, self.rules):
+                play = partial(self._measured, number, each.asked, life.parameters, what)
+                yield from measured_runs(each, life.parameters.heartbeat_interval_ms, play)
+
+    def counted_otherwise(self) -> str:
+        """Which terms of a score count otherwise than the rules say, as a sentence; empty where none is
+        known."""
+        hello, found = self.router.hello, []
+        lives = scored_lives(self.events, self.parameters[0], hello.capabilities, dict(hello.fixed))
+        unrecorded = evolve(self, record=lambda run: None)
+        for number, life in enumerate(lives, MEASURED_FROM):
+            play = partial(unrecorded._measured, number, frozenset(), life.parameters, MEASURED)
+            lived = play(life.events) if life.term else None
+            off = off_from(life, lived, self.rules, play) if lived is not None else None
+            if off is not None:
+                found.append((life, off))
+        return counted_otherwise(found)
+
+    def _measured(
+        self, number: int, asks: frozenset[str], given: Any, what: str, acts: Sequence[Event]
+    ) -> FreshRun | None:
+        return next(self._played(number, with_authors(acts, given), given, what, asks), None)
+
     def varied(self, read: Collection[str], readings: Sequence[str] = ()) -> Iterator[FreshRun]:
         """The events with one number changed at a time; of the parameters those in `read`. Then probes, and
         the traces that separate `readings` from the kit's own."""
@@ -157,7 +205,12 @@ class FreshRuns:
                 yield from self._played(number, signed, given, SCORED if in_order else PROBE)
 
     def _played(
-        self, number: int, acts: Sequence[Event | None], given: Any, varied: str = ""
+        self,
+        number: int,
+        acts: Sequence[Event | None],
+        given: Any,
+        varied: str = "",
+        asks: frozenset[str] = frozenset(),
     ) -> Iterator[FreshRun]:
         """The run of these acts, if there is one; the parameters are the neighbours' own where `given` is
         None."""
@@ -167,7 +220,7 @@ class FreshRuns:
         neighbours = _neighbours_for(given, self.router, digits)
         run = _played(self.router, self.rules, neighbours, acts, digits, self.seed + number)
         if run is not None and run.steps:
-            run = evolve(run, varied=varied)
+            run = evolve(run, varied=varied, asks=asks)
             self.record(run)
             yield run
 

@@ -49,7 +49,7 @@ from quidnunc.properties.judge.play import (
 from quidnunc.properties.neighbours.draw import draw_neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 from quidnunc.properties.search.additions import PREFIX, addition_behind
-from quidnunc.properties.search.fresh_runs import FreshRuns, PlayedApart, fixed_by
+from quidnunc.properties.search.fresh_runs import FreshRuns, PlayedApart, fixed_by, scored
 from quidnunc.properties.search.probes import with_authors
 from quidnunc.properties.search.rows import Contradiction, may_be_kept_at_times, note_contradiction
 from quidnunc.properties.search.unsent import add_sent
@@ -144,6 +144,8 @@ class FindingSearch:
     out_of_time: Callable[[], bool] = lambda: False
     ended: bool = False
     """`SearchIsOver` was raised."""
+    counted: dict[Protocol, str] = field(factory=dict)
+    """Under what is in force: what is known of scores that nothing explains."""
     apart: PlayedApart = field(factory=dict)
     """Fresh runs that several findings from the same seed have in common."""
     stop_when: Callable[[FindingSearch], bool] = lambda _: False
@@ -200,11 +202,18 @@ class FindingSearch:
         self.record("plain", steps_of(finding.moments), plain, seed)
 
         def note(run: FreshRun) -> None:
-            kind = f"varied:{run.varied}" if run.varied else "fresh"
+            kind = f"varied:{run.told}" if run.varied else "fresh"
             self.record(kind, run.steps, run.parameters, seed)
 
         fresh = FreshRuns(self, protocol, finding.events, (plain, parameters), seed, self.out_of_time, note)
-        return self.keep(finding, plain, seed, signature, fresh, minimised=minimised)
+        known = partial(self._counted_otherwise, fresh)
+        return self.keep(finding, plain, seed, signature, fresh, known, minimised=minimised)
+
+    def _counted_otherwise(self, fresh: FreshRuns) -> str:
+        """What is known of the scores of this router, which is asked once for all that is in force."""
+        if fresh.rules not in self.counted:
+            self.counted[fresh.rules] = fresh.counted_otherwise()
+        return self.counted[fresh.rules]
 
     def minimised(
         self, events: Sequence[Event], departures: Sequence[Departure], parameters: Any, seed: int
@@ -269,6 +278,7 @@ class FindingSearch:
         """Play without these; runs that were kept are of another router then."""
         self.without = additions
         self.apart.clear()
+        self.counted.clear()
 
     def _comes_from_addition(
         self, finding: Finding, parameters: Any, seed: int, *, despite_readings: bool = False
@@ -304,10 +314,12 @@ class FindingSearch:
         seed: int,
         signature: tuple[str, str, str],
         fresh: RunsToPredict,
+        known: Callable[[], str] = lambda: "",
         *,
         minimised: bool = True,
     ) -> tuple[str, str]:
-        """Keep one finding, with those of its explanations that predict the `fresh` runs of the router.
+        """Keep one finding, with those of its explanations that predict the `fresh` runs of the router; one
+        about a score that has none, with what is `known`.
 
         Returns its key.
         """
@@ -330,6 +342,8 @@ class FindingSearch:
         if key in self.found:
             self.found[key] = self.found[key].with_another(finding, parameters)
             return key
+        if minimised and not finding.quirks and scored(parameters):
+            finding = evolve(finding, known=known())
         self.found[key] = ReplayableFinding(
             finding, parameters, seed, self.in_force, without=self.without, minimised=minimised
         )

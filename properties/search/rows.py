@@ -28,6 +28,8 @@ Contradiction: TypeAlias = tuple[int, str]
 """Of a run that contradicts an explanation: how many events it has, and what it shows, as a sentence."""
 EMPTY: Mapping[str, Contradiction] = MappingProxyType({})
 SOME_RUNS = "Some runs contradict that."
+KNOWN = f"{UNEXPLAINED} With "
+"""How the words of a row begin that nothing explains, and of which it is known what counts otherwise."""
 
 
 def note_contradiction(known: dict[str, Contradiction], name: str, told: Contradiction) -> None:
@@ -295,6 +297,8 @@ def grouped_by_edit(rows: RootCauses) -> RootCauses:
             # Of a rule that no broken sentence is about, the name says where not to look.
             words = rule_of_suspect(edit, protocol).replace("_", " ")
             says = says.replace("one rule", f"the rule “{words}”")
+        known = next((r.says for r in map(open_rows.__getitem__, keys) if r.says.startswith(KNOWN)), "")
+        says = f"{says} {known.removeprefix(UNEXPLAINED).strip()}".strip()
         for key in keys:
             del kept[key]
         # What it does in this run, and then what is known of the cause.

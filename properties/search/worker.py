@@ -305,7 +305,7 @@ def _root(
         says = "The router fails with an exception."
     if found.addition:
         says, kind, cause = says_of(found.addition, hello), "addition", PREFIX + found.addition
-    is_nearly = kind == "unexplained" and finding.nearly is not None and not is_crash
+    is_nearly = kind == "unexplained" and bool(finding.nearly or finding.known) and not is_crash
     known, remark = says if kind != "unexplained" else "", says if is_nearly else ""
     if found is pending:
         known, says, remark = "", PENDING_SAYS, PENDING_SAYS
@@ -355,7 +355,7 @@ def _words_of(finding: Finding, contradicted: Mapping[str, Contradiction]) -> st
     if finding.quirks:
         return either(finding.quirks[0], *finding.ties)
     if finding.nearly is None:
-        return unexplained_words()
+        return f"{unexplained_words()} {finding.known}".strip()
     return unexplained_words(finding.nearly.says, contradicted.get(finding.nearly.name))
 
 

@@ -19,6 +19,8 @@ from quidnunc.model.values import evolve
 
 KEPT_BY_MAKER = "promise-kept-by-maker"
 UNCOUNTED_WHILE_VALIDATING = "copies-uncounted-while-validating"
+FIRST_BEFORE_VERDICT = "first-deliveries-before-verdict"
+AGAIN_COUNTED = "copies-counted-again"
 """Switches of what routers in the field, or in tests, do otherwise."""
 
 
@@ -72,7 +74,8 @@ def arrived(before: Router, after: Router, m: ReceivedPart[Message]) -> Router:
     r = after if after.reads(KEPT_BY_MAKER) else _received(after, message.id)
     copies = MessageCopies({peer: meshed}, peer, None if message.id in r.waiting else r.now_ms)
     r = _with_copies(r, message.id, copies)
-    return r if message.id in r.waiting else _deliver(r, peer, message, "first", meshed)
+    waits = message.id in r.waiting and not r.reads(FIRST_BEFORE_VERDICT)
+    return r if waits else _deliver(r, peer, message, "first", meshed)
 
 
 def judged(r: Router, waiting: WaitingMessage, judgement: Judgement) -> Router:
@@ -87,7 +90,7 @@ def judged(r: Router, waiting: WaitingMessage, judgement: Judgement) -> Router:
     r = _with_copies(r, message.id, evolve(copies, judged_ms=r.now_ms, accepted=accepted))
     for peer, meshed in copies.senders.items():
         first = peer == copies.forwarder
-        if accepted and not first and r.reads(UNCOUNTED_WHILE_VALIDATING):
+        if accepted and r.reads(FIRST_BEFORE_VERDICT if first else UNCOUNTED_WHILE_VALIDATING):
             continue
         kind: Kind = ("first" if first else "near") if accepted else ("invalid" if first else "maybe-invalid")
         still = peer in r.mesh_of(message.topic)
@@ -111,7 +114,8 @@ def _late(r: Router, peer: Peer, message: Message, meshed: bool) -> Router:
     if peer in copies.senders or late_ms > p.mesh_message_deliveries_window_ms:
         return r
     kind: Kind = "near" if late_ms < p.mesh_message_deliveries_window_ms else "maybe-near"
-    return _deliver(_another(r, message.id, peer, meshed), peer, message, kind, meshed)
+    noted = r if r.reads(AGAIN_COUNTED) else _another(r, message.id, peer, meshed)
+    return _deliver(noted, peer, message, kind, meshed)
 
 
 def _another(r: Router, message_id: str, peer: Peer, meshed: bool) -> Router:

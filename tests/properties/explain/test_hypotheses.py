@@ -28,12 +28,19 @@ from quidnunc.model.events import (
 )
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import DogParameters, Parameters
-from quidnunc.model.rpc import Graft, IHave, Message, Prune, Subscribe
+from quidnunc.model.rpc import Graft, IHave, IWant, Message, Prune, Subscribe
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from quidnunc.properties.explain import hypotheses
-from quidnunc.properties.explain.followed import PROBE, SCORED, FollowedRun, FreshRun, agreement
+from quidnunc.properties.explain.followed import (
+    MEASURED,
+    PROBE,
+    SCORED,
+    FollowedRun,
+    FreshRun,
+    agreement,
+)
 from quidnunc.properties.explain.grouping import groups_by_edit, suspects_of
-from quidnunc.properties.explain.hypotheses import Prediction, standing, standing_and_ties
+from quidnunc.properties.explain.hypotheses import Prediction, is_refuted, standing, standing_and_ties
 from quidnunc.properties.judge.oracle import Departure
 from quidnunc.properties.judge.play import ModelSubject
 from tests.helpers.pubsub_run import T, of
@@ -74,8 +81,11 @@ class TheseRuns:
     def around(self) -> list[FreshRun]:
         return [run for run in self.runs if not run.varied]
 
+    def measured(self, edits: Sequence[Edit]) -> list[FreshRun]:
+        return [run for run in self.runs if run.varied == MEASURED]
+
     def varied(self, read: Collection[str], readings: Sequence[str] = ()) -> list[FreshRun]:
-        return [run for run in self.runs if run.varied]
+        return [run for run in self.runs if run.varied not in ("", MEASURED)]
 
 
 def fresh(*runs: FreshRun) -> TheseRuns:
@@ -160,6 +170,9 @@ def test_no_more_runs_are_played_once_a_number_has_refuted_the_last_edit() -> No
     class PlayedRuns:
         def around(self) -> list[FreshRun]:
             return late
+
+        def measured(self, edits: Sequence[Edit]) -> list[FreshRun]:
+            return []
 
         def varied(self, read: Collection[str], readings: Sequence[str] = ()) -> Iterator[FreshRun]:
             for run in (refuting, refuting, *others):
@@ -475,3 +488,26 @@ def test_the_parameter_that_an_edit_of_several_rules_is_about_is_varied() -> Non
         edit_named(f"everywhere-{name}", SPEC) for name in ("accept-px-threshold-as-default", "sees-no-seen")
     ]
     assert hypotheses.parameters_named(wide, SPEC) == {"accept_px_threshold"}
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_an_edit_that_says_another_score_than_the_router_has_is_wrong_where_that_is_measured(
+    asked: bool,
+) -> None:
+    """Mutant: what raises a score too little explains as much as what raises it as the router does."""
+    weighted = TopicScoreParameters(topic=T, time_in_mesh_weight=1, time_in_mesh_cap=100)
+    given = Parameters(validation="accept", scores=ScoreParameters(topics=(weighted,)))
+    doubled, twice = (
+        edit_named(name, SPEC) for name in ("time-in-mesh-doubled", "time-in-mesh-counted-twice")
+    )
+    events = (
+        *(Join(T), Connect((1,)), of(1, Subscribe(T)), of(1, Graft(T)), Advance(500), Advance(600)),
+        *(Score((1,), -14), of(1, IHave(T, ("m9",))), Advance(400)),
+    )
+    outputs = {7: (Sent(1, IWant(("m9",))),)}
+    subject = ModelSubject(SPEC, given)
+    steps = tuple((event, outputs.get(at, subject.do(event))) for at, event in enumerate(events))
+    asks = frozenset({doubled.name, twice.name} if asked else ())
+    run = FollowedRun.of(FreshRun(steps, given, MEASURED, asks=asks), SPEC)
+    assert is_refuted(doubled, run) == is_refuted(twice, run) == asked
+    assert not is_refuted(edit_named("time-in-mesh-adds-up", SPEC), run)

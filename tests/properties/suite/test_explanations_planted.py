@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import Any
@@ -171,6 +172,46 @@ def failures_decay_as_deliveries(r: GossipsubRouter) -> None:
     patch(r.core.keeper, "decay_topic", swapped)
 
 
+def time_adds_up(r: GossipsubRouter) -> None:
+    if r.core.keeper is None:
+        return
+    keeper = r.core.keeper
+    pruned, quanta = keeper.pruned, keeper.quanta
+    past: Counter[int] = Counter()
+
+    def went(peer: int, topic: str) -> None:
+        left = keeper.records[peer].topics.get(topic) if peer in keeper.records else None
+        past[id(left)] += left.in_mesh_ms if left is not None else 0
+        pruned(peer, topic)
+
+    patch(keeper, "pruned", went)
+    patch(keeper, "quanta", lambda p, s: quanta(p, evolve(s, in_mesh_ms=s.in_mesh_ms + past[id(s)])))
+
+
+def first_before_verdict(r: GossipsubRouter) -> None:
+    """P2 and P3 of the first copy count as it comes, and not with its verdict."""
+    watch, keeper = r.gossip.watch, r.core.keeper
+    if keeper is None:
+        return
+    came, judged, first, credit = watch.came, watch.judged, keeper.first_delivery, watch.credit_member
+
+    def counted(peer: int, id_bytes: bytes, topic: str) -> None:
+        came(peer, id_bytes, topic)
+        first(peer, topic)
+        credit(peer, topic)
+
+    def told(id_bytes: bytes, judgement: Any) -> None:
+        known = watch.messages.get(id_bytes)
+        forwarder = known.first if known is not None else None
+        patch(watch, "credit_member", lambda peer, topic: peer == forwarder or credit(peer, topic))
+        judged(id_bytes, judgement)
+        patch(watch, "credit_member", credit)
+
+    patch(watch, "came", counted)
+    patch(watch, "judged", told)
+    patch(keeper, "first_delivery", lambda peer, topic: None)
+
+
 def kept_though_refused(r: GossipsubRouter) -> None:
     on_graft = r.mesh.on_graft
 
@@ -200,6 +241,8 @@ PLANTED: dict[str, tuple[Plant, tuple[str, ...]]] = {
         ("copies-while-validating",),
     ),
     "time-in-mesh-from-first-graft": (grafted_once, ("time-in-mesh-anew",)),
+    "time-in-mesh-adds-up": (time_adds_up, ("time-in-mesh-anew",)),
+    "first-deliveries-before-verdict": (first_before_verdict, ("score-retained",)),
     "first-deliveries-capped-late": (capped_late, ("first-capped-at-once",)),
     "topics-capped-one-by-one": (capped_each, ("topic-cap-of-all",)),
     "behaviour-lost-at-disconnection": (keeper("disconnected", behaves_again), ("behaviour-retained",)),

@@ -1,0 +1,188 @@
+"""Edits of how a score is counted that no operator makes: a time or a counter that is not what it should be.
+
+What such an edit remembers is in `Router.kept`, by peer and topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias, cast
+
+from quidnunc.model.choices import Choose
+from quidnunc.model.edit import Edit, RuleWrapper, around, reading_as, replacing_present
+from quidnunc.model.permits import Step
+from quidnunc.model.pubsub.router import Router
+from quidnunc.model.pubsub.scores import counting, terms
+from quidnunc.model.pubsub.scores.events import AGAIN_COUNTED, FIRST_BEFORE_VERDICT
+from quidnunc.model.rpc import Peer
+from quidnunc.model.rules import Rule
+from quidnunc.model.score_interval import ScoreInterval
+from quidnunc.model.values import evolve
+
+EARLIER_TIME = "earlier-time-in-mesh"
+"""Of `Router.kept`: (peer, topic) -> ms in the mesh in all memberships that are over."""
+BY_INTERVALS = "time-in-mesh-by-intervals"
+"""Of `Router.kept`: (peer, topic) -> ms, a whole interval for each decay in the mesh."""
+
+Times: TypeAlias = Mapping[tuple[Peer, str], int]
+
+
+def _times(r: Router, name: str) -> Times:
+    """What is kept of peers that are here, or are remembered."""
+    kept = cast("Times", r.kept.get(name, {}))
+    return {key: ms for key, ms in kept.items() if key[0] in r.peers or key[0] in r.ledger.gone_ms}
+
+
+def _with_times(r: Router, name: str, times: Times) -> Step[Router]:
+    return Step(evolve(r, kept={**r.kept, name: times}))
+
+
+@around("gs1.1/score.time-in-mesh")
+def note_earlier_time(old: Rule, r: Router, before: Router, choose: Choose) -> Step[Router] | None:
+    """Who enters the mesh again brings the time along that it was there before."""
+    step = cast("Step[Router] | None", old.step(r, before, choose))
+    after = step.router if step is not None else r
+    left = {
+        key: tally.past_ms
+        for key, tally in r.ledger.tallies.items()
+        if tally.past_ms and tally is not after.ledger.tallies.get(key)
+    }
+    if not left:
+        return step
+    known = _times(after, EARLIER_TIME)
+    return _with_times(after, EARLIER_TIME, {**known, **{k: known.get(k, 0) + ms for k, ms in left.items()}})
+
+
+@around("gs1.1/score.time-in-mesh")
+def time_of_all_memberships(old: Rule, r: Router, what: terms.InTopic) -> ScoreInterval:
+    """P1 of the time in all memberships."""
+    peer, p, tally = what
+    more = _times(r, EARLIER_TIME).get((peer, p.topic), 0)
+    return cast("ScoreInterval", old.apply(r, (peer, p, evolve(tally, mesh_ms=tally.mesh_ms + more))))
+
+
+@around("gs1.1/score.time-in-mesh")
+def add_interval(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """Each decay adds its interval to the time of who is in the mesh."""
+    step = cast("Step[Router] | None", old.step(r, None, choose)) or Step(r)
+    known, every_ms = _times(step.router, BY_INTERVALS), counting.scored(r).decay_interval_ms
+    tallies = step.router.ledger.tallies
+    inside = {key for key, tally in tallies.items() if tally.since_ms is not None}
+    # What the terms came to is noted with a tally, and is another one now.
+    fresh = {key: evolve(tally) for key, tally in tallies.items()}
+    ledger = evolve(step.router.ledger, tallies=fresh)
+    more = {key: known.get(key, 0) + every_ms for key in inside}
+    return _with_times(evolve(step.router, ledger=ledger), BY_INTERVALS, {**known, **more})
+
+
+@around("gs1.1/score.time-in-mesh")
+def begin_intervals(old: Rule, r: Router, before: Router, choose: Choose) -> Step[Router] | None:
+    """The intervals of who enters the mesh are counted from zero."""
+    step = cast("Step[Router] | None", old.step(r, before, choose))
+    if step is None:
+        return None
+    came = {k for k, t in step.router.ledger.tallies.items() if t is not r.ledger.tallies.get(k)}
+    left = {key: ms for key, ms in _times(step.router, BY_INTERVALS).items() if key not in came}
+    return _with_times(step.router, BY_INTERVALS, left)
+
+
+@around("gs1.1/score.time-in-mesh")
+def time_by_intervals(old: Rule, r: Router, what: terms.InTopic) -> ScoreInterval:
+    """P1 of the intervals that were added up."""
+    peer, p, tally = what
+    ms = _times(r, BY_INTERVALS).get((peer, p.topic), 0)
+    return cast("ScoreInterval", old.apply(r, (peer, p, evolve(tally, mesh_ms=ms))))
+
+
+@around("gs1.1/score.time-in-mesh")
+def time_twice(old: Rule, r: Router, what: terms.InTopic) -> ScoreInterval:
+    """P1 of twice the time, under the same cap."""
+    peer, p, tally = what
+    return cast("ScoreInterval", old.apply(r, (peer, p, evolve(tally, mesh_ms=2 * tally.mesh_ms))))
+
+
+def count_twice(old: Rule, r: Router, d: counting.CountedDelivery, choose: Choose) -> Step[Router] | None:
+    """One delivery is counted as two."""
+    step = cast("Step[Router] | None", old.step(r, d, choose))
+    return step if step is None else cast("Step[Router] | None", old.step(step.router, d, choose))
+
+
+@around("gs1.1/iwant.promise")
+def penalise_twice(old: Rule, r: Router, before: Router, choose: Choose) -> Step[Router] | None:
+    """A broken promise costs two penalties."""
+    promises = tuple(evolve(p, least=2 * p.least, most=2 * p.most) for p in r.ledger.promises)
+    dearer = evolve(r, ledger=evolve(r.ledger, promises=promises))
+    step = cast("Step[Router] | None", old.step(dearer, before, choose))
+    if step is None:
+        return None
+    kept = tuple(p for p in r.ledger.promises if p.ends_ms >= r.now_ms)
+    return Step(evolve(step.router, ledger=evolve(step.router.ledger, promises=kept)))
+
+
+def _counted_twice() -> Iterator[Edit]:
+    for rule, what, words in (
+        ("count_first", "first-deliveries", "first delivery (P2)"),
+        ("count_meshed", "mesh-deliveries", "delivery of a mesh member (P3)"),
+        ("count_invalid", "invalid-messages", "invalid message (P4)"),
+    ):
+        clause = f"gs1.1/score.{what}"
+        says = f"Counts each {words} twice."
+        change = replacing_present(**{rule: RuleWrapper(clause, count_twice)})
+        yield Edit(f"{what}-counted-twice", "replaced", clause, says, change)
+
+
+def _of_time(name: str, says: str, **rules: RuleWrapper) -> Edit:
+    return Edit(name, "replaced", "gs1.1/score.time-in-mesh", says, replacing_present(**rules))
+
+
+SCORE_QUIRKS: tuple[Edit, ...] = (
+    _of_time(
+        "time-in-mesh-adds-up",
+        "Adds the time in the mesh (P1) up over all memberships of a peer.",
+        note_grafted=note_earlier_time,
+        time_in_mesh=time_of_all_memberships,
+    ),
+    _of_time(
+        "time-in-mesh-adds-up-by-intervals",
+        "Adds a whole decay interval to the time in the mesh (P1) at each decay, and does not start anew "
+        "with the next membership.",
+        refresh_time=add_interval,
+        time_in_mesh=time_by_intervals,
+    ),
+    _of_time(
+        "time-in-mesh-by-intervals",
+        "Adds a whole decay interval to the time in the mesh (P1) at each decay, however late the peer came.",
+        note_grafted=begin_intervals,
+        refresh_time=add_interval,
+        time_in_mesh=time_by_intervals,
+    ),
+    _of_time(
+        "time-in-mesh-counted-twice",
+        "Counts twice the time in the mesh (P1), under the same cap.",
+        time_in_mesh=time_twice,
+    ),
+    *_counted_twice(),
+    Edit(
+        "broken-promises-counted-twice",
+        "replaced",
+        "gs1.1/iwant.promise",
+        "Penalises each broken promise of an IHAVE twice (P7).",
+        replacing_present(break_promises=penalise_twice),
+    ),
+    Edit(
+        FIRST_BEFORE_VERDICT,
+        "replaced",
+        "gs1.1/score.first-deliveries",
+        "Counts a first delivery (P2, P3) when the message comes, whatever its validators say then.",
+        reading_as(FIRST_BEFORE_VERDICT),
+        clauses=("gs1.1/score.first-deliveries", "gs1.1/score.mesh-deliveries"),
+    ),
+    Edit(
+        AGAIN_COUNTED,
+        "replaced",
+        "gs1.1/score.mesh-deliveries",
+        "Counts each further copy of a message from the same peer as one more delivery (P3).",
+        reading_as(AGAIN_COUNTED),
+    ),
+)
+"""Each is tried as the cause of a departure."""
