@@ -166,6 +166,8 @@ class Router:
     cached: Mapping[str, Message] = field(factory=dict)
     windows: tuple[tuple[str, ...], ...] = ()
     """Ids of the message cache, one window per heartbeat, the present one first."""
+    perhaps_cached: frozenset[str] = frozenset()
+    """Those of `cached` that were accepted after we had left their topic: whether they are cached is not said."""
     waiting: Mapping[str, WaitingMessage] = field(factory=dict)
     unwanted: Mapping[Peer, Mapping[str, int]] = field(factory=dict)
     """Peer -> id -> 0 up to the first heartbeat after its IDONTWANT; -n after the n-th, when it is free to be
