@@ -301,7 +301,8 @@ def _fill(r: Router, topic: str, choose: Choose) -> Step[Router] | None:
     missing = r.parameters.d - len(r.mesh[topic])
     eligible = r.protocol.set_of("graft_candidates", r, topic, choose)
     count = (min(missing, len(eligible.must)), min(missing, len(eligible.all)))
-    return graft_some(r, topic, "mesh.fill", "gs1.0/heartbeat.fill", eligible, count, None, choose)
+    done = graft_some(r, topic, "mesh.fill", "gs1.0/heartbeat.fill", eligible, count, None, choose)
+    return Step(evolve(done.router, filled={**r.filled, topic: r.heartbeats}), done.permits)
 
 
 @rule(
@@ -371,7 +372,10 @@ def keeps_the_outbound_quota(r: Router, topic: str, kept: frozenset[Peer]) -> bo
     when="it grafts outbound peers to reach D_out at the heartbeat",
 )
 def fill_outbound(r: Router, _: None, choose: Choose) -> Step[Router] | None:
-    """With D_low members or more, but fewer than D_out outbound ones, the missing outbound ones."""
+    """With D_low members or more, but fewer than D_out outbound ones, the missing outbound ones.
+
+    Whether a mesh that this heartbeat has filled from below D_low "already" has them is not said.
+    """
     return each_topic(
         r, lambda r, t: _fill_outbound(r, t, choose) if len(r.mesh[t]) >= r.parameters.d_low else None
     )
@@ -383,7 +387,8 @@ def _fill_outbound(r: Router, topic: str, choose: Choose) -> Step[Router] | None
         return None
     eligible = r.protocol.set_of("graft_candidates", r, topic, choose)
     outbound = Targets(r.outbound_of(eligible.must), r.outbound_of(eligible.may))
-    count = (min(missing, len(outbound.must)), min(missing, len(outbound.all)))
+    owed = 0 if r.filled.get(topic) == r.heartbeats else min(missing, len(outbound.must))
+    count = (owed, min(missing, len(outbound.all)))
     return graft_some(r, topic, "mesh.outbound", "gs1.1/outbound.fill", outbound, count, None, choose)
 
 

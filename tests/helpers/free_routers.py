@@ -53,7 +53,24 @@ def _caches_in_its_topics(r: GossipsubRouter, usual: Usual, arrival: ArrivedMess
     patch(r.gossip.cache, "put", put)
 
 
+def _fills_the_quota_later(r: GossipsubRouter) -> None:
+    """Not in the heartbeat that has filled the mesh from below D_low."""
+    found: dict[str, int] = {}
+    at = r.mesh.upkeep.index(r.mesh.fill)
+
+    def note(topic: str) -> None:
+        found[topic] = len(r.mesh.of[topic])
+
+    def fill_outbound(topic: str) -> None:
+        if found[topic] >= r.core.parameters.d_low:
+            r.mesh.fill_outbound(topic)
+
+    r.mesh.upkeep[r.mesh.upkeep.index(r.mesh.fill_outbound)] = fill_outbound
+    r.mesh.upkeep.insert(at, note)
+
+
 CONFORMING: Mapping[str, Edit] = {
     "offers-heeded-after-the-prune": _heeds_offers_last,
+    "quota-in-the-next-heartbeat": _fills_the_quota_later,
     "late-verdict-not-cached": around("relay.accept", _caches_in_its_topics),
 }

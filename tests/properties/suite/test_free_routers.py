@@ -38,6 +38,10 @@ SHOWS: Mapping[str, Shown] = {
         ],
         {"scores": ScoreParameters(topics=(DEFICIT,)), "prune_peers": 2},
     ),
+    "quota-in-the-next-heartbeat": (
+        [Join(T), *peers(1), grafted(1), *peers(2, 3), *peers(20, outbound=True), Advance(500)],
+        {"d_low": 2, "d": 2, "d_out": 1},
+    ),
     "late-verdict-not-cached": (
         [
             *(Join(T), *peers(1, 2), of(1, message("m1")), Leave(T), Verdict("m1", "accept"), *peers(3, 4, 5)),
