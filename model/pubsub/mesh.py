@@ -67,12 +67,12 @@ def from_explicit_peer(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Ste
     when="it refuses a GRAFT inside the backoff",
 )
 def while_backing_off(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
-    """A GRAFT inside the backoff is pruned at once, and the backoff extended."""
+    """A GRAFT inside the backoff is pruned at once, and the backoff extended: its PRUNE may not wait."""
     # "Inside" excludes the instant of expiry.
     inside = r.now_ms < r.ends_backoff_ms(g.part.topic, g.peer)
     if not inside:
         return None
-    refused = refuse_and_back_off(r, g, "gs1.1/backoff.regraft")
+    refused = prune_at_once(refuse_and_back_off(r, g, "gs1.1/backoff.regraft"))
     if r.parameters.scores is None:
         return refused
     return Step(scores_events.count(refused.router, "regraft", g.peer), refused.permits)
@@ -121,6 +121,11 @@ def refuse_and_back_off(r: Router, g: ReceivedPart[Graft], clause: str) -> Step[
     refused = refuse(r, g, clause)
     backed = r.with_backoff(g.part.topic, [g.peer], r.parameters.prune_backoff_s)
     return Step(backed, refused.permits)
+
+
+def prune_at_once(refused: Step[Router]) -> Step[Router]:
+    """The same, whose PRUNE is due now: v1.1 has "immediately" for the one inside the backoff alone."""
+    return Step(refused.router, tuple(evolve(p, within="now") for p in refused.permits))
 
 
 def prune_to(r: Router, peer: Peer, topic: str, seconds: int, clause: str) -> Permit:

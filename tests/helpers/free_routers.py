@@ -1,10 +1,14 @@
-"""Our router, edited so that it does otherwise where a text leaves that free: it conforms all the same."""
+"""Our router, edited so that it does otherwise where a text leaves that free: it conforms all the same.
+
+And one that does otherwise where it is not.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from quidnunc.impl.gossipsub.mesh import GraftAnswer
 from quidnunc.impl.gossipsub.relay import ArrivedMessage
 from quidnunc.impl.gossipsub.router import GossipsubRouter
 from quidnunc.impl.mutant import Usual, around, nothing, patch
@@ -69,6 +73,30 @@ def _fills_the_quota_later(r: GossipsubRouter) -> None:
     r.mesh.upkeep.insert(at, note)
 
 
+def _prunes_regrafts_later(r: GossipsubRouter) -> None:
+    """A GRAFT inside the backoff is pruned with what the next heartbeat sends."""
+    backing_off, heartbeat = r.mesh.backing_off, r.mesh.heartbeat
+    waits: list[tuple[Peer, str]] = []
+
+    def backed_off(peer: Peer, topic: str) -> GraftAnswer | None:
+        if backing_off(peer, topic) is None:
+            return None
+        r.mesh.back_off(peer, topic, r.core.parameters.prune_backoff_s)
+        waits.append((peer, topic))
+        return GraftAnswer.LEAVE
+
+    def beat() -> None:
+        for peer, topic in waits:
+            if peer in r.core.neighbours:
+                r.mesh.say_prune(peer, topic, r.core.parameters.prune_backoff_s)
+        waits.clear()
+        heartbeat()
+
+    r.mesh.graft_checks[r.mesh.graft_checks.index(backing_off)] = backed_off
+    r.beats[r.beats.index(heartbeat)] = beat
+
+
+REGRAFT_PRUNED_LATE: Edit = _prunes_regrafts_later
 CONFORMING: Mapping[str, Edit] = {
     "offers-heeded-after-the-prune": _heeds_offers_last,
     "quota-in-the-next-heartbeat": _fills_the_quota_later,

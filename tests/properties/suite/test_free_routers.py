@@ -16,7 +16,7 @@ from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameter
 from quidnunc.properties.explain.root_cause import last_departures
 from quidnunc.properties.judge.play import Play, play
 from quidnunc.properties.suite.run import run_suite
-from tests.helpers.free_routers import CONFORMING, Edit, opener_of
+from tests.helpers.free_routers import CONFORMING, REGRAFT_PRUNED_LATE, Edit, opener_of
 from tests.helpers.pubsub_run import BEAT, SMALL, T, grafted, message, of, peers
 
 PROTOCOL = "gossipsub-1.2"
@@ -75,3 +75,9 @@ def test_nor_is_it_a_departure_where_it_shows(name: str) -> None:
     assert outputs(usual) != outputs(free), "it does not show here"
     for run in (usual, free):
         assert len(run.moments) == len(usual.moments) and not last_departures(run)
+
+
+def test_a_prune_that_answers_a_graft_inside_the_backoff_may_not_wait() -> None:
+    """v1.1: such a GRAFT is pruned "immediately"."""
+    found = run_suite(PROTOCOL, "ours", opener_of(REGRAFT_PRUNED_LATE))
+    assert {row.clause for row in found.roots.values()} == {"gs1.1/backoff.regraft"}
