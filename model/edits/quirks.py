@@ -58,7 +58,8 @@ from quidnunc.model.values import evolve
 def backing_off_in_whole_seconds(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
     """The end of the backoff is cut to whole seconds, so that up to a second of it is missing."""
     inside = r.now_ms // 1000 < r.ends_backoff_ms(g.part.topic, g.peer) // 1000
-    return mesh.refuse_and_back_off(r, g, "gs1.1/backoff.regraft") if inside else None
+    refused = mesh.refuse_and_back_off(r, g, "gs1.1/backoff.regraft")
+    return mesh.prune_at_once(refused) if inside else None
 
 
 @rule("gs1.1/backoff.both-ends")

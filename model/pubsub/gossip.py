@@ -136,7 +136,7 @@ def _serve(r: Router, g: ReceivedPart[IWant], *, owed: int | None, allowed: int 
             continue
         # An IDONTWANT for it is outside the letter here; implementations differ, so it is free.
         unwanted = message_id in r.unwanted.get(g.peer, {})
-        must = (owed is None or count <= owed) and not unwanted
+        must = (owed is None or count <= owed) and not unwanted and message_id not in r.perhaps_cached
         permits.append(Permit(Sent(g.peer, message), must, "gs1.0/iwant.serve"))
     return Step(evolve(r, served=served), tuple(permits))
 
@@ -242,19 +242,21 @@ def _gossip(
         # From v1.1 on a message holds so many, because nobody looks at more: which ones is free.
         whole = "score" not in r.protocol.handlers or len(ids) <= r.parameters.max_ihave_length
         least, most = count(eligible, topic)
-        hidden = not whole or r.reads("gossip-count-hidden")
+        sure = [i for i in ids if i not in r.perhaps_cached]
+        hidden = not whole or not sure or r.reads("gossip-count-hidden")
         if hidden or (topic in r.fanout and r.fanout[topic].tentative):
             least = 0
         if not most:
             continue
-        shown_by = _any_of(topic, ids[:1] if whole else ids)
+        shown_by = _any_of(topic, sure[:1] if whole and sure else ids)
         chosen = choose.some("gossip.targets", clause, eligible, (least, most), reveals=shown_by)
         owed = frozenset[Peer]()
         if random and not hidden and not (topic in r.fanout and r.fanout[topic].tentative):
             r, owed = _passed_over(r, topic, eligible, chosen)
             chosen |= owed
+        must = sure if whole else []
         permits += [
-            Permit(Sent(p, IHave(topic, (i,))), whole, clause if p in owed else "gs1.0/gossip.ids")
+            Permit(Sent(p, IHave(topic, (i,))), i in must, clause if p in owed else "gs1.0/gossip.ids")
             for p in sorted(chosen)
             for i in ids
         ]
@@ -301,6 +303,8 @@ def shift(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     kept = {i for window in windows for i in window}
     gone = r.cached.keys() - kept
     r = evolve(r, windows=windows, cached={i: m for i, m in r.cached.items() if i in kept})
+    if r.perhaps_cached:
+        r = evolve(r, perhaps_cached=r.perhaps_cached & kept)
     return Step(evolve(r, served={k: v for k, v in r.served.items() if k[1] not in gone}) if gone else r)
 
 

@@ -67,12 +67,12 @@ def from_explicit_peer(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Ste
     when="it refuses a GRAFT inside the backoff",
 )
 def while_backing_off(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Router] | None:
-    """A GRAFT inside the backoff is pruned at once, and the backoff extended."""
+    """A GRAFT inside the backoff is pruned at once, and the backoff extended: its PRUNE may not wait."""
     # "Inside" excludes the instant of expiry.
     inside = r.now_ms < r.ends_backoff_ms(g.part.topic, g.peer)
     if not inside:
         return None
-    refused = refuse_and_back_off(r, g, "gs1.1/backoff.regraft")
+    refused = prune_at_once(refuse_and_back_off(r, g, "gs1.1/backoff.regraft"))
     if r.parameters.scores is None:
         return refused
     return Step(scores_events.count(refused.router, "regraft", g.peer), refused.permits)
@@ -121,6 +121,11 @@ def refuse_and_back_off(r: Router, g: ReceivedPart[Graft], clause: str) -> Step[
     refused = refuse(r, g, clause)
     backed = r.with_backoff(g.part.topic, [g.peer], r.parameters.prune_backoff_s)
     return Step(backed, refused.permits)
+
+
+def prune_at_once(refused: Step[Router]) -> Step[Router]:
+    """The same, whose PRUNE is due now: v1.1 has "immediately" for the one inside the backoff alone."""
+    return Step(refused.router, tuple(evolve(p, within="now") for p in refused.permits))
 
 
 def prune_to(r: Router, peer: Peer, topic: str, seconds: int, clause: str) -> Permit:
@@ -301,7 +306,8 @@ def _fill(r: Router, topic: str, choose: Choose) -> Step[Router] | None:
     missing = r.parameters.d - len(r.mesh[topic])
     eligible = r.protocol.set_of("graft_candidates", r, topic, choose)
     count = (min(missing, len(eligible.must)), min(missing, len(eligible.all)))
-    return graft_some(r, topic, "mesh.fill", "gs1.0/heartbeat.fill", eligible, count, None, choose)
+    done = graft_some(r, topic, "mesh.fill", "gs1.0/heartbeat.fill", eligible, count, None, choose)
+    return Step(evolve(done.router, filled={**r.filled, topic: r.heartbeats}), done.permits)
 
 
 @rule(
@@ -371,7 +377,10 @@ def keeps_the_outbound_quota(r: Router, topic: str, kept: frozenset[Peer]) -> bo
     when="it grafts outbound peers to reach D_out at the heartbeat",
 )
 def fill_outbound(r: Router, _: None, choose: Choose) -> Step[Router] | None:
-    """With D_low members or more, but fewer than D_out outbound ones, the missing outbound ones."""
+    """With D_low members or more, but fewer than D_out outbound ones, the missing outbound ones.
+
+    Whether a mesh that this heartbeat has filled from below D_low "already" has them is not said.
+    """
     return each_topic(
         r, lambda r, t: _fill_outbound(r, t, choose) if len(r.mesh[t]) >= r.parameters.d_low else None
     )
@@ -383,7 +392,8 @@ def _fill_outbound(r: Router, topic: str, choose: Choose) -> Step[Router] | None
         return None
     eligible = r.protocol.set_of("graft_candidates", r, topic, choose)
     outbound = Targets(r.outbound_of(eligible.must), r.outbound_of(eligible.may))
-    count = (min(missing, len(outbound.must)), min(missing, len(outbound.all)))
+    owed = 0 if r.filled.get(topic) == r.heartbeats else min(missing, len(outbound.must))
+    count = (owed, min(missing, len(outbound.all)))
     return graft_some(r, topic, "mesh.outbound", "gs1.1/outbound.fill", outbound, count, None, choose)
 
 

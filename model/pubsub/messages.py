@@ -132,7 +132,14 @@ def accepted_by_validator(
     m = ReceivedPart(waiting.forwarder, waiting.message)
     told = run(r, "announce", m, choose)
     after = told.then(run(told.router, "accepted", m, choose))
-    return Step(after.router, tuple(_free_of(each, waiting) for each in after.permits))
+    free = tuple(_free_of(each, waiting) for each in after.permits)
+    return Step(_perhaps_cached(after.router, r, m.part.topic), free)
+
+
+def _perhaps_cached(r: Router, before: Router, topic: str) -> Router:
+    """Whether a message that is accepted after we left its topic is cached is not said."""
+    new = frozenset() if topic in r.topics else r.cached.keys() - before.cached.keys()
+    return evolve(r, perhaps_cached=r.perhaps_cached | new) if new else r
 
 
 def _free_of(permit: Permit, waiting: WaitingMessage) -> Permit:

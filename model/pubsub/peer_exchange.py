@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeAlias, cast
 
 from quidnunc.model.choices import Choose
 from quidnunc.model.events import Dialled
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.pubsub.router import ReceivedPart, Router
+from quidnunc.model.pubsub.scores import events as scores_events
 from quidnunc.model.pubsub.scores.counting import QUIET
 from quidnunc.model.rpc import ROUTER, Peer, Prune
 from quidnunc.model.rules import Exclusion, rule
@@ -81,7 +83,7 @@ def named_below_zero(r: Router, what: Pruned, peer: Peer) -> bool | None:
     when="it reads the peers that a PRUNE offers",
 )
 def heed_offer(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router] | None:
-    """Asked before the sender leaves the mesh."""
+    """Asked before the sender leaves the mesh; by which of its scores, before or after, is not said."""
     handler = r.protocol.handlers.get("exchange")
     if not p.part.peers or not r.parameters.prune_peers or handler is None:
         return None
@@ -95,7 +97,7 @@ def heed_offer(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router
 )
 def offered_by_negative(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router] | None:
     """What a peer with a negative score offers is ignored; it is free where the score may be either."""
-    return Step(r) if r.below(p.peer, 0) is True else None
+    return Step(r) if _is_negative(r, p) is True else None
 
 
 @rule(
@@ -105,7 +107,7 @@ def offered_by_negative(r: Router, p: ReceivedPart[Prune], choose: Choose) -> St
 )
 def offered_by_untrusted(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Router] | None:
     """What a peer below AcceptPXThreshold offers is ignored; at the threshold it is free."""
-    return Step(r) if _short_of(r, p.peer) is True else None
+    return Step(r) if _is_short(r, p) is True else None
 
 
 @rule(
@@ -129,7 +131,7 @@ def dial_offered(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Rout
     Free is whether one is whose offer comes at the threshold, from outside the mesh, without a record, among
     more than we take (which of them the text does not say), or again.
     """
-    free = _short_of(r, p.peer) is None or p.peer not in r.mesh_of(p.part.topic)
+    free = _is_short(r, p) is None or _is_negative(r, p) is None or p.peer not in r.mesh_of(p.part.topic)
     free = free or p.part.records != "signed" or len(p.part.peers) > r.parameters.prune_peers
     sought = set(r.ledger.sought)
     permits = []
@@ -140,6 +142,29 @@ def dial_offered(r: Router, p: ReceivedPart[Prune], choose: Choose) -> Step[Rout
         permits.append(Permit(Dialled(peer), must, "gs1.1/px.accept-threshold"))
         sought.add(peer)
     return Step(evolve(r, ledger=evolve(r.ledger, sought=frozenset(sought))), tuple(permits))
+
+
+def _is_negative(r: Router, p: ReceivedPart[Prune]) -> bool | None:
+    return _before_and_after(r, p, lambda r: r.below(p.peer, 0))
+
+
+def _is_short(r: Router, p: ReceivedPart[Prune]) -> bool | None:
+    return _before_and_after(r, p, lambda r: _short_of(r, p.peer))
+
+
+def _before_and_after(
+    r: Router, p: ReceivedPart[Prune], asked: Callable[[Router], bool | None]
+) -> bool | None:
+    """What is said of the sender while it is in the mesh and once it has left it; None where they differ.
+
+    Earlier PRUNEs of the same RPC count already, or not yet.
+    """
+    before = asked(r)
+    if r.parameters.scores is None:
+        return before
+    left = r.with_mesh(p.part.topic, r.mesh_of(p.part.topic) - {p.peer})
+    later = {asked(scores_events.count(each, "tally", r)) for each in (r, left)}
+    return before if later == {before} else None
 
 
 def _short_of(r: Router, peer: Peer) -> bool | None:

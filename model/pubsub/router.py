@@ -23,6 +23,9 @@ K = TypeVar("K")
 V = TypeVar("V")
 P_co = TypeVar("P_co", covariant=True)
 
+FREEDOM = frozenset({"filled", "perhaps_cached"})
+"""Fields that no router has: they say what is free."""
+
 BACKOFF_SWEEP_HEARTBEATS = 20
 """After so many heartbeats past its expiry a backoff must be gone. The text asks for slack up to the next
 backoff-clearing heartbeat and does not say when that is; the slowest known router needs 17."""
@@ -158,6 +161,8 @@ class Router:
     peers: Mapping[Peer, Neighbour] = field(factory=dict)
     topics: frozenset[str] = frozenset()
     mesh: Mapping[str, frozenset[Peer]] = field(factory=dict)
+    filled: Mapping[str, int] = field(factory=dict)
+    """Topic -> the heartbeat that last found its mesh below D_low, and filled it."""
     fanout: Mapping[str, TopicFanout] = field(factory=dict)
     backoff: Mapping[tuple[str, Peer], int] = field(factory=dict)
     """(topic, peer) -> the instant in ms at which the backoff ends."""
@@ -166,6 +171,8 @@ class Router:
     cached: Mapping[str, Message] = field(factory=dict)
     windows: tuple[tuple[str, ...], ...] = ()
     """Ids of the message cache, one window per heartbeat, the present one first."""
+    perhaps_cached: frozenset[str] = frozenset()
+    """Those of `cached` that were accepted after we had left their topic: whether they are is not said."""
     waiting: Mapping[str, WaitingMessage] = field(factory=dict)
     unwanted: Mapping[Peer, Mapping[str, int]] = field(factory=dict)
     """Peer -> id -> 0 up to the first heartbeat after its IDONTWANT; -n after the n-th, when it is free to be

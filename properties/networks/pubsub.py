@@ -219,7 +219,7 @@ def router_key(r: Router) -> object:
         (t, f.peers, f.tentative, min(p.fanout_ttl_ms + 1, now - f.published_ms)) for t, f in r.fanout.items()
     )
     rest = (r.peers, r.topics, r.mesh, r.cached, r.windows, r.waiting, r.unwanted, r.served, r.heard)
-    more = (r.scores, r.poor_for, r.own, r.groups, r.started, r.ledger)
+    more = (r.perhaps_cached, r.scores, r.poor_for, r.own, r.groups, r.started, r.ledger)
     phase = (now - p.heartbeat_delay_ms) % p.heartbeat_interval_ms if now >= p.heartbeat_delay_ms else now
     return phase, backoff, seen, fanout, hashable(rest), hashable(more)
 

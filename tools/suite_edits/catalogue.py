@@ -9,6 +9,7 @@ from typing import Any, get_args
 from quidnunc.model.edit import moved_later
 from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import protocol_named
+from quidnunc.model.pubsub.router import FREEDOM
 from quidnunc.model.rpc import Flaw
 from quidnunc.model.rules import Protocol
 from tools.suite_edits import operators as op
@@ -28,7 +29,7 @@ SIBLINGS: tuple[tuple[str, ...], ...] = (
     ("cache_size", "pool_size"),
 )
 """Parameters that are easily taken for each other."""
-NOT_STATE = frozenset({"parameters", "protocol", "known_bounds", "now_ms", "peers", "heartbeats"})
+NOT_STATE = frozenset({"parameters", "protocol", "known_bounds", "now_ms", "peers", "heartbeats", *FREEDOM})
 LARGE = (1 << 31, 1 << 32, (1 << 63) // 10**9)
 """Where a number of seconds no longer fits a type, or does not as nanoseconds."""
 

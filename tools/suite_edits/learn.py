@@ -16,7 +16,7 @@ from attrs import field, frozen, mutable
 from quidnunc.model.events import Sent
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.permits import Step
-from quidnunc.model.pubsub.router import ReceivedPart
+from quidnunc.model.pubsub.router import FREEDOM, ReceivedPart
 from quidnunc.model.rules import Exclusion, FirstMatch, Phases, Protocol, Rule, Total
 from quidnunc.model.score_parameters import ScoreParameters
 from quidnunc.properties.cases.case import events_of, parameters_of
@@ -153,6 +153,10 @@ class NotingChoices:
         return getattr(self.choose, name)
 
 
+NOT_CHANGED = frozenset({"parameters", "protocol", "known_bounds", *FREEDOM})
+"""Fields of a state that no router changes."""
+
+
 def _noting_choices(use: RuleUse, what: Any) -> Any:
     if isinstance(what, NotingChoices):
         what = what.choose
@@ -162,7 +166,7 @@ def _noting_choices(use: RuleUse, what: Any) -> Any:
 def _of_step(use: RuleUse, r: Any, step: Step[Any]) -> None:
     before, after = vars(r), vars(step.router)
     for name, value in after.items():
-        if value is not before.get(name) and name not in ("parameters", "protocol", "known_bounds"):
+        if value is not before.get(name) and name not in NOT_CHANGED:
             if value == before.get(name):
                 continue
             use.changes.add(name)

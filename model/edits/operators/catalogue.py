@@ -86,7 +86,7 @@ from quidnunc.model.mempool.protocols import CATS, MEMPOOL
 from quidnunc.model.mempool.protocols import LIMITS as LIMITED
 from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.pubsub.protocols import PUBSUB
-from quidnunc.model.pubsub.router import ANY_KIND, Router
+from quidnunc.model.pubsub.router import ANY_KIND, FREEDOM, Router
 from quidnunc.model.rpc import Extensions, Fault, Graft, HaveTx, Message, ResetRoute, SeenTx, Tx, WantTx
 from quidnunc.model.rules import Combined, Exclusion, FirstMatch, Phases, Protocol, Rule, Total
 from quidnunc.model.values import evolve
@@ -277,7 +277,8 @@ FAMILIES: Mapping[str, FamilyOperators] = {
 """By the name that `Protocol.family` has."""
 
 STATE_FIELDS: Mapping[str, frozenset[str]] = {
-    name: frozenset(f.name for f in fields(family.state) if f.init) - {"protocol", "parameters", "now_ms"}
+    name: frozenset(f.name for f in fields(family.state) if f.init)
+    - {"protocol", "parameters", "now_ms", *FREEDOM}
     for name, family in FAMILIES.items()
 }
 """Family -> what its rules can change of a state."""
@@ -349,7 +350,7 @@ def fields_by_peer(family: str) -> Mapping[str, str]:
 def _mappings(family: str) -> Mapping[str, str]:
     """Fields of the state that are mappings, with their types."""
     typed = {f.name: str(f.type) for f in fields(FAMILIES[family].state) if f.init}
-    return {name: of for name, of in typed.items() if of.startswith(MAPPING) and name not in UNSEEABLE}
+    return {name: of for name, of in typed.items() if of.startswith(MAPPING) and name not in UNSEEABLE | FREEDOM}
 
 
 @frozen

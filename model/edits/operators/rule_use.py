@@ -12,6 +12,7 @@ from quidnunc.model.choices import Choose
 from quidnunc.model.edits.operators.words import OPTIONAL
 from quidnunc.model.events import Output, Sent
 from quidnunc.model.permits import Step
+from quidnunc.model.pubsub.router import FREEDOM
 from quidnunc.model.rules import Combined, Exclusion, FirstMatch, Phases, Protocol, Rule
 from quidnunc.model.values import evolve
 
@@ -121,11 +122,12 @@ def _optional(kind: type) -> tuple[tuple[str, Any], ...]:
 
 
 def changed_fields(before: Any, after: Any) -> set[str]:
-    """Names of the fields in which two states differ; not of those that keep what was computed."""
+    """Names of the fields in which two states differ; not of those that keep what was computed or is free."""
     return {
         f.name
         for f in fields(type(before))
         if f.eq
+        and f.name not in FREEDOM
         and getattr(before, f.name) is not getattr(after, f.name)
         and getattr(before, f.name) != getattr(after, f.name)
     }

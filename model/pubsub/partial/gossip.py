@@ -168,6 +168,7 @@ def _chosen(r: Router, round_: _Round, choose: Choose) -> frozenset[Peer]:
     unseen = len(round_.eligible.all - shown)
     # Of more ids than one message holds it is free which are sent, and the first may not be among them.
     hidden = tentative or len(round_.ids) > r.parameters.max_ihave_length or r.reads("gossip-count-hidden")
+    hidden = hidden or (bool(round_.ids) and r.perhaps_cached.issuperset(round_.ids))
     least = 0 if hidden else max(0, least - unseen)
     return choose.some(
         "gossip.targets",
@@ -181,8 +182,9 @@ def _chosen(r: Router, round_: _Round, choose: Choose) -> frozenset[Peer]:
 def _ihaves(r: Router, round_: _Round, chosen: frozenset[Peer]) -> list[Permit]:
     whole = len(round_.ids) <= r.parameters.max_ihave_length
     unsure = round_.eligible.all & round_.diverted.may
+    must = [i for i in round_.ids if whole and i not in r.perhaps_cached]
     return [
-        Permit(Sent(p, IHave(round_.topic, (i,))), whole and p not in unsure, "gs1.0/gossip.ids")
+        Permit(Sent(p, IHave(round_.topic, (i,))), i in must and p not in unsure, "gs1.0/gossip.ids")
         for p in sorted((chosen - round_.diverted.must) | unsure)
         for i in round_.ids
     ]

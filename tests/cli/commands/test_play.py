@@ -20,6 +20,13 @@ advance 500ms
 a: prune t1 backoff=60
 a: graft t1
 """
+LEAVING = """\
+join t1
+connect a /meshsub/1.2.0
+a: subscribe t1
+advance 500ms
+leave t1
+"""
 
 
 class Game:
@@ -49,16 +56,17 @@ def test_each_output_has_its_clause_and_a_question_mark_its_sentence(game: Game)
 
 
 def test_a_router_is_judged(game: Game) -> None:
-    text = f"{REGRAFT}advance 1s\n"
-    ran = game(f"{text}join t2\n?\nundo\nlist\n", "--against", "ours:regraft-taken")
-    owed = "= a: prune t1 backoff=60                   owed by the next heartbeat, gs1.1/backoff.regraft\n"
-    assert f"> a: graft t1\n{owed}" in ran.out
-    assert "- a: prune t1 backoff=60                   missing, gs1.1/backoff.regraft\n" in ran.out
+    text = f"{LEAVING}advance 1s\n"
+    ran = game(f"{text}join t2\n?\nundo\nlist\n", "--against", "ours:leave-silently")
+    owed = "= a: prune t1 backoff=10                   owed by the next heartbeat, gs1.0/leave.prune-each\n"
+    assert owed in ran.out.partition("> leave t1\n")[2].partition("> advance 1s\n")[0]
+    assert "- a: prune t1 backoff=10                   missing, gs1.0/leave.prune-each\n" in ran.out
     assert "the router departs here; `?` says from what" in ran.out
-    assert "line 8: the run is over; `undo` takes the last event back" in ran.out
-    assert ran.out.endswith(f"undone: advance 1s\n> list\n{REGRAFT}")
+    assert "line 7: the run is over; `undo` takes the last event back" in ran.out
+    assert ran.out.endswith(f"undone: advance 1s\n> list\n{LEAVING}")
     assert ran.code == 2, "the departure is undone, and a line was refused"
-    assert game(text, "--against", "ours:regraft-taken").code == 1
+    assert game(text, "--against", "ours:leave-silently").code == 1
+    assert "- a: prune t1 backoff=60 " in game(REGRAFT, "--against", "ours:regraft-taken").out, "due at once"
     assert game(text, "--against", "ours").code == 0
 
 

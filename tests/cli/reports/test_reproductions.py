@@ -133,14 +133,15 @@ def test_a_router_that_is_mended_passes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["gs1.0.rpc.payload-first.control-before-payload", "gs1.1.backoff.regraft.backoff-in-whole-seconds"],
+    ["gs1.0.rpc.payload-first.control-before-payload", "gs1.0.relay.mesh.relay-needs-a-subscriber"],
 )
 def test_what_comes_before_it_must_is_seen(name: str) -> None:
     """What is due by the heartbeat may come at once; a test that forgets it fails on a right router."""
     pytest.importorskip("libp2p")
     run = recorded(load(ROUTERS / "py-libp2p" / f"{name}.case"), python.setup_of)
     assert any(each.kind == "must" for each in run.assertions)
-    assert [call.request for call in run.last] == ["rpc", "advance"]
+    first, then = (call.request for call in run.last)
+    assert first in ("rpc", "publish") and then == "advance"
 
 
 def test_the_words_of_bytes() -> None:

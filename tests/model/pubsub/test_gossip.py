@@ -21,13 +21,15 @@ from quidnunc.model.events import (
     Verdict,
 )
 from quidnunc.model.pubsub.gossip import IWANT_ALLOWANCE
-from quidnunc.model.pubsub.protocols import GOSSIPSUB_1_0, GOSSIPSUB_1_1, GOSSIPSUB_1_2
+from quidnunc.model.pubsub.protocols import GOSSIPSUB_1_0, GOSSIPSUB_1_1, GOSSIPSUB_1_2, PARTIAL
 from quidnunc.model.pubsub.router import Router
 from quidnunc.model.rpc import IDontWant, IHave, IWant, Message, Unsubscribe
 from quidnunc.model.rules import Protocol
 from tests.helpers.pubsub_run import (
+    BEAT,
     MESH_VERSIONS,
     SINCE_1_1,
+    STREAM_OF,
     After,
     T,
     after,
@@ -391,3 +393,21 @@ def test_one_serving_counter_per_stay_in_the_cache() -> None:
     r = after(MEMBERS, of(1, message("m1")), of(2, IWant(("m1",))), protocol=GOSSIPSUB_1_1).router
     assert r.served == {(2, "m1"): 1}
     assert not beaten(r, 5).served
+
+
+@pytest.mark.parametrize("protocol", (*MESH_VERSIONS, PARTIAL), ids=lambda p: p.name)
+def test_whether_a_message_is_cached_whose_verdict_came_after_leaving_is_free(protocol: Protocol) -> None:
+    """Once the topic is joined again, it may be gossiped and served; what is accepted inside it is owed."""
+    beside = [*peers(4, 5, stream=STREAM_OF[protocol.name]), of(1, message("m1")), Leave(T)]
+    back = [Verdict("m1", "accept"), Join(T), grafted(1, 2, 3)]
+    base: Any = [*MEMBERS, *beside, *back]
+    wide = {"protocol": protocol, "validation": "manual", "d": 3, "unsubscribe_backoff_s": 0}
+    beat = after(base, BEAT, **wide)
+    assert not beat.due(IHave) and beat.free(IHave) == {4: [ihave("m1")], 5: [ihave("m1")]}
+    silent = after(base, BEAT, seen=(), **wide)
+    assert not silent.problems and not silent.due(IHave)
+    asked = after(base, of(4, IWant(("m1",))), **wide)
+    assert not asked.due(Message) and asked.free(Message) == {4: [message("m1")]}
+    both = after(base, of(1, message("m2")), Verdict("m2", "accept"), BEAT, **wide)
+    assert both.due(IHave) == {4: [ihave("m2")], 5: [ihave("m2")]}
+    assert both.free(IHave) == {4: [ihave("m1")], 5: [ihave("m1")]}

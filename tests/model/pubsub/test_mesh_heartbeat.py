@@ -236,12 +236,16 @@ class TestOutbound:
         assert set(end.due(Graft)) <= set(range(20, 20 + outside))
         assert len(end.due(Graft)) == grafts
 
-    def test_not_below_d_low_where_the_fill_does_it(self) -> None:
-        """The fill takes anybody; what is still missing of the quota comes at a later heartbeat."""
+    def test_of_a_mesh_that_the_heartbeat_filled_it_is_free_and_owed_by_the_next(self) -> None:
+        """The fill takes anybody, and only then has the mesh D_low members."""
         base = [Join(T), *peers(1, 2, 3, 4, 5), *peers(20, 21, outbound=True)]
         r = after(base, **self.QUOTA).router
         end = onward(r, to_heartbeat(r), seen=sent(Graft(T), 1, 2, 3, 4))
-        assert [p.name for p in end.problems] == ["mesh.outbound"]
+        assert (end.problems, end.mesh()) == ((), {1, 2, 3, 4})
+        later = onward(end.router, BEAT, seen=())
+        assert [p.name for p in later.problems] == ["mesh.outbound"]
+        later = onward(end.router, BEAT, seen=sent(Graft(T), 20, 21))
+        assert (later.problems, later.mesh()) == ((), {1, 2, 3, 4, 20, 21})
         end = onward(r, to_heartbeat(r), seen=sent(Graft(T), 1, 2, 3, 4, 20, 21))
         assert (end.problems, end.mesh()) == ((), {1, 2, 3, 4, 20, 21})
 

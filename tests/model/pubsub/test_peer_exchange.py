@@ -7,6 +7,7 @@ from typing import Any
 from quidnunc.model.events import Advance, Dialled, Join, Score
 from quidnunc.model.pubsub.protocols import GOSSIPSUB_1_0, GOSSIPSUB_1_1
 from quidnunc.model.rpc import Prune
+from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from tests.helpers.pubsub_run import After, T, after, grafted, of, peers
 
 ON = {"prune_peers": 2}
@@ -74,3 +75,18 @@ def test_a_prune_may_list_the_topic_but_for_the_pruned_and_the_negative() -> Non
 def test_switched_off_and_before_v1_1_nobody_is_listed() -> None:
     assert {p.peers for p in pruned({}, prune_peers=0).values()} == {()}
     assert {p.peers for p in pruned({}, protocol=GOSSIPSUB_1_0).values()} == {()}
+
+
+def test_a_score_that_its_prune_changes_may_count_as_it_was_or_as_it_is() -> None:
+    topic = TopicScoreParameters(
+        topic=T,
+        mesh_message_deliveries_weight=-1.0,
+        mesh_message_deliveries_threshold=2.0,
+        mesh_message_deliveries_activation_ms=1000,
+    )
+    base = [Join(T), *peers(1, outbound=True), grafted(1), Advance(2000)]
+    part = Prune(T, 5, (20, 21), "signed")
+    told = {"prune_peers": 2, "protocol": GOSSIPSUB_1_1, "scores": ScoreParameters(topics=(topic,))}
+    # Its deficit is 4 in the mesh; outside, between 0 and 4: P3b may count it again.
+    for score, expected in ((3, (set(), {20, 21})), (9, ({20, 21}, set())), (-1, (set(), set()))):
+        assert dials(after(base, Score((1,), score), of(1, part), **told)) == expected

@@ -83,6 +83,7 @@ REGRAFT: tuple[Event, ...] = (
     Advance(200),
 )
 """A GRAFT 400 ms before the end of the backoff."""
+SILENT = "does-not-relay-accepted-messages"
 
 
 PLAIN = Case(
@@ -225,16 +226,18 @@ def test_a_case_that_cannot_happen_tells_nothing() -> None:
 
 
 def test_what_is_still_owed_at_the_end_is_not_known_to_come() -> None:
-    case = case_of(found("accepts-graft-inside-backoff", events=REGRAFT))
+    m1 = Message("m1", "t1", 9)
+    joined = (*REGRAFT[:2], Join("t1"), Advance(500))
+    case = case_of(found(SILENT, events=(*joined, Receive((1,), (m1,)), Advance(1000))))
     *early, _ = events_of(case)
-    missing = CaseOutput("model", Sent(1, Prune("t1", 60)))
-    for quirks in ([], ["accepts-graft-inside-backoff"]):
+    missing = CaseOutput("model", Sent(2, m1))
+    for quirks in ([], [SILENT]):
         open_ended = evolve(case, blocks=(CaseBlock(tuple(early), (missing,)),))
         result = replay_router(open_ended, simulated(*quirks))
         assert (result.outcome, result.departs) == ("inconclusive" if quirks else "fixed", False)
-    assert "`a: prune t1 backoff=60` was still owed when the case ended" in result.reason
+    assert "`b: message m1 t1 by i` was still owed when the case ended" in result.reason
     fixed = evolve(case, status="fixed", blocks=(CaseBlock(tuple(early)),))
-    assert replay_router(fixed, simulated("accepts-graft-inside-backoff")).outcome == "inconclusive"
+    assert replay_router(fixed, simulated(SILENT)).outcome == "inconclusive"
 
 
 def test_a_fixed_case_in_which_its_claim_never_applied_says_nothing() -> None:

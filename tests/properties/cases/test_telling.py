@@ -114,7 +114,7 @@ def test_what_nothing_accounts_for_is_told_by_act_clause_and_state() -> None:
     assert it_is is not None
     assert headline(it_is, "") == (
         "Does not send PRUNE t1 backoff=60 to a (gs1.1/backoff.regraft); the backoff of a lasts another "
-        "59.8 s, a is not in the mesh of t1."
+        "0.4 s, a is not in the mesh of t1."
     )
     endless = [*REGRAFT[:4], Receive((1,), (Prune("t1", 1 << 53),)), *REGRAFT[5:]]
     missing = found("accepts-graft-inside-backoff", events=endless)
