@@ -350,7 +350,8 @@ def fields_by_peer(family: str) -> Mapping[str, str]:
 def _mappings(family: str) -> Mapping[str, str]:
     """Fields of the state that are mappings, with their types."""
     typed = {f.name: str(f.type) for f in fields(FAMILIES[family].state) if f.init}
-    return {name: of for name, of in typed.items() if of.startswith(MAPPING) and name not in UNSEEABLE | FREEDOM}
+    hidden = UNSEEABLE | FREEDOM
+    return {name: of for name, of in typed.items() if of.startswith(MAPPING) and name not in hidden}
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""Routers that do otherwise where the text is silent are accused of nothing, by the suite or where it shows."""
+"""Routers that do otherwise where the text is silent are accused of nothing."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ SHOWS: Mapping[str, Shown] = {
     ),
     "late-verdict-not-cached": (
         [
-            *(Join(T), *peers(1, 2), of(1, message("m1")), Leave(T), Verdict("m1", "accept"), *peers(3, 4, 5)),
+            *(Join(T), *peers(1, 2), of(1, message("m1")), Leave(T), Verdict("m1", "accept")),
+            *peers(3, 4, 5),
             *(Join(T), BEAT),
         ],
         {"validation": "manual", "unsubscribe_backoff_s": 0},
