@@ -120,9 +120,9 @@ def test_one_run_is_not_enough() -> None:
 
 
 def with_another_fault(run: FreshRun, *more: Output) -> FreshRun:
-    """The run, in which the router sends more with its last outputs."""
-    *before, (event, outputs) = run.steps
-    return evolve(run, steps=(*before, (event, (*outputs, *more))))
+    """The run, in which the router sends more where the last GRAFT comes."""
+    *before, (event, outputs), beat = run.steps
+    return evolve(run, steps=(*before, (event, (*outputs, *more)), beat))
 
 
 def test_another_fault_at_the_same_moment_does_not_refute_it() -> None:
