@@ -45,6 +45,7 @@ PARKED_MAX = 4
 """Children that wait for another router."""
 
 SHOWN_BYTES = 200
+_encoded = json.JSONEncoder(separators=(",", ":")).encode
 _CHUNK_BYTES = 1 << 16
 
 
@@ -159,10 +160,11 @@ class Pipe:
             raise AdapterError(self._broken)
         if self._unread:
             raise self.broken(request, f"it wrote a line that no request asked for: {self._shown()}")
-        line = json.dumps(request, separators=(",", ":")).encode() + b"\n"
+        line = _encoded(request).encode() + b"\n"
         answer = self._exchange(request, line)
         try:
-            value = json.loads(answer)
+            # To look for the encoding of what begins so takes as long as to read it.
+            value = json.loads(answer.decode() if answer.startswith(b"{") else answer)
         except (ValueError, RecursionError) as error:
             self._unread[:0] = answer[: 2 * SHOWN_BYTES]
             raise self.broken(request, f"its line is not JSON: {self._shown()}") from error

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
@@ -138,20 +138,9 @@ def reply_of(answer: Mapping[str, object]) -> Reply:
     """Raises AdapterError, naming the key, for a value of another shape."""
     if not answer.keys() <= REPLY_KEYS:
         check_known(answer, REPLY_KEYS, "unknown key")
-    return Reply(
-        t_ms=_as(answer.get("t"), int, "reply.t"),
-        out=tuple(_sent(item) for item in _list(answer.get("out", []), list, "reply.out")),
-        delivered=tuple(
-            _delivery(item) for item in _list(answer.get("delivered", []), list, "reply.delivered")
-        ),
-        dials=tuple(_list(answer.get("dials", []), int, "reply.dials")),
-        closed=tuple(_list(answer.get("closed", []), int, "reply.closed")),
-        crashed=_as(answer.get("crashed", ""), str, "reply.crashed"),
-        state=_as(answer.get("state", {}), dict, "reply.state"),
-        partial=tuple(
-            call_of(each, bytes_of) for each in _list(answer.get("partial", []), dict, "reply.partial")
-        ),
-    )
+    t_ms = _as(answer.get("t"), int, "reply.t")
+    # Most replies have one or two of these keys.
+    return Reply(t_ms=t_ms, **{key: read(answer[key]) for key, read in _READ.items() if key in answer})
 
 
 def _sent(item: list[object]) -> tuple[int, int, bytes]:
@@ -197,6 +186,18 @@ def _scores(value: object, where: str) -> ScoreParameters:
     made = (_made(TopicScoreParameters, t, f"{where}.topics[{at}]") for at, t in enumerate(topics))
     found: ScoreParameters = _made(ScoreParameters, {**given, "topics": tuple(made)}, where)
     return found
+
+
+_READ: Mapping[str, Callable[[object], Any]] = {
+    "out": lambda said: tuple(map(_sent, _list(said, list, "reply.out"))),
+    "delivered": lambda said: tuple(map(_delivery, _list(said, list, "reply.delivered"))),
+    "dials": lambda said: tuple(_list(said, int, "reply.dials")),
+    "closed": lambda said: tuple(_list(said, int, "reply.closed")),
+    "crashed": lambda said: _as(said, str, "reply.crashed"),
+    "state": lambda said: _as(said, dict, "reply.state"),
+    "partial": lambda said: tuple(call_of(each, bytes_of) for each in _list(said, dict, "reply.partial")),
+}
+"""Key of a reply, which is a field of `Reply`, too -> how it is read."""
 
 
 def _as(value: object, kind: type, where: str) -> Any:
