@@ -325,9 +325,11 @@ def _limit(options: argparse.Namespace, started: float) -> TimeLimit:
 def _suite(name: str, options: argparse.Namespace, limit: TimeLimit) -> tuple[Campaign, int]:
     """What the suite found, and the signal that interrupted it before its end, or 0."""
     from quidnunc.model.errors import SpecError
+    from quidnunc.properties.search.worker import collect_less_often
     from quidnunc.properties.suite.files import suite_of
     from quidnunc.properties.suite.run import run_suite
 
+    collect_less_often()
     try:
         suite_of(name)
     except SpecError as error:

@@ -437,9 +437,10 @@ def _request(stop: threading.Event) -> dict[str, Any]:
     return asked
 
 
-def collect_less_often() -> None:
-    """Runs make many small values and few cycles, and to look for those took a tenth of the time."""
-    gc.set_threshold(100_000, 50, 50)
+def collect_less_often(values: int = 100_000) -> None:
+    """Look for cycles once for so many new values. Runs make many small ones and few cycles, and to look for
+    those took a tenth of the time."""
+    gc.set_threshold(values, 50, 50)
 
 
 def main() -> int:

@@ -39,6 +39,9 @@ from quidnunc.properties.suite.time_limit import TimeIsUpError, demand_time
 MOST_AT_ONCE = 4
 COMING = 6
 """Questions that come next, as far as is looked ahead."""
+VALUES_BETWEEN_COLLECTIONS = 1_000_000
+"""In a process that explains. What is kept of the runs of one question is no garbage, and is a lot to look
+through; nor does the process live for long."""
 LOOK_S = 0.25
 """Who waits for a process looks so often whether the time is up."""
 
@@ -316,6 +319,6 @@ def _get_ready(router: AskedRouter) -> None:
 
 @lru_cache(maxsize=1)
 def _hunt_of(protocol: str, against: str, profile: Profile, without: tuple[str, ...]) -> FindingSearch:
-    collect_less_often()
+    collect_less_often(VALUES_BETWEEN_COLLECTIONS)
     hello = hello_of(against, protocol, profile=profile, without=without)
     return FindingSearch(protocol, opener_of(against), hello, profile=profile, without=without)
