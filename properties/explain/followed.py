@@ -46,18 +46,23 @@ class FreshRun:
     asks: frozenset[str] = frozenset()
     """Where a score is measured: the names of the edits that say something else of it than the protocol does
     without them."""
+    spares: frozenset[str] = frozenset()
+    """Names of the edits that it does not judge: a fault shows in it of which they say nothing."""
     notes: StepNotes | None = field(default=None, eq=False, repr=False)
     """Of the oracle that judged it while it was played, if they were kept."""
 
     @property
     def told(self) -> str:
-        """What is varied, and whom it asks, in one text."""
-        return " ".join((f"{self.varied}:", *sorted(self.asks))) if self.asks else self.varied
+        """What is varied, and whom it asks and spares, in one text."""
+        named = (*sorted(self.asks), *(f"-{name}" for name in sorted(self.spares)))
+        return " ".join((f"{self.varied}:", *named)) if named else self.varied
 
     @classmethod
     def as_told(cls, steps: tuple[RecordedStep, ...], parameters: Any, told: str) -> FreshRun:
-        varied, _, asks = told.partition(":") if told.startswith(MEASURED) else (told, "", "")
-        return cls(steps, parameters, varied, asks=frozenset(asks.split()))
+        varied, _, names = told.partition(":") if told.startswith(MEASURED) else (told, "", "")
+        spares = frozenset(name[1:] for name in names.split() if name.startswith("-"))
+        asks = frozenset(name for name in names.split() if not name.startswith("-"))
+        return cls(steps, parameters, varied, asks=asks, spares=spares)
 
 
 @frozen

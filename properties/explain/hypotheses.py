@@ -165,9 +165,9 @@ def predict(edit: Edit, runs: Iterable[FollowedRun], departure: Departure) -> Pr
 
 
 def _is_of_another(followed: FollowedRun, edit: Edit) -> bool:
-    """Whether the run is a trace that separates another reading: other faults of the router show in it, and
-    would refute what it was not made for."""
-    return followed.run.separates not in ("", edit.name)
+    """Whether the run is a trace that separates another reading, or measures a score that has another fault
+    to it: other faults of the router show in it, and would refute what it was not made for."""
+    return followed.run.separates not in ("", edit.name) or edit.name in followed.run.spares
 
 
 def _leaves_it(edit: Edit, followed: FollowedRun, found: Agreement, departure: Departure) -> bool:

@@ -23,7 +23,11 @@ from quidnunc.properties.judge.play import Opener, Play, messages_in, steps_of
 from quidnunc.properties.neighbours.draw import DrawnNeighbours, draw_neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 from quidnunc.properties.search.measured_scores import (
+    APPLICATION,
+    OtherFaults,
+    ScoredLife,
     counted_otherwise,
+    is_late,
     is_of_scores,
     measured_runs,
     off_from,
@@ -129,10 +133,11 @@ class FreshRuns:
         """Runs that say what a score is in the minimal run, and where edits of scores have it otherwise; and
         the lives of the peers that are measured in them."""
         of_scores = any(is_of_scores(edit, self.rules) for edit in edits)
-        hello, numbers = self.router.hello, count(MEASURED_FROM)
-        lives = scored_lives(self.events, self.parameters[0], hello.capabilities, dict(hello.fixed))
-        for life in (each for each in lives if of_scores or not each.term):
-            number = next(numbers)
+        lives = self._scored_lives()
+        if self._has_late_scores(lives):
+            return
+        others = OtherFaults(self.rules, self.parameters[0])
+        for number, life in ((n, each) for n, each in lives if of_scores or not each.term):
             what = MEASURED if life.term else HERE
             lived = self._measured(number, frozenset(), life.parameters, what, life.events)
             if lived is None:
@@ -140,21 +145,41 @@ class FreshRuns:
             yield lived
             for each in scores_to_measure(life, lived, edits, self.rules):
                 play = partial(self._measured, number, each.asked, life.parameters, what)
-                yield from measured_runs(each, life.parameters.heartbeat_interval_ms, play)
+                runs = measured_runs(each, life.parameters.heartbeat_interval_ms, play)
+                spared = others.spared(each, runs, edits)
+                yield from (evolve(run, spares=spared) for run in runs)
 
     def counted_otherwise(self) -> str:
         """Which terms of a score count otherwise than the rules say, as a sentence; empty where none is
         known."""
-        hello, found = self.router.hello, []
-        lives = scored_lives(self.events, self.parameters[0], hello.capabilities, dict(hello.fixed))
-        unrecorded = evolve(self, record=lambda run: None)
-        for number, life in enumerate(lives, MEASURED_FROM):
-            play = partial(unrecorded._measured, number, frozenset(), life.parameters, MEASURED)
+        found = []
+        lives = self._scored_lives()
+        for number, life in lives if not self._has_late_scores(lives) else ():
+            play = self._unrecorded(number, life)
             lived = play(life.events) if life.term else None
             off = off_from(life, lived, self.rules, play) if lived is not None else None
             if off is not None:
                 found.append((life, off))
         return counted_otherwise(found)
+
+    def _scored_lives(self) -> list[tuple[int, ScoredLife]]:
+        """Each with the number of its runs."""
+        hello = self.router.hello
+        lives = scored_lives(self.events, self.parameters[0], hello.capabilities, dict(hello.fixed))
+        return [*enumerate(lives, MEASURED_FROM)]
+
+    def _has_late_scores(self, lives: Sequence[tuple[int, ScoredLife]]) -> bool:
+        """Whether a score follows the application's only after a time: then it cannot be measured."""
+        for number, life in lives:
+            if life.term == APPLICATION:
+                play = self._unrecorded(number, life)
+                lived = play(life.events)
+                return lived is not None and is_late(life, lived, self.rules, play)
+        return False
+
+    def _unrecorded(self, number: int, life: ScoredLife) -> Callable[[tuple[Event, ...]], FreshRun | None]:
+        unrecorded = evolve(self, record=lambda run: None)
+        return partial(unrecorded._measured, number, frozenset(), life.parameters, MEASURED)
 
     def _measured(
         self, number: int, asks: frozenset[str], given: Any, what: str, acts: Sequence[Event]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve, field, fields, frozen, mutable
 
 from quidnunc.model.edit import Edit
 from quidnunc.model.edits.catalogue import rules_changed
@@ -21,7 +21,7 @@ from quidnunc.model.rpc import Graft, IHave, IWant, Message, Part, Peer, Prune, 
 from quidnunc.model.rules import Protocol
 from quidnunc.model.score_interval import ZERO, ScoreInterval, interval
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
-from quidnunc.properties.explain.followed import FreshRun, agreement_from, applied
+from quidnunc.properties.explain.followed import FreshRun, agreement, agreement_from, applied
 from quidnunc.properties.judge.oracle import Oracle
 from quidnunc.properties.search.probes import topics_of, with_authors
 
@@ -34,6 +34,8 @@ FINE = 1 / 64
 HIGH, LOW = 1280, -64
 """What the application says while a peer lives: enough to keep it in the mesh, or too little by one."""
 FARTHEST = 10_000
+LATE = 2
+"""After so many heartbeats a router has the score that the application says, if it ever has."""
 MOST_MOMENTS = 3
 """Of one life, so many are measured at which the edits differ."""
 OF_SCORES = ("gs1.1/score.", "gs1.1/iwant.promise", "gs1.1/backoff.penalty")
@@ -75,11 +77,15 @@ class MeasuredScore:
     edges: tuple[int, ...]
     asked: frozenset[str]
     """Names of the edits that say something else of this score than the protocol without them."""
+    term: str = ""
+    when: str = ""
+    """What counts, and when it is: of the life and its moment."""
 
-    def acts(self, value: int, interval_ms: int) -> tuple[Event, ...]:
-        """The events, then the question at this score, and a heartbeat by which it is answered."""
-        ihave = Receive((self.peer,), (IHave(self.topic, (ASKED_FOR,)),))
-        return (*self.events, Score((self.peer,), value), ihave, Advance(interval_ms))
+    def acts(self, value: int, interval_ms: int, waits: int = 0) -> tuple[Event, ...]:
+        """The events, then the question at this score, and a heartbeat by which it is answered. Before the
+        question so many heartbeats pass."""
+        ihave, beat = Receive((self.peer,), (IHave(self.topic, (ASKED_FOR,)),)), Advance(interval_ms)
+        return (*self.events, Score((self.peer,), value), *[beat] * waits, ihave, beat)
 
 
 def is_of_scores(edit: Edit, protocol: Protocol) -> bool:
@@ -109,8 +115,9 @@ def scored_lives(
     changes = {"validation": "manual" if manual else "accept", "explicit_peers": frozenset[Peer]()}
     given = evolve(parameters, **{k: v for k, v in changes.items() if k not in fixed})
     waits = given.validation == "manual"
-    met = (Join(TOPIC), Connect((ONE,)))
-    yield ScoredLife(met, {2: "from the start"}, evolve(given, scores=_scores({})), (ONE,), term=APPLICATION)
+    # It says something before, so that the router has looked at its score.
+    met = (Join(TOPIC), Connect((ONE,)), _says(ONE, IHave(TOPIC, ("m908",))))
+    yield ScoredLife(met, {3: "from the start"}, evolve(given, scores=_scores({})), (ONE,), term=APPLICATION)
     for term, scores in _of_one_term():
         told = evolve(given, scores=scores)
         if scores.ip_colocation_factor_weight:
@@ -240,7 +247,8 @@ def scores_to_measure(
             edges = {edge for each in (own, *others.values()) for edge in each if edge is not None}
             names = frozenset(name for name, each in others.items() if each != own)
             asked = names if life.term else frozenset(edit.name for edit in edits)
-            yield MeasuredScore(life.events[:at], peer, life.topic, tuple(sorted(edges)), asked)
+            place = life.term, life.moments[at]
+            yield MeasuredScore(life.events[:at], peer, life.topic, tuple(sorted(edges)), asked, *place)
 
 
 def _is_plain(r: Router, peer: Peer) -> bool:
@@ -350,9 +358,75 @@ def _goes_by_scores(measured: MeasuredScore, interval_ms: int, play: Play, heede
     return run is not None and is_requested(run) not in heeded
 
 
-def off_from(life: ScoredLife, lived: FreshRun, protocol: Protocol, play: Play) -> tuple[str, str] | None:
+@mutable
+class OtherFaults:
+    """Which edits a measured score does not judge, because another fault of the router shows in it.
+
+    There the score is neither what the protocol says nor what the edit says. So it is as well where an edit
+    names the right term and a wrong amount: that refutes it. But who has said what the score is, where the
+    protocol does not, is not refuted by a later stage of that life, such as a new connection; nor by a term
+    that does not count in the minimal run.
+    """
+
+    protocol: Protocol
+    parameters: Any
+    """Of the minimal run."""
+    right: dict[str, set[tuple[str, str]]] = field(factory=dict)
+    """Name of an edit -> the terms, each with when, of which it says what the protocol does not."""
+
+    def spared(
+        self, measured: MeasuredScore, runs: Sequence[FreshRun], edits: Sequence[Edit]
+    ) -> frozenset[str]:
+        """Names of the edits that these runs, at one moment, do not judge."""
+        if not measured.term or all(_follows(run, self.protocol) for run in runs):
+            return frozenset()
+        found = set[str]()
+        for edit in (each for each in edits if each.name in measured.asked):
+            changed = applied(edit, self.protocol)
+            if changed is not None and all(_follows(run, changed) for run in runs):
+                self.right.setdefault(edit.name, set()).add((measured.term, measured.when))
+            elif self._is_of_another(measured, edit.name):
+                found.add(edit.name)
+        return frozenset(found)
+
+    def _is_of_another(self, measured: MeasuredScore, name: str) -> bool:
+        right = self.right.get(name, set())
+        stages = {when for term, when in right if term == measured.term}
+        later = bool(stages) and measured.when not in stages
+        return later or (bool(right) and not counts_in(measured.term, self.parameters))
+
+
+def _follows(run: FreshRun, protocol: Protocol) -> bool:
+    return agreement(run, protocol).agreed == len(run.steps)
+
+
+def counts_in(term: str, parameters: Any) -> bool:
+    """Whether something that counts in the lives of a term counts under these parameters, or nothing does."""
+    given = _weights(parameters.scores)
+    told = next((_weights(scores) for name, scores in _of_one_term() if name == term), given)
+    return not given or bool(given & told)
+
+
+def _weights(scores: ScoreParameters) -> set[str]:
+    """Names of the weights that are not 0, that of the application and those of topics aside."""
+    of_topics = ((f.name, getattr(topic, f.name)) for topic in scores.topics for f in fields(type(topic)))
+    of_all = ((f.name, getattr(scores, f.name)) for f in fields(type(scores)))
+    weights = {name for name, value in (*of_topics, *of_all) if name.endswith("_weight") and value}
+    return weights - {"topic_weight", "app_specific_weight"}
+
+
+def is_late(life: ScoredLife, lived: FreshRun, protocol: Protocol, play: Play) -> bool:
+    """Whether a score follows what the application says only after a time. Then it cannot be measured, and
+    what is seen of it says nothing of how it is made."""
+    at_once, later = (off_from(life, lived, protocol, play, waits=n) for n in (0, LATE))
+    return at_once is not None and later is None
+
+
+def off_from(
+    life: ScoredLife, lived: FreshRun, protocol: Protocol, play: Play, waits: int = 0
+) -> tuple[str, str] | None:
     """Whether the score of a peer is `higher` or `lower` than the protocol says, where only one thing counts,
-    and when it is so first; None where it is neither."""
+    and when it is so first; None where it is neither. It is asked after `waits` heartbeats."""
     interval_ms, states = life.parameters.heartbeat_interval_ms, _states(protocol, life, lived)
     last = {when: at for at, when in life.moments.items() if at in states}
     for when, at in last.items():
@@ -360,7 +434,7 @@ def off_from(life: ScoredLife, lived: FreshRun, protocol: Protocol, play: Play) 
             edges = edges_of(states[at], peer)
             measured = MeasuredScore(life.events[:at], peer, life.topic, (), frozenset())
             for edge, heeded, off in zip(edges, (True, False), ("higher", "lower"), strict=True):
-                run = play(measured.acts(edge, interval_ms)) if edge is not None else None
+                run = play(measured.acts(edge, interval_ms, waits)) if edge is not None else None
                 if run is None or is_requested(run) != heeded:
                     continue
                 if _goes_by_scores(measured, interval_ms, play, (heeded,)):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from attrs import evolve
 
+from quidnunc.impl.gossipsub.router import GossipsubRouter
+from quidnunc.impl.gossipsub.scores import TopicRecord
+from quidnunc.impl.mutant import patch
+from quidnunc.impl.ours.pubsub import PubsubDriver
+from quidnunc.impl.seam import Config
 from quidnunc.model.edit import Edit
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.edits.operators.catalogue import operated
@@ -17,11 +22,13 @@ from quidnunc.model.rpc import Graft, IHave, IWant, Message, Subscribe
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from quidnunc.properties.explain.followed import MEASURED, FollowedRun, FreshRun
 from quidnunc.properties.explain.hypotheses import is_refuted
+from quidnunc.properties.judge.play import WireSubject
 from quidnunc.properties.search.fresh_runs import FreshRuns
 from quidnunc.properties.search.machine import FindingSearch
 from quidnunc.properties.search.measured_scores import (
     ASKED_FOR,
     MeasuredScore,
+    counts_in,
     is_of_scores,
     measured_runs,
     scored_lives,
@@ -182,8 +189,89 @@ def test_what_is_between_the_edges_is_found_in_few_runs(least: int, kept: int) -
 
 def test_whom_a_run_asks_is_told_with_it() -> None:
     """Mutant: a check of a recorded trace lets stand what the search has refuted."""
-    run = FreshRun(((Join(T), ()),), GIVEN, MEASURED, asks=frozenset({"b", "a"}))
-    assert run.told == f"{MEASURED}: a b"
+    run = FreshRun(((Join(T), ()),), GIVEN, MEASURED, asks=frozenset({"b", "a"}), spares=frozenset({"a"}))
+    assert run.told == f"{MEASURED}: a b -a"
     assert FreshRun.as_told(run.steps, GIVEN, run.told) == run
-    plain = evolve(run, varied="event 3", asks=frozenset())
+    plain = evolve(run, varied="event 3", asks=frozenset(), spares=frozenset())
     assert FreshRun.as_told(run.steps, GIVEN, plain.told) == plain
+
+
+def planted(*plants: Callable[[GossipsubRouter], None]) -> FreshRuns:
+    """Runs of our router with the faults."""
+
+    def opened(config: Config) -> WireSubject:
+        assert isinstance(config.parameters, Parameters)
+        router = GossipsubRouter(
+            config.parameters, protocol=config.protocol, seed=config.seed, own=config.identity
+        )
+        for plant in plants:
+            plant(router)
+        return WireSubject(PubsubDriver(router, name="ours"), config)
+
+    weighted = TopicScoreParameters(topic=T, first_message_deliveries_weight=1)
+    given = evolve(GIVEN, scores=ScoreParameters(topics=(weighted,)))
+    return FreshRuns(
+        FindingSearch(PROTOCOL, opened, hello_of("ours", PROTOCOL)), SPEC, EVENTS, (given,), seed=1
+    )
+
+
+def cached_scores(router: GossipsubRouter) -> None:
+    """A score is worked out again once it is a second old."""
+    known: dict[int, tuple[int, float]] = {}
+    usual = router.core.score
+
+    def score(peer: int) -> float:
+        at_ms, value = known.get(peer, (-1000, 0.0))
+        if router.core.now_ms - at_ms >= 1000:
+            known[peer] = at_ms, value = router.core.now_ms, usual(peer)
+        return value
+
+    patch(router.core, "score", score)
+
+
+def twice_first(router: GossipsubRouter) -> None:
+    if (keeper := router.core.keeper) is not None:
+        usual = keeper.in_topic
+
+        def in_topic(p: TopicScoreParameters, s: TopicRecord) -> float:
+            return (
+                float(usual(p, s)) + p.topic_weight * p.first_message_deliveries_weight * s.first_deliveries
+            )
+
+        patch(keeper, "in_topic", in_topic)
+
+
+def forgotten_at_disconnect(router: GossipsubRouter) -> None:
+    if (keeper := router.core.keeper) is not None:
+        usual = keeper.disconnected
+
+        def disconnected(peer: int, now_ms: int) -> None:
+            usual(peer, now_ms)
+            keeper.records.pop(peer, None)
+
+        patch(keeper, "disconnected", disconnected)
+
+
+def test_a_score_that_comes_late_is_not_measured() -> None:
+    """Mutant: a router with a cache of scores has no explanation of a score that is another one."""
+    edits = [edit("first-deliveries-doubled")]
+    assert [*planted(twice_first).measured(edits)]
+    late = planted(twice_first, cached_scores)
+    assert not [*late.measured(edits)] and not late.counted_otherwise()
+
+
+def test_another_fault_later_in_a_life_does_not_refute_the_true_edit() -> None:
+    """The score is forgotten at a new connection, too. Mutant: then nothing explains what counts twice."""
+    true, rival = edit("first-deliveries-doubled"), edit("time-in-mesh-doubled")
+    fresh = planted(twice_first, forgotten_at_disconnect)
+    runs = [FollowedRun.of(run, SPEC) for run in fresh.measured([true, rival])]
+    assert [any(is_refuted(each, run) for run in runs) for each in (true, rival)] == [False, True]
+    assert {name for run in runs for name in run.run.spares} == {true.name}
+
+
+def test_what_does_not_count_in_the_minimal_run_refutes_no_amount() -> None:
+    assert counts_in("first deliveries (P2)", GIVEN), "where nothing counts, everything may"
+    weighted = TopicScoreParameters(topic=T, first_message_deliveries_weight=1)
+    given = evolve(GIVEN, scores=ScoreParameters(topics=(weighted,)))
+    assert counts_in("first deliveries (P2) at their cap", given)
+    assert not counts_in("the deficit of mesh deliveries (P3)", given)
