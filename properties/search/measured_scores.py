@@ -418,27 +418,33 @@ def _weights(scores: ScoreParameters) -> set[str]:
 def is_late(life: ScoredLife, lived: FreshRun, protocol: Protocol, play: Play) -> bool:
     """Whether a score follows what the application says only after a time. Then it cannot be measured, and
     what is seen of it says nothing of how it is made."""
-    at_once, later = (off_from(life, lived, protocol, play, waits=n) for n in (0, LATE))
-    return at_once is not None and later is None
+    at_once, later = ([*_misjudged(life, lived, protocol, play, waits)] for waits in (0, LATE))
+    return bool(at_once) and not later
 
 
-def off_from(
+def _misjudged(
     life: ScoredLife, lived: FreshRun, protocol: Protocol, play: Play, waits: int = 0
-) -> tuple[str, str] | None:
-    """Whether the score of a peer is `higher` or `lower` than the protocol says, where only one thing counts,
-    and when it is so first; None where it is neither. It is asked after `waits` heartbeats."""
+) -> Iterator[tuple[str, str, MeasuredScore]]:
+    """At which edge of what the protocol says, and when, the router answers as if a score were `higher`, or
+    `lower`, and what was measured. It is asked after `waits` heartbeats."""
     interval_ms, states = life.parameters.heartbeat_interval_ms, _states(protocol, life, lived)
     last = {when: at for at, when in life.moments.items() if at in states}
     for when, at in last.items():
         for peer in (each for each in life.peers if _may_advertise(states[at], each)):
             edges = edges_of(states[at], peer)
             measured = MeasuredScore(life.events[:at], peer, life.topic, (), frozenset())
-            for edge, heeded, off in zip(edges, (True, False), ("higher", "lower"), strict=True):
+            for edge, off in zip(edges, ("higher", "lower"), strict=True):
                 run = play(measured.acts(edge, interval_ms, waits)) if edge is not None else None
-                if run is None or is_requested(run) != heeded:
-                    continue
-                if _goes_by_scores(measured, interval_ms, play, (heeded,)):
-                    return off, when
+                if run is not None and is_requested(run) == (off == "higher"):
+                    yield off, when, measured
+
+
+def off_from(life: ScoredLife, lived: FreshRun, protocol: Protocol, play: Play) -> tuple[str, str] | None:
+    """Whether the score of a peer is `higher` or `lower` than the protocol says, where only one thing counts,
+    and when it is so first; None where it is neither."""
+    for off, when, measured in _misjudged(life, lived, protocol, play):
+        if _goes_by_scores(measured, life.parameters.heartbeat_interval_ms, play, (off == "higher",)):
+            return off, when
     return None
 
 
