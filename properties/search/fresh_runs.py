@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import count
 from typing import Any, Protocol, TypeAlias
 
@@ -27,6 +27,8 @@ from quidnunc.properties.search.measured_scores import (
     OtherFaults,
     ScoredLife,
     counted_otherwise,
+    first_off_in,
+    is_heeded,
     is_late,
     is_of_scores,
     measured_runs,
@@ -143,10 +145,13 @@ class FreshRuns:
             if lived is None:
                 continue
             yield lived
+            unrecorded = self._unrecorded(number, life)
+            first_off = lru_cache(partial(first_off_in, life, lived, self.rules, unrecorded))
+            heeds = partial(is_heeded, unrecorded, life.parameters.heartbeat_interval_ms)
             for each in scores_to_measure(life, lived, edits, self.rules):
                 play = partial(self._measured, number, each.asked, life.parameters, what)
                 runs = measured_runs(each, life.parameters.heartbeat_interval_ms, play)
-                spared = others.spared(each, runs, edits)
+                spared = others.spared(each, runs, edits, first_off, heeds)
                 yield from (evolve(run, spares=spared) for run in runs)
 
     def counted_otherwise(self) -> str:

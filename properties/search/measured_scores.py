@@ -34,6 +34,8 @@ FINE = 1 / 64
 HIGH, LOW = 1280, -64
 """What the application says while a peer lives: enough to keep it in the mesh, or too little by one."""
 FARTHEST = 10_000
+NEAR = 10
+"""An edit is right that says all but this part of what is off, where something else is off as well."""
 LATE = 2
 """After so many heartbeats a router has the score that the application says, if it ever has."""
 MOST_MOMENTS = 3
@@ -49,6 +51,8 @@ MOST_TOLD = 2
 """So many terms are named in it."""
 
 Capabilities = frozenset[str]
+Edges = tuple[int | None, int | None]
+"""What the application says at most, and at least, where the answer is certain: see `edges_of`."""
 Play = Callable[[tuple[Event, ...]], FreshRun | None]
 
 
@@ -80,6 +84,11 @@ class MeasuredScore:
     term: str = ""
     when: str = ""
     """What counts, and when it is: of the life and its moment."""
+    said: Mapping[int, frozenset[str]] = field(factory=dict)
+    """At each moment of the life, the names of the edits that say something else there."""
+    own: Edges = (None, None)
+    others: Mapping[str, Edges] = field(factory=dict)
+    """What the protocol says here, and what each edit says."""
 
     def acts(self, value: int, interval_ms: int, waits: int = 0) -> tuple[Event, ...]:
         """The events, then the question at this score, and a heartbeat by which it is answered. Before the
@@ -242,13 +251,18 @@ def scores_to_measure(
             for at, (own, others) in told.items()
             if any(each != own for each in others.values()) or not (life.term or _is_plain(plain[at], peer))
         ]
+        said = {
+            at: frozenset(name for name, each in others.items() if each != own)
+            for at, (own, others) in told.items()
+        }
         for at in differing[:: max(1, -(-len(differing) // MOST_MOMENTS))]:
             own, others = told[at]
             edges = {edge for each in (own, *others.values()) for edge in each if edge is not None}
-            names = frozenset(name for name, each in others.items() if each != own)
-            asked = names if life.term else frozenset(edit.name for edit in edits)
+            asked = said[at] if life.term else frozenset(edit.name for edit in edits)
             place = life.term, life.moments[at]
-            yield MeasuredScore(life.events[:at], peer, life.topic, tuple(sorted(edges)), asked, *place)
+            yield MeasuredScore(
+                life.events[:at], peer, life.topic, tuple(sorted(edges)), asked, *place, said, own, others
+            )
 
 
 def _is_plain(r: Router, peer: Peer) -> bool:
@@ -258,9 +272,6 @@ def _is_plain(r: Router, peer: Peer) -> bool:
 
 def _may_advertise(r: Router, peer: Peer) -> bool:
     return peer in r.peers and not r.peers[peer].speaks_floodsub
-
-
-Edges = tuple[int | None, int | None]
 
 
 def _told_of(
@@ -335,6 +346,12 @@ def is_requested(run: FreshRun) -> bool:
     return any(isinstance(each.part, IWant) and ASKED_FOR in each.part.ids for each in sent)
 
 
+def is_heeded(play: Play, interval_ms: int, measured: MeasuredScore, value: int) -> bool | None:
+    """Whether the router asks for it where the application says `value`; None where it cannot be played."""
+    run = play(measured.acts(value, interval_ms))
+    return is_requested(run) if run is not None else None
+
+
 def measured_runs(measured: MeasuredScore, interval_ms: int, play: Play) -> list[FreshRun]:
     """Runs at edges, each between those at which the router has heeded the peer and those at which it has
     not. None where the router does the same whatever the score is: then that says nothing of it."""
@@ -363,9 +380,10 @@ class OtherFaults:
     """Which edits a measured score does not judge, because another fault of the router shows in it.
 
     There the score is neither what the protocol says nor what the edit says. So it is as well where an edit
-    names the right term and a wrong amount: that refutes it. But who has said what the score is, where the
-    protocol does not, is not refuted by a later stage of that life, such as a new connection; nor by a term
-    that does not count in the minimal run.
+    names the right term and a wrong amount: that refutes it. But where the score was off before, and the edit
+    says nothing of that, it may say nearly what the score is. And who has said what it is, where the protocol
+    does not, is not refuted by a later stage of that life, such as a new connection; nor by a term that does
+    not count in the minimal run.
     """
 
     protocol: Protocol
@@ -375,25 +393,66 @@ class OtherFaults:
     """Name of an edit -> the terms, each with when, of which it says what the protocol does not."""
 
     def spared(
-        self, measured: MeasuredScore, runs: Sequence[FreshRun], edits: Sequence[Edit]
+        self,
+        measured: MeasuredScore,
+        runs: Sequence[FreshRun],
+        edits: Sequence[Edit],
+        first_off: Callable[[], int | None],
+        is_heeded: Callable[[MeasuredScore, int], bool | None],
     ) -> frozenset[str]:
-        """Names of the edits that these runs, at one moment, do not judge."""
-        if not measured.term or all(_follows(run, self.protocol) for run in runs):
+        """Names of the edits that these runs, at one moment, do not judge.
+
+        `first_off` says at which moment of the life the score is off first, if it ever is, and `is_heeded`
+        whether the router heeds the peer at a value of the application's.
+        """
+        if not measured.term:
             return frozenset()
+        if all(_follows(run, self.protocol) for run in runs):
+            # A score that is lost with the connection is what the protocol says of a peer that never counted.
+            stages = {name: self._stages(measured, name) for name in measured.asked}
+            return frozenset(name for name, seen in stages.items() if seen - {NEW} and measured.when == NEW)
         found = set[str]()
         for edit in (each for each in edits if each.name in measured.asked):
-            changed = applied(edit, self.protocol)
+            changed, name = applied(edit, self.protocol), edit.name
             if changed is not None and all(_follows(run, changed) for run in runs):
-                self.right.setdefault(edit.name, set()).add((measured.term, measured.when))
-            elif self._is_of_another(measured, edit.name):
-                found.add(edit.name)
+                self.right.setdefault(name, set()).add((measured.term, measured.when))
+            elif _was_off(measured, name, first_off()) and _is_near(measured, name, is_heeded):
+                self.right.setdefault(name, set()).add((measured.term, measured.when))
+                found.add(name)
+            elif self._is_of_another(measured, name):
+                found.add(name)
         return frozenset(found)
 
     def _is_of_another(self, measured: MeasuredScore, name: str) -> bool:
-        right = self.right.get(name, set())
-        stages = {when for term, when in right if term == measured.term}
-        later = bool(stages) and measured.when not in stages
-        return later or (bool(right) and not counts_in(measured.term, self.parameters))
+        stages = self._stages(measured, name)
+        elsewhere = name in self.right and not counts_in(measured.term, self.parameters)
+        return elsewhere or (bool(stages) and measured.when not in stages)
+
+    def _stages(self, measured: MeasuredScore, name: str) -> set[str]:
+        """Those of the life in which the edit was right."""
+        return {when for term, when in self.right.get(name, ()) if term == measured.term}
+
+
+def _was_off(measured: MeasuredScore, name: str, first_off: int | None) -> bool:
+    before = first_off is not None and first_off < len(measured.events)
+    return before and name not in measured.said.get(first_off or 0, frozenset())
+
+
+def _is_near(
+    measured: MeasuredScore, name: str, is_heeded: Callable[[MeasuredScore, int], bool | None]
+) -> bool:
+    """Whether the score is off by a tenth at most of what the edit changes."""
+    own = next((edge for edge in measured.own if edge is not None), None)
+    told = next((edge for edge in measured.others[name] if edge is not None), None)
+    if own is None or told is None:
+        return False
+    around = max(2, abs(told - own) // NEAR)
+    return is_heeded(measured, told + around) is True and is_heeded(measured, told - around) is False
+
+
+def first_off_in(life: ScoredLife, lived: FreshRun, protocol: Protocol, play: Play) -> int | None:
+    """Of the moments that end a stage, the first at which a score is not what the protocol says."""
+    return next((len(measured.events) for *_, measured in _misjudged(life, lived, protocol, play)), None)
 
 
 def _follows(run: FreshRun, protocol: Protocol) -> bool:
