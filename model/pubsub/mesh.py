@@ -124,7 +124,10 @@ def refuse_and_back_off(r: Router, g: ReceivedPart[Graft], clause: str) -> Step[
 
 
 def prune_at_once(refused: Step[Router]) -> Step[Router]:
-    """The same, whose PRUNE is due now: v1.1 has "immediately" for the one inside the backoff alone."""
+    """The same, whose PRUNE is due now: v1.1 has "immediately" for the one inside the backoff alone.
+
+    An explicit peer is refused for what it is, and its PRUNE may wait, also inside a backoff.
+    """
     return Step(refused.router, tuple(evolve(p, within="now") for p in refused.permits))
 
 

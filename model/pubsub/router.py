@@ -162,7 +162,7 @@ class Router:
     topics: frozenset[str] = frozenset()
     mesh: Mapping[str, frozenset[Peer]] = field(factory=dict)
     filled: Mapping[str, int] = field(factory=dict)
-    """Topic -> the heartbeat that last found its mesh below D_low, and filled it."""
+    """Topic -> the heartbeat that last found its mesh below D_low."""
     fanout: Mapping[str, TopicFanout] = field(factory=dict)
     backoff: Mapping[tuple[str, Peer], int] = field(factory=dict)
     """(topic, peer) -> the instant in ms at which the backoff ends."""

@@ -211,7 +211,7 @@ def _may_be_withheld(shown: ShownDeparture, changed: Protocol) -> bool:
     *before, (event, outputs) = shown.run.steps
     for step in before:
         oracle.follow(*step)
-    if not oracle.applicable(event):
+    if not oracle.follows(event):
         return True
     judged = oracle.judge(event, tuple(output for output in outputs if output not in shown.outputs))
     owed = any(permit.must and permit.output in shown.outputs for permit in oracle.open)

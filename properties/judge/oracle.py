@@ -155,7 +155,7 @@ class Oracle:
     def follow(self, event: Event, outputs: Sequence[Output]) -> None:
         """Take the step of a run that was judged by another protocol; of an event that cannot happen under
         this one nothing comes."""
-        if self.applicable(event):
+        if self.follows(event):
             self.judge(event, outputs)
 
     def judge(self, event: Event, outputs: Sequence[Output]) -> EventJudgement:

@@ -149,10 +149,12 @@ class FreshRuns:
             first_off = lru_cache(partial(first_off_in, life, lived, self.rules, unrecorded))
             heeds = partial(is_heeded, unrecorded, life.parameters.heartbeat_interval_ms)
             for each in scores_to_measure(life, lived, edits, self.rules):
-                play = partial(self._measured, number, each.asked, life.parameters, what)
+                play = self._unrecorded(number, life, each.asked, what)
                 runs = measured_runs(each, life.parameters.heartbeat_interval_ms, play)
                 spared = others.spared(each, runs, edits, first_off, heeds)
-                yield from (evolve(run, spares=spared) for run in runs)
+                for run in (evolve(run, spares=spared) for run in runs):
+                    self.record(run)
+                    yield run
 
     def counted_otherwise(self) -> str:
         """Which terms of a score count otherwise than the rules say, as a sentence; empty where none is
@@ -182,9 +184,11 @@ class FreshRuns:
                 return lived is not None and is_late(life, lived, self.rules, play)
         return False
 
-    def _unrecorded(self, number: int, life: ScoredLife) -> Callable[[tuple[Event, ...]], FreshRun | None]:
+    def _unrecorded(
+        self, number: int, life: ScoredLife, asks: frozenset[str] = frozenset(), what: str = MEASURED
+    ) -> Callable[[tuple[Event, ...]], FreshRun | None]:
         unrecorded = evolve(self, record=lambda run: None)
-        return partial(unrecorded._measured, number, frozenset(), life.parameters, MEASURED)
+        return partial(unrecorded._measured, number, asks, life.parameters, what)
 
     def _measured(
         self, number: int, asks: frozenset[str], given: Any, what: str, acts: Sequence[Event]

@@ -8,6 +8,7 @@ requested tells between which two of these edges the score lies.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -54,6 +55,8 @@ Capabilities = frozenset[str]
 Edges = tuple[int | None, int | None]
 """What the application says at most, and at least, where the answer is certain: see `edges_of`."""
 Play = Callable[[tuple[Event, ...]], FreshRun | None]
+Heeds = Callable[["MeasuredScore", int], "bool | None"]
+"""Whether a router heeds a peer where a score is measured, and the application says so much."""
 
 
 @frozen
@@ -380,57 +383,60 @@ class OtherFaults:
     """Which edits a measured score does not judge, because another fault of the router shows in it.
 
     There the score is neither what the protocol says nor what the edit says. So it is as well where an edit
-    names the right term and a wrong amount: that refutes it. But where the score was off before, and the edit
-    says nothing of that, it may say nearly what the score is. And who has said what it is, where the protocol
-    does not, is not refuted by a later stage of that life, such as a new connection; nor by a term that does
-    not count in the minimal run.
+    names the right term and a wrong amount: that refutes it. Two things do not, where the edit has said
+    before what the score is, and the protocol has not: a score that is lost with the connection; and a term
+    that does not count in the minimal run. Nor does a score that was off before by what the edit says nothing
+    of, if the edit says nearly all the rest.
     """
 
     protocol: Protocol
     parameters: Any
     """Of the minimal run."""
-    right: dict[str, set[tuple[str, str]]] = field(factory=dict)
-    """Name of an edit -> the terms, each with when, of which it says what the protocol does not."""
+    right: dict[str, list[MeasuredScore]] = field(factory=dict)
+    """Name of an edit -> what it says of a score that the protocol does not."""
 
     def spared(
         self,
         measured: MeasuredScore,
         runs: Sequence[FreshRun],
         edits: Sequence[Edit],
-        first_off: Callable[[], int | None],
-        is_heeded: Callable[[MeasuredScore, int], bool | None],
+        first_off: Callable[[Peer], int | None],
+        is_heeded: Heeds,
     ) -> frozenset[str]:
         """Names of the edits that these runs, at one moment, do not judge.
 
-        `first_off` says at which moment of the life the score is off first, if it ever is, and `is_heeded`
-        whether the router heeds the peer at a value of the application's.
+        `first_off` says at which moment of the life a peer's score is off first, if it ever is, and
+        `is_heeded` whether the router heeds the peer at a value of the application's.
         """
         if not measured.term:
             return frozenset()
-        if all(_follows(run, self.protocol) for run in runs):
-            # A score that is lost with the connection is what the protocol says of a peer that never counted.
-            stages = {name: self._stages(measured, name) for name in measured.asked}
-            return frozenset(name for name, seen in stages.items() if seen - {NEW} and measured.when == NEW)
-        found = set[str]()
+        follows, found = all(_follows(run, self.protocol) for run in runs), set[str]()
         for edit in (each for each in edits if each.name in measured.asked):
             changed, name = applied(edit, self.protocol), edit.name
-            if changed is not None and all(_follows(run, changed) for run in runs):
-                self.right.setdefault(name, set()).add((measured.term, measured.when))
-            elif _was_off(measured, name, first_off()) and _is_near(measured, name, is_heeded):
-                self.right.setdefault(name, set()).add((measured.term, measured.when))
+            if not follows and changed is not None and all(_follows(run, changed) for run in runs):
+                self.right.setdefault(name, []).append(measured)
+            elif self._is_lost(measured, name, is_heeded):
                 found.add(name)
-            elif self._is_of_another(measured, name):
+            elif follows:
+                continue
+            elif _was_off(measured, name, first_off(measured.peer)) and _is_near(measured, name, is_heeded):
+                self.right.setdefault(name, []).append(measured)
+                found.add(name)
+            elif name in self.right and not counts_in(measured.term, self.parameters):
                 found.add(name)
         return frozenset(found)
 
-    def _is_of_another(self, measured: MeasuredScore, name: str) -> bool:
-        stages = self._stages(measured, name)
-        elsewhere = name in self.right and not counts_in(measured.term, self.parameters)
-        return elsewhere or (bool(stages) and measured.when not in stages)
-
-    def _stages(self, measured: MeasuredScore, name: str) -> set[str]:
-        """Those of the life in which the edit was right."""
-        return {when for term, when in self.right.get(name, ()) if term == measured.term}
+    def _is_lost(self, measured: MeasuredScore, name: str, is_heeded: Heeds) -> bool:
+        """Whether a peer that has connected again has the score of one that never counted, where the edit was
+        right before."""
+        place = measured.term, measured.peer
+        before = any(
+            (each.term, each.peer) == place and each.when != NEW for each in self.right.get(name, ())
+        )
+        if measured.when != NEW or not before:
+            return False
+        least = math.ceil(self.parameters.gossip_threshold / FINE)
+        return is_heeded(measured, least) is True and is_heeded(measured, least - 1) is False
 
 
 def _was_off(measured: MeasuredScore, name: str, first_off: int | None) -> bool:
@@ -438,9 +444,7 @@ def _was_off(measured: MeasuredScore, name: str, first_off: int | None) -> bool:
     return before and name not in measured.said.get(first_off or 0, frozenset())
 
 
-def _is_near(
-    measured: MeasuredScore, name: str, is_heeded: Callable[[MeasuredScore, int], bool | None]
-) -> bool:
+def _is_near(measured: MeasuredScore, name: str, is_heeded: Heeds) -> bool:
     """Whether the score is off by a tenth at most of what the edit changes."""
     own = next((edge for edge in measured.own if edge is not None), None)
     told = next((edge for edge in measured.others[name] if edge is not None), None)
@@ -450,9 +454,10 @@ def _is_near(
     return is_heeded(measured, told + around) is True and is_heeded(measured, told - around) is False
 
 
-def first_off_in(life: ScoredLife, lived: FreshRun, protocol: Protocol, play: Play) -> int | None:
-    """Of the moments that end a stage, the first at which a score is not what the protocol says."""
-    return next((len(measured.events) for *_, measured in _misjudged(life, lived, protocol, play)), None)
+def first_off_in(life: ScoredLife, lived: FreshRun, protocol: Protocol, play: Play, peer: Peer) -> int | None:
+    """Of the moments that end a stage, the first at which the peer's score is not what the protocol says."""
+    of_peer = evolve(life, peers=(peer,))
+    return next((len(measured.events) for *_, measured in _misjudged(of_peer, lived, protocol, play)), None)
 
 
 def _follows(run: FreshRun, protocol: Protocol) -> bool:
@@ -509,9 +514,12 @@ def off_from(life: ScoredLife, lived: FreshRun, protocol: Protocol, play: Play) 
 
 def counted_otherwise(found: Sequence[tuple[ScoredLife, tuple[str, str]]]) -> str:
     """What is known of terms that count otherwise than the protocol says; empty where none does."""
+    of_all = next((off for life, (off, _) in found if life.term == APPLICATION), None)
+    if of_all is not None:
+        threshold = "lower" if of_all == "higher" else "higher"
+        return f"It heeds peers as if their scores were {of_all}, or the gossip threshold {threshold}."
     said: dict[str, str] = {}
-    of_all = any(life.term == APPLICATION for life, _ in found)
-    for life, (off, when) in found[:1] if of_all else found:
+    for life, (off, when) in found:
         # What counts up to its cap otherwise counts otherwise at its cap as well.
         if not any(life.term.startswith(term) for term in said):
             said[life.term] = (

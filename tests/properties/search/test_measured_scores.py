@@ -128,8 +128,7 @@ def test_what_has_a_score_to_it_is_told_by_no_other_fault(against: str, falls: b
         ("ours", ""),
         (
             "ours:application-half",
-            "With the application's score (P5) alone a score is higher than the specification says, "
-            "from the start.",
+            "It heeds peers as if their scores were higher, or the gossip threshold lower.",
         ),
         (
             "ours:deficit-linear",
@@ -241,6 +240,18 @@ def twice_first(router: GossipsubRouter) -> None:
         patch(keeper, "in_topic", in_topic)
 
 
+def more_and_more(router: GossipsubRouter) -> None:
+    """First deliveries count twice, and from the second membership on six times."""
+    if (keeper := router.core.keeper) is not None:
+        usual = keeper.in_topic
+
+        def in_topic(p: TopicScoreParameters, s: TopicRecord) -> float:
+            more = (5 if router.core.now_ms >= 6400 else 1) * p.first_message_deliveries_weight
+            return float(usual(p, s)) + p.topic_weight * more * s.first_deliveries
+
+        patch(keeper, "in_topic", in_topic)
+
+
 def forgotten_at_disconnect(router: GossipsubRouter) -> None:
     if (keeper := router.core.keeper) is not None:
         usual = keeper.disconnected
@@ -267,6 +278,22 @@ def test_another_fault_later_in_a_life_does_not_refute_the_true_edit() -> None:
     runs = [FollowedRun.of(run, SPEC) for run in fresh.measured([true, rival])]
     assert [any(is_refuted(each, run) for run in runs) for each in (true, rival)] == [False, True]
     assert {name for run in runs for name in run.run.spares} == {true.name}
+
+
+def test_a_wrong_amount_refutes_what_was_right_before() -> None:
+    """Mutant: who has once said what a score is may say anything of it afterwards."""
+    doubled = edit("first-deliveries-doubled")
+    runs = [FollowedRun.of(run, SPEC) for run in planted(more_and_more).measured([doubled])]
+    assert any(is_refuted(doubled, run) for run in runs)
+
+
+def test_runs_are_recorded_with_whom_they_spare() -> None:
+    """Mutant: a check of a recorded trace refutes what the search has kept."""
+    recorded: list[FreshRun] = []
+    fresh = evolve(planted(twice_first, forgotten_at_disconnect), record=recorded.append)
+    runs = [*fresh.measured([edit("first-deliveries-doubled")])]
+    assert sum(bool(run.spares) for run in runs) == sum(bool(run.spares) for run in recorded) > 0
+    assert len(recorded) == len(runs)
 
 
 def test_what_does_not_count_in_the_minimal_run_refutes_no_amount() -> None:
