@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from quidnunc.model.choices import NOT_THOSE, TOO_FEW
+from quidnunc.properties.notation.words import peer_text
 
 CHOSEN = {
     "mesh.join": "peers to graft",
@@ -31,7 +32,8 @@ def chosen_words(reason: str, place: str = "", by: str = "the clause") -> str:
     """
     name, _, problem = reason.partition(": ")
     if name == "pool.order":
-        return f"Sends {problem}{place}, against the order of the pool"
+        txs, _, peer = problem.rpartition(" ")
+        return f"Sends {txs} {peer_text(int(peer))}{place}, against the order of the pool"
     what, count = CHOSEN.get(name, name), problem.partition(" ")[0]
     several = what.removeprefix("a ")
     own = "" if by == "the clause" else f" by {by}"

@@ -39,7 +39,6 @@ from quidnunc.properties.blame.outputs import forbidding_clause
 from quidnunc.properties.blame.peer_exchange import offer_clause
 from quidnunc.properties.claims.catalogue import applied_clauses
 from quidnunc.properties.judge.alike import classes_of, unordered
-from quidnunc.properties.notation.words import peer_text
 from quidnunc.properties.occasions.mempool import in_pool_order, txs_to
 from quidnunc.properties.occasions.occasion import ObservedStep
 
@@ -144,8 +143,7 @@ class Oracle:
         return self.applicable(event) or self._goes_past_a_timer(event)
 
     def _goes_past_a_timer(self, event: Event) -> bool:
-        waits = isinstance(event, Advance) and self.protocol.family == "mempool"
-        return waits and event.ms > self._family.until_tick_ms(self.state)  # type: ignore[union-attr]
+        return isinstance(event, Advance) and event.ms > self._family.until_tick_ms(self.state)
 
     def passes_over(self, event: Event, outputs: Sequence[Output]) -> bool:
         """Whether nothing comes of an event that cannot happen here: a verdict on a message that an edited
@@ -386,7 +384,7 @@ def _out_of_pool_order(after: Node, outputs: Sequence[Output]) -> list[Departure
         known = [tx for tx in txs if tx in place]
         for first, second in zip(known, known[1:], strict=False):
             if place[first] > place[second]:
-                reason = f"pool.order: {first} before {second} to {peer_text(peer)}"
+                reason = f"pool.order: {first} before {second} to {peer}"
                 found.append(Departure("choice", "flood/send.pool-order", reason=reason))
     return found
 

@@ -64,7 +64,7 @@ def test_an_edit_that_sends_nothing_departs_where_the_rule_decides() -> None:
     )
     parameters, events = REGRAFT
     later = parameters, (*events, *events[-1:])
-    assert first_departure(later, edit.applied_to(spec), spec, 0) is None
+    assert first_departure(later, edit.applied_to(spec), spec, 0) == len(events)
     assert [e.name for e in EditScreen(spec, {edit.rule: [edit]}).differ(REGRAFT)] == [edit.name]
 
 

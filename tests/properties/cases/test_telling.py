@@ -146,7 +146,7 @@ def test_a_choice_says_what_was_due(reason: str, said: str) -> None:
 
 
 def test_a_wrong_order_says_what_came_first() -> None:
-    said = chosen_words("pool.order: x2t before x1t to a", " at `connect a mempool`")
+    said = chosen_words("pool.order: x2t before x1t to 1", " at `connect a mempool`")
     assert said == "Sends x2t before x1t to a at `connect a mempool`, against the order of the pool"
 
 

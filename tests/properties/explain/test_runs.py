@@ -129,12 +129,6 @@ PUBSUB: tuple[tuple[str, str, Parameters, tuple[Event, ...]], ...] = (
         (Join(T), meet(1), hear(1, Graft(T)), Leave(T)),
     ),
     (
-        "backoff-overflow",
-        "gs1.1/backoff.regraft",
-        Parameters(),
-        (meet(1), Join(T), hear(1, Prune(T, 1 << 63)), hear(1, Graft(T)), Leave(T)),
-    ),
-    (
         "full-refuses-outbound",
         "gs1.1/outbound.inbound-refused",
         FULL,

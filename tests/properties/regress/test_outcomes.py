@@ -61,7 +61,7 @@ def test_who_allows_more_does_not_refine() -> None:
 
 
 def test_what_is_left_out_is_no_refinement_although_it_may_wait_for_the_heartbeat() -> None:
-    silent = side_named("gossipsub-1.2+without:while_backing_off")
+    silent = side_named("gossipsub-1.2+without:from_explicit_peer")
     found = behaviour(R1, silent, walks=4).separations
     # At the event itself both may be silent.
     assert found and not any(s.found.parting.exceeds for s in found)
