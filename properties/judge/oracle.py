@@ -225,9 +225,20 @@ class Oracle:
             unspent += judged.unspent
             judged = evolve(judged, permits=tuple(permits), unspent=tuple(unspent))
             if judged.departures or judged.blurred or not left_ms:
+                self._wait_out(left_ms)
                 return judged
             outputs = later
+        self._wait_out(left_ms)
         return evolve(judged, blurred=True)
+
+    def _wait_out(self, left_ms: int) -> None:
+        """What is left of a wait whose verdict is known: the clock is right after it."""
+        for _ in range(MAX_TIMERS):
+            if left_ms <= 0:
+                return
+            wait_ms = min(left_ms, self._family.until_tick_ms(self.state))
+            self._judge(Advance(wait_ms), ())
+            left_ms -= wait_ms
 
     def _best_of_all(
         self, event: Event, outputs: Sequence[Output], blind: frozenset[Peer], best: _SplitResult

@@ -234,15 +234,18 @@ def hashable(value: object) -> object:
         return value
     if isinstance(value, dict):
         return frozenset([(k, hashable(v)) for k, v in value.items()])
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return tuple([hashable(each) for each in value])
-    names = _names(kind)  # type: ignore[arg-type]
+    names = _names(kind)
+    if names is None:
+        return value
     return kind.__name__, tuple([hashable(getattr(value, name)) for name in names])
 
 
 @cache
-def _names(kind: Any) -> tuple[str, ...]:
-    return tuple(each.name for each in attrs.fields(kind))
+def _names(kind: Any) -> tuple[str, ...] | None:
+    """None of what is no class of attrs, as a number or a rule."""
+    return tuple(each.name for each in attrs.fields(kind)) if attrs.has(kind) else None
 
 
 PUBSUB = NetworkFamily(

@@ -388,6 +388,8 @@ class TestWhatTheyDo:
 FIRST = {"first_message_deliveries_weight": 2.0, "first_message_deliveries_cap": 3.0}
 MESHED = {"mesh_message_deliveries_weight": -1.0, "mesh_message_deliveries_cap": 3.0}
 FIVE_SECONDS = (Advance(1000),) * 5
+LIKED = {"app_specific_weight": 1.0}
+LIKED_FOR_FIVE_SECONDS = (Score((1,), 10), *FIVE_SECONDS)
 THREE_OWED = {**MESHED, "mesh_message_deliveries_threshold": 3.0}
 FOUR = tuple(of(1, Message(f"m{n}", T, 1)) for n in range(4))
 
@@ -409,13 +411,13 @@ FOUR = tuple(of(1, Message(f"m{n}", T, 1)) for n in range(4))
         (
             "mesh-deliveries-without-mesh-message-deliveries-activation-ms",
             {**MESHED, "mesh_message_deliveries_activation_ms": 9000},
-            {},
-            FIVE_SECONDS,
-            0,
-            -1,
+            LIKED,
+            LIKED_FOR_FIVE_SECONDS,
+            10,
+            9,
         ),
         ("decay-without-first-message-deliveries-decay", FIRST, {}, (*FOUR, Advance(1000)), 3, 6),
-        ("mesh-deliveries-unsquared", THREE_OWED, {}, FIVE_SECONDS, -9, -3),
+        ("mesh-deliveries-unsquared", THREE_OWED, LIKED, LIKED_FOR_FIVE_SECONDS, 1, 7),
         ("decay-without-decay-to-zero", FIRST, {"decay_to_zero": 0.9}, (FOUR[0], Advance(1000)), 0, 1),
     ],
 )

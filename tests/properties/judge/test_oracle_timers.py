@@ -33,6 +33,14 @@ def after_announcements(protocol: Protocol, *peers: Peer) -> Oracle:
     return oracle
 
 
+def test_the_clock_is_right_after_a_wait_that_went_wrong() -> None:
+    """Mutant: the wait ends at the first timer at which something is missing."""
+    oracle = after_announcements(SOON, 1, 2, 3)
+    before_ms = oracle.state.now_ms
+    assert oracle.judge(Advance(500), ()).departures
+    assert oracle.state.now_ms == before_ms + 500
+
+
 @pytest.mark.parametrize(("sent", "kinds"), [((2, 3), []), ((2,), ["choice"]), ((2, 3, 3), ["unexpected"])])
 def test_each_timer_has_its_turn(sent: tuple[Peer, ...], kinds: list[str]) -> None:
     """After 200 ms the second is asked, and after 400 ms the third. Mutant: what came is the first one's."""
