@@ -184,5 +184,12 @@ SCORE_QUIRKS: tuple[Edit, ...] = (
         "Counts each further copy of a message from the same peer as one more delivery (P3).",
         reading_as(AGAIN_COUNTED),
     ),
+    Edit(
+        counting.COPIES_ARE_FIRST,
+        "replaced",
+        "gs1.1/score.first-deliveries",
+        "Counts each copy of an accepted message from another peer as a first delivery (P2).",
+        reading_as(counting.COPIES_ARE_FIRST),
+    ),
 )
 """Each is tried as the cause of a departure."""

@@ -218,6 +218,13 @@ _TERMS: Mapping[str, tuple[str, tuple[int, int]]] = {
 }
 """Operator -> words, and what a term of a sum is multiplied by."""
 
+_IN_SUMS: Mapping[str, tuple[str, tuple[int, int]]] = {
+    "doubled-in-sum": ("doubles the result", (2, 1)),
+    "halved-in-sum": ("halves the result", (1, 2)),
+    "zero-in-sum": ("takes 0 for the result", (0, 1)),
+}
+"""The same of a term that is also the whole score, where there are no score parameters."""
+
 _OFF_BY_ONE: Mapping[str, int] = {"one-more": 1, "one-less": -1}
 """What stands in the name of the edit -> how much more."""
 
@@ -370,6 +377,8 @@ class RuleOperators:
     """Whether no other rule answers that."""
     is_number: bool = False
     """Whether it alone works out a number."""
+    in_sum: bool = False
+    """Whether it is also a term among others."""
     of_topics: bool = False
     """Whether it goes through the topics of a heartbeat."""
     may_wait: bool = False
@@ -574,6 +583,9 @@ class RuleOperators:
     def _terms(self) -> Iterator[OperatorEdit]:
         for operator, (says, factor) in _TERMS.items():
             yield self._made(f"{self.name}-{operator}", says, partial(wrapped.times, *factor))
+        for operator, (says, factor) in _IN_SUMS.items() if self.is_number and self.in_sum else ():
+            says = f"Where score parameters are set, {says}"
+            yield self._made(f"{self.name}-{operator}", says, partial(wrapped.times_in_sum, *factor))
         for word, more in _OFF_BY_ONE.items() if self.is_number else ():
             says = f"Uses the result {words.PLUS[more]} one"
             yield of_number(self._made(f"{self.name}-{word}", says, partial(wrapped.plus, more)))
@@ -719,35 +731,7 @@ def _plain_ones(parameters: type) -> set[str]:
 @lru_cache(maxsize=64)
 def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
     """Name -> edit, for every rule."""
-
-    def of_kind(*kinds: type[Combined]) -> set[str]:
-        return {r.name for c in protocol.handlers.values() if isinstance(c, kinds) for r in c.rules}
-
-    steps, terms = of_kind(FirstMatch, Phases), of_kind(Total)
-    of_topic = {rule.name for handler, rule in protocol.rules() if handler == "topic_score"}
-    found: dict[str, OperatorEdit] = {}
-    alone = {
-        c.rules[0].name for c in protocol.handlers.values() if isinstance(c, Total) and len(c.rules) == 1
-    }
-    handlers = {each.name: name for name, each in protocol.rules() if each.name not in TOO_WIDE}
-    for rule in {each.name: each for _, each in protocol.rules() if each.name not in TOO_WIDE}.values():
-        handler = handlers[rule.name]
-        operators = RuleOperators(
-            rule,
-            protocol.family,
-            is_step=rule.name in steps,
-            is_term=rule.name in terms,
-            of_topic=rule.name in of_topic,
-            is_control=handler in words.ANSWERS.keys() - words.RELAYED and rule.name in steps,
-            is_only_answer=handler in words.ANSWERS and len(protocol[handler].rules) == 1,
-            is_number=rule.name in alone,
-            of_topics=handler == HEARTBEAT and not names_read(rule).isdisjoint(TOPICS_OF_HEARTBEAT),
-            may_wait=handler != HEARTBEAT and isinstance(protocol.handlers.get(HEARTBEAT), Phases),
-            checks=handler if _is_followed(rule, protocol[handler]) else "",
-            switches=switches_of(protocol),
-            others=other_rules(handler, rule, protocol),
-        )
-        found |= {made.edit.name: made for made in operators.all()}
+    found = {made.edit.name: made for operators in _operators(protocol) for made in operators.all()}
     found |= {edit.name: OperatorEdit(edit, (base,), _called) for edit, base in _also(protocol)}
     found |= {edit.name: OperatorEdit(edit, (base,), _called) for edit, base in _of_all(protocol)}
     found |= {edit.name: OperatorEdit(edit, (name,), _called) for edit, name in _taking(protocol)}
@@ -768,6 +752,38 @@ def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
     of_several = (_of_answers, _forgetting, _judging, _passing_on_altered, _ordering)
     found |= {made.edit.name: made for makes in of_several for made in makes(protocol)}
     return found
+
+
+def _operators(protocol: Protocol) -> Iterator[RuleOperators]:
+    """Those of each rule that is not too wide."""
+
+    def of_kind(*kinds: type[Combined]) -> set[str]:
+        return {r.name for c in protocol.handlers.values() if isinstance(c, kinds) for r in c.rules}
+
+    steps, terms = of_kind(FirstMatch, Phases), of_kind(Total)
+    of_topic = {rule.name for handler, rule in protocol.rules() if handler == "topic_score"}
+    sums = [[rule.name for rule in c.rules] for c in protocol.handlers.values() if isinstance(c, Total)]
+    alone = {names[0] for names in sums if len(names) == 1}
+    in_sums = {name for names in sums if len(names) > 1 for name in names}
+    handlers = {each.name: name for name, each in protocol.rules() if each.name not in TOO_WIDE}
+    for rule in {each.name: each for _, each in protocol.rules() if each.name not in TOO_WIDE}.values():
+        handler = handlers[rule.name]
+        yield RuleOperators(
+            rule,
+            protocol.family,
+            is_step=rule.name in steps,
+            is_term=rule.name in terms,
+            of_topic=rule.name in of_topic,
+            is_control=handler in words.ANSWERS.keys() - words.RELAYED and rule.name in steps,
+            is_only_answer=handler in words.ANSWERS and len(protocol[handler].rules) == 1,
+            is_number=rule.name in alone,
+            in_sum=rule.name in in_sums,
+            of_topics=handler == HEARTBEAT and not names_read(rule).isdisjoint(TOPICS_OF_HEARTBEAT),
+            may_wait=handler != HEARTBEAT and isinstance(protocol.handlers.get(HEARTBEAT), Phases),
+            checks=handler if _is_followed(rule, protocol[handler]) else "",
+            switches=switches_of(protocol),
+            others=other_rules(handler, rule, protocol),
+        )
 
 
 def _passing_on_altered(protocol: Protocol) -> Iterator[OperatorEdit]:

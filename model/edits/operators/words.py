@@ -63,6 +63,7 @@ PARAMETERS: Mapping[str, str] = {
 """Parameter -> its name in the documents, or in words where they give it none, or one of another language."""
 
 SCORES: Mapping[str, tuple[str, float]] = {
+    "app_specific_weight": ("Takes 1 for the weight of the application's score (P5)", 1.0),
     "topic_weight": ("Takes 1 for the weights of all topics", 1.0),
     "topic_score_cap": ("Does not apply the cap on the score of all topics", 0.0),
     "time_in_mesh_cap": ("Does not apply the cap on the time in the mesh (P1)", NO_CAP),

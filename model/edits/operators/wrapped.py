@@ -1012,6 +1012,16 @@ def times(numerator: int, denominator: int, rule: Rule) -> Rule:
     return evolve(rule, apply=apply)
 
 
+def times_in_sum(numerator: int, denominator: int, rule: Rule) -> Rule:
+    """As `times`, where the rule is a term among others: alone it is a number."""
+    scaled = times(numerator, denominator, rule)
+
+    def apply(r: Any, *rest: Any) -> Any:
+        return (rule if r.parameters.scores is None else scaled).apply(r, *rest)
+
+    return evolve(rule, apply=apply)
+
+
 def plus(more: int, rule: Rule) -> Rule:
     """The rule, whose number is so much more."""
     return evolve(rule, apply=lambda *given: rule.apply(*given) + more)

@@ -26,6 +26,9 @@ REGRAFT_PENALTIES = 2
 MISUSE_PENALTIES = 10
 """What a peer may be penalised by that names its extensions late or twice: the Go router counts ten."""
 
+COPIES_ARE_FIRST = "copies-are-first-deliveries"
+"""Switch of a fault: each copy counts as a first delivery."""
+
 Kind: TypeAlias = Literal["first", "near", "maybe-near", "invalid", "maybe-invalid"]
 
 
@@ -292,10 +295,12 @@ def _less(counter: ScoreInterval, factor: float, here: bool, p: ScoreParameters)
 def _still_of_use(r: Router) -> Mapping[str, MessageCopies]:
     """Copies of messages whose window is still open, or that were refused and are still seen."""
     longest = max((p.mesh_message_deliveries_window_ms for p in scored(r).topics), default=0)
+    always = r.reads(COPIES_ARE_FIRST)
     return {
         i: c
         for i, c in r.ledger.copies.items()
-        if c.judged_ms is None or (r.now_ms - c.judged_ms <= longest if c.accepted else i in r.seen)
+        if c.judged_ms is None
+        or (r.now_ms - c.judged_ms <= longest if c.accepted and not always else i in r.seen)
     }
 
 

@@ -12,7 +12,7 @@ from typing import cast
 from quidnunc.model.events import Judgement
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.pubsub.router import ReceivedPart, Router, WaitingMessage
-from quidnunc.model.pubsub.scores.counting import QUIET, CountedDelivery, Kind, scored
+from quidnunc.model.pubsub.scores.counting import COPIES_ARE_FIRST, QUIET, CountedDelivery, Kind, scored
 from quidnunc.model.pubsub.scores.ledger import IWantPromise, MessageCopies
 from quidnunc.model.rpc import ROUTER, IHave, IWant, Message, Part, Peer
 from quidnunc.model.values import evolve
@@ -110,6 +110,8 @@ def _late(r: Router, peer: Peer, message: Message, meshed: bool) -> Router:
     if not copies.accepted:
         # Whether another copy of what was refused is one more invalid message is not said.
         return _deliver(r, peer, message, "maybe-invalid")
+    if peer != copies.forwarder and r.reads(COPIES_ARE_FIRST):
+        r = _deliver(r, peer, message, "first", meshed=False)
     late_ms = r.now_ms - (copies.judged_ms or 0)
     if peer in copies.senders or late_ms > p.mesh_message_deliveries_window_ms:
         return r

@@ -388,10 +388,20 @@ class TestWhatTheyDo:
 FIRST = {"first_message_deliveries_weight": 2.0, "first_message_deliveries_cap": 3.0}
 MESHED = {"mesh_message_deliveries_weight": -1.0, "mesh_message_deliveries_cap": 3.0}
 FIVE_SECONDS = (Advance(1000),) * 5
+WEIGHED, SAID = {"app_specific_weight": 3.0}, (Score((1,), 10),)
 LIKED = {"app_specific_weight": 1.0}
 LIKED_FOR_FIVE_SECONDS = (Score((1,), 10), *FIVE_SECONDS)
 THREE_OWED = {**MESHED, "mesh_message_deliveries_threshold": 3.0}
 FOUR = tuple(of(1, Message(f"m{n}", T, 1)) for n in range(4))
+
+
+def test_a_term_in_a_sum_is_itself_where_it_is_alone() -> None:
+    """Mutant: halved where there are no score parameters, too."""
+    for name, score in (("application-halved", 5), ("application-halved-in-sum", 10)):
+        oracle = Oracle(edit_named(name, SPEC).change(SPEC), SMALL)
+        for event in (Connect((1,)), *SAID):
+            oracle.judge(event, ())
+        assert oracle.state.score(1) == score
 
 
 @pytest.mark.parametrize(
@@ -418,6 +428,10 @@ FOUR = tuple(of(1, Message(f"m{n}", T, 1)) for n in range(4))
         ),
         ("decay-without-first-message-deliveries-decay", FIRST, {}, (*FOUR, Advance(1000)), 3, 6),
         ("mesh-deliveries-unsquared", THREE_OWED, LIKED, LIKED_FOR_FIVE_SECONDS, 1, 7),
+        ("application-halved-in-sum", {}, WEIGHED, SAID, 30, 15),
+        ("application-doubled-in-sum", {}, WEIGHED, SAID, 30, 60),
+        ("application-zero-in-sum", {}, WEIGHED, SAID, 30, 0),
+        ("application-without-app-specific-weight", {}, WEIGHED, SAID, 30, 10),
         ("decay-without-decay-to-zero", FIRST, {"decay_to_zero": 0.9}, (FOUR[0], Advance(1000)), 0, 1),
     ],
 )

@@ -75,6 +75,17 @@ def test_a_first_delivery_counts_when_it_comes(judgement: str, spec: int) -> Non
     assert score("first-deliveries-before-verdict", events, FIRST) == interval(1)
 
 
+def test_a_copy_counts_as_a_first_delivery() -> None:
+    """Mutant: only while the window of mesh deliveries is open, or of the peer that was first."""
+    copy, name = of(1, Message("m1", T, 1)), "copies-are-first-deliveries"
+    came = (*brings(2, "m1", "accept"), Advance(2200))
+    for copies in ((copy,), (copy, copy)):
+        assert score("", (*came, *copies), FIRST) == interval(0)
+        assert score(name, (*came, *copies), FIRST) == interval(len(copies))
+    assert score(name, (*brings(1, "m1", "accept"), copy), FIRST) == interval(1)
+    assert score(name, (*brings(2, "m1", "reject"), copy), FIRST) == interval(0)
+
+
 def test_each_first_delivery_counts_twice() -> None:
     assert score("first-deliveries-counted-twice", brings(1, "m1", "accept"), FIRST) == interval(2)
 

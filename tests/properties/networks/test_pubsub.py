@@ -178,6 +178,7 @@ def test_states_of_one_future_are_one() -> None:
     assert early.key() != after(early, "join A t").after.key()
     assert hash(early.key()) == hash(pair.start().key())
     assert hashable({1: {2: (3,)}}) == frozenset({(1, frozenset({(2, (3,))}))})
+    assert hashable(({1: 0.5}, [len])) == (frozenset({(1, 0.5)}), (len,))
 
 
 # -- planted ------------------------------------------------------------------------------------------------
