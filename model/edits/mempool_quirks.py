@@ -102,6 +102,34 @@ def count_what_is_answered(old: Rule, n: Node, t: ReceivedPart[Tx], choose: Choo
     return None if n.blocked else cast("Step[Node] | None", old.step(n, t, choose))
 
 
+@around("flood/receive.committed")
+def forget_committed(old: Rule, n: Node, tx: str, choose: Choose) -> Step[Node]:
+    """A block takes it out of the cache as well."""
+    step = cast("Step[Node]", old.step(n, tx, choose))
+    return Step(evolve(step.router, cache=step.router.cache - {tx}), step.permits)
+
+
+@around("dog/send.own-unfiltered")
+def cut_off_from_anybody(old: Rule, n: Node, tx: str, peer: Peer) -> bool | None:
+    """Without a sender, whoever is the target of a disabled route is left out."""
+    if n.first_sender(tx) is not None:
+        return cast("bool | None", old.apply(n, tx, peer))
+    disabled = n.disabled_to(peer)
+    return True if disabled.must else None if disabled.may else False
+
+
+@around("dog/count.duplicate")
+def count_any_duplicate(old: Rule, n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
+    """A user's, too."""
+    return Step(evolve(n, duplicates=n.duplicates + 1)) if n.knows(t.part.id) else None
+
+
+def _not_counting_users(protocol: Protocol) -> Protocol:
+    if "count_user_duplicate" in {rule.name for _, rule in protocol.rules()}:
+        raise SpecError(f"{protocol.name} counts the duplicates of its users")
+    return protocol
+
+
 def _counting_have_tx(protocol: Protocol) -> Protocol:
     answers = protocol["have_tx"]
 
@@ -203,6 +231,27 @@ MEMPOOL_QUIRKS: tuple[Edit, ...] = (
         "dog/count.duplicate",
         "Counts no duplicate while HaveTx is blocked.",
         replacing_present(count_duplicate=count_what_is_answered),
+    ),
+    Edit(
+        "user-duplicates-counted",
+        "replaced",
+        "dog/count.duplicate",
+        "Counts the duplicates that its users submit.",
+        in_turn(_not_counting_users, replacing_present(count_duplicate=count_any_duplicate)),
+    ),
+    Edit(
+        "own-filtered",
+        "replaced",
+        "dog/send.own-unfiltered",
+        "Does not send a user's transaction to a peer to which it has disabled a route.",
+        replacing_present(cut_off=cut_off_from_anybody),
+    ),
+    Edit(
+        "committed-forgotten",
+        "replaced",
+        "flood/receive.committed",
+        "Forgets a transaction when it is committed, and takes its next copy for a new one.",
+        replacing_present(leave_pool=forget_committed),
     ),
     Edit(
         "pool-in-any-order",

@@ -25,6 +25,7 @@ from quidnunc.model.edit import (
     replacing,
     replacing_present,
 )
+from quidnunc.model.edits.extension_quirks import EXTENSION_QUIRKS
 from quidnunc.model.edits.operators.wrapped import ENDLESS, reading_parameter
 from quidnunc.model.edits.reading_rules import heartbeats_by
 from quidnunc.model.edits.score_quirks import SCORE_QUIRKS
@@ -1203,6 +1204,7 @@ QUIRKS: tuple[Edit, ...] = (
         replacing_present(decay=decay_failures_as_deliveries),
     ),
     *SCORE_QUIRKS,
+    *EXTENSION_QUIRKS,
     Edit(
         "first-deliveries-capped-late",
         "replaced",

@@ -23,6 +23,12 @@ TOLD = {
     "havetx-is-a-duplicate": "havetx-counted-as-duplicate",
     "idle-is-low": "idle-asks-for-route",
     "mass-reset": "loss-resets-all",
+    "application-half": "application-halved-in-sum",
+    "readmit-committed": "committed-forgotten",
+    "go-user-duplicates-counted": "user-duplicates-counted",
+    "own-is-filtered": "own-filtered",
+    "extensions-again": "extensions-with-each-topic",
+    "flags-of-the-first": "keeps-first-flags",
 }
 """Planted bug -> the edit that says what it does."""
 

@@ -1,0 +1,70 @@
+"""Edits of extensions and of the flags of partial messages that no operator makes."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from quidnunc.model.choices import Choose
+from quidnunc.model.edit import Edit, around, in_turn, replacing_present
+from quidnunc.model.errors import SpecError
+from quidnunc.model.events import Sent
+from quidnunc.model.permits import Step, must_send
+from quidnunc.model.pubsub.extensions import own_extensions
+from quidnunc.model.pubsub.router import PartialFlags, ReceivedPart, Router
+from quidnunc.model.rpc import Extensions, Subscribe, Unsubscribe
+from quidnunc.model.rules import Protocol, Rule
+
+
+@around("gs1.3/extensions.once")
+def announce_with_extensions(old: Rule, r: Router, topic: str, choose: Choose) -> Step[Router]:
+    """Who is told of a topic is told of the extensions, too."""
+    step = cast("Step[Router]", old.step(r, topic, choose))
+    own = own_extensions(r)
+    told = [
+        p.output.peer
+        for p in step.permits
+        if isinstance(p.output, Sent) and isinstance(p.output.part, Subscribe | Unsubscribe)
+    ]
+    knowing = [peer for peer in told if r.peers[peer].knows_extensions] if own else []
+    return Step(
+        step.router, (*step.permits, *must_send(knowing, Extensions(own, late=True), "gs1.3/extensions.once"))
+    )
+
+
+@around("pm/subscription.latest")
+def keep_first_flags(old: Rule, r: Router, s: ReceivedPart[Subscribe], choose: Choose) -> Step[Router] | None:
+    """Those of a topic stay as they were noted, until the peer leaves it."""
+    known = r.peers[s.peer].flags.get(s.part.topic)
+    # The second of two rules adds to what the first has noted of the same subscription.
+    noted_now = PartialFlags(s.part.requests, s.part.supports)
+    return cast("Step[Router] | None", old.step(r, s, choose)) if known in (None, noted_now) else Step(r)
+
+
+def _has_extensions(protocol: Protocol) -> Protocol:
+    if "name_extensions" not in {rule.name for _, rule in protocol.rules()}:
+        raise SpecError(f"{protocol.name} has no extensions")
+    return protocol
+
+
+EXTENSION_QUIRKS: tuple[Edit, ...] = (
+    Edit(
+        "extensions-with-each-topic",
+        "replaced",
+        "gs1.3/extensions.once",
+        "Names its extensions again with each topic that it joins or leaves.",
+        in_turn(
+            _has_extensions,
+            replacing_present(
+                announce_join=announce_with_extensions, announce_leave=announce_with_extensions
+            ),
+        ),
+    ),
+    Edit(
+        "keeps-first-flags",
+        "replaced",
+        "pm/subscription.latest",
+        "Keeps the partial message flags of a peer's first subscription to a topic.",
+        replacing_present(note_flags=keep_first_flags, coerce_support=keep_first_flags),
+    ),
+)
+"""Each is tried as the cause of a departure."""
