@@ -163,9 +163,8 @@ def keeping_of(name: str, asked: Whom, rule: Rule) -> Rule:
 
 
 def twice(r: Any, step: Step[Any]) -> Step[Any]:
-    again = tuple(p for p in step.permits if p.must)
     # A must that stands twice in one step is owed once: the second is allowed.
-    return step.plus(*again)
+    return step.plus(*step.permits)
 
 
 def bare(r: Any, step: Step[Any]) -> Step[Any]:
