@@ -306,9 +306,9 @@ def announcers(n: Node, tx: str) -> frozenset[Peer]:
     lacking="Requests a transaction from a peer that has it and has not announced it.",
     when="it checks whether a peer that has the transaction has announced it",
 )
-def never_announced(n: Node, tx: str, peer: Peer) -> bool | None:
-    """A WantTx MUST follow a SeenTx of that peer. The Go node asks whoever is known to have it: free."""
-    return False if peer in n.announcers.get(tx, frozenset()) else None
+def never_announced(n: Node, tx: str, peer: Peer) -> bool:
+    """A WantTx MUST follow a SeenTx of that peer. The Go node asks whoever is known to have it."""
+    return peer not in n.announcers.get(tx, frozenset())
 
 
 @rule(
