@@ -33,8 +33,8 @@ FROM missing GROUP BY run, peer, seq, at_ns, topic, message
 SELECT run, CAST(COUNT(delivered) AS BIGINT) AS applied FROM edges GROUP BY run
 
 -- name: relay.not-back (violations)
-SELECT run, peer, seq, at_ns, remote, topic, message, delivered AS cause, CAST(NULL AS BIGINT) AS us
-FROM unasked WHERE kind = 1 AND seq > delivered
+SELECT run, peer, seq, at_ns, remote, topic, message, came AS cause, CAST(NULL AS BIGINT) AS us
+FROM unasked WHERE kind = 1 AND seq > came
 
 -- name: relay.once (applied)
 SELECT run, CAST(COUNT(sent_first) AS BIGINT) AS applied FROM edges GROUP BY run

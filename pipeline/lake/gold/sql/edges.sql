@@ -1,5 +1,8 @@
 -- name: edges (kept)
--- What passed between a peer and one neighbour of one message: most claims are a look at one row of this.
+-- What passed between a peer and one neighbour of one message: most claims are a look at one row of this. Where the
+-- peer delivered the message from that neighbour, it `came` with the first RPC that carried it: some routers log the
+-- delivery after what they relay.
+SELECT *, CASE WHEN recv_first < delivered THEN recv_first ELSE delivered END AS came FROM (
 SELECT run, peer, remote, message,
        COUNT(CASE WHEN type = 7 AND kind IN (1, 11) THEN 1 END) AS sent,
        MIN(CASE WHEN type = 7 AND kind IN (1, 11) THEN seq END) AS sent_first,
@@ -16,7 +19,7 @@ SELECT run, peer, remote, message,
 FROM events
 WHERE message IS NOT NULL AND remote IS NOT NULL AND peer IS NOT NULL
   AND ((type = 3 AND remote <> peer) OR (type IN (6, 7) AND kind IN (1, 2, 3, 4, 9, 11)))
-GROUP BY run, peer, remote, message
+GROUP BY run, peer, remote, message) AS passed
 
 -- name: control_stats (row)
 SELECT run, COUNT(idontwant_out) AS idontwant_pairs_out, COUNT(idontwant_in) AS idontwant_pairs_in,

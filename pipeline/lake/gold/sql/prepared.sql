@@ -11,15 +11,15 @@ WHERE a.rank = 1 AND a.at_ns >= p.first_ns AND a.origin_ns IS NOT NULL AND NOT E
   WHERE w.peer IS NULL AND b.run = a.run AND b.message = a.message)
 
 -- name: suspects (kept)
-SELECT run, peer, remote, message, sent_first, delivered, recv_first, idontwant_in, ihave_in, iwant_in
+SELECT run, peer, remote, message, sent_first, came, recv_first, idontwant_in, ihave_in, iwant_in
 FROM edges
-WHERE sent > 1 OR sent_last > delivered OR sent_last > idontwant_in
+WHERE sent > 1 OR sent_last > came OR sent_last > idontwant_in
   OR (iwant_out IS NOT NULL AND (ihave_in IS NULL OR ihave_in > iwant_out))
   OR (have_tx_out IS NOT NULL AND (recv_first IS NULL OR recv_first > have_tx_out))
 
 -- name: suspect_events (kept)
 SELECT e.run, e.peer, e.seq, e.at_ns, e.type, e.kind, e.remote, e.topic, e.message,
-       s.sent_first, s.delivered, s.recv_first, s.idontwant_in, s.ihave_in, s.iwant_in
+       s.sent_first, s.came, s.recv_first, s.idontwant_in, s.ihave_in, s.iwant_in
 FROM events AS e JOIN suspects AS s
   ON e.run = s.run AND e.peer = s.peer AND e.remote = s.remote AND e.message = s.message
 WHERE (e.type = 7 AND e.kind IN (1, 3, 9, 11)) OR (e.type = 6 AND e.kind = 4)
