@@ -28,6 +28,7 @@ from quidnunc.pipeline.lake.silver.build import (
     back_percent,
     buckets_for,
     clock_steps_back,
+    lacking_fields,
     make_silver,
     odd_times,
     out_of_order,
@@ -227,7 +228,8 @@ def to_silver(
     silver = make_silver(run, entries, buckets, manifest.get("silver"), runner)
     left_out = _left_out_before(manifest, found.sources) | found.plain()
     folder = run.silver(silver)
-    disorder = Disorder(out_of_order(folder), back_percent(folder), repeated(folder))
+    lacking = lacking_fields(folder)
+    disorder = Disorder(out_of_order(folder), back_percent(folder), repeated(folder), *lacking)
     # A recorded or simulated run has a clock of its own, that begins at 0.
     odd = [] if any(e.runs for e in entries) else odd_times(folder).warnings()
     new = describe(entries, manifest, left_out, asked, disorder) | {
@@ -277,6 +279,9 @@ class Disorder:
     """How many of 100 changes of a node's clock go back; 0 where these are few."""
     again: int = 0
     """How many events are there twice."""
+    nameless: int = 0
+    untimed: int = 0
+    """How many events do not say who logged them, or when, where others do."""
 
 
 IN_ORDER = Disorder()
@@ -344,6 +349,8 @@ def _completeness(
         return "lossy", "go's remote tracer drops events when its queue is full"
     if bad:
         return "lossy", not_read(bad, 0)
+    if said_less := _said_less(disorder):
+        return "lossy", said_less
     if lacking:
         return "lossy", f"{lacking} {'file is' if lacking == 1 else 'files are'} unfinished or unreadable"
     if any(e.kind == "hermes" for e in entries):
@@ -354,6 +361,15 @@ def _completeness(
     if len(types & {6, 7}) == 1:
         return "filtered", "there are RPCs of one direction only"
     return "full", "no sign of loss was found"
+
+
+def _said_less(disorder: Disorder) -> str:
+    """What some events do not say, in words; empty where all do."""
+    counted = (
+        (disorder.nameless, "names no peer", "name no peer"),
+        (disorder.untimed, "has no time", "have no time"),
+    )
+    return ", ".join(f"1 event {one}" if n == 1 else f"{n} events {many}" for n, one, many in counted if n)
 
 
 def _sweep(run: RunFolder, silver: str) -> None:

@@ -63,7 +63,8 @@ def event_of_line(line: bytes, unknown: Counter[str] | None = None) -> TraceEven
 def event_of(plain: object, unknown: Counter[str] | None = None) -> TraceEvent:
     """The event of one object. `unknown` counts fields that are in no schema here. Raises TraceError."""
     if not isinstance(plain, dict):
-        raise TraceError(f"expected an object, got {type(plain).__name__}")
+        what = "null" if plain is None else type(plain).__name__
+        raise TraceError(f"expected a JSON object, got {what}")
     kind = _type_of(plain)
     bodies = [name for name in plain if name in _FIELDS]
     if [_FIELDS[name] for name in bodies] != [kind]:

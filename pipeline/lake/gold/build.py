@@ -40,6 +40,8 @@ from quidnunc.pipeline.lake.gold.queries import (
 from quidnunc.pipeline.lake.gold.views import write_views
 from quidnunc.pipeline.lake.gold.witness import write_witnesses
 from quidnunc.pipeline.lake.run_folder import SCHEMA, RunFolder, version_of, write_json
+from quidnunc.pipeline.lake.silver.build import unreadable_files
+from quidnunc.pipeline.trace.shapes import TraceError
 
 CLAIMS_FILE, METRICS_FILE = "claims.json", "metrics.json"
 GOLD_SCHEMA = 8
@@ -92,6 +94,10 @@ def make_gold(run: RunFolder, wanted: GoldRequest, engine: Callable[[Path, Path]
     target = run.gold(wanted.version)
     if (target / CLAIMS_FILE).is_file():
         return target
+    if bad := unreadable_files(run.silver(wanted.silver)):
+        more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
+        again = f"`quidnunc ingest` with the same sources and -o {run.root} makes the tables anew"
+        raise TraceError(f"{bad[0]}{more}: missing, or cannot be read to its end; {again}")
     making = run.work / f"gold-{wanted.version}.part"
     shutil.rmtree(making, ignore_errors=True)
     making.mkdir(parents=True)

@@ -38,6 +38,7 @@ from quidnunc.pipeline.lake.silver.pieces import (
 )
 from quidnunc.pipeline.lake.silver.schema import IDS, TABLE_OF, TABLES, silver_schema
 from quidnunc.pipeline.trace.clocks import EARLY_NS, OddTimes
+from quidnunc.pipeline.trace.events import OURS
 from quidnunc.properties.lazy import compute, numpy, parquet, pyarrow
 
 ROW_GROUP = 262_144
@@ -48,6 +49,8 @@ STEPS_BACK, OUT_OF_ORDER, REPEATED = "clock_steps_back", "out_of_order", "repeat
 BACK_PERCENT = "back_percent"
 ODD = ("early", "negative", "zero")
 """As `OddTimes` counts them."""
+LACKING = ("nameless", "untimed", "logged")
+"""Fields of `MadeBucket`."""
 OUT_OF_ORDER_NS = 1_000_000_000
 """A clock that is set right goes back by less, and so do events that a router writes from several threads."""
 MANY_STEPS_BACK, MANY_PERCENT = 5, 10
@@ -119,7 +122,10 @@ def make_silver(
     version = silver_name(entries, buckets)
     target = run.silver(version)
     if (target / DESCRIPTION).is_file():
-        return version
+        if not unreadable_files(target):
+            return version
+        # It is made again, of all that is in bronze.
+        shutil.rmtree(target)
     old = run.silver(before) if before is not None and run.silver(before).is_dir() else None
     said = _description(old)
     places = places_of(entries, said["files"])
@@ -154,11 +160,27 @@ def make_silver(
         OUT_OF_ORDER: said.get(OUT_OF_ORDER, 0) + sum(b.out_of_order for b in made),
         REPEATED: said.get(REPEATED, 0) + sum(b.repeated for b in made),
         BACK_PERCENT: max([said.get(BACK_PERCENT, 0), *(b.back_percent for b in made)]),
-        **{name: said.get(name, 0) + sum(getattr(b, name) for b in made) for name in ODD},
+        **{name: said.get(name, 0) + sum(getattr(b, name) for b in made) for name in (*ODD, *LACKING)},
         "parts": [attrs.asdict(part) for part in (*plan.kept, plan.made)],
     }
     _finish(run, making, target, description)
     return version
+
+
+def unreadable_files(silver: Path) -> list[Path]:
+    """The files of rows of a silver that are missing, or cannot be read to their end."""
+    said = _description(silver)
+    parts = [SilverPart(**part) for part in said["parts"]]
+    named = (bucket_file(silver, bucket, part) for part in parts for bucket in range(said["buckets"]))
+    return [path for path in named if not _is_readable(path)]
+
+
+def _is_readable(path: Path) -> bool:
+    try:
+        parquet.read_metadata(path)
+    except (OSError, pyarrow.ArrowException):
+        return False
+    return True
 
 
 def _description(silver: Path | None) -> dict[str, Any]:
@@ -257,6 +279,11 @@ class MadeBucket:
     negative: int = 0
     zero: int = 0
     """How many of the other events have such a time, as `OddTimes` has it."""
+    nameless: int = 0
+    untimed: int = 0
+    logged: int = 0
+    """How many of the other events that routers log do not say who logged them, or when, and how many there
+    are."""
 
     def metadata(self) -> dict[str, str]:
         return {name: str(value) for name, value in attrs.asdict(self).items()}
@@ -274,7 +301,7 @@ def make_bucket(wanted: SilverBucketRequest) -> MadeBucket:
     table = pyarrow.concat_tables([*before, new])
     table = table.take(_by_peer_and_sequence(table))
     known = _repeated(table) - sum(map(_repeated, before))
-    odd = _odd_times(new)
+    odd = (*_odd_times(new), *_lacking(new))
     made = MadeBucket(len(table), len(table) - len(new), steps_back, out_of_order, known, back_percent, *odd)
     table = table.replace_schema_metadata(made.metadata())
     part = target.with_suffix(".part")
@@ -333,6 +360,12 @@ def _odd_times(new: Any) -> tuple[int, int, int]:
     return early, negative, zero
 
 
+def _lacking(new: Any) -> tuple[int, int, int]:
+    """How many events that routers log name no peer, have no time, and are there."""
+    logged = new.filter(compute.and_(compute.equal(new["item"], 0), compute.less(new["type"], OURS)))
+    return logged["peer"].null_count, logged["at_ns"].null_count, len(logged)
+
+
 def _repeated(table: Any) -> int:
     """How many events are there before: the same run, peer and time, and the same first thing in them."""
     timed = compute.and_(table["at_ns"].is_valid(), table["peer"].is_valid())
@@ -365,6 +398,12 @@ def back_percent(silver: Path) -> int:
     """How many of 100 changes of a node's clock go back, where these are many; else 0."""
     found = int(_description(silver).get(BACK_PERCENT, 0))
     return found if found >= MANY_PERCENT else 0
+
+
+def lacking_fields(silver: Path) -> tuple[int, int]:
+    """How many events of a silver do not say who logged them, and how many not when, where others do."""
+    nameless, untimed, logged = (int(_description(silver).get(name, 0)) for name in LACKING)
+    return (nameless if nameless < logged else 0), (untimed if untimed < logged else 0)
 
 
 def odd_times(silver: Path) -> OddTimes:

@@ -170,6 +170,34 @@ def test_asked_again_nothing_is_made_again(landing: Landing, tmp_path: Path) -> 
     assert after == before
 
 
+def test_a_table_that_is_lost_or_cut_is_told_and_made_anew(landing: Landing, tmp_path: Path) -> None:
+    """Mutant: the figures are of the tables that are left, and to ingest again mends nothing."""
+    folder = tmp_path / "run"
+    silver = silver_of(landing.folder, folder)
+    run, before = RunFolder(folder), rows_in(silver)
+    lost, cut = sorted(silver.glob("bucket-*.parquet"))[:2]
+    lost.unlink()
+    cut.write_bytes(cut.read_bytes()[:-9])
+    with pytest.raises(TraceError, match=r"bucket-00000.* and 1 more: missing, or cannot be read"):
+        make_gold(run, gold_wanted(run), EmbeddedEngine().queries)
+    assert rows_in(silver_of(landing.folder, folder)) == before
+
+
+@pytest.mark.parametrize(
+    ("peer", "at_ns", "because"),
+    [(None, 5, "1 event names no peer"), (b"a", None, "1 event has no time")],
+)
+def test_an_event_that_does_not_say_who_or_when_is_a_sign_of_loss(
+    tmp_path: Path, peer: bytes | None, at_ns: int | None, because: str
+) -> None:
+    """Mutant: such a trace is full, and a router is told that it never agreed on what is missing."""
+    events = [TraceEvent(JoinEvent(topic="t"), b"a", 9), TraceEvent(JoinEvent(topic="u"), peer, at_ns)]
+    write_trace(events, tmp_path / "land" / "trace.jsonl")
+    silver_of(tmp_path / "land", tmp_path / "run", SourceOptions(buckets=1))
+    manifest = manifest_of(RunFolder(tmp_path / "run"))
+    assert (manifest["completeness"], manifest["completeness_because"]) == ("lossy", because)
+
+
 def test_a_lost_manifest_is_restored_from_what_is_there(landing: Landing, tmp_path: Path) -> None:
     silver = silver_of(landing.folder, tmp_path / "run")
     before = manifest_of(RunFolder(tmp_path / "run"))
