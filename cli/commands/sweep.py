@@ -93,16 +93,13 @@ def _executor(options: argparse.Namespace) -> SweepExecutor:
 
 
 def _status(carried: SweepResult) -> int:
+    """As `simulate --check` and `check` have it: what was never tested is no pass."""
     claims = [claim for each in carried.summary["check"] for claim in each["claims"]]
-    failed = any(claim["verdict"] == "fails" for claim in claims)
-    if failed or any(not _expected(each) for each in carried.summary["root_causes"]):
+    if carried.summary["root_causes"] or any(claim["verdict"] == "fails" for claim in claims):
         return 1
-    return 4 if carried.summary["broken"] else 0
-
-
-def _expected(cause: dict[str, Any]) -> bool:
-    """A mutant is there to be found."""
-    return str(cause["against"]).startswith("ours:")
+    if carried.summary["broken"]:
+        return 4
+    return 3 if any(each["claims"]["never"] for each in carried.coverage["protocols"].values()) else 0
 
 
 def _print(options: argparse.Namespace, carried: SweepResult) -> None:

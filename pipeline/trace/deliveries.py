@@ -48,6 +48,11 @@ class Deliveries:
                     raise TraceError(f"{self.file}: its header cannot be read: {damage.problem}")
                 if lacking:
                     raise TraceError(f"{self.file}:1: no column {', '.join(lacking)}: no table of deliveries")
+                twice = [c for c in COLUMNS if list(rows.fieldnames or ()).count(c) > 1]
+                if twice:
+                    raise TraceError(
+                        f"{self.file}:1: column {twice[0]} is there twice: which one counts is not said"
+                    )
                 for row in rows:
                     self.line = rows.line_num
                     yield from self._row(row, rows.line_num)
@@ -107,4 +112,8 @@ class Deliveries:
             if self._unended and damage_of(plain):
                 # Half of a number is another number.
                 return
+            if line.count('"') % 2:
+                # It would take the rows that follow into one field, up to the next quote.
+                self._reject(number, "a quote that is not closed in its row", len(line.encode()))
+                line = "\n"
             yield line

@@ -250,3 +250,21 @@ def test_a_sweep_looks_at_its_places_first(tmp_path: Path, capsys: pytest.Captur
     out.write_text("")
     assert main(["sweep", str(path), "-o", str(out)]) == 2
     assert "is not a folder; name another folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("nodes", "links", "code"),
+    [
+        ("[{count: 5}, {count: 1, router: 'ours:echo'}]", "{degree: 3}", 1),
+        ("[{count: 3}]", "{degree: 2}", 3),
+    ],
+)
+def test_a_sweep_ends_as_what_it_checked(
+    tmp_path: Path, quidnunc: Command, nodes: str, links: str, code: int
+) -> None:
+    """Mutant: a router that departs is no failure where it is one of ours, and what never applied is a pass."""
+    scenario = f"{{nodes: {nodes}, topology: {links}, traffic: [{{count: 2}}]}}"
+    path = tmp_path / "sweep.yaml"
+    path.write_text(f"simulate: [{{scenario: {scenario}, check: true}}]\n")
+    told = quidnunc("sweep", path, "-o", tmp_path / "swept", "--engine", "local", "--workers", "1")
+    assert told.code == code, told.out + told.err

@@ -46,6 +46,24 @@ def test_a_line_that_is_too_long_is_one_bad_row(tmp_path: Path) -> None:
     assert "more than 4096 characters" in str(reading.bad[0])
 
 
+def test_a_quote_that_is_not_closed_costs_its_row_alone(tmp_path: Path) -> None:
+    """Mutant: it takes the rows up to the next quote into one field, and nobody is told."""
+    path, open_row = tmp_path / "deliveries.csv", 'n0,A,A,A,"m,1,1000000,1\n'
+    path.write_text(HEAD + open_row + ROWS + open_row + ROWS)
+    reading = Deliveries(path)
+    assert len(list(reading)) == 8
+    assert [b.lost for b in reading.bad] == [len(open_row)] * 2
+    assert "a quote that is not closed in its row" in str(reading.bad[0])
+
+
+def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    """Mutant: the second one counts in silence."""
+    path = tmp_path / "deliveries.csv"
+    path.write_text(HEAD.rstrip("\n") + ",t_recv_ns\n" + ROWS)
+    with pytest.raises(TraceError, match="column t_recv_ns is there twice"):
+        list(Deliveries(path))
+
+
 def test_a_row_with_more_or_fewer_fields_than_the_header_is_bad(tmp_path: Path) -> None:
     path = tmp_path / "deliveries.csv"
     path.write_text(HEAD + "n0,A,A,m,1,1000000,1\nn0,A,A,A,m,1,1000000,1,9\n" + ROWS)
