@@ -403,7 +403,7 @@ def ingest(
 ) -> tuple[dict[str, Any], Path]:
     """All of it: the manifest and the folder of gold, which is there only if `gold` was asked for. Raises
     TraceError."""
-    if run.root.resolve() in [s.resolve() for s in sources]:
+    if run.root.resolve() in map(_resolved, sources):
         raise TraceError(f"{run.root} is the source as well as the run: name another folder for one of them")
     with run.locked():
         _clear(run)
@@ -417,6 +417,14 @@ def ingest(
         folder = make_gold(run, wanted, engine.queries) if gold else run.gold(wanted.version)
         shutil.rmtree(run.work, ignore_errors=True)
         return manifest, folder
+
+
+def _resolved(source: Path) -> Path:
+    """Raises TraceError for a link that leads to itself."""
+    try:
+        return source.resolve()
+    except (OSError, RuntimeError):
+        raise TraceError(f"{source}: a link that leads to itself") from None
 
 
 def _take_in(

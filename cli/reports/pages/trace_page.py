@@ -47,7 +47,9 @@ def trace_page(gold: Path, manifest: Mapping[str, Any], again: str) -> str:
 
     Raises UsageError where matplotlib is not there, TraceError for a folder that is not whole.
     """
-    metrics, claims = stored_metrics(gold), stored_claims(gold)
+    metrics = stored_metrics(gold)
+    # Those that are of no protocol of the trace are not asked, and listed nowhere.
+    claims = [claim for claim in stored_claims(gold) if claim["asked"]]
     violations: dict[str, list[Mapping[str, Any]]] = {}
     for each in stored_violations(gold):
         violations.setdefault(each["claim"], []).append(each)
@@ -91,10 +93,15 @@ def _facts(metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
     if metrics["latency_ms"] is not None:
         shown = ", ".join(
-            f"{name} {metrics['latency_ms'][name]:.0f}" for name in ("p50", "p95", "p99", "max")
+            f"{name} {_short(metrics['latency_ms'][name])}" for name in ("p50", "p95", "p99", "max")
         )
         facts.append((f"latency from the {metrics['latency_from']}, ms", shown))
     return facts
+
+
+def _short(ms: float) -> str:
+    """Four digits: of a fast network fractions of a millisecond tell one quantile from another."""
+    return f"{ms:.0f}" if ms >= 1000 else f"{ms:.4g}"
 
 
 def _pictures(curves: RunCurves, metrics: Mapping[str, Any]) -> Sequence[Picture]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from quidnunc.__main__ import main
+from tests.conftest import Command
 
 NETWORK = """
 nodes: [{count: 7}, {count: 1, router: "ours:echo"}]
@@ -262,7 +263,7 @@ def test_a_sweep_looks_at_its_places_first(tmp_path: Path, capsys: pytest.Captur
 def test_a_sweep_ends_as_what_it_checked(
     tmp_path: Path, quidnunc: Command, nodes: str, links: str, code: int
 ) -> None:
-    """Mutant: a router that departs is no failure where it is one of ours, and what never applied is a pass."""
+    """Mutant: one of ours that departs is no failure, and what never applied is a pass."""
     scenario = f"{{nodes: {nodes}, topology: {links}, traffic: [{{count: 2}}]}}"
     path = tmp_path / "sweep.yaml"
     path.write_text(f"simulate: [{{scenario: {scenario}, check: true}}]\n")

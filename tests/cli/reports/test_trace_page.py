@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,7 @@ def test_the_page_of_a_trace_says_what_check_says(run: Path, tmp_path: Path, qui
     failing = [claim["id"] for claim in claims if claim["verdict"] == "fails"]
     order = re.findall(r'<tr><th scope="row"><code>([^<]*)</code>', text)
     assert len(failing) > 3 and set(order[: len(failing)]) == set(failing)
+    assert set(order) == {claim["id"] for claim in claims if claim["asked"]}
     assert text.count("<svg") == 3 and "currentColor" in text
     first = text
     checking = ("trace", "check", run, "--engine", "duckdb", "--report", tmp_path / "again.html")
@@ -85,6 +87,17 @@ def _without_deliveries(path: Path) -> int:
     kept = [e for e in events if not (e.peer == peer and isinstance(e.body, DeliverMessage))]
     write_trace(kept, path, "protobuf")
     return len(events) - len(kept)
+
+
+def test_what_ingest_doubts_is_on_the_page(run: Path, tmp_path: Path, quidnunc: Command) -> None:
+    """Mutant: a trace in seconds has green verdicts and a latency of 0, and only the terminal warns."""
+    folder = tmp_path / "run"
+    shutil.copytree(run, folder)
+    place = folder / "manifest.json"
+    manifest = json.loads(place.read_bytes()) | {"warnings": ["18 events lie in January 1970"]}
+    place.write_text(json.dumps(manifest))
+    assert not quidnunc("trace", "report", folder, "-o", tmp_path / "p.html", "--engine", "duckdb").code
+    assert "warning: 18 events lie in January 1970" in (tmp_path / "p.html").read_text()
 
 
 def test_a_page_needs_a_run_and_only_one(run: Path, tmp_path: Path, quidnunc: Command) -> None:

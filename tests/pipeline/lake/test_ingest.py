@@ -19,7 +19,7 @@ import pytest
 from quidnunc.pipeline.lake.engines.embedded import EmbeddedEngine
 from quidnunc.pipeline.lake.gold.build import make_gold
 from quidnunc.pipeline.lake.gold.witness import peer_text
-from quidnunc.pipeline.lake.ingest import SourceOptions, find, gold_wanted, manifest_of, to_silver
+from quidnunc.pipeline.lake.ingest import SourceOptions, find, gold_wanted, ingest, manifest_of, to_silver
 from quidnunc.pipeline.lake.run_folder import RunFolder, is_run
 from quidnunc.pipeline.trace.events import HeartbeatEvent, JoinEvent, OpenedStream, RunStart, TraceEvent
 from quidnunc.pipeline.trace.shapes import TraceError
@@ -139,6 +139,9 @@ def test_errors_say_what_and_where(tmp_path: Path) -> None:
         silver_of(empty, tmp_path / "run")
     with pytest.raises(TraceError, match="no such file"):
         silver_of(tmp_path / "nowhere", tmp_path / "run")
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(TraceError, match="loop: a link that leads to itself"):
+        ingest([tmp_path / "loop"], RunFolder(tmp_path / "run"), SourceOptions(), EmbeddedEngine())
     write_trace([BEAT], tmp_path / "land" / "a.jsonl")
     with pytest.raises(TraceError, match="is not empty and no run of this kit"):
         silver_of(tmp_path / "land", tmp_path / "land")
