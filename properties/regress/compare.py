@@ -30,6 +30,7 @@ from quidnunc.properties.regress.search import (
     ChangeSearch,
     known_traces,
     pairs,
+    parting_again,
     related_traces,
     suite_traces,
 )
@@ -398,7 +399,7 @@ def _bound(made: Sequence[TraceWalk], change: ProtocolChange, seed: int) -> Sear
 def _separations(change: ProtocolChange, old: Side, new: Side, shown: Shown) -> Iterator[BehaviourChange]:
     tried = list(pairs(change, old, new))
     for direction, pair, trace, die in shown:
-        found = partings_of(change, *tried[pair], trace, die)[direction]
+        found = parting_again(change, *tried[pair], trace, die, direction)
         yield BehaviourChange(change, direction, found, tried[pair], pair > 0)
 
 
