@@ -14,6 +14,7 @@ from quidnunc.impl.wire.schemas import exchanges
 from quidnunc.options.regress import CASES
 from quidnunc.options.shared import check_format
 from quidnunc.output import UsageError, clear_progress, fields_of, given_options, print_json, progress_line
+from quidnunc.properties.notation.parameters import parameters_text
 from quidnunc.properties.regress.as_built import routers_as_built
 from quidnunc.properties.regress.cases import CaseFolderOutcome, committed_outcomes
 from quidnunc.properties.regress.compare import WALKS, BehaviourComparison, behaviour
@@ -30,6 +31,7 @@ from quidnunc.properties.regress.expect import (
 )
 from quidnunc.properties.regress.mixed import MixedNetworks, run_mixed_networks
 from quidnunc.properties.regress.outcomes import against_refinement, newly_failing, outcomes_of_suite
+from quidnunc.properties.regress.own_places import place_of_change
 from quidnunc.properties.regress.search import UNDESCRIBED, BehaviourChange
 from quidnunc.properties.regress.sides import Side
 from quidnunc.reports.ci.formats import write_results
@@ -228,12 +230,21 @@ def _change(found: BehaviourChange) -> dict[str, Any]:
         "rule": found.change.key,
         "change": found.change.kind,
         "says": found.change.says,
-        "clause": found.change.clause,
+        "clause": found.clause,
         "clauses": list(found.clauses),
         "direction": found.direction,
+        "verdict": found.verdict,
+        "place": _place(found),
         "act": found.found.parting.act,
         "between": [side.name for side in found.between],
         "alone": found.alone,
         "events": len(found.found.trace[1]),
+        "parameters": parameters_text(found.found.trace[0]),
         "trace": trace_text(found).splitlines(),
     }
+
+
+def _place(found: BehaviourChange) -> dict[str, Any] | None:
+    """File and line of the change, where it is in a module of the user's."""
+    place = place_of_change(found.change, found.between[1].name)
+    return None if place is None else {"file": place[0], "line": place[1]}

@@ -85,8 +85,7 @@ def print_report(report: RegressReport) -> None:
     changes = count(len(found.changes), "change")
     print(f"{report.title}: {changes}, {count(len(found.separations), 'observable difference')}\n")
     rows = [
-        (s.verdict, s.change.says, ", ".join(s.clauses) or "-", len(s.found.trace[1]), _act(s))
-        for s in found.separations
+        (s.verdict, s.change.says, s.clause or "-", len(s.found.trace[1]), _act(s)) for s in found.separations
     ]
     if rows:
         print(table(("direction", "change", "clause", "events", "act"), rows))
@@ -109,7 +108,7 @@ def as_markdown(report: RegressReport) -> str:
     if found.separations:
         lines += ["| direction | change | clause | events |", "|---|---|---|---|"]
         lines += [
-            f"| {s.verdict} | `{s.change.says}` | `{', '.join(s.clauses) or '-'}` | {len(s.found.trace[1])} |"
+            f"| {s.verdict} | `{s.change.says}` | `{s.clause or '-'}` | {len(s.found.trace[1])} |"
             for s in found.separations
         ]
     for each in found.separations:
