@@ -66,7 +66,7 @@ def own_named(text: str) -> OwnProtocol:
         raise SpecError(f"{text}: cannot import {module_name!r} ({error}); run from its folder") from None
     except (Exception, SystemExit) as error:
         # What runs while it is loaded is somebody else's, and may end in any way.
-        said = f"{type(error).__name__}: {error}{_where(error)}"
+        said = f"{type(error).__name__}: {error}{place_in_module(error)}"
         raise SpecError(f"{text}: {module_name} does not load: {said}") from None
     found = getattr(module, name, None)
     if not isinstance(found, Protocol):
@@ -110,7 +110,7 @@ def _parameters_of(module: ModuleType, protocol: Protocol, text: str) -> tuple[t
     return tuple(sorted(set_here.items()))
 
 
-def _where(error: BaseException) -> str:
+def place_in_module(error: BaseException) -> str:
     """The place in a file that is not of Python or of the kit, where the error came up."""
     frames = [f for f in extract_tb(error.__traceback__) if not f.filename.startswith("<")]
     at = next((f for f in reversed(frames) if not _is_below(Path(f.filename), HERE)), None)
