@@ -1,0 +1,87 @@
+"""A search that ends before it is done: its time is up, or somebody interrupts it. What it has is kept."""
+
+from __future__ import annotations
+
+import math
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+
+from attrs import frozen
+
+from quidnunc.properties.regress.own_protocols import place_in_module
+
+LEAST_S = 0.01
+
+
+class OutOfTimeError(BaseException):
+    """The time is up. No `except Exception`, of a rule or of ours, stops it."""
+
+
+@frozen
+class SearchLimit:
+    """When a search has to end, as `time.monotonic` tells it. With one, an interruption ends it as well."""
+
+    until_s: float = math.inf
+
+
+@frozen
+class EarlyEnd:
+    """Why a search ended before it was done."""
+
+    why: str
+    signal: int = 0
+    """Of an interruption; 0 where the time was up."""
+
+
+def early_end(stop: BaseException) -> EarlyEnd:
+    """What is told of a stop: the line of the user's module that it came in, too."""
+    place = place_in_module(stop)
+    where = f" in{place}" if place else ""
+    if isinstance(stop, OutOfTimeError):
+        return EarlyEnd(f"the time was up{where}")
+    return EarlyEnd(f"interrupted{where}", int(stop.args[0] if stop.args else signal.SIGINT))
+
+
+@contextmanager
+def stopped_at(until_s: float) -> Iterator[None]:
+    """Raises OutOfTimeError in what it surrounds when the time comes, wherever that is then."""
+
+    def stop(number: int, frame: object) -> None:
+        raise OutOfTimeError
+
+    if until_s == math.inf:
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, max(LEAST_S, until_s - time.monotonic()))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def worker_processes(number: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes for tasks. Where an error or a stop passes, they are ended and not waited for."""
+    pool = ProcessPoolExecutor(number, initializer=_start_worker)
+    try:
+        yield pool
+    except BaseException:
+        workers = list((pool._processes or {}).values())
+        pool.shutdown(wait=False, cancel_futures=True)
+        for each in workers:
+            each.kill()
+        raise
+    pool.shutdown()
+
+
+def _start_worker() -> None:
+    """Ctrl-C is for the parent alone; and what a user's rule prints is no result."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    sys.stdout = sys.stderr
