@@ -124,7 +124,12 @@ def named(what: str) -> tuple[str, Callable[[], dict[str, Any]]] | None:
         return "cause", lambda: {"id": name, "text": said}
     # A change, as `regress` and `diff` name it.
     rule = rules_by_handler().get(name)
-    return None if rule is None else ("change", lambda: of_change(name, rule))
+    if rule is not None:
+        return "change", lambda: of_change(name, rule)
+    # A rule or a case with its protocol, as cases of the suite are named.
+    protocol, _, rest = name.partition("/")
+    known_there = protocol in PROTOCOLS and any(each.name == rest for _, each in PROTOCOLS[protocol].rules())
+    return named(rest) if known_there else None
 
 
 def _described(describe: Callable[[Any], dict[str, Any]], thing: object, others: list[str]) -> dict[str, Any]:

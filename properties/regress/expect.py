@@ -165,6 +165,8 @@ class DeclarationComparison:
     """Declared, and it did not happen."""
     undeclared: tuple[BehaviourChange, ...]
     otherwise: tuple[DeclarationMismatch, ...] = ()
+    unknown: tuple[DeclaredChange, ...] = ()
+    """Declared of a change that was not compared."""
 
     @property
     def agrees(self) -> bool:
@@ -172,18 +174,24 @@ class DeclarationComparison:
 
 
 def compare(
-    found: Sequence[BehaviourChange], declared: Sequence[DeclaredChange], old: Side, new: Side, path: str = ""
+    found: Sequence[BehaviourChange],
+    declared: Sequence[DeclaredChange],
+    old: Side,
+    new: Side,
+    path: str = "",
+    not_compared: Sequence[str] = (),
 ) -> DeclarationComparison:
     """Each entry that has a trace is held to what its trace shows, whether the search met the change or not;
-    one without has to be met by the search."""
+    one without has to be met by the search. Of the changes `not_compared` none is gone."""
     by_key: dict[tuple[str, str], BehaviourChange] = {s.key: s for s in found}
     met: list[DeclaredChange] = []
     gone: list[DeclaredChange] = []
     otherwise: list[DeclarationMismatch] = []
+    unknown: list[DeclaredChange] = []
     for each in declared:
         shown = _nearest(each, old, new, path)
         if shown is None and each.key not in by_key:
-            gone.append(each)
+            (unknown if each.cause in not_compared and not each.trace else gone).append(each)
         elif shown is None and each.trace:
             otherwise.append(DeclarationMismatch(each, "its trace shows nothing of it any more"))
         elif says := _differs(each, shown or by_key[each.key]):
@@ -192,7 +200,7 @@ def compare(
             met.append(each)
     known = {d.key for d in declared}
     undeclared = tuple(s for s in found if s.key not in known)
-    return DeclarationComparison(tuple(met), tuple(gone), undeclared, tuple(otherwise))
+    return DeclarationComparison(tuple(met), tuple(gone), undeclared, tuple(otherwise), tuple(unknown))
 
 
 def _nearest(declared: DeclaredChange, old: Side, new: Side, path: str) -> BehaviourChange | None:

@@ -6,11 +6,12 @@ import math
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from typing import TypeVar
 
-from attrs import frozen
+from attrs import field, frozen, mutable
 
 from quidnunc.properties.regress.own_protocols import place_in_module
 
@@ -85,3 +86,32 @@ def _start_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     sys.stdout = sys.stderr
+
+
+T = TypeVar("T")
+
+
+@mutable
+class RemainingParts:
+    """What follows from a comparison, part by part, as long as there is time and nobody interrupts."""
+
+    until_s: float
+    early: EarlyEnd | None
+    """Why a part was left out, or the search before ended."""
+    what: str
+    show: Callable[[str], None]
+    left: list[str] = field(factory=list)
+    """The parts that were not done, or not to their end."""
+
+    def do(self, name: str, part: Callable[[], T], otherwise: T) -> T:
+        """What comes of a part; `otherwise` where it is left out."""
+        if time.monotonic() < self.until_s and not (self.early and self.early.signal):
+            self.show(f"{self.what}: {name}")
+            try:
+                with stopped_at(self.until_s):
+                    return part()
+            except (OutOfTimeError, KeyboardInterrupt) as stop:
+                self.early = early_end(stop)
+        self.early = self.early or EarlyEnd("the time was up")
+        self.left.append(name)
+        return otherwise
