@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 
 from quidnunc import __version__
-from quidnunc.model.errors import CaseError, SpecError
+from quidnunc.model.errors import CaseError, RuleError, SpecError
 from quidnunc.options.outputs import demand_writable
 from quidnunc.output import (
     UsageError,
@@ -141,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as interrupt:
         print("quidnunc: interrupted", file=sys.stderr)
         return 128 + int(interrupt.args[0] if interrupt.args else signal.SIGINT)
-    except (UsageError, CaseError, NotBuiltError) as error:
+    except (UsageError, CaseError, NotBuiltError, RuleError) as error:
         say_refusal(options.command, error)
         return 2
     except (AdapterError, SpecError, OSError) as error:

@@ -161,8 +161,12 @@ def fields_of(value: object, *names: str) -> dict[str, Any]:
     return {name: list(each) if isinstance(each, tuple) else each for name, each in found.items()}
 
 
+def json_text(value: object) -> str:
+    return json.dumps(value, indent=1, sort_keys=False)
+
+
 def print_json(value: object) -> None:
-    print(json.dumps(value, indent=1, sort_keys=False))
+    print(json_text(value))
 
 
 def repeat_command(*words: object) -> str:

@@ -8,15 +8,15 @@ rule, and comparing two protocols, are operations on tuples.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast, get_args
 from typing import Protocol as Shape
 
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 
-from quidnunc.model.errors import SpecError, similar_names
-from quidnunc.model.events import Output
-from quidnunc.model.permits import Step
-from quidnunc.model.rpc import ControlField
+from quidnunc.model.errors import NoHandlerError, RuleError, SpecError, similar_names
+from quidnunc.model.events import Output, Sent
+from quidnunc.model.permits import Permit, Step
+from quidnunc.model.rpc import ControlField, Part
 from quidnunc.model.score_interval import ZERO
 from quidnunc.model.values import evolve
 
@@ -45,6 +45,10 @@ class SilentWitness:
 UNNOTICED = SilentWitness()
 
 
+def _is_of_the_kit(each: Rule) -> bool:
+    return str(getattr(each.apply, "__module__", "")).startswith("quidnunc.")
+
+
 @frozen(eq=False)
 class Rule:
     """One rule: `apply(router, what, choose)`. Its name is its function's, unique within a protocol."""
@@ -57,6 +61,8 @@ class Rule:
     """What a router does that lacks the rule: a sentence without its subject. Empty: nobody has said it."""
     when: str = ""
     """What the rule does: the clause that completes "Sends nothing when ...". Empty: nobody has said it."""
+    of_the_kit: bool = field(init=False, repr=False, default=Factory(_is_of_the_kit, takes_self=True))
+    """What a rule of a user returns, raises and changes is looked at."""
 
     def step(self, r: object, what: object, choose: Witness) -> Step[object] | None:
         """Apply a rule of a `first` or a `phases`."""
@@ -78,23 +84,40 @@ def rule(clause: str, *, lacking: str = "", when: str = "") -> Callable[[F], Rul
     return make
 
 
-def _is_no_step(each: Rule, step: object) -> SpecError:
+def refused_rule(each: Rule, said: str) -> RuleError:
+    """The error of a rule of which `said` is true; it names the rule, its module, and its place."""
+    code = getattr(each.apply, "__code__", None)
+    place = f"; see {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
+    module = getattr(each.apply, "__module__", "") or "an unnamed module"
+    return RuleError(f"the rule {each.name} ({each.clause}) of {module} {said}{place}")
+
+
+def _is_no_step(each: Rule, step: object) -> RuleError:
     """What is said of a rule that decided something else than a step of a router."""
     got = "a Step of no router" if isinstance(step, Step) else repr(step)[:80]
-    return SpecError(
-        f"the rule {each.name} ({each.clause}) returned {got}; expected Step(router, ...) or None"
-    )
+    return refused_rule(each, f"returned {got}; expected Step(router, ...) or None")
 
 
-def _raised(each: Rule, error: Exception) -> None:
-    """Raises SpecError, which names the rule, for one that is not of the kit. An error of our own stays what
-    it is; and so does a KeyError, which says that a handler is asked for that the protocol has not."""
-    of_the_kit = str(getattr(each.apply, "__module__", "")).startswith("quidnunc.")
-    if not of_the_kit and not isinstance(error, SpecError | KeyError):
-        said = f"{type(error).__name__}: {error}"
-        raise SpecError(
-            f"the rule {each.name} ({each.clause}) of {each.apply.__module__} raised {said}"
-        ) from error
+def _applied(each: Rule, r: object, *rest: object) -> Any:
+    """What a rule that is not of the kit says. Raises RuleError, which names the rule, where it raises an
+    error, changes what the router keeps, or permits what no router sends."""
+    before = dict(getattr(r, "kept", ()))
+    try:
+        said = each.apply(r, *rest)
+    except (SpecError, NoHandlerError):
+        raise
+    except Exception as error:
+        raise refused_rule(each, f"raised {type(error).__name__}: {error}") from error
+    if before != dict(getattr(r, "kept", ())):
+        raise refused_rule(each, "changes r.kept in place; return Step(evolve(r, kept={**r.kept, ...}))")
+    for permit in said.permits if isinstance(said, Step) else ():
+        output = permit.output if isinstance(permit, Permit) else permit
+        if not isinstance(output, get_args(Output)):
+            raise refused_rule(each, f"permits {output!r:.80}; expected must_send(...) or may_send(...)")
+        if isinstance(output, Sent) and not isinstance(output.part, get_args(Part)):
+            got = f"{output.part!r:.80}, which is no message"
+            raise refused_rule(each, f"permits to send {got}; expected one such as Prune('t1')")
+    return said
 
 
 @frozen(eq=False)
@@ -106,11 +129,9 @@ class FirstMatch:
 
     def __call__(self, r: object, what: object, choose: Witness) -> Step[object] | None:
         for each in self.rules:
-            try:
-                step: Step[object] | None = each.apply(r, what, choose)
-            except Exception as error:
-                _raised(each, error)
-                raise
+            step: Step[object] | None = (
+                each.apply(r, what, choose) if each.of_the_kit else _applied(each, r, what, choose)
+            )
             if step is not None:
                 if type(step) is not Step or step.router is None:
                     raise _is_no_step(each, step)
@@ -129,11 +150,10 @@ class Phases:
     def __call__(self, r: object, what: object, choose: Witness) -> Step[object] | None:
         total: Step[object] | None = None
         for each in self.rules:
-            try:
-                step: Step[object] | None = each.apply(r if total is None else total.router, what, choose)
-            except Exception as error:
-                _raised(each, error)
-                raise
+            now = r if total is None else total.router
+            step: Step[object] | None = (
+                each.apply(now, what, choose) if each.of_the_kit else _applied(each, now, what, choose)
+            )
             if step is not None:
                 if type(step) is not Step or step.router is None:
                     raise _is_no_step(each, step)
@@ -152,7 +172,7 @@ class Total:
     def __call__(self, r: object, what: object, choose: Witness | None = None) -> int:
         total = 0
         for each in self.rules:
-            term = each.apply(r, what)
+            term = each.apply(r, what) if each.of_the_kit else _applied(each, r, what)
             # Most terms of a score are nothing.
             if term is not ZERO:
                 total += term
@@ -188,7 +208,8 @@ class Exclusion:
         return (self.base, *self.exclusions)
 
     def __call__(self, r: object, what: object, choose: Witness) -> Targets:
-        said_first = self.base.apply(r, what)
+        base = self.base
+        said_first = base.apply(r, what) if base.of_the_kit else _applied(base, r, what)
         start = said_first if isinstance(said_first, Targets) else Targets(cast("frozenset[int]", said_first))
         if not start.must and not start.may:
             return start
@@ -197,7 +218,7 @@ class Exclusion:
         for each in self.exclusions:
             said = False
             for member in start.must | start.may:
-                out = each.apply(r, what, member)
+                out = each.apply(r, what, member) if each.of_the_kit else _applied(each, r, what, member)
                 if out is False:
                     continue
                 said = True
@@ -216,19 +237,29 @@ Combined: TypeAlias = FirstMatch | Phases | Total | Exclusion
 
 
 def first(*rules: Rule) -> FirstMatch:
-    return FirstMatch(rules)
+    return FirstMatch(_all_rules(rules))
 
 
 def phases(*rules: Rule) -> Phases:
-    return Phases(rules)
+    return Phases(_all_rules(rules))
 
 
 def total(*rules: Rule) -> Total:
-    return Total(rules)
+    return Total(_all_rules(rules))
 
 
 def without(base: Rule, *exclusions: Rule) -> Exclusion:
-    return Exclusion(base, exclusions)
+    base, *rest = _all_rules((base, *exclusions))
+    return Exclusion(base, tuple(rest))
+
+
+def _all_rules(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """`rules`. Raises SpecError for what is none, such as a function without `@rule`."""
+    for each in rules:
+        if not isinstance(each, Rule):
+            name, kind = getattr(each, "__name__", repr(each)), type(each).__name__
+            raise SpecError(f'{name} is a {kind}, no rule; write @rule("mine/{name}") above it')
+    return rules
 
 
 @frozen(eq=False)
@@ -248,11 +279,14 @@ class Protocol:
     """Which machine runs it (`quidnunc.model.machine`): pubsub or mempool."""
 
     def __getitem__(self, handler: str) -> Combined:
-        return self.handlers[handler]
+        try:
+            return self.handlers[handler]
+        except KeyError:
+            raise NoHandlerError(handler) from None
 
     def set_of(self, handler: str, r: object, what: object, choose: Witness) -> Targets:
         """The set that the `without` named `handler` describes now."""
-        return cast("Exclusion", self.handlers[handler])(r, what, choose)
+        return cast("Exclusion", self[handler])(r, what, choose)
 
     def rules(self) -> Iterator[tuple[str, Rule]]:
         """Every (handler, rule), in order."""
@@ -262,6 +296,10 @@ class Protocol:
 
     def extended(self, name: str, **handlers: Combined) -> Protocol:
         """A protocol that differs in these handlers."""
+        for handler, each in handlers.items():
+            if not isinstance(each, Combined):
+                got = f"a {type(each).__name__}; expected first(...), phases(...), total(...) or without(...)"
+                raise SpecError(f"the handler {handler} of {name} is {got}")
         return evolve(self, name=name, handlers={**self.handlers, **handlers})
 
     def reading(self, *switches: str) -> Protocol:
@@ -277,10 +315,12 @@ class Protocol:
 
     def with_rule(self, name: str, other: Rule) -> Protocol:
         """This protocol with the rule `name` replaced by `other`, which takes over its name."""
+        _all_rules((other,))
         return self._edited(name, lambda each: (_named_as(each, other),))
 
     def with_first(self, handler: str, other: Rule) -> Protocol:
         """This protocol with `other` asked before all rules of a `first`."""
+        _all_rules((other,))
         old = self.handlers[handler]
         assert isinstance(old, FirstMatch)
         return evolve(self, handlers={**self.handlers, handler: FirstMatch((other, *old.rules))})

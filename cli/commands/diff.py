@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import sys
+from contextlib import redirect_stdout
 from typing import Any
 
 from quidnunc.impl.wire.schemas import WireSchema, schema_changes
@@ -45,7 +47,9 @@ def on_the_wire(side: Side) -> WireSchema:
 
 
 def run(options: argparse.Namespace) -> int:
-    old, new = sides_of(options)
+    # What a module prints when it is imported is no part of the result.
+    with redirect_stdout(sys.stderr):
+        old, new = sides_of(options)
     changes = changes_between(old, new)
     clauses = clause_changes(old, new)
     parameters = parameter_changes(old, new)

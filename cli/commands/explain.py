@@ -41,6 +41,7 @@ from quidnunc.properties.statements import catalogue as statements
 from quidnunc.properties.statements.decisions import cell, read_decisions, recorded
 from quidnunc.properties.statements.quotes import told
 from quidnunc.properties.statements.statement import Statement
+from quidnunc.properties.suite.files import suite_of
 from quidnunc.reports.words import VERDICTS as VERDICT_WORDS
 from quidnunc.reports.words import cause_in_words
 
@@ -124,7 +125,20 @@ def named(what: str) -> tuple[str, Callable[[], dict[str, Any]]] | None:
         return "cause", lambda: {"id": name, "text": said}
     # A change, as `regress` and `diff` name it.
     rule = rules_by_handler().get(name)
-    return None if rule is None else ("change", lambda: of_change(name, rule))
+    if rule is not None:
+        return "change", lambda: of_change(name, rule)
+    # A rule or a case with its protocol, as cases of the suite are named.
+    protocol, _, rest = name.partition("/")
+    return named(rest) if protocol in PROTOCOLS and rest in _names_in(protocol) else None
+
+
+def _names_in(protocol: str) -> set[str]:
+    """The rules of a protocol, and the cases of its suite."""
+    rules = {each.name for _, each in PROTOCOLS[protocol].rules()}
+    try:
+        return rules | {*dict(suite_of(protocol))}
+    except SpecError:
+        return rules
 
 
 def _described(describe: Callable[[Any], dict[str, Any]], thing: object, others: list[str]) -> dict[str, Any]:

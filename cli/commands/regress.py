@@ -6,18 +6,30 @@ import argparse
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
+
+from attrs import evolve
 
 from quidnunc.commands.diff import clauses_json, on_the_wire, sides_of
 from quidnunc.impl.wire.schemas import exchanges
 from quidnunc.options.regress import CASES
 from quidnunc.options.shared import check_format
-from quidnunc.output import UsageError, clear_progress, fields_of, given_options, print_json, progress_line
+from quidnunc.output import (
+    UsageError,
+    budget_s,
+    clear_progress,
+    fields_of,
+    given_options,
+    json_text,
+    progress_line,
+)
+from quidnunc.properties.notation.parameters import parameters_text
 from quidnunc.properties.regress.as_built import routers_as_built
 from quidnunc.properties.regress.cases import CaseFolderOutcome, committed_outcomes
 from quidnunc.properties.regress.compare import WALKS, BehaviourComparison, behaviour
-from quidnunc.properties.regress.diff_clauses import clause_changes
+from quidnunc.properties.regress.diff_clauses import clause_changes, not_read_lines
 from quidnunc.properties.regress.expect import (
     DeclarationComparison,
     DeclaredChange,
@@ -29,13 +41,21 @@ from quidnunc.properties.regress.expect import (
     trace_text,
 )
 from quidnunc.properties.regress.mixed import MixedNetworks, run_mixed_networks
-from quidnunc.properties.regress.outcomes import against_refinement, newly_failing, outcomes_of_suite
+from quidnunc.properties.regress.outcomes import (
+    RouterOutcome,
+    against_refinement,
+    newly_failing,
+    outcomes_of_suite,
+)
+from quidnunc.properties.regress.own_places import place_of_change
 from quidnunc.properties.regress.search import UNDESCRIBED, BehaviourChange
 from quidnunc.properties.regress.sides import Side
+from quidnunc.properties.regress.stopping import RemainingParts, SearchLimit
+from quidnunc.properties.suite.time_limit import TimeLimit
 from quidnunc.reports.ci.formats import write_results
 from quidnunc.reports.ci.results import result_of_regress
 from quidnunc.reports.pages.page import write_text
-from quidnunc.reports.regress import RegressReport, as_markdown, print_report
+from quidnunc.reports.regress import RegressReport, as_markdown, report_text
 
 
 def run(options: argparse.Namespace) -> int:
@@ -50,10 +70,30 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"--walks must be 1 or more, got {options.walks}")
     if options.expect and not options.update_expect and not options.expect.exists():
         raise UsageError(f"{options.expect} does not exist; --update-expect writes it")
+    if options.budget is not None:
+        budget_s(options.budget)
+    # What a module prints, when it is imported or in a rule, is no part of the result.
+    with redirect_stdout(sys.stderr):
+        report = _report(options)
+        text = _text(options, report)
+        found = _as_json(report)
+    print(text)
+    path, code = str(options.expect or ""), report.exit_status
+    write_results(options, result_of_regress(found, path=path, command=report.again, exit_status=code))
+    if report.found.early is not None and report.found.early.signal:
+        print("quidnunc: interrupted", file=sys.stderr)
+    return code
+
+
+def _report(options: argparse.Namespace) -> RegressReport:
+    """Compare the two, and write the file of declared changes if it is asked for."""
     old, new = sides_of(options)
+    for line in not_read_lines(old, new):
+        print(f"warning: {line}", file=sys.stderr)
     path = str(options.expect or "")
     declared = load_declared(options.expect) if options.expect and options.expect.exists() else ()
     show = progress_line()
+    parts = _limit(options)
     try:
         found = behaviour(
             old,
@@ -63,36 +103,33 @@ def run(options: argparse.Namespace) -> int:
             as_one=options.as_one,
             shortest=options.shortest,
             declared=known_by_change(declared, new, path),
+            limit=SearchLimit(parts.explain_s),
             progress=show,
         )
-        compared = compare(found.separations, declared, old, new, path)
+        unknown = [each.key for each in found.not_compared]
+        compared = compare(found.separations, declared, old, new, path, unknown)
         if options.update_expect:
             compared = _written(options.expect, found, compared)
-        report = _reported(found, compared, options, show)
+        return _reported(found, compared, options, show)
     finally:
         clear_progress()
-    return _told(options, report)
 
 
-def _told(options: argparse.Namespace, report: RegressReport) -> int:
-    """Print the report, and write the files that are asked for; the exit status."""
-    if options.json:
-        print_json(_as_json(report))
-    elif options.markdown:
-        print(as_markdown(report))
-    else:
-        print_report(report)
+def _limit(options: argparse.Namespace) -> TimeLimit:
+    """The first part of a budget is for the changes, the rest of it for what follows from them."""
+    return TimeLimit.of(options.started, budget_s(options.budget)) if options.budget else TimeLimit()
+
+
+def _text(options: argparse.Namespace, report: RegressReport) -> str:
+    """What is printed; the page is written, if it is asked for."""
     if options.report is not None:
         from quidnunc.reports.pages.regress_page import regress_page
 
         write_text(options.report, regress_page(report))
         print(f"wrote {options.report}", file=sys.stderr)
-    code = report.exit_status
-    result = result_of_regress(
-        _as_json(report), path=str(options.expect or ""), command=report.again, exit_status=code
-    )
-    write_results(options, result)
-    return code
+    if options.json:
+        return json_text(_as_json(report))
+    return as_markdown(report) if options.markdown else report_text(report)
 
 
 def _reported(
@@ -101,25 +138,32 @@ def _reported(
     options: argparse.Namespace,
     show: Callable[[str], None],
 ) -> RegressReport:
-    """What follows from the changes in behaviour, beside them."""
+    """What follows from the changes in behaviour, beside them, as far as there is time."""
     old, new = found.old, found.new
-    what = f"{old.name} -> {new.name}"
-    show(f"{what}: the cases of the suite")
-    outcomes = outcomes_of_suite(old, new)
-    committed = _committed(old, new, options.cases, show) if found.changes else None
-    show(f"{what}: routers as built")
-    newly = newly_failing(found.separations, old, new, routers_as_built(old.protocol))
+    parts = RemainingParts(_limit(options).file_s, found.early, f"{old.name} -> {new.name}", show)
+    outcomes = parts.do("the cases of the suite", lambda: outcomes_of_suite(old, new, found.changes), ())
+    committed, networks = None, None
+    if found.changes:
+        committed = parts.do("committed cases", lambda: _committed(old, new, options.cases, show), None)
+
+    def failing() -> tuple[RouterOutcome, ...]:
+        return newly_failing(found.separations, old, new, routers_as_built(old.protocol))
+
+    newly = parts.do("routers as built", failing, ())
+    if found.changes:
+        networks = parts.do("mixed networks", lambda: run_mixed_networks(old, new, show), None)
     return RegressReport(
-        found,
+        evolve(found, early=parts.early),
         outcomes,
         committed,
         clause_changes(old, new),
         exchanges(on_the_wire(old), on_the_wire(new)),
         newly,
-        run_mixed_networks(old, new, show) if found.changes else None,
+        networks,
         compared,
         bool(options.expect),
         reproduce(options),
+        tuple(parts.left),
     )
 
 
@@ -142,7 +186,7 @@ def _written(
         s.key: declared_of(s, known.get(s.key)) for s in found.separations
     }
     shown = [each.instead for each in compared.otherwise if each.instead is not None]
-    kept = [d for d in (*compared.met, *shown) if d.key not in entries]
+    kept = [d for d in (*compared.met, *shown, *compared.unknown) if d.key not in entries]
     try:
         path.write_text(render(found.old, found.new, [*entries.values(), *kept]), encoding="utf-8")
     except OSError as error:
@@ -153,7 +197,7 @@ def _written(
 
 def reproduce(options: argparse.Namespace) -> str:
     """The command that gives the same result again."""
-    names = ("as_one", "shortest", "seed", "cases", "expect", "report")
+    names = ("as_one", "shortest", "budget", "seed", "cases", "expect", "report")
     given = [name for name in names if getattr(options, name)]
     given = ["walks", *given] if options.walks != WALKS else given
     return shlex.join(["quidnunc", "regress", options.old, options.new, *given_options(options, *given)])
@@ -172,7 +216,12 @@ def _as_json(report: RegressReport) -> dict[str, Any]:
             for u in found.unseparated
         ],
         "claims": [{"id": name, "verdict": "fails"} for name in report.claims],
-        "cases": [{"rule": o.rule, "departs": o.departs, "of": o.dice} for o in report.outcomes],
+        "ended_early": found.early.why if found.early else None,
+        "not_compared": [{"rule": each.key, "says": each.says} for each in found.not_compared],
+        "left_out": list(report.left_out),
+        "cases": [
+            {"rule": o.rule, "departs": o.departs, "of": o.dice, "change": o.change} for o in report.outcomes
+        ],
         "committed": _committed_json(report.committed),
         "clauses": clauses_json(report.clauses),
         "wire": [
@@ -228,12 +277,21 @@ def _change(found: BehaviourChange) -> dict[str, Any]:
         "rule": found.change.key,
         "change": found.change.kind,
         "says": found.change.says,
-        "clause": found.change.clause,
+        "clause": found.clause,
         "clauses": list(found.clauses),
         "direction": found.direction,
+        "verdict": found.verdict,
+        "place": _place(found),
         "act": found.found.parting.act,
         "between": [side.name for side in found.between],
         "alone": found.alone,
         "events": len(found.found.trace[1]),
+        "parameters": parameters_text(found.found.trace[0]),
         "trace": trace_text(found).splitlines(),
     }
+
+
+def _place(found: BehaviourChange) -> dict[str, Any] | None:
+    """File and line of the change, where it is in a module of the user's."""
+    place = place_of_change(found.change, found.between[1].name)
+    return None if place is None else {"file": place[0], "line": place[1]}

@@ -20,6 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--walks", type=int, default=WALKS, metavar="N", help=f"random walks per change (default: {WALKS})"
     )
+    parser.add_argument(
+        "--budget",
+        metavar="TIME",
+        help="time, all included: 60s, 10m (default: no limit); what was not compared by then is named",
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the walks (default: 0)")
     parser.add_argument(
         "--as-one",

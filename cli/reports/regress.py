@@ -23,7 +23,9 @@ PROOFS = "the proofs of `quidnunc prove`, which are of the specification as it i
 
 
 MAX_LINES = 30
-"""Cases that are listed in the text."""
+"""Cases, or changes that were not compared, which are listed in the text."""
+NAMED_CASES = 3
+"""Cases of the suite that are named of each change."""
 
 
 @frozen
@@ -40,6 +42,8 @@ class RegressReport:
     compared: DeclarationComparison
     with_file: bool
     again: str
+    left_out: tuple[str, ...] = ()
+    """Parts of the report for which there was no time."""
 
     @property
     def claims(self) -> tuple[str, ...]:
@@ -60,7 +64,12 @@ class RegressReport:
 
     @property
     def exit_status(self) -> int:
-        return 1 if not self.compared.agrees else 3 if self.inconclusive else 0
+        early = self.found.early
+        if early is not None and early.signal:
+            return 128 + early.signal
+        if not self.compared.agrees:
+            return 1
+        return 3 if self.inconclusive or early is not None else 0
 
     @property
     def title(self) -> str:
@@ -70,36 +79,35 @@ class RegressReport:
 def not_checked(report: RegressReport) -> str:
     """What the report says nothing of."""
     left = ["behaviour that no walk or case reached", "networks larger than those named here", PROOFS]
-    if report.committed is None:
+    if report.committed is None and "committed cases" not in report.left_out:
         left.append("committed cases: no folder of them is here (--cases FOLDER)")
-    elif not report.committed.replayed:
+    elif report.committed is not None and not report.committed.replayed:
         left.append("committed cases: none was replayed")
+    left += [f"{each}: {report.found.early.why}" for each in report.left_out if report.found.early]
     if not routers_as_built(report.found.old.protocol):
         left.append("routers as built: no file of one is here that fits")
     return f"Not checked: {'; '.join(left)}."
 
 
-def print_report(report: RegressReport) -> None:
-    """The result on stdout: the first line says what was asked, the last one reproduces it."""
+def report_text(report: RegressReport) -> str:
+    """The result: the first line says what was asked, the last one reproduces it."""
     found = report.found
     changes = count(len(found.changes), "change")
-    print(f"{report.title}: {changes}, {count(len(found.separations), 'observable difference')}\n")
+    lines = [f"{report.title}: {changes}, {count(len(found.separations), 'observable difference')}", ""]
     rows = [
-        (s.verdict, s.change.says, ", ".join(s.clauses) or "-", len(s.found.trace[1]), _act(s))
-        for s in found.separations
+        (s.verdict, s.change.says, s.clause or "-", len(s.found.trace[1]), _act(s)) for s in found.separations
     ]
     if rows:
-        print(table(("direction", "change", "clause", "events", "act"), rows))
+        lines.append(table(("direction", "change", "clause", "events", "act"), rows))
     for each in found.separations:
-        print(f"\n{each.verdict}: {each.change.says}{made_alone(each)}")
-        print("\n".join(f"    {line}".rstrip() for line in trace_lines(each)))
+        lines += ["", f"{each.verdict}: {each.change.says}{made_alone(each)}"]
+        lines += [f"    {line}".rstrip() for line in trace_lines(each)]
     for line in unseparated_lines(report):
-        print(f"\n{line}")
-    for title, lines in other_results(report):
-        print(f"\n{title}")
-        print("\n".join(f"  {line}" for line in lines))
-    print(f"\n{not_checked(report)}")
-    print(f"{end_of(report)}\nagain: {report.again}")
+        lines += ["", line]
+    for title, said in other_results(report):
+        lines += ["", title, *(f"  {line}" for line in said)]
+    lines += ["", not_checked(report), end_of(report), f"again: {report.again}"]
+    return "\n".join(lines)
 
 
 def as_markdown(report: RegressReport) -> str:
@@ -109,7 +117,7 @@ def as_markdown(report: RegressReport) -> str:
     if found.separations:
         lines += ["| direction | change | clause | events |", "|---|---|---|---|"]
         lines += [
-            f"| {s.verdict} | `{s.change.says}` | `{', '.join(s.clauses) or '-'}` | {len(s.found.trace[1])} |"
+            f"| {s.verdict} | `{s.change.says}` | `{s.clause or '-'}` | {len(s.found.trace[1])} |"
             for s in found.separations
         ]
     for each in found.separations:
@@ -150,6 +158,7 @@ def other_results(report: RegressReport) -> list[tuple[str, list[str]]]:
     """Titles and lines of what is not a separating trace."""
     clauses, old, new = report.clauses, report.found.old.name, report.found.new.name
     parts = [
+        (_not_compared_title(report), _not_compared(report)),
         (
             f"described by {old}, no longer by {new} (newly undescribed):",
             [f"{c.id} ({c.ground}): {' '.join(c.text.split())}" for c in clauses.removed],
@@ -160,7 +169,7 @@ def other_results(report: RegressReport) -> list[tuple[str, list[str]]]:
         ),
         (
             f"cases of {old}'s suite that a router conforming to {old} fails under {new}:",
-            [f"{o.rule} (departs with {o.departs} of {o.dice} draws)" for o in report.outcomes],
+            _suite_cases(report),
         ),
         ("committed cases, replayed under both:", _committed(report)),
         (f"claims of {new} that a router behaving as {old} fails:", list(report.claims)),
@@ -200,6 +209,33 @@ def _committed(report: RegressReport) -> list[str]:
     return lines
 
 
+def _not_compared_title(report: RegressReport) -> str:
+    early = report.found.early
+    return f"not compared to the end, because {early.why if early else ''}:"
+
+
+def _not_compared(report: RegressReport) -> list[str]:
+    names = [each.says for each in report.found.not_compared]
+    more = len(names) - MAX_LINES
+    return [*names[:MAX_LINES], *([f"and {more} more, --json lists all"] if more > 0 else [])]
+
+
+def _suite_cases(report: RegressReport) -> list[str]:
+    """The cases by the change that makes them fail: how many, and the first ones."""
+    says = {each.key: each.says for each in report.found.changes}
+    groups: dict[str, list[str]] = {}
+    for each in report.outcomes:
+        groups.setdefault(each.change, []).append(each.rule)
+    lines = []
+    for change, rules in groups.items():
+        named = ", ".join(rules[:NAMED_CASES])
+        rest = len(rules) - NAMED_CASES
+        more = f" and {rest} more, --json lists all" if rest > 0 else ""
+        why = says.get(change, "no change alone, or not asked which")
+        lines.append(f"{why}: {count(len(rules), 'case')}: {named}{more}")
+    return lines
+
+
 def _refines(report: RegressReport) -> list[str]:
     if not report.found.changes:
         return []
@@ -230,6 +266,13 @@ def end_of(report: RegressReport) -> str:
     gone = "".join(f"; declared, but does not occur: {d.cause} {d.verdict}" for d in compared.gone)
     gone += "".join(f"; declared differently: {each}" for each in compared.otherwise)
     undeclared = len(compared.undeclared)
+    early, unknown = report.found.early, count(len(report.found.not_compared), "change")
+    if early is not None:
+        seen = "every change that was seen is declared"
+        if not compared.agrees:
+            seen = f"{undeclared} undeclared{gone}"
+        why = f"{early.why}, and {unknown} not compared to the end"
+        return f"exit {report.exit_status}: {why}; until then: {seen}"
     if report.inconclusive:
         unseen = f"no run came to where these make a difference: {', '.join(report.inconclusive)}"
         seen = "every change that was seen is declared; " if compared.met else ""

@@ -13,12 +13,13 @@ found, that is said with the walks that were made.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor, as_completed
 from contextlib import nullcontext
 from typing import Any, TypeAlias
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen, mutable
 
 from quidnunc.properties.regress.diff import ProtocolChange, all_of, changes_between
 from quidnunc.properties.regress.directed import directed_traces
@@ -30,11 +31,20 @@ from quidnunc.properties.regress.search import (
     ChangeSearch,
     known_traces,
     pairs,
+    parting_again,
     related_traces,
     suite_traces,
 )
 from quidnunc.properties.regress.sides import Side, levelled_sides, side_named
 from quidnunc.properties.regress.small import STEPS, ShortTraceResult, searched_small
+from quidnunc.properties.regress.stopping import (
+    EarlyEnd,
+    OutOfTimeError,
+    SearchLimit,
+    early_end,
+    stopped_at,
+    worker_processes,
+)
 from quidnunc.properties.suite.traces import Trace, size_of
 from quidnunc.properties.suite.unnoticed import unnoticed_of
 
@@ -98,6 +108,9 @@ class BehaviourComparison:
     changes: tuple[ProtocolChange, ...]
     separations: tuple[BehaviourChange, ...]
     unseparated: tuple[UnseparatedChange, ...]
+    not_compared: tuple[ProtocolChange, ...] = ()
+    """Those of which no trace was found until the search ended, before it was done."""
+    early: EarlyEnd | None = None
 
 
 @frozen
@@ -145,6 +158,7 @@ def behaviour(
     as_one: bool = False,
     steps: int = STEPS,
     shortest: bool = False,
+    limit: SearchLimit | None = None,
     progress: Callable[[str], None] = lambda text: None,
 ) -> BehaviourComparison:
     """Search for the effect of every change from OLD to NEW, or of the one whose key is `only`.
@@ -152,8 +166,9 @@ def behaviour(
     `as_one`: all of them are taken as one change, so that what is found is whatever tells the two apart.
     `steps`: as of `searched_small`, for each change that neither cases nor walks show; and with `shortest`
     for each one that is shown, to find a shorter trace.
-    `declared`: key of a change -> traces that are said to show it, which are tried first. Raises SpecError
-    where the two are of different families.
+    `declared`: key of a change -> traces that are said to show it, which are tried first.
+    `limit`: when the search ends at the latest; with it, what an interrupted search has is returned, too.
+    Raises SpecError where the two are of different families.
     """
     changes = changes_between(old, new)
     if changes:
@@ -167,25 +182,72 @@ def behaviour(
     def say(text: str) -> None:
         progress(f"{old.name} -> {new.name}: {text}")
 
-    shown: dict[tuple[int, ...], Shown] = {}
-    with ProcessPoolExecutor(PROCESSES) if len(asked) > FEW else nullcontext() as pool:
-        tasks = [ChangeTask(old.name, new.name, at, told.get(_change(changes, at).key, ())) for at in asked]
-        shown |= _shown(pool, changes, tasks, say, "known traces")
-        left = [task for task in tasks if not shown[task.at]]
-        made = _walked(pool, left, len(left) * walks, seed, say)
-        drawn = [evolve(task, drawn=_best(made, _change(changes, task.at))) for task in left]
-        shown |= _shown(pool, changes, drawn, say, "walks")
-        still = [evolve(task, steps=steps) for task in drawn if not shown[task.at]]
-        small = dict(zip((t.at for t in still), _mapped(pool, searched_in_small, still), strict=True))
-        shown |= {at: [(d, 0, f.trace, f.die) for d, f in each.found.items()] for at, each in small.items()}
-        say(f"{len(still)} changes in the small")
-        shown |= _together(changes, [task for task in still if not shown[task.at]], told, made, say)
-        if shortest:
-            again = [evolve(task, steps=steps) for task in tasks if shown[task.at]]
-            for task, found in zip(again, _mapped(pool, searched_in_small, again), strict=True):
-                shown[task.at] = _shorter(shown[task.at], found)
-                say(f"shorter traces, last {_change(changes, task.at).says}")
-    return _told(old, new, changes, shown | _made_stricter(changes, shown, old, new, say), made, seed, small)
+    search = _BehaviourSearch(old, new, changes, told, walks, seed, steps, shortest, say)
+    early = None
+    try:
+        with stopped_at(limit.until_s if limit else math.inf):
+            search.run(asked)
+    except (OutOfTimeError, KeyboardInterrupt) as stop:
+        if limit is None:
+            raise
+        early = early_end(stop)
+    return _told(search, asked, early)
+
+
+@mutable
+class _BehaviourSearch:
+    """The stages of a search. What it has come to is there whenever it is stopped."""
+
+    old: Side
+    new: Side
+    changes: tuple[ProtocolChange, ...]
+    declared: Mapping[str, tuple[Trace, ...]]
+    walks: int
+    seed: int
+    steps: int
+    shortest: bool
+    say: Callable[[str], None]
+    shown: dict[tuple[int, ...], Shown] = field(factory=dict)
+    made: list[TraceWalk] = field(factory=list)
+    small: dict[tuple[int, ...], ShortTraceResult] = field(factory=dict)
+    """Of a change that has gone through all stages without a trace."""
+
+    def run(self, asked: Sequence[tuple[int, ...]]) -> None:
+        names = self.old.name, self.new.name
+        tasks = [ChangeTask(*names, at, self.declared.get(self.change(at).key, ())) for at in asked]
+        with worker_processes(PROCESSES) if len(asked) > FEW else nullcontext() as pool:
+            self._show(pool, tasks, "known traces")
+            left = [task for task in tasks if not self.shown[task.at]]
+            self.made = _walked(pool, left, len(left) * self.walks, self.seed, self.say)
+            drawn = [evolve(task, drawn=_best(self.made, self.change(task.at))) for task in left]
+            self._show(pool, drawn, "walks")
+            still = [evolve(task, steps=self.steps) for task in drawn if not self.shown[task.at]]
+            for task, small in _each(pool, searched_in_small, still, self._telling("short traces", still)):
+                self.shown[task.at] = [(d, 0, f.trace, f.die) for d, f in small.found.items()]
+                self.small[task.at] = small
+            unseen = [task for task in still if not self.shown[task.at]]
+            self.shown |= _together(self.changes, unseen, self.declared, self.made, self.say)
+            if self.shortest:
+                again = [evolve(task, steps=self.steps) for task in tasks if self.shown[task.at]]
+                for task, small in _each(pool, searched_in_small, again, self._telling("shorter", again)):
+                    self.shown[task.at] = _shorter(self.shown[task.at], small)
+        self.shown |= _made_stricter(self.changes, self.shown, self.old, self.new, self.say)
+
+    def change(self, at: tuple[int, ...]) -> ProtocolChange:
+        return _change(self.changes, at)
+
+    def _show(self, pool: Executor | None, tasks: Sequence[ChangeTask], what: str) -> None:
+        for task, shown in _each(pool, do_task, tasks, self._telling(what, tasks)):
+            self.shown[task.at] = shown
+
+    def _telling(self, what: str, tasks: Sequence[ChangeTask]) -> Callable[[int], None]:
+        """Says how far a stage is, and what comes next: a rule that does not end is there then."""
+
+        def tell(done: int) -> None:
+            following = f", next {self.change(tasks[done].at).says}" if done < len(tasks) else ""
+            self.say(f"{what}: {done} of {len(tasks)} changes{following}")
+
+        return tell
 
 
 def _made_stricter(
@@ -211,25 +273,26 @@ def _made_stricter(
 
 
 def _told(
-    old: Side,
-    new: Side,
-    changes: tuple[ProtocolChange, ...],
-    shown: Mapping[tuple[int, ...], Shown],
-    made: Sequence[TraceWalk],
-    seed: int,
-    small: Mapping[tuple[int, ...], ShortTraceResult],
+    search: _BehaviourSearch, asked: Sequence[tuple[int, ...]], early: EarlyEnd | None
 ) -> BehaviourComparison:
     """What was found, in this process's own words."""
+    old, new, shown, small = search.old, search.new, search.shown, search.small
     separations: list[BehaviourChange] = []
     for which, found in sorted(shown.items()):
-        separations += _separations(_change(changes, which), old, new, found)
+        separations += _separations(search.change(which), old, new, found)
     among = {each.key for s in separations for each in s.change.members}
+    silent = [(which, search.change(which)) for which in sorted(asked) if not shown.get(which)]
     unseparated = [
-        UnseparatedChange(change, _bound(made, change, seed), small[which], _why(change, old, new))
-        for which, found in sorted(shown.items())
-        if not found and (change := _change(changes, which)).key not in among
+        UnseparatedChange(
+            change, _bound(search.made, change, search.seed), small[which], _why(change, old, new)
+        )
+        for which, change in silent
+        if which in small and change.key not in among
     ]
-    return BehaviourComparison(old, new, changes, tuple(separations), tuple(unseparated))
+    not_compared = tuple(change for which, change in silent if which not in small)
+    return BehaviourComparison(
+        old, new, search.changes, tuple(separations), tuple(unseparated), not_compared, early
+    )
 
 
 def _change(changes: Sequence[ProtocolChange], at: tuple[int, ...]) -> ProtocolChange:
@@ -274,20 +337,6 @@ def _all_show(change: ProtocolChange, old: Side, new: Side, shown: Shown) -> boo
     )
 
 
-def _shown(
-    pool: Executor | None,
-    changes: Sequence[ProtocolChange],
-    tasks: Sequence[ChangeTask],
-    say: Callable[[str], None],
-    what: str,
-) -> dict[tuple[int, ...], Shown]:
-    found: dict[tuple[int, ...], Shown] = {}
-    for task, shown in zip(tasks, _mapped(pool, do_task, tasks), strict=True):
-        found[task.at] = shown
-        say(f"{what}: {len(found)} of {len(tasks)} changes, last {_change(changes, task.at).says}")
-    return found
-
-
 def _shorter(shown: Shown, small: ShortTraceResult) -> Shown:
     """What was shown, with traces of the small search in the place of longer ones."""
     best = {each[0]: each for each in shown}
@@ -307,15 +356,28 @@ def _walked(
         WalkTask(left[0].old, left[0].new, wanted, tuple(numbers[at : at + CHUNK]))
         for at in range(0, count, CHUNK)
     ]
-    made: list[TraceWalk] = []
-    for at, some in enumerate(_mapped(pool, walks_made, chunks), 1):
-        made += some
-        say(f"{at * CHUNK} of {count} walks")
-    return made
+    found: dict[tuple[int, ...], list[TraceWalk]] = {}
+    tell = lambda done: say(f"{min(done * CHUNK, count)} of {count} walks")  # noqa: E731
+    for chunk, some in _each(pool, walks_made, chunks, tell):
+        found[chunk.numbers] = some
+    return [walk for chunk in chunks for walk in found[chunk.numbers]]
 
 
-def _mapped(pool: Executor | None, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
-    return iter(map(function, tasks) if pool is None else pool.map(function, tasks))
+def _each(
+    pool: Executor | None, function: Callable[[Any], Any], tasks: Sequence[Any], tell: Callable[[int], None]
+) -> Iterator[tuple[Any, Any]]:
+    """Each task with what comes of it, as soon as it is done: in two processes in another order."""
+    tell(0)
+    if pool is None:
+        for done, task in enumerate(tasks, 1):
+            result = function(task)
+            yield task, result
+            tell(done)
+        return
+    futures = {pool.submit(function, task): task for task in tasks}
+    for done, future in enumerate(as_completed(futures), 1):
+        yield futures[future], future.result()
+        tell(done)
 
 
 def _sides(old: str, new: str) -> tuple[Side, Side, tuple[ProtocolChange, ...]]:
@@ -398,7 +460,7 @@ def _bound(made: Sequence[TraceWalk], change: ProtocolChange, seed: int) -> Sear
 def _separations(change: ProtocolChange, old: Side, new: Side, shown: Shown) -> Iterator[BehaviourChange]:
     tried = list(pairs(change, old, new))
     for direction, pair, trace, die in shown:
-        found = partings_of(change, *tried[pair], trace, die)[direction]
+        found = parting_again(change, *tried[pair], trace, die, direction)
         yield BehaviourChange(change, direction, found, tried[pair], pair > 0)
 
 

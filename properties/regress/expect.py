@@ -38,11 +38,12 @@ HEADER = """\
 """
 
 
-@frozen
+@frozen(kw_only=True)
 class DeclaredChange:
     """One change in behaviour that is meant."""
 
-    clause: str
+    clause: str = ""
+    """May be left out, and then it is not asked."""
     cause: str
     verdict: str
     reason: str
@@ -75,7 +76,7 @@ def load_declared(path: Path) -> tuple[DeclaredChange, ...]:
     for at, entry in enumerate(entries, 1):
         if not isinstance(entry, dict):
             raise CaseError(f"{place(at, '')}: expected a table, got {entry!r}")
-        unknown, missing = set(entry) - names, {"clause", "cause", "verdict", "reason"} - set(entry)
+        unknown, missing = set(entry) - names, {"cause", "verdict", "reason"} - set(entry)
         for name in sorted(unknown):
             raise CaseError(f"{place(at, name)}: no field {name!r}{did_you_mean(name, sorted(names))}")
         if missing:
@@ -97,7 +98,7 @@ def trace_of(declared: DeclaredChange, side: Side, path: str) -> Trace | None:
     front = {
         "format": "1",
         "claim": declared.cause,
-        "clause": declared.clause or "none",
+        "clause": declared.clause.partition(",")[0] or "none",
         "protocol": side.base,
         "against": "any",
         "status": "suite",
@@ -164,6 +165,8 @@ class DeclarationComparison:
     """Declared, and it did not happen."""
     undeclared: tuple[BehaviourChange, ...]
     otherwise: tuple[DeclarationMismatch, ...] = ()
+    unknown: tuple[DeclaredChange, ...] = ()
+    """Declared of a change that was not compared."""
 
     @property
     def agrees(self) -> bool:
@@ -171,18 +174,24 @@ class DeclarationComparison:
 
 
 def compare(
-    found: Sequence[BehaviourChange], declared: Sequence[DeclaredChange], old: Side, new: Side, path: str = ""
+    found: Sequence[BehaviourChange],
+    declared: Sequence[DeclaredChange],
+    old: Side,
+    new: Side,
+    path: str = "",
+    not_compared: Sequence[str] = (),
 ) -> DeclarationComparison:
     """Each entry that has a trace is held to what its trace shows, whether the search met the change or not;
-    one without has to be met by the search."""
+    one without has to be met by the search. Of the changes `not_compared` none is gone."""
     by_key: dict[tuple[str, str], BehaviourChange] = {s.key: s for s in found}
     met: list[DeclaredChange] = []
     gone: list[DeclaredChange] = []
     otherwise: list[DeclarationMismatch] = []
+    unknown: list[DeclaredChange] = []
     for each in declared:
         shown = _nearest(each, old, new, path)
         if shown is None and each.key not in by_key:
-            gone.append(each)
+            (unknown if each.cause in not_compared and not each.trace else gone).append(each)
         elif shown is None and each.trace:
             otherwise.append(DeclarationMismatch(each, "its trace shows nothing of it any more"))
         elif says := _differs(each, shown or by_key[each.key]):
@@ -191,7 +200,7 @@ def compare(
             met.append(each)
     known = {d.key for d in declared}
     undeclared = tuple(s for s in found if s.key not in known)
-    return DeclarationComparison(tuple(met), tuple(gone), undeclared, tuple(otherwise))
+    return DeclarationComparison(tuple(met), tuple(gone), undeclared, tuple(otherwise), tuple(unknown))
 
 
 def _nearest(declared: DeclaredChange, old: Side, new: Side, path: str) -> BehaviourChange | None:
@@ -206,8 +215,8 @@ def _nearest(declared: DeclaredChange, old: Side, new: Side, path: str) -> Behav
 
 def _differs(declared: DeclaredChange, shown: BehaviourChange) -> str:
     """Where an entry says something else than what is shown; empty where it does not."""
-    clause, change = shown.change.clause, values_of(shown.change)
-    if declared.clause != clause:
+    clause, change = shown.clause, values_of(shown.change)
+    if declared.clause not in ("", clause):
         return f"the clause is {declared.clause!r} there, and it is {clause!r}"
     was = declared.change
     if not was and shown.change.kind == "parameter" and declared.reason.startswith(CHANGE):
@@ -241,7 +250,7 @@ def declared_of(found: BehaviourChange, old: DeclaredChange | None = None) -> De
     """The entry of a change that was found; reason and link of an entry that is there are kept."""
     change, parameters = found.change, found.found.trace[0]
     return DeclaredChange(
-        clause=change.clause,
+        clause=found.clause,
         cause=change.key,
         verdict=found.verdict,
         reason=old.reason if old is not None else reason_of(change),
@@ -267,7 +276,7 @@ def render(old: Side, new: Side, entries: Sequence[DeclaredChange]) -> str:
     for entry in entries:
         lines.append("[[expect]]")
         for name in ("clause", "cause", "verdict", "change", "reason", "link", "parameters"):
-            if getattr(entry, name) or name == "clause":
+            if getattr(entry, name):
                 lines.append(f"{name} = {_quoted(getattr(entry, name))}")
         if entry.trace:
             lines.append(f"trace = '''\n{entry.trace.rstrip()}\n'''")

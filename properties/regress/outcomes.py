@@ -12,10 +12,14 @@ from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import events_of, parameters_of
 from quidnunc.properties.explain.root_cause import last_departures
 from quidnunc.properties.judge.play import ModelSubject, play
+from quidnunc.properties.regress.diff import ProtocolChange
 from quidnunc.properties.regress.search import DICE, BehaviourChange, suite_or_none
 from quidnunc.properties.regress.sides import Side
 from quidnunc.properties.suite.simpler_traces import on_streams_of
 from quidnunc.properties.suite.traces import Trace
+
+ASKED = 20
+"""Changes of which each is asked whether it makes a case of the suite fail."""
 
 
 @frozen
@@ -26,23 +30,42 @@ class SuiteOutcome:
     departs: int
     """With so many of `dice`."""
     dice: int
+    change: str = ""
+    """Key of the first change that alone makes it fail; empty where none does."""
 
 
-def outcomes_of_suite(old: Side, new: Side) -> tuple[SuiteOutcome, ...]:
-    """Which cases of OLD's suite change their outcome: the model of OLD is the router, that of NEW judges."""
+def outcomes_of_suite(
+    old: Side, new: Side, changes: Sequence[ProtocolChange] = ()
+) -> tuple[SuiteOutcome, ...]:
+    """Which cases of OLD's suite change their outcome: the model of OLD is the router, that of NEW judges.
+    Of `changes` each case gets the first that alone makes it fail, or without which it holds."""
     found = []
+    alone = [(each, each.made(old, new)) for each in changes[:ASKED]]
+    without = [(each, each.undone(old, new)) for each in changes[:ASKED]]
     for rule, case in suite_or_none(old).items():
-        departs = _departs(old, new, (parameters_of(case), events_of(case)))
+        trace = parameters_of(case), events_of(case)
+        departs = _departs(old, new, trace)
         if departs:
-            found.append(SuiteOutcome(rule, departs, len(DICE)))
+            makes = (change.key for change, side in alone if _departs_by(old, side, trace))
+            keeps = (change.key for change, side in without if _departs_by(old, side, trace) is False)
+            change = next(makes, None) or next(keeps, "")
+            found.append(SuiteOutcome(rule, departs, len(DICE), change))
     return tuple(found)
 
 
-def _departs(subject: Side, oracle: Side, trace: Trace) -> int:
+def _departs_by(old: Side, side: Side, trace: Trace) -> bool | None:
+    """Whether a router of OLD departs from a side with a change more or less; None where it cannot stand."""
+    try:
+        return bool(_departs(old, side, trace, DICE[:1]))
+    except KeyError:
+        return None  # A rule asks for a handler that only another change brings.
+
+
+def _departs(subject: Side, oracle: Side, trace: Trace, dice: Sequence[int] = DICE) -> int:
     """With how many dice a router of `subject` departs from `oracle` on a trace."""
     parameters, events = on_streams_of(trace, oracle.base)
     departs = 0
-    for die in DICE:
+    for die in dice:
         try:
             router = ModelSubject(subject.protocol, subject.parameters(parameters), die)
             run = play(events, router, oracle.protocol, oracle.parameters(parameters))

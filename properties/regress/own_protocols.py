@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
+from sysconfig import get_paths
 from traceback import extract_tb
 from types import ModuleType
 
@@ -66,7 +67,7 @@ def own_named(text: str) -> OwnProtocol:
         raise SpecError(f"{text}: cannot import {module_name!r} ({error}); run from its folder") from None
     except (Exception, SystemExit) as error:
         # What runs while it is loaded is somebody else's, and may end in any way.
-        said = f"{type(error).__name__}: {error}{_where(error)}"
+        said = f"{type(error).__name__}: {error}{place_in_module(error)}"
         raise SpecError(f"{text}: {module_name} does not load: {said}") from None
     found = getattr(module, name, None)
     if not isinstance(found, Protocol):
@@ -110,10 +111,11 @@ def _parameters_of(module: ModuleType, protocol: Protocol, text: str) -> tuple[t
     return tuple(sorted(set_here.items()))
 
 
-def _where(error: BaseException) -> str:
+def place_in_module(error: BaseException) -> str:
     """The place in a file that is not of Python or of the kit, where the error came up."""
+    others = (HERE, Path(get_paths()["stdlib"]))
     frames = [f for f in extract_tb(error.__traceback__) if not f.filename.startswith("<")]
-    at = next((f for f in reversed(frames) if not _is_below(Path(f.filename), HERE)), None)
+    at = next((f for f in reversed(frames) if not any(_is_below(Path(f.filename), o) for o in others)), None)
     return f" ({at.filename}:{at.lineno})" if at is not None and not isinstance(error, SyntaxError) else ""
 
 
@@ -130,7 +132,11 @@ def _at_revision(revision: str, module_name: str) -> ModuleType:
     if revision.startswith("-"):
         raise SpecError(f"{revision!r} is no revision")
     root = Path(_git("rev-parse", "--show-toplevel").decode().strip()).resolve()
-    commit = _git("rev-parse", "--verify", f"{revision}^{{commit}}").decode().strip()
+    try:
+        commit = _git("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}").decode().strip()
+    except SpecError:
+        known = "`git branch --all`, `git tag` and `git log --oneline` list them"
+        raise SpecError(f"{root} has no revision {revision!r}; {known}") from None
     return _at(root, Path.cwd().resolve().relative_to(root), commit, module_name)
 
 

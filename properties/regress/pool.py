@@ -223,6 +223,8 @@ def _telling(
             noted.add(key)
         return said
 
+    # A rule of a user stays one, and what it does is looked at.
+    apply.__module__ = mine.apply.__module__
     return apply
 
 

@@ -12,9 +12,10 @@ from typing import Literal, TypeAlias
 
 from attrs import evolve, field, frozen, mutable
 
-from quidnunc.model.errors import SpecError
+from quidnunc.model.errors import RuleError, SpecError
 from quidnunc.model.events import Advance, Connect, Event
 from quidnunc.model.rpc import ids_named
+from quidnunc.model.rules import refused_rule
 from quidnunc.properties.cases.case import Case, events_of, parameters_of
 from quidnunc.properties.regress.diff import ProtocolChange
 from quidnunc.properties.regress.diff_clauses import clause_changes
@@ -82,6 +83,11 @@ class BehaviourChange:
         if departure.clause in read or departure.kind != "unexpected" or not read:
             return tuple(filter(None, [departure.clause]))
         return read[:MAX_CLAUSES]
+
+    @property
+    def clause(self) -> str:
+        """The same, as reports and files have them."""
+        return ", ".join(self.clauses)
 
     @property
     def key(self) -> tuple[str, Verdict]:
@@ -201,7 +207,23 @@ class ChangeSearch:
             return direction in partings_of(self.change, old, new, trace, found.die)
 
         trace = merged(smallest_trace(found.trace, still, new.base, _replays(found.trace)), still)
-        return partings_of(self.change, old, new, trace, found.die)[direction]
+        return parting_again(self.change, old, new, trace, found.die, direction)
+
+
+def parting_again(
+    change: ProtocolChange, old: Side, new: Side, trace: Trace, die: int, direction: Direction
+) -> SeparatingTrace:
+    """What a trace has shown already. Raises RuleError where it does not show it again."""
+    found = partings_of(change, old, new, trace, die).get(direction)
+    if found is not None:
+        return found
+    rules = [r for each in change.members or (change,) for r in (each.new, each.old) if r is not None]
+    all_rules = [*rules, *(r for side in (new, old) for _, r in side.protocol.rules())]
+    said = "does not do the same twice: it draws at random, or keeps something between two calls"
+    for each in all_rules:
+        if not each.of_the_kit:
+            raise refused_rule(each, f"(or another one there) {said}; ask `choose`, and use r.kept")
+    raise RuleError(f"{change.says}: a trace shows nothing when it is played again, so a rule {said}")
 
 
 def merged(trace: Trace, still: Callable[[Trace], bool]) -> Trace:

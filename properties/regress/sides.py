@@ -88,6 +88,10 @@ def side_named(text: str) -> Side:
     else:
         own = OwnProtocol(as_built_named(name) if name.endswith(AS_BUILT) else protocol_named(name))
     protocol, overrides = own.protocol, dict(own.parameters)
+    given = [attribute_of(edit.partition("=")[0]) if "=" in edit else edit for edit in edits]
+    for each in given:
+        if each and given.count(each) > 1:
+            raise SpecError(f"{text}: {each} is given {given.count(each)} times; leave it once")
     for edit in edits:
         if "=" in edit:
             key, value = edit.split("=", 1)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from attrs import evolve
 
 from quidnunc.model.choices import ScriptedChoices
-from quidnunc.model.errors import SpecError
+from quidnunc.model.errors import NoHandlerError, RuleError, SpecError
 from quidnunc.model.events import Join, Sent
 from quidnunc.model.machine import PROTOCOLS, family_of, protocol_named
 from quidnunc.model.permits import Permit, Step
@@ -201,7 +202,7 @@ def test_versions_differ_where_they_say_so() -> None:
 @pytest.mark.parametrize("combined", [first, phases])
 @pytest.mark.parametrize("step", [True, (), Step(None), [Permit(Sent(1, Graft("t")), True, "c")]])
 def test_what_is_no_step_is_told_with_its_rule(combined: Any, step: object) -> None:
-    with pytest.raises(SpecError, match=r"the rule own \(mine/clause\) returned .*; expected Step"):
+    with pytest.raises(SpecError, match=r"the rule own \(mine/clause\) of .* returned .*; expected Step"):
         result(combined(Rule("own", "mine/clause", lambda r, what, choose: step)))
 
 
@@ -211,13 +212,77 @@ def test_what_a_rule_raises_is_told_with_its_rule(combined: Any) -> None:
         raise RuntimeError("boom")
 
     def lost(r: object, what: object, choose: object) -> None:
-        raise KeyError("handler")
+        GOSSIPSUB_1_2["nowhere"]
 
-    with pytest.raises(SpecError, match="the rule own .* raised RuntimeError: boom"):
+    def key(r: object, what: object, choose: object) -> None:
+        raise KeyError("of its own")
+
+    told = "the rule own .* of .*test_rules raised RuntimeError: boom; see .*test_rules.py:"
+    with pytest.raises(RuleError, match=told):
         result(combined(Rule("own", "mine/clause", boom)))
     # Who looks for a handler that only another change brings is told so by this one.
-    with pytest.raises(KeyError):
+    with pytest.raises(NoHandlerError):
         result(combined(Rule("own", "mine/clause", lost)))
+    with pytest.raises(RuleError, match="raised KeyError: 'of its own'"):
+        result(combined(Rule("own", "mine/clause", key)))
+
+
+def test_what_a_rule_of_a_set_or_a_sum_raises_is_told_with_its_rule() -> None:
+    """Kills: what such a rule raises is taken for a bug of the kit."""
+
+    def boom(*given: object) -> Any:
+        raise RuntimeError("boom")
+
+    def some(*given: object) -> Any:
+        return frozenset((1,))
+
+    broken, sound = Rule("own", "mine/clause", boom), Rule("sound", "mine/clause", some)
+    for combined in (total(broken), without(broken), without(sound, broken)):
+        with pytest.raises(RuleError, match="the rule own .* raised RuntimeError: boom"):
+            result(combined)
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        (Sent(1, cast("Any", "prune")), "permits to send 'prune', which is no message"),
+        ("prune", "permits 'prune'; expected must_send"),
+    ],
+)
+def test_a_permit_that_no_router_can_use_is_told_with_its_rule(output: Any, told: str) -> None:
+    """Kills: the permits of a rule are not looked at, and whoever prints them fails."""
+    rule = Rule("own", "mine/clause", lambda r, what, choose: Step(r, (Permit(output, True, "mine/clause"),)))
+    with pytest.raises(RuleError, match=f"the rule own .* {told}"):
+        result(first(rule))
+
+
+def test_a_rule_that_changes_what_is_kept_in_place_is_told() -> None:
+    """Kills: `kept` is not compared after a rule."""
+
+    def change(r: Any, what: object, choose: object) -> None:
+        r.kept["n"] = r.kept.get("n", 0) + 1
+
+    router = SimpleNamespace(kept={})
+    with pytest.raises(RuleError, match="the rule own .* changes r.kept in place"):
+        first(Rule("own", "mine/clause", change))(router, None, cast("Any", None))
+
+
+def test_a_function_that_is_no_rule_is_told() -> None:
+    """Kills: a function without `@rule` becomes a part of a protocol."""
+
+    def plain(r: object, what: object, choose: object) -> None: ...
+
+    given = cast("Any", plain)
+    for make in (
+        lambda: first(given),
+        lambda: without(given),
+        lambda: GOSSIPSUB_1_2.with_rule("unknown_topic", given),
+        lambda: GOSSIPSUB_1_2.with_first("graft", given),
+    ):
+        with pytest.raises(SpecError, match=r'plain is a function, no rule; write @rule\("mine/plain"\)'):
+            make()
+    with pytest.raises(SpecError, match="the handler graft of x is a function; expected first"):
+        GOSSIPSUB_1_2.extended("x", graft=given)
 
 
 def test_a_rule_that_is_not_there_names_those_like_it() -> None:

@@ -121,11 +121,11 @@ def _rule(name: str) -> dict[str, Any]:
 def _sarif_result(alert: CiAlert, rules: list[str]) -> dict[str, Any]:
     path = Path(alert.path)
     # GitHub refuses the whole file where a result has no file: the name of what it is about stands for it.
-    uri = quote(alert.subject, safe="")
+    uri = quote(alert.stands_for or alert.subject, safe="")
     if alert.path:
         uri = path.as_uri() if path.is_absolute() else quote(path.as_posix())
     location: dict[str, Any] = {
-        "physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}},
+        "physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": alert.line}},
         "logicalLocations": [{"fullyQualifiedName": alert.subject}],
     }
     same = sha256("\n".join((alert.rule, alert.cause, alert.subject.partition(" ")[0])).encode()).hexdigest()
@@ -150,7 +150,8 @@ def annotation_lines(result: CiResult) -> Iterator[str]:
     for alert in result.alerts:
         if alert.suppressed:
             continue
-        fields = {"file": alert.path, "title": f"{alert.subject}: {alert.rule}"}
+        line = str(alert.line) if alert.line > 1 else ""
+        fields = {"file": alert.path, "line": line, "title": f"{alert.subject}: {alert.rule}"}
         given = ",".join(f"{name}={_field(value)}" for name, value in fields.items() if value)
         yield f"::{ANNOTATIONS[alert.level]} {given}::{_data(alert.message)}"
 

@@ -43,9 +43,12 @@ class CiAlert:
     level: Level
     message: str
     path: str = ""
-    """Of its case; empty where there is none."""
+    """Of its case, or of the rule that changed; empty where there is none."""
+    line: int = 1
     subject: str
     """What it is about: a router, or two protocols."""
+    stands_for: str = ""
+    """What a format names that must have a file, where there is none; empty: the subject."""
     cause: str = ""
     suppressed: bool = False
     """It is expected, and the file of expectations says why."""
@@ -232,28 +235,38 @@ def result_of_regress(found: Found, *, path: str, command: str, exit_status: int
         for each in found["declared"]
     ]
     alerts = []
-    told = {each["rule"]: each for each in (*found["changes"], *found["undescribed"])}
+    told = {(each["rule"], each["verdict"]): each for each in (*found["changes"], *found["undescribed"])}
     for key, says in (
         ("undeclared", "differs, and is not declared"),
         ("gone", "is declared, and no longer differs"),
         ("otherwise", "differs in another way than declared"),
     ):
         for each in found[key]:
-            change = told.get(each["cause"], {})
+            change = told.get((each["cause"], each["verdict"]), {})
             message = f"{each['cause']} ({each['verdict']}) {says}: {change.get('says', '')}".rstrip(": ")
-            details = "\n".join(change.get("trace", ()))
             name = f"{each['cause']} {each['verdict']}"
+            details = _trace_of_change(change)
             tests.append(CiTest(suite=suite, name=name, outcome="failed", message=message, details=details))
+            # What is declared and gone is to be looked at where it is declared.
+            place = change.get("place") or {"file": path, "line": 1}
             alerts.append(
                 CiAlert(
-                    rule=change.get("clause") or each["cause"],
+                    rule=next(iter(change.get("clauses", ())), each["cause"]),
                     level="error",
                     message=message,
-                    path=path,
+                    path=place["file"],
+                    line=place["line"],
                     subject=suite,
-                    cause=each["cause"],
+                    stands_for=found["new"],
+                    cause=f"{name} {found['new']}",
                 )
             )
     if not tests:
         tests.append(CiTest(suite=suite, name="behaviour", outcome="passed", message="no difference found"))
     return CiResult(tests=tuple(tests), alerts=tuple(alerts), command=command, exit_status=exit_status)
+
+
+def _trace_of_change(change: Found) -> str:
+    """The trace of a change as the report prints it, with the parameters that it needs."""
+    parameters = change.get("parameters", "")
+    return "\n".join([*([f"parameters: {parameters}", ""] if parameters else []), *change.get("trace", ())])

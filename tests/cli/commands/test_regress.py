@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -172,3 +173,63 @@ def test_the_same_twice_says_that_nothing_was_searched(quidnunc: Command) -> Non
 def test_wrong_usage_is_told(quidnunc: Command, arguments: tuple[str, ...], said: str) -> None:
     shown = quidnunc(*arguments)
     assert shown.code == 2 and said in shown.err
+
+
+LOUD = """
+from quidnunc.model.machine import protocol_named
+from quidnunc.model.rules import rule
+
+print("on import")
+
+@rule("mine/loud")
+def loud(r, g, choose):
+    print("in a rule")
+
+FORK = protocol_named("gossipsub-1.2").with_rule("unknown_topic", loud)
+"""
+
+
+@pytest.mark.parametrize("command", [("diff",), ("regress", "--walks", "1")])
+def test_what_a_module_prints_is_no_result(
+    quidnunc: Command, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    """Kills: what a module prints on import, or in a rule, comes before the object."""
+    name = f"loud_for_{command[0]}"
+    (tmp_path / f"{name}.py").write_text(LOUD, encoding="utf-8")
+    ran = quidnunc(command[0], "gossipsub-1.2", f"python:{name}:FORK", *command[1:], "--json")
+    assert ran.data["new"] == f"python:{name}:FORK" and "on import" in ran.err
+    assert ("in a rule" in ran.err) == (command[0] == "regress")
+
+
+def test_a_wrong_side_is_told_in_plain_words(quidnunc: Command, tmp_path: Path) -> None:
+    """Kills: of two values the last counts in silence; git's own words; a parameter that nothing reads."""
+    twice = quidnunc("regress", PAIR[1], f"{PAIR[1]}+d=8+D=9")
+    assert twice.code == 2 and "d is given 2 times" in twice.err
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    lost = quidnunc("diff", "nosuch@python:my_fork:FORK", PAIR[1])
+    assert lost.code == 2 and "has no revision 'nosuch'" in lost.err and "rev-parse" not in lost.err
+    unread = quidnunc("regress", "floodsub", "floodsub+d=8", "--walks", "1")
+    assert "warning: No rule of floodsub reads d: to set it changes nothing." in unread.err
+
+
+def test_a_budget_ends_it_and_names_what_is_left(quidnunc: Command) -> None:
+    """Kills: the budget is not kept, or not a part of the command; what is left is not named."""
+    assert quidnunc("regress", *PAIR, "--budget", "soon").code == 2
+    ran = quidnunc("regress", "floodsub", "gossipsub-1.3", "--budget", "3s")
+    assert ran.code in (1, 3) and "not compared to the end, because the time was up" in ran.out
+    assert "more, --json lists all" in ran.out
+    assert ran.out.splitlines()[-1] == "again: quidnunc regress floodsub gossipsub-1.3 --budget 3s"
+
+
+def test_a_changed_parameter_has_the_clause_of_the_table_in_its_file(
+    quidnunc: Command, tmp_path: Path
+) -> None:
+    """Kills: the file has no clause for a parameter; an entry without one is refused."""
+    path, pair = tmp_path / "changes.toml", ("gossipsub-1.2", "gossipsub-1.2+prune_backoff_s=10")
+    assert quidnunc("regress", *pair, "--expect", path, "--update-expect").code == 0
+    text = path.read_text(encoding="utf-8")
+    assert text.count('clause = "gs1.1/backoff.announce"') == text.count("[[expect]]") == 2
+    path.write_text(text.replace('clause = "gs1.1/backoff.announce"\n', "", 1), encoding="utf-8")
+    ran = quidnunc("regress", *pair, "--expect", path, "--json")
+    assert ran.code == 0 and {each["clause"] for each in ran.data["changes"]} == {"gs1.1/backoff.announce"}
+    assert {each["change"] for each in ran.data["cases"]} == {"parameter/prune_backoff_s"}

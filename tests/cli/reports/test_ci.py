@@ -207,7 +207,13 @@ def test_a_change_that_nobody_declared_fails() -> None:
     same: dict[str, Any] = {"old": "a", "new": "b", **{key: [] for key in keys}}
     found = result_of_regress(same, path="", command="", exit_status=0)
     assert [each.outcome for each in found.tests] == ["passed"] and not found.alerts
-    change = {"rule": "graft", "says": "It grafts.", "clause": "gs1.0/mesh.members", "trace": ["join t"]}
+    change = {
+        "rule": "graft",
+        "verdict": "newly-allowed",
+        "says": "It grafts.",
+        "clauses": ["gs1.0/mesh.members"],
+        "trace": ["join t"],
+    }
     entry = {"cause": "graft", "verdict": "newly-allowed"}
     for key in ("undeclared", "gone", "otherwise"):
         data = {**same, "changes": [change], key: [entry], "declared": [{**entry, "cause": "prune"}]}
@@ -215,6 +221,37 @@ def test_a_change_that_nobody_declared_fails() -> None:
         assert [each.outcome for each in found.tests] == ["passed", "failed"]
         (alert,) = results_of(sarif_text(found))
         assert alert["ruleId"] == "gs1.0/mesh.members" and "It grafts." in alert["message"]["text"]
+
+
+def test_two_directions_of_a_change_are_two_alerts_with_their_own_traces() -> None:
+    """Kills: a change is looked up by its rule alone; the direction is left out of the fingerprint; the place
+    of the rule, or the parameters of the trace, are left out."""
+    directions = ("newly-forbidden", "newly-obligatory")
+    changes = [
+        {
+            "rule": "parameter/d",
+            "verdict": each,
+            "clauses": ["gs1.0/mesh.members"],
+            "place": {"file": "my_fork.py", "line": 9},
+            "parameters": "d=1",
+            "trace": [f"- {each}"],
+        }
+        for each in directions
+    ]
+    undeclared = [{"cause": "parameter/d", "verdict": each} for each in directions]
+    data: dict[str, Any] = {"old": "a", "new": "b", "changes": changes, "undeclared": undeclared}
+    data |= {key: [] for key in ("undescribed", "declared", "gone", "otherwise")}
+    found = result_of_regress(data, path="expect.toml", command="", exit_status=1)
+    assert [t.details for t in found.tests] == [f"parameters: d=1\n\n- {each}" for each in directions]
+    alerts = results_of(sarif_text(found))
+    assert len({each["partialFingerprints"]["rootCause/v1"] for each in alerts}) == 2
+    place = alerts[0]["locations"][0]["physicalLocation"]
+    assert place == {"artifactLocation": {"uri": "my_fork.py"}, "region": {"startLine": 9}}
+    assert "file=my_fork.py,line=9," in next(annotation_lines(found))
+    nowhere = {**data, "changes": [{**each, "place": None} for each in changes]}
+    bare = result_of_regress(nowhere, path="", command="", exit_status=1)
+    place = results_of(sarif_text(bare))[0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"] == {"uri": "b"}
 
 
 # -- the formats --------------------------------------------------------------------------------------------

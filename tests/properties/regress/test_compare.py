@@ -233,7 +233,13 @@ def test_another_value_of_a_parameter_is_another_change() -> None:
 
 def test_a_trace_that_cannot_be_read_is_refused() -> None:
     change = next(c for c in changes_between(DRAFT, R1) if c.handler == "relay")
-    broken = DeclaredChange(change.clause, change.key, "newly-forbidden", "Why.", trace="dance a\n----")
+    broken = DeclaredChange(
+        clause=change.clause,
+        cause=change.key,
+        verdict="newly-forbidden",
+        reason="Why.",
+        trace="dance a\n----",
+    )
     with pytest.raises(CaseError, match="the trace of relay/who_said_idontwant"):
         list(shown_by(broken, DRAFT, R1))
 
