@@ -72,7 +72,7 @@ def _of_want(tx: str, peer: Peer, event: Event, n: Node, current: bool) -> str:
     if current and ahead(n, tx):
         return "cat/seen.queued" if ahead(n, tx) > 0 else "cat/seen.stale"
     announced = SeenTx(tx) in _parts(event, peer)
-    if peer not in n.holders_of(tx) and not announced:
+    if peer not in n.announcers.get(tx, frozenset()) and not announced:
         return "cat-classic/want.after-seen"
     if isinstance(event, Disconnect):
         return "cat-classic/peer.gone"

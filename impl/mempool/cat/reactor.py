@@ -49,6 +49,8 @@ class CatReactor:
         self.links: dict[Peer, None] = {}
         self.pool = TransactionPool(parameters.pool_size, parameters.cache_size, parameters.max_pool_bytes)
         self.holders = TransactionHolders()
+        self.announcers = TransactionHolders()
+        """Of the holders, those that said so with a SeenTx: only they are asked."""
         self.requests = TransactionRequests(self.version.timeout_ms)
         self.accounts = SignerAccounts()
         self.salt = self.random.randbytes(8)
@@ -74,6 +76,7 @@ class CatReactor:
 
     def forget(self, peer: Peer) -> None:
         self.holders.forget_peer(peer)
+        self.announcers.forget_peer(peer)
         self.accounts.forget_peer(peer)
 
     def ask_elsewhere_at_loss(self, key: bytes) -> None:
@@ -204,6 +207,7 @@ class CatReactor:
         """A block took `tx`: it stays known, and who has it is of no more interest."""
         key = hashlib.sha256(tx).digest()
         self.holders.forget_key(key)
+        self.announcers.forget_key(key)
         if self.pool.get(key) is not None:
             self.accounts.take(account_in(tx))
         return self.pool.remove(key)
@@ -248,7 +252,7 @@ class CatReactor:
                 self.ask(self.random.choice(peers), key)
 
     def note_announcer(self, peer: Peer, key: bytes) -> bool:
-        return self.holders.add(peer, key)
+        return self.holders.add(peer, key) and self.announcers.add(peer, key)
 
     def is_wanted(self, peer: Peer, key: bytes) -> bool:
         if not self.is_new(key) or self.requests.is_open(key):
@@ -265,12 +269,12 @@ class CatReactor:
             self.ask(self.random.choice(sources), key)
 
     def sources(self, key: bytes) -> list[Peer]:
-        """Who else has it, and has not been asked."""
+        """Who else announced it, and has not been asked."""
         account = self.accounts.of.get(key)
         if self.version.signed and account is not None and self.has_passed(self.accounts.ahead(account)):
             return []
         asked = self.requests.awaits
-        return sorted(peer for peer in self.holders.of(key) if not asked(peer, key, self.now_ms))
+        return sorted(peer for peer in self.announcers.of(key) if not asked(peer, key, self.now_ms))
 
     def want(self, peer: Peer, key: bytes) -> None:
         """Serve what there is; of what there is not, nothing is said."""
