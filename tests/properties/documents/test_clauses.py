@@ -427,7 +427,11 @@ def test_sentences_are_counted(text: str, count: int) -> None:
     ("clause", "basis"),
     [
         ("gs1.1/backoff.unsubscribe", "permission"),
-        ("gs1.1/explicit.reconnect", "advice"),
+        ("gs1.1/explicit.reconnect", "sentence"),
+        ("gs1.1/explicit.reconnect-period", "advice"),
+        ("gs1.1/px.record-valid", "convention"),
+        ("gs1.2-draft/idontwant.no-penalty", "advice"),
+        ("dog/peer.reset-not-to-lost", "convention"),
         ("gs1.1/validation.accept", "advice"),
         ("gs1.1/validation.reject-penalised", "advice"),
         ("gs1.1/score.topics", "sentence"),
