@@ -325,6 +325,7 @@ def test_a_good_table_reads() -> None:
             "some/graft.accept: neither quote nor phrase has MUST in capitals",
         ),
         ('basis = "algorithm"', 'basis = "algorithm"\nphrase = "It MUST."', "and the keyword is none"),
+        ('basis = "algorithm"', 'basis = "algorithm"\nphrase_in = "r2"', "there is no phrase"),
         ('status = "ruled"', 'status = "done"', "some/graft.accept: status is 'done', allowed are ruled"),
         ('status = "ruled"', 'status = "exception"', "some/graft.accept: status exception needs a reason"),
         ('reason = "Later."', 'severity = "low"', "some/score.decay: unknown field 'severity'"),
