@@ -154,6 +154,6 @@ def as_json(each: ClauseCoverage) -> dict[str, Any]:
         "rules": [str(place) for place in each.rules],
         **fields_of(each, "claims", "mutants", "cases"),
         "network_rules": fields_of(each.networks, "explored", "followed"),
-        **fields_of(clause, "reason", "text", "quote", "phrase", "disputed"),
+        **fields_of(clause, "reason", "text", "quote", "phrase", "phrase_in", "disputed"),
         **fields_of(each, "held", "lacks"),
     }

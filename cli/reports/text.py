@@ -16,7 +16,13 @@ from quidnunc.properties.documents.named_sentences import (
     named_sentences,
     recognised_text,
 )
-from quidnunc.properties.documents.revisions import SentenceChange, SpecificationReport, changes, report
+from quidnunc.properties.documents.revisions import (
+    Quote,
+    SentenceChange,
+    SpecificationReport,
+    changes,
+    report,
+)
 from quidnunc.properties.documents.sentences import Sentence, read_file
 
 NO_TEXT = SpecificationText(
@@ -75,8 +81,8 @@ def prints(path: str, name: str | None) -> str:
 
 def fails(found: SpecificationReport) -> bool:
     """Whether something in the text is not as the clauses have it, or is in none of them."""
-    quotes = found.of("changed") or found.of("gone")
-    return bool(quotes or found.unnamed or found.new or found.lost or found.altered)
+    words = any(each.fails for each in (*found.quotes, *found.phrases))
+    return bool(words or found.unnamed or found.new or found.lost or found.altered)
 
 
 # -- one text -----------------------------------------------------------------------------------------------
@@ -90,12 +96,8 @@ def print_report(found: SpecificationReport, path: str) -> None:
     fates = Counter(q.fate for q in found.quotes)
     print("quotes: " + ", ".join(f"{fates[f]} {f}" for f in ("found", "moved", "changed", "gone")))
     for quote in found.quotes:
-        if quote.fate == "found":
-            continue
-        where = f"line {quote.line}, under {quote.heading or 'no heading'}" if quote.line else "not there"
-        was = f"; was under {quote.was}" if quote.fate == "moved" else ""
-        print(f"  {quote.fate:8}{quote.clause}: {where}{was}")
-        _indented(quote.change)
+        _print_fate(quote)
+    _print_phrases(found.phrases)
     normative = sum(n.sentence.normative for n in found.sentences)
     print(
         f"\ndemands: {normative} sentences may demand something by their words, "
@@ -121,6 +123,31 @@ def print_report(found: SpecificationReport, path: str) -> None:
         print(f"  removed: {', '.join(each_removed.names)}: was under {heading}")
 
 
+def _print_fate(quote: Quote) -> None:
+    """Where a quote or a phrase stands that is not as it was."""
+    if quote.fate == "found":
+        return
+    where = f"line {quote.line}, under {quote.heading or 'no heading'}" if quote.line else "not there"
+    was = f"; was under {quote.was}" if quote.fate == "moved" else ""
+    print(f"  {quote.fate:8}{quote.clause}: {where}{was}")
+    _indented(quote.change)
+
+
+def _print_phrases(phrases: Sequence[Quote]) -> None:
+    """The words that show a keyword; those of another revision need not be there."""
+    if not phrases:
+        return
+    elsewhere = [each for each in phrases if each.only_in and each.fate != "found"]
+    fates = Counter(each.fate for each in phrases if each not in elsewhere)
+    counted = ", ".join(f"{fates[f]} {f}" for f in ("found", "changed", "gone"))
+    print(f"\nphrases that show a keyword: {counted}, {len(elsewhere)} of another revision")
+    for each in phrases:
+        if each in elsewhere:
+            print(f"  {each.clause}: only in {each.only_in}")
+        else:
+            _print_fate(each)
+
+
 def _print_sentence(sentence: Sentence) -> None:
     print(f"  line {sentence.line}, under {sentence.heading or 'no heading'}")
     _indented(sentence.text)
@@ -136,6 +163,10 @@ def report_json(found: SpecificationReport, path: str) -> dict[str, Any]:
         "as_then": round(found.known, 4),
         "quotes": [
             fields_of(quote, "clause", "fate", "line", "heading", "was", "change") for quote in found.quotes
+        ],
+        "phrases": [
+            fields_of(phrase, "clause", "fate", "line", "heading", "change", "only_in")
+            for phrase in found.phrases
         ],
         "sentences": [_sentence(n) for n in found.sentences],
         "unnamed": [_place(s) for s in found.unnamed],

@@ -91,6 +91,14 @@ def _asks_anybody(r: CatReactor, sources: Usual, key: bytes) -> list[Peer]:
     return sorted(peer for peer in r.links if not r.requests.awaits(peer, key, r.now_ms))
 
 
+def _asks_holders(r: CatReactor, sources: Usual, key: bytes) -> list[Peer]:
+    announcers = r.announcers
+    r.announcers = r.holders
+    found: list[Peer] = sources(key)
+    r.announcers = announcers
+    return found
+
+
 # Accounts.
 
 
@@ -161,7 +169,7 @@ _EDITS: Mapping[str, Edit[CatReactor]] = {
     "cat-waits-too-long": _waits_too_long,
     "cat-waits-a-moment": _waits_a_moment,
     "cat-asks-anybody": around("sources", _asks_anybody),
-    "cat-asks-holders": lambda r: setattr(r, "announcers", r.holders),
+    "cat-asks-holders": around("sources", _asks_holders),
     "cat-asks-the-same": around("sources", lambda r, sources, key: sorted(r.announcers.of(key))),
     "cat-holders-outlive-connections": put("forget", nothing),
     "cat-loss-is-final": put("ask_elsewhere_at_loss", nothing),

@@ -14,7 +14,9 @@ from collections.abc import Iterable, Mapping
 from quidnunc.model.edit import FORMS
 from quidnunc.model.rules import Protocol, Rule
 
-RENAMED: Mapping[str, str] = {}
+RENAMED: Mapping[str, str] = {
+    "requests-transaction-from-peer-that-has-it-and-has-not-announced-it": "holders-asked",
+}
 """Old name -> the name of today, of those that do not depend on a protocol."""
 
 

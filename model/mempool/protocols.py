@@ -71,7 +71,7 @@ CAT_CLASSIC = Protocol(
         "seen": first(cat.in_pool, cat.left_pool, cat.while_asking, cat.ask_announcer),
         "want_tx": first(cat.serve, cat.nothing_to_serve),
         "want_timeout": total(cat.after_a_moment),
-        "sources": without(cat.announcers, cat.asked_before, cat.never_announced),
+        "sources": without(cat.announcers, cat.asked_before),
         "tick": phases(cat.ask_others_in_time),
         "connect": phases(cat.announce_pool),
         "disconnect": phases(cat.forget_holder, cat.ask_others_at_loss),
@@ -99,9 +99,7 @@ CAT = CAT_CLASSIC.extended(
         cat_accounts.ask_when_expected,
         cat.ask_announcer,
     ),
-    sources=without(
-        cat.announcers, cat.asked_before, cat.never_announced, cat_accounts.whose_turn_has_passed
-    ),
+    sources=without(cat.announcers, cat.asked_before, cat_accounts.whose_turn_has_passed),
     commit=phases(flood.leave_pool, cat_accounts.take_place),
     disconnect=phases(cat.forget_holder, cat_accounts.forget_queued, cat.ask_others_at_loss),
     want_timeout=total(cat.after_a_minute),

@@ -80,6 +80,8 @@ class Clause:
     basis: Basis
     phrase: str = ""
     """The words around the keyword, where no quote shows it."""
+    phrase_in: str = ""
+    """The revision that the phrase is of, where the revision of the document does not have it."""
     status: Status
     carried_by: str = ""
     """Of a clause that no rule is named for: the clause whose rule it is part of, or, where it holds by
@@ -255,6 +257,8 @@ def _check_values(place: str, row: Mapping[str, object], prefix: str) -> None:
 def _check_keyword(place: str, row: Mapping[str, object]) -> None:
     """Refuse a keyword that the words of the text do not show in capitals."""
     keyword, shown = str(row["keyword"]), f"{row.get('quote', '')} {row.get('phrase', '')}"
+    if "phrase_in" in row and "phrase" not in row:
+        raise SpecError(f"{place}: phrase_in names the revision of a phrase, and there is no phrase")
     if keyword == "none":
         if "phrase" in row:
             raise SpecError(f"{place}: phrase shows a keyword, and the keyword is none")

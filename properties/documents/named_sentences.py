@@ -107,7 +107,9 @@ def digest(words: Iterable[str]) -> str:
 
 
 def named_sentences(sentences: Sequence[Sentence], text: SpecificationText) -> tuple[NamedSentence, ...]:
-    """Each sentence with the clauses of `text` that name or quote it."""
+    """Each sentence with the clauses of `text` that name or quote it, or show their keyword by it."""
+    phrases = ((run_of(words_of(c.phrase)), c.id) for c in text.clauses() if c.phrase)
+    fragments = (*text.names, *phrases)
     quoting: dict[int, dict[str, None]] = {}
     for clause in text.clauses():
         for at in quoted_at(sentences, clause.quote):
@@ -115,7 +117,7 @@ def named_sentences(sentences: Sequence[Sentence], text: SpecificationText) -> t
     found = []
     for at, sentence in enumerate(sentences):
         quoted = tuple(quoting.get(at, ()))
-        names = dict.fromkeys((*quoted, *(c for run, c in text.names if run in sentence.run)))
+        names = dict.fromkeys((*quoted, *(c for run, c in fragments if run in sentence.run)))
         reason = next((why for run, why in text.prose if run in sentence.run), "")
         found.append(NamedSentence(sentence, tuple(names), quoted, "" if names else reason))
     return tuple(found)

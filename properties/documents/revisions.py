@@ -9,7 +9,6 @@ from typing import Literal, TypeAlias
 
 from attrs import evolve, frozen
 
-from quidnunc.properties.documents.clauses import Clause
 from quidnunc.properties.documents.named_sentences import (
     NamedSentence,
     SentenceDigest,
@@ -34,7 +33,7 @@ MAX_BETWEEN = 3
 
 @frozen(kw_only=True)
 class Quote:
-    """What became of the quote of one clause in a revision of its document."""
+    """What became of the quote of one clause, or of the phrase that shows its keyword, in a revision."""
 
     clause: str
     fate: Fate
@@ -47,6 +46,13 @@ class Quote:
     """What was taken out and put in, as `[-old-]` and `{+new+}`; empty unless it changed."""
     instead: tuple[Sentence, ...] = ()
     """The sentences that it changed into, which are in a clause by that."""
+    only_in: str = ""
+    """Of a phrase: the one revision that has it, where the revision of the clauses does not."""
+
+    @property
+    def fails(self) -> bool:
+        """Whether the text has no longer what the clause says of it."""
+        return self.fate in ("changed", "gone") and not self.only_in
 
 
 @frozen
@@ -67,6 +73,8 @@ class SpecificationReport:
     known: float
     """The share of its sentences that are those of the revision that the clauses were taken from."""
     quotes: tuple[Quote, ...]
+    phrases: tuple[Quote, ...]
+    """The words that show a keyword, of the clauses whose quote does not."""
     sentences: tuple[NamedSentence, ...]
     lost: tuple[SentenceDigest, ...]
     """Sentences of that revision that clauses name, and that are not here as they were."""
@@ -76,14 +84,16 @@ class SpecificationReport:
     @property
     def removed(self) -> tuple[SentenceDigest, ...]:
         """Those of the lost ones that are not here in other words, with the clauses of which that is true."""
-        changed = {name for n in self.altered for name in n.names} | {q.clause for q in self.of("changed")}
+        words = (*self.quotes, *self.phrases)
+        changed = {name for n in self.altered for name in n.names}
+        changed |= {each.clause for each in words if each.fate == "changed"}
         left = (evolve(p, names=tuple(n for n in p.names if n not in changed)) for p in self.lost)
         return tuple(each for each in left if each.names)
 
     @property
     def _explained(self) -> frozenset[Sentence]:
         """The sentences that are in a clause because they came of one that is."""
-        quoted = {sentence for quote in self.quotes for sentence in quote.instead}
+        quoted = {s for each in (*self.quotes, *self.phrases) for s in each.instead}
         return frozenset(quoted | {each.sentence for each in self.altered})
 
     @property
@@ -109,15 +119,29 @@ class SpecificationReport:
 
 
 def report(sentences: Sequence[Sentence], text: SpecificationText) -> SpecificationReport:
-    """Look for the quote of every clause that quotes `text`, and for sentences that no clause names."""
+    """Look for the quote and the phrase of every clause of `text`, and for sentences that no clause names."""
     found = named_sentences(sentences, text)
     digests = [digest(s.marks) for s in sentences]
     known = sum(each in text.digests for each in digests) / len(sentences)
-    quotes = tuple(_quote(c, sentences, text.quoted[c.id]) for c in text.clauses() if c.id in text.quoted)
+    quotes = tuple(
+        _fate_of(c.quote, c.id, sentences, text.quoted[c.id]) for c in text.clauses() if c.id in text.quoted
+    )
+    named = {name for each in text.prints for name in each.names}
+    phrases = tuple(
+        evolve(_fate_of(c.phrase, c.id, sentences, ""), only_in=c.phrase_in)
+        for c in text.clauses()
+        if c.phrase and (c.id in named or c.phrase_in)
+    )
     lost = text.lost(digests)
     altered = tuple(_altered(found, text, lost))
     return SpecificationReport(
-        text=text, known=known, quotes=quotes, sentences=found, lost=lost, altered=altered
+        text=text,
+        known=known,
+        quotes=quotes,
+        phrases=phrases,
+        sentences=found,
+        lost=lost,
+        altered=altered,
     )
 
 
@@ -156,23 +180,24 @@ def _named_by(fragment: Sequence[str], words: Sequence[str]) -> str:
     return word_diff(" ".join(fragment), " ".join(words[start:end]))
 
 
-def _quote(clause: Clause, sentences: Sequence[Sentence], was: str) -> Quote:
-    places = quoted_at(sentences, clause.quote)
+def _fate_of(words: str, clause: str, sentences: Sequence[Sentence], was: str) -> Quote:
+    """What became of the quote or the phrase of a clause, which stood under the heading `was`."""
+    places = quoted_at(sentences, words)
     if places:
         at = sentences[places[0]]
         # A text without headings cannot tell where a sentence moved.
         moved = bool(at.heading and was) and words_of(at.heading) != words_of(was)
         fate: Fate = "moved" if moved else "found"
-        return Quote(clause=clause.id, fate=fate, line=at.line, heading=at.heading, was=was, change="")
-    parts = split(clause.quote)
+        return Quote(clause=clause, fate=fate, line=at.line, heading=at.heading, was=was, change="")
+    parts = split(words)
     nearest = [_nearest(part, sentences) for part in parts]
     kept = [(part, near) for part, near in zip(parts, nearest, strict=True) if near is not None]
     if not kept:
-        return Quote(clause=clause.id, fate="gone", line=0, heading="", was=was, change="")
+        return Quote(clause=clause, fate="gone", line=0, heading="", was=was, change="")
     change = _change_of(parts, nearest, sentences)
     instead = tuple(near for _, near in kept)
     return Quote(
-        clause=clause.id,
+        clause=clause,
         fate="changed",
         line=instead[0].line,
         heading=instead[0].heading,

@@ -50,6 +50,7 @@ class CatReactor:
         self.pool = TransactionPool(parameters.pool_size, parameters.cache_size, parameters.max_pool_bytes)
         self.holders = TransactionHolders()
         self.announcers = TransactionHolders()
+        """Of the holders, those that said so with a SeenTx: only they are asked."""
         self.requests = TransactionRequests(self.version.timeout_ms)
         self.accounts = SignerAccounts()
         self.salt = self.random.randbytes(8)
@@ -251,7 +252,7 @@ class CatReactor:
                 self.ask(self.random.choice(peers), key)
 
     def note_announcer(self, peer: Peer, key: bytes) -> bool:
-        return self.announcers.add(peer, key) and self.holders.add(peer, key)
+        return self.holders.add(peer, key) and self.announcers.add(peer, key)
 
     def is_wanted(self, peer: Peer, key: bytes) -> bool:
         if not self.is_new(key) or self.requests.is_open(key):
@@ -268,7 +269,7 @@ class CatReactor:
             self.ask(self.random.choice(sources), key)
 
     def sources(self, key: bytes) -> list[Peer]:
-        """Who else has announced it, and has not been asked."""
+        """Who else announced it, and has not been asked."""
         account = self.accounts.of.get(key)
         if self.version.signed and account is not None and self.has_passed(self.accounts.ahead(account)):
             return []

@@ -297,18 +297,8 @@ def after_a_minute(n: Node, tx: str) -> int:
     when="it looks up who announced a transaction",
 )
 def announcers(n: Node, tx: str) -> frozenset[Peer]:
-    """Those who have it, as far as is known."""
-    return n.holders_of(tx) & n.peers.keys()
-
-
-@rule(
-    "cat-classic/want.after-seen",
-    lacking="Requests a transaction from a peer that has it and has not announced it.",
-    when="it checks whether a peer that has the transaction has announced it",
-)
-def never_announced(n: Node, tx: str, peer: Peer) -> bool:
-    """A WantTx MUST follow a SeenTx of that peer. The Go node asks whoever is known to have it."""
-    return peer not in n.announcers.get(tx, frozenset())
+    """A WantTx MUST follow a SeenTx of that peer on this connection, whatever else shows that it has it."""
+    return n.announcers.get(tx, frozenset()) & n.peers.keys()
 
 
 @rule(

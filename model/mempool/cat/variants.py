@@ -1,6 +1,6 @@
 """What CAT's documents and its node disagree in, as edits of a protocol.
 
-Our reading is the text's, but for whom a user's transaction goes to: there the code has left the text behind.
+Our reading is the text's, with one exception: a user's transaction goes to whom the code sends it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from quidnunc.model.mempool.node_step import run
 from quidnunc.model.permits import Step
 from quidnunc.model.pubsub.router import ReceivedPart
 from quidnunc.model.rpc import ROUTER, Tx
-from quidnunc.model.rules import rule
+from quidnunc.model.rules import Targets, rule
 
 
 @rule("cat-classic/receive.announce-again")
@@ -32,6 +32,13 @@ def push_by_the_text(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node]
     return found  # type: ignore[return-value]
 
 
+@rule("cat/want.after-seen")
+def announced_or_not(n: Node, tx: str) -> Targets:
+    """The Go node asks whoever is known to have it, as one does that sent it unasked: free."""
+    surely = cat.announcers.apply(n, tx)
+    return Targets(surely, (n.holders_of(tx) & n.peers.keys()) - surely)
+
+
 CAT_VARIANTS: tuple[Edit, ...] = (
     Edit(
         "announced-again",
@@ -46,5 +53,12 @@ CAT_VARIANTS: tuple[Edit, ...] = (
         "cat/submit.push",
         "Pushes a user's transaction to all its peers, and does not announce it.",
         replacing(announce_own=push_by_the_text),
+    ),
+    Edit(
+        "holders-asked",
+        "variant",
+        "cat/want.after-seen",
+        "Requests a transaction also from a peer that has it and has not announced it.",
+        replacing(announcers=announced_or_not),
     ),
 )

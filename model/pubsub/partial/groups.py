@@ -1,6 +1,6 @@
 """What a router keeps of groups of partial messages: who started them, for how long, and what of which peer.
 
-The merged text says nothing of it but that state which peers start should be limited; the JVM design and the
+The text says nothing of it but that state which peers start should be limited; the JVM design and the
 Go router each say when a group is over, and differ.
 """
 

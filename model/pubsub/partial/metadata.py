@@ -1,6 +1,6 @@
 """Partial messages: who is sent parts in the place of full messages, and what applications may send.
 
-Three readings of one extension: the text merged as libp2p/specs#685, the design of the JVM router, and what
+Three readings of one extension: the text of libp2p/specs#685, the design of the JVM router, and what
 the Go router does. Where they differ they have rules of their own, named for the clause of their document.
 What is kept of groups is in `quidnunc.model.pubsub.partial.groups`, gossip in
 `quidnunc.model.pubsub.partial.gossip`.

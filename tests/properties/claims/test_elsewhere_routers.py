@@ -25,7 +25,15 @@ from quidnunc.impl.wire.framing import FrameDecoder, frame
 from quidnunc.impl.wire.keys import public_key, sign
 from quidnunc.impl.wire.signing import set_author, sign_as, signature_fault, signed_bytes
 from quidnunc.model.edits.catalogue import NAMED, edit_named
-from quidnunc.model.events import FLOODSUB, MEMPOOL, MESHSUB_1_0, MESHSUB_1_1
+from quidnunc.model.events import (
+    FLOODSUB,
+    MEMPOOL,
+    MESHSUB_1_0,
+    MESHSUB_1_1,
+    Advance,
+    Connect,
+    Receive,
+)
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import DogParameters, Parameters, SignaturePolicy
 from quidnunc.model.rpc import RSA_AUTHOR, Message, SeenTx, Tx, WantTx
@@ -292,6 +300,23 @@ def test_cat_announced_again() -> None:
 @shown(broken=_read_otherwise("own-pushed"))
 def test_cat_own_pushed() -> None:
     _holds_in_its_reading_alone("cat", "own-pushed", "cat-own-is-pushed")
+
+
+@shown(broken=_read_otherwise("holders-asked"))
+def test_cat_holders_asked() -> None:
+    events = (
+        *(Connect((peer,), MEMPOOL) for peer in (1, 2)),
+        *(Receive((2,), (Tx("x1t"),)), Receive((1,), (SeenTx("x1t"),)), Advance(60_000)),
+    )
+    spec = protocol_named("cat")
+    read_so = edit_named("holders-asked", spec).change(spec)
+    for judge, mutant, departing in (
+        *((spec, "cat-asks-holders", True), (read_so, "cat-asks-holders", False)),
+        *((spec, None, False), (read_so, None, False)),
+    ):
+        config = Config(protocol="cat", parameters=DogParameters(dog=False))
+        run = Play(WireSubject(open_cat(config, mutant), config), Oracle(judge, config.parameters))
+        assert any([run.do(event) for event in events]) == departing
 
 
 def _holds_in_its_reading_alone(protocol: str, reading: str, mutant: str) -> None:

@@ -211,3 +211,11 @@ def test_a_package_without_its_tables_says_so(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(SpecError, match="no tables in .*: the package data is missing"):
         read_them = texts.__wrapped__()
         assert read_them
+
+
+def test_every_phrase_stands_in_a_text_or_says_in_which_revision() -> None:
+    """Else nothing looks for it. Mutant: a phrase without `phrase_in` that no sentence of a text has."""
+    named = {name for text in texts().values() for each in text.prints for name in each.names}
+    phrases = [clause for clause in load().values() if clause.phrase]
+    assert len(phrases) > 3
+    assert [c.id for c in phrases if not (c.phrase_in or c.id in named)] == []

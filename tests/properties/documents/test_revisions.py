@@ -8,6 +8,7 @@ from quidnunc.properties.documents.named_sentences import (
     SpecificationText,
     named_sentences,
     parse,
+    texts,
     write_prints,
 )
 from quidnunc.properties.documents.revisions import _change_of, changes, likeness, report, word_diff
@@ -40,6 +41,34 @@ def test_the_fate_of_a_quote(text: SpecificationText, edited: str, fate: str) ->
     (quote,) = report(read(edited), text).quotes
     assert (quote.clause, quote.fate) == ("gs1.2/idontwant.skip", fate)
     assert bool(quote.line) == (fate != "gone")
+
+
+CANCEL = "it MAY try to cancel its IWANT requests with the corresponding IDONTWANT message."
+
+
+@pytest.mark.parametrize(
+    ("edited", "fate"), [("", "found"), ("may try", "changed"), ("Nothing is cancelled.", "gone")]
+)
+def test_the_fate_of_the_words_that_show_a_keyword(edited: str, fate: str) -> None:
+    """Mutant: only quotes are looked for. The clause quotes nothing; its phrase has the MAY."""
+    then = f"{OWN}\nIf it comes, {CANCEL}\n"
+    text = parse("gossipsub-1.2", TABLE, write_prints(read(then), parse("gossipsub-1.2", TABLE, "")))
+    new = CANCEL if fate == "found" else CANCEL.replace("MAY try", edited) if fate == "changed" else edited
+    (phrase,) = report(read(f"{OWN}\nIf it comes, {new}\n"), text).phrases
+    assert (phrase.clause, phrase.fate, phrase.fails) == ("gs1.2/iwant.cancel", fate, fate != "found")
+    assert ("[-MAY-]" in phrase.change) == (fate == "changed")
+
+
+def test_a_phrase_of_another_revision_is_told_and_does_not_fail() -> None:
+    """Mutant: what stands in one other revision alone is asked of all."""
+    phrase = "SHOULD NOT send an IHAVE to a peer that requested partial messages"
+    text = texts()["partial-messages"]
+    for words, fate in (("Nothing.", "gone"), (f"When gossiping, a node {phrase}.", "found")):
+        found = report(read(f"# Gossip\n\n{words}\n"), text)
+        (one,) = (each for each in found.phrases if each.clause == "pm/gossip.no-ihave")
+        assert (one.fate, one.only_in, one.fails) == (fate, "6b6203ee", False)
+        named = [n.names for n in found.sentences]
+        assert named == ([("pm/gossip.no-ihave",)] if fate == "found" else [()])
 
 
 def test_a_changed_quote_shows_the_words(text: SpecificationText) -> None:

@@ -6,6 +6,7 @@ import pytest
 from attrs import frozen
 
 from quidnunc.model.choices import AngelicChoices, ScriptedChoices
+from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.events import (
     MEMPOOL,
     Adjust,
@@ -217,16 +218,21 @@ def test_what_the_versions_share_and_where_they_differ() -> None:
     assert all(each.clause.startswith(("cat-classic/", "flood/")) for _, each in CAT_CLASSIC.rules())
 
 
-def test_who_has_it_and_never_announced_it_is_not_asked() -> None:
-    """Mutant: whoever is known to have it may be asked."""
-    base = [*joined(1, 2), of(2, Tx("a")), of(1, SeenTx("a"))]
-    assert after(base, Advance(MINUTE_MS), protocol=CAT, seen={Sent(2, WantTx("a"))}).must == set()
-    assert after(base, Advance(MINUTE_MS), protocol=CAT).problems == 0
-    assert after([*base, of(2, SeenTx("a"))], Advance(MINUTE_MS), protocol=CAT).problems == 1
-
-
 class TestWhatTheTextLeavesOpen:
     """Mutant of each: a bound or a condition of the Go node is demanded, which no sentence has."""
+
+    def test_who_has_it_and_never_announced_it_is_asked_in_one_reading_alone(self) -> None:
+        """A WantTx MUST follow a SeenTx of that peer. Mutant: whoever has it is asked."""
+        base, want = [*joined(1, 2), of(2, Tx("a")), of(1, SeenTx("a"))], Sent(2, WantTx("a"))
+        read_so = edit_named("holders-asked", CAT).change(CAT)
+        late = after(base, Advance(MINUTE_MS), protocol=CAT, seen={want})
+        assert want not in late.must | late.may
+        for protocol in (CAT, read_so):
+            assert after(base, Advance(MINUTE_MS), protocol=protocol).problems == 0
+        assert after(base, Advance(MINUTE_MS), protocol=read_so, seen={want}).must == {want}
+        announced = [*base, of(2, SeenTx("a"))]
+        for protocol in (CAT, read_so):
+            assert after(announced, Advance(MINUTE_MS), protocol=protocol).problems == 1
 
     def test_a_very_late_answer_is_taken_or_dropped(self) -> None:
         base = [*joined(1, 2), of(1, SeenTx("a")), Advance(MINUTE_MS), Advance(MEMORY_MS)]
