@@ -115,7 +115,7 @@ def test_a_keyword_is_shown_in_the_words_of_the_text(quidnunc: Command) -> None:
         assert row["keyword"] == "none" or row["keyword"] in f"{row['quote']} {row['phrase']}", row["id"]
 
 
-@pytest.mark.parametrize("name", ["cat/never_announced", "gossipsub-1.2/while_backing_off-1"])
+@pytest.mark.parametrize("name", ["cat/announcers", "gossipsub-1.2/while_backing_off-1"])
 def test_a_rule_or_a_case_is_found_with_its_protocol(quidnunc: Command, name: str) -> None:
     """Kills: the names that a suite prints are unknown to explain."""
     assert quidnunc("explain", name).code == 0
