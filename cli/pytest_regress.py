@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from quidnunc.model.errors import CaseError, SpecError
+from quidnunc.model.errors import CaseError, RuleError, SpecError
 from quidnunc.properties.regress.compare import WALKS, behaviour
 from quidnunc.properties.regress.expect import (
     DeclarationComparison,
@@ -40,7 +40,7 @@ def regressed(old: str, new: str, expect: Path | None, record: Record, walks: in
         pytest.fail(
             f"{expect}: {error.strerror}; {_command(old, new, expect)} --update-expect writes it", False
         )
-    except (CaseError, SpecError, KeyError) as error:
+    except (CaseError, RuleError, SpecError, KeyError) as error:
         pytest.fail(f"{old} -> {new}: {error}", pytrace=False)
     for each in found.separations:
         record(each.change.key, f"{each.verdict}, {len(each.found.trace[1])} events")

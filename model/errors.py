@@ -14,12 +14,8 @@ class SpecError(Exception):
     """Our tables are wrong: the clauses, the rules or the protocols contradict themselves or each other."""
 
 
-class RuleError(SpecError):
+class RuleError(Exception):
     """A rule that is not of the kit does what no rule may. The message names the rule and its place."""
-
-
-class NoHandlerError(KeyError):
-    """A rule asks for a handler that the protocol does not have."""
 
 
 class CaseError(Exception):

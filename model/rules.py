@@ -13,7 +13,7 @@ from typing import Protocol as Shape
 
 from attrs import Factory, field, frozen
 
-from quidnunc.model.errors import NoHandlerError, RuleError, SpecError, similar_names
+from quidnunc.model.errors import RuleError, SpecError, similar_names
 from quidnunc.model.events import Output, Sent
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.rpc import ControlField, Part
@@ -98,15 +98,26 @@ def _is_no_step(each: Rule, step: object) -> RuleError:
     return refused_rule(each, f"returned {got}; expected Step(router, ...) or None")
 
 
+def _asks_for_a_handler(error: Exception) -> bool:
+    """Whether a protocol was asked for a handler that it does not have: another change may bring it."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    asked = (Protocol.__getitem__.__code__, Protocol.set_of.__code__)
+    return isinstance(error, KeyError) and at is not None and at.tb_frame.f_code in asked
+
+
 def _applied(each: Rule, r: object, *rest: object) -> Any:
     """What a rule that is not of the kit says. Raises RuleError, which names the rule, where it raises an
     error, changes what the router keeps, or permits what no router sends."""
     before = dict(getattr(r, "kept", ()))
     try:
         said = each.apply(r, *rest)
-    except (SpecError, NoHandlerError):
+    except (RuleError, SpecError):
         raise
     except Exception as error:
+        if _asks_for_a_handler(error):
+            raise
         raise refused_rule(each, f"raised {type(error).__name__}: {error}") from error
     if before != dict(getattr(r, "kept", ())):
         raise refused_rule(each, "changes r.kept in place; return Step(evolve(r, kept={**r.kept, ...}))")
@@ -279,14 +290,11 @@ class Protocol:
     """Which machine runs it (`quidnunc.model.machine`): pubsub or mempool."""
 
     def __getitem__(self, handler: str) -> Combined:
-        try:
-            return self.handlers[handler]
-        except KeyError:
-            raise NoHandlerError(handler) from None
+        return self.handlers[handler]
 
     def set_of(self, handler: str, r: object, what: object, choose: Witness) -> Targets:
         """The set that the `without` named `handler` describes now."""
-        return cast("Exclusion", self[handler])(r, what, choose)
+        return cast("Exclusion", self.handlers[handler])(r, what, choose)
 
     def rules(self) -> Iterator[tuple[str, Rule]]:
         """Every (handler, rule), in order."""
