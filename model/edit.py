@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 from attrs import field, frozen
 
 from quidnunc.model.errors import SpecError
+from quidnunc.model.granting import may_grant
 from quidnunc.model.permits import Step
 from quidnunc.model.rules import Exclusion, FirstMatch, Phases, Protocol, Rule, Total
 from quidnunc.model.values import evolve
@@ -144,12 +145,15 @@ def reading_as(switch: str) -> Change:
 def softened(protocol: Protocol, name: str) -> Protocol:
     """What the rule demands it only allows; whom it excludes may be excluded or not.
 
-    Raises SpecError where there is none of that name, or it is a term of a sum or the base of a set.
+    Raises SpecError where there is none of that name, where it is a term of a sum or the base of a set, and
+    where it grants no output.
     """
     for combined in protocol.handlers.values():
         rules = combined.exclusions if isinstance(combined, Exclusion) else combined.rules
         found = next((each for each in rules if each.name == name), None)
         if found is not None and not isinstance(combined, Total):
+            if not isinstance(combined, Exclusion) and not may_grant(found):
+                raise SpecError(f"rule {name!r} of {protocol.name} grants no output that could be left free")
             return protocol.with_rule(name, _soft(found))
     raise SpecError(f"{protocol.name} has no rule {name!r} that demands or excludes")
 

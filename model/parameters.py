@@ -192,8 +192,8 @@ class DogParameters:
             raise ValueError(f"target_redundancy must be above 0 and finite, got {self.target_redundancy}")
         if self.adjust_interval_ms < 1:
             raise ValueError(f"adjust_interval_ms must be 1 or more, got {self.adjust_interval_ms}")
-        if not 0 <= self.delta_percent < 100:
-            raise ValueError(f"delta_percent must be in [0, 100), got {self.delta_percent}")
+        if not 0 < self.delta_percent < 100:
+            raise ValueError(f"delta_percent must be above 0 and below 100, got {self.delta_percent}")
 
 
 ParameterSet: TypeAlias = Parameters | DogParameters

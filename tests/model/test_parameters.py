@@ -62,7 +62,9 @@ def test_the_edges_are_allowed(given: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [{"target_redundancy": 0.0}, {"delta_percent": -1.0}, {"delta_percent": 100.0}], ids=str
+    "given",
+    [{"target_redundancy": 0.0}, {"delta_percent": -1.0}, {"delta_percent": 0.0}, {"delta_percent": 100.0}],
+    ids=str,
 )
 def test_of_dog(given: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="must be"):

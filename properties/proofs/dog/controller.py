@@ -36,14 +36,14 @@ class ControllerRevision:
     zero_target: bool = False
     """A target of 0 may be configured."""
     fixed_delta: bool = False
-    zero_delta: bool = False
-    """A delta of 0 percent may be configured, where it is not fixed."""
     undefined_at_zero: bool = False
     """The text divides by the number of first-time transactions, and says nothing of none."""
     keep_alive: bool = False
     """After idle intervals a route is asked for."""
     no_width: bool = False
-    """A planted error, as are the next three: both bounds are the target."""
+    """A planted error, as are the next four: both bounds are the target."""
+    zero_delta: bool = False
+    """A delta of 0 percent may be configured, which dog.md leaves out."""
     always_allows: bool = False
     """HaveTx is allowed whatever the redundancy."""
     asks_after_duplicates: bool = False

@@ -160,14 +160,6 @@ def _of_bounds(at: ControllerSymbols) -> Iterator[ControllerStatement]:
             conclusion=(at.lower < at.upper) == (at.target * at.delta >= 100),
             fails=lambda by, t, d, f, a: empty(by, t, d, f, a) == (t * d >= 100),
         )
-    if at.by.zero_delta:
-        yield ControllerStatement(
-            name="bounds.some-delta",
-            text="the lower bound is below the upper one, if the delta is not 0",
-            premise=z3.And(at.given, at.delta > 0),
-            conclusion=at.lower < at.upper,
-            fails=empty,
-        )
 
 
 def _both(by: ControllerRevision, target: Fraction, delta: Fraction, first: int, again: int) -> bool:
