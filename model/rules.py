@@ -8,6 +8,7 @@ rule, and comparing two protocols, are operations on tuples.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, TypeAlias, TypeVar, cast, get_args
 from typing import Protocol as Shape
 
@@ -46,7 +47,10 @@ UNNOTICED = SilentWitness()
 
 
 def _is_of_the_kit(each: Rule) -> bool:
-    return str(getattr(each.apply, "__module__", "")).startswith("quidnunc.")
+    function: Any = each.apply
+    while isinstance(function, partial):
+        function = function.func
+    return str(getattr(function, "__module__", "")).startswith("quidnunc.")
 
 
 @frozen(eq=False)

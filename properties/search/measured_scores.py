@@ -46,7 +46,7 @@ OF_SCORES = ("gs1.1/score.", "gs1.1/iwant.promise", "gs1.1/backoff.penalty")
 
 APPLICATION = "the application's score (P5)"
 """What counts in every life: where it counts otherwise, nothing is known of the other terms."""
-ALONE = "with {} alone"
+ALONE = "in runs where only {} counts,"
 """How it is said that nothing else counts."""
 MOST_TOLD = 2
 """So many terms are named in it."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from attrs import frozen
 
 from quidnunc.impl.seam import AdapterError, NotBuiltError
-from quidnunc.properties.cases.case import Case, router_of
+from quidnunc.properties.cases.case import Case, RefusedRouterError, router_of
 from quidnunc.reports.reproductions import go, javascript, python
 from quidnunc.reports.reproductions.recorded import NoReproductionError
 
@@ -48,7 +48,10 @@ LANGUAGES: Mapping[str, ReproductionLanguage] = {
 
 def language_of(case: Case) -> ReproductionLanguage:
     """The language of the router of a case. Raises NoReproductionError where there is none."""
-    router = "" if case.is_network else router_of(case)
+    try:
+        router = "" if case.is_network else router_of(case)
+    except RefusedRouterError:
+        raise NoReproductionError("it is of a router of your own, of which no test is written") from None
     if router not in LANGUAGES:
         about = "a case of a network" if case.is_network else f"a case of {router}"
         raise NoReproductionError(

@@ -207,6 +207,17 @@ def test_what_is_no_test_says_why() -> None:
         python.reproduction_of(parse(text.replace(joined, "")))
 
 
+def test_a_finding_in_a_router_of_ones_own_is_told_without_a_test(quidnunc: Command, tmp_path: Path) -> None:
+    """Mutant: the router is looked up to be started, and the command ends with an error of its own."""
+    text = SHARED.read_text(encoding="utf-8").replace("against: py-libp2p 0.8.1", "against: python 1")
+    path = tmp_path / "own.case"
+    path.write_text(text, encoding="utf-8")
+    ran = quidnunc("report", path, "--markdown")
+    assert (ran.code, "without a test: it is of a router of your own" in ran.err) == (0, True)
+    assert "`python 1` (gossipsub 1.2) departs" in ran.out
+    assert quidnunc("report", path, "--reproduction").code == 2
+
+
 def test_prose_ends_no_comment() -> None:
     told = prose('a """ b */ c \\ d\x00\n"')
     assert '"' not in told and "*/" not in told and "\\" not in told and told.isprintable()

@@ -132,9 +132,9 @@ def test_what_has_a_score_to_it_is_told_by_no_other_fault(against: str, falls: b
         ),
         (
             "ours:deficit-linear",
-            "With the deficit of mesh deliveries (P3) alone a score is higher than the specification says, "
-            "in the mesh; and with mesh failures (P3b) alone a score is higher than the specification says, "
-            "once it is pruned for its score.",
+            "In runs where only the deficit of mesh deliveries (P3) counts, a score is higher than the "
+            "specification says, in the mesh; and in runs where only mesh failures (P3b) counts, a score is "
+            "higher than the specification says, once it is pruned for its score.",
         ),
     ],
 )
