@@ -43,6 +43,7 @@ from quidnunc.properties.regress.expect import (
 from quidnunc.properties.regress.mixed import MixedNetworks, run_mixed_networks
 from quidnunc.properties.regress.outcomes import (
     RouterOutcome,
+    SuiteOutcome,
     against_refinement,
     newly_failing,
     outcomes_of_suite,
@@ -141,7 +142,11 @@ def _reported(
     """What follows from the changes in behaviour, beside them, as far as there is time."""
     old, new = found.old, found.new
     parts = RemainingParts(_limit(options).file_s, found.early, f"{old.name} -> {new.name}", show)
-    outcomes = parts.do("the cases of the suite", lambda: outcomes_of_suite(old, new, found.changes), ())
+    # Tuples of no length that is known to be 0.
+    no_outcomes, none_newly = tuple[SuiteOutcome, ...](), tuple[RouterOutcome, ...]()
+    outcomes = parts.do(
+        "the cases of the suite", lambda: outcomes_of_suite(old, new, found.changes), no_outcomes
+    )
     committed, networks = None, None
     if found.changes:
         committed = parts.do("committed cases", lambda: _committed(old, new, options.cases, show), None)
@@ -149,7 +154,7 @@ def _reported(
     def failing() -> tuple[RouterOutcome, ...]:
         return newly_failing(found.separations, old, new, routers_as_built(old.protocol))
 
-    newly = parts.do("routers as built", failing, ())
+    newly = parts.do("routers as built", failing, none_newly)
     if found.changes:
         networks = parts.do("mixed networks", lambda: run_mixed_networks(old, new, show), None)
     return RegressReport(

@@ -236,7 +236,7 @@ def hashable(value: object) -> object:
         return frozenset([(k, hashable(v)) for k, v in value.items()])
     if isinstance(value, tuple | list):
         return tuple([hashable(each) for each in value])
-    names = _names(kind)
+    names = _names(kind)  # type: ignore[arg-type]
     if names is None:
         return value
     return kind.__name__, tuple([hashable(getattr(value, name)) for name in names])

@@ -151,20 +151,22 @@ def make_silver(
         for bucket in range(buckets)
     ]
     made = runner(make_bucket, asked, "pieces to silver")
-    description = {
-        **counts,
-        "files": len(entries),
-        "buckets": buckets,
+    parts = [attrs.asdict(part) for part in (*plan.kept, plan.made)]
+    description = {**counts, "files": len(entries), "buckets": buckets, **_sums(said, made), "parts": parts}
+    _finish(run, making, target, description)
+    return version
+
+
+def _sums(said: Mapping[str, Any], made: Sequence[MadeBucket]) -> dict[str, Any]:
+    """What the buckets come to, with what was said of the silver before."""
+    return {
         "rows": said["rows"] + sum(b.rows for b in made) - sum(b.rows_before for b in made),
         STEPS_BACK: said[STEPS_BACK] + sum(b.steps_back for b in made),
         OUT_OF_ORDER: said.get(OUT_OF_ORDER, 0) + sum(b.out_of_order for b in made),
         REPEATED: said.get(REPEATED, 0) + sum(b.repeated for b in made),
         BACK_PERCENT: max([said.get(BACK_PERCENT, 0), *(b.back_percent for b in made)]),
         **{name: said.get(name, 0) + sum(getattr(b, name) for b in made) for name in (*ODD, *LACKING)},
-        "parts": [attrs.asdict(part) for part in (*plan.kept, plan.made)],
     }
-    _finish(run, making, target, description)
-    return version
 
 
 def unreadable_files(silver: Path) -> list[Path]:
