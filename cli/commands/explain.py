@@ -226,6 +226,7 @@ def of_clause(each: ClauseCoverage) -> dict[str, Any]:
         "text": clause.text.strip(),
         "quote": clause.quote.strip(),
         "phrase": clause.phrase.strip(),
+        "phrase only in": clause.phrase_in,
         "stands in": places_of(clause.id),
         "violation": clause.violation.strip(),
         "reason": clause.reason.strip(),
