@@ -26,6 +26,7 @@ from quidnunc.properties.search.measured_scores import (
     APPLICATION,
     OtherFaults,
     ScoredLife,
+    TermsOff,
     counted_otherwise,
     first_off_in,
     is_heeded,
@@ -156,9 +157,8 @@ class FreshRuns:
                     self.record(run)
                     yield run
 
-    def counted_otherwise(self) -> str:
-        """Which terms of a score count otherwise than the rules say, as a sentence; empty where none is
-        known."""
+    def counted_otherwise(self) -> TermsOff:
+        """Which terms of a score count otherwise than the rules say."""
         found = []
         lives = self._scored_lives()
         for number, life in lives if not self._has_late_scores(lives) else ():

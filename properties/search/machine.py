@@ -50,6 +50,7 @@ from quidnunc.properties.neighbours.draw import draw_neighbours
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 from quidnunc.properties.search.additions import PREFIX, addition_behind
 from quidnunc.properties.search.fresh_runs import FreshRuns, PlayedApart, fixed_by, scored
+from quidnunc.properties.search.measured_scores import TermsOff
 from quidnunc.properties.search.probes import with_authors
 from quidnunc.properties.search.rows import Contradiction, may_be_kept_at_times, note_contradiction
 from quidnunc.properties.search.unsent import add_sent
@@ -144,7 +145,7 @@ class FindingSearch:
     out_of_time: Callable[[], bool] = lambda: False
     ended: bool = False
     """`SearchIsOver` was raised."""
-    counted: dict[Protocol, str] = field(factory=dict)
+    counted: dict[Protocol, TermsOff] = field(factory=dict)
     """Under what is in force: what is known of scores that nothing explains."""
     apart: PlayedApart = field(factory=dict)
     """Fresh runs that several findings from the same seed have in common."""
@@ -209,7 +210,7 @@ class FindingSearch:
         known = partial(self._counted_otherwise, fresh)
         return self.keep(finding, plain, seed, signature, fresh, known, minimised=minimised)
 
-    def _counted_otherwise(self, fresh: FreshRuns) -> str:
+    def _counted_otherwise(self, fresh: FreshRuns) -> TermsOff:
         """What is known of the scores of this router, which is asked once for all that is in force."""
         if fresh.rules not in self.counted:
             self.counted[fresh.rules] = fresh.counted_otherwise()
@@ -314,7 +315,7 @@ class FindingSearch:
         seed: int,
         signature: tuple[str, str, str],
         fresh: RunsToPredict,
-        known: Callable[[], str] = lambda: "",
+        known: Callable[[], TermsOff] = TermsOff,
         *,
         minimised: bool = True,
     ) -> tuple[str, str]:
@@ -338,12 +339,13 @@ class FindingSearch:
         in_force = finding.quirks[:1] if not any(map(self._is_withdrawn, finding.quirks[:1])) else ()
         if not in_force:
             self.signatures[signature] += 1
+        if minimised and not finding.quirks and scored(parameters):
+            off = known()
+            finding = evolve(finding, known=off.says, blamed=tuple(map(off.refiled, finding.blamed)))
         key = (finding.clause, finding.cause)
         if key in self.found:
             self.found[key] = self.found[key].with_another(finding, parameters)
             return key
-        if minimised and not finding.quirks and scored(parameters):
-            finding = evolve(finding, known=known())
         self.found[key] = ReplayableFinding(
             finding, parameters, seed, self.in_force, without=self.without, minimised=minimised
         )

@@ -50,6 +50,19 @@ ALONE = "in runs where only {} counts,"
 """How it is said that nothing else counts."""
 MOST_TOLD = 2
 """So many terms are named in it."""
+CLAUSE_OF_TERM: Mapping[str, str] = {
+    "the time in the mesh (P1)": "gs1.1/score.time-in-mesh",
+    "first deliveries (P2)": "gs1.1/score.first-deliveries",
+    "the deficit of mesh deliveries (P3)": "gs1.1/score.mesh-deliveries",
+    "mesh failures (P3b)": "gs1.1/score.mesh-failures",
+    "invalid messages (P4)": "gs1.1/score.invalid-messages",
+    "the weight of a topic": "gs1.1/score.weights",
+    "the cap of all topics": "gs1.1/score.weights",
+    "the behaviour penalty (P7)": "gs1.1/score.behaviour",
+    "IP colocation (P6)": "gs1.1/score.colocation",
+}
+"""How what counts alone begins -> the clause of that term."""
+RETAIN = "gs1.1/score.retain"
 
 Capabilities = frozenset[str]
 Edges = tuple[int | None, int | None]
@@ -512,12 +525,32 @@ def off_from(life: ScoredLife, lived: FreshRun, protocol: Protocol, play: Play) 
     return None
 
 
-def counted_otherwise(found: Sequence[tuple[ScoredLife, tuple[str, str]]]) -> str:
-    """What is known of terms that count otherwise than the protocol says; empty where none does."""
+@frozen
+class TermsOff:
+    """The terms of a score that count otherwise than the protocol says."""
+
+    says: str = ""
+    """A sentence; empty where none does."""
+    clauses: tuple[str, ...] = ()
+
+    def refiled(self, clause: str) -> str:
+        """The clause of the first of them in place of that of a term which counts as it should. How long a
+        counter stands is of any term."""
+        about_a_term = clause in (*CLAUSE_OF_TERM.values(), RETAIN)
+        return self.clauses[0] if self.clauses and about_a_term and clause not in self.clauses else clause
+
+
+NONE_OFF = TermsOff()
+
+
+def counted_otherwise(found: Sequence[tuple[ScoredLife, tuple[str, str]]]) -> TermsOff:
+    """What is known of terms that count otherwise than the protocol says."""
     of_all = next((off for life, (off, _) in found if life.term == APPLICATION), None)
     if of_all is not None:
         threshold = "lower" if of_all == "higher" else "higher"
-        return f"It heeds peers as if their scores were {of_all}, or the gossip threshold {threshold}."
+        return TermsOff(
+            f"It heeds peers as if their scores were {of_all}, or the gossip threshold {threshold}."
+        )
     said: dict[str, str] = {}
     for life, (off, when) in found:
         # What counts up to its cap otherwise counts otherwise at its cap as well.
@@ -526,4 +559,7 @@ def counted_otherwise(found: Sequence[tuple[ScoredLife, tuple[str, str]]]) -> st
                 f"{ALONE.format(life.term)} a score is {off} than the specification says, {when}"
             )
     told = "; and ".join([*said.values()][:MOST_TOLD])
-    return f"{told[:1].upper()}{told[1:]}." if told else ""
+    if not told:
+        return NONE_OFF
+    clauses = (next(c for term, c in CLAUSE_OF_TERM.items() if each.startswith(term)) for each in said)
+    return TermsOff(f"{told[:1].upper()}{told[1:]}.", tuple(clauses))

@@ -28,6 +28,7 @@ from quidnunc.properties.search.machine import FindingSearch
 from quidnunc.properties.search.measured_scores import (
     ASKED_FOR,
     MeasuredScore,
+    TermsOff,
     counts_in,
     is_of_scores,
     measured_runs,
@@ -123,6 +124,25 @@ def test_what_has_a_score_to_it_is_told_by_no_other_fault(against: str, falls: b
 
 
 @pytest.mark.parametrize(
+    ("clause", "now"),
+    [
+        ("gs1.1/score.time-in-mesh", "gs1.1/score.mesh-deliveries"),
+        ("gs1.1/score.retain", "gs1.1/score.mesh-deliveries"),
+        ("gs1.1/score.mesh-failures", "gs1.1/score.mesh-failures"),
+        ("gs1.1/score.decay", "gs1.1/score.decay"),
+        ("gs1.1/threshold.graylist", "gs1.1/threshold.graylist"),
+    ],
+)
+def test_no_term_is_blamed_that_counts_as_it_should(clause: str, now: str) -> None:
+    """Mutant: a wrong deficit of mesh deliveries fails the time in the mesh, which is right."""
+    off = TermsOff(
+        "P3 and P3b count otherwise.", ("gs1.1/score.mesh-deliveries", "gs1.1/score.mesh-failures")
+    )
+    assert off.refiled(clause) == now
+    assert TermsOff().refiled(clause) == clause
+
+
+@pytest.mark.parametrize(
     ("against", "said"),
     [
         ("ours", ""),
@@ -139,7 +159,7 @@ def test_what_has_a_score_to_it_is_told_by_no_other_fault(against: str, falls: b
     ],
 )
 def test_what_is_known_of_scores_that_nothing_explains(against: str, said: str) -> None:
-    assert fresh_runs(against).counted_otherwise() == said
+    assert fresh_runs(against).counted_otherwise().says == said
 
 
 @pytest.mark.parametrize(
@@ -268,7 +288,7 @@ def test_a_score_that_comes_late_is_not_measured() -> None:
     edits = [edit("first-deliveries-doubled")]
     assert [*planted(twice_first).measured(edits)]
     late = planted(twice_first, cached_scores)
-    assert not [*late.measured(edits)] and not late.counted_otherwise()
+    assert not [*late.measured(edits)] and late.counted_otherwise() == TermsOff()
 
 
 def test_another_fault_later_in_a_life_does_not_refute_the_true_edit() -> None:
