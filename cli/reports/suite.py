@@ -60,10 +60,12 @@ def unfinished_lines(campaigns: Sequence[Campaign], whole: str) -> list[str]:
 
 def not_run(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> list[str]:
     """What this router was not asked, and what a failure hides, in a few lines."""
-    lines = [
+    # Where nothing was played, that is said once, and not of each claim.
+    lines = [] if campaign.runs else ["every claim: not one case was played"]
+    lines += [
         f"{v.claim.id}: {'no case applies it' if v.verdict == 'inconclusive' else v.reason}"
         for v in verdicts
-        if word_of(v) == "not run"
+        if word_of(v) == "not run" and (campaign.runs or v.verdict != "inconclusive")
     ]
     lines += [f"{v.claim.id}: {v.reason}" for v in verdicts if v.verdict == "undecided"]
     lines += [

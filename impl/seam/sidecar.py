@@ -83,7 +83,10 @@ def end_children() -> None:
 
 
 def _started(command: str) -> subprocess.Popen[bytes]:
-    words = shlex.split(command)
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        raise AdapterError(f"exec: a quotation mark is not closed in {command!r}") from None
     if not words:
         raise AdapterError("exec: no command given; write exec:COMMAND, for instance 'exec:node driver.mjs'")
     try:

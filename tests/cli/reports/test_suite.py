@@ -35,6 +35,7 @@ def test_a_planted_bug_fails_and_json_says_the_same(capsys: pytest.CaptureFixtur
 
 def test_a_suite_of_which_nothing_was_played_does_not_pass() -> None:
     nothing = Campaign("flood", "somebody", 0)
+    assert not_run(nothing, verdicts_of(nothing))[0] == "every claim: not one case was played"
     assert suite_exit(ExitStatus(0), nothing).code == 3
     assert suite_exit(ExitStatus(1, "claims fail"), nothing).code == 1
     assert suite_exit(ExitStatus(3), Campaign("flood", "somebody", 0, runs=1)).code == 0
