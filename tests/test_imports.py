@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS = """
 model         : attrs
   vocabulary    :                         = errors rpc events versions parameters score_parameters
-  rules         : vocabulary              = values score_interval permits rules choices profiles edit
+  rules         : vocabulary              = values score_interval permits rules choices profiles granting edit
   pubsub        : vocabulary rules
   mempool       : vocabulary rules pubsub
   edits         : vocabulary rules pubsub mempool
