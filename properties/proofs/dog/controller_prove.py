@@ -72,6 +72,13 @@ class ControllerSymbols:
     def upper(self) -> Expression:
         return self.target + self.width
 
+    def follows(self) -> tuple[Expression, ...]:
+        """What follows of the width from what is given: without it cvc5 finds no numbers in a minute."""
+        by = self.by
+        if by.whole or by.zero_target or by.zero_delta or by.no_width:
+            return ()
+        return self.width > 0, self.width < self.target
+
     def above(self, bound: Expression, *, strict: bool) -> Expression:
         """The redundancy is above `bound`, or at it; something new came."""
         if self.by.whole:
@@ -202,7 +209,7 @@ def _of_decisions(at: ControllerSymbols) -> Iterator[ControllerStatement]:
     yield ControllerStatement(
         name="above-target",
         text="HaveTx that is blocked does not stay so for ever while the redundancy is above the target",
-        premise=z3.And(at.given, at.first > 0, at.again > at.target * at.first),
+        premise=z3.And(at.given, *at.follows(), at.first > 0, at.again > at.target * at.first),
         conclusion=at.allows(),
         fails=lambda by, t, d, f, a: found(by, t, d, f, a) != "high",
         besides=("the same counters in every interval leave it blocked in every interval",),
