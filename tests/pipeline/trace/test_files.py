@@ -135,7 +135,7 @@ def test_names_of_all_ages_in_one_file(tmp_path: Path) -> None:
     ("line", "said"),
     [
         ("{", "not JSON"),
-        ("[1]", "expected an object"),
+        ("[1]", "expected a JSON object"),
         ("{}", "no type"),
         ('{"type":77}', "type 77 is in no schema"),
         ('{"type":true,"join":{}}', "type: expected a whole number"),
