@@ -17,15 +17,17 @@ INTERRUPTS = frozenset({signal.SIGINT, signal.SIGTERM})
 
 
 @contextmanager
-def process_pool(workers: int, tasks_each: int | None = None) -> Iterator[ProcessPoolExecutor]:
-    """So many processes, started when there is work, and replaced after `tasks_each` tasks. An exception
-    within ends them at once."""
+def process_pool(
+    workers: int, tasks_each: int | None = None, *, forked: bool = False
+) -> Iterator[ProcessPoolExecutor]:
+    """So many processes, started when there is work, and replaced after `tasks_each` tasks; where they are
+    `forked`, with the modules and the stdout that this one has. An exception within ends them at once."""
     # Children take the hash seed from the environment, and a router in Python acts by it.
     os.environ.setdefault("PYTHONHASHSEED", "0")
     others = multiprocessing.active_children()
     with ProcessPoolExecutor(
         workers,
-        mp_context=multiprocessing.get_context("spawn"),
+        mp_context=multiprocessing.get_context("fork" if forked else "spawn"),
         max_tasks_per_child=tasks_each,
         initializer=_with_parent,
     ) as pool:
@@ -53,6 +55,7 @@ def submitted(
 def _with_parent() -> None:
     """Ctrl-C is for the process that has the terminal: it ends these. They end with it, whatever ends it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)
     # A driver in Python keeps its router from ending the process so (`impl/drivers/python.py`).
     parent, end = multiprocessing.parent_process(), os._exit

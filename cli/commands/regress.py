@@ -142,7 +142,6 @@ def _reported(
     """What follows from the changes in behaviour, beside them, as far as there is time."""
     old, new = found.old, found.new
     parts = RemainingParts(_limit(options).file_s, found.early, f"{old.name} -> {new.name}", show)
-    # Tuples of no length that is known to be 0.
     no_outcomes, none_newly = tuple[SuiteOutcome, ...](), tuple[RouterOutcome, ...]()
     outcomes = parts.do(
         "the cases of the suite", lambda: outcomes_of_suite(old, new, found.changes), no_outcomes

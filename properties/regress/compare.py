@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 
 from attrs import evolve, field, frozen, mutable
 
+from quidnunc.properties.processes import process_pool
 from quidnunc.properties.regress.diff import ProtocolChange, all_of, changes_between
 from quidnunc.properties.regress.directed import directed_traces
 from quidnunc.properties.regress.pair import DIRECTIONS, Direction, partings_of
@@ -43,7 +44,6 @@ from quidnunc.properties.regress.stopping import (
     SearchLimit,
     early_end,
     stopped_at,
-    worker_processes,
 )
 from quidnunc.properties.suite.traces import Trace, size_of
 from quidnunc.properties.suite.unnoticed import unnoticed_of
@@ -215,7 +215,7 @@ class _BehaviourSearch:
     def run(self, asked: Sequence[tuple[int, ...]]) -> None:
         names = self.old.name, self.new.name
         tasks = [ChangeTask(*names, at, self.declared.get(self.change(at).key, ())) for at in asked]
-        with worker_processes(PROCESSES) if len(asked) > FEW else nullcontext() as pool:
+        with process_pool(PROCESSES, forked=True) if len(asked) > FEW else nullcontext() as pool:
             self._show(pool, tasks, "known traces")
             left = [task for task in tasks if not self.shown[task.at]]
             self.made = _walked(pool, left, len(left) * self.walks, self.seed, self.say)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -64,28 +62,6 @@ def stopped_at(until_s: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-@contextmanager
-def worker_processes(number: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes for tasks. Where an error or a stop passes, they are ended and not waited for."""
-    pool = ProcessPoolExecutor(number, initializer=_start_worker)
-    try:
-        yield pool
-    except BaseException:
-        workers = list((pool._processes or {}).values())
-        pool.shutdown(wait=False, cancel_futures=True)
-        for each in workers:
-            each.kill()
-        raise
-    pool.shutdown()
-
-
-def _start_worker() -> None:
-    """Ctrl-C is for the parent alone; and what a user's rule prints is no result."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    sys.stdout = sys.stderr
 
 
 T = TypeVar("T")

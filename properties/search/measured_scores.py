@@ -561,5 +561,11 @@ def counted_otherwise(found: Sequence[tuple[ScoredLife, tuple[str, str]]]) -> Te
     told = "; and ".join([*said.values()][:MOST_TOLD])
     if not told:
         return NONE_OFF
-    clauses = (next(c for term, c in CLAUSE_OF_TERM.items() if each.startswith(term)) for each in said)
-    return TermsOff(f"{told[:1].upper()}{told[1:]}.", tuple(clauses))
+    return TermsOff(f"{told[:1].upper()}{told[1:]}.", tuple(_clause_of(*each) for each in found))
+
+
+def _clause_of(life: ScoredLife, off: tuple[str, str]) -> str:
+    """The clause of what counts alone; a score that is another one only in a new connection was not kept."""
+    _, when = off
+    of_term = (clause for term, clause in CLAUSE_OF_TERM.items() if life.term.startswith(term))
+    return RETAIN if when == NEW else next(of_term)

@@ -209,7 +209,7 @@ def _state_of(sentence: SentenceDigest, clauses: Mapping[str, AnnotatedClause]) 
 
 def _state(each: ClauseCoverage) -> str:
     if each.clause.status == "ruled" and not each.rules:
-        # It has a rule in another protocol alone: a claim that names it speaks of what took its place.
+        # It has a rule in another protocol alone: a claim that names it is about what took its place.
         return "elsewhere"
     if each.held:
         return "checked"

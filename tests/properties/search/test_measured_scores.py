@@ -162,6 +162,16 @@ def test_what_is_known_of_scores_that_nothing_explains(against: str, said: str) 
     assert fresh_runs(against).counted_otherwise().says == said
 
 
+def test_a_score_that_is_lost_with_the_connection_is_of_no_term() -> None:
+    """Mutant: each term fails that counts as it should until the peer comes back."""
+    lost = fresh_runs("ours:score-lost-with-connection").counted_otherwise()
+    assert {*lost.clauses} == {"gs1.1/score.retain"}
+    assert {*fresh_runs("ours:deficit-linear").counted_otherwise().clauses} == {
+        "gs1.1/score.mesh-deliveries",
+        "gs1.1/score.mesh-failures",
+    }
+
+
 @pytest.mark.parametrize(
     ("parameters", "capabilities", "fixed"),
     [
