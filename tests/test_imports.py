@@ -72,7 +72,7 @@ properties    : attrs hypothesis z3 cvc5 numba numpy yaml model impl/seam impl/m
   params        : bounded lazy tables judge solver
   proofs        : lazy tables networks solver params
   exports       : documents lazy tables solver proofs
-  regress       : bounded documents claims judge explain notation cases neighbours suite networks \
+  regress       : bounded processes documents claims judge explain notation cases neighbours suite networks \
                   replays
   coverage      : documents claims cases suite proofs  = coverage
   mutants       : documents claims        = mutants
