@@ -109,8 +109,10 @@ def _enforces_idontwant(r: GossipsubRouter) -> None:
 
 
 def _any_topic_counts(r: GossipsubRouter) -> None:
-    """A topic without parameters has those of the first one."""
+    """A topic without parameters has those of the first one, where one has."""
     keeper = _keeping(r)
+    if not keeper.parameters.topics:
+        return
     patch(keeper, "counts", lambda topic: True)
     keeper.of_topic = defaultdict(lambda: keeper.parameters.topics[0], keeper.of_topic)
 

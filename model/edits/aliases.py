@@ -15,6 +15,9 @@ from quidnunc.model.edit import FORMS
 from quidnunc.model.rules import Protocol, Rule
 
 RENAMED: Mapping[str, str] = {
+    "mesh-failures-decay-as-deliveries": (
+        "decay-mesh-failure-penalty-decay-as-mesh-message-deliveries-decay"
+    ),
     "requests-transaction-from-peer-that-has-it-and-has-not-announced-it": "holders-asked",
 }
 """Old name -> the name of today, of those that do not depend on a protocol."""

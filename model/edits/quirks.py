@@ -767,16 +767,6 @@ def note_grafted_unless_joining(old: Rule, r: Router, before: Router, choose: Ch
     return Step(evolve(step.router, mesh=r.mesh), step.permits) if step is not None else None
 
 
-@around("gs1.1/score.decay")
-def decay_failures_as_deliveries(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
-    """What pruned members still owed (P3b) decays by the factor of mesh deliveries (P3)."""
-    given = counting.scored(r)
-    topics = [evolve(t, mesh_failure_penalty_decay=t.mesh_message_deliveries_decay) for t in given.topics]
-    swapped = evolve(r.parameters, scores=evolve(given, topics=tuple(topics)))
-    step = cast("Step[Router] | None", old.step(evolve(r, parameters=swapped), None, choose))
-    return None if step is None else Step(evolve(step.router, parameters=r.parameters), step.permits)
-
-
 @around("gs1.1/score.mesh-deliveries")
 def count_noted_members(
     old: Rule, r: Router, d: counting.CountedDelivery, choose: Choose
@@ -1195,13 +1185,6 @@ QUIRKS: tuple[Edit, ...] = (
         "gs1.1/score.time-in-mesh",
         "Counts the time in the mesh (P1) from the first GRAFT of a peer, not from the last.",
         replacing_present(note_grafted=note_first_graft),
-    ),
-    Edit(
-        "mesh-failures-decay-as-deliveries",
-        "replaced",
-        "gs1.1/score.decay",
-        "Decays what pruned members still owed (P3b) by the factor of mesh deliveries (P3).",
-        replacing_present(decay=decay_failures_as_deliveries),
     ),
     *SCORE_QUIRKS,
     *EXTENSION_QUIRKS,

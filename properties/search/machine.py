@@ -207,10 +207,10 @@ class FindingSearch:
             self.record(kind, run.steps, run.parameters, seed)
 
         fresh = FreshRuns(self, protocol, finding.events, (plain, parameters), seed, self.out_of_time, note)
-        known = partial(self._counted_otherwise, fresh)
+        known = partial(self.counted_otherwise, fresh)
         return self.keep(finding, plain, seed, signature, fresh, known, minimised=minimised)
 
-    def _counted_otherwise(self, fresh: FreshRuns) -> TermsOff:
+    def counted_otherwise(self, fresh: FreshRuns) -> TermsOff:
         """What is known of the scores of this router, which is asked once for all that is in force."""
         if fresh.rules not in self.counted:
             self.counted[fresh.rules] = fresh.counted_otherwise()
@@ -339,9 +339,8 @@ class FindingSearch:
         in_force = finding.quirks[:1] if not any(map(self._is_withdrawn, finding.quirks[:1])) else ()
         if not in_force:
             self.signatures[signature] += 1
-        if minimised and not finding.quirks and scored(parameters):
-            off = known()
-            finding = evolve(finding, known=off.says, blamed=tuple(map(off.refiled, finding.blamed)))
+        if minimised:
+            finding = with_what_is_known(finding, parameters, known)
         key = (finding.clause, finding.cause)
         if key in self.found:
             self.found[key] = self.found[key].with_another(finding, parameters)
@@ -491,6 +490,15 @@ class FindingSearch:
                 self.quirks[:] = names
                 return at_key
         return None
+
+
+def with_what_is_known(finding: Finding, parameters: Any, known: Callable[[], TermsOff]) -> Finding:
+    """A finding about scores that nothing explains, with what is `known` of the terms of this router; any
+    other as it is."""
+    if finding.quirks or not scored(parameters):
+        return finding
+    off = known()
+    return evolve(finding, known=off.says, blamed=tuple(map(off.refiled, finding.blamed)))
 
 
 def shortest_of(runs: Iterable[ReplayableFinding]) -> tuple[ReplayableFinding, ...]:

@@ -63,6 +63,13 @@ CLAUSE_OF_TERM: Mapping[str, str] = {
 }
 """How what counts alone begins -> the clause of that term."""
 RETAIN = "gs1.1/score.retain"
+DECAYS = {
+    "first_message_deliveries_decay": 0.75,
+    "mesh_message_deliveries_decay": 0.5,
+    "mesh_failure_penalty_decay": 0.7,
+    "invalid_message_deliveries_decay": 0.8,
+}
+"""In all lives. Who takes one for another is told by which it takes."""
 
 Capabilities = frozenset[str]
 Edges = tuple[int | None, int | None]
@@ -158,17 +165,17 @@ def _of_one_term() -> Iterator[tuple[str, ScoreParameters]]:
     """Score parameters in which one term counts, each with what that is."""
     owing: dict[str, float] = {"mesh_message_deliveries_threshold": 4.0, "mesh_message_deliveries_cap": 20.0}
     time: dict[str, Any] = {"time_in_mesh_weight": 1.0, "time_in_mesh_quantum_ms": 500}
-    first: dict[str, Any] = {"first_message_deliveries_weight": 1.0, "first_message_deliveries_decay": 0.75}
-    failures = {"mesh_failure_penalty_weight": -1.0, "mesh_failure_penalty_decay": 0.75}
-    invalid = {"invalid_message_deliveries_weight": -1.0, "invalid_message_deliveries_decay": 0.75}
+    first: dict[str, Any] = {"first_message_deliveries_weight": 1.0}
+    # Who takes the cap of one counter for that of another is told by which it takes.
+    caps = {"time_in_mesh_cap": 4.0, "first_message_deliveries_cap": 3.0, "mesh_message_deliveries_cap": 5.0}
     of_topic: tuple[tuple[str, dict[str, Any]], ...] = (
         ("the time in the mesh (P1)", {**time, "time_in_mesh_cap": 40.0}),
-        ("the time in the mesh (P1) at its cap", {**time, "time_in_mesh_cap": 2.0}),
+        ("the time in the mesh (P1) at its cap", {**caps, **time, "time_in_mesh_cap": 2.0}),
         ("first deliveries (P2)", {**first, "first_message_deliveries_cap": 20.0}),
-        ("first deliveries (P2) at their cap", {**first, "first_message_deliveries_cap": 2.0}),
+        ("first deliveries (P2) at their cap", {**caps, **first, "first_message_deliveries_cap": 2.0}),
         ("the deficit of mesh deliveries (P3)", {"mesh_message_deliveries_weight": -1.0, **owing}),
-        ("mesh failures (P3b)", {**failures, **owing}),
-        ("invalid messages (P4)", invalid),
+        ("mesh failures (P3b)", {"mesh_failure_penalty_weight": -1.0, **owing}),
+        ("invalid messages (P4)", {"invalid_message_deliveries_weight": -1.0}),
         ("the weight of a topic", {**first, "topic_weight": 2.0}),
     )
     for term, each in of_topic:
@@ -183,7 +190,7 @@ def _of_one_term() -> Iterator[tuple[str, ScoreParameters]]:
 
 
 def _scores(of_topic: Mapping[str, Any], **of_all: float) -> ScoreParameters:
-    topic = TopicScoreParameters(topic=TOPIC, **of_topic)
+    topic = TopicScoreParameters(topic=TOPIC, **{**DECAYS, **of_topic})
     return ScoreParameters(topics=(topic,), app_specific_weight=FINE, **of_all)  # type: ignore[arg-type]
 
 

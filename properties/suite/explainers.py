@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,7 +32,7 @@ from quidnunc.properties.judge.oracle import Departure
 from quidnunc.properties.judge.play import Moment, play
 from quidnunc.properties.processes import process_pool, submitted
 from quidnunc.properties.search.fresh_runs import FreshRuns
-from quidnunc.properties.search.machine import FindingSearch
+from quidnunc.properties.search.machine import FindingSearch, with_what_is_known
 from quidnunc.properties.search.worker import collect_less_often, hello_of, opener_of
 from quidnunc.properties.suite.time_limit import TimeIsUpError, demand_time
 
@@ -75,6 +75,7 @@ class Answer:
     quirks: tuple[str, ...]
     ties: tuple[str, ...]
     suspects: frozenset[str]
+    known: str = ""
 
     def finding(self, question: Question, hunt: FindingSearch) -> Finding:
         return Finding(
@@ -85,6 +86,7 @@ class Answer:
             self.blamed,
             self.suspects,
             tuple(edit_named(name, hunt.spec) for name in self.ties),
+            known=self.known,
         )
 
 
@@ -106,8 +108,9 @@ def answer(question: Question, hunt: FindingSearch, is_let_go: Callable[[], bool
     bare = Finding(events, question.moments, question.departure, (), blamed)
     fresh = FreshRuns(hunt, protocol, events, (parameters,), question.seed, out_of_time, apart=hunt.apart)
     found = hunt.explained(bare, parameters, fresh)
+    found = with_what_is_known(found, parameters, partial(hunt.counted_otherwise, fresh))
     quirks, ties = (tuple(edit.name for edit in edits) for edits in (found.quirks, found.ties))
-    return Answer(found.blamed, quirks, ties, found.suspects)
+    return Answer(found.blamed, quirks, ties, found.suspects, found.known)
 
 
 @frozen

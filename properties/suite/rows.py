@@ -263,11 +263,12 @@ class SuiteRows:
         quirk, plain = finding.quirks[0] if finding.quirks else None, evolve(finding, quirks=())
         kind: str = quirk.kind if quirk else "unexplained"
         cause = finding.cause
-        says = quirk.says if quirk else f"Departs in the suite's case {of.name}."
+        says = quirk.says if quirk else f"Departs in the suite's case {of.name}. {finding.known}".strip()
         if told.addition:
             kind, cause = "addition", PREFIX + told.addition
             says = says_of(told.addition, self.hunt.hello)
         said = says if kind != "unexplained" else ""
+        remark = f"{remark} {finding.known}".strip()
         words = partial(in_words, self._case(told, of, says), finding, said, remark)
         row = RootCause(
             finding.clause,

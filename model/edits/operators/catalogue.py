@@ -39,6 +39,7 @@ no operator says, has no edit here, and is reported as unexplained.
     held-RULE          what it sends waits for the heartbeat
     TERM-sees-former-members   a term of the score takes a peer that has left the mesh for a member
     RULE-without-NAME  it works out or counts a score as if one parameter of scores were not there
+    RULE-NAME-as-OTHER it takes the weight, cap or decay of one counter of a topic for that of another
     RULE-unsquared     it does not square a number
     RULE-takes-EXCLUSION   it chooses from a set in which one exclusion leaves nobody out, and others do not
     goes-on-RULE       it decides, and the next check of the same thing decides again
@@ -58,8 +59,10 @@ end with what the rule does: "... when it refuses a GRAFT inside the backoff".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache, partial
+from itertools import permutations
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from attrs import fields, frozen
@@ -89,6 +92,7 @@ from quidnunc.model.pubsub.protocols import PUBSUB
 from quidnunc.model.pubsub.router import ANY_KIND, FREEDOM, Router
 from quidnunc.model.rpc import Extensions, Fault, Graft, HaveTx, Message, ResetRoute, SeenTx, Tx, WantTx
 from quidnunc.model.rules import Combined, Exclusion, FirstMatch, Phases, Protocol, Rule, Total
+from quidnunc.model.score_parameters import TopicScoreParameters
 from quidnunc.model.values import evolve
 
 SCORES = "gs1.1/score"
@@ -596,13 +600,18 @@ class RuleOperators:
     def _scores(self) -> Iterator[OperatorEdit]:
         for name in sorted(names_read(self.rule) & words.SCORES.keys()):
             says, value = words.SCORES[name]
-            reading = partial(wrapped.reading_score_parameter, name, value)
+            reading = partial(wrapped.reading_score_parameter, name, partial(_constant, value))
             yield of_number(self._made(f"{self.name}-without-{words_of(name)}", says, reading))
         for name in sorted(names_read(self.rule) & words.SCORE_THRESHOLDS.keys()):
             for word, more in _OFF_BY_ONE.items():
                 says = f"Uses {words.SCORE_THRESHOLDS[name]} {words.PLUS[more]} one"
-                reading = partial(wrapped.reading_score_parameter, name, more, more=True)
+                reading = partial(wrapped.reading_score_parameter, name, partial(_plus, name, more))
                 yield of_number(self._made(f"{self.name}-{words_of(name)}-as-{word}", says, reading))
+        for name, other, says in _of_another_counter(names_read(self.rule)):
+            reading = partial(wrapped.reading_score_parameter, name, attrgetter(other))
+            made = self._made(f"{self.name}-{words_of(name)}-as-{words_of(other)}", says, reading)
+            # These words tell what of the rule it is.
+            yield of_number(evolve(made, edit=evolve(made.edit, says=f"{says}.")))
         if wrapped.squares(self.rule):
             yield self._made(f"{self.name}-unsquared", "Does not square what it counts", wrapped.unsquared)
 
@@ -684,8 +693,23 @@ def of_number(made: OperatorEdit) -> OperatorEdit:
     return evolve(made, edit=evolve(made.edit, of_number=True))
 
 
+def _of_another_counter(read: Collection[str]) -> Iterator[tuple[str, str, str]]:
+    """A parameter of one counter of a topic, that of another counter for which it may be taken, and words."""
+    for end, says in words.FOR_ANOTHER.items():
+        of_topics = (f.name.removesuffix(end) for f in fields(TopicScoreParameters) if f.name.endswith(end))
+        counters = [name for name in of_topics if name in words.OF_COUNTERS]
+        for name, other in permutations(counters, 2):
+            if name + end in read:
+                told = says.format(words.OF_COUNTERS[name], words.OF_COUNTERS[other])
+                yield name + end, other + end, told
+
+
 def _constant(value: Any, _: Any) -> Any:
     return value
+
+
+def _plus(name: str, more: float, parameters: Any) -> float:
+    return getattr(parameters, name) + more
 
 
 def _thousandth(seconds: float) -> float:

@@ -86,6 +86,22 @@ SCORE_THRESHOLDS: Mapping[str, str] = {
 }
 """Parameters of scores that something is compared with, and that a router may miss by one."""
 
+OF_COUNTERS: Mapping[str, str] = {
+    "time_in_mesh": "the time in the mesh (P1)",
+    "first_message_deliveries": "first deliveries (P2)",
+    "mesh_message_deliveries": "mesh deliveries (P3)",
+    "mesh_failure_penalty": "mesh failures (P3b)",
+    "invalid_message_deliveries": "invalid messages (P4)",
+}
+"""How the names of parameters about one counter of a topic begin -> the counter."""
+
+FOR_ANOTHER: Mapping[str, str] = {
+    "_weight": "Weighs {} by the weight of {}",
+    "_cap": "Caps {} at the cap of {}",
+    "_decay": "Decays {} by the factor of {}",
+}
+"""How the names of those parameters end -> what a router does that takes that of another counter."""
+
 OF_VERSIONS = frozenset({"gossipsub-newest"})
 """Views of the versions that peers speak."""
 

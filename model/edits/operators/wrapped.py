@@ -908,40 +908,40 @@ def _plus(name: str, more: int, parameters: Any) -> int:
     return value + more if value else 0
 
 
-def reading_score_parameter(name: str, value: float, rule: Rule, *, more: bool = False) -> Rule:
-    """The rule, which takes a parameter of scores, or of each topic's, for `value`, or for so much more."""
+def reading_score_parameter(name: str, change: Callable[[Any], float], rule: Rule) -> Rule:
+    """The rule, which takes for a parameter of scores, or of each topic's, what `change` makes of them."""
 
     def apply(r: Any, *rest: Any) -> Any:
         scores = r.parameters.scores
         if scores is None:
             return rule.apply(r, *rest)
         # A term of one topic is given the parameters of that topic.
-        told = tuple(_of_topic_too(each, name, value, more) for each in rest)
-        changed = with_parameter(r.parameters, "scores", _with_score_parameter(scores, name, value, more))
+        told = tuple(_of_topic_too(each, name, change) for each in rest)
+        changed = with_parameter(r.parameters, "scores", _with_score_parameter(scores, name, change))
         said = rule.apply(evolve(r, parameters=changed), *told)
         return Step(own_parameters(said.router, r), said.permits) if isinstance(said, Step) else said
 
     return evolve(rule, apply=apply)
 
 
-def _of_topic_too(given: Any, name: str, value: float, more: bool) -> Any:
+def _of_topic_too(given: Any, name: str, change: Callable[[Any], float]) -> Any:
     if not isinstance(given, tuple):
         return given
     return tuple(
-        _with_score_parameter(each, name, value, more) if isinstance(each, TopicScoreParameters) else each
+        _with_score_parameter(each, name, change) if isinstance(each, TopicScoreParameters) else each
         for each in given
     )
 
 
 @lru_cache(maxsize=1024)
-def _with_score_parameter(parameters: Any, name: str, value: float, more: bool) -> Any:
+def _with_score_parameter(parameters: Any, name: str, change: Callable[[Any], float]) -> Any:
     if hasattr(parameters, name):
-        return with_parameter(parameters, name, getattr(parameters, name) + value if more else value)
+        return with_parameter(parameters, name, change(parameters))
     topics = getattr(parameters, "topics", ())
     if not topics:
         return parameters
     return with_parameter(
-        parameters, "topics", tuple(_with_score_parameter(each, name, value, more) for each in topics)
+        parameters, "topics", tuple(_with_score_parameter(each, name, change) for each in topics)
     )
 
 

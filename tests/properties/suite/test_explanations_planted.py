@@ -161,15 +161,18 @@ def ends_at_an_ihave_of_an_unknown_topic(r: GossipsubRouter) -> None:
     r.control[r.control.index(on_ihave)] = read_ihaves
 
 
-def failures_decay_as_deliveries(r: GossipsubRouter) -> None:
-    if r.core.keeper is None:
-        return
-    decay = r.core.keeper.decay_topic
+def decaying(name: str, other: str) -> Plant:
+    def plant(r: GossipsubRouter) -> None:
+        if r.core.keeper is None:
+            return
+        decay = r.core.keeper.decay_topic
 
-    def swapped(p: Any, s: Any, now_ms: int) -> None:
-        decay(evolve(p, mesh_failure_penalty_decay=p.mesh_message_deliveries_decay), s, now_ms)
+        def swapped(p: Any, s: Any, now_ms: int) -> None:
+            decay(evolve(p, **{name: getattr(p, other)}), s, now_ms)
 
-    patch(r.core.keeper, "decay_topic", swapped)
+        patch(r.core.keeper, "decay_topic", swapped)
+
+    return plant
 
 
 def time_adds_up(r: GossipsubRouter) -> None:
@@ -249,7 +252,14 @@ PLANTED: dict[str, tuple[Plant, tuple[str, ...]]] = {
     "prune-forgets-unwanted": (around("mesh.on_prune", wanted_again), ("idontwant-and-prune",)),
     "first-gossip-adaptively": (gossips_first, ("gossip_adaptively-3", "mesh-low", "mesh-high")),
     "unknown-topic-prune-ends-prunes": (ends_at_a_prune_of_an_unknown_topic, ("rpc-to-its-end",)),
-    "mesh-failures-decay-as-deliveries": (failures_decay_as_deliveries, ("note_pruned",)),
+    "decay-mesh-failure-penalty-decay-as-mesh-message-deliveries-decay": (
+        decaying("mesh_failure_penalty_decay", "mesh_message_deliveries_decay"),
+        ("note_pruned",),
+    ),
+    "decay-invalid-message-deliveries-decay-as-mesh-failure-penalty-decay": (
+        decaying("invalid_message_deliveries_decay", "mesh_failure_penalty_decay"),
+        ("recognise",),
+    ),
     "unknown-topic-ihave-ends-ihaves": (
         ends_at_an_ihave_of_an_unknown_topic,
         ("start_counting_anew", "rpc-to-its-end"),
