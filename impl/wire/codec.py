@@ -381,18 +381,20 @@ class Codec:
     def _first_sight(self, message: wire.Message, canonical: bytes) -> Message:
         """A copy that was not sent to the router: its own message, or one that it changed."""
         id_bytes = self._id_of(message)
-        named = symbol_in(message.data)
-        symbol = self._symbols.get(id_bytes) or named or f"x{id_bytes.hex()}"
-        if named in self._own and self._policy == "StrictSign" and not self._grows(named, message):
-            return evolve(self._own[named], flaw="stale-seqno")
+        named, known = symbol_in(message.data), self._symbols.get(id_bytes)
+        signed = self._policy == "StrictSign"
+        stale = signed and named in self._own and not self._grows(named, message)
+        symbol = named if stale else known or named or f"x{id_bytes.hex()}"
         own = self._own.get(symbol)
         if own is None or symbol in self._referred or not _carries(message, own):
             return _altered(message, symbol)
         # The first copy of its own message is what later ones are compared with.
         self._referred.add(symbol)
-        self._learn(symbol, id_bytes)
-        self._name_otherwise(symbol, message)
-        self._value_of[canonical] = value = evolve(own, flaw=signature_fault(message, self._policy))
+        if not stale or known is None:
+            self._learn(symbol, id_bytes)
+            self._name_otherwise(symbol, message)
+        flaw = "stale-seqno" if stale else signature_fault(message, self._policy)
+        self._value_of[canonical] = value = evolve(own, flaw=flaw)
         # Whoever echoes it sends these bytes, and not our guess at them.
         self._wire_of[own] = wire.Message.FromString(canonical)
         self._encoded.clear()

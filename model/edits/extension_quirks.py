@@ -11,7 +11,7 @@ from quidnunc.model.events import Sent
 from quidnunc.model.permits import Step, must_send
 from quidnunc.model.pubsub.extensions import own_extensions
 from quidnunc.model.pubsub.router import PartialFlags, ReceivedPart, Router
-from quidnunc.model.rpc import Extensions, Subscribe, Unsubscribe
+from quidnunc.model.rpc import Extensions, Partial, Subscribe, Unsubscribe
 from quidnunc.model.rules import Protocol, Rule
 
 
@@ -40,6 +40,14 @@ def keep_first_flags(old: Rule, r: Router, s: ReceivedPart[Subscribe], choose: C
     return cast("Step[Router] | None", old.step(r, s, choose)) if known in (None, noted_now) else Step(r)
 
 
+@around("pm/application.forwarded")
+def hand_over_unless_judged(
+    old: Rule, r: Router, p: ReceivedPart[Partial], choose: Choose
+) -> Step[Router] | None:
+    """Where validators judge messages, parts wait for a verdict that never comes."""
+    return Step(r) if r.parameters.validation == "manual" else old.step(r, p, choose)
+
+
 def _has_extensions(protocol: Protocol) -> Protocol:
     if "name_extensions" not in {rule.name for _, rule in protocol.rules()}:
         raise SpecError(f"{protocol.name} has no extensions")
@@ -65,6 +73,13 @@ EXTENSION_QUIRKS: tuple[Edit, ...] = (
         "pm/subscription.latest",
         "Keeps the partial message flags of a peer's first subscription to a topic.",
         replacing_present(note_flags=keep_first_flags, coerce_support=keep_first_flags),
+    ),
+    Edit(
+        "parts-wait-for-verdict",
+        "replaced",
+        "pm/application.forwarded",
+        "Hands no partial messages to the application where it waits for verdicts on messages.",
+        replacing_present(hand_over=hand_over_unless_judged, hand_over_and_count=hand_over_unless_judged),
     ),
 )
 """Each is tried as the cause of a departure."""

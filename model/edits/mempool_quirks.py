@@ -42,6 +42,15 @@ def disable_all_senders(n: Node, h: ReceivedPart[HaveTx], choose: Choose) -> Ste
     return Step(n.with_disabled_to(h.peer, known))
 
 
+@rule("dog/havetx.first-sender")
+def disable_way_back(n: Node, h: ReceivedPart[HaveTx], choose: Choose) -> Step[Node] | None:
+    """The route from the one who said HaveTx to the first sender."""
+    first_sender = n.first_sender(h.part.id)
+    if first_sender is None:
+        return None
+    return Step(n.with_disabled_to(first_sender, with_source(n.disabled_to(first_sender), h.peer)))
+
+
 @rule("dog/controller.idle")
 def ask_while_idle(n: Node, lost: Peer | None, choose: Choose) -> Step[Node] | None:
     """Silence passes for too little redundancy."""
@@ -172,6 +181,14 @@ MEMPOOL_QUIRKS: tuple[Edit, ...] = (
         in_turn(
             dropping("first_sender_gone", "disabled_already"), replacing(disable_first=disable_all_senders)
         ),
+    ),
+    Edit(
+        "havetx-cuts-way-back",
+        "replaced",
+        "dog/havetx.first-sender",
+        "Disables the route from the sender of a HaveTx to the first sender of its transaction, and not the "
+        "other way.",
+        in_turn(dropping("disabled_already"), replacing(disable_first=disable_way_back)),
     ),
     Edit(
         "havetx-counted-as-duplicate",

@@ -26,11 +26,12 @@ from quidnunc.model.edit import (
     replacing_present,
 )
 from quidnunc.model.edits.extension_quirks import EXTENSION_QUIRKS
+from quidnunc.model.edits.idontwant_quirks import IDONTWANT_QUIRKS
 from quidnunc.model.edits.operators.wrapped import ENDLESS, reading_parameter
 from quidnunc.model.edits.reading_rules import heartbeats_by
 from quidnunc.model.edits.score_quirks import SCORE_QUIRKS
 from quidnunc.model.errors import SpecError
-from quidnunc.model.events import Output, Sent
+from quidnunc.model.events import Closed, Output, Sent
 from quidnunc.model.permits import Permit, Step, must_send
 from quidnunc.model.pubsub import gossip, mesh, messages
 from quidnunc.model.pubsub.router import (
@@ -45,12 +46,13 @@ from quidnunc.model.pubsub.router import (
 )
 from quidnunc.model.pubsub.scores import counting, terms
 from quidnunc.model.pubsub.scores.ledger import TopicTally
-from quidnunc.model.pubsub.step import run
+from quidnunc.model.pubsub.step import gone, run
 from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Part, Peer, Prune
 from quidnunc.model.rules import Exclusion, FirstMatch, Phases, Protocol, Rule, Targets, rule, total
 from quidnunc.model.score_interval import ZERO, ScoreInterval, interval
 from quidnunc.model.score_parameters import TopicScoreParameters
 from quidnunc.model.values import evolve
+from quidnunc.model.versions import STREAM_PROTOCOLS
 
 # -- mesh and backoff ---------------------------------------------------------------------------------------
 
@@ -434,6 +436,26 @@ def build_mesh_beside_fanout(old: Rule, r: Router, topic: str, choose: Choose) -
     moved = max(len(known.must & candidates), known.least - len(known.all - candidates))
     beyond = d + moved if moved < d else d
     return cast("Step[Router]", reading_parameter("d", lambda p: beyond, old).step(r, topic, choose))
+
+
+@around("gs1.0/join.graft-each")
+def build_mesh_and_take_fanout(old: Rule, r: Router, topic: str, choose: Choose) -> Step[Router]:
+    """Those of the fanout are members as well, and are not told."""
+    known = r.fanout_of(topic).must
+    without = evolve(r, fanout=without_key(r.fanout, topic))
+    step = cast("Step[Router]", old.step(without, topic, choose))
+    return Step(step.router.with_mesh(topic, step.router.mesh_of(topic) | known), step.permits)
+
+
+@around("gs1.2/rpc.protocol-id")
+def close_newest(old: Rule, r: Router, peer: Peer, choose: Choose) -> Step[Router]:
+    """A peer that speaks it is closed, once it is told the topics."""
+    step = cast("Step[Router] | None", old.step(r, peer, choose)) or Step(r)
+    if r.peers[peer].protocol not in STREAM_PROTOCOLS.get(r.protocol.name, ())[:1]:
+        return step
+    closed = Permit(Closed(peer), True, "gs1.2/rpc.protocol-id", "now")
+    after = run(step.router, "disconnect", peer, choose)
+    return Step(gone(after.router, peer), (*step.permits, closed, *after.permits))
 
 
 @around("gs1.0/publish.mesh")
@@ -1188,6 +1210,21 @@ QUIRKS: tuple[Edit, ...] = (
     ),
     *SCORE_QUIRKS,
     *EXTENSION_QUIRKS,
+    *IDONTWANT_QUIRKS,
+    Edit(
+        "join-takes-fanout-untold",
+        "replaced",
+        "gs1.0/join.graft-each",
+        "Takes the peers of its fanout into the mesh at Join without GRAFT, beside those that it grafts.",
+        replacing_present(build_mesh=build_mesh_and_take_fanout),
+    ),
+    Edit(
+        "closes-newest-protocol",
+        "replaced",
+        "gs1.2/rpc.protocol-id",
+        "Closes the connection of a peer that speaks its own newest protocol.",
+        replacing_present(say_hello=close_newest),
+    ),
     Edit(
         "first-deliveries-capped-late",
         "replaced",

@@ -86,7 +86,7 @@ def _step(r: Router, event: Event, choose: Choose) -> Step[Router]:
             return run(r, "connect", peer, choose)
         case Disconnect((peer,)):
             after = run(r, "disconnect", peer, choose)
-            return Step(_gone(after.router, peer), after.permits)
+            return Step(gone(after.router, peer), after.permits)
         case Receive((peer,), parts):
             after = run(r, "rpc", ReceivedPart(peer, parts), choose)
             return Step(_has_spoken(_with_next_rpc(after.router), peer), after.permits)
@@ -139,7 +139,7 @@ def _malformed(r: Router, peer: Peer, choose: Choose) -> Step[Router]:
         return Step(r)
     permit = Permit(Closed(peer), True, "pubsub/rpc.malformed", "now")
     after = run(r, "disconnect", peer, choose)
-    return Step(_gone(after.router, peer), (permit, *after.permits))
+    return Step(gone(after.router, peer), (permit, *after.permits))
 
 
 def _with_next_rpc(r: Router) -> Router:
@@ -155,7 +155,7 @@ def _has_spoken(r: Router, peer: Peer) -> Router:
     return evolve(r, peers={**r.peers, peer: evolve(neighbour, spoke=True)})
 
 
-def _gone(r: Router, peer: Peer) -> Router:
+def gone(r: Router, peer: Peer) -> Router:
     """What no text needs to say: a peer without a connection is not a neighbour."""
     if r.parameters.scores is not None:
         r = scores_events.count(r, "departed", peer)

@@ -315,9 +315,6 @@ MESSAGE = "message"
 """The handler whose checks drop a message, or let it through."""
 
 HEARTBEAT = "heartbeat"
-TOPICS_OF_HEARTBEAT = ("mesh", "fanout")
-"""Fields of the state that have something of each topic for a rule of a heartbeat."""
-
 OF_FAMILY: Mapping[str, tuple[Protocol, ...]] = {
     "pubsub": tuple(PUBSUB.values()),
     "mempool": tuple({**MEMPOOL, **CATS, **LIMITED}.values()),
@@ -765,6 +762,7 @@ def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
         for flaw, (said, _) in words.FLAWS.items()
         if flaw not in words.OVERLOOKED
     ]
+    flawed.append(("stale-seqno", words.STALE, wrapped.publishing_stale))
     found |= {
         edit.name: OperatorEdit(edit, names, _called) for edit, names in edits_of_publishing(protocol, flawed)
     }
@@ -802,7 +800,7 @@ def _operators(protocol: Protocol) -> Iterator[RuleOperators]:
             is_only_answer=handler in words.ANSWERS and len(protocol[handler].rules) == 1,
             is_number=rule.name in alone,
             in_sum=rule.name in in_sums,
-            of_topics=handler == HEARTBEAT and not names_read(rule).isdisjoint(TOPICS_OF_HEARTBEAT),
+            of_topics=handler == HEARTBEAT and not names_read(rule).isdisjoint(wrapped.TOPICS_OF_HEARTBEAT),
             may_wait=handler != HEARTBEAT and isinstance(protocol.handlers.get(HEARTBEAT), Phases),
             checks=handler if _is_followed(rule, protocol[handler]) else "",
             switches=switches_of(protocol),

@@ -211,6 +211,8 @@ OVERLOOKED: Mapping[str, frozenset[str]] = {
 }
 """Those that several flaws of a message are."""
 
+STALE = "Publishes messages with a sequence number that is not beyond those before."
+
 OPTIONAL: Mapping[str, str] = {
     "backoff_s": "the backoff",
     "peers": "the offered peers",

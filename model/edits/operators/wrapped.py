@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import chain
 from types import FunctionType
 from typing import Any, TypeAlias
 
 from attrs import fields
 
 from quidnunc.model.choices import Choose, Reveals
+from quidnunc.model.edits.operators.reads import names_read
 from quidnunc.model.edits.operators.rule_use import chooser_in
 from quidnunc.model.events import Delivered, Output, Sent
 from quidnunc.model.permits import Permit, Step
@@ -221,16 +223,35 @@ def publishing_with(flaw: str, rule: Rule) -> Rule:
         shown = flaw if r.parameters.signature_policy == "StrictSign" else unsigned
         return rule.apply(r, evolve(m, flaw=shown), *rest)
 
-    def handed_over(r: Any, step: Step[Any]) -> Step[Any]:
-        plain = (
-            evolve(p, output=Delivered(evolve(p.output.message, flaw="")))
-            if isinstance(p.output, Delivered)
-            else p
-            for p in step.permits
-        )
-        return Step(step.router, tuple(plain))
+    return after(_handed_over_plain, evolve(rule, apply=apply))
 
-    return after(handed_over, evolve(rule, apply=apply))
+
+def _handed_over_plain(r: Any, step: Step[Any]) -> Step[Any]:
+    plain = (
+        evolve(p, output=Delivered(evolve(p.output.message, flaw="")))
+        if isinstance(p.output, Delivered)
+        else p
+        for p in step.permits
+    )
+    return Step(step.router, tuple(plain))
+
+
+def publishing_stale(rule: Rule) -> Rule:
+    """The rule, which takes each of the router's own messages but the first one to have a sequence number
+    that is not beyond those before."""
+
+    def apply(r: Any, m: Any, *rest: Any) -> Any:
+        if r.parameters.signature_policy != "StrictSign":
+            return rule.apply(r, m, *rest)
+        first = r.kept.get(FIRST_PUBLISHED, m.id)
+        step = rule.apply(r, m if first == m.id else evolve(m, flaw="stale-seqno"), *rest)
+        # What reached nobody has shown no number.
+        if step is None or not any(isinstance(p.output, Sent) for p in step.permits):
+            return step
+        kept = {**step.router.kept, FIRST_PUBLISHED: first}
+        return Step(evolve(step.router, kept=kept), step.permits)
+
+    return after(_handed_over_plain, evolve(rule, apply=apply))
 
 
 def to_alone(asked: Whom, rule: Rule) -> Rule:
@@ -314,6 +335,9 @@ def sending_back(rule: Rule) -> Rule:
 
     return _sending_more(back, rule)
 
+
+FIRST_PUBLISHED = "first-published"
+"""Of `Router.kept`: the id of the first message that the router published."""
 
 UNNAMED = frozenset({"no-author", "no-seqno"})
 """Flaws that leave an id by origin nothing to be made of."""
@@ -722,11 +746,14 @@ def sees(view: str, rule: Rule) -> Rule:
 
 # -- for how many topics it acts ----------------------------------------------------------------------------
 
-TOPIC_ORDERS: Mapping[str, tuple[str, Callable[[Any], list[str]]]] = {
-    "by-name": ("in order of names", lambda r: sorted({*r.mesh, *r.fanout})),
-    "by-age": ("oldest first", lambda r: [*dict.fromkeys((*r.mesh, *r.fanout))]),
+TOPICS_OF_HEARTBEAT = ("mesh", "fanout")
+"""Fields of the state that have something of each topic for a rule of a heartbeat."""
+
+TOPIC_ORDERS: Mapping[str, tuple[str, Callable[[Iterable[str]], Iterable[str]]]] = {
+    "by-name": ("in order of names", sorted),
+    "by-age": ("oldest first", lambda topics: topics),
 }
-"""Word -> words, the topics of a router in the order in which it goes through them."""
+"""Word -> words, topics in the order in which a router goes through them."""
 
 TOPIC_ENDS: Mapping[str, tuple[str, Callable[[bool], bool]]] = {
     "one-topic": ("Acts in one topic alone", lambda acted: True),
@@ -739,12 +766,14 @@ LAST_LEFT_OUT = "last-left-out"
 
 
 def for_some_topics(order: str, end: str, rule: Rule) -> Rule:
-    """A rule of a heartbeat, which goes through the topics and ends before the last one."""
-    topics, is_over = TOPIC_ORDERS[order][1], TOPIC_ENDS[end][1]
+    """A rule of a heartbeat, which goes through its topics and ends before the last one."""
+    in_order, is_over = TOPIC_ORDERS[order][1], TOPIC_ENDS[end][1]
+    named = [name for name in TOPICS_OF_HEARTBEAT if name in names_read(rule)]
 
     def apply(r: Any, what: Any, choose: Any) -> Any:
         done: Step[Any] | None = None
-        for topic in topics(r)[:-1] if end == LAST_LEFT_OUT else topics(r):
+        topics = [*in_order(dict.fromkeys(chain.from_iterable(getattr(r, name) for name in named)))]
+        for topic in topics[:-1] if end == LAST_LEFT_OUT else topics:
             step = _of_topic_alone(topic, rule).apply(r if done is None else done.router, what, choose)
             if step is not None:
                 done = step if done is None else done.then(step)
@@ -808,7 +837,9 @@ class _OtherCount:
     ) -> frozenset[int]:
         (least, most), pool = count, len(among.all)
         if self._how == "more":
-            count = (min(least + 1, pool), min(most + 1, pool))
+            # Who may be chosen and need not be is not there to a router that takes all.
+            surely = max(least, len(among.must))
+            count = (min(least + 1, surely), min(most + 1, pool))
         elif self._how == "fewer":
             count = (max(least - 1, 0), max(most - 1, 0))
         elif self._how == "none":

@@ -29,6 +29,16 @@ TOLD = {
     "own-is-filtered": "own-filtered",
     "extensions-again": "extensions-with-each-topic",
     "flags-of-the-first": "keeps-first-flags",
+    "parts-await-verdict": "parts-wait-for-verdict",
+    "idontwant-mutes": "idontwant-keeps-own-messages-back",
+    "requests-told-to-all": "requests-told-to-everybody",
+    "join-fanout-untold": "join-takes-fanout-untold",
+    "fill-one-topic": "fill-to-d-one-topic-by-name",
+    "gossip-to-one-more": "more-gossip-adaptively",
+    "closes-newest": "closes-newest-protocol",
+    "seqno-falls": "everywhere-published-with-stale-seqno",
+    "cut-the-other-way": "havetx-cuts-way-back",
+    "cat-takes-unasked": "takes-in-transactions-that-it-has-not-asked-for",
 }
 """Planted bug -> the edit that says what it does."""
 
