@@ -55,6 +55,9 @@ def print_report(
     print(f"{count(len(verdicts), 'claim')}: {verdict_counts(words)}")
     if options.suite:
         print(SUITE_LEGEND)
+        if campaign.known:
+            known = f"{count(len(campaign.known), 'root cause')} of {campaign.against} {campaign.version}"
+            print(f"{known} known before: tried first, in fewer fresh runs")
     if options.verbose:
         _print_all(campaign, verdicts, paths, words)
     # An expectations file counts every root cause, whatever --claims says.

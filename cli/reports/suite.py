@@ -116,6 +116,7 @@ def suite_json(campaign: Campaign, verdicts: Sequence[ClaimVerdict], whole: str)
                 "edits": {rule: list(names) for rule, names in edits.unshown.items()},
             },
             "left_out": list(campaign.left_out),
+            "known": list(campaign.known),
             **_unfinished_json(campaign, whole),
         }
     }

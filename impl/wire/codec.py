@@ -384,7 +384,7 @@ class Codec:
         named, known = symbol_in(message.data), self._symbols.get(id_bytes)
         signed = self._policy == "StrictSign"
         stale = signed and named in self._own and not self._grows(named, message)
-        symbol = named if stale else known or named or f"x{id_bytes.hex()}"
+        symbol = (named if stale else known or named) or f"x{id_bytes.hex()}"
         own = self._own.get(symbol)
         if own is None or symbol in self._referred or not _carries(message, own):
             return _altered(message, symbol)

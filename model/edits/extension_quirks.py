@@ -45,7 +45,8 @@ def hand_over_unless_judged(
     old: Rule, r: Router, p: ReceivedPart[Partial], choose: Choose
 ) -> Step[Router] | None:
     """Where validators judge messages, parts wait for a verdict that never comes."""
-    return Step(r) if r.parameters.validation == "manual" else old.step(r, p, choose)
+    waits = r.parameters.validation == "manual"
+    return Step(r) if waits else cast("Step[Router] | None", old.step(r, p, choose))
 
 
 def _has_extensions(protocol: Protocol) -> Protocol:

@@ -378,11 +378,51 @@ def _near_ones(ranked: Sequence[tuple[Edit, Prediction]]) -> list[tuple[Edit, Pr
     return [*narrow[:MOST_EXPLANATIONS], *wide[:MOST_WIDE]]
 
 
+@frozen
+class PlayedAround:
+    """Runs of the router, of which those around the minimal one were played before."""
+
+    fresh: RunsToPredict
+    played: RunsAsNeeded
+
+    def around(self) -> Iterator[FreshRun]:
+        return (followed.run for followed in self.played)
+
+    def measured(self, edits: Sequence[Edit]) -> Iterable[FreshRun]:
+        return self.fresh.measured(edits)
+
+    def varied(self, read: Collection[str], readings: Sequence[str] = ()) -> Iterable[FreshRun]:
+        return self.fresh.varied(read, readings)
+
+
+def standing_of_known(
+    edits: Sequence[Edit],
+    fresh: RunsToPredict,
+    protocol: Protocol,
+    departure: Departure,
+    clauses: Collection[str] = (),
+    spec: Protocol | None = None,
+) -> tuple[list[Edit], tuple[Edit, ...]]:
+    """As `standing_and_ties`, of edits each of which was found by all fresh runs of some other departure.
+
+    Where one alone predicts the runs around this one, that is enough.
+    """
+    around = RunsAsNeeded(_followed(fresh.around(), protocol))
+    stand = [edit for edit, _ in _predicting(edits, around, departure)]
+    if len(stand) < 2:
+        return stand, ()
+    return standing_and_ties(stand, PlayedAround(fresh, around), protocol, departure, clauses, spec)
+
+
+def _followed(runs: Iterable[FreshRun], protocol: Protocol) -> Iterator[FollowedRun]:
+    return (FollowedRun.of(run, protocol) for run in runs)
+
+
 def _tested(
     edits: Sequence[Edit], fresh: RunsToPredict, protocol: Protocol, departure: Departure
 ) -> tuple[list[FollowedRun], list[tuple[Edit, Prediction]]]:
     """The runs, and the edits that stand in all of them; where none does, no more runs are played for it."""
-    around = RunsAsNeeded(FollowedRun.of(run, protocol) for run in fresh.around())
+    around = RunsAsNeeded(_followed(fresh.around(), protocol))
     stand = _predicting(edits, around, departure)
     if not stand:
         return [], []
@@ -396,7 +436,7 @@ def _tested(
     readings = [edit.name for edit in left if edit.kind == "reading"]
     read = parameters_read(narrow or left, protocol) | parameters_named(left, protocol)
     varied = chain(fresh.measured(left), fresh.varied(read, readings))
-    runs = RunsAsNeeded(chain(around, (FollowedRun.of(run, protocol) for run in varied)))
+    runs = RunsAsNeeded(chain(around, _followed(varied, protocol)))
     stand = _predicting(left, runs, departure)
     return ([*runs] if stand else []), stand
 

@@ -72,6 +72,8 @@ class Campaign:
     """What the driver switches, fixes or lifts -> the clauses that lean on it (`Hello.switched`)."""
     has_additions: bool = False
     """Whether the router adds something to the protocol that its driver can switch off."""
+    known: tuple[str, ...] = ()
+    """Of the suite: root causes of just this release that were known before, and were tried first."""
     without: tuple[str, ...] = ()
     """Additions of the router that were found to depart, and were off in the rest of the search."""
     runs: int = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
@@ -20,7 +20,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from quidnunc.impl.seam import Config, Hello, Profile
 from quidnunc.model.edit import Edit, edited
-from quidnunc.model.edits.catalogue import explaining_edits
+from quidnunc.model.edits.catalogue import edit_named, explaining_edits
+from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Event, Receive
 from quidnunc.model.machine import family_of, protocol_named
 from quidnunc.model.rpc import Message
@@ -28,7 +29,7 @@ from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.telling import DepartingRun, contradiction
 from quidnunc.properties.explain.followed import FreshRun
 from quidnunc.properties.explain.grouping import suspects_of
-from quidnunc.properties.explain.hypotheses import RunsToPredict, standing_and_ties
+from quidnunc.properties.explain.hypotheses import RunsToPredict, standing_and_ties, standing_of_known
 from quidnunc.properties.explain.minimise import plainer_parameters, shortest_run
 from quidnunc.properties.explain.root_cause import Finding, accounting_edits, hypotheses, last_departures
 from quidnunc.properties.explain.runs import blamed_clauses
@@ -368,6 +369,23 @@ class FindingSearch:
         stand, ties = standing_and_ties(left, fresh, protocol, finding.departure, clauses, self.spec)
         return evolve(finding, quirks=tuple(stand), ties=ties, suspects=suspects, nearly=nearly)
 
+    def explained_as_known(
+        self, names: Sequence[str], finding: Finding, parameters: Any, fresh: RunsToPredict
+    ) -> Finding | None:
+        """The finding with those of the named edits that account for it, and predict the runs around it; None
+        where none does. All `fresh` runs were asked of them when they became known."""
+        edits = edits_that_are_there(names, self.spec)
+        edits = [edit for edit in edits if edit.name not in self.withdrawn]
+        protocol, departure = self.protocol, finding.departure
+        quirks = accounting_edits(finding.moments, protocol, parameters, self.spec, edits)
+        if not quirks:
+            return None
+        clauses = {*finding.blamed, departure.clause}
+        stand, ties = standing_of_known(quirks, fresh, protocol, departure, clauses, self.spec)
+        suspects = suspects_of(quirks, self.spec)
+        # What accounts for it beside the first was not asked enough to take the place of another.
+        return evolve(finding, quirks=tuple(stand[:1]), ties=ties, suspects=suspects) if stand else None
+
     def _of_nearly(self, finding: Finding, parameters: Any) -> tuple[str, str] | None:
         """The key of the finding to which this one belongs, since an explanation that nearly holds for that
         one accounts for both."""
@@ -490,6 +508,15 @@ class FindingSearch:
                 self.quirks[:] = names
                 return at_key
         return None
+
+
+def edits_that_are_there(names: Iterable[str], spec: Protocol) -> list[Edit]:
+    """The named edits of a protocol, without those that it does not have."""
+    found = list[Edit]()
+    for name in names:
+        with suppress(SpecError):
+            found.append(edit_named(name, spec))
+    return found
 
 
 def with_what_is_known(finding: Finding, parameters: Any, known: Callable[[], TermsOff]) -> Finding:

@@ -34,6 +34,7 @@ from quidnunc.properties.processes import process_pool, submitted
 from quidnunc.properties.search.fresh_runs import FreshRuns
 from quidnunc.properties.search.machine import FindingSearch, with_what_is_known
 from quidnunc.properties.search.worker import collect_less_often, hello_of, opener_of
+from quidnunc.properties.suite.known import known_causes
 from quidnunc.properties.suite.time_limit import TimeIsUpError, demand_time
 
 MOST_AT_ONCE = 4
@@ -93,6 +94,8 @@ class Answer:
 def answer(question: Question, hunt: FindingSearch, is_let_go: Callable[[], bool] = lambda: False) -> Answer:
     """The explanations of the run that predict fresh runs of the router, as in a search.
 
+    What is known of this release is asked first, and of fewer runs.
+
     Raises NoLongerAskedError before a fresh run if the question was let go.
     """
 
@@ -107,7 +110,8 @@ def answer(question: Question, hunt: FindingSearch, is_let_go: Callable[[], bool
     blamed = blamed_clauses(question.moments, protocol, parameters)
     bare = Finding(events, question.moments, question.departure, (), blamed)
     fresh = FreshRuns(hunt, protocol, events, (parameters,), question.seed, out_of_time, apart=hunt.apart)
-    found = hunt.explained(bare, parameters, fresh)
+    known = known_causes(hunt.hello)
+    found = hunt.explained_as_known(known, bare, parameters, fresh) or hunt.explained(bare, parameters, fresh)
     found = with_what_is_known(found, parameters, partial(hunt.counted_otherwise, fresh))
     quirks, ties = (tuple(edit.name for edit in edits) for edits in (found.quirks, found.ties))
     return Answer(found.blamed, quirks, ties, found.suspects, found.known)

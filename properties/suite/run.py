@@ -29,6 +29,7 @@ from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.rows import fewest_rows, with_true_excuses
 from quidnunc.properties.search.unsent import add_sent
 from quidnunc.properties.suite.files import suite_of
+from quidnunc.properties.suite.known import known_causes
 from quidnunc.properties.suite.time_limit import TimeIsUpError, TimeLimit, demand_time
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def run_suite(
 def _campaign(name: str, against: str, hello: Hello, profile: Profile) -> Campaign:
     campaign = Campaign(name, against, 0, hello.version, hello.capabilities, hello.fixed)
     campaign.profile, campaign.switched = profile, hello.switched
-    campaign.has_additions = bool(hello.additions)
+    campaign.has_additions, campaign.known = bool(hello.additions), known_causes(hello)
     return campaign
 
 

@@ -62,7 +62,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache, partial
 from itertools import permutations
-from operator import attrgetter
 from typing import Any, TypeAlias
 
 from attrs import fields, frozen
@@ -605,7 +604,7 @@ class RuleOperators:
                 reading = partial(wrapped.reading_score_parameter, name, partial(_plus, name, more))
                 yield of_number(self._made(f"{self.name}-{words_of(name)}-as-{word}", says, reading))
         for name, other, says in _of_another_counter(names_read(self.rule)):
-            reading = partial(wrapped.reading_score_parameter, name, attrgetter(other))
+            reading = partial(wrapped.reading_score_parameter, name, partial(_read, other))
             made = self._made(f"{self.name}-{words_of(name)}-as-{words_of(other)}", says, reading)
             # These words tell what of the rule it is.
             yield of_number(evolve(made, edit=evolve(made.edit, says=f"{says}.")))
@@ -705,7 +704,7 @@ def _constant(value: Any, _: Any) -> Any:
     return value
 
 
-def _plus(name: str, more: float, parameters: Any) -> float:
+def _plus(name: str, more: float, parameters: Any) -> Any:
     return getattr(parameters, name) + more
 
 
@@ -757,7 +756,7 @@ def operated(protocol: Protocol) -> Mapping[str, OperatorEdit]:
     found |= {edit.name: OperatorEdit(edit, (base,), _called) for edit, base in _of_all(protocol)}
     found |= {edit.name: OperatorEdit(edit, (name,), _called) for edit, name in _taking(protocol)}
     found |= {edit.name: OperatorEdit(edit, names, _called) for edit, names in _everywhere(protocol)}
-    flawed = [
+    flawed: list[tuple[str, str, Callable[[Rule], Rule]]] = [
         (flaw, f"Publishes messages with {said}.", partial(wrapped.publishing_with, flaw))
         for flaw, (said, _) in words.FLAWS.items()
         if flaw not in words.OVERLOOKED
