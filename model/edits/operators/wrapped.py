@@ -246,7 +246,7 @@ def publishing_stale(rule: Rule) -> Rule:
         first = r.kept.get(FIRST_PUBLISHED, m.id)
         step = rule.apply(r, m if first == m.id else evolve(m, flaw="stale-seqno"), *rest)
         # What reached nobody has shown no number.
-        if step is None or not any(isinstance(p.output, Sent) for p in step.permits):
+        if step is None or not any(p.must and isinstance(p.output, Sent) for p in step.permits):
             return step
         kept = {**step.router.kept, FIRST_PUBLISHED: first}
         return Step(evolve(step.router, kept=kept), step.permits)

@@ -9,7 +9,7 @@ from quidnunc.properties.search.machine import FindingSearch, search
 from tools.mutation.mutants import hello_of_mutant, opener_of
 from tools.reported import rows_reported
 
-RUNS, SEED = 40, 17
+RUNS, SEED = 60, 17
 TOLD = {
     "backoff-overwritten": "backoff-shortened",
     "ignored-penalised": "ignored-penalised",
