@@ -10,9 +10,11 @@ from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Sent
 from quidnunc.model.permits import Step, must_send
 from quidnunc.model.pubsub.extensions import own_extensions
+from quidnunc.model.pubsub.partial.groups import group_time
 from quidnunc.model.pubsub.router import PartialFlags, ReceivedPart, Router
 from quidnunc.model.rpc import Extensions, Partial, Subscribe, Unsubscribe
 from quidnunc.model.rules import Protocol, Rule
+from quidnunc.model.values import evolve
 
 
 @around("gs1.3/extensions.once")
@@ -38,6 +40,19 @@ def keep_first_flags(old: Rule, r: Router, s: ReceivedPart[Subscribe], choose: C
     # The second of two rules adds to what the first has noted of the same subscription.
     noted_now = PartialFlags(s.part.requests, s.part.supports)
     return cast("Step[Router] | None", old.step(r, s, choose)) if known in (None, noted_now) else Step(r)
+
+
+@around("pm-jvm/group.time-to-live")
+def live_longer_by_messages(
+    old: Rule, r: Router, p: ReceivedPart[Partial], choose: Choose
+) -> Step[Router] | None:
+    """A message of a peer gives its group all of its time again."""
+    step = cast("Step[Router] | None", old.step(r, p, choose))
+    key = (p.part.topic, p.part.group)
+    if step is None or key not in step.router.groups:
+        return step
+    group = evolve(step.router.groups[key], heartbeats_left=group_time(r))
+    return Step(evolve(step.router, groups={**step.router.groups, key: group}), step.permits)
 
 
 @around("pm/application.forwarded")
@@ -74,6 +89,13 @@ EXTENSION_QUIRKS: tuple[Edit, ...] = (
         "pm/subscription.latest",
         "Keeps the partial message flags of a peer's first subscription to a topic.",
         replacing_present(note_flags=keep_first_flags, coerce_support=keep_first_flags),
+    ),
+    Edit(
+        "group-kept-by-peers",
+        "replaced",
+        "pm-jvm/group.time-to-live",
+        "Gives a group of partial messages its whole time to live again with each message of a peer.",
+        replacing_present(hand_over=live_longer_by_messages),
     ),
     Edit(
         "parts-wait-for-verdict",

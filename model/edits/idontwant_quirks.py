@@ -39,7 +39,22 @@ def tell_everybody_before(old: Rule, r: Router, g: ReceivedPart[IHave], choose: 
     return Step(r, tuple(p for i in g.part.ids for p in may_send(knowing, IDontWant((i,)), clause)))
 
 
+@around("gs1.2-draft/ihave.instead-of-message")
+def offer_beside(old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router]:
+    """Every member of the mesh may be sent an IHAVE, also who gets the message."""
+    members = r.mesh_of(m.part.topic) - {m.peer}
+    offered, clause = IHave(m.part.topic, (m.part.id,)), "gs1.2-draft/ihave.instead-of-message"
+    return Step(r, may_send(members, offered, clause))
+
+
 IDONTWANT_QUIRKS: tuple[Edit, ...] = (
+    Edit(
+        "offers-beside-message",
+        "replaced",
+        "gs1.2-draft/ihave.instead-of-message",
+        "Sends IHAVE for a message to the members of its mesh to which it sends the message.",
+        replacing_present(offer_instead=offer_beside),
+    ),
     Edit(
         "idontwant-keeps-own-messages-back",
         "replaced",

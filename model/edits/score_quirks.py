@@ -185,6 +185,13 @@ SCORE_QUIRKS: tuple[Edit, ...] = (
         reading_as(AGAIN_COUNTED),
     ),
     Edit(
+        counting.NEAR_FOR_EVER,
+        "replaced",
+        "gs1.1/score.mesh-deliveries",
+        "Counts a copy for a mesh member (P3) however long after the first copy it comes.",
+        reading_as(counting.NEAR_FOR_EVER),
+    ),
+    Edit(
         counting.COPIES_ARE_FIRST,
         "replaced",
         "gs1.1/score.first-deliveries",

@@ -5,6 +5,7 @@ A counter goes up by an interval: by [0, 1] where the text does not say whether 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
@@ -28,6 +29,9 @@ MISUSE_PENALTIES = 10
 
 COPIES_ARE_FIRST = "copies-are-first-deliveries"
 """Switch of a fault: each copy counts as a first delivery."""
+
+NEAR_FOR_EVER = "near-first-for-ever"
+"""Switch of another: no copy comes too late to count as a delivery of a mesh member."""
 
 Kind: TypeAlias = Literal["first", "near", "maybe-near", "invalid", "maybe-invalid"]
 
@@ -58,6 +62,11 @@ MAYBE = ScoreInterval(0, DENOMINATOR)
 def scored(r: Router) -> ScoreParameters:
     assert r.parameters.scores is not None
     return r.parameters.scores
+
+
+def near_window_ms(r: Router, p: TopicScoreParameters) -> int:
+    """How long after the first copy another one counts for a mesh member."""
+    return sys.maxsize if r.reads(NEAR_FOR_EVER) else p.mesh_message_deliveries_window_ms
 
 
 def tally_of(r: Router, peer: Peer, topic: str) -> TopicTally:
@@ -294,7 +303,7 @@ def _less(counter: ScoreInterval, factor: float, here: bool, p: ScoreParameters)
 
 def _still_of_use(r: Router) -> Mapping[str, MessageCopies]:
     """Copies of messages whose window is still open, or that were refused and are still seen."""
-    longest = max((p.mesh_message_deliveries_window_ms for p in scored(r).topics), default=0)
+    longest = max((near_window_ms(r, p) for p in scored(r).topics), default=0)
     always = r.reads(COPIES_ARE_FIRST)
     return {
         i: c

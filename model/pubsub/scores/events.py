@@ -12,7 +12,14 @@ from typing import cast
 from quidnunc.model.events import Judgement
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.pubsub.router import ReceivedPart, Router, WaitingMessage
-from quidnunc.model.pubsub.scores.counting import COPIES_ARE_FIRST, QUIET, CountedDelivery, Kind, scored
+from quidnunc.model.pubsub.scores.counting import (
+    COPIES_ARE_FIRST,
+    QUIET,
+    CountedDelivery,
+    Kind,
+    near_window_ms,
+    scored,
+)
 from quidnunc.model.pubsub.scores.ledger import IWantPromise, MessageCopies
 from quidnunc.model.rpc import ROUTER, IHave, IWant, Message, Part, Peer
 from quidnunc.model.values import evolve
@@ -105,7 +112,7 @@ def _late(r: Router, peer: Peer, message: Message, meshed: bool) -> Router:
         return r
     if copies is None:
         # Our own, or one that was ignored: whether another copy of it is near-first is not said.
-        recent = r.now_ms - r.seen[message.id] <= p.mesh_message_deliveries_window_ms
+        recent = r.now_ms - r.seen[message.id] <= near_window_ms(r, p)
         return _deliver(r, peer, message, "maybe-near", meshed) if recent else r
     if not copies.accepted:
         # Whether another copy of what was refused is one more invalid message is not said.
@@ -113,9 +120,9 @@ def _late(r: Router, peer: Peer, message: Message, meshed: bool) -> Router:
     if peer != copies.forwarder and r.reads(COPIES_ARE_FIRST):
         r = _deliver(r, peer, message, "first", meshed=False)
     late_ms = r.now_ms - (copies.judged_ms or 0)
-    if peer in copies.senders or late_ms > p.mesh_message_deliveries_window_ms:
+    if peer in copies.senders or late_ms > near_window_ms(r, p):
         return r
-    kind: Kind = "near" if late_ms < p.mesh_message_deliveries_window_ms else "maybe-near"
+    kind: Kind = "near" if late_ms < near_window_ms(r, p) else "maybe-near"
     noted = r if r.reads(AGAIN_COUNTED) else _another(r, message.id, peer, meshed)
     return _deliver(noted, peer, message, kind, meshed)
 

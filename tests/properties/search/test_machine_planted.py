@@ -30,6 +30,8 @@ TOLD = {
     "extensions-again": "extensions-with-each-topic",
     "flags-of-the-first": "keeps-first-flags",
     "parts-await-verdict": "parts-wait-for-verdict",
+    "group-kept-by-peers": "group-kept-by-peers",
+    "offered-beside-message": "offers-beside-message",
     "idontwant-mutes": "idontwant-keeps-own-messages-back",
     "requests-told-to-all": "requests-told-to-everybody",
     "join-fanout-untold": "join-takes-fanout-untold",

@@ -265,6 +265,7 @@ PLANTED: dict[str, tuple[Plant, tuple[str, ...]]] = {
         ("start_counting_anew", "rpc-to-its-end"),
     ),
     "refused-in-backoff-kept": (kept_though_refused, ("penalise_regraft", "peer-gone")),
+    "near-first-for-ever": (mutant("near-first-for-ever"), ("read_messages-1",)),
     "offers-heeded-from-negative": (mutant("px-from-negative"), ("px-from-negative",)),
     "ends-its-kind-unknown-topic": (ends_at_an_unknown_topic, ("rpc-to-its-end",)),
 }
