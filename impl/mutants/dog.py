@@ -79,13 +79,13 @@ def _reset_resends(r: DogReactor, reset_route: Usual, peer: Peer) -> None:
 
 
 def _own_uncounted(r: DogReactor) -> None:
-    first_time, count = r.first_time, r.redundancy.count_first_time
+    admit, count = r.admit, r.redundancy.count_first_time
 
-    def uncounted(entry: PoolEntry, source: Peer | None) -> None:
+    def uncounted(tx: bytes, source: Peer | None) -> None:
         patch(r.redundancy, "count_first_time", count if source is not None else nothing)
-        first_time(entry, source)
+        admit(tx, source)
 
-    patch(r, "first_time", uncounted)
+    patch(r, "admit", uncounted)
 
 
 def _permission_withdrawn(r: DogReactor, on_low: Usual) -> None:

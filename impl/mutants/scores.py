@@ -137,7 +137,10 @@ _EDITS: Mapping[str, Edit] = {
     "application-half": _around("score", lambda _, score, peer, application: score(peer, application / 2)),
     "colocation-uncounted": _put("surplus", lambda address: 0),
     "colocation-of-all": _around(
-        "surplus", lambda _, usual, address: usual(address) + 1 if usual(address) else 0
+        "surplus",
+        lambda keeper, usual, address: (
+            usual(address) and usual(address) + keeper.parameters.ip_colocation_factor_threshold
+        ),
     ),
     "behaviour-uncounted": _put("misbehaved", nothing),
     "behaviour-linear": _around("score", _linear_behaviour),

@@ -10,13 +10,14 @@ from typing import TypeAlias, cast
 
 from quidnunc.model.choices import Choose
 from quidnunc.model.edit import Edit, RuleWrapper, around, reading_as, replacing_present
+from quidnunc.model.edits.operators.wrapped import reading_score_parameter
 from quidnunc.model.permits import Step
 from quidnunc.model.pubsub.router import Router
 from quidnunc.model.pubsub.scores import counting, terms
 from quidnunc.model.pubsub.scores.events import AGAIN_COUNTED, FIRST_BEFORE_VERDICT
 from quidnunc.model.rpc import Peer
 from quidnunc.model.rules import Rule
-from quidnunc.model.score_interval import ScoreInterval
+from quidnunc.model.score_interval import ZERO, ScoreInterval
 from quidnunc.model.values import evolve
 
 EARLIER_TIME = "earlier-time-in-mesh"
@@ -135,7 +136,24 @@ def _of_time(name: str, says: str, **rules: RuleWrapper) -> Edit:
     return Edit(name, "replaced", "gs1.1/score.time-in-mesh", says, replacing_present(**rules))
 
 
+@around("gs1.1/score.colocation")
+def colocation_of_all(old: Rule, r: Router, peer: Peer) -> ScoreInterval:
+    """Where they are more than the threshold, all peers at the address count."""
+    usual = cast("ScoreInterval", old.apply(r, peer))
+    if usual == ZERO:
+        return usual
+    every = reading_score_parameter("ip_colocation_factor_threshold", lambda p: 0, old).apply(r, peer)
+    return cast("ScoreInterval", every if usual.below(ZERO) else cast("ScoreInterval", every).or_also(ZERO))
+
+
 SCORE_QUIRKS: tuple[Edit, ...] = (
+    Edit(
+        "colocation-of-all",
+        "replaced",
+        "gs1.1/score.colocation",
+        "Counts all peers at one IP address (P6) where they are more than the threshold, not the surplus.",
+        replacing_present(colocation=colocation_of_all),
+    ),
     _of_time(
         "time-in-mesh-adds-up",
         "Adds the time in the mesh (P1) up over all memberships of a peer.",

@@ -924,6 +924,24 @@ def _changed_in(name: str, use: RuleUse) -> bool:
     return name in use.changed
 
 
+def _score_readings() -> dict[str, list[Reading]]:
+    """Parameters of scores that a router is without, or misses by one."""
+    found: dict[str, list[Reading]] = {}
+    for name, (says, value) in words.SCORES.items():
+        change = partial(wrapped.reading_score_parameter, name, partial(_constant, value))
+        found[name] = [(f"without-{words_of(name)}", says, change)]
+    for name, said in words.SCORE_THRESHOLDS.items():
+        found[name] = [
+            (
+                f"{words_of(name)}-as-{word}",
+                f"Uses {said} {words.PLUS[more]} one",
+                partial(wrapped.reading_score_parameter, name, partial(_plus, name, more)),
+            )
+            for word, more in _OFF_BY_ONE.items()
+        ]
+    return found
+
+
 def _everywhere(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str, ...]]]:
     """Edits of all rules that read a parameter, what a view is about, or a field of the state."""
     family = FAMILIES[protocol.family]
@@ -954,6 +972,8 @@ def _everywhere(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str, ...]]]:
             reading = partial(wrapped.reading_all, limits, more)
             name = f"{'-and-'.join(map(words_of, limits))}-as-{word}"
             readings[limits[0]].append((name, f"Uses {said} {words.PLUS[more]} one", reading))
+    if protocol.family == "pubsub":
+        readings |= _score_readings()
     yield from edits_everywhere(rules, readings)
     misformed: dict[str, list[Reading]] = {
         kinds[0].__name__ if len(kinds) == 1 else Sent.__name__: [
