@@ -15,15 +15,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from quidnunc.impl.routers import mutants_by_name
 from quidnunc.properties.mutants import protocol_of_mutant
 from quidnunc.properties.search.worker import opener_of
-from quidnunc.properties.suite import explainers
-from quidnunc.properties.suite.known import known_of
+from quidnunc.properties.suite.known import ReleaseCauses, known_of, sources_of
 from quidnunc.properties.suite.run import run_suite
-from quidnunc.properties.tables import table
 
 FILE = Path("properties/suite/known.toml")
 PROTOCOLS = {
@@ -36,21 +34,12 @@ FOREIGN_IN = "gossipsub-1.2"
 HEAD = "# Root causes that the suite found in released routers, by `python -m tools.known_causes`.\n"
 
 
-@frozen
-class ReleaseCauses:
-    """What is known of one release."""
-
-    router: str
-    version: str
-    causes: tuple[str, ...]
-
-
-def found_in(router: str) -> ReleaseCauses:
+def found_in(router: str, known: Sequence[str] = ()) -> ReleaseCauses:
     """What the suite finds in one router."""
-    campaign = run_suite(PROTOCOLS[router], router)
+    campaign = run_suite(PROTOCOLS[router], router, known=known)
     kinds = ("unexplained", "addition")
     causes = {root.quirk for root in campaign.roots.values() if root.kind not in kinds}
-    return ReleaseCauses(router, campaign.version, tuple(sorted(causes)))
+    return ReleaseCauses(router, campaign.version, tuple(sorted(causes)), sources_of(router))
 
 
 def together(first: ReleaseCauses, again: ReleaseCauses) -> ReleaseCauses:
@@ -61,25 +50,21 @@ def together(first: ReleaseCauses, again: ReleaseCauses) -> ReleaseCauses:
 def written(rows: Sequence[ReleaseCauses]) -> str:
     lines = [HEAD]
     for row in sorted(rows, key=lambda row: row.router):
-        lines += ["[[known]]", f'router = "{row.router}"', f'version = "{row.version}"', "causes = ["]
+        lines += ["[[known]]", f'router = "{row.router}"', f'version = "{row.version}"']
+        lines += [f'sources = "{row.sources}"'] if row.sources else []
+        lines += ["causes = ["]
         lines += [*(f'    "{cause}",' for cause in row.causes), "]", ""]
     return "\n".join(lines if rows else [HEAD, "known = []", ""])
 
 
 def changed_by_foreign(name: str) -> set[str]:
     """The root causes of a planted bug that it has with all that is known of others alone, or without."""
-    every = tuple(dict.fromkeys(cause for causes in known_of().values() for cause in causes))
+    every = tuple(dict.fromkeys(cause for each in known_of().values() for cause in each.causes))
     against, told = f"ours:{name}", list[set[str]]()
     for known in ((), every):
-        patch_known(known)
-        campaign = run_suite(FOREIGN_IN, against, opener=opener_of(against))
+        campaign = run_suite(FOREIGN_IN, against, opener=opener_of(against), known=known)
         told.append({root.quirk for root in campaign.roots.values()})
     return told[0] ^ told[1]
-
-
-def patch_known(causes: tuple[str, ...]) -> None:
-    """Take these for known, whatever the router."""
-    setattr(explainers, "known_causes", lambda hello: causes)  # noqa: B010
 
 
 def tried_with_foreign(count: int, seed: int) -> int:
@@ -104,17 +89,11 @@ def main() -> int:
     if given.foreign:
         return min(1, tried_with_foreign(given.foreign, given.seed))
     wanted = given.routers
-    before = table("properties.suite", "known.toml")["known"]
-    told = [ReleaseCauses(row["router"], row["version"], tuple(row["causes"])) for row in before]
-    rows = [row for row in told if row.router not in wanted]
-    # Processes that explain read the file.
-    FILE.write_text(written(rows), encoding="utf-8")
+    rows = [row for row in known_of().values() if row.router not in wanted]
     for router in wanted:
         print(f"the suite against {router}", file=sys.stderr)
         first = found_in(router)
-        FILE.write_text(written([*rows, first]), encoding="utf-8")
-        known_of.cache_clear()
-        rows.append(together(first, found_in(router)))
+        rows.append(together(first, found_in(router, first.causes)))
         FILE.write_text(written(rows), encoding="utf-8")
     return 0
 

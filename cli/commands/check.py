@@ -233,6 +233,8 @@ def _validated(options: argparse.Namespace) -> list[str]:
             raise UsageError(f"--{name} must be 1 or more, got {value}")
     if options.expect and not options.update_expect and not options.expect.exists():
         raise UsageError(f"{options.expect} does not exist; --update-expect writes it")
+    if options.no_known and not options.suite:
+        raise UsageError("--no-known needs --suite: a search knows nothing before")
     if options.documented and not options.dialect:
         raise UsageError("--documented needs --dialect, whose result it is compared with")
     check_format(options)
@@ -348,7 +350,13 @@ def _suite(name: str, options: argparse.Namespace, limit: TimeLimit) -> tuple[Ca
     try:
         profile, shortest = profile_of(options), options.cases is not None
         campaign = run_suite(
-            name, options.against, profile=profile, shortest=shortest, limit=limit, progress=progress
+            name,
+            options.against,
+            profile=profile,
+            shortest=shortest,
+            known=() if options.no_known else None,
+            limit=limit,
+            progress=progress,
         )
         return campaign, 0
     except KeyboardInterrupt as interrupt:
@@ -538,6 +546,8 @@ def _whole(options: argparse.Namespace) -> str:
 def reproduce(options: argparse.Namespace) -> str:
     """The command that gives the same result again."""
     words = ["quidnunc", "check", options.protocol, "--against", options.against, *_how(options)]
+    if options.no_known:
+        words += ["--no-known"]
     if options.claims != "*":
         words += ["--claims", options.claims]
     if options.expect:

@@ -27,6 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="time for each protocol, all included: 60s, 10m (default: 60s; with --suite: no limit)",
     )
     parser.add_argument("--suite", action="store_true", help="run the fixed suite instead of searching")
+    parser.add_argument(
+        "--no-known",
+        action="store_true",
+        help="with --suite: explain each case anew, also in a release that the kit knows",
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of the search (default: 0)")
     parser.add_argument(
         "--acts", type=int, default=ACTS, help="acts of the neighbours in each run (default: 40)"

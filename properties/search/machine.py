@@ -148,6 +148,8 @@ class FindingSearch:
     """`SearchIsOver` was raised."""
     counted: dict[Protocol, TermsOff] = field(factory=dict)
     """Under what is in force: what is known of scores that nothing explains."""
+    known: tuple[str, ...] = ()
+    """Names of edits that are known to explain what just this release does."""
     apart: PlayedApart = field(factory=dict)
     """Fresh runs that several findings from the same seed have in common."""
     stop_when: Callable[[FindingSearch], bool] = lambda _: False
@@ -369,12 +371,12 @@ class FindingSearch:
         stand, ties = standing_and_ties(left, fresh, protocol, finding.departure, clauses, self.spec)
         return evolve(finding, quirks=tuple(stand), ties=ties, suspects=suspects, nearly=nearly)
 
-    def explained_as_known(
-        self, names: Sequence[str], finding: Finding, parameters: Any, fresh: RunsToPredict
-    ) -> Finding | None:
-        """The finding with those of the named edits that account for it, and predict the runs around it; None
-        where none does. All `fresh` runs were asked of them when they became known."""
-        edits = edits_that_are_there(names, self.spec)
+    def explained_as_known(self, finding: Finding, parameters: Any, fresh: RunsToPredict) -> Finding | None:
+        """The finding with the one of `known` that accounts for it and predicts the runs around it.
+
+        None where none does. All `fresh` runs were asked of each when it became known.
+        """
+        edits = edits_that_are_there(self.known, self.spec)
         edits = [edit for edit in edits if edit.name not in self.withdrawn]
         protocol, departure = self.protocol, finding.departure
         quirks = accounting_edits(finding.moments, protocol, parameters, self.spec, edits)

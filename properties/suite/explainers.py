@@ -34,7 +34,6 @@ from quidnunc.properties.processes import process_pool, submitted
 from quidnunc.properties.search.fresh_runs import FreshRuns
 from quidnunc.properties.search.machine import FindingSearch, with_what_is_known
 from quidnunc.properties.search.worker import collect_less_often, hello_of, opener_of
-from quidnunc.properties.suite.known import known_causes
 from quidnunc.properties.suite.time_limit import TimeIsUpError, demand_time
 
 MOST_AT_ONCE = 4
@@ -46,8 +45,8 @@ through; nor does the process live for long."""
 LOOK_S = 0.25
 """Who waits for a process looks so often whether the time is up."""
 
-AskedRouter: TypeAlias = tuple[str, str, Profile, tuple[str, ...]]
-"""Protocol, name of the router, profile, additions that are off."""
+AskedRouter: TypeAlias = tuple[str, str, Profile, tuple[str, ...], tuple[str, ...]]
+"""Protocol, name of the router, profile, additions that are off, causes that are known."""
 
 
 @frozen
@@ -110,8 +109,7 @@ def answer(question: Question, hunt: FindingSearch, is_let_go: Callable[[], bool
     blamed = blamed_clauses(question.moments, protocol, parameters)
     bare = Finding(events, question.moments, question.departure, (), blamed)
     fresh = FreshRuns(hunt, protocol, events, (parameters,), question.seed, out_of_time, apart=hunt.apart)
-    known = known_causes(hunt.hello)
-    found = hunt.explained_as_known(known, bare, parameters, fresh) or hunt.explained(bare, parameters, fresh)
+    found = hunt.explained_as_known(bare, parameters, fresh) or hunt.explained(bare, parameters, fresh)
     found = with_what_is_known(found, parameters, partial(hunt.counted_otherwise, fresh))
     quirks, ties = (tuple(edit.name for edit in edits) for edits in (found.quirks, found.ties))
     return Answer(found.blamed, quirks, ties, found.suspects, found.known)
@@ -199,7 +197,7 @@ def explainers(hunt: FindingSearch, against: str) -> Iterator[ThisProcess | Expl
         yield ThisProcess(hunt)
         return
     with TemporaryDirectory() as folder, process_pool(at_once) as pool:
-        submitted(pool, _get_ready, [(hunt.protocol_name, against, hunt.profile, hunt.without)] * at_once)
+        submitted(pool, _get_ready, [_named(hunt, against)] * at_once)
         asked = Explainers(hunt, against, at_once, pool, Path(folder))
         yield asked
         asked.let_all_go()
@@ -277,7 +275,7 @@ class Explainers:
 
     @property
     def _router(self) -> AskedRouter:
-        return (self.hunt.protocol_name, self.against, self.hunt.profile, self.hunt.without)
+        return _named(self.hunt, self.against)
 
     def _future_of(self, question: Question) -> Future[Any] | None:
         """The answer to a question that was asked."""
@@ -324,8 +322,15 @@ def _get_ready(router: AskedRouter) -> None:
     hypotheses_of(hunt.spec), operated(hunt.spec)
 
 
+def _named(hunt: FindingSearch, against: str) -> AskedRouter:
+    return hunt.protocol_name, against, hunt.profile, hunt.without, hunt.known
+
+
 @lru_cache(maxsize=1)
-def _hunt_of(protocol: str, against: str, profile: Profile, without: tuple[str, ...]) -> FindingSearch:
+def _hunt_of(
+    protocol: str, against: str, profile: Profile, without: tuple[str, ...], known: tuple[str, ...]
+) -> FindingSearch:
     collect_less_often(VALUES_BETWEEN_COLLECTIONS)
     hello = hello_of(against, protocol, profile=profile, without=without)
-    return FindingSearch(protocol, opener_of(against), hello, profile=profile, without=without)
+    opener = opener_of(against)
+    return FindingSearch(protocol, opener, hello, profile=profile, without=without, known=known)

@@ -366,6 +366,10 @@ class SuiteExplanations:
             asked = evolve(asked, withdrawn=tuple(self.hunt.withdrawn))
             return self._told(asked, iter(()), may_wait=may_wait)
         found, rival = self._as_in_other_cases(told), told.quirks[0] if told.quirks else None
+        if rival is not None and rival.name in self.hunt.known and not found.quirks:
+            # It was not asked enough to leave the case without an explanation.
+            asked = evolve(asked, withdrawn=(*asked.withdrawn, rival.name))
+            return self._told(asked, iter(()), may_wait=may_wait)
         if rival is not None and rival.name not in NAMED[self.hunt.spec.family]:
             found = evolve(found, quirks=(*self._wide_readings(asked, rival), *found.quirks))
         # What is wrong in several rules at once may be two faults that this case has together; so may be what

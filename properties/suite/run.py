@@ -69,6 +69,7 @@ def run_suite(
     profile: Profile = "shipped",
     hello: Hello | None = None,
     shortest: bool = False,
+    known: Sequence[str] | None = None,
     limit: TimeLimit | None = None,
     progress: Callable[[Campaign], None] = lambda campaign: None,
 ) -> Campaign:
@@ -76,9 +77,10 @@ def run_suite(
 
     Cases that need what the driver lacks are left out and named. A driver that breaks ends it: `broken` of
     the campaign says how. `hello` is that of `opener`, if not the one of `against`. With `shortest` the case
-    of each row is made as short as it gets for this router. With a `limit`, what was not played or explained
-    in time is named in the campaign, and what departs has a row all the same. `progress` is told after each
-    case, and has what was found when an interrupt comes.
+    of each row is made as short as it gets for this router. Edits whose names are `known` are tried first;
+    where none are given, what the kit knows of just this release. With a `limit`, what was not played or
+    explained in time is named in the campaign, and what departs has a row all the same. `progress` is told
+    after each case, and has what was found when an interrupt comes.
     """
     # What searches loads Hypothesis.
     from quidnunc.properties.search.machine import FindingSearch
@@ -90,7 +92,8 @@ def run_suite(
     opener = opener or opener_of(against)
     hello = hello or hello_of(against, name, profile=profile)
     campaign = _campaign(name, against, hello, profile)
-    hunt = FindingSearch(name, opener, hello, profile=profile)
+    campaign.known = known_causes(named, hello) if known is None else tuple(known)
+    hunt = FindingSearch(name, opener, hello, profile=profile, known=campaign.known)
     rows = SuiteRows(campaign, hunt)
 
     def tell() -> None:
@@ -113,7 +116,7 @@ def run_suite(
 def _campaign(name: str, against: str, hello: Hello, profile: Profile) -> Campaign:
     campaign = Campaign(name, against, 0, hello.version, hello.capabilities, hello.fixed)
     campaign.profile, campaign.switched = profile, hello.switched
-    campaign.has_additions, campaign.known = bool(hello.additions), known_causes(hello)
+    campaign.has_additions = bool(hello.additions)
     return campaign
 
 

@@ -294,3 +294,22 @@ def test_one_that_is_withdrawn_is_confirmed_no_longer() -> None:
     told = suite._told(negative.question(negative.run), iter(()))
     assert [edit.name for edit in told.finding.quirks] == [ANY_SCORE]
     assert [edit.name for edit in suite.confirmed] == [ANY_SCORE] and suite.withdrawn == [NO_SCORES]
+
+
+@pytest.mark.parametrize("known", [(NO_SCORES,), ()])
+def test_a_known_one_that_a_passed_case_refutes_leaves_the_case_to_all_others(
+    known: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[tuple[str, ...]]()
+
+    def explain(question: Question, ahead: object) -> Answer:
+        asked.append(question.withdrawn)
+        return Answer((), (ANY_SCORE,) if NO_SCORES in question.withdrawn else (NO_SCORES,), (), frozenset())
+
+    hunt = FindingSearch(SPEC.name, lambda config: ModelSubject(SPEC, config.parameters), HELLO, known=known)
+    suite = SuiteExplanations(hunt, explain)
+    monkeypatch.setattr(SuiteExplanations, "_is_refuted", lambda self, edit: edit.name == NO_SCORES)
+    negative = departing_in(NEGATIVE, ANY_SCORE)
+    told = suite._told(negative.question(negative.run), iter(()))
+    assert [edit.name for edit in told.finding.quirks] == ([ANY_SCORE] if known else [])
+    assert asked == ([(), (NO_SCORES,)] if known else [()]) and suite.withdrawn == []

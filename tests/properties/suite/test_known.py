@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +14,10 @@ from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.properties.search.fresh_runs import FreshRuns
 from quidnunc.properties.search.worker import opener_of
-from quidnunc.properties.suite import explainers
+from quidnunc.properties.suite import known
 from quidnunc.properties.suite import run as suite_run
 from quidnunc.properties.suite.files import suite_of
-from quidnunc.properties.suite.known import known_causes
+from quidnunc.properties.suite.known import known_causes, known_of
 from quidnunc.properties.suite.run import run_suite
 from quidnunc.properties.tables import table
 
@@ -44,14 +45,38 @@ def test_every_known_cause_is_an_edit_of_a_protocol() -> None:
     assert not is_there("no-such-cause")
 
 
-def test_causes_are_known_of_one_release_alone() -> None:
-    row = table("properties.suite", "known.toml")["known"][0]
-    same, other = (Hello(name=row["router"], version=v, protocols=()) for v in (row["version"], "0"))
-    assert known_causes(same) == tuple(row["causes"]) and known_causes(other) == ()
+def hello(version: str) -> Hello:
+    return Hello(name="py-libp2p", version=version, protocols=())
+
+
+def test_causes_are_known_of_one_release_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = next(row for row in known_of().values() if row.router == "py-libp2p")
+    monkeypatch.setattr(known, "sources_of", lambda router: row.sources)
+    assert row.sources and known_causes("py-libp2p", hello(row.version)) == row.causes
+    assert known_causes("py-libp2p", hello("0")) == ()
+    # Whoever says that it is one: a driver of the user's own, or another driver of the kit.
+    assert known_causes("python:mine:open", hello(row.version)) == ()
+    assert known_causes("py-libp2p@0.8.1", hello(row.version)) == ()
+
+
+def test_a_release_that_was_changed_is_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = next(row for row in known_of().values() if row.router == "py-libp2p")
+    (tmp_path / "pubsub").mkdir()
+    (tmp_path / "pubsub" / "gossipsub.py").write_text("changed = True")
+
+    class Found:
+        submodule_search_locations = (str(tmp_path),)
+
+    monkeypatch.setattr(known, "find_spec", lambda name: Found())
+    known.sources_of.cache_clear()
+    try:
+        assert known_causes("py-libp2p", hello(row.version)) == ()
+    finally:
+        known.sources_of.cache_clear()
 
 
 def rows_with(
-    known: Sequence[str], monkeypatch: pytest.MonkeyPatch
+    names: Sequence[str], monkeypatch: pytest.MonkeyPatch
 ) -> tuple[list[tuple[str, str]], list[str]]:
     """The root causes, and which runs were asked for beyond those around the minimal one."""
     every, asked = dict(suite_of(PROTOCOL)), list[str]()
@@ -63,8 +88,7 @@ def rows_with(
 
     monkeypatch.setattr(FreshRuns, "varied", noted)
     monkeypatch.setattr(suite_run, "suite_of", lambda _: [(CASE, every[CASE])])
-    monkeypatch.setattr(explainers, "known_causes", lambda _: tuple(known))
-    roots = run_suite(PROTOCOL, AGAINST, opener=opener_of(AGAINST)).roots
+    roots = run_suite(PROTOCOL, AGAINST, opener=opener_of(AGAINST), known=names).roots
     return [(root.clause, root.quirk) for root in roots.values()], asked
 
 
@@ -74,11 +98,11 @@ def test_a_known_cause_is_told_after_fewer_runs(monkeypatch: pytest.MonkeyPatch)
     assert rows_with((CAUSE,), monkeypatch) == (told, [])
 
 
-@pytest.mark.parametrize("known", [(PREDICTS_NOTHING,), (PREDICTS_NOTHING, "no-such-cause")])
+@pytest.mark.parametrize("names", [(PREDICTS_NOTHING,), (PREDICTS_NOTHING, "no-such-cause")])
 def test_what_is_known_and_does_not_predict_changes_nothing(
-    known: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told, asked = rows_with(known, monkeypatch)
+    told, asked = rows_with(names, monkeypatch)
     assert [cause for _, cause in told] == [CAUSE] and asked
 
 
