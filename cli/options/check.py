@@ -38,15 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--claims", default="*", metavar="GLOB", help="report only these claims or clauses")
     parser.add_argument("--cases", type=Path, metavar="DIR", help="write each failure as a case file")
-    parser.add_argument(
-        "--expect", type=Path, metavar="FILE", help="file of expected failures; any difference from it fails"
-    )
-    parser.add_argument(
-        "--update-expect",
-        action="store_true",
-        help="add the result to the --expect file; an entry that this search did not meet stays, unless its "
-        "case no longer fails; give --cases too",
-    )
+    _add_expectations(parser)
     parser.add_argument("--strict", action="store_true", help="fail on a SHOULD that is not followed, too")
     parser.add_argument(
         "--dialect", action="store_true", help="report how the router reads what the texts leave open"
@@ -65,4 +57,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_profile(parser)
     parser.add_argument(
         "--workers", type=int, metavar="N", help="number of processes (default: one per core)"
+    )
+
+
+def _add_expectations(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--expect", type=Path, metavar="FILE", help="file of expected failures; any difference from it fails"
+    )
+    parser.add_argument(
+        "--update-expect",
+        action="store_true",
+        help="add the result to the --expect file; an entry that this search did not meet stays, unless its "
+        "case no longer fails; give --cases too",
     )

@@ -972,9 +972,7 @@ def _everywhere(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str, ...]]]:
             reading = partial(wrapped.reading_all, limits, more)
             name = f"{'-and-'.join(map(words_of, limits))}-as-{word}"
             readings[limits[0]].append((name, f"Uses {said} {words.PLUS[more]} one", reading))
-    if protocol.family == "pubsub":
-        readings |= _score_readings()
-    yield from edits_everywhere(rules, readings)
+    yield from edits_everywhere(rules, readings | _score_readings())
     misformed: dict[str, list[Reading]] = {
         kinds[0].__name__ if len(kinds) == 1 else Sent.__name__: [
             (

@@ -5,7 +5,6 @@ A counter goes up by an interval: by [0, 1] where the text does not say whether 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
@@ -32,6 +31,7 @@ COPIES_ARE_FIRST = "copies-are-first-deliveries"
 
 NEAR_FOR_EVER = "near-first-for-ever"
 """Switch of another: no copy comes too late to count as a delivery of a mesh member."""
+FOR_EVER_MS = 1 << 60
 
 Kind: TypeAlias = Literal["first", "near", "maybe-near", "invalid", "maybe-invalid"]
 
@@ -66,7 +66,7 @@ def scored(r: Router) -> ScoreParameters:
 
 def near_window_ms(r: Router, p: TopicScoreParameters) -> int:
     """How long after the first copy another one counts for a mesh member."""
-    return sys.maxsize if r.reads(NEAR_FOR_EVER) else p.mesh_message_deliveries_window_ms
+    return FOR_EVER_MS if r.reads(NEAR_FOR_EVER) else p.mesh_message_deliveries_window_ms
 
 
 def tally_of(r: Router, peer: Peer, topic: str) -> TopicTally:

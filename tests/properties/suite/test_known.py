@@ -64,10 +64,10 @@ def test_a_release_that_was_changed_is_another_one(tmp_path: Path, monkeypatch: 
     (tmp_path / "pubsub").mkdir()
     (tmp_path / "pubsub" / "gossipsub.py").write_text("changed = True")
 
-    class Found:
+    class ChangedPackage:
         submodule_search_locations = (str(tmp_path),)
 
-    monkeypatch.setattr(known, "find_spec", lambda name: Found())
+    monkeypatch.setattr(known, "find_spec", lambda name: ChangedPackage())
     known.sources_of.cache_clear()
     try:
         assert known_causes("py-libp2p", hello(row.version)) == ()
