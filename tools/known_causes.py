@@ -31,7 +31,10 @@ PROTOCOLS = {
     "cometbft": "dog",
 }
 FOREIGN_IN = "gossipsub-1.2"
-HEAD = "# Root causes that the suite found in released routers, by `python -m tools.known_causes`.\n"
+HEAD = (
+    "# Root causes that the suite found in released routers, by `python -m tools.known_causes`. Run it again\n"
+    "# where the suite, a driver or an operator changes.\n"
+)
 
 
 def found_in(router: str, known: Sequence[str] = ()) -> ReleaseCauses:
