@@ -32,8 +32,8 @@ PROTOCOLS = {
 }
 FOREIGN_IN = "gossipsub-1.2"
 HEAD = (
-    "# Root causes that the suite found in released routers, by `python -m tools.known_causes`. Run it again\n"
-    "# where the suite, a driver or an operator changes.\n"
+    "# Root causes that the suite found in released routers, by `python -m tools.known_causes`. Run that\n"
+    "# again where the suite, a driver or an operator changes.\n"
 )
 
 
