@@ -39,8 +39,11 @@ class ReleaseCauses:
 
 def known_causes(against: str, hello: Hello) -> tuple[str, ...]:
     """Names of edits that explain cases of just this release; empty of any other router."""
-    known = known_of().get((against, hello.version))
-    return known.causes if known is not None and known.sources == sources_of(against) else ()
+    name, _, version = against.partition("@")
+    # A release that is named is opened in an environment of its own, where its sources are not those of ours.
+    router = name if version == hello.version and name not in PACKAGES else against
+    known = known_of().get((router, hello.version))
+    return known.causes if known is not None and known.sources == sources_of(router) else ()
 
 
 @cache

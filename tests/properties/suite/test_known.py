@@ -59,6 +59,14 @@ def test_causes_are_known_of_one_release_alone(monkeypatch: pytest.MonkeyPatch) 
     assert known_causes("py-libp2p@0.8.1", hello(row.version)) == ()
 
 
+def test_a_release_that_is_built_is_known_by_its_number_as_well() -> None:
+    row = next(row for row in known_of().values() if row.router == "js-libp2p")
+    for against in ("js-libp2p", f"js-libp2p@{row.version}"):
+        assert known_causes(against, hello(row.version)) == row.causes
+    assert known_causes("js-libp2p@1.0.1", hello(row.version)) == ()
+    assert known_causes(f"js-libp2p@{row.version}", hello("1.0.1")) == ()
+
+
 def test_a_release_that_was_changed_is_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = next(row for row in known_of().values() if row.router == "py-libp2p")
     (tmp_path / "pubsub").mkdir()
