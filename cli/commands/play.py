@@ -405,7 +405,7 @@ def _answer(hand: HandPlay, line: str, router: str) -> Sequence[str]:
 
 def _sentences(clauses: Sequence[str]) -> list[str]:
     if not clauses:
-        return ["no event yet, or no sentence speaks of the last one"]
+        return ["no event yet, or no sentence is about the last one"]
     found = []
     for clause in clauses:
         if clause not in known_clauses():

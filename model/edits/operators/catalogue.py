@@ -594,16 +594,11 @@ class RuleOperators:
             yield self._made(f"{self.name}-sees-former-members", says, wrapped.of_former_members)
 
     def _scores(self) -> Iterator[OperatorEdit]:
-        for name in sorted(names_read(self.rule) & words.SCORES.keys()):
-            says, value = words.SCORES[name]
-            reading = partial(wrapped.reading_score_parameter, name, partial(_constant, value))
-            yield of_number(self._made(f"{self.name}-without-{words_of(name)}", says, reading))
-        for name in sorted(names_read(self.rule) & words.SCORE_THRESHOLDS.keys()):
-            for word, more in _OFF_BY_ONE.items():
-                says = f"Uses {words.SCORE_THRESHOLDS[name]} {words.PLUS[more]} one"
-                reading = partial(wrapped.reading_score_parameter, name, partial(_plus, name, more))
-                yield of_number(self._made(f"{self.name}-{words_of(name)}-as-{word}", says, reading))
-        for name, other, says in _of_another_counter(names_read(self.rule)):
+        read = names_read(self.rule)
+        for name, readings in _score_readings().items():
+            for word, says, change in readings if name in read else ():
+                yield of_number(self._made(f"{self.name}-{word}", says, change))
+        for name, other, says in _of_another_counter(read):
             reading = partial(wrapped.reading_score_parameter, name, partial(_read, other))
             made = self._made(f"{self.name}-{words_of(name)}-as-{words_of(other)}", says, reading)
             # These words tell what of the rule it is.
@@ -927,10 +922,10 @@ def _changed_in(name: str, use: RuleUse) -> bool:
 def _score_readings() -> dict[str, list[Reading]]:
     """Parameters of scores that a router is without, or misses by one."""
     found: dict[str, list[Reading]] = {}
-    for name, (says, value) in words.SCORES.items():
+    for name, (says, value) in sorted(words.SCORES.items()):
         change = partial(wrapped.reading_score_parameter, name, partial(_constant, value))
         found[name] = [(f"without-{words_of(name)}", says, change)]
-    for name, said in words.SCORE_THRESHOLDS.items():
+    for name, said in sorted(words.SCORE_THRESHOLDS.items()):
         found[name] = [
             (
                 f"{words_of(name)}-as-{word}",
