@@ -90,6 +90,9 @@ def verdict_of_root(root: RootCause) -> VerdictName:
         return "broken"
     if root.kind == "reading":
         return "observed"
+    if explained_too_late(root):
+        # Its root cause may belong to another claim.
+        return "undecided"
     return breach_of(root.clause)
 
 
@@ -442,6 +445,8 @@ def exit_of(
             return ExitStatus(1, ", ".join(f"{len(which)} {what}" for what, which in counts.items()))
     elif any(v.verdict in bad for v in verdicts):
         return ExitStatus(1, "claims fail")
+    elif any(breach_of(r.clause) in bad for v in verdicts for r in v.roots if explained_too_late(r)):
+        return ExitStatus(1, "it departs, and the time was up before it was known which claims fail")
     if campaign.broken or any(v.verdict == "broken" for v in verdicts):
         return ExitStatus(
             4, "; ".join(dict.fromkeys(campaign.broken)) or "the control of a finding fails on our own router"

@@ -132,6 +132,16 @@ def test_all_is_played_and_what_departs_has_a_row_that_says_that_nothing_was_tri
     assert exit_code(told) == exit_code(whole) == 1
 
 
+def test_what_was_not_explained_fails_no_claim_and_the_suite_fails() -> None:
+    """What departs may belong to another claim than the one whose sentence judged it."""
+    told = unexplained("flood", "ours:echo-to-sender")
+    assert {*map(verdict_of_root, told.roots.values())} == {"undecided"}
+    verdicts = verdicts_of(told)
+    assert not [v.claim.id for v in verdicts if v.verdict == "fails"]
+    end = exit_of(verdicts, told, None, strict=False)
+    assert end.code == 1 and "the time was up" in end.why
+
+
 def test_what_was_not_explained_is_not_unexpected() -> None:
     """It may be of a root cause that is expected."""
     told = unexplained("flood", "ours:echo-to-sender")
