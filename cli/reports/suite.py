@@ -62,8 +62,9 @@ def not_run(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> list[str]:
     """What this router was not asked, and what a failure hides, in a few lines."""
     # Where nothing was played, that is said once, and not of each claim.
     lines = [] if campaign.runs else ["every claim: not one case was played"]
+    never = "it applied in no case before a departure"
     lines += [
-        f"{v.claim.id}: {'no case applies it' if v.verdict == 'inconclusive' else v.reason}"
+        f"{v.claim.id}: {never if v.verdict == 'inconclusive' else v.reason}"
         for v in verdicts
         if word_of(v) == "not run" and (campaign.runs or v.verdict != "inconclusive")
     ]

@@ -110,6 +110,7 @@ def run_suite(
         campaign.broken.append(str(error))
     finally:
         _file_the_rest(rows)
+        campaign.seconds = time.monotonic() - started
     return campaign
 
 
