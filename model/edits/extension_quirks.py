@@ -8,12 +8,12 @@ from quidnunc.model.choices import Choose
 from quidnunc.model.edit import Edit, around, in_turn, replacing_present
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Sent
-from quidnunc.model.permits import Step, must_send
+from quidnunc.model.permits import Permit, Step, must_send
 from quidnunc.model.pubsub.extensions import own_extensions
 from quidnunc.model.pubsub.partial.groups import group_time
 from quidnunc.model.pubsub.router import PartialFlags, ReceivedPart, Router
-from quidnunc.model.rpc import Extensions, Partial, Subscribe, Unsubscribe
-from quidnunc.model.rules import Protocol, Rule
+from quidnunc.model.rpc import Extensions, Part, Partial, Subscribe, TestExtension, Unsubscribe
+from quidnunc.model.rules import Exclusion, Protocol, Rule
 from quidnunc.model.values import evolve
 
 
@@ -64,6 +64,28 @@ def hand_over_unless_judged(
     return Step(r) if waits else cast("Step[Router] | None", old.step(r, p, choose))
 
 
+@around("gs1.3/test.exchanged")
+def send_test_unasked(
+    old: Rule, r: Router, rpc: ReceivedPart[tuple[Part, ...]], choose: Choose
+) -> Step[Router] | None:
+    """With its first RPC every peer is sent TestExtension, whatever it names."""
+    step = cast("Step[Router] | None", old.step(r, rpc, choose)) or Step(r)
+    test = Sent(rpc.peer, TestExtension())
+    if r.peers[rpc.peer].spoke or any(p.output == test and p.must for p in step.permits):
+        return step
+    kept = tuple(p for p in step.permits if p.output != test)
+    return Step(step.router, (*kept, Permit(test, True, "gs1.3/test.exchanged")))
+
+
+def _withholding_from_named(protocol: Protocol) -> Protocol:
+    """Full messages are withheld from requesters whether or not the router sends parts; gossip is not."""
+    held = protocol.handlers.get("suppressed")
+    if not isinstance(held, Exclusion) or all(each.name != "we_send_none" for each in held.exclusions):
+        raise SpecError(f"{protocol.name} withholds no full messages")
+    kept = Exclusion(held.base, tuple(each for each in held.exclusions if each.name != "we_send_none"))
+    return evolve(protocol, handlers={**protocol.handlers, "suppressed": kept})
+
+
 def _has_extensions(protocol: Protocol) -> Protocol:
     if "name_extensions" not in {rule.name for _, rule in protocol.rules()}:
         raise SpecError(f"{protocol.name} has no extensions")
@@ -82,6 +104,20 @@ EXTENSION_QUIRKS: tuple[Edit, ...] = (
                 announce_join=announce_with_extensions, announce_leave=announce_with_extensions
             ),
         ),
+    ),
+    Edit(
+        "test-sent-to-all",
+        "replaced",
+        "gs1.3/test.exchanged",
+        "Sends TestExtension to every peer after its first RPC, whether or not it has named it.",
+        in_turn(_has_extensions, replacing_present(read_extensions=send_test_unasked)),
+    ),
+    Edit(
+        "requesters-get-no-full-messages",
+        "replaced",
+        "pm/send.full-unsupported",
+        "Withholds full messages from requesters although it sends no parts, and sends them IHAVE.",
+        _withholding_from_named,
     ),
     Edit(
         "keeps-first-flags",

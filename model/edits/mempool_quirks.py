@@ -7,15 +7,17 @@ from typing import cast
 
 from quidnunc.model.choices import Choose
 from quidnunc.model.edit import Change, Edit, around, dropping, in_turn, replacing, replacing_present
+from quidnunc.model.edits.operators.wrapped import taking
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Sent
+from quidnunc.model.mempool.cat.rules import ask
 from quidnunc.model.mempool.dog import rules as dog
 from quidnunc.model.mempool.flood import IN_ANY_ORDER
 from quidnunc.model.mempool.node import Node
-from quidnunc.model.mempool.routes import with_source
+from quidnunc.model.mempool.routes import with_one_freed, with_source
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.pubsub.router import ReceivedPart, without_key
-from quidnunc.model.rpc import ROUTER, HaveTx, Peer, ResetRoute, Tx
+from quidnunc.model.rpc import ROUTER, HaveTx, Peer, ResetRoute, SeenTx, Tx
 from quidnunc.model.rules import Protocol, Rule, first, rule
 from quidnunc.model.values import evolve
 
@@ -156,6 +158,36 @@ def _in_any_order(protocol: Protocol) -> Protocol:
     return evolve(protocol, features=protocol.features | {IN_ANY_ORDER})
 
 
+@rule("dog/reset.one")
+def enable_one_of_anybody(n: Node, q: ReceivedPart[ResetRoute], choose: Choose) -> Step[Node]:
+    """Of all routes one is enabled, whoever asks. Where there are several, nobody knows which."""
+    disabled = {target: known for target, known in n.routes.items() if known.most}
+    for target, known in disabled.items():
+        lone = len(disabled) == 1
+        freed = with_one_freed(known)
+        n = n.with_disabled_to(target, freed if lone else evolve(freed, most=known.most))
+    return Step(n)
+
+
+@rule("cat-classic/want.after-seen")
+def announcers_here_or_gone(n: Node, tx: str) -> frozenset[Peer]:
+    """A peer that is gone counts among those who announced it."""
+    return n.announcers.get(tx, frozenset())
+
+
+@around("cat-classic/seen.ignored")
+def ask_for_pooled(old: Rule, n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node] | None:
+    """What is in the pool is asked of each announcer, whomever it was asked of before."""
+    pooled = s.part.id in n.pool
+    return ask(n, s.part.id, s.peer, "cat-classic/seen.ignored") if pooled else None
+
+
+@around("peer-limit/send.at-most")
+def offer_past_slots(old: Rule, n: Node, tx: str, choose: Choose) -> Step[Node] | None:
+    """What is forwarded goes to peers without a slot, too; what a new peer is offered does not."""
+    return cast("Step[Node] | None", taking("without_slot", old).apply(n, tx, choose))
+
+
 CONTROLLER = ("dog/controller.reset", "dog/controller.unblock", "dog/config.bounds")
 
 MEMPOOL_QUIRKS: tuple[Edit, ...] = (
@@ -269,6 +301,34 @@ MEMPOOL_QUIRKS: tuple[Edit, ...] = (
         "flood/receive.committed",
         "Forgets a transaction when it is committed, and takes its next copy for a new one.",
         replacing_present(leave_pool=forget_committed),
+    ),
+    Edit(
+        "reset-enables-route-to-anybody",
+        "replaced",
+        "dog/reset.one",
+        "Enables a route when it receives ResetRoute, and not always one to the peer that sent it.",
+        replacing(enable_one=enable_one_of_anybody),
+    ),
+    Edit(
+        "announcers-outlive-connections",
+        "replaced",
+        "cat-classic/state.per-connection",
+        "Keeps what it knew of a peer that disconnects, and requests transactions from it.",
+        in_turn(dropping("forget_holder"), replacing(announcers=announcers_here_or_gone)),
+    ),
+    Edit(
+        "pooled-asked-of-each-announcer",
+        "replaced",
+        "cat-classic/seen.ignored",
+        "Requests a transaction that is in its pool from each peer that announces it.",
+        replacing_present(in_pool=ask_for_pooled),
+    ),
+    Edit(
+        "forwards-past-slots",
+        "replaced",
+        "peer-limit/send.at-most",
+        "Forwards transactions to peers without a slot.",
+        replacing_present(forward=offer_past_slots, forward_own=offer_past_slots),
     ),
     Edit(
         "pool-in-any-order",

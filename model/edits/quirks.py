@@ -46,7 +46,7 @@ from quidnunc.model.pubsub.router import (
 )
 from quidnunc.model.pubsub.scores import counting, terms
 from quidnunc.model.pubsub.scores.ledger import TopicTally
-from quidnunc.model.pubsub.step import gone, run
+from quidnunc.model.pubsub.step import CLOSES_ALL, gone, run
 from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Part, Peer, Prune
 from quidnunc.model.rules import Exclusion, FirstMatch, Phases, Protocol, Rule, Targets, rule, total
 from quidnunc.model.score_interval import ZERO, ScoreInterval, interval
@@ -456,6 +456,26 @@ def close_newest(old: Rule, r: Router, peer: Peer, choose: Choose) -> Step[Route
     closed = Permit(Closed(peer), True, "gs1.2/rpc.protocol-id", "now")
     after = run(step.router, "disconnect", peer, choose)
     return Step(gone(after.router, peer), (*step.permits, closed, *after.permits))
+
+
+@around("gs1.0/mcache.shift")
+def shift_twice(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
+    """Two windows in the place of one."""
+    step = cast("Step[Router] | None", old.step(r, None, choose))
+    return step if step is None else step.then(old.step(step.router, None, choose) or Step(step.router))
+
+
+@around("gs1.0/join.fill")
+def build_mesh_of_one(old: Rule, r: Router, topic: str, choose: Choose) -> Step[Router]:
+    """One peer of those that are eligible, whether or not it is in the fanout."""
+    bare = evolve(r, fanout=without_key(r.fanout, topic))
+    made = reading_parameter("d", lambda p: 1, old)
+    return cast("Step[Router]", made.apply(bare, topic, choose))
+
+
+@around("gs1.1/px.offer")
+def members_and_the_pruned(old: Rule, r: Router, what: tuple[str, Peer]) -> frozenset[Peer]:
+    return cast("frozenset[Peer]", old.apply(r, what)) | {what[1]}
 
 
 @around("gs1.0/publish.mesh")
@@ -1224,6 +1244,34 @@ QUIRKS: tuple[Edit, ...] = (
         "gs1.2/rpc.protocol-id",
         "Closes the connection of a peer that speaks its own newest protocol.",
         replacing_present(say_hello=close_newest),
+    ),
+    Edit(
+        "cache-shifted-twice",
+        "replaced",
+        "gs1.0/mcache.shift",
+        "Shifts its message cache by two windows at each heartbeat.",
+        replacing_present(shift=shift_twice),
+    ),
+    Edit(
+        "join-grafts-one",
+        "replaced",
+        "gs1.0/join.fill",
+        "Takes one peer into the mesh at Join.",
+        replacing_present(build_mesh=build_mesh_of_one),
+    ),
+    Edit(
+        "offers-the-pruned",
+        "replaced",
+        "gs1.1/px.offer",
+        "Lists a pruned peer itself among the peers that it offers to it.",
+        in_turn(dropping("the_pruned"), replacing_present(members=members_and_the_pruned)),
+    ),
+    Edit(
+        CLOSES_ALL,
+        "replaced",
+        "pubsub/rpc.any-combination",
+        "Closes the connections of all its peers when one of them sends bytes that are no RPC.",
+        reading_as(CLOSES_ALL),
     ),
     Edit(
         "first-deliveries-capped-late",

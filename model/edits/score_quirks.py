@@ -10,14 +10,14 @@ from typing import TypeAlias, cast
 
 from quidnunc.model.choices import Choose
 from quidnunc.model.edit import Edit, RuleWrapper, around, reading_as, replacing_present
-from quidnunc.model.edits.operators.wrapped import reading_score_parameter
+from quidnunc.model.edits.operators.wrapped import reading_score_parameter, unsquared
 from quidnunc.model.permits import Step
 from quidnunc.model.pubsub.router import Router
 from quidnunc.model.pubsub.scores import counting, terms
 from quidnunc.model.pubsub.scores.events import AGAIN_COUNTED, FIRST_BEFORE_VERDICT
 from quidnunc.model.rpc import Peer
 from quidnunc.model.rules import Rule
-from quidnunc.model.score_interval import ZERO, ScoreInterval
+from quidnunc.model.score_interval import ZERO, ScoreInterval, interval
 from quidnunc.model.values import evolve
 
 EARLIER_TIME = "earlier-time-in-mesh"
@@ -146,7 +146,42 @@ def colocation_of_all(old: Rule, r: Router, peer: Peer) -> ScoreInterval:
     return cast("ScoreInterval", every if usual.below(ZERO) else cast("ScoreInterval", every).or_also(ZERO))
 
 
+@around("gs1.1/score.weights")
+def topics_capped_both_ways(old: Rule, r: Router, peer: Peer) -> ScoreInterval:
+    """The cap bounds what the topics take away as well."""
+    p = r.parameters.scores
+    capped = cast("ScoreInterval", old.apply(r, peer))
+    if p is None or not p.topic_score_cap:
+        return capped
+    turned = interval(-1).times(capped).at_most(interval(p.topic_score_cap))
+    return interval(-1).times(turned)
+
+
+def deficit_as_it_is(old: Rule, r: Router, *rest: object) -> object:
+    """The deficit of deliveries itself, and not its square."""
+    return unsquared(old).apply(r, *rest)
+
+
 SCORE_QUIRKS: tuple[Edit, ...] = (
+    Edit(
+        "topics-capped-both-ways",
+        "replaced",
+        "gs1.1/score.weights",
+        "Caps what the topics take from a score as well as what they add to it.",
+        replacing_present(topics_capped=topics_capped_both_ways),
+    ),
+    Edit(
+        "deficit-unsquared",
+        "replaced",
+        "gs1.1/score.mesh-deliveries",
+        "Takes the deficit of mesh deliveries as it is for P3 and P3b, and not its square.",
+        replacing_present(
+            mesh_deliveries=RuleWrapper("gs1.1/score.mesh-deliveries", deficit_as_it_is),
+            mesh_failures=RuleWrapper("gs1.1/score.mesh-failures", deficit_as_it_is),
+            note_pruned=RuleWrapper("gs1.1/score.mesh-failures", deficit_as_it_is),
+        ),
+        clauses=("gs1.1/score.mesh-deliveries", "gs1.1/score.mesh-failures"),
+    ),
     Edit(
         "colocation-of-all",
         "replaced",

@@ -29,6 +29,9 @@ from quidnunc.model.pubsub.scores import events as scores_events
 from quidnunc.model.rpc import CONTROL, Peer
 from quidnunc.model.values import evolve
 
+CLOSES_ALL = "malformed-closes-all"
+"""A switch: bytes of one peer that are no RPC close the connections of all."""
+
 
 def applicable(r: Router, event: Event) -> bool:
     """Whether `event` can happen to this router now; a harness leaves out what cannot."""
@@ -137,9 +140,12 @@ def _malformed(r: Router, peer: Peer, choose: Choose) -> Step[Router]:
     """No text says what bytes that are no RPC cause; the router may close that stream, and nothing else."""
     if not choose.whether("stream.closed", lambda o: o == Closed(peer)):
         return Step(r)
-    permit = Permit(Closed(peer), True, "pubsub/rpc.malformed", "now")
-    after = run(r, "disconnect", peer, choose)
-    return Step(gone(after.router, peer), (permit, *after.permits))
+    found: Step[Router] = Step(r)
+    for each in sorted(r.peers) if r.reads(CLOSES_ALL) else (peer,):
+        closed = Permit(Closed(each), True, "pubsub/rpc.malformed", "now")
+        after = run(found.router, "disconnect", each, choose)
+        found = Step(gone(after.router, each), (*found.permits, closed, *after.permits))
+    return found
 
 
 def _with_next_rpc(r: Router) -> Router:

@@ -334,7 +334,9 @@ def ask_others_at_loss(n: Node, lost: Peer, choose: Choose) -> Step[Node] | None
     wanted = {tx: evolve(each, asked=without_key(each.asked, lost)) for tx, each in n.wanted.items()}
     if wanted == n.wanted:
         return None
-    return _ask_others(evolve(n, wanted=wanted), orphaned, "cat-classic/peer.gone", choose)
+    there = evolve(n, wanted=wanted, peers=without_key(n.peers, lost))
+    asked = _ask_others(there, orphaned, "cat-classic/peer.gone", choose)
+    return Step(evolve(asked.router, peers=n.peers), asked.permits)
 
 
 @rule(
