@@ -11,9 +11,10 @@ from quidnunc.model.events import Sent
 from quidnunc.model.permits import Permit, Step, must_send
 from quidnunc.model.pubsub.extensions import own_extensions
 from quidnunc.model.pubsub.partial.groups import group_time
+from quidnunc.model.pubsub.partial.metadata import named_it, we_send_none
 from quidnunc.model.pubsub.router import PartialFlags, ReceivedPart, Router
-from quidnunc.model.rpc import Extensions, Part, Partial, Subscribe, TestExtension, Unsubscribe
-from quidnunc.model.rules import Exclusion, Protocol, Rule
+from quidnunc.model.rpc import Extensions, Part, Partial, Peer, Subscribe, TestExtension, Unsubscribe
+from quidnunc.model.rules import Exclusion, Protocol, Rule, rule
 from quidnunc.model.values import evolve
 
 
@@ -77,12 +78,19 @@ def send_test_unasked(
     return Step(step.router, (*kept, Permit(test, True, "gs1.3/test.exchanged")))
 
 
+@rule("pm/send.full-unsupported")
+def has_surely_not_named_it(r: Router, topic: str, peer: Peer) -> bool:
+    """What a peer names too late, or below 1.3, does not count."""
+    return named_it(r, peer) is not True
+
+
 def _withholding_from_named(protocol: Protocol) -> Protocol:
-    """Full messages are withheld from requesters whether or not the router sends parts; gossip is not."""
+    """Full messages, but no gossip, are withheld from requesters that have named the extension, whether or not
+    the router sends parts; and from no other."""
     held = protocol.handlers.get("suppressed")
-    if not isinstance(held, Exclusion) or all(each.name != "we_send_none" for each in held.exclusions):
+    if not isinstance(held, Exclusion) or we_send_none not in held.exclusions:
         raise SpecError(f"{protocol.name} withholds no full messages")
-    kept = Exclusion(held.base, tuple(each for each in held.exclusions if each.name != "we_send_none"))
+    kept = Exclusion(held.base, (has_surely_not_named_it,))
     return evolve(protocol, handlers={**protocol.handlers, "suppressed": kept})
 
 
@@ -116,7 +124,8 @@ EXTENSION_QUIRKS: tuple[Edit, ...] = (
         "requesters-get-no-full-messages",
         "replaced",
         "pm/send.full-unsupported",
-        "Withholds full messages from requesters although it sends no parts, and sends them IHAVE.",
+        "Withholds full messages, but no IHAVE, from requesters that have named the extension, although it "
+        "sends no parts.",
         _withholding_from_named,
     ),
     Edit(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from quidnunc.model.choices import Choose
+from quidnunc.model.choices import Choose, PartialSet
 from quidnunc.model.edit import Change, Edit, around, dropping, in_turn, replacing, replacing_present
 from quidnunc.model.edits.operators.wrapped import taking
 from quidnunc.model.errors import SpecError
@@ -163,9 +163,9 @@ def enable_one_of_anybody(n: Node, q: ReceivedPart[ResetRoute], choose: Choose) 
     """Of all routes one is enabled, whoever asks. Where there are several, nobody knows which."""
     disabled = {target: known for target, known in n.routes.items() if known.most}
     for target, known in disabled.items():
-        lone = len(disabled) == 1
-        freed = with_one_freed(known)
-        n = n.with_disabled_to(target, freed if lone else evolve(freed, most=known.most))
+        # It was one of these.
+        perhaps = PartialSet(frozenset(), known.all, max(0, known.least - 1), known.most)
+        n = n.with_disabled_to(target, perhaps if len(disabled) > 1 else with_one_freed(known))
     return Step(n)
 
 
@@ -307,7 +307,7 @@ MEMPOOL_QUIRKS: tuple[Edit, ...] = (
         "replaced",
         "dog/reset.one",
         "Enables a route when it receives ResetRoute, and not always one to the peer that sent it.",
-        replacing(enable_one=enable_one_of_anybody),
+        in_turn(dropping("nothing_disabled"), replacing(enable_one=enable_one_of_anybody)),
     ),
     Edit(
         "announcers-outlive-connections",
