@@ -85,6 +85,18 @@ def _linear_behaviour(keeper: ScoreKeeper, score: Usual, peer: int, application:
     return score(peer, application) + keeper.parameters.behaviour_penalty_weight * (c - c * c)
 
 
+def _deficit_unsquared(keeper: ScoreKeeper) -> None:
+    """To square the root of it is not the same: what is rounded off makes a score of zero negative."""
+    deficit, squared, told = keeper.deficit, keeper.squared, list[float]()
+
+    def noted(p: TopicScoreParameters, s: TopicRecord) -> float:
+        told[:] = [deficit(p, s)]
+        return told[0]
+
+    patch(keeper, "deficit", noted)
+    patch(keeper, "squared", lambda value: told.pop() if told and told[0] is value else squared(value))
+
+
 def _capped_from_below(keeper: ScoreKeeper, usual: Usual, topics: float) -> float:
     cap = keeper.parameters.topic_score_cap
     return max(-cap, min(topics, cap)) if cap else topics
@@ -125,7 +137,7 @@ _EDITS: Mapping[str, Edit] = {
     "first-deliveries-uncapped": _of_each_topic(lambda p: evolve(p, first_message_deliveries_cap=1e9)),
     "duplicates-are-first": _keeper(around("gossip.watch.came_again", _duplicates_are_first)),
     "deficit-unpenalised": _put("deficit", lambda p, s: 0.0),
-    "deficit-linear": _around("deficit", lambda _, deficit, p, s: deficit(p, s) ** 0.5),
+    "deficit-linear": _keeper(lambda r: _deficit_unsquared(_keeping(r))),
     "deficit-from-the-start": _put("is_active", lambda p, s: s.grafted_ms is not None),
     "mesh-deliveries-uncapped": _of_each_topic(lambda p: evolve(p, mesh_message_deliveries_cap=1e9)),
     "near-first-for-ever": put("gossip.watch.is_near", lambda watched: True),

@@ -85,8 +85,8 @@ def has_surely_not_named_it(r: Router, topic: str, peer: Peer) -> bool:
 
 
 def _withholding_from_named(protocol: Protocol) -> Protocol:
-    """Full messages, but no gossip, are withheld from requesters that have named the extension, whether or not
-    the router sends parts; and from no other."""
+    """Full messages, but no gossip, are withheld from requesters that have named the extension, whether
+    or not the router sends parts; and from no other."""
     held = protocol.handlers.get("suppressed")
     if not isinstance(held, Exclusion) or we_send_none not in held.exclusions:
         raise SpecError(f"{protocol.name} withholds no full messages")
