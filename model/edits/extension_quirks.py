@@ -65,17 +65,22 @@ def hand_over_unless_judged(
     return Step(r) if waits else cast("Step[Router] | None", old.step(r, p, choose))
 
 
+TESTED = "sent-test"
+"""In `Neighbour.perhaps`, which begins anew with each connection: it was sent TestExtension."""
+
+
 @around("gs1.3/test.exchanged")
 def send_test_unasked(
     old: Rule, r: Router, rpc: ReceivedPart[tuple[Part, ...]], choose: Choose
 ) -> Step[Router] | None:
-    """With its first RPC every peer is sent TestExtension, whatever it names."""
+    """With its first RPC that is read every peer is sent TestExtension, whatever it names."""
     step = cast("Step[Router] | None", old.step(r, rpc, choose)) or Step(r)
-    test = Sent(rpc.peer, TestExtension())
-    if r.peers[rpc.peer].spoke or any(p.output == test and p.must for p in step.permits):
-        return step
+    peer, test = step.router.peers[rpc.peer], Sent(rpc.peer, TestExtension())
     kept = tuple(p for p in step.permits if p.output != test)
-    return Step(step.router, (*kept, Permit(test, True, "gs1.3/test.exchanged")))
+    if TESTED in peer.perhaps:
+        return Step(step.router, kept)
+    peers = {**step.router.peers, rpc.peer: evolve(peer, perhaps=peer.perhaps | {TESTED})}
+    return Step(evolve(step.router, peers=peers), (*kept, Permit(test, True, "gs1.3/test.exchanged")))
 
 
 @rule("pm/send.full-unsupported")
