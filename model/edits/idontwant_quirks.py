@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Mapping
+from typing import TypeAlias, cast
 
 from quidnunc.model.choices import Choose
 from quidnunc.model.edit import Edit, around, replacing_present
 from quidnunc.model.events import Sent
 from quidnunc.model.permits import Step, may_send
 from quidnunc.model.pubsub.router import ReceivedPart, Router
-from quidnunc.model.rpc import IDontWant, IHave, Message
+from quidnunc.model.pubsub.scores.counting import with_penalty
+from quidnunc.model.rpc import IDontWant, IHave, Message, Peer
 from quidnunc.model.rules import Rule
 from quidnunc.model.values import evolve
 
@@ -47,7 +49,48 @@ def offer_beside(old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose)
     return Step(r, may_send(members, offered, clause))
 
 
+TOLD = "told-idontwant"
+"""Of `Router.kept`: peer -> message id -> whether it surely was told IDONTWANT for it."""
+MOST_PENALTIES = 10
+"""Of one copy; how many they are no text says."""
+
+Told: TypeAlias = Mapping[Peer, Mapping[str, bool]]
+
+
+@around("gs1.2/idontwant.immediate")
+def tell_and_remember(old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
+    """Whoever is told IDONTWANT is remembered for good."""
+    step = cast("Step[Router] | None", old.step(r, m, choose))
+    if step is None:
+        return None
+    known = dict(cast("Told", r.kept.get(TOLD, {})))
+    for permit in step.permits:
+        if isinstance(permit.output, Sent):
+            peer = permit.output.peer
+            known[peer] = {**known.get(peer, {}), m.part.id: permit.must or permit.together}
+    return Step(evolve(step.router, kept={**step.router.kept, TOLD: known}), step.permits)
+
+
+@around("gs1.2/idontwant.no-penalty")
+def penalise_what_was_not_wanted(
+    old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose
+) -> Step[Router] | None:
+    """A copy from a peer that was told IDONTWANT costs a behaviour penalty (P7)."""
+    step = cast("Step[Router] | None", old.step(r, m, choose))
+    told = cast("Told", r.kept.get(TOLD, {})).get(m.peer, {}).get(m.part.id)
+    if step is None or told is None or r.parameters.scores is None:
+        return step
+    return Step(with_penalty(step.router, m.peer, 1 if told else 0, MOST_PENALTIES), step.permits)
+
+
 IDONTWANT_QUIRKS: tuple[Edit, ...] = (
+    Edit(
+        "idontwant-enforced",
+        "replaced",
+        "gs1.2/idontwant.no-penalty",
+        "Penalises a peer (P7) that sends a message for which it was told IDONTWANT.",
+        replacing_present(tell_mesh=tell_and_remember, seen_before=penalise_what_was_not_wanted),
+    ),
     Edit(
         "offers-beside-message",
         "replaced",

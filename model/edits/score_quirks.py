@@ -162,7 +162,42 @@ def deficit_as_it_is(old: Rule, r: Router, *rest: object) -> object:
     return unsquared(old).apply(r, *rest)
 
 
+def _at_once(old: Rule) -> Rule:
+    return reading_score_parameter("mesh_message_deliveries_activation_ms", lambda p: -1, old)
+
+
+def deficit_at_once(old: Rule, r: Router, *rest: object) -> object:
+    """The deficit of a member counts from its first moment."""
+    return _at_once(old).apply(r, *rest)
+
+
+@around("gs1.1/score.mesh-deliveries")
+def topics_with_newcomers(old: Rule, r: Router, peer: Peer) -> ScoreInterval:
+    """So it may of a peer that enters a mesh in this very step."""
+    total, p = cast("ScoreInterval", old.apply(r, peer)), r.parameters.scores
+    for topic in p.topics if p is not None else ():
+        tally = r.ledger.tallies.get((peer, topic.topic))
+        if peer in r.mesh_of(topic.topic) and (tally is None or tally.since_ms is None):
+            owed = interval(topic.mesh_message_deliveries_threshold).squared()
+            weight = interval(topic.topic_weight).times(interval(topic.mesh_message_deliveries_weight))
+            total += weight.times(owed).or_also(ZERO)
+    return total
+
+
 SCORE_QUIRKS: tuple[Edit, ...] = (
+    Edit(
+        "deficit-from-the-start",
+        "replaced",
+        "gs1.1/score.mesh-deliveries",
+        "Counts the deficit of mesh deliveries (P3) from the moment in which a peer enters the mesh.",
+        replacing_present(
+            mesh_deliveries=RuleWrapper("gs1.1/score.mesh-deliveries", deficit_at_once),
+            mesh_failures=RuleWrapper("gs1.1/score.mesh-failures", deficit_at_once),
+            note_pruned=RuleWrapper("gs1.1/score.mesh-failures", deficit_at_once),
+            topics_capped=topics_with_newcomers,
+        ),
+        clauses=("gs1.1/score.mesh-deliveries", "gs1.1/score.mesh-failures"),
+    ),
     Edit(
         "topics-capped-both-ways",
         "replaced",
