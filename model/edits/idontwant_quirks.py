@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from typing import TypeAlias, cast
 
 from quidnunc.model.choices import Choose
-from quidnunc.model.edit import Edit, around, replacing_present
+from quidnunc.model.edit import Edit, around, in_turn, replacing_present
+from quidnunc.model.edits.operators import wrapped
+from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Sent
 from quidnunc.model.permits import Step, may_send
 from quidnunc.model.pubsub.router import ReceivedPart, Router
 from quidnunc.model.pubsub.scores.counting import with_penalty
 from quidnunc.model.rpc import IDontWant, IHave, Message, Peer
-from quidnunc.model.rules import Rule
+from quidnunc.model.rules import Phases, Protocol, Rule
 from quidnunc.model.values import evolve
 
 
@@ -83,7 +85,33 @@ def penalise_what_was_not_wanted(
     return Step(with_penalty(step.router, m.peer, 1 if told else 0, MOST_PENALTIES), step.permits)
 
 
+@around("gs1.2/idontwant.immediate")
+def tell_at_heartbeat(old: Rule, r: Router, m: object, choose: Choose) -> Step[Router] | None:
+    step = cast("Step[Router] | None", old.step(r, m, choose))
+    return None if step is None else wrapped.held(r, step)
+
+
+def _releasing_at_heartbeat(protocol: Protocol) -> Protocol:
+    beats = protocol.handlers.get("heartbeat")
+    if not isinstance(beats, Phases):
+        raise SpecError(f"{protocol.name} has no heartbeat")
+    return evolve(
+        protocol, handlers={**protocol.handlers, "heartbeat": Phases((wrapped.release(), *beats.rules))}
+    )
+
+
 IDONTWANT_QUIRKS: tuple[Edit, ...] = (
+    Edit(
+        "idontwant-waits-for-heartbeat",
+        "replaced",
+        "gs1.2/idontwant.immediate",
+        "Sends IDONTWANT with its next heartbeat, and not at once.",
+        in_turn(
+            replacing_present(tell_mesh=tell_at_heartbeat, cancel_requests=tell_at_heartbeat),
+            _releasing_at_heartbeat,
+        ),
+        clauses=("gs1.2/idontwant.immediate", "gs1.2/iwant.cancel"),
+    ),
     Edit(
         "idontwant-enforced",
         "replaced",

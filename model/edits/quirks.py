@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from quidnunc.model.choices import Choose, PartialSet
 from quidnunc.model.edit import (
@@ -32,7 +32,7 @@ from quidnunc.model.edits.reading_rules import heartbeats_by
 from quidnunc.model.edits.score_quirks import SCORE_QUIRKS
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Closed, Output, Sent
-from quidnunc.model.permits import Permit, Step, must_send
+from quidnunc.model.permits import Permit, Step, may_send, must_send
 from quidnunc.model.pubsub import gossip, mesh, messages
 from quidnunc.model.pubsub.router import (
     BACKOFF_SWEEP_HEARTBEATS,
@@ -53,6 +53,8 @@ from quidnunc.model.score_interval import ZERO, ScoreInterval, interval
 from quidnunc.model.score_parameters import TopicScoreParameters
 from quidnunc.model.values import evolve
 from quidnunc.model.versions import STREAM_PROTOCOLS
+
+Grafted: TypeAlias = tuple[int, tuple[str, ...], int, tuple[Peer, ...]]
 
 # -- mesh and backoff ---------------------------------------------------------------------------------------
 
@@ -471,6 +473,34 @@ def build_mesh_of_one(old: Rule, r: Router, topic: str, choose: Choose) -> Step[
     bare = evolve(r, fanout=without_key(r.fanout, topic))
     made = reading_parameter("d", lambda p: 1, old)
     return cast("Step[Router]", made.apply(bare, topic, choose))
+
+
+GRAFTED = "grafted-since-heartbeat"
+"""Of `Router.kept`: the heartbeat, the topics in which somebody was grafted since, and the time and peers of
+the last."""
+
+
+@around("gs1.0/join.graft-each")
+def graft_in_all(old: Rule, r: Router, what: object, choose: Choose) -> Step[Router] | None:
+    """Who is grafted may be told of all topics in which somebody was since the heartbeat began: in which order
+    it sees them is not said."""
+    step = cast("Step[Router] | None", old.step(r, what, choose))
+    grafted = _grafted_by(step)
+    if step is None or not grafted:
+        return step
+    beat, topics, at_ms, peers = cast("Grafted", r.kept.get(GRAFTED, (0, (), 0, ())))
+    topics = topics if beat == r.heartbeats else ()
+    peers = peers if (beat, at_ms) == (r.heartbeats, r.now_ms) else ()
+    topics = tuple(dict.fromkeys((*topics, *(topic for _, topic in grafted))))
+    peers = tuple(dict.fromkeys((*peers, *(peer for peer, _ in grafted))))
+    also = (permit for topic in topics for permit in may_send(peers, Graft(topic), "gs1.0/join.graft-each"))
+    kept = {**step.router.kept, GRAFTED: (r.heartbeats, topics, r.now_ms, peers)}
+    return Step(evolve(step.router, kept=kept), (*step.permits, *also))
+
+
+def _grafted_by(step: Step[Router] | None) -> list[tuple[Peer, str]]:
+    outputs = (permit.output for permit in step.permits) if step is not None else ()
+    return [(o.peer, o.part.topic) for o in outputs if isinstance(o, Sent) and isinstance(o.part, Graft)]
 
 
 @around("gs1.1/px.offer")
@@ -1251,6 +1281,19 @@ QUIRKS: tuple[Edit, ...] = (
         "gs1.0/mcache.shift",
         "Shifts its message cache by two windows at each heartbeat.",
         replacing_present(shift=shift_twice),
+    ),
+    Edit(
+        "grafts-shared",
+        "replaced",
+        "gs1.0/join.graft-each",
+        "Sends a peer that it grafts GRAFT for other topics as well, in which it has grafted somebody since "
+        "its heartbeat.",
+        replacing_present(
+            build_mesh=graft_in_all,
+            fill_to_d=graft_in_all,
+            fill_outbound=graft_in_all,
+            graft_opportunistically=graft_in_all,
+        ),
     ),
     Edit(
         "join-grafts-one",

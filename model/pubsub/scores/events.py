@@ -65,6 +65,8 @@ def arrived(before: Router, after: Router, m: ReceivedPart[Message]) -> Router:
     """`after` with what the copy counts for; `before` is the router that had not read it."""
     message, peer = m.part, m.peer
     refused = bool(message.flaw) or message.size > before.parameters.max_message_bytes
+    # A rule may drop what these do not.
+    refused = refused or (message.id not in after.seen and message.id not in after.waiting)
     if message.topic not in before.topics or refused:
         r = _doubted(after, message.id)
         return _deliver(r, peer, message, "maybe-invalid") if refused and message.topic in r.topics else r
