@@ -53,7 +53,7 @@ def offer_beside(old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose)
 
 TOLD = "told-idontwant"
 """Of `Router.kept`: peer -> message id -> whether it surely was told IDONTWANT for it."""
-MOST_PENALTIES = 10
+MOST_PENALTIES = 2
 """Of one copy; how many they are no text says."""
 
 Told: TypeAlias = Mapping[Peer, Mapping[str, bool]]

@@ -482,8 +482,8 @@ the last."""
 
 @around("gs1.0/join.graft-each")
 def graft_in_all(old: Rule, r: Router, what: object, choose: Choose) -> Step[Router] | None:
-    """Who is grafted may be told of all topics in which somebody was since the heartbeat began: in which order
-    it sees them is not said."""
+    """Who is grafted may be told of all topics in which somebody was since the heartbeat began. In which
+    order it sees them is not said."""
     step = cast("Step[Router] | None", old.step(r, what, choose))
     grafted = _grafted_by(step)
     if step is None or not grafted:
