@@ -475,6 +475,27 @@ def build_mesh_of_one(old: Rule, r: Router, topic: str, choose: Choose) -> Step[
     return cast("Step[Router]", made.apply(bare, topic, choose))
 
 
+SEEN_IN = "topics-of-seen"
+"""Of `Router.kept`: message id -> topic, of what was accepted."""
+
+
+@around("gs1.0/relay.seen")
+def accept_in_topic(old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
+    """The topic of what was seen is kept with it."""
+    known = {i: t for i, t in cast("Mapping[str, str]", r.kept.get(SEEN_IN, {})).items() if i in r.seen}
+    kept = {**r.kept, SEEN_IN: {**known, m.part.id: m.part.topic}}
+    return cast("Step[Router] | None", old.step(evolve(r, kept=kept), m, choose))
+
+
+@around("gs1.0/relay.seen")
+def leave_and_forget(old: Rule, r: Router, topic: str, choose: Choose) -> Step[Router] | None:
+    """What was seen in the topic is new again."""
+    step = cast("Step[Router] | None", old.step(r, topic, choose)) or Step(r)
+    forgotten = {i for i, t in cast("Mapping[str, str]", r.kept.get(SEEN_IN, {})).items() if t == topic}
+    seen = {i: ms for i, ms in step.router.seen.items() if i not in forgotten}
+    return Step(evolve(step.router, seen=seen), step.permits)
+
+
 GRAFTED = "grafted-since-heartbeat"
 """Of `Router.kept`: the heartbeat, the topics in which somebody was grafted since, and the time and peers of
 the last."""
@@ -1281,6 +1302,13 @@ QUIRKS: tuple[Edit, ...] = (
         "gs1.0/mcache.shift",
         "Shifts its message cache by two windows at each heartbeat.",
         replacing_present(shift=shift_twice),
+    ),
+    Edit(
+        "leave-forgets-seen",
+        "replaced",
+        "gs1.0/relay.seen",
+        "Forgets the messages that it has seen in a topic when it leaves it.",
+        replacing_present(accept_message=accept_in_topic, announce_leave=leave_and_forget),
     ),
     Edit(
         "grafts-shared",

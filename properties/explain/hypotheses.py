@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, count, islice
 
-from attrs import field, fields, frozen, mutable
+from attrs import evolve, field, fields, frozen, mutable
 
 from quidnunc.model.edit import Edit
 from quidnunc.model.edits.ambiguities import WIDE
@@ -53,6 +53,9 @@ MISSED_IN = 4
 allow what was due once for so many runs that it explains: else it does not say when the router does it."""
 LEAST_PREDICTED = 3
 """In so many fresh runs an explanation says what the router did where the protocol without it does not."""
+
+MOST_LACKING = 6
+"""Runs that show that the router has a rule, the first ones."""
 
 LEANS_IN = 4
 """So many runs show whether an edit needs those that are in force to say what the router did."""
@@ -316,6 +319,8 @@ def standing_and_ties(
     lax = {e: e.of_number and not sharpness[e] and otherwise.too_much(e) > TOO_MUCH for e, _ in stand}
     told_when = {e for e, _ in stand if sharpness[e] or otherwise.garbled or (e.of_number and not lax[e])}
     stand = [(e, t) for e, t in stand if e in told_when or _says_when(e, kept, later)]
+    without = {edit.rule: edit for edit in edits if edit.kind == "dropped" and edit.rule in kept}
+    stand = [(e, t) for e, t in stand if sharpness[e] or _has_rule_there(e, without.get(e.rule), runs)]
     stand = [(e, t) for e, t in stand if e.name not in WIDE or _refutable(e, played, protocol, dropped)]
     best = [told for edit, told in stand if sharpness[edit] >= sharp]
     in_the_field = any(edit.name in SEEN_IN_THE_FIELD for edit, _ in stand)
@@ -503,6 +508,34 @@ def _says_when(edit: Edit, kept: Collection[str], plain: Iterable[FollowedRun]) 
     """Whether an edit that only allows what the router did says when it does so. Another number does not,
     unless runs have shown that the router has the rule (`kept`)."""
     return not edit.of_number or edit.rule in kept or _says_more(edit, plain)
+
+
+def _has_rule_there(edit: Edit, without: Edit | None, runs: Iterable[FollowedRun]) -> bool:
+    """Whether an edit of a rule forbids what a router without the rule does, where runs show that the router
+    has it. An edit that allows it wherever that is seen does not say when the router lacks the rule.
+
+    `without`: the edit that drops the rule, if runs refute it. Only what it demands, and what did not come,
+    can tell.
+    """
+    telling = (run for run in runs if without is not None and edit.kind != "reading")
+    shown = list(islice(_without_rule(telling, without), MOST_LACKING))
+    return not shown or any(_departs(run.under(edit), run) for run in shown)
+
+
+def _without_rule(runs: Iterable[FollowedRun], without: Edit | None) -> Iterator[FollowedRun]:
+    """Of each run that shows that the router has a rule: what one without the rule does up to that step."""
+    for seed, run in enumerate(runs):
+        lacking = run.under(without) if without is not None else None
+        changed = without.applied_to(run.protocol) if without is not None else None
+        if lacking is None or changed is None or lacking.agreed >= run.plain.agreed:
+            continue
+        if all(each.kind == "missing" for each in lacking.departures):
+            begun = evolve(run.run, steps=run.run.steps[: lacking.agreed + 1], notes=None)
+            yield FollowedRun.of(plain_run(begun, changed, seed), run.protocol)
+
+
+def _departs(found: Agreement | None, run: FollowedRun) -> bool:
+    return found is None or found.agreed < len(run.run.steps)
 
 
 def _says_more(edit: Edit, plain: Iterable[FollowedRun]) -> bool:

@@ -223,6 +223,27 @@ def test_a_number_that_only_allows_stands_once_the_router_is_seen_to_have_its_ru
     assert standing([none, true], fresh(*at_once, waiting), SPEC, departure) == [true]
 
 
+def test_a_number_that_allows_it_everywhere_falls_where_the_router_has_its_rule() -> None:
+    """Messages that were seen are delivered again after Leave, and not at once: that is no matter of time."""
+    none = edit_named("delivers-and-relays-message-that-it-has-seen", SPEC)
+    zero, half = (edit_named(f"seen-before-seen-ttl-ms-{of}", SPEC) for of in ("as-zero", "as-half"))
+    came = of(1, Message("m1", T))
+
+    def played(router: str, *between: Event) -> FreshRun:
+        return run_of((Connect((1,)), Join(T), came, *between, came, Advance(500)), router)
+
+    left = [played("leave-forgets-seen", Leave(T), Join(T)) for _ in range(4)]
+    at_once = played("leave-forgets-seen", of(1, Subscribe(T)))
+    assert standing([none, zero], fresh(*left, at_once), SPEC, departure_of(left[0])) == []
+    with pytest.MonkeyPatch.context() as otherwise:
+        otherwise.setattr(hypotheses, "_has_rule_there", lambda *_: True)
+        assert standing([none, zero], fresh(*left, at_once), SPEC, departure_of(left[0])) == [zero]
+    minute = (Advance(500), *[Advance(1000)] * 61)
+    late = [played(none.name, *minute) for _ in range(4)]
+    at_once = played(half.name, of(1, Subscribe(T)))
+    assert standing([none, half], fresh(*late, at_once), SPEC, departure_of(late[0])) == [half]
+
+
 def test_a_reading_is_taken_only_where_a_run_could_refute_it() -> None:
     reading = edit_named("ihave-capped-otherwise", SPEC)
     parameters = evolve(SMALL, max_ihave_length=2, max_ihave_messages=10)
