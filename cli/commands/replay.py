@@ -241,7 +241,8 @@ def _print(tried: Sequence[ReplayAttempt], options: argparse.Namespace) -> None:
         else:
             for each in of_case:
                 _print_one(each)
-    counts = Counter(each.outcome for each in tried)
+    beside = len(options.against) > 1
+    counts = Counter(BESIDE.get(each.outcome, each.outcome) if beside else each.outcome for each in tried)
     print(f"\n{', '.join(f'{number} {outcome}' for outcome, number in sorted(counts.items()))}")
     print(f"again: {_again(options)}")
 

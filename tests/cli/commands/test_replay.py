@@ -287,6 +287,7 @@ def test_a_router_that_is_not_built_costs_the_others_nothing(
     )
     assert ran.code == 3
     assert "  ours       in order\n" in ran.out
+    assert "in order" in ran.out.rpartition("\nagain:")[0].splitlines()[-1]
     assert "  js-libp2p  skipped: " in ran.out and "quidnunc routers build js-libp2p" in ran.out
 
 
