@@ -13,7 +13,7 @@ from quidnunc.model.pubsub.extensions import own_extensions
 from quidnunc.model.pubsub.partial.groups import group_time
 from quidnunc.model.pubsub.partial.metadata import named_it, we_send_none
 from quidnunc.model.pubsub.router import PartialFlags, ReceivedPart, Router
-from quidnunc.model.rpc import Extensions, Part, Partial, Peer, Subscribe, TestExtension, Unsubscribe
+from quidnunc.model.rpc import Extensions, Message, Part, Partial, Peer, Subscribe, TestExtension, Unsubscribe
 from quidnunc.model.rules import Exclusion, Protocol, Rule, rule
 from quidnunc.model.values import evolve
 
@@ -63,6 +63,18 @@ def hand_over_unless_judged(
     """Where validators judge messages, parts wait for a verdict that never comes."""
     waits = r.parameters.validation == "manual"
     return Step(r) if waits else cast("Step[Router] | None", old.step(r, p, choose))
+
+
+@rule("pm/receive.full-accepted")
+def refuse_full(r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
+    """Where parts were requested, full messages are dropped."""
+    return Step(r) if r.own_flags(m.part.topic).requests else None
+
+
+def _refusing_full(protocol: Protocol) -> Protocol:
+    if "suppressed" not in protocol.handlers:
+        raise SpecError(f"{protocol.name} has no partial messages")
+    return protocol.with_first("message", refuse_full)
 
 
 TESTED = "sent-test"
@@ -132,6 +144,13 @@ EXTENSION_QUIRKS: tuple[Edit, ...] = (
         "Withholds full messages, but no IHAVE, from requesters that have named the extension, although it "
         "sends no parts.",
         _withholding_from_named,
+    ),
+    Edit(
+        "full-messages-refused",
+        "replaced",
+        "pm/receive.full-accepted",
+        "Drops full messages in topics in which it has requested partial ones.",
+        _refusing_full,
     ),
     Edit(
         "keeps-first-flags",

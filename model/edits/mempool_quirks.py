@@ -12,13 +12,13 @@ from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Sent
 from quidnunc.model.mempool.cat.rules import ask
 from quidnunc.model.mempool.dog import rules as dog
-from quidnunc.model.mempool.flood import IN_ANY_ORDER
+from quidnunc.model.mempool.flood import IN_ANY_ORDER, offer
 from quidnunc.model.mempool.node import Node
 from quidnunc.model.mempool.peer_limit import class_of, limit_of, members
 from quidnunc.model.mempool.routes import with_one_freed, with_source
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.pubsub.router import ReceivedPart, without_key
-from quidnunc.model.rpc import ROUTER, HaveTx, Peer, ResetRoute, SeenTx, Tx
+from quidnunc.model.rpc import ROUTER, HaveTx, Peer, ResetRoute, SeenTx, Tx, WantTx
 from quidnunc.model.rules import Protocol, Rule, first, rule
 from quidnunc.model.values import evolve
 
@@ -183,6 +183,31 @@ def ask_for_pooled(old: Rule, n: Node, s: ReceivedPart[SeenTx], choose: Choose) 
     return ask(n, s.part.id, s.peer, "cat-classic/seen.ignored") if pooled else None
 
 
+SERVED = "served-before"
+"""Of `Node.kept`: who was given which transaction, or told that it is not there."""
+
+
+@around("cat-classic/want.answered")
+def serve_once(old: Rule, n: Node, w: ReceivedPart[WantTx], choose: Choose) -> Step[Node] | None:
+    """A second request of a peer for the same transaction has no answer."""
+    served = cast("frozenset[tuple[Peer, str]]", n.kept.get(SERVED, frozenset()))
+    key = (w.peer, w.part.id)
+    if key in served:
+        return Step(n)
+    return cast("Step[Node] | None", old.step(evolve(n, kept={**n.kept, SERVED: served | {key}}), w, choose))
+
+
+@around("dog/reset.one")
+def enable_and_offer(old: Rule, n: Node, q: ReceivedPart[ResetRoute], choose: Choose) -> Step[Node]:
+    """What was withheld from the one who asks is offered to it again."""
+    step = cast("Step[Node]", old.step(n, q, choose))
+    for tx in n.pool:
+        first_sender = n.first_sender(tx)
+        if first_sender is not None and n.disabled_to(q.peer).holds(first_sender) is not False:
+            step = step.then(offer(step.router, tx, [q.peer], "dog/reset.one", choose))
+    return step
+
+
 @around("peer-limit/send.at-most")
 def offer_past_slots(old: Rule, n: Node, tx: str, choose: Choose) -> Step[Node] | None:
     """What is forwarded goes to peers without a slot, too; what a new peer is offered does not."""
@@ -333,6 +358,20 @@ MEMPOOL_QUIRKS: tuple[Edit, ...] = (
         "cat-classic/state.per-connection",
         "Keeps what it knew of a peer that disconnects, and requests transactions from it.",
         in_turn(dropping("forget_holder"), replacing(announcers=announcers_here_or_gone)),
+    ),
+    Edit(
+        "reset-sends-what-was-withheld",
+        "replaced",
+        "dog/reset.one",
+        "Sends transactions of its pool that it has withheld to a peer from which it receives ResetRoute.",
+        replacing_present(enable_one=enable_and_offer),
+    ),
+    Edit(
+        "serves-each-peer-once",
+        "replaced",
+        "cat-classic/want.answered",
+        "Answers the first request of a peer for a transaction, and no further one.",
+        replacing_present(serve=serve_once),
     ),
     Edit(
         "pooled-asked-of-each-announcer",

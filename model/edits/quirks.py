@@ -475,6 +475,28 @@ def build_mesh_of_one(old: Rule, r: Router, topic: str, choose: Choose) -> Step[
     return cast("Step[Router]", made.apply(bare, topic, choose))
 
 
+@rule("gs1.0/leave.prune-each")
+def forget_mesh(r: Router, topic: str, choose: Choose) -> Step[Router]:
+    """The mesh is forgotten, and nobody is told."""
+    return Step(evolve(r, mesh=without_key(r.mesh, topic), poor_for=without_key(r.poor_for, topic)))
+
+
+@rule("gs1.1/backoff.unsubscribe")
+def back_off_nobody(r: Router, topic: str, choose: Choose) -> Step[Router] | None:
+    return None
+
+
+@around("gs1.0/leave.prune-each")
+def note_pruned_unless_left(old: Rule, r: Router, before: Router, choose: Choose) -> Step[Router] | None:
+    """Who was in the mesh of a topic that the router has left stays there for the score."""
+    mesh = dict(r.mesh)
+    for (peer, topic), tally in r.ledger.tallies.items():
+        if tally.since_ms is not None and topic not in r.topics:
+            mesh[topic] = mesh.get(topic, frozenset()) | {peer}
+    step = cast("Step[Router] | None", old.step(evolve(r, mesh=mesh), before, choose))
+    return None if step is None else Step(evolve(step.router, mesh=r.mesh), step.permits)
+
+
 SEEN_IN = "topics-of-seen"
 """Of `Router.kept`: message id -> topic, of what was accepted."""
 
@@ -1302,6 +1324,16 @@ QUIRKS: tuple[Edit, ...] = (
         "gs1.0/mcache.shift",
         "Shifts its message cache by two windows at each heartbeat.",
         replacing_present(shift=shift_twice),
+    ),
+    Edit(
+        "leave-tells-nobody",
+        "replaced",
+        "gs1.0/leave.prune-each",
+        "Sends no PRUNE when it leaves a topic, starts no backoff, and scores its members on.",
+        replacing_present(
+            prune_members=forget_mesh, note_pruned=note_pruned_unless_left, back_off_members=back_off_nobody
+        ),
+        clauses=("gs1.0/leave.prune-each", "gs1.1/backoff.unsubscribe"),
     ),
     Edit(
         "leave-forgets-seen",

@@ -10,7 +10,12 @@ from typing import TypeAlias, cast
 
 from quidnunc.model.choices import Choose
 from quidnunc.model.edit import Edit, RuleWrapper, around, reading_as, replacing_present
-from quidnunc.model.edits.operators.wrapped import reading_score_parameter, unsquared
+from quidnunc.model.edits.operators.wrapped import (
+    own_parameters,
+    reading_score_parameter,
+    seeing,
+    unsquared,
+)
 from quidnunc.model.permits import Step
 from quidnunc.model.pubsub.router import Router
 from quidnunc.model.pubsub.scores import counting, terms
@@ -162,6 +167,35 @@ def deficit_as_it_is(old: Rule, r: Router, *rest: object) -> object:
     return unsquared(old).apply(r, *rest)
 
 
+PENALTIES = (3, 5, 10, 20, 50, 100)
+"""For one GRAFT inside the backoff: more than the text allows."""
+
+
+def _regraft_penalised(times: int) -> Edit:
+    @around("gs1.1/backoff.penalty")
+    def penalise_more(old: Rule, r: Router, peer: Peer, choose: Choose) -> Step[Router]:
+        return Step(counting.with_penalty(r, peer, times, times))
+
+    says = f"Penalises a GRAFT inside the backoff {times} times (P7)."
+    change = replacing_present(penalise_regraft=penalise_more)
+    return Edit(f"regraft-penalised-{times}-times", "replaced", "gs1.1/backoff.penalty", says, change)
+
+
+def _with_all_topics(r: Router) -> Router:
+    """The router, which has the parameters of its first scored topic for all topics."""
+    scores = r.parameters.scores
+    if scores is None or not scores.topics:
+        return r
+    known = {each.topic for each in scores.topics}
+    more = sorted((r.topics | {topic for _, topic in r.ledger.tallies}) - known)
+    topics = (*scores.topics, *(evolve(scores.topics[0], topic=topic) for topic in more))
+    return evolve(r, parameters=evolve(r.parameters, scores=evolve(scores, topics=topics)))
+
+
+def scoring_all_topics(old: Rule, r: Router, *rest: object) -> object:
+    return seeing(_with_all_topics, own_parameters, old).apply(r, *rest)
+
+
 def _at_once(old: Rule) -> Rule:
     return reading_score_parameter("mesh_message_deliveries_activation_ms", lambda p: -1, old)
 
@@ -185,6 +219,28 @@ def topics_with_newcomers(old: Rule, r: Router, peer: Peer) -> ScoreInterval:
 
 
 SCORE_QUIRKS: tuple[Edit, ...] = (
+    *map(_regraft_penalised, PENALTIES),
+    Edit(
+        "scores-all-topics",
+        "replaced",
+        "gs1.1/score.topics",
+        "Scores topics that have no parameters by those of another one.",
+        replacing_present(
+            **{
+                name: RuleWrapper("gs1.1/score.topics", scoring_all_topics)
+                for name in (
+                    "topics_capped",
+                    "note_grafted",
+                    "note_pruned",
+                    "count_first",
+                    "count_meshed",
+                    "count_invalid",
+                    "refresh_time",
+                    "decay",
+                )
+            }
+        ),
+    ),
     Edit(
         "deficit-from-the-start",
         "replaced",

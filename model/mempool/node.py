@@ -94,6 +94,9 @@ class Node:
     slots: Mapping[str, PartialSet] = field(factory=dict)
     """Peer limit: class -> the peers that have a slot of it, as far as that has shown."""
 
+    kept: Mapping[str, object] = field(factory=dict)
+    """What edits of rules remember, each under a name of its own."""
+
     # -- views ----------------------------------------------------------------------------------------
 
     def reads(self, switch: str) -> bool:
