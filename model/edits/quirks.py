@@ -32,7 +32,7 @@ from quidnunc.model.edits.reading_rules import heartbeats_by
 from quidnunc.model.edits.score_quirks import SCORE_QUIRKS
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Closed, Output, Sent
-from quidnunc.model.permits import Permit, Step, may_send, must_send
+from quidnunc.model.permits import Permit, Step, may_send
 from quidnunc.model.pubsub import gossip, mesh, messages
 from quidnunc.model.pubsub.router import (
     BACKOFF_SWEEP_HEARTBEATS,
@@ -475,10 +475,17 @@ def build_mesh_of_one(old: Rule, r: Router, topic: str, choose: Choose) -> Step[
     return cast("Step[Router]", made.apply(bare, topic, choose))
 
 
+LEFT = "members-of-left"
+"""Of `Router.kept`: (peer, topic) of the members of a mesh that was left, until they are members again."""
+
+
 @rule("gs1.0/leave.prune-each")
 def forget_mesh(r: Router, topic: str, choose: Choose) -> Step[Router]:
     """The mesh is forgotten, and nobody is told."""
-    return Step(evolve(r, mesh=without_key(r.mesh, topic), poor_for=without_key(r.poor_for, topic)))
+    known = cast("frozenset[tuple[Peer, str]]", r.kept.get(LEFT, frozenset()))
+    kept = {**r.kept, LEFT: known | {(peer, topic) for peer in r.mesh_of(topic)}}
+    rest = without_key(r.mesh, topic)
+    return Step(evolve(r, mesh=rest, poor_for=without_key(r.poor_for, topic), kept=kept))
 
 
 @rule("gs1.1/backoff.unsubscribe")
@@ -489,12 +496,15 @@ def back_off_nobody(r: Router, topic: str, choose: Choose) -> Step[Router] | Non
 @around("gs1.0/leave.prune-each")
 def note_pruned_unless_left(old: Rule, r: Router, before: Router, choose: Choose) -> Step[Router] | None:
     """Who was in the mesh of a topic that the router has left stays there for the score."""
+    known = cast("frozenset[tuple[Peer, str]]", r.kept.get(LEFT, frozenset()))
+    left = frozenset((p, t) for p, t in known if p in r.peers and p not in r.mesh_of(t))
     mesh = dict(r.mesh)
-    for (peer, topic), tally in r.ledger.tallies.items():
-        if tally.since_ms is not None and topic not in r.topics:
-            mesh[topic] = mesh.get(topic, frozenset()) | {peer}
+    for peer, topic in left:
+        mesh[topic] = mesh.get(topic, frozenset()) | {peer}
     step = cast("Step[Router] | None", old.step(evolve(r, mesh=mesh), before, choose))
-    return None if step is None else Step(evolve(step.router, mesh=r.mesh), step.permits)
+    if step is None:
+        return None if left == known else Step(evolve(r, kept={**r.kept, LEFT: left}))
+    return Step(evolve(step.router, mesh=r.mesh, kept={**r.kept, LEFT: left}), step.permits)
 
 
 SEEN_IN = "topics-of-seen"
@@ -807,6 +817,24 @@ def untrusted_unless_negative(
     return None if r.below(p.peer, 0) else cast("Step[Router] | None", old.step(r, p, choose))
 
 
+SURELY_ASKED = "surely-asked"
+"""Of `Router.kept`: message id -> of whom it was requested for certain, and not perhaps."""
+
+
+@around("gs1.2/iwant.cancel")
+def request_and_note(old: Rule, r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router] | None:
+    """Of too many ids nobody knows which the router requests."""
+    step = cast("Step[Router] | None", old.step(r, g, choose))
+    if step is None:
+        return None
+    asked = dict(cast("Mapping[str, frozenset[Peer]]", r.kept.get(SURELY_ASKED, {})))
+    for permit in step.permits:
+        if permit.must and isinstance(permit.output, Sent) and isinstance(permit.output.part, IWant):
+            for i in permit.output.part.ids:
+                asked[i] = asked.get(i, frozenset()) | {permit.output.peer}
+    return Step(evolve(step.router, kept={**step.router.kept, SURELY_ASKED: asked}), step.permits)
+
+
 @around("gs1.2/iwant.cancel")
 def cancel_to_sender_too(
     old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose
@@ -815,8 +843,9 @@ def cancel_to_sender_too(
     step = cast("Step[Router] | None", old.step(r, m, choose))
     if m.peer not in r.asked.get(m.part.id, ()) or not r.peers[m.peer].knows_idontwant:
         return step
-    told = must_send([m.peer], IDontWant((m.part.id,)), old.clause)
-    return Step(r, told) if step is None else Step(step.router, (*step.permits, *told))
+    surely = cast("Mapping[str, frozenset[Peer]]", r.kept.get(SURELY_ASKED, {})).get(m.part.id, ())
+    permit = Permit(Sent(m.peer, IDontWant((m.part.id,))), m.peer in surely, old.clause, "now")
+    return Step(r, (permit,)) if step is None else step.plus(permit)
 
 
 @around("gs1.0/graft.accept")
@@ -1489,7 +1518,7 @@ QUIRKS: tuple[Edit, ...] = (
         "replaced",
         "gs1.2/iwant.cancel",
         "Sends IDONTWANT for a message that it requested also to the peer that sent it.",
-        replacing_present(cancel_requests=cancel_to_sender_too),
+        replacing_present(cancel_requests=cancel_to_sender_too, request_unseen=request_and_note),
     ),
     Edit(
         "refused-in-backoff-kept",

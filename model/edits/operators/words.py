@@ -144,6 +144,7 @@ STATE: Mapping[str, Mapping[str, str]] = {
         "holders": "which peers have which transaction",
         "announcers": "who announced which transaction",
         "idle": "its count of idle intervals",
+        "kept": "the state of its own rules",
         "own": "which transactions users have submitted",
         "peers": "what it knows of its peers",
         "pool": "its pool",
