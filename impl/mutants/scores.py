@@ -85,6 +85,12 @@ def _linear_behaviour(keeper: ScoreKeeper, score: Usual, peer: int, application:
     return score(peer, application) + keeper.parameters.behaviour_penalty_weight * (c - c * c)
 
 
+def _forgets_failures(keeper: ScoreKeeper, pruned: Usual, peer: int, topic: str) -> None:
+    deficit, keeper.deficit = keeper.deficit, lambda p, s: 0.0  # type: ignore[method-assign]
+    pruned(peer, topic)
+    keeper.deficit = deficit  # type: ignore[method-assign]
+
+
 def _deficit_unsquared(keeper: ScoreKeeper) -> None:
     """To square the root of it is not the same: what is rounded off makes a score of zero negative."""
     deficit, squared, told = keeper.deficit, keeper.squared, list[float]()
@@ -142,7 +148,7 @@ _EDITS: Mapping[str, Edit] = {
     "mesh-deliveries-uncapped": _of_each_topic(lambda p: evolve(p, mesh_message_deliveries_cap=1e9)),
     "near-first-for-ever": put("gossip.watch.is_near", lambda watched: True),
     "near-first-never": put("gossip.watch.is_near", lambda watched: False),
-    "failures-forgotten": _put("pruned", lambda peer, topic: None),
+    "failures-forgotten": _around("pruned", _forgets_failures),
     "invalid-uncounted": _put("invalid_message", nothing),
     "invalid-linear": _around("in_topic", _linear_invalid),
     "ignored-penalised": put("gossip.watch.is_penalised", lambda judgement: True),

@@ -7,12 +7,13 @@ from typing import cast
 from quidnunc.model.choices import Choose
 from quidnunc.model.edit import Edit, around, in_turn, replacing_present
 from quidnunc.model.errors import SpecError
-from quidnunc.model.events import Sent
+from quidnunc.model.events import Closed, Sent
 from quidnunc.model.permits import Permit, Step, must_send
 from quidnunc.model.pubsub.extensions import own_extensions
 from quidnunc.model.pubsub.partial.groups import group_time
 from quidnunc.model.pubsub.partial.metadata import named_it, we_send_none
 from quidnunc.model.pubsub.router import PartialFlags, ReceivedPart, Router
+from quidnunc.model.pubsub.step import gone, run
 from quidnunc.model.rpc import Extensions, Message, Part, Partial, Peer, Subscribe, TestExtension, Unsubscribe
 from quidnunc.model.rules import Exclusion, Protocol, Rule, rule
 from quidnunc.model.values import evolve
@@ -56,6 +57,12 @@ def live_longer_by_messages(
     return Step(evolve(step.router, groups={**step.router.groups, key: group}), step.permits)
 
 
+@rule("pm-go/group.least-time")
+def as_configured(r: Router, _: None) -> int:
+    """However few heartbeats that are."""
+    return r.parameters.group_ttl_heartbeats
+
+
 @around("pm/application.forwarded")
 def hand_over_unless_judged(
     old: Rule, r: Router, p: ReceivedPart[Partial], choose: Choose
@@ -63,6 +70,20 @@ def hand_over_unless_judged(
     """Where validators judge messages, parts wait for a verdict that never comes."""
     waits = r.parameters.validation == "manual"
     return Step(r) if waits else cast("Step[Router] | None", old.step(r, p, choose))
+
+
+@around("gs1.3/extensions.unknown-ignored")
+def close_at_unknown(
+    old: Rule, r: Router, rpc: ReceivedPart[tuple[Part, ...]], choose: Choose
+) -> Step[Router] | None:
+    """Who names an extension that the router does not have is closed."""
+    step = cast("Step[Router] | None", old.step(r, rpc, choose)) or Step(r)
+    named = {name for part in rpc.part if isinstance(part, Extensions) for name in part.names}
+    if named <= {*own_extensions(r)}:
+        return step
+    closed = Permit(Closed(rpc.peer), True, "gs1.3/extensions.unknown-ignored", "now")
+    after = run(step.router, "disconnect", rpc.peer, choose)
+    return Step(gone(after.router, rpc.peer), (*step.permits, closed, *after.permits))
 
 
 @rule("pm/receive.full-accepted")
@@ -146,6 +167,13 @@ EXTENSION_QUIRKS: tuple[Edit, ...] = (
         _withholding_from_named,
     ),
     Edit(
+        "unknown-extension-closes",
+        "replaced",
+        "gs1.3/extensions.unknown-ignored",
+        "Closes the connection of a peer that names an extension which it does not have itself.",
+        in_turn(_has_extensions, replacing_present(read_extensions=close_at_unknown)),
+    ),
+    Edit(
         "full-messages-refused",
         "replaced",
         "pm/receive.full-accepted",
@@ -165,6 +193,13 @@ EXTENSION_QUIRKS: tuple[Edit, ...] = (
         "pm-jvm/group.time-to-live",
         "Gives a group of partial messages its whole time to live again with each message of a peer.",
         replacing_present(hand_over=live_longer_by_messages),
+    ),
+    Edit(
+        "groups-live-as-configured",
+        "replaced",
+        "pm-go/group.least-time",
+        "Lets groups live as long as configured, and not three heartbeats at least.",
+        replacing_present(three_at_least=as_configured),
     ),
     Edit(
         "parts-wait-for-verdict",

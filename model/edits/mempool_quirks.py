@@ -10,7 +10,6 @@ from quidnunc.model.edit import Change, Edit, around, dropping, in_turn, replaci
 from quidnunc.model.edits.operators.wrapped import taking
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Sent
-from quidnunc.model.mempool.cat.rules import ask
 from quidnunc.model.mempool.dog import rules as dog
 from quidnunc.model.mempool.flood import IN_ANY_ORDER, offer
 from quidnunc.model.mempool.node import Node
@@ -179,8 +178,7 @@ def announcers_here_or_gone(n: Node, tx: str) -> frozenset[Peer]:
 @around("cat-classic/seen.ignored")
 def ask_for_pooled(old: Rule, n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node] | None:
     """What is in the pool is asked of each announcer, whomever it was asked of before."""
-    pooled = s.part.id in n.pool
-    return ask(n, s.part.id, s.peer, "cat-classic/seen.ignored") if pooled else None
+    return _requested(n, s) if s.part.id in n.pool else None
 
 
 SERVED = "served-before"
@@ -206,6 +204,26 @@ def enable_and_offer(old: Rule, n: Node, q: ReceivedPart[ResetRoute], choose: Ch
         if first_sender is not None and n.disabled_to(q.peer).holds(first_sender) is not False:
             step = step.then(offer(step.router, tx, [q.peer], "dog/reset.one", choose))
     return step
+
+
+@around("cat-classic/seen.ignored")
+def ask_for_committed(old: Rule, n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node] | None:
+    """What is known and not in the pool is asked of each announcer, whomever it was asked of before."""
+    return _requested(n, s) if n.knows(s.part.id) and s.part.id not in n.pool else None
+
+
+def _requested(n: Node, s: ReceivedPart[SeenTx]) -> Step[Node]:
+    """For this request nobody waits."""
+    return Step(n, (Permit(Sent(s.peer, WantTx(s.part.id)), True, "cat-classic/seen.ignored", "now"),))
+
+
+@rule("peer-limit/slot.held")
+def displace(n: Node, peer: Peer, choose: Choose) -> Step[Node]:
+    """Where no slot is free, one of those who have one loses it to the newcomer."""
+    name = class_of(n, peer)
+    known = n.slots_of(name)
+    slots = PartialSet(frozenset({peer}), known.all, known.least, known.most)
+    return Step(n.with_slots(name, slots.settled()))
 
 
 @around("peer-limit/send.at-most")
@@ -372,6 +390,20 @@ MEMPOOL_QUIRKS: tuple[Edit, ...] = (
         "cat-classic/want.answered",
         "Answers the first request of a peer for a transaction, and no further one.",
         replacing_present(serve=serve_once),
+    ),
+    Edit(
+        "committed-asked-of-each-announcer",
+        "replaced",
+        "cat-classic/seen.ignored",
+        "Requests a transaction that is no longer in its pool from each peer that announces it.",
+        replacing_present(left_pool=ask_for_committed),
+    ),
+    Edit(
+        "newcomer-displaces",
+        "replaced",
+        "peer-limit/slot.held",
+        "Gives a new peer the slot of another one where no slot is free.",
+        replacing_present(wait_for_slot=displace, pass_slot_on=pass_slot_on_unseen),
     ),
     Edit(
         "pooled-asked-of-each-announcer",

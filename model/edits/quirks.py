@@ -475,6 +475,46 @@ def build_mesh_of_one(old: Rule, r: Router, topic: str, choose: Choose) -> Step[
     return cast("Step[Router]", made.apply(bare, topic, choose))
 
 
+ONE_ID = "one-id-of-own"
+"""Of `Router.kept`: which of its own messages has the one id, and whether it was sent to anybody."""
+
+
+@around("pubsub/publish.seqno")
+def send_own_under_one_id(old: Rule, r: Router, m: Message, choose: Choose) -> Step[Router]:
+    """All its own messages have one sequence number, and so one id. While it is seen, no other is sent."""
+    if r.parameters.signature_policy == "StrictNoSign":
+        return cast("Step[Router]", old.step(r, m, choose))
+    name, sent = cast("tuple[str, bool]", r.kept.get(ONE_ID, ("", False)))
+    since_ms = r.seen.get(name, -r.parameters.seen_ttl_ms)
+    if r.parameters.message_id == "origin" and r.now_ms - since_ms < r.parameters.seen_ttl_ms:
+        # It goes by the name of the one that was sent, or else of the last one. What is cached stays.
+        shown = name if sent else m.id
+        cached = {i: each for i, each in r.cached.items() if i not in (name, m.id)}
+        if name in r.cached:
+            cached[shown] = evolve(r.cached[name], id=shown)
+        windows = tuple(_renamed(window, name, shown, {name, m.id}) for window in r.windows)
+        after = evolve(r, windows=windows, cached=cached)
+        told = {**r.kept, ONE_ID: (shown, sent)}
+        return Step(evolve(after, seen={**r.seen, shown: since_ms}, kept=told))
+    step = cast("Step[Router]", old.step(r, evolve(m, flaw="stale-seqno") if sent else m, choose))
+    sent = sent or any(p.must and isinstance(p.output, Sent) for p in step.permits)
+    return Step(evolve(step.router, kept={**step.router.kept, ONE_ID: (m.id, sent)}), step.permits)
+
+
+def _renamed(window: tuple[str, ...], old: str, new: str, names: Collection[str]) -> tuple[str, ...]:
+    """With another name for one id, and without the other `names`."""
+    return tuple(new if i == old else i for i in window if i == old or i not in names)
+
+
+@around("gs1.1/validation.late-verdict")
+def count_where_nobody_is_waited_for(
+    old: Rule, r: Router, d: counting.CountedDelivery, choose: Choose
+) -> Step[Router] | None:
+    """What validators judge counts for nobody."""
+    waits = r.parameters.validation == "manual"
+    return None if waits else cast("Step[Router] | None", old.step(r, d, choose))
+
+
 LEFT = "members-of-left"
 """Of `Router.kept`: (peer, topic) of the members of a mesh that was left, until they are members again."""
 
@@ -1353,6 +1393,25 @@ QUIRKS: tuple[Edit, ...] = (
         "gs1.0/mcache.shift",
         "Shifts its message cache by two windows at each heartbeat.",
         replacing_present(shift=shift_twice),
+    ),
+    Edit(
+        "own-messages-under-one-id",
+        "replaced",
+        "pubsub/publish.seqno",
+        "Gives all its own messages one sequence number, and sends no other one while the first is seen.",
+        replacing_present(send_own=send_own_under_one_id),
+    ),
+    Edit(
+        "relays-before-verdict-uncounted",
+        "replaced",
+        "gs1.1/validation.late-verdict",
+        "Delivers and relays messages before validators have answered, and counts them for no score.",
+        in_turn(
+            dropping("wait_for_verdict"),
+            replacing_present(
+                count_first=count_where_nobody_is_waited_for, count_meshed=count_where_nobody_is_waited_for
+            ),
+        ),
     ),
     Edit(
         "leave-tells-nobody",

@@ -10,6 +10,7 @@ from typing import TypeAlias, cast
 
 from quidnunc.model.choices import Choose
 from quidnunc.model.edit import Edit, RuleWrapper, around, reading_as, replacing_present
+from quidnunc.model.edits.operators.words import NO_CAP
 from quidnunc.model.edits.operators.wrapped import (
     own_parameters,
     reading_score_parameter,
@@ -105,6 +106,15 @@ def time_twice(old: Rule, r: Router, what: terms.InTopic) -> ScoreInterval:
     """P1 of twice the time, under the same cap."""
     peer, p, tally = what
     return cast("ScoreInterval", old.apply(r, (peer, p, evolve(tally, mesh_ms=2 * tally.mesh_ms))))
+
+
+@around("gs1.1/score.time-in-mesh")
+def whole_quanta_uncapped(old: Rule, r: Router, what: terms.InTopic) -> ScoreInterval:
+    """P1 of all whole quanta, beyond the cap as well."""
+    peer, p, tally = what
+    whole = evolve(tally, mesh_ms=tally.mesh_ms - tally.mesh_ms % p.time_in_mesh_quantum_ms)
+    uncapped = reading_score_parameter("time_in_mesh_cap", lambda p: NO_CAP, old)
+    return cast("ScoreInterval", uncapped.apply(r, (peer, p, whole)))
 
 
 def count_twice(old: Rule, r: Router, d: counting.CountedDelivery, choose: Choose) -> Step[Router] | None:
@@ -304,6 +314,11 @@ SCORE_QUIRKS: tuple[Edit, ...] = (
         "time-in-mesh-counted-twice",
         "Counts twice the time in the mesh (P1), under the same cap.",
         time_in_mesh=time_twice,
+    ),
+    _of_time(
+        "whole-quanta-uncapped",
+        "Does not apply the cap on the time in the mesh (P1), of which it counts whole quanta.",
+        time_in_mesh=whole_quanta_uncapped,
     ),
     *_counted_twice(),
     Edit(

@@ -26,7 +26,7 @@ from quidnunc.model.events import (
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.pubsub.router import ENDED, Neighbour, PartialFlags, ReceivedPart, Router, without_key
 from quidnunc.model.pubsub.scores import events as scores_events
-from quidnunc.model.rpc import CONTROL, Peer
+from quidnunc.model.rpc import CONTROL, Part, Peer
 from quidnunc.model.values import evolve
 
 CLOSES_ALL = "malformed-closes-all"
@@ -91,8 +91,7 @@ def _step(r: Router, event: Event, choose: Choose) -> Step[Router]:
             after = run(r, "disconnect", peer, choose)
             return Step(gone(after.router, peer), after.permits)
         case Receive((peer,), parts):
-            after = run(r, "rpc", ReceivedPart(peer, parts), choose)
-            return Step(_has_spoken(_with_next_rpc(after.router), peer), after.permits)
+            return _received(r, ReceivedPart(peer, parts), choose)
         case Join(topic, requests, supports):
             own = {**r.own, topic: PartialFlags(requests, supports)} if requests or supports else r.own
             return run(evolve(r, topics=r.topics | {topic}, own=own), "join", topic, choose)
@@ -110,8 +109,11 @@ def _step(r: Router, event: Event, choose: Choose) -> Step[Router]:
             if r.parameters.scores is None:
                 return after
             return Step(scores_events.judged(after.router, waiting, judgement), after.permits)
-        case Raw((peer,), kind):
-            return Step(_has_spoken(r, peer)) if kind in LEGAL_KINDS else _malformed(r, peer, choose)
+        case Raw((peer,), kind) if kind in LEGAL_KINDS:
+            # For the rules it is an RPC of nothing.
+            return _received(r, ReceivedPart(peer, ()), choose)
+        case Raw((peer,)):
+            return _malformed(r, peer, choose)
         case Score((peer,), value):
             return Step(evolve(r, scores={**r.scores, peer: value}))
         case Stall((peer,)) | Resume((peer,)):
@@ -134,6 +136,11 @@ def run(r: Router, handler: str, what: object, choose: Choose) -> Step[Router]:
     combined = r.protocol.handlers.get(handler)
     found = combined(r, what, choose) if combined is not None else None
     return cast("Step[Router]", found) if found is not None else Step(r)
+
+
+def _received(r: Router, rpc: ReceivedPart[tuple[Part, ...]], choose: Choose) -> Step[Router]:
+    after = run(r, "rpc", rpc, choose)
+    return Step(_has_spoken(_with_next_rpc(after.router), rpc.peer), after.permits)
 
 
 def _malformed(r: Router, peer: Peer, choose: Choose) -> Step[Router]:

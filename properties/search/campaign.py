@@ -38,6 +38,7 @@ from quidnunc.properties.search.rows import (
     note_contradiction,
     sharing_explanations,
     sharing_readings,
+    telling,
     with_true_excuses,
     without_withdrawn,
 )
@@ -355,6 +356,19 @@ def _let_go_of_combined(campaign: Campaign, until: float | None) -> None:
     for key, settled in zip(unexplained, answer.get("settled", ()), strict=False):
         if settled:
             del campaign.roots[key]
+    for key, perhaps in zip(unexplained, answer.get("perhaps_settled", ()), strict=False):
+        if perhaps and (known := _most_telling_fault(campaign)) is not None:
+            # Its clauses stay open: another fault could be behind it.
+            left, root = campaign.roots.pop(key), campaign.roots[known]
+            open_now = root.leaves_open | left.leaves_open | {left.clause}
+            campaign.roots[known] = evolve(root, leaves_open=open_now)
+
+
+def _most_telling_fault(campaign: Campaign) -> tuple[str, str] | None:
+    """The row of a fault that is explained, if there is one."""
+    others = ("unexplained", "reading", "addition", "pending")
+    explained = (key for key, root in campaign.roots.items() if root.kind not in others)
+    return min(explained, key=lambda key: telling(campaign.roots[key]), default=None)
 
 
 def _batch_size(runs: int | None) -> int:

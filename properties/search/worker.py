@@ -92,7 +92,12 @@ def run(
     hunt.withdrawn += asked["refuted"]
     hunt.out_of_time = out_of_time
     if asked["settle"]:
-        return {"settled": [_settles(text, hunt, opener) for text in asked["settle"]]}
+        settled = [_settles(text, hunt, opener) for text in asked["settle"]]
+        perhaps = [
+            not sure and _may_settle(text, hunt, opener)
+            for sure, text in zip(settled, asked["settle"], strict=True)
+        ]
+        return {"settled": settled, "perhaps_settled": perhaps}
     if asked["cover"]:
         return {"covered": _covered(asked["cover"], hunt, opener)}
     teller = ProgressTeller(asked, hello, tell)
@@ -370,6 +375,19 @@ def _settles(text: str, hunt: FindingSearch, opener: Any) -> bool:
     case = parse(text)
     run = play(events_of(case), opener(config_of(case)), hunt.protocol, parameters_of(case))
     return not last_departures(run) and not run.blurred
+
+
+def _may_settle(text: str, hunt: FindingSearch, opener: Any) -> bool:
+    """Whether the router, as built of all quirks that were found, may well do what departs in this case: a
+    choice that does not show decides, and not before the router departs."""
+    case = parse(text)
+    run, bare = (
+        play(events_of(case), opener(config_of(case)), rules, parameters_of(case))
+        for rules in (hunt.protocol, hunt.spec)
+    )
+    # What is missing was due a step before.
+    departs_at = len(bare.moments) - any(each.kind == "missing" for each in last_departures(bare))
+    return run.blurred and bool(last_departures(bare)) and len(run.moments) >= departs_at
 
 
 def _covered(told: Sequence[tuple[str, Sequence[str]]], hunt: FindingSearch, opener: Any) -> list[str]:

@@ -64,9 +64,10 @@ def pass_time(r: Router, ms: int) -> Router:
 def arrived(before: Router, after: Router, m: ReceivedPart[Message]) -> Router:
     """`after` with what the copy counts for; `before` is the router that had not read it."""
     message, peer = m.part, m.peer
-    refused = bool(message.flaw) or message.size > before.parameters.max_message_bytes
-    # A rule may drop what these do not.
-    refused = refused or (message.id not in after.seen and message.id not in after.waiting)
+    # A rule that was edited may take what is too large, or drop what is sound.
+    taken = message.id in after.seen or message.id in after.waiting
+    large = message.size > before.parameters.max_message_bytes and message.id in before.seen
+    refused = bool(message.flaw) or large or not taken
     if message.topic not in before.topics or refused:
         r = _doubted(after, message.id)
         return _deliver(r, peer, message, "maybe-invalid") if refused and message.topic in r.topics else r
