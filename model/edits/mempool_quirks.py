@@ -10,6 +10,7 @@ from quidnunc.model.edit import Change, Edit, around, dropping, in_turn, replaci
 from quidnunc.model.edits.operators.wrapped import taking
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Sent
+from quidnunc.model.mempool.cat.rules import ask
 from quidnunc.model.mempool.dog import rules as dog
 from quidnunc.model.mempool.flood import IN_ANY_ORDER, offer
 from quidnunc.model.mempool.node import Node
@@ -178,7 +179,13 @@ def announcers_here_or_gone(n: Node, tx: str) -> frozenset[Peer]:
 @around("cat-classic/seen.ignored")
 def ask_for_pooled(old: Rule, n: Node, s: ReceivedPart[SeenTx], choose: Choose) -> Step[Node] | None:
     """What is in the pool is asked of each announcer, whomever it was asked of before."""
-    return _requested(n, s) if s.part.id in n.pool else None
+    return ask(n, s.part.id, s.peer, "cat-classic/seen.ignored") if s.part.id in n.pool else None
+
+
+@around("flood/commit.leaves-pool")
+def leave_pool_and_wait_no_more(old: Rule, n: Node, tx: str, choose: Choose) -> Step[Node]:
+    """What is committed nobody waits for."""
+    return cast("Step[Node]", old.step(evolve(n, wanted=without_key(n.wanted, tx)), tx, choose))
 
 
 SERVED = "served-before"
@@ -410,7 +417,7 @@ MEMPOOL_QUIRKS: tuple[Edit, ...] = (
         "replaced",
         "cat-classic/seen.ignored",
         "Requests a transaction that is in its pool from each peer that announces it.",
-        replacing_present(in_pool=ask_for_pooled),
+        replacing_present(in_pool=ask_for_pooled, leave_pool=leave_pool_and_wait_no_more),
     ),
     Edit(
         "forwards-past-slots",
