@@ -315,13 +315,16 @@ def standing_and_ties(
     whole = (run for run in played if not run.varied)
     later = RunsAsNeeded(followed_plain_run(run, protocol, seed) for seed, run in enumerate(whole))
     dropped = {edit.rule for edit, _ in stand if edit.kind == "dropped"}
-    kept = {edit.rule for edit in edits if edit.kind == "dropped"} - dropped
+    kept = {edit.rule: edit for edit in edits if edit.kind == "dropped" and edit.rule not in dropped}
     lax = {e: e.of_number and not sharpness[e] and otherwise.too_much(e) > TOO_MUCH for e, _ in stand}
     told_when = {e for e, _ in stand if sharpness[e] or otherwise.garbled or (e.of_number and not lax[e])}
-    stand = [(e, t) for e, t in stand if e in told_when or _says_when(e, kept, later)]
-    without = {edit.rule: edit for edit in edits if edit.kind == "dropped" and edit.rule in kept}
-    stand = [(e, t) for e, t in stand if sharpness[e] or _has_rule_there(e, without.get(e.rule), runs)]
-    stand = [(e, t) for e, t in stand if e.name not in WIDE or _refutable(e, played, protocol, dropped)]
+
+    def is_told(edit: Edit) -> bool:
+        when = edit in told_when or _says_when(edit, kept, later)
+        there = when and (sharpness[edit] or _has_rule_there(edit, kept.get(edit.rule), runs))
+        return bool(there) and (edit.name not in WIDE or _refutable(edit, played, protocol, dropped))
+
+    stand = [(e, t) for e, t in stand if is_told(e)]
     best = [told for edit, told in stand if sharpness[edit] >= sharp]
     in_the_field = any(edit.name in SEEN_IN_THE_FIELD for edit, _ in stand)
     leaning = _leaning([edit for edit, _ in stand], runs, spec or protocol)

@@ -92,12 +92,7 @@ def run(
     hunt.withdrawn += asked["refuted"]
     hunt.out_of_time = out_of_time
     if asked["settle"]:
-        settled = [_settles(text, hunt, opener) for text in asked["settle"]]
-        perhaps = [
-            not sure and _may_settle(text, hunt, opener)
-            for sure, text in zip(settled, asked["settle"], strict=True)
-        ]
-        return {"settled": settled, "perhaps_settled": perhaps}
+        return _settled_of(asked["settle"], hunt, opener)
     if asked["cover"]:
         return {"covered": _covered(asked["cover"], hunt, opener)}
     teller = ProgressTeller(asked, hello, tell)
@@ -368,6 +363,13 @@ def _unexplained(finding: Finding) -> tuple[str, str]:
     """Clause and cause of a finding whose explanation is withdrawn."""
     plain = evolve(finding, quirks=())
     return plain.clause, plain.cause
+
+
+def _settled_of(cases: Sequence[str], hunt: FindingSearch, opener: Any) -> dict[str, Any]:
+    settled = [_settles(text, hunt, opener) for text in cases]
+    told = zip(cases, settled, strict=True)
+    perhaps = [not sure and _may_settle(text, hunt, opener) for text, sure in told]
+    return {"settled": settled, "perhaps_settled": perhaps}
 
 
 def _settles(text: str, hunt: FindingSearch, opener: Any) -> bool:
