@@ -312,8 +312,8 @@ def standing_and_ties(
     stand = [(e, t) for e, t in stand if otherwise.says_what(e, demands=bool(sharpness[e]) or e in never)]
     stand = [e for e in stand if otherwise.says_when(e[0])] or [e for e in stand if e[0] in never]
     played = [each.run for each in runs]
-    whole = (run for run in played if not run.varied)
-    later = RunsAsNeeded(followed_plain_run(run, protocol, seed) for seed, run in enumerate(whole))
+    whole = enumerate(run for run in played if not run.varied)
+    later = RunsAsNeeded(followed_plain_run(run, protocol, seed) for seed, run in whole)
     dropped = {edit.rule for edit, _ in stand if edit.kind == "dropped"}
     kept = {edit.rule: edit for edit in edits if edit.kind == "dropped" and edit.rule not in dropped}
     lax = {e: e.of_number and not sharpness[e] and otherwise.too_much(e) > TOO_MUCH for e, _ in stand}
@@ -321,30 +321,29 @@ def standing_and_ties(
 
     def is_told(edit: Edit) -> bool:
         when = edit in told_when or _says_when(edit, kept, later)
-        there = when and (sharpness[edit] or _has_rule_there(edit, kept.get(edit.rule), runs))
-        return bool(there) and (edit.name not in WIDE or _refutable(edit, played, protocol, dropped))
+        when = when and (bool(sharpness[edit]) or _has_rule_there(edit, kept.get(edit.rule), runs))
+        return when and (edit.name not in WIDE or _refutable(edit, played, protocol, dropped))
 
     stand = [(e, t) for e, t in stand if is_told(e)]
     best = [told for edit, told in stand if sharpness[edit] >= sharp]
-    in_the_field = any(edit.name in SEEN_IN_THE_FIELD for edit, _ in stand)
-    leaning = _leaning([edit for edit, _ in stand], runs, spec or protocol)
+    in_the_field = any(e.name in SEEN_IN_THE_FIELD for e, _ in stand)
+    leaning = _leaning([e for e, _ in stand], runs, spec or protocol)
 
     def rank(each: tuple[Edit, Prediction]) -> tuple[bool, ...]:
         edit, told = each
-        outdone = any(other.outdoes(told) for other in best)
         elsewhere = edit.kind != "dropped" and edit.clause not in clauses
         # What the texts leave open is no fault, whatever else would explain as much.
         operator = edit.name not in SEEN_IN_THE_FIELD
         number = edit.of_number and in_the_field
         faults = (edit in leaning, number, sharpness[edit] < sharp, operator, elsewhere, lax[edit])
         worse = () if edit.kind == "reading" else (True, *faults)
-        return (told.agreed < enough, outdone, *worse)
+        return (told.agreed < enough, any(other.outdoes(told) for other in best), *worse)
 
     def alike(each: tuple[Edit, Prediction]) -> tuple[object, ...]:
         return (rank(each), each[1].agreed_in, size_of(each[0], spec or protocol))
 
     listed = _near_ones(sorted(stand, key=rank))
-    ties = (each[0] for each in listed[1:] if alike(each) == alike(listed[0]) and each[0].kind != "reading")
+    ties = (e for e, told in listed[1:] if alike((e, told)) == alike(listed[0]) and e.kind != "reading")
     return [edit for edit, _ in listed], tuple(islice(ties, MOST_TIES))
 
 
