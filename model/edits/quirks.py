@@ -464,7 +464,8 @@ def close_newest(old: Rule, r: Router, peer: Peer, choose: Choose) -> Step[Route
 def shift_twice(old: Rule, r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """Two windows in the place of one."""
     step = cast("Step[Router] | None", old.step(r, None, choose))
-    return step if step is None else step.then(old.step(step.router, None, choose) or Step(step.router))
+    again = None if step is None else cast("Step[Router] | None", old.step(step.router, None, choose))
+    return step if step is None or again is None else step.then(again)
 
 
 @around("gs1.0/join.fill")

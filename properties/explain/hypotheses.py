@@ -333,8 +333,7 @@ def standing_and_ties(
         edit, told = each
         elsewhere = edit.kind != "dropped" and edit.clause not in clauses
         # What the texts leave open is no fault, whatever else would explain as much.
-        operator = edit.name not in SEEN_IN_THE_FIELD
-        number = edit.of_number and in_the_field
+        number, operator = edit.of_number and in_the_field, edit.name not in SEEN_IN_THE_FIELD
         faults = (edit in leaning, number, sharpness[edit] < sharp, operator, elsewhere, lax[edit])
         worse = () if edit.kind == "reading" else (True, *faults)
         return (told.agreed < enough, any(other.outdoes(told) for other in best), *worse)
