@@ -292,9 +292,9 @@ def standing_and_ties(
     say the same in every run.
 
     Of those that say nearly the most, one that another outdoes comes behind. Readings come first. Then those
-    that say it without what `protocol` has beyond `spec`. Then those that a router without them departs from
-    (another one allows more than it says), and that drop a rule, or change one of `clauses`, which the
-    departure was judged by. Of equals, who comes first in `edits`.
+    that say it without what `protocol` has beyond `spec`. Then those that a router without them departs from,
+    and that drop a rule, or change one of `clauses`, which the departure was judged by. Of equals, who comes
+    first in `edits`.
     """
     runs, stand = _tested(edits, fresh, protocol, departure) if edits else ([], [])
     if not stand:
@@ -312,8 +312,7 @@ def standing_and_ties(
     stand = [(e, t) for e, t in stand if otherwise.says_what(e, demands=bool(sharpness[e]) or e in never)]
     stand = [e for e in stand if otherwise.says_when(e[0])] or [e for e in stand if e[0] in never]
     played = [each.run for each in runs]
-    whole = enumerate(run for run in played if not run.varied)
-    later = RunsAsNeeded(followed_plain_run(run, protocol, seed) for seed, run in whole)
+    later = _followed_plain((run for run in played if not run.varied), protocol)
     dropped = {edit.rule for edit, _ in stand if edit.kind == "dropped"}
     kept = {edit.rule: edit for edit in edits if edit.kind == "dropped" and edit.rule not in dropped}
     lax = {e: e.of_number and not sharpness[e] and otherwise.too_much(e) > TOO_MUCH for e, _ in stand}
@@ -560,6 +559,10 @@ def followed_plain_run(run: FreshRun, protocol: Protocol, seed: int) -> Followed
     """That run as the protocol judges it, noted while it is played."""
     notes = StepNotes(protocol)
     return notes.followed(_plain_run(run, protocol, seed, notes.oracle(run.parameters)))
+
+
+def _followed_plain(runs: Iterable[FreshRun], protocol: Protocol) -> RunsAsNeeded:
+    return RunsAsNeeded(followed_plain_run(run, protocol, seed) for seed, run in enumerate(runs))
 
 
 def _plain_run(run: FreshRun, protocol: Protocol, seed: int, oracle: Oracle) -> FreshRun:
