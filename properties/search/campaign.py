@@ -202,6 +202,8 @@ def run_campaign(
     campaign.interrupted = processes.interrupted
     if not campaign.interrupted:
         settle(campaign, until=None if deadlines is None else deadlines.settle)
+    elif len(campaign.roots) > 1:
+        campaign.left_out.append("whether some root causes are one: that is asked at the end of a search")
     campaign.seconds = time.monotonic() - started
     return campaign
 
