@@ -197,7 +197,8 @@ _EDITS: Mapping[str, Edit] = {
         lambda r, usual, topic: {*filter(r.gossip.is_told_idontwant, r.core.neighbours)},
     ),
     "offered-beside-message": around(
-        "relay.offered_instead", lambda r, usual, arrival, targets: targets & r.mesh.of[arrival.message.topic]
+        "relay.offered_instead",
+        lambda r, _, arrival, targets: targets & r.mesh.of.get(arrival.message.topic, set()),
     ),
     "cancels-to-answerer": put("gossip.asked_besides", lambda forwarder, asked: asked),
     "seqno-falls": around("relay.next_seqno", lambda r, up: (1 << 32) - up()),
