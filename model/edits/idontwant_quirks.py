@@ -85,6 +85,18 @@ def penalise_what_was_not_wanted(
     return Step(with_penalty(step.router, m.peer, 1 if told else 0, MOST_PENALTIES), step.permits)
 
 
+@around("gs1.2/idontwant.per-peer")
+def anybody_said_idontwant(old: Rule, r: Router, m: ReceivedPart[Message], peer: Peer) -> bool | None:
+    """A member of the mesh is skipped once anybody has said it. Whether an old entry counts is free."""
+    said = any(bool(old.apply(_as_member(r, m, each), m, each)) for each in r.unwanted)
+    known = any(m.part.id in ids for ids in r.unwanted.values())
+    return True if said and peer in r.mesh_of(m.part.topic) else None if known else False
+
+
+def _as_member(r: Router, m: ReceivedPart[Message], peer: Peer) -> Router:
+    return r.with_mesh(m.part.topic, r.mesh_of(m.part.topic) | {peer})
+
+
 @around("gs1.2/idontwant.immediate")
 def tell_at_heartbeat(old: Rule, r: Router, m: object, choose: Choose) -> Step[Router] | None:
     step = cast("Step[Router] | None", old.step(r, m, choose))
@@ -101,6 +113,13 @@ def _releasing_at_heartbeat(protocol: Protocol) -> Protocol:
 
 
 IDONTWANT_QUIRKS: tuple[Edit, ...] = (
+    Edit(
+        "idontwant-of-anybody-heeded",
+        "replaced",
+        "gs1.2/idontwant.per-peer",
+        "Sends a message to no member of its mesh once any peer has sent IDONTWANT for it.",
+        replacing_present(who_said_idontwant=anybody_said_idontwant),
+    ),
     Edit(
         "idontwant-waits-for-heartbeat",
         "replaced",
