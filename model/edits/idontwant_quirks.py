@@ -88,9 +88,10 @@ def penalise_what_was_not_wanted(
 @around("gs1.2/idontwant.per-peer")
 def anybody_said_idontwant(old: Rule, r: Router, m: ReceivedPart[Message], peer: Peer) -> bool | None:
     """A member of the mesh is skipped once anybody has said it. Whether an old entry counts is free."""
+    if peer not in r.mesh_of(m.part.topic):
+        return cast("bool | None", old.apply(r, m, peer))
     said = any(bool(old.apply(_as_member(r, m, each), m, each)) for each in r.unwanted)
-    known = any(m.part.id in ids for ids in r.unwanted.values())
-    return True if said and peer in r.mesh_of(m.part.topic) else None if known else False
+    return said or (None if any(m.part.id in ids for ids in r.unwanted.values()) else False)
 
 
 def _as_member(r: Router, m: ReceivedPart[Message], peer: Peer) -> Router:
