@@ -76,14 +76,15 @@ def hand_over_unless_judged(
 def close_at_unknown(
     old: Rule, r: Router, rpc: ReceivedPart[tuple[Part, ...]], choose: Choose
 ) -> Step[Router] | None:
-    """Who names an extension that the router does not have is closed."""
+    """Who names an extension that the router does not have is closed, and may be sent what was due before."""
     step = cast("Step[Router] | None", old.step(r, rpc, choose)) or Step(r)
     named = {name for part in rpc.part if isinstance(part, Extensions) for name in part.names}
     if named <= {*own_extensions(r)}:
         return step
     closed = Permit(Closed(rpc.peer), True, "gs1.3/extensions.unknown-ignored", "now")
     after = run(step.router, "disconnect", rpc.peer, choose)
-    return Step(gone(after.router, rpc.peer), (*step.permits, closed, *after.permits))
+    free = (evolve(p, must=False) if getattr(p.output, "peer", None) == rpc.peer else p for p in step.permits)
+    return Step(gone(after.router, rpc.peer), (*free, closed, *after.permits))
 
 
 @rule("pm/receive.full-accepted")
@@ -171,7 +172,7 @@ EXTENSION_QUIRKS: tuple[Edit, ...] = (
         "replaced",
         "gs1.3/extensions.unknown-ignored",
         "Closes the connection of a peer that names an extension which it does not have itself.",
-        in_turn(_has_extensions, replacing_present(read_extensions=close_at_unknown)),
+        in_turn(_has_extensions, replacing_present(take=close_at_unknown)),
     ),
     Edit(
         "full-messages-refused",
