@@ -14,7 +14,18 @@ from quidnunc.model.pubsub.partial.groups import group_time
 from quidnunc.model.pubsub.partial.metadata import named_it, we_send_none
 from quidnunc.model.pubsub.router import PartialFlags, ReceivedPart, Router
 from quidnunc.model.pubsub.step import gone, run
-from quidnunc.model.rpc import Extensions, Message, Part, Partial, Peer, Subscribe, TestExtension, Unsubscribe
+from quidnunc.model.rpc import (
+    PARTIAL_EXTENSION,
+    TEST_EXTENSION,
+    Extensions,
+    Message,
+    Part,
+    Partial,
+    Peer,
+    Subscribe,
+    TestExtension,
+    Unsubscribe,
+)
 from quidnunc.model.rules import Exclusion, Protocol, Rule, rule
 from quidnunc.model.values import evolve
 
@@ -76,10 +87,10 @@ def hand_over_unless_judged(
 def close_at_unknown(
     old: Rule, r: Router, rpc: ReceivedPart[tuple[Part, ...]], choose: Choose
 ) -> Step[Router] | None:
-    """Who names an extension that the router does not have is closed, and may be sent what was due before."""
+    """Who names an extension that no document has is closed, and may be sent what was due before."""
     step = cast("Step[Router] | None", old.step(r, rpc, choose)) or Step(r)
     named = {name for part in rpc.part if isinstance(part, Extensions) for name in part.names}
-    if named <= {*own_extensions(r)}:
+    if named <= {TEST_EXTENSION, PARTIAL_EXTENSION}:
         return step
     closed = Permit(Closed(rpc.peer), True, "gs1.3/extensions.unknown-ignored", "now")
     after = run(step.router, "disconnect", rpc.peer, choose)
@@ -171,7 +182,7 @@ EXTENSION_QUIRKS: tuple[Edit, ...] = (
         "unknown-extension-closes",
         "replaced",
         "gs1.3/extensions.unknown-ignored",
-        "Closes the connection of a peer that names an extension which it does not have itself.",
+        "Closes the connection of a peer that names an extension which it does not know.",
         in_turn(_has_extensions, replacing_present(take=close_at_unknown)),
     ),
     Edit(

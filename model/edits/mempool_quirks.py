@@ -6,8 +6,17 @@ from collections.abc import Callable
 from typing import cast
 
 from quidnunc.model.choices import Choose, PartialSet
-from quidnunc.model.edit import Change, Edit, around, dropping, in_turn, replacing, replacing_present
-from quidnunc.model.edits.operators.wrapped import taking
+from quidnunc.model.edit import (
+    Change,
+    Edit,
+    RuleWrapper,
+    around,
+    dropping,
+    in_turn,
+    replacing,
+    replacing_present,
+)
+from quidnunc.model.edits.operators.wrapped import own_protocol, seeing, taking
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Sent
 from quidnunc.model.mempool.cat.rules import ask
@@ -233,6 +242,18 @@ def displace(n: Node, peer: Peer, choose: Choose) -> Step[Node]:
     return Step(n.with_slots(name, slots.settled()))
 
 
+@rule("cat/seen.expectation")
+def next_after_blocks(n: Node, signer: str) -> int:
+    """The place after those that blocks have taken, whatever the pool has."""
+    return n.taken.get(signer, 0)
+
+
+def expecting_by_blocks(old: Rule, n: Node, *rest: object) -> object:
+    """What the application takes next is known from blocks alone. The application itself knows better."""
+    blocks = n.protocol.with_rule("first_gap", next_after_blocks)
+    return seeing(lambda n: evolve(n, protocol=blocks), own_protocol, old).apply(n, *rest)
+
+
 @around("peer-limit/send.at-most")
 def offer_past_slots(old: Rule, n: Node, tx: str, choose: Choose) -> Step[Node] | None:
     """What is forwarded goes to peers without a slot, too; what a new peer is offered does not."""
@@ -404,6 +425,24 @@ MEMPOOL_QUIRKS: tuple[Edit, ...] = (
         "cat-classic/seen.ignored",
         "Requests a transaction that is no longer in its pool from each peer that announces it.",
         replacing_present(left_pool=ask_for_committed),
+    ),
+    Edit(
+        "expects-by-blocks",
+        "replaced",
+        "cat/seen.expectation",
+        "Expects of a signer the transaction after those that blocks have taken, whatever is in its pool.",
+        replacing_present(
+            **{
+                name: RuleWrapper("cat/seen.expectation", expecting_by_blocks)
+                for name in (
+                    "drop_stale",
+                    "turn_has_passed",
+                    "wait_for_turn",
+                    "ask_in_turn",
+                    "whose_turn_has_passed",
+                )
+            }
+        ),
     ),
     Edit(
         "newcomer-displaces",
