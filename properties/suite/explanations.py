@@ -213,6 +213,16 @@ class SuiteExplanations:
         now, then = (edited(spec, edits) for edits in (known, known[:before]))
         return rejudge(moments, now, each.parameters) != rejudge(moments, then, each.parameters)
 
+    def may_be_read(self, each: DepartingCase) -> bool:
+        """Whether a wide reading accounts for a case that nothing explained. Faults that were not known then
+        may have ended the runs in which it was tried."""
+        asked = self._question(each)
+        if not isinstance(asked, Question):
+            return False
+        protocol = edited(self.hunt.spec, [edit_named(name, self.hunt.spec) for name in asked.in_force])
+        readings = map(reading_named, sorted(WIDE))
+        return any(accounts_for(each, asked.moments, protocol, asked.parameters) for each in readings)
+
     def again(
         self, each: DepartingCase, known: Sequence[Edit], after: Sequence[DepartingCase] = ()
     ) -> SuiteFinding | None:
@@ -370,7 +380,8 @@ class SuiteExplanations:
             # It was not asked enough to leave the case without an explanation.
             asked = evolve(asked, withdrawn=(*asked.withdrawn, rival.name))
             return self._told(asked, iter(()), may_wait=may_wait)
-        if rival is not None and rival.name not in NAMED[self.hunt.spec.family]:
+        if rival is None or rival.name not in NAMED[self.hunt.spec.family]:
+            # Of what nothing explains, another fault may have ended the runs in which a reading was tried.
             found = evolve(found, quirks=(*self._wide_readings(asked, rival), *found.quirks))
         # What is wrong in several rules at once may be two faults that this case has together; so may be what
         # is forgotten, which many rules read.
@@ -451,12 +462,21 @@ class SuiteExplanations:
 
     def _is_refuted(self, edit: Edit) -> bool:
         demand_time(self.hunt)
-        refuting = (each for each in self.passed if each.refutes(edit, self.hunt.spec))
+        told = (each for each in self.passed if each.refutes(edit, self.hunt.spec))
+        refuting = (each for each in told if not self._is_of_a_fault(each, edit))
         if not self.hunt.without:
             return any(True for _ in refuting)
         # They were passed with all additions on, and some may have been for that reason alone.
         passed = map(self._passed_without_additions, refuting)
         return any(each is not None and each.refutes(edit, self.hunt.spec) for each in passed)
+
+    def _is_of_a_fault(self, each: PassedCase, edit: Edit) -> bool:
+        """Whether a case speaks against a reading only because of a fault that is known: with both in force
+        it is in order."""
+        faults = (other for other in self.confirmed if edit.kind == "reading" and other.kind != "reading")
+        both = (edited(self.hunt.spec, (fault, edit)) for fault in faults)
+        told = (rejudge(each.moments, changed, each.parameters) for changed in both)
+        return any(agreed == len(each.moments) and not found for agreed, found in told)
 
     def _passed_without_additions(self, each: PassedCase) -> PassedCase | None:
         if each.name not in self._passed_without:
@@ -467,8 +487,9 @@ class SuiteExplanations:
             self._passed_without[each.name] = again if is_passed else None
         return self._passed_without[each.name]
 
-    def _wide_readings(self, asked: Question, rival: Edit) -> Iterator[Edit]:
-        """A reading that allows, in all cases of the suite, what `rival` explains, and not all it would do.
+    def _wide_readings(self, asked: Question, rival: Edit | None) -> Iterator[Edit]:
+        """A reading that allows, in all cases of the suite, what `rival` explains and not all it would do, or
+        what nothing explains.
 
         Fresh runs of one case may not go to where a wide reading ends. It is passed over there, lest a router
         without any bound pass for one that has another. Some case of the suite may go that far.
@@ -478,7 +499,10 @@ class SuiteExplanations:
             reading = reading_named(name)
             if accounts_for(reading, asked.moments, protocol, asked.parameters):
                 changed = edited(self.hunt.spec, [reading])
-                if self._allows_its_own(changed, reading.clause) and self._tells_apart(changed, rival):
+                told = (
+                    self._tells_apart(changed, rival) if rival is not None else not self._is_refuted(reading)
+                )
+                if told and self._allows_its_own(changed, reading.clause):
                     yield reading
                     return
 
