@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import cast
 
 from quidnunc.model.choices import Choose, PartialSet
@@ -242,16 +243,21 @@ def displace(n: Node, peer: Peer, choose: Choose) -> Step[Node]:
     return Step(n.with_slots(name, slots.settled()))
 
 
-@rule("cat/seen.expectation")
-def next_after_blocks(n: Node, signer: str) -> int:
+@around("cat/seen.expectation")
+def next_after_blocks(old: Rule, n: Node, signer: str) -> int:
     """The place after those that blocks have taken, whatever the pool has."""
     return n.taken.get(signer, 0)
 
 
+@lru_cache(maxsize=64)
+def _expecting_blocks(protocol: Protocol) -> Protocol:
+    return replacing_present(first_gap=next_after_blocks)(protocol)
+
+
 def expecting_by_blocks(old: Rule, n: Node, *rest: object) -> object:
     """What the application takes next is known from blocks alone. The application itself knows better."""
-    blocks = n.protocol.with_rule("first_gap", next_after_blocks)
-    return seeing(lambda n: evolve(n, protocol=blocks), own_protocol, old).apply(n, *rest)
+    seen = seeing(lambda n: evolve(n, protocol=_expecting_blocks(n.protocol)), own_protocol, old)
+    return seen.apply(n, *rest)
 
 
 @around("peer-limit/send.at-most")

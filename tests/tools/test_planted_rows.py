@@ -13,7 +13,7 @@ LATE = {"fill-one-topic": (13, 80), "seen-half-as-long": (13, 80)}
 @pytest.mark.parametrize(
     ("name", "cause"),
     [
-        ("idontwant-for-all", "who-said-idontwant-sees-unwanted-of-anybody"),
+        ("idontwant-for-all", "idontwant-of-anybody-heeded"),
         ("limit-of-one-class", "everywhere-persistent-peers-as-default"),
     ],
 )
