@@ -499,9 +499,13 @@ class SuiteExplanations:
             reading = reading_named(name)
             if accounts_for(reading, asked.moments, protocol, asked.parameters):
                 changed = edited(self.hunt.spec, [reading])
-                told = (
-                    self._tells_apart(changed, rival) if rival is not None else not self._is_refuted(reading)
-                )
+                if rival is not None:
+                    told = self._tells_apart(changed, rival)
+                else:
+                    # It may do more, unless no case breaks the same sentence beside all that is known.
+                    known = edited(self.hunt.spec, [*self.confirmed, reading])
+                    told = not self._is_refuted(reading)
+                    told = told and self._allows_its_own(known, asked.departure.clause)
                 if told and self._allows_its_own(changed, reading.clause):
                     yield reading
                     return

@@ -242,3 +242,15 @@ def test_a_limit_that_is_not_reached_changes_nothing() -> None:
     far = TimeLimit.of(0.0, 60.0, lambda: 0.0)
     told, whole = (run_suite("flood", "ours:echo-to-sender", limit=each) for each in (far, None))
     assert told.roots == whole.roots and not told.not_explained and told.at_stake == set()
+
+
+def test_a_wide_reading_is_told_of_what_no_fresh_run_explains(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another fault may end the runs in which it is tried. It allows what all cases of the suite show."""
+    reading = "idontwant-evicts-oldest"
+    only(monkeypatch, "idontwant-caps")
+    monkeypatch.setattr(FindingSearch, "explained", lambda hunt, finding, parameters, fresh: finding)
+    monkeypatch.setattr(FindingSearch, "explained_as_known", lambda hunt, finding, parameters, fresh: None)
+    (root,) = run_suite(NAME, "ours", built_with(reading)).roots.values()
+    assert (root.quirk, root.kind) == (reading, "reading")
+    others = run_suite(NAME, "ours", built_with("idontwant-not-honoured")).roots.values()
+    assert {root.kind for root in others} == {"unexplained"}
