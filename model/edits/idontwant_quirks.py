@@ -8,13 +8,12 @@ from typing import TypeAlias, cast
 from quidnunc.model.choices import Choose
 from quidnunc.model.edit import Edit, around, in_turn, replacing_present
 from quidnunc.model.edits.operators import wrapped
-from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Sent
 from quidnunc.model.permits import Step, may_send
 from quidnunc.model.pubsub.router import ReceivedPart, Router
 from quidnunc.model.pubsub.scores.counting import with_penalty
 from quidnunc.model.rpc import IDontWant, IHave, Message, Peer
-from quidnunc.model.rules import Phases, Protocol, Rule
+from quidnunc.model.rules import Rule
 from quidnunc.model.values import evolve
 
 
@@ -104,15 +103,6 @@ def tell_at_heartbeat(old: Rule, r: Router, m: object, choose: Choose) -> Step[R
     return None if step is None else wrapped.held(r, step)
 
 
-def _releasing_at_heartbeat(protocol: Protocol) -> Protocol:
-    beats = protocol.handlers.get("heartbeat")
-    if not isinstance(beats, Phases):
-        raise SpecError(f"{protocol.name} has no heartbeat")
-    return evolve(
-        protocol, handlers={**protocol.handlers, "heartbeat": Phases((wrapped.release(), *beats.rules))}
-    )
-
-
 IDONTWANT_QUIRKS: tuple[Edit, ...] = (
     Edit(
         "idontwant-of-anybody-heeded",
@@ -128,7 +118,7 @@ IDONTWANT_QUIRKS: tuple[Edit, ...] = (
         "Sends IDONTWANT with its next heartbeat, and not at once.",
         in_turn(
             replacing_present(tell_mesh=tell_at_heartbeat, cancel_requests=tell_at_heartbeat),
-            _releasing_at_heartbeat,
+            wrapped.releasing,
         ),
         clauses=("gs1.2/idontwant.immediate", "gs1.2/iwant.cancel"),
     ),

@@ -24,7 +24,7 @@ from quidnunc.model.mempool.cat.rules import ask
 from quidnunc.model.mempool.dog import rules as dog
 from quidnunc.model.mempool.flood import IN_ANY_ORDER, offer
 from quidnunc.model.mempool.node import Node
-from quidnunc.model.mempool.peer_limit import class_of, limit_of, members
+from quidnunc.model.mempool.peer_limit import class_of, slots_passed_on
 from quidnunc.model.mempool.routes import with_one_freed, with_source
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.pubsub.router import ReceivedPart, without_key
@@ -270,14 +270,11 @@ def offer_past_slots(old: Rule, n: Node, tx: str, choose: Choose) -> Step[Node] 
 def pass_slot_on_unseen(n: Node, lost: Peer, choose: Choose) -> Step[Node] | None:
     """Whoever waits may get the slot, and is then offered the pool. Which of them has it does not show later,
     because those without one are sent the same."""
-    name = class_of(n, lost)
-    known, left = n.slots_of(name), members(n, name) - {lost}
-    count = min(limit_of(n, name), len(left))
-    if known.least >= count:
+    passed = slots_passed_on(n, lost)
+    if passed is None:
         return None
-    waiting = left - known.must
-    must = len(waiting) == 1 and not known.may - {lost}
-    after = n.with_slots(name, PartialSet(known.must, waiting, count, count).settled())
+    after, waiting = passed
+    must = len(waiting) == 1 and not n.slots_of(class_of(n, lost)).may - {lost}
     offered = ((peer, tx) for tx in n.pool for peer in sorted(waiting - {*n.senders(tx)}))
     clause = "peer-limit/slot.freed"
     return Step(after, tuple(Permit(Sent(peer, Tx(tx)), must, clause, "now") for peer, tx in offered))

@@ -140,14 +140,23 @@ def free_slot(n: Node, lost: Peer, choose: Choose) -> Step[Node] | None:
 )
 def pass_slot_on(n: Node, lost: Peer, choose: Choose) -> Step[Node] | None:
     """It goes to one that waits in its class, which is then offered the whole pool from the front."""
+    passed = slots_passed_on(n, lost)
+    if passed is None:
+        return None
+    n, waiting = passed
+    total: Step[Node] = Step(n)
+    for tx in n.pool:
+        total = total.then(offer(total.router, tx, waiting, "peer-limit/slot.freed", choose))
+    return total
+
+
+def slots_passed_on(n: Node, lost: Peer) -> tuple[Node, frozenset[Peer]] | None:
+    """The node whose free slot of the class of `lost` has gone to one of those who may wait, and these; None
+    where no slot became free, or nobody waits."""
     name = class_of(n, lost)
     known, left = n.slots_of(name), members(n, name) - {lost}
     count = min(limit_of(n, name), len(left))
     if known.least >= count:
         return None
     waiting = left - known.must
-    n = n.with_slots(name, PartialSet(known.must, waiting, count, count).settled())
-    total: Step[Node] = Step(n)
-    for tx in n.pool:
-        total = total.then(offer(total.router, tx, waiting, "peer-limit/slot.freed", choose))
-    return total
+    return n.with_slots(name, PartialSet(known.must, waiting, count, count).settled()), waiting

@@ -213,16 +213,6 @@ class SuiteExplanations:
         now, then = (edited(spec, edits) for edits in (known, known[:before]))
         return rejudge(moments, now, each.parameters) != rejudge(moments, then, each.parameters)
 
-    def may_be_read(self, each: DepartingCase) -> bool:
-        """Whether a wide reading accounts for a case that nothing explained. Faults that were not known then
-        may have ended the runs in which it was tried."""
-        asked = self._question(each)
-        if not isinstance(asked, Question):
-            return False
-        protocol = edited(self.hunt.spec, [edit_named(name, self.hunt.spec) for name in asked.in_force])
-        readings = map(reading_named, sorted(WIDE))
-        return any(accounts_for(each, asked.moments, protocol, asked.parameters) for each in readings)
-
     def again(
         self, each: DepartingCase, known: Sequence[Edit], after: Sequence[DepartingCase] = ()
     ) -> SuiteFinding | None:
@@ -462,21 +452,12 @@ class SuiteExplanations:
 
     def _is_refuted(self, edit: Edit) -> bool:
         demand_time(self.hunt)
-        told = (each for each in self.passed if each.refutes(edit, self.hunt.spec))
-        refuting = (each for each in told if not self._is_of_a_fault(each, edit))
+        refuting = (each for each in self.passed if each.refutes(edit, self.hunt.spec))
         if not self.hunt.without:
             return any(True for _ in refuting)
         # They were passed with all additions on, and some may have been for that reason alone.
         passed = map(self._passed_without_additions, refuting)
         return any(each is not None and each.refutes(edit, self.hunt.spec) for each in passed)
-
-    def _is_of_a_fault(self, each: PassedCase, edit: Edit) -> bool:
-        """Whether a case speaks against a reading only because of a fault that is known: with both in force
-        it is in order."""
-        faults = (other for other in self.confirmed if edit.kind == "reading" and other.kind != "reading")
-        both = (edited(self.hunt.spec, (fault, edit)) for fault in faults)
-        told = (rejudge(each.moments, changed, each.parameters) for changed in both)
-        return any(agreed == len(each.moments) and not found for agreed, found in told)
 
     def _passed_without_additions(self, each: PassedCase) -> PassedCase | None:
         if each.name not in self._passed_without:

@@ -284,7 +284,7 @@ def _asked_again(left: list[Unexplained], explain: SuiteExplanations, told_of: T
                 yield found, each
                 continue
             may_help = how_many < len(known) and (
-                way not in ways or explain.may_differ(each, known, how_many) or explain.may_be_read(each)
+                way not in ways or explain.may_differ(each, known, how_many)
             )
             ways.add(way)
             if not may_help:

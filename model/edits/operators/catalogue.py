@@ -81,6 +81,7 @@ from quidnunc.model.edits.operators.everywhere import (
 from quidnunc.model.edits.operators.reads import names_read, sets_asked
 from quidnunc.model.edits.operators.reconnects import edits_of_reconnecting
 from quidnunc.model.edits.operators.rule_use import RuleUse
+from quidnunc.model.edits.operators.wrapped import HEARTBEAT
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Sent
 from quidnunc.model.mempool.node import Node
@@ -313,7 +314,6 @@ FORGETS = "-forgets-"
 MESSAGE = "message"
 """The handler whose checks drop a message, or let it through."""
 
-HEARTBEAT = "heartbeat"
 OF_FAMILY: Mapping[str, tuple[Protocol, ...]] = {
     "pubsub": tuple(PUBSUB.values()),
     "mempool": tuple({**MEMPOOL, **CATS, **LIMITED}.values()),
@@ -1003,11 +1003,7 @@ def _doing_as(other: Rule, rule: Rule) -> Rule:
 
 def _holding(protocol: Protocol, *, name: str) -> Protocol:
     """The protocol in which what a rule sends waits for the heartbeat."""
-    held = _with_changed(protocol, name=name, change=partial(wrapped.after, wrapped.held))
-    beats = held.handlers.get(HEARTBEAT)
-    if not isinstance(beats, Phases):
-        raise SpecError(f"{protocol.name} has no heartbeat")
-    return held.extended(held.name, **{HEARTBEAT: Phases((wrapped.release(), *beats.rules))})
+    return wrapped.releasing(_with_changed(protocol, name=name, change=partial(wrapped.after, wrapped.held)))
 
 
 def _with_changed(protocol: Protocol, *, name: str, change: Callable[[Rule], Rule]) -> Protocol:

@@ -13,12 +13,13 @@ from attrs import fields
 from quidnunc.model.choices import Choose, Reveals
 from quidnunc.model.edits.operators.reads import names_read
 from quidnunc.model.edits.operators.rule_use import chooser_in
+from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Delivered, Output, Sent
 from quidnunc.model.permits import Permit, Step
 from quidnunc.model.pubsub.mesh import prune_to
 from quidnunc.model.pubsub.router import ENDED
 from quidnunc.model.rpc import ROUTER, Extensions, Fault, Message, Prune, Stray
-from quidnunc.model.rules import FirstMatch, Protocol, Rule, Targets
+from quidnunc.model.rules import FirstMatch, Phases, Protocol, Rule, Targets
 from quidnunc.model.score_interval import ScoreInterval
 from quidnunc.model.score_parameters import TopicScoreParameters
 from quidnunc.model.values import evolve
@@ -85,11 +86,16 @@ def _release_held(r: Any, _: None, choose: Any) -> Step[Any] | None:
     return Step(evolve(r, kept=left), there) if waited else None
 
 
-def release() -> Rule:
-    """What a heartbeat begins with, for what was `held`."""
-    return Rule("release_held", "", _release_held)
+def releasing(protocol: Protocol) -> Protocol:
+    """The protocol whose heartbeat begins with what was `held`. Raises SpecError where it has none."""
+    beats = protocol.handlers.get(HEARTBEAT)
+    if not isinstance(beats, Phases):
+        raise SpecError(f"{protocol.name} has no heartbeat")
+    released = Rule("release_held", "", _release_held)
+    return protocol.extended(protocol.name, **{HEARTBEAT: Phases((released, *beats.rules))})
 
 
+HEARTBEAT = "heartbeat"
 HELD = "held"
 """Of `Router.kept`: what waits for the heartbeat."""
 

@@ -398,3 +398,60 @@ class TestCoveredRows:
         found = self.campaign({"accepts-graft-inside-backoff": "gs1.0/a", "heartbeat-prunes-bare": "gs1.0/a"})
         settle(found)
         assert {root.quirk for root in found.roots.values()} == {"accepts-graft-inside-backoff"}
+
+
+REJECTED_AND_ADVERTISED = """Does not send IWANT m17 to l.
+
+format: 2
+claim: score.weighted-sum
+clause: gs1.1/score.weights
+protocols: gossipsub-1.2
+against: ours:nothing-decays
+status: open
+found by: hand
+parameters: validation=manual scores.app_specific_weight=0.5 scores.t1.topic_weight=2.0
+  scores.t1.invalid_message_deliveries_weight=-3.0
+seed: 1695284704
+
+join t1
+connect h /meshsub/1.2.0 outbound
+----
+  h: subscribe t1
+
+h: message m4 t1
+verdict m4 reject
+connect l /meshsub/1.2.0
+----
+  l: subscribe t1
+
+l: message m4 t1
+advance 2s
+score l -11
+l: ihave t1 m17
+advance 500ms
+----
+- l: iwant m17
+"""
+
+
+@pytest.mark.parametrize(
+    ("quirks", "perhaps"),
+    [
+        pytest.param((), False, id="nothing is known"),
+        pytest.param(("lets-counters-of-score-stand-without-decay",), True, id="the score is free"),
+        pytest.param(("leaves-topics-out-of-score",), False, id="the score is another one"),
+    ],
+)
+def test_an_explanation_that_leaves_the_step_open_may_settle_a_case(
+    quirks: tuple[str, ...], perhaps: bool
+) -> None:
+    """Whether the second copy of what was rejected counts is free, and without decay it still matters."""
+    asked = BatchRequest(
+        protocol="gossipsub-1.2",
+        against="ours:nothing-decays",
+        seed=0,
+        runs=0,
+        quirks=quirks,
+        settle=(REJECTED_AND_ADVERTISED,),
+    )
+    assert run(asdict(asked)) == {"settled": [False], "perhaps_settled": [perhaps]}

@@ -119,9 +119,6 @@ def test_cases_that_are_asked_again_have_the_same_in_force_until_all_were_asked(
             assert len(known) == before + 1
             return each.name == "second"
 
-        def may_be_read(self, each: DepartingCase) -> bool:
-            return False
-
     explain: Any = Explains()
     found = [*_explained(cases, explain, ToldCases(explain))]
     assert asked == [
