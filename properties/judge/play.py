@@ -17,6 +17,7 @@ from quidnunc.impl.seam import AdapterError, AddressedDriver, Config, Driver, He
 from quidnunc.impl.wire.families import WIRES, WireFamily
 from quidnunc.impl.wire.keys import peer_id
 from quidnunc.model.choices import SeededChoices
+from quidnunc.model.errors import RuleError, SpecError
 from quidnunc.model.events import (
     ANY_STATE,
     NOTHING_KEPT,
@@ -47,7 +48,7 @@ from quidnunc.model.events import (
     Verdict,
     output_key,
 )
-from quidnunc.model.machine import Family, family_of, protocol_named
+from quidnunc.model.machine import PROTOCOLS, Family, family_of, protocol_named
 from quidnunc.model.permits import Permit
 from quidnunc.model.rpc import UNSAID, Extensions, Message, Part, Prune, atoms, ids_named
 from quidnunc.model.rules import Protocol as Rules
@@ -338,7 +339,7 @@ class Play:
         if isinstance(event, Publish):
             self.own.add(event.message.id)
         outputs = self.subject.do(event)
-        judged = self.oracle.judge(event, outputs)
+        judged = judged_by(self.oracle, event, outputs)
         self.moments.append(Moment(event, outputs, judged))
         self.applied.update(clauses_tested(judged))
         self.steps += 1
@@ -404,12 +405,29 @@ def rejudge(moments: Sequence[Moment], protocol: Rules, parameters: Any) -> tupl
             continue
         if not oracle.follows(moment.event):
             return at, (Departure("choice", "", reason="the event cannot happen under this protocol"),)
-        judged = oracle.judge(moment.event, moment.outputs)
+        judged = judged_by(oracle, moment.event, moment.outputs)
         if judged.blurred:
             return at, ()
         if judged.departures:
             return at, judged.departures
     return len(moments), ()
+
+
+def judged_by(oracle: Oracle, event: Event, outputs: Sequence[Output]) -> EventJudgement:
+    """As `oracle.judge`; where edited rules raise, they and the router are said to differ, at no clause.
+
+    An edit can take away what other rules count on, after many runs for which it accounted. Rules without an
+    edit may not raise: that is an error of ours, and stays one.
+    """
+    try:
+        return oracle.judge(event, outputs)
+    except (RuleError, SpecError):
+        raise
+    except Exception as error:
+        if oracle.protocol is PROTOCOLS.get(oracle.protocol.name):
+            raise
+        reason = f"the edited rules cannot judge this event: {type(error).__name__}: {error}"
+        return EventJudgement((Departure("choice", "", reason=reason),), (), (), ())
 
 
 def same_act(a: Departure, b: Departure) -> bool:

@@ -16,16 +16,17 @@ import pytest
 from attrs import evolve, frozen
 
 from quidnunc.impl.seam import Config
-from quidnunc.model.edit import Edit, edited
+from quidnunc.model.edit import Edit, around, edited, replacing_present
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.events import FLOODSUB, Advance, Connect, Event, Join, Leave, Output, Receive
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Subscribe
+from quidnunc.model.rules import Rule
 from quidnunc.properties.cases.file import parse
 from quidnunc.properties.explain.root_cause import Finding, last_departures
-from quidnunc.properties.judge.oracle import faults
-from quidnunc.properties.judge.play import ModelSubject, Subject, messages_in, play
+from quidnunc.properties.judge.oracle import EventJudgement, Oracle, faults
+from quidnunc.properties.judge.play import ModelSubject, Subject, judged_by, messages_in, play
 from quidnunc.properties.search.machine import (
     NO_FINDING,
     FindingSearch,
@@ -414,6 +415,35 @@ def test_unsigned_messages_have_authors_where_the_plainer_parameters_sign() -> N
     assert found.parameters == Parameters()
     assert [m.author for m in messages_in(found.finding.events)] == [1]
     assert root_of(CHECK_OF_OURS, found, made.hello, None)["holds_on_ours"]
+
+
+def takes_a_leaver_for_known(old: Rule, r: Any, topic: str, choose: object) -> object:
+    return old.apply(r, {}[topic], choose)
+
+
+def test_an_explanation_that_cannot_judge_a_run_is_withdrawn_and_the_search_goes_on() -> None:
+    """Mutant: what an edited rule raises ends the search. What the specification raises does end it."""
+    raising = replacing_present(prune_members=around("gs1.0/leave.prune-each")(takes_a_leaver_for_known))
+    edit = Edit("knows-leavers", "replaced", "gs1.0/leave.prune-each", "Knows who leaves.", raising)
+    one = hunt("gossipsub-1.2", SPEC)
+    one.quirks.append(edit)
+    neighbours = Script([Join(T), Connect((1,)), of(1, Subscribe(T), Graft(T)), Leave(T)])
+    run = SearchRun(one, seed=1)
+    run.start()
+    run.neighbours = neighbours  # type: ignore[assignment]
+    run.act()
+    run.end()
+    assert (one.withdrawn, one.in_force, one.found) == (["knows-leavers"], (), {})
+    assert search(one, runs=3, seed=1).runs == 4
+    with pytest.raises(KeyError):
+        judged_by(Raises(SPEC, SMALL), Leave(T), ())
+
+
+class Raises(Oracle):
+    """The rules of the specification, if they were wrong."""
+
+    def judge(self, event: Event, outputs: Sequence[Output]) -> EventJudgement:
+        raise KeyError(event)
 
 
 def test_explanations_each_of_which_makes_the_departure_are_all_withdrawn() -> None:
