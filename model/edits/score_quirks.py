@@ -124,6 +124,12 @@ def count_twice(old: Rule, r: Router, d: counting.CountedDelivery, choose: Choos
 
 
 @around("gs1.1/iwant.promise")
+def track_none(old: Rule, r: Router, before: Router, choose: Choose) -> Step[Router] | None:
+    """No promise is noted. Where the rule is only left out, a penalty may still be due at a heartbeat."""
+    return Step(evolve(r, ledger=evolve(r.ledger, promises=()))) if r.ledger.promises else None
+
+
+@around("gs1.1/iwant.promise")
 def penalise_twice(old: Rule, r: Router, before: Router, choose: Choose) -> Step[Router] | None:
     """A broken promise costs two penalties."""
     promises = tuple(evolve(p, least=2 * p.least, most=2 * p.most) for p in r.ledger.promises)
@@ -321,6 +327,13 @@ SCORE_QUIRKS: tuple[Edit, ...] = (
         time_in_mesh=whole_quanta_uncapped,
     ),
     *_counted_twice(),
+    Edit(
+        "tracks-no-promise",
+        "replaced",
+        "gs1.1/iwant.promise",
+        "Does not note which messages an IHAVE promised it (P7).",
+        replacing_present(break_promises=track_none),
+    ),
     Edit(
         "broken-promises-counted-twice",
         "replaced",

@@ -451,16 +451,16 @@ class FindingSearch:
 
     def _settle(self) -> None:
         """Let go of what nothing explained, or a reading that a run has refuted, and the quirks together now
-        do."""
+        do; and of what departs only from one that is withdrawn."""
         built = self.protocol
         for key, found in list(self.found.items()):
             refuted = any(q.kind == "reading" and q.name in self.withdrawn for q in found.finding.quirks[:1])
-            if (
-                (refuted or not found.finding.quirks)
-                and not found.addition
-                and in_order(found.finding.moments, built, found.parameters)
-            ):
-                del self.found[key]
+            if (refuted or not found.finding.quirks) and not found.addition:
+                agreed, departures = rejudge(found.finding.moments, built, found.parameters)
+                # Where a choice cannot be seen, nothing is in order, and nothing departs.
+                wrongly = not departures and not {*found.in_force}.isdisjoint(self.withdrawn)
+                if wrongly or agreed == len(found.finding.moments):
+                    del self.found[key]
 
     def _plainer(
         self, finding: Finding, replay_with: Callable[[Sequence[Event], Any], Play], parameters: Any

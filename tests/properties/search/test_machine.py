@@ -18,15 +18,16 @@ from attrs import evolve, frozen
 from quidnunc.impl.seam import Config
 from quidnunc.model.edit import Edit, around, edited, replacing_present
 from quidnunc.model.edits.catalogue import edit_named
-from quidnunc.model.events import FLOODSUB, Advance, Connect, Event, Join, Leave, Output, Receive
+from quidnunc.model.events import FLOODSUB, Advance, Connect, Event, Join, Leave, Output, Receive, Score
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
-from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Subscribe
+from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Prune, Subscribe
 from quidnunc.model.rules import Rule
+from quidnunc.model.score_parameters import ScoreParameters
 from quidnunc.properties.cases.file import parse
 from quidnunc.properties.explain.root_cause import Finding, last_departures
 from quidnunc.properties.judge.oracle import EventJudgement, Oracle, faults
-from quidnunc.properties.judge.play import ModelSubject, Subject, judged_by, messages_in, play
+from quidnunc.properties.judge.play import ModelSubject, Subject, act_of, judged_by, messages_in, play
 from quidnunc.properties.search.machine import (
     NO_FINDING,
     FindingSearch,
@@ -506,6 +507,34 @@ def test_what_only_a_withdrawn_explanation_forbids_is_let_go() -> None:
     departs_from_the_explanation(search)
     assert search.withdrawn == [wrong.name]
     assert not search.found
+
+
+@pytest.mark.parametrize("withdrawn", [True, False])
+def test_what_departs_only_from_a_withdrawn_explanation_is_let_go_though_a_choice_is_hidden(
+    withdrawn: bool,
+) -> None:
+    """By the specification a GRAFT inside the backoff may cost the sender the IWANT. Mutant: it stays,
+    because its run is not in order."""
+    one, wrong = hunt("gossipsub-1.2", SPEC), edit_named("leaves-behaviour-penalty-out-of-score", SPEC)
+    given = evolve(SMALL, scores=ScoreParameters(behaviour_penalty_weight=-1.0), gossip_threshold=-10)
+    member = (Join(T), Connect((1,)), of(1, Subscribe(T), Graft(T)))
+    events = (
+        *member,
+        of(1, Prune(T)),
+        of(1, Graft(T)),
+        Score((1,), -9),
+        of(1, IHave(T, ("m1",))),
+        Advance(1000),
+    )
+    built = edited(SPEC, [wrong])
+    runs = (play(events, ModelSubject(SPEC, given, seed), built, given) for seed in range(40))
+    run = next(run for run in runs if last_departures(run))
+    finding = Finding(events, tuple(run.moments), last_departures(run)[0], ())
+    assert act_of(finding.departure) == "IWant"
+    one.found["gs1.1/score.weights", ""] = ReplayableFinding(finding, given, 0, (wrong.name,))
+    one.withdrawn += [wrong.name] * withdrawn
+    one._settle()
+    assert bool(one.found) != withdrawn
 
 
 def test_an_explanation_stays_in_force_for_one_of_two_faults_of_a_message() -> None:

@@ -14,6 +14,7 @@ TOLD = {
     "backoff-overwritten": "backoff-shortened",
     "ignored-penalised": "ignored-penalised",
     "opportunistic-equals": "opportunistic-at-median",
+    "promise-never-broken": "tracks-no-promise",
     "promise-kept-by-its-maker": "promise-kept-by-maker-alone",
     "bad-copy-is-seen": "marks-seen-flawed",
     "idontwant-late": "idontwant-waits-for-heartbeat",
