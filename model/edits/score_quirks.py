@@ -364,6 +364,13 @@ SCORE_QUIRKS: tuple[Edit, ...] = (
         reading_as(counting.NEAR_FOR_EVER),
     ),
     Edit(
+        counting.NEAR_NEVER,
+        "replaced",
+        "gs1.1/score.mesh-deliveries",
+        "Counts no copy that comes after validation for a mesh member (P3).",
+        reading_as(counting.NEAR_NEVER),
+    ),
+    Edit(
         counting.COPIES_ARE_FIRST,
         "replaced",
         "gs1.1/score.first-deliveries",

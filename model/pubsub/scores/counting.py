@@ -30,6 +30,7 @@ COPIES_ARE_FIRST = "copies-are-first-deliveries"
 """Switch of a fault: each copy counts as a first delivery."""
 
 NEAR_FOR_EVER = "near-first-for-ever"
+NEAR_NEVER = "near-first-never"
 """Switch of another: no copy comes too late to count as a delivery of a mesh member."""
 FOR_EVER_MS = 1 << 60
 
@@ -66,6 +67,8 @@ def scored(r: Router) -> ScoreParameters:
 
 def near_window_ms(r: Router, p: TopicScoreParameters) -> int:
     """How long after the first copy another one counts for a mesh member."""
+    if r.reads(NEAR_NEVER):
+        return -1
     return FOR_EVER_MS if r.reads(NEAR_FOR_EVER) else p.mesh_message_deliveries_window_ms
 
 
