@@ -1590,7 +1590,7 @@ QUIRKS: tuple[Edit, ...] = (
     Edit(
         "refused-with-negative-score-kept",
         "replaced",
-        "gs1.1/threshold.negative-score",
+        "gs1.1/graft.negative-score",
         "Takes a peer into its mesh although it refuses its GRAFT for a negative score.",
         replacing_present(negative_score=refuse_and_accept),
     ),

@@ -79,7 +79,7 @@ def while_backing_off(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step
 
 
 @rule(
-    "gs1.1/threshold.negative-score",
+    "gs1.1/graft.negative-score",
     lacking="Accepts a GRAFT from a peer whose score is negative.",
     when="it refuses a GRAFT from a peer with a negative score",
 )
@@ -87,7 +87,7 @@ def negative_score(r: Router, g: ReceivedPart[Graft], choose: Choose) -> Step[Ro
     """A peer with a negative score is not taken into the mesh."""
     refused = Sent(g.peer, Prune(g.part.topic))
     negative = settled(r.below(g.peer, 0), "threshold.zero", choose, lambda o: output_key(o) == refused)
-    return refuse_and_back_off(r, g, "gs1.1/threshold.negative-score") if negative else None
+    return refuse_and_back_off(r, g, "gs1.1/graft.negative-score") if negative else None
 
 
 @rule(
