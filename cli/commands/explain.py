@@ -51,7 +51,10 @@ OF_NETWORKS = CASES / "networks"
 
 def run(options: argparse.Namespace) -> int:
     if not options.renamed and not options.what:
-        raise UsageError("name one thing to explain, or ask for --renamed")
+        raise UsageError(
+            "name what to explain, as in `quidnunc explain gs1.1/backoff.regraft`; `quidnunc clauses` lists the "
+            "sentences"
+        )
     if options.renamed:
         return _run_renamed(options.what, options.json)
     kind, found = _found(options.what)

@@ -69,12 +69,23 @@ class ReplayAttempt:
     @property
     def outcome(self) -> str:
         if self.replayed is not None:
-            return self.replayed.outcome
+            return IN_ORDER if self._never_failed else self.replayed.outcome
         return "skipped" if self.skipped else "broken"
 
     @property
     def reason(self) -> str:
+        if self._never_failed:
+            return f"does not depart; the case is of {self.case.against}"
         return self.replayed.reason if self.replayed is not None else self.skipped or self.broken
+
+    @property
+    def _never_failed(self) -> bool:
+        """Whether the case does not show, and is of another router: nothing was fixed in this one."""
+        kind, of_case = (
+            name.partition(":")[0] for name in (self.router, self.case.against.partition(" ")[0])
+        )
+        fixed = self.replayed is not None and self.replayed.outcome == "fixed"
+        return fixed and kind != of_case and not self.case.is_network
 
 
 def run(options: argparse.Namespace) -> int:

@@ -14,10 +14,10 @@ from quidnunc.properties.suite.edits import shown_edits
 from quidnunc.properties.suite.files import suite_of
 from quidnunc.properties.suite.unnoticed import unnoticed_of
 
-VERDICTS: Mapping[str, str] = {"not-refuted": "holds", "inconclusive": "not run", "unsupported": "not run"}
+VERDICTS: Mapping[str, str] = {"not-refuted": "passes", "inconclusive": "not run", "unsupported": "not run"}
 """Verdict of a search -> what it is in a fixed suite, where it is another word."""
 SUITE_LEGEND = (
-    "verdict: holds = it applied in the cases, and none fails; fails = some case fails;\n"
+    "verdict: passes = it applied in the cases, and none fails; fails = some case fails;\n"
     "         not run = it applied in no case that this router was played; undecided = a failure hides it,\n"
     "         or the time was up"
 )

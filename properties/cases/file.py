@@ -289,7 +289,9 @@ _Paragraph: TypeAlias = Sequence[tuple[int, str]]
 
 def _parsed(lines: Sequence[str]) -> Case:
     paragraphs = list(_paragraphs(lines))
-    if not paragraphs or paragraphs[0][0][1].startswith("format:"):
+    if not paragraphs:
+        raise CaseSyntaxError(1, "the file is empty; `quidnunc check ... --cases DIR` writes cases")
+    if paragraphs[0][0][1].startswith("format:"):
         raise CaseSyntaxError(1, f"expected the reason, a paragraph of prose, before `format: {FORMAT}`")
     if len(paragraphs) < 2:
         raise CaseSyntaxError(

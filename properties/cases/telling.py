@@ -291,7 +291,7 @@ def _of_router(r: Router, peer: Peer | None, topic: str, event: Event) -> Iterat
         now_ms = r.now_ms + (event.ms if isinstance(event, Advance) else 0)
         left_ms = r.ends_backoff_ms(topic, peer) - now_ms
         if left_ms > 0:
-            yield f"the backoff of {name} lasts another {_seconds(left_ms)} s"
+            yield f"{name} should be in backoff for another {_seconds(left_ms)} s"
         if topic in r.topics and "graft" in r.protocol.handlers:
             yield f"{name} is {'' if peer in r.mesh_of(topic) else 'not '}in the mesh of {topic}"
         if topic not in r.peers[peer].topics:

@@ -20,7 +20,7 @@ def test_our_router_exits_with_zero_although_a_claim_never_applied(
 ) -> None:
     assert main(["check", "dog-adr", "--against", "ours", "--suite"]) == 0
     said = capsys.readouterr().out
-    assert "20 holds, 1 not run" in said and "verdict: holds = " in said
+    assert "20 passes, 1 not run" in said and "verdict: passes = " in said
     assert "mempool.malformed: it applied in no case before a departure" in said
     assert "a router without 7 rules" in said and "not-refuted" not in said
 

@@ -113,13 +113,13 @@ def test_what_nothing_accounts_for_is_told_by_act_clause_and_state() -> None:
     it_is = departing_run(missing.moments, SPEC, SMALL, missing.departure)
     assert it_is is not None
     assert headline(it_is, "") == (
-        "Does not send PRUNE t1 backoff=60 to a (gs1.1/backoff.regraft); the backoff of a lasts another "
+        "Does not send PRUNE t1 backoff=60 to a (gs1.1/backoff.regraft); a should be in backoff for another "
         "0.4 s, a is not in the mesh of t1."
     )
     endless = [*REGRAFT[:4], Receive((1,), (Prune("t1", 1 << 53),)), *REGRAFT[5:]]
     missing = found("accepts-graft-inside-backoff", events=endless)
     it_is = departing_run(missing.moments, SPEC, SMALL, missing.departure)
-    assert it_is is not None and "lasts another 9007199254740987 s" in headline(it_is, "")
+    assert it_is is not None and "in backoff for another 9007199254740987 s" in headline(it_is, "")
     unfilled = found("does-not-fill-mesh-to-d-at-heartbeat", events=[*FILLED])
     it_is = departing_run(unfilled.moments, SPEC, SMALL, unfilled.departure)
     assert it_is is not None
