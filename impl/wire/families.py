@@ -35,6 +35,8 @@ class WireFamily:
     """(codec, message): its id is known from now on, though nobody has sent it."""
     id_bytes: Callable[[Any, str], bytes]
     """(codec, symbol) -> the bytes by which routers name that message or transaction."""
+    has_channels: bool
+    """Whether messages go by channels; where they do not, all go by channel 0."""
     malformed: Mapping[str, Callable[[], bytes]]
     """Bytes for `Driver.raw`, by kind: what no honest peer sends."""
 
@@ -63,6 +65,7 @@ WIRES: Mapping[str, WireFamily] = MappingProxyType(
             parts=_pubsub_parts,
             declare=lambda codec, message: codec.declare(message),
             id_bytes=lambda codec, symbol: codec.id_bytes(symbol),
+            has_channels=False,
             malformed=MALFORMED,
         ),
         "mempool": WireFamily(
@@ -72,6 +75,7 @@ WIRES: Mapping[str, WireFamily] = MappingProxyType(
             # What a transaction is called is what it is.
             declare=lambda codec, message: None,
             id_bytes=lambda codec, symbol: codec.key_of(symbol),
+            has_channels=True,
             malformed={kind: data.__bytes__ for kind, data in MALFORMED_CAT.items()},
         ),
     }

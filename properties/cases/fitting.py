@@ -8,7 +8,18 @@ from typing import Any
 from attrs import evolve, fields
 
 from quidnunc.impl.seam import Hello
-from quidnunc.model.events import Feedback, Join, PublishPartial, Raw, Resume, Score, Stall, Verdict
+from quidnunc.model.events import (
+    MEMPOOL_WITHOUT_DOG,
+    Connect,
+    Feedback,
+    Join,
+    PublishPartial,
+    Raw,
+    Resume,
+    Score,
+    Stall,
+    Verdict,
+)
 from quidnunc.properties.cases.case import Case, events_of, parameters_of
 
 NEEDS: Mapping[type[Any], str] = {
@@ -38,6 +49,8 @@ def fitted_parameters(case: Case, hello: Hello) -> tuple[Any, tuple[str, ...]]:
     needs = {NEEDS[type(event)] for event in events_of(case) if type(event) in NEEDS}
     flagged = any(isinstance(e, Join) and (e.requests or e.supports) for e in events_of(case))
     needs |= {"partial"} if flagged else set()
+    mixed = any(isinstance(e, Connect) and e.protocol == MEMPOOL_WITHOUT_DOG for e in events_of(case))
+    needs |= {"peers-without-dog"} if mixed else set()
     parameters: Any = parameters_of(case)
     if getattr(parameters, "d_score", 0) > getattr(parameters, "d", 0):
         # D is small and D_score the default, and no router is made to keep the best D_score of fewer.

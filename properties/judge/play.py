@@ -159,6 +159,11 @@ class WireSubject:
 
     def _outputs(self, reply: Reply) -> Iterator[Output]:
         for peer, channel, data in reply.out:
+            if channel and not self._family.has_channels:
+                raise AdapterError(
+                    f"{self.hello.name}: `out` has an RPC to peer {peer} on channel {channel}; pubsub has no "
+                    "channels, so answer 0"
+                )
             parts = self._family.parts(self._codec, channel, data)
             late = peer in self._told
             self._told.add(peer)

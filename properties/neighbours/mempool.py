@@ -54,7 +54,7 @@ def stalled_send(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event
     """A peer stops reading, and more is due to it. It reads again, now and then to stop once more; or it is
     gone before that, and comes back."""
     peer, sender = peer_of(view, d), peer_of(view, d)
-    if peer is None or sender is None or peer == sender:
+    if peer is None or sender is None or peer == sender or "stall" not in n.capabilities:
         return []
     one = n.new_tx()
     events: list[Event] = [Stall((peer,)), Receive((sender,), (Tx(one),))]

@@ -134,7 +134,9 @@ def commit(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:
 
 def raw(n: MempoolNeighbours, view: Node, d: SeededDraws) -> list[Event]:
     peer = peer_of(view, d)
-    return [Raw((peer,), d.one_of(_kinds_of(n.protocol))), Disconnect((peer,))] if peer else []
+    if peer is None or "raw" not in n.capabilities:
+        return []
+    return [Raw((peer,), d.one_of(_kinds_of(n.protocol))), Disconnect((peer,))]
 
 
 def _kinds_of(protocol: str) -> list[str]:

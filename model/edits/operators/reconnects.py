@@ -32,6 +32,8 @@ def edits_of_reconnecting(protocol: Protocol) -> Iterator[tuple[Edit, tuple[str,
         return
     if not isinstance(leaving, Phases) or not isinstance(coming, Phases):
         return
+    if not leaving.rules or not coming.rules:
+        return
     names = (leaving.rules[0].name, coming.rules[0].name)
     read = {"extensions": "extension", "flags": "partial"}
     for what, says in KNOWN.items():

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from quidnunc.model.edit import words_of
+from quidnunc.model.edit import Edit, dropping, edited, words_of
 from quidnunc.model.edits.catalogue import edit_named, rules_changed, size_of
 from quidnunc.model.edits.operators.catalogue import TOO_WIDE, operated
 from quidnunc.model.edits.operators.everywhere import EVERYWHERE
@@ -526,3 +526,18 @@ def test_a_set_leaves_out_more_peers_by_one_edit_that_does_so_always(name: str) 
     assert not [each for each in also if each.endswith("-is-free")]
     said = [operated(protocol)[each].edit.says for each in also]
     assert len({*said}) == len(said) > 6
+
+
+@pytest.mark.parametrize("name", ["gossipsub-1.2", "partial-messages-go", "cat"])
+def test_a_protocol_with_a_rule_less_has_operators_too(name: str) -> None:
+    """Where an explanation is in force, some handler may have lost its last rule. Mutant: one asks for the
+    first rule of a peer that comes."""
+    protocol = PROTOCOLS[name]
+    last = [[rule.name for rule in combined.rules] for combined in protocol.handlers.values()]
+    tried = 0
+    for names in last:
+        changed = edited(protocol, [Edit("", "dropped", "", "", dropping(*names))]) if names else protocol
+        if changed is not protocol:
+            assert operated(changed)
+            tried += 1
+    assert tried

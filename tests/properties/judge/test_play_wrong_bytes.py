@@ -9,7 +9,7 @@ import pytest
 from attrs import evolve
 
 from quidnunc.impl.ours.pubsub import open_ours
-from quidnunc.impl.seam import Config, Driver, Reply
+from quidnunc.impl.seam import AdapterError, Config, Driver, Reply
 from quidnunc.impl.wire.codec import Codec, WireError
 from quidnunc.impl.wire.mempool_codec import StrayMessage
 from quidnunc.model.events import FLOODSUB, Connect, Join, Sent
@@ -55,6 +55,22 @@ def garbling(request: str) -> Callable[[Config], WireSubject]:
 def test_the_bytes_are_none() -> None:
     with pytest.raises(WireError):
         Codec(Parameters()).decode(NO_MESSAGE)
+
+
+def test_an_rpc_on_a_channel_is_an_error_of_the_driver_where_there_are_none() -> None:
+    """Mutant: it is taken for one on channel 0, and a driver that has the channels wrong passes."""
+    driver: Any = open_ours(Config())
+    asked = driver.connect
+
+    def connect(*values: object) -> Reply:
+        reply: Reply = asked(*values)
+        return evolve(reply, out=tuple((peer, 7, data) for peer, _, data in reply.out))
+
+    driver.connect = connect
+    subject = WireSubject(driver, Config())
+    subject.do(Join("t1"))
+    with pytest.raises(AdapterError, match="channel 7; pubsub has no channels, so answer 0"):
+        subject.do(Connect((1,)))
 
 
 def test_they_are_seen_as_what_was_sent() -> None:

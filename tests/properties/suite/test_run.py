@@ -225,6 +225,8 @@ def test_what_a_driver_does_not_say_is_not_asked_of_it() -> None:
         assert not any(isinstance(e, Connect) and e.address for e in events_of(case)), rule
         assert parameters.scores is None and not parameters.prune_peers, rule
     assert {"score-parameters", "peer-exchange", "score"} <= lacked
+    needs = {need for _, case in suite_of("dog") for need in fitted_parameters(case, bare)[1]}
+    assert needs == {"peers-without-dog", "stall", "raw"}
 
 
 def test_cases_that_show_two_faults_are_explained_by_what_is_known_of_one(
