@@ -141,13 +141,31 @@ def _at_any_score(moments: Sequence[Moment], protocol: Protocol, parameters: Any
     oracle = Oracle(protocol, parameters)
     for moment in moments[:since]:
         oracle.follow(moment.event, moment.outputs)
-    free = protocol.extended(protocol.name, weighted_score=Total((any_score,)))
-    oracle.state = evolve(oracle.state, protocol=free)
-    for moment in moments[since:]:
+    start = oracle.state, oracle.open
+    departing = list[set[tuple[Any, ...]]]()
+    # Where that is not known of any score, it is asked of the lowest, of none and of the highest.
+    for score in (any_score, lowest_score, no_score, highest_score):
+        oracle.state, oracle.open = start
+        rules = protocol.extended(protocol.name, weighted_score=Total((score,)))
+        oracle.state = evolve(oracle.state, protocol=rules)
+        found = _departing(oracle, moments[since:])
+        if found is not None and score is any_score:
+            return found
+        departing += [] if found is None else [found]
+    # It did what is in order at some scores, and the model knows not at which.
+    return set.intersection(*departing) if len(departing) == 3 else set()
+
+
+def _departing(oracle: Oracle, moments: Sequence[Moment]) -> set[tuple[Any, ...]] | None:
+    """What departs in the last of the moments; None where one of them cannot happen, or hides a choice."""
+    for moment in moments:
+        if oracle.passes_over(moment.event, moment.outputs):
+            continue
+        if not oracle.follows(moment.event):
+            return None
         judged = oracle.judge(moment.event, moment.outputs)
         if judged.blurred:
-            # It did what is in order at some scores, and the model knows not at which.
-            return set()
+            return None
     return {_act_in(each) for each in judged.departures}
 
 
@@ -173,6 +191,24 @@ def any_score(r: Router, peer: Peer) -> ScoreInterval:
 
 BEYOND = ENDLESS * DENOMINATOR
 """More than any threshold."""
+
+
+@rule("gs1.1/score.weights")
+def lowest_score(r: Router, peer: Peer) -> ScoreInterval:
+    """Less than any threshold."""
+    return ScoreInterval(-BEYOND, -BEYOND)
+
+
+@rule("gs1.1/score.weights")
+def no_score(r: Router, peer: Peer) -> ScoreInterval:
+    """Of a peer of which nothing is known."""
+    return ScoreInterval(0, 0)
+
+
+@rule("gs1.1/score.weights")
+def highest_score(r: Router, peer: Peer) -> ScoreInterval:
+    """More than any threshold."""
+    return ScoreInterval(BEYOND, BEYOND)
 
 
 def states_before(moments: Sequence[Moment], protocol: Protocol, parameters: Any) -> list[Any]:

@@ -29,7 +29,7 @@ from quidnunc.model.events import Event
 from quidnunc.properties.explain.root_cause import Finding, last_departures
 from quidnunc.properties.explain.runs import blamed_clauses
 from quidnunc.properties.judge.oracle import Departure
-from quidnunc.properties.judge.play import Moment, play
+from quidnunc.properties.judge.play import Moment, play, same_act
 from quidnunc.properties.processes import process_pool, submitted
 from quidnunc.properties.search.fresh_runs import FreshRuns
 from quidnunc.properties.search.machine import FindingSearch, with_what_is_known
@@ -110,9 +110,33 @@ def answer(question: Question, hunt: FindingSearch, is_let_go: Callable[[], bool
     bare = Finding(events, question.moments, question.departure, (), blamed)
     fresh = FreshRuns(hunt, protocol, events, (parameters,), question.seed, out_of_time, apart=hunt.apart)
     found = hunt.explained_as_known(bare, parameters, fresh) or hunt.explained(bare, parameters, fresh)
+    if not found.quirks:
+        found = evolve(found, blamed=_without_scores(hunt, question, blamed))
     found = with_what_is_known(found, parameters, partial(hunt.counted_otherwise, fresh))
     quirks, ties = (tuple(edit.name for edit in edits) for edits in (found.quirks, found.ties))
     return Answer(found.blamed, quirks, ties, found.suspects, found.known)
+
+
+def _without_scores(hunt: FindingSearch, question: Question, blamed: tuple[str, ...]) -> tuple[str, ...]:
+    """The clauses that departures are blamed on; those of scores only where none departs without scores."""
+    if getattr(question.parameters, "scores", None) is None:
+        return blamed
+    parameters = evolve(question.parameters, scores=None)
+    try:
+        opened = hunt.opener(hunt.config(parameters, question.seed))
+        run = play(question.events, opened, hunt.protocol, parameters)
+    except (AdapterError, ValueError):
+        return blamed
+    same = [each for each in last_departures(run) if same_act(each, question.departure)]
+    if not same:
+        return blamed
+    told = dict(
+        zip(last_departures(run), blamed_clauses(run.moments, hunt.protocol, parameters), strict=True)
+    )
+    departures = question.moments[-1].judged.departures
+    return tuple(
+        told[same[0]] if d == question.departure else c for d, c in zip(departures, blamed, strict=True)
+    )
 
 
 @frozen

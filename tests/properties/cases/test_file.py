@@ -277,7 +277,7 @@ def test_no_more_errors_are_told_than_can_be_read() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "t:1: expected the reason"),
+        ("", "t:1: the file is empty"),
         ("format: 1\nclaim: x\n", "t:1: expected the reason"),
         ("A reason.\n", "t:2: expected front matter"),
         (TEXT[: TEXT.index("connect")], "t:16: expected a block"),

@@ -555,7 +555,7 @@ def test_where_a_graft_was_to_be_refused_the_clause_is_that_of_the_refusal() -> 
     left = (Leave(T), (Sent(1, Unsubscribe(T)), Sent(1, Prune(T, 10))))
     start = ((Join(T), ()), (meet(1), (Sent(1, Subscribe(T)),)), (Score((1,), -1), ()))
     told = told_of(parameters, *start, (hear(1, Graft(T)), ()), left)
-    assert told == ("gs1.1/threshold.negative-score",)
+    assert told == ("gs1.1/graft.negative-score",)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def test_every_act_comes_somewhere_and_the_model_plays_along(name: str) -> None:
     protocol, live, said = protocol_named(name), Counter[str](), Counter[type]()
     for number in range(12):
         digits = SeededDraws(number)
-        neighbours = draw_mempool_neighbours(digits, name, frozenset())
+        neighbours = draw_mempool_neighbours(digits, name, frozenset({"stall", "raw"}))
         parameters = neighbours.parameters
         run = Play(ModelSubject(protocol, parameters, number), Oracle(protocol, parameters))
         for _ in range(25):
