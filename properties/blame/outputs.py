@@ -223,7 +223,7 @@ def _of_message(message: Message, peer: Peer | None, event: Event, r: Router) ->
         low = peer is not None and r.gate_score(peer) < r.parameters.publish_threshold
         return "gs1.1/threshold.publish" if low else _publish(message.topic, r)
     if isinstance(event, Verdict):
-        return "" if event.judgement == "accept" else "gs1.1/validation.reject-ignore"
+        return _of_verdict(message, peer, event, r)
     refusal = _refusal(message.id, event, r)
     if not refusal and not any(isinstance(p, Message) and p.id == message.id for p in _parts(event)):
         asked = any(isinstance(p, IWant) and message.id in p.ids for p in _parts(event, peer))
@@ -236,7 +236,23 @@ def _of_message(message: Message, peer: Peer | None, event: Event, r: Router) ->
         return "gs1.1/validation.late-verdict"
     if peer is None:
         return ""
-    if isinstance(event, Receive) and peer in event.peers:
+    back = isinstance(event, Receive) and peer in event.peers
+    return _of_relay(message, peer, back, r)
+
+
+def _of_verdict(message: Message, peer: Peer | None, event: Verdict, r: Router) -> str:
+    """Of a message that is delivered, or sent to `peer`, upon a verdict; empty where that says nothing."""
+    if event.judgement != "accept":
+        return "gs1.1/validation.reject-ignore"
+    waiting = r.waiting.get(message.id)
+    if peer is None or waiting is None or event.id != message.id:
+        return ""
+    return _of_relay(message, peer, peer in (waiting.forwarder, *waiting.also), r)
+
+
+def _of_relay(message: Message, peer: Peer, back: bool, r: Router) -> str:
+    """Of a message that is relayed to `peer`, who may have sent it."""
+    if back:
         return "floodsub/relay.not-back"
     return "floodsub/relay.not-to-author" if peer == message.author else _relay(r)
 

@@ -16,6 +16,7 @@ from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.events import (
     Advance,
     Closed,
+    Connect,
     Crashed,
     Delivered,
     Dialled,
@@ -24,6 +25,7 @@ from quidnunc.model.events import (
     Offered,
     Output,
     PartialIn,
+    Receive,
     Sent,
     output_key,
 )
@@ -32,7 +34,7 @@ from quidnunc.model.mempool.dog.variants import TURNED
 from quidnunc.model.mempool.node import Node
 from quidnunc.model.parameters import ParameterSet
 from quidnunc.model.pubsub.router import Router
-from quidnunc.model.rpc import Graft, Peer, Prune
+from quidnunc.model.rpc import Graft, IWant, Message, Peer, Prune
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.choosing import chosen_words, lower_first
@@ -253,7 +255,7 @@ def _facts(told: DepartingRun) -> list[str]:
         topic = _topic(part, told)
         found = chain(
             _of_mesh(oracle.state, part, topic, told.last.event),
-            _of_router(oracle.state, peer, topic, told.last.event),
+            _of_router(oracle.state, peer, topic, part, told.last.event),
         )
     elif isinstance(oracle.state, Node):
         found = _of_node(oracle.state, getattr(part, "id", ""))
@@ -276,30 +278,39 @@ def _of_mesh(r: Router, part: object, topic: str, event: Event) -> Iterator[str]
             yield f"the mesh of {topic} has {members} members"
 
 
-def _of_router(r: Router, peer: Peer | None, topic: str, event: Event) -> Iterator[str]:
+def _of_router(r: Router, peer: Peer | None, topic: str, part: object, event: Event) -> Iterator[str]:
+    """What of a peer in a topic decides whether it is sent such a part."""
     if topic and topic not in r.topics:
         yield f"the router is not in {topic}"
     if peer is None:
         return
     name = peer_text(peer)
     if peer not in r.peers:
-        yield f"{name} is not connected"
+        if not (isinstance(event, Connect) and peer in event.peers):
+            yield f"{name} is not connected"
         return
     if r.peers[peer].speaks_floodsub and "graft" in r.protocol.handlers:
         yield f"{name} speaks floodsub alone"
     if topic:
         now_ms = r.now_ms + (event.ms if isinstance(event, Advance) else 0)
         left_ms = r.ends_backoff_ms(topic, peer) - now_ms
-        if left_ms > 0:
+        if left_ms > 0 and isinstance(part, (Graft, Prune)):
             yield f"{name} should be in backoff for another {_seconds(left_ms)} s"
-        if topic in r.topics and "graft" in r.protocol.handlers:
+        asked = isinstance(part, IWant) or _is_answer(part, event)
+        if topic in r.topics and "graft" in r.protocol.handlers and not asked:
             yield f"{name} is {'' if peer in r.mesh_of(topic) else 'not '}in the mesh of {topic}"
-        if topic not in r.peers[peer].topics:
+        if topic not in r.peers[peer].topics and not isinstance(part, (Prune, IWant)):
             yield f"{name} has not announced {topic}"
     if r.is_explicit(peer):
         yield f"{name} is an explicit peer"
     if r.below(peer, 0):
         yield f"the score of {name} is negative"
+
+
+def _is_answer(part: object, event: Event) -> bool:
+    """Whether a message was asked for by the event."""
+    parts = event.parts if isinstance(event, Receive) else ()
+    return isinstance(part, Message) and any(isinstance(p, IWant) and part.id in p.ids for p in parts)
 
 
 def _seconds(ms: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from attrs import evolve, fields
+from attrs import evolve, field, fields, mutable
 
 from quidnunc.model.edit import edited
 from quidnunc.model.edits.catalogue import edit_named
@@ -26,7 +26,7 @@ from quidnunc.model.events import (
     Sent,
 )
 from quidnunc.model.parameters import DogParameters, Parameters
-from quidnunc.model.rpc import Graft, Message, Partial, Prune, Subscribe
+from quidnunc.model.rpc import Graft, IWant, Message, Partial, Prune, Subscribe
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.choosing import chosen_words
@@ -48,6 +48,7 @@ from quidnunc.properties.explain.root_cause import last_departures
 from quidnunc.properties.judge.oracle import Departure
 from quidnunc.properties.judge.play import ModelSubject, Opener, Play, play
 from quidnunc.properties.notation.parameters import parameter_docs, parameters_read, parameters_told
+from tests.helpers.pubsub_run import of
 from tests.properties.cases.test_router import CROWDED, PLAIN, REGRAFT, SMALL, SPEC, case_of, found, simulated
 
 FILLED: tuple[Event, ...] = (Join("t1"), Connect((1, 2)), Receive((1, 2), (Subscribe("t1"),)), Advance(500))
@@ -344,3 +345,28 @@ def test_who_cannot_be_opened_is_not_asked() -> None:
     opener: Opener = none
     assert repeated(regraft(), opener) is None
     assert control_by(regraft(), opener) == "not asked"
+
+
+@mutable
+class Sending(ModelSubject):
+    """Sends a message to a peer upon one event, whatever the model does."""
+
+    upon: Event = field(kw_only=True)
+
+    def do(self, event: Event) -> tuple[Output, ...]:
+        sent = (Sent(1, Message("m1", "t1", 3)),) if event == self.upon else ()
+        return (*super().do(event), *sent)
+
+
+def test_a_headline_has_of_the_state_what_decides_the_output() -> None:
+    """Mutants: it tells a backoff where a message is relayed, and the mesh where one was asked for."""
+    small = Parameters(d=1, d_low=0, d_out=0)
+    member = (Connect((1,)), Join("t1"), of(1, Subscribe("t1"), Graft("t1")), of(1, Prune("t1", 60)))
+    facts = []
+    for last in (of(2, Message("m1", "t1", 3)), of(1, IWant(("m1",)))):
+        events = (*member, Connect((2,)), last)
+        run = play(events, Sending(SPEC, small, upon=last), SPEC, small)
+        it_is = departing_run(run.moments, SPEC, small, last_departures(run)[0])
+        assert it_is is not None
+        facts.append(headline(it_is, "").partition("; ")[2])
+    assert facts == ["a is not in the mesh of t1.", ""]

@@ -27,6 +27,7 @@ from quidnunc.model.events import (
     Score,
     Sent,
     Submit,
+    Verdict,
 )
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import DogParameters, Parameters
@@ -613,3 +614,14 @@ def test_an_idontwant_of_what_it_publishes_to_who_has_left_the_topic_is_about_it
         (Publish(own("m1")), (Sent(1, IDontWant(("m1",))),)),
     )
     assert told_of(Parameters(), *start, protocol="gossipsub-1.2") == ("gs1.0/mesh.members",)
+
+
+def test_who_is_relayed_a_message_upon_its_verdict_breaks_the_sentence_on_who_is() -> None:
+    """Mutant: it breaks the one on a message that comes twice, which it does not."""
+    start = ((Join(T), ()), *((meet(p), (Sent(p, Subscribe(T)),)) for p in (1, 2)))
+    came = (hear(1, Message("m1", T, author=3)), ())
+    accepted = Verdict("m1", "accept"), (Delivered(Message("m1", T, author=3)),)
+    for peer, clause in ((2, "gs1.0/relay.mesh"), (1, "floodsub/relay.not-back")):
+        outputs = (*accepted[1], Sent(peer, Message("m1", T, author=3)))
+        told = told_of(Parameters(validation="manual"), *start, came, (accepted[0], outputs))
+        assert told == (clause,)
