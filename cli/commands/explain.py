@@ -52,8 +52,8 @@ OF_NETWORKS = CASES / "networks"
 def run(options: argparse.Namespace) -> int:
     if not options.renamed and not options.what:
         raise UsageError(
-            "name what to explain, as in `quidnunc explain gs1.1/backoff.regraft`; `quidnunc clauses` lists the "
-            "sentences"
+            "name what to explain, as in `quidnunc explain gs1.1/backoff.regraft`; "
+            "`quidnunc clauses` lists the sentences"
         )
     if options.renamed:
         return _run_renamed(options.what, options.json)

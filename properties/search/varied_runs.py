@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from attrs import evolve, fields, frozen
 
@@ -120,13 +120,18 @@ def runs_without(
     events: Sequence[Event], parameters: Any, fixed: Collection[str] = ()
 ) -> Iterator[VariedRun]:
     """Runs that each lack one thing of a minimal run: an event, that a peer leaves and comes back or the
-    router does in a topic, a part of an RPC, or a parameter that is not the default and not `fixed`."""
+    router does in a topic, all of a peer before it came back, a part of an RPC, or a parameter that is not
+    the default and not `fixed`."""
     for at in range(len(events) - 1):
         rest = (*events[:at], *events[at + 1 :])
         yield VariedRun(f"{WITHOUT} event {at}", rest, parameters)
     for gone, back in returns(events):
         rest = (*events[:gone], *events[gone + 1 : back], *events[back + 1 :])
         yield VariedRun(f"{WITHOUT} events {gone} and {back}", rest, parameters)
+        if isinstance(left := events[gone], Disconnect):
+            others = (_without(event, left.peers) for event in events[:gone])
+            rest = (*filter(None, others), *events[gone + 1 :])
+            yield VariedRun(f"{WITHOUT} the connection before event {back}", rest, parameters)
     for at, event in enumerate(events):
         parts = event.parts if isinstance(event, Receive) else ()
         for n in range(len(parts) if len(parts) > 1 else 0):
@@ -146,6 +151,15 @@ def runs_without(
     if getattr(parameters, "scores", None) is not None:
         for given in each_without_a_term(parameters):
             yield VariedRun("a plainer score", tuple(events), given)
+
+
+def _without(event: Event, peers: Collection[Peer]) -> Event | None:
+    """An event without these peers; None where it is of nobody else."""
+    if not hasattr(event, "peers"):
+        return event
+    of: Any = event
+    left = tuple(peer for peer in of.peers if peer not in peers)
+    return cast("Event", evolve(of, peers=left)) if left else None
 
 
 def returns(events: Sequence[Event]) -> Iterator[tuple[int, int]]:

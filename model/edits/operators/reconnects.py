@@ -16,12 +16,18 @@ EARLIER = "earlier-"
 """How their names begin. What is kept of former peers is kept under the same word."""
 
 KNOWN = {
+    "protocol": "Treats a peer that reconnects as speaking the protocol of an earlier connection.",
     "topics": "Treats a peer that reconnects as in the topics that it announced on an earlier connection.",
     "extensions": "Goes by the extensions that a peer named on an earlier connection.",
     "flags": "Goes by what a peer said of partial messages on an earlier connection.",
 }
 """What of a neighbour -> words."""
-FIELDS = {"topics": ("topics",), "extensions": ("extensions", "perhaps", "spoke"), "flags": ("flags",)}
+FIELDS = {
+    "protocol": ("protocol",),
+    "topics": ("topics",),
+    "extensions": ("extensions", "perhaps", "spoke"),
+    "flags": ("flags",),
+}
 """In which of its fields that is. Extensions count as named before if something was said then."""
 
 

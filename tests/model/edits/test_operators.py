@@ -35,7 +35,9 @@ from quidnunc.model.rules import Protocol
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from quidnunc.properties.judge.oracle import Oracle
 from quidnunc.properties.judge.play import ModelSubject, Play, play
+from quidnunc.properties.search.machine import FindingSearch, search
 from tests.helpers.pubsub_run import T, of, peers
+from tests.helpers.puppet import MODEL
 
 SPEC = protocol_named("gossipsub-1.2")
 SMALL = Parameters(d=3, d_low=2, d_high=4, d_score=2, d_out=0, d_lazy=2, prune_backoff_s=6)
@@ -541,3 +543,12 @@ def test_a_protocol_with_a_rule_less_has_operators_too(name: str) -> None:
             assert operated(changed)
             tried += 1
     assert tried
+
+
+def test_a_router_that_goes_by_the_protocol_of_an_earlier_connection_is_named() -> None:
+    """It refuses a GRAFT without a backoff, since the peer spoke v1.0 before. Mutants: no such edit; or that
+    the rule on refusals takes all for old peers, which a run without the first connection refutes."""
+    built = edit_named("earlier-protocol", SPEC).change(SPEC)
+    hunt = FindingSearch("gossipsub-1.2", lambda c: ModelSubject(built, c.parameters, c.seed), MODEL)
+    search(hunt, runs=40, seed=2)
+    assert [cause for _, cause in hunt.found] == ["earlier-protocol"]

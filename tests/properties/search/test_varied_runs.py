@@ -133,6 +133,10 @@ def test_who_leaves_and_comes_back_stays_in_one_run() -> None:
     assert found["without events 0 and 2"] == (events[1], *events[3:]), "what came before the router left"
     assert found["without events 1 and 3"] == (events[0], events[2], *events[4:])
     assert len([what for what in found if " and " in what]) == 4
+    met = (Connect((1, 2)), *EVENTS[1:2], gone, back, EVENTS[-1])
+    what = "without the connection before event 3"
+    (anew,) = (r.events for r in varied_runs(met, PARAMETERS, ()) if r.what == what)
+    assert anew[0] == Connect((2,)) and anew[-2:] == (back, EVENTS[-1]) and gone not in anew
     at_the_end = (*EVENTS[:2], gone, Join("t2"), back)
     assert not [r for r in varied_runs(at_the_end, PARAMETERS, ()) if " and " in r.what], "it departs there"
 
