@@ -27,6 +27,7 @@ from quidnunc.model.edit import (
 )
 from quidnunc.model.edits.extension_quirks import EXTENSION_QUIRKS
 from quidnunc.model.edits.idontwant_quirks import IDONTWANT_QUIRKS
+from quidnunc.model.edits.memory_quirks import MEMORY_QUIRKS
 from quidnunc.model.edits.operators.wrapped import ENDLESS, reading_parameter
 from quidnunc.model.edits.reading_rules import heartbeats_by
 from quidnunc.model.edits.score_quirks import SCORE_QUIRKS
@@ -1374,6 +1375,7 @@ QUIRKS: tuple[Edit, ...] = (
     *SCORE_QUIRKS,
     *EXTENSION_QUIRKS,
     *IDONTWANT_QUIRKS,
+    *MEMORY_QUIRKS,
     Edit(
         "join-takes-fanout-untold",
         "replaced",

@@ -551,3 +551,20 @@ def test_an_explanation_stays_in_force_for_one_of_two_faults_of_a_message() -> N
     assert search.file(events, last_departures(run), SMALL, 0) == ("gs1.1/px.offer", lists)
     assert search.in_force == (backoff, lists)
     assert not search.withdrawn
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "requests-of-one-peer-alone",
+        "served-gossiped-longer",
+        "leave-keeps-mesh-as-fanout",
+        "relays-to-mesh-at-arrival",
+        "tracks-no-promise",
+        "near-first-never",
+    ],
+)
+def test_what_is_remembered_wrongly_has_a_name(name: str) -> None:
+    """Of bugs that readers wrote into routers of their own. Mutant: no such edit."""
+    found = search(hunt("gossipsub-1.2", edit_named(name, SPEC).change(SPEC)), runs=120, seed=2)
+    assert [cause for _, cause in found.found] == [name]

@@ -1,0 +1,103 @@
+"""Edits of what is remembered too long or at the wrong time: requests, message windows, meshes, targets."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from quidnunc.model.choices import Choose, PartialSet
+from quidnunc.model.edit import Edit, around, replacing_present
+from quidnunc.model.permits import Step, may_send, must_send
+from quidnunc.model.pubsub.router import ReceivedPart, Router, TopicFanout
+from quidnunc.model.rpc import IHave, IWant, Message
+from quidnunc.model.rules import Rule
+from quidnunc.model.values import evolve
+
+REQUESTED, TARGETS = "requested-once", "targets-at-arrival"
+"""Under which words it is kept."""
+
+
+@around("gs1.0/ihave.request-unseen")
+def request_of_the_first(old: Rule, r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router]:
+    """What was requested of one peer is requested of no other, whether or not the message came."""
+    requested = cast("frozenset[str]", r.kept.get(REQUESTED, frozenset()))
+    news = tuple(i for i in g.part.ids if i not in requested)
+    step = cast("Step[Router]", old.step(r, evolve(g, part=evolve(g.part, ids=news)), choose))
+    asked = {i for i in news if i not in r.seen}
+    return Step(evolve(step.router, kept={**step.router.kept, REQUESTED: requested | asked}), step.permits)
+
+
+def serve_and_renew(old: Rule, r: Router, g: ReceivedPart[IWant], choose: Choose) -> Step[Router] | None:
+    """A message that is asked for is in the newest window again."""
+    step = cast("Step[Router] | None", old.step(r, g, choose))
+    named = tuple(i for i in dict.fromkeys(g.part.ids) if i in r.cached)
+    if step is None or not named or not step.router.windows:
+        return step
+    newest, *others = (tuple(i for i in window if i not in named) for window in step.router.windows)
+    return Step(evolve(step.router, windows=((*newest, *named), *others)), step.permits)
+
+
+@around("gs1.0/publish.fanout")
+def leave_with_fanout(old: Rule, r: Router, topic: str, choose: Choose) -> Step[Router]:
+    """The mesh of a topic that it leaves is its fanout from then on."""
+    members = r.mesh_of(topic)
+    step = cast("Step[Router]", old.step(r, topic, choose))
+    if not members:
+        return step
+    kept = TopicFanout(PartialSet.of(members), r.now_ms)
+    return Step(evolve(step.router, fanout={**step.router.fanout, topic: kept}), step.permits)
+
+
+@around("gs1.0/relay.mesh")
+def note_targets(old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router] | None:
+    """To whom a message goes is settled when it comes, and not when its validators answer."""
+    step = cast("Step[Router] | None", old.step(r, m, choose))
+    if step is None:
+        return None
+    noted = {**step.router.kept.get(TARGETS, {}), m.part.id: r.protocol.set_of("relay", r, m, choose)}
+    return Step(evolve(step.router, kept={**step.router.kept, TARGETS: noted}), step.permits)
+
+
+@around("gs1.0/relay.mesh")
+def forward_to_noted(old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router]:
+    """It goes to those of them that are still connected."""
+    noted = r.kept.get(TARGETS, {}).get(m.part.id)
+    if noted is None:
+        return cast("Step[Router]", old.step(r, m, choose))
+    here, clause = r.peers.keys(), "gs1.0/relay.mesh"
+    owed = must_send(frozenset(noted.must & here), m.part, clause)
+    return Step(r, owed + may_send(frozenset(noted.may & here), m.part, clause))
+
+
+MEMORY_QUIRKS: tuple[Edit, ...] = (
+    Edit(
+        "requests-of-one-peer-alone",
+        "replaced",
+        "gs1.0/ihave.request-unseen",
+        "Requests a message of the first peer alone that names it in an IHAVE, even if it never comes.",
+        replacing_present(request_unseen=request_of_the_first),
+    ),
+    Edit(
+        "served-gossiped-longer",
+        "replaced",
+        "gs1.0/mcache.shift",
+        "Puts a message that it sends in answer to an IWANT back into the newest window of its cache.",
+        replacing_present(
+            serve=around("gs1.0/mcache.shift")(serve_and_renew),
+            serve_within_bound=around("gs1.0/mcache.shift")(serve_and_renew),
+        ),
+    ),
+    Edit(
+        "leave-keeps-mesh-as-fanout",
+        "replaced",
+        "gs1.0/publish.fanout",
+        "Keeps the mesh of a topic that it leaves as its fanout for that topic.",
+        replacing_present(prune_members=leave_with_fanout),
+    ),
+    Edit(
+        "relays-to-mesh-at-arrival",
+        "replaced",
+        "gs1.0/relay.mesh",
+        "Relays a message to those who were in the mesh when it came, and not when its validators answer.",
+        replacing_present(wait_for_verdict=note_targets, forward=forward_to_noted),
+    ),
+)
