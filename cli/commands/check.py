@@ -194,7 +194,7 @@ def _print_summary(
             rows = {key: root for key, root in rows.items() if key in chosen}
         results.append(ProtocolRows(campaign, rows, {**known, **paths[campaign.protocol]}))
     writes = reproduce(options) if options.cases else f"{reproduce(options)} --cases found"
-    for line in summary_lines(results, writes):
+    for line in summary_lines(results, writes, listed=options.verbose):
         print(line)
     for line in unfinished_lines(campaigns, _whole(options)):
         print(line)

@@ -150,7 +150,7 @@ NOT_TOLD_APART = "a new fault of the same clause and kind is not told from it"
 
 def print_compared(compared: ExpectationComparison, options: argparse.Namespace) -> None:
     """The differences between the result and the expectations."""
-    print(f"\nexpected and found: {len(compared.met)}")
+    print(f"\nexpected and found: {len(compared.met)}{_nothing_else(compared)}")
     for each in compared.not_met:
         print(f"  not met in this search: {each.clause} {each.cause}")
     for each in compared.met:
@@ -177,6 +177,12 @@ def print_compared(compared: ExpectationComparison, options: argparse.Namespace)
         if new:
             path, protocol = file_of(root.case.protocol, new[0]), root.case.protocol
             print(f"    {replay_command(str(path), options.against)} --protocol {protocol}")
+
+
+def _nothing_else(compared: ExpectationComparison) -> str:
+    """That the router is as expected, where it is; so that failures which are expected do not alarm."""
+    other = (*compared.gone, *compared.otherwise, *compared.renamed, *compared.unexpected)
+    return "" if other or not compared.met else ", and nothing new"
 
 
 def caseless(number: int) -> str:

@@ -104,11 +104,11 @@ def _broken_lines(campaign: Campaign) -> Iterator[str]:
         yield ""
 
 
-def summary_lines(results: Sequence[ProtocolRows], writes: str) -> Iterator[str]:
+def summary_lines(results: Sequence[ProtocolRows], writes: str, *, listed: bool = False) -> Iterator[str]:
     """How many root causes there are in which verdicts, and the most telling in words, each with a command.
 
     A root cause that shows under several protocols is one. `writes`: the command that writes the cases which
-    no file has.
+    no file has. `listed`: all root causes are listed elsewhere.
     """
     against = results[0].campaign.against
     for each in results:
@@ -147,7 +147,7 @@ def summary_lines(results: Sequence[ProtocolRows], writes: str) -> Iterator[str]
             yield f"   {replay_command(paths[key], against)}"
     yield ""
     if more > 0:
-        yield f"{more} more: --verbose lists them"
+        yield f"{more} more: {'listed above' if listed else '--verbose lists them'}"
     if any(key not in paths and not is_crash(root) for key, root in found):
         yield f"each as a case that can be replayed: {writes}"
     if any(key not in paths and is_crash(root) for key, root in found):

@@ -208,6 +208,8 @@ class FindingSearch:
         def note(run: FreshRun) -> None:
             kind = f"varied:{run.told}" if run.varied else "fresh"
             self.record(kind, run.steps, run.parameters, seed)
+            # To explain one departure may take a minute, and who waits wants to see that it goes on.
+            self.tell(self)
 
         fresh = FreshRuns(self, protocol, finding.events, (plain, parameters), seed, self.out_of_time, note)
         known = partial(self.counted_otherwise, fresh)
