@@ -805,14 +805,15 @@ def request_in_hex(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Ro
     """Unseen ids are requested in hexadecimal digits, which nobody else knows for ids."""
     ids = [i for i in dict.fromkeys(g.part.ids) if i not in r.seen]
     asked = (Sent(g.peer, IWant((f"{i}@hexed",))) for i in ids)
-    return Step(r, tuple(Permit(o, False, "pubsub/id.supplied", "now") for o in asked))
+    # Due as any request is: a router that requests nothing has another fault.
+    return Step(r, tuple(Permit(o, True, "pubsub/id.supplied") for o in asked))
 
 
 @rule("pubsub/id.supplied")
 def request_all(r: Router, g: ReceivedPart[IHave], choose: Choose) -> Step[Router]:
     """No id is recognised as seen, because ids are kept as text; all are requested."""
-    asked = (Sent(g.peer, IWant((i,))) for i in dict.fromkeys(g.part.ids))
-    return Step(r, tuple(Permit(o, False, "pubsub/id.supplied", "now") for o in asked))
+    asked = {i: Sent(g.peer, IWant((i,))) for i in g.part.ids}
+    return Step(r, tuple(Permit(o, i not in r.seen, "pubsub/id.supplied") for i, o in asked.items()))
 
 
 # -- whole protocols ----------------------------------------------------------------------------------------
