@@ -158,9 +158,10 @@ def _judge(claim: Claim, campaign: Campaign) -> ClaimVerdict:
     if left := len(campaign.not_played):
         cases = f"{left} of {left + campaign.runs} cases were not played: the time was up"
         return ClaimVerdict(claim, "undecided", applied, cases)
+    runs = f"{campaign.runs} run{'s' * (campaign.runs != 1)}"
     if not applied:
-        return ClaimVerdict(claim, "inconclusive", 0, f"never applied in {campaign.runs} runs")
-    return ClaimVerdict(claim, "not-refuted", applied, f"no counterexample in {campaign.runs} runs")
+        return ClaimVerdict(claim, "inconclusive", 0, f"never applied in {runs}")
+    return ClaimVerdict(claim, "not-refuted", applied, f"no counterexample in {runs}")
 
 
 @frozen
