@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import cast
 
 from quidnunc.model.choices import Choose, PartialSet
@@ -9,7 +10,7 @@ from quidnunc.model.edit import Edit, around, replacing_present
 from quidnunc.model.permits import Step, may_send, must_send
 from quidnunc.model.pubsub.router import ReceivedPart, Router, TopicFanout
 from quidnunc.model.rpc import IHave, IWant, Message
-from quidnunc.model.rules import Rule
+from quidnunc.model.rules import Rule, Targets
 from quidnunc.model.values import evolve
 
 REQUESTED, TARGETS = "requested-once", "targets-at-arrival"
@@ -53,14 +54,18 @@ def note_targets(old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose)
     step = cast("Step[Router] | None", old.step(r, m, choose))
     if step is None:
         return None
-    noted = {**step.router.kept.get(TARGETS, {}), m.part.id: r.protocol.set_of("relay", r, m, choose)}
+    noted = {**_noted(step.router), m.part.id: r.protocol.set_of("relay", r, m, choose)}
     return Step(evolve(step.router, kept={**step.router.kept, TARGETS: noted}), step.permits)
+
+
+def _noted(r: Router) -> Mapping[str, Targets]:
+    return cast("Mapping[str, Targets]", r.kept.get(TARGETS, {}))
 
 
 @around("gs1.0/relay.mesh")
 def forward_to_noted(old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose) -> Step[Router]:
     """It goes to those of them that are still connected."""
-    noted = r.kept.get(TARGETS, {}).get(m.part.id)
+    noted = _noted(r).get(m.part.id)
     if noted is None:
         return cast("Step[Router]", old.step(r, m, choose))
     here, clause = r.peers.keys(), "gs1.0/relay.mesh"

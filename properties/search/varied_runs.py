@@ -129,8 +129,8 @@ def runs_without(
         rest = (*events[:gone], *events[gone + 1 : back], *events[back + 1 :])
         yield VariedRun(f"{WITHOUT} events {gone} and {back}", rest, parameters)
         if isinstance(left := events[gone], Disconnect):
-            others = (_without(event, left.peers) for event in events[:gone])
-            rest = (*filter(None, others), *events[gone + 1 :])
+            others = [_without(event, left.peers) for event in events[:gone]]
+            rest = (*(event for event in others if event is not None), *events[gone + 1 :])
             yield VariedRun(f"{WITHOUT} the connection before event {back}", rest, parameters)
     for at, event in enumerate(events):
         parts = event.parts if isinstance(event, Receive) else ()
