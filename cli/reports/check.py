@@ -82,11 +82,12 @@ def _print_all(
 ) -> None:
     """Every claim, what the verdicts lean on, and every root cause. `words`: a verdict for each claim."""
     rows = [
-        (v.claim.id, word, v.ground, v.applied, ", ".join(r.quirk for r in v.roots) or "-")
+        # It is counted up to the first departure of a run, and a claim that fails may apply at that alone.
+        (v.claim.id, word, v.ground, v.applied or "-", ", ".join(r.quirk for r in v.roots) or "-")
         for v, word in zip(verdicts, words, strict=True)
     ]
     print("\n" + table(("claim", "verdict", "why", "applied", "root causes"), rows))
-    if lean := _leaning(verdicts):
+    if lean := _leaning(verdicts, words):
         print("\nverdicts that lean on the driver:\n" + lean)
     if campaign.rows:
         print("\nroot causes:\n" + _roots(campaign, paths))
@@ -99,12 +100,12 @@ def _as(campaign: Campaign) -> str:
     return " as shipped" if campaign.profile == "shipped" else " without its additions"
 
 
-def _leaning(verdicts: Sequence[ClaimVerdict]) -> str:
+def _leaning(verdicts: Sequence[ClaimVerdict], words: Sequence[str]) -> str:
     """What the driver switches, fixes or lifts, each with the claims whose verdicts lean on it."""
     by_text: dict[str, list[str]] = {}
-    for each in verdicts:
+    for each, word in zip(verdicts, words, strict=True):
         for what in each.leans_on:
-            by_text.setdefault(what, []).append(f"{each.claim.id} ({each.verdict})")
+            by_text.setdefault(what, []).append(f"{each.claim.id} ({word})")
     lines = []
     for what, claims in by_text.items():
         lines.append(f"  {what}:")

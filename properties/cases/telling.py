@@ -427,6 +427,9 @@ def _told_of(case: Case, finding: Finding, filed: str) -> DepartingRun | None:
     return departing_run(finding.moments, rules, case.parameters, finding.departure, filed)
 
 
+NO_CRASH = "No sentence lets a router end, whatever it was sent, and none forbids it in so many words."
+
+
 def in_words(case: Case, finding: Finding, says: str, remark: str = "", *, with_notes: bool = True) -> Case:
     """The case of a finding in words: its headline, the sentence that it breaks, and notes, which take long.
 
@@ -438,6 +441,6 @@ def in_words(case: Case, finding: Finding, says: str, remark: str = "", *, with_
     return evolve(
         case,
         reason=f"{headline(told, says)} {remark}",
-        argument=sentence_of(told.clause),
+        argument=NO_CRASH if isinstance(told.departure.observed, Crashed) else sentence_of(told.clause),
         notes=notes_of(case, told) if with_notes else (),
     )
