@@ -54,6 +54,8 @@ MOST_AGAIN = 12
 HAND_OVER = 0.1
 """Of a budget, the part that is left for workers to hand over what they have, after which they are ended."""
 MAX_HAND_OVER_S = 6.0
+SHOWN_EVERY_S = 1.0
+"""How often progress is shown."""
 SETTLE_LATE = 0.05
 """Of a budget, by how much the last check of findings may exceed it."""
 
@@ -189,23 +191,48 @@ def run_campaign(
         protocol=protocol, against=against, seed=seed, runs=batch, acts=acts, steered=steered, profile=profile
     )
     held = [(deadlines.stop, processes.stop), (deadlines.end, processes.end)] if deadlines else []
-    with _at(held), ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool, processes:
+    pool = ThreadPoolExecutor(workers or os.cpu_count() or 1)
+    with _at(held), _shown(campaign, started, progress, "searching"), pool, processes:
         for numbers in _rounds(runs, batch):
             requests = _requests(asked, numbers, campaign, recording)
             for answer in pool.map(run_batch, requests, repeat(processes)):
                 merge(campaign, answer)
                 campaign.seconds = time.monotonic() - started
-                if progress is not None:
-                    progress(campaign, "searching")
             if campaign.broken or processes.stopping or (stop is not None and stop(campaign)):
                 break
     campaign.interrupted = processes.interrupted
     if not campaign.interrupted:
-        settle(campaign, until=None if deadlines is None else deadlines.settle)
+        with _shown(campaign, started, progress, "comparing what was found in"):
+            settle(campaign, until=None if deadlines is None else deadlines.settle)
     elif len(campaign.roots) > 1:
         campaign.left_out.append("whether some root causes are one: that is asked at the end of a search")
     campaign.seconds = time.monotonic() - started
     return campaign
+
+
+@contextmanager
+def _shown(campaign: Campaign, started: float, progress: Progress | None, what: str) -> Iterator[None]:
+    """Show each second how far it is, and once more at the end: a batch in which much is explained takes
+    minutes."""
+    over = threading.Event()
+
+    def show() -> None:
+        campaign.seconds = time.monotonic() - started
+        if progress is not None:
+            progress(campaign, what)
+
+    def go_on() -> None:
+        while not over.wait(SHOWN_EVERY_S):
+            show()
+
+    shower = threading.Thread(target=go_on, daemon=True)
+    shower.start()
+    try:
+        yield
+    finally:
+        over.set()
+        shower.join()
+        show()
 
 
 def _requests(

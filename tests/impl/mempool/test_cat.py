@@ -123,7 +123,7 @@ def test_announcements_of_one_peer_are_bounded(monkeypatch: pytest.MonkeyPatch) 
 def departures(protocol: str, number: int, mutant: str | None) -> tuple[Departure, ...]:
     """Those of the first step that has any, in the run of that number."""
     digits = SeededDraws(number)
-    neighbours = draw_mempool_neighbours(digits, protocol, frozenset())
+    neighbours = draw_mempool_neighbours(digits, protocol, frozenset({"stall", "raw"}))
     config = Config(seed=number, protocol=protocol, parameters=neighbours.parameters)
     run = Play(
         WireSubject(open_cat(config, mutant), config), Oracle(protocol_named(protocol), config.parameters)

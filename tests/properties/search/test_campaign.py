@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -455,3 +456,23 @@ def test_an_explanation_that_leaves_the_step_open_may_settle_a_case(
         settle=(REJECTED_AND_ADVERTISED,),
     )
     assert run(asdict(asked)) == {"settled": [False], "perhaps_settled": [perhaps]}
+
+
+def test_progress_is_shown_while_one_batch_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutant: it is shown when a batch has ended, which may take minutes."""
+    enough, shown = threading.Event(), list[tuple[str, float]]()
+
+    def goes_on(request: object, workers: object) -> dict[str, Any]:
+        assert enough.wait(60)
+        return {}
+
+    def show(campaign: Campaign, what: str) -> None:
+        shown.append((what, campaign.seconds))
+        if len(shown) == 3:
+            enough.set()
+
+    monkeypatch.setattr("quidnunc.properties.search.campaign.run_batch", goes_on)
+    monkeypatch.setattr("quidnunc.properties.search.campaign.SHOWN_EVERY_S", 0.01)
+    run_campaign("floodsub", "ours", runs=1, progress=show)
+    assert [what for what, _ in shown].count("searching") >= 3
+    assert shown[-1][0].startswith("comparing") and shown == sorted(shown, key=lambda each: each[1])
