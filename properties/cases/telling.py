@@ -427,7 +427,7 @@ def _told_of(case: Case, finding: Finding, filed: str) -> DepartingRun | None:
     return departing_run(finding.moments, rules, case.parameters, finding.departure, filed)
 
 
-NO_CRASH = "No sentence lets a router end, whatever it was sent, and none forbids it in so many words."
+NO_CRASH = "No sentence is about crashes. A router is expected to survive whatever it is sent."
 
 
 def in_words(case: Case, finding: Finding, says: str, remark: str = "", *, with_notes: bool = True) -> Case:
