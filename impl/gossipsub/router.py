@@ -301,14 +301,17 @@ class GossipsubRouter:
     def feedback(self, topic: str, peer: Peer, kind: FeedbackKind) -> None:
         """The application tells what the parts of a peer were worth, and the texts disagree on what follows.
 
-        To the Go router a useful part is a delivery and an invalid one an invalid message. The JVM design
-        takes an invalid one for misbehaviour. The merged text says nothing.
+        To the Go router a useful part is a delivery, of a member if the peer is in the mesh, and an invalid
+        one an invalid message. The JVM design takes an invalid one for misbehaviour. The merged text says
+        nothing.
         """
         keeper, reading = self.core.keeper, self.core.features.partial
         if keeper is None:
             return
         if reading == "go" and kind == "useful":
             keeper.first_delivery(peer, topic)
+            if peer in self.mesh.of.get(topic, ()):
+                keeper.mesh_delivery(peer, topic)
         elif reading == "go" and kind == "invalid":
             keeper.invalid_message(peer, topic)
         elif reading == "jvm" and kind == "invalid":

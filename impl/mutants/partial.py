@@ -84,6 +84,30 @@ def _counts_stay(r: GossipsubRouter, forget: Usual, peer: Peer) -> None:
     r.partial.started = started
 
 
+def _of_nobody(r: GossipsubRouter, usual: Usual, topic: str, peer: Peer, kind: str) -> None:
+    if kind != "useful":
+        usual(topic, peer, kind)
+    elif r.core.keeper is not None:
+        r.core.keeper.first_delivery(peer, topic)
+
+
+def _misbehaves(r: GossipsubRouter, usual: Usual, topic: str, peer: Peer, kind: str) -> None:
+    if kind != "invalid":
+        usual(topic, peer, kind)
+    elif r.core.keeper is not None:
+        r.core.keeper.misbehaved(peer)
+
+
+def _counts_as_messages(r: GossipsubRouter, usual: Usual, topic: str, peer: Peer, kind: str) -> None:
+    keeper = r.core.keeper
+    if keeper is not None and kind == "useful":
+        keeper.first_delivery(peer, topic)
+        if peer in r.mesh.of.get(topic, ()):
+            keeper.mesh_delivery(peer, topic)
+    elif keeper is not None and kind == "invalid":
+        keeper.invalid_message(peer, topic)
+
+
 def _of_partial(seam: str, by: Callable[..., object]) -> Edit:
     return put(f"partial.{seam}", by)
 
@@ -149,6 +173,13 @@ _EDITS: Mapping[str, Edit] = {
         "partial.is_offered", lambda r, usual, p, topic: usual(p, topic) and r.partial.named(p)
     ),
     "idontwant-to-part-senders": _of_partial("senders_of_parts", lambda topic: set()),
+    "invalid-part-unpenalised": put("feedback", nothing),
+    "useful-part-uncounted": around(
+        "feedback", lambda r, usual, topic, p, kind: None if kind == "useful" else usual(topic, p, kind)
+    ),
+    "useful-part-of-nobody": around("feedback", _of_nobody),
+    "parts-count-as-messages": around("feedback", _counts_as_messages),
+    "invalid-part-misbehaves": around("feedback", _misbehaves),
 }
 
 

@@ -93,7 +93,7 @@ class PubsubDriver:
         since_1_1 = {"score", "explicit", "flood-publish", "score-parameters", "peer-exchange"}
         hardened = since_1_1 if features.hardened else set()
         extended = {"test-extension"} if features.extensions else set()
-        extended |= {"partial"} if features.partial else set()
+        extended |= {"partial", "feedback"} if features.partial else set()
         self.hello = Hello(
             name=name,
             version=VERSION,
@@ -174,7 +174,8 @@ class PubsubDriver:
         return evolve(reply, partial=(*offers, *reply.partial))
 
     def feedback(self, topic: str, peer: Peer, kind: FeedbackKind) -> Reply:
-        raise AdapterError(f"ours, feedback on {peer}: it has no scores that feedback could change")
+        """What the parts of a peer were worth; of one that is not connected it counts for nothing."""
+        return self._run(lambda: self.router.feedback(topic, peer, kind))
 
     def leave(self, topic: str) -> Reply:
         return self._run(lambda: self.router.leave(topic))

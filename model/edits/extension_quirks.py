@@ -7,9 +7,14 @@ from typing import cast
 from quidnunc.model.choices import Choose
 from quidnunc.model.edit import Edit, around, in_turn, replacing_present
 from quidnunc.model.errors import SpecError
-from quidnunc.model.events import Closed, Sent
+from quidnunc.model.events import Closed, Feedback, Sent
 from quidnunc.model.permits import Permit, Step, must_send
 from quidnunc.model.pubsub.extensions import own_extensions
+from quidnunc.model.pubsub.partial.feedback import (
+    count_invalid_part,
+    deliver_useful_part,
+    penalise_invalid_part,
+)
 from quidnunc.model.pubsub.partial.groups import group_time
 from quidnunc.model.pubsub.partial.metadata import named_it, we_send_none
 from quidnunc.model.pubsub.router import PartialFlags, ReceivedPart, Router
@@ -150,6 +155,20 @@ def _has_extensions(protocol: Protocol) -> Protocol:
     return protocol
 
 
+@around("pm-go/score.feedback")
+def misbehave_with_invalid_part(old: Rule, r: Router, told: Feedback, choose: Choose) -> Step[Router] | None:
+    """An invalid part is misbehaviour, as in the JVM design."""
+    return cast("Step[Router] | None", penalise_invalid_part.step(r, told, choose))
+
+
+@around("pm-jvm/score.feedback")
+def deliver_with_parts(old: Rule, r: Router, told: Feedback, choose: Choose) -> Step[Router] | None:
+    """Parts are counted as messages are, as the Go router does."""
+    rules = (deliver_useful_part, count_invalid_part)
+    steps = (cast("Step[Router] | None", each.step(r, told, choose)) for each in rules)
+    return next((each for each in steps if each is not None), None)
+
+
 EXTENSION_QUIRKS: tuple[Edit, ...] = (
     Edit(
         "extensions-with-each-topic",
@@ -219,6 +238,21 @@ EXTENSION_QUIRKS: tuple[Edit, ...] = (
         "pm/application.forwarded",
         "Hands no partial messages to the application where it waits for verdicts on messages.",
         replacing_present(hand_over=hand_over_unless_judged, hand_over_and_count=hand_over_unless_judged),
+    ),
+    Edit(
+        "invalid-parts-misbehave",
+        "replaced",
+        "pm-go/score.feedback",
+        "Counts a part that the application calls invalid as misbehaviour, not as an invalid message.",
+        replacing_present(count_invalid_part=misbehave_with_invalid_part),
+    ),
+    Edit(
+        "parts-count-as-messages",
+        "replaced",
+        "pm-jvm/score.feedback",
+        "Counts a part that the application calls useful as a delivery, and an invalid one as an "
+        "invalid message.",
+        replacing_present(penalise_invalid_part=deliver_with_parts),
     ),
 )
 """Each is tried as the cause of a departure."""

@@ -16,6 +16,7 @@ from quidnunc.model.pubsub import (
     messages,
     peer_exchange,
 )
+from quidnunc.model.pubsub.partial import feedback as partial_feedback
 from quidnunc.model.pubsub.partial import gossip as partial_gossip
 from quidnunc.model.pubsub.partial import groups as partial_groups
 from quidnunc.model.pubsub.partial import metadata as partial
@@ -265,6 +266,7 @@ PARTIAL_JVM = PARTIAL.extended(
     heartbeat=phases(*_HEARTBEAT_PARTIAL, partial_groups.count_down, partial_groups.drop_empty),
     leave=phases(*GOSSIPSUB_1_3["leave"].rules, partial_groups.drop_groups_of_topic),
     disconnect=phases(*GOSSIPSUB_1_3["disconnect"].rules, partial_groups.forget_states),
+    feedback=first(partial_feedback.penalise_invalid_part),
 )
 
 PARTIAL_GO = PARTIAL_JVM.extended(
@@ -288,6 +290,7 @@ PARTIAL_GO = PARTIAL_JVM.extended(
     disconnect=phases(
         *GOSSIPSUB_1_3["disconnect"].rules, partial_groups.forget_states, partial_groups.release_counts
     ),
+    feedback=first(partial_feedback.deliver_useful_part, partial_feedback.count_invalid_part),
 )
 
 PUBSUB: Mapping[str, Protocol] = {

@@ -12,6 +12,7 @@ from quidnunc.model.events import (
     Connect,
     Disconnect,
     Event,
+    Feedback,
     Join,
     Leave,
     Publish,
@@ -48,6 +49,8 @@ def applicable(r: Router, event: Event) -> bool:
             return bool(peers) and all(p in r.peers for p in peers)
         case Join(topic, requests, supports):
             return topic not in r.topics and ("partial" in r.protocol.handlers or not (requests or supports))
+        case Feedback(_, peer):
+            return "feedback" in r.protocol.handlers and r.parameters.scores is not None and peer in r.peers
         case PublishPartial(_, _, decisions):
             return "publish_partial" in r.protocol.handlers and all(d.peer in r.peers for d in decisions)
         case Leave(topic):
@@ -100,6 +103,8 @@ def _step(r: Router, event: Event, choose: Choose) -> Step[Router]:
             return run(evolve(r, topics=r.topics - {topic}, own=own), "leave", topic, choose)
         case PublishPartial():
             return run(r, "publish_partial", event, choose)
+        case Feedback():
+            return Step(scores_events.count(r, "feedback", event))
         case Publish(message):
             return run(r, "publish", message, choose)
         case Verdict(message_id, judgement):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from quidnunc.model.events import Advance, Connect, Disconnect, Event, Receive, Score, Sent, Verdict
+from quidnunc.model.events import Advance, Connect, Disconnect, Event, Feedback, Receive, Score, Sent, Verdict
 from quidnunc.model.pubsub.router import Router
 from quidnunc.model.rpc import IDontWant, IHave, Message, Peer
 from quidnunc.model.score_interval import DENOMINATOR, ZERO
@@ -17,6 +17,8 @@ from quidnunc.properties.judge.play import Moment
 from quidnunc.properties.occasions.scores import (
     BEHAVIOUR,
     COUNTERS,
+    FED,
+    feedback_clauses,
 )
 
 CAP = "gs1.1/score.weights"
@@ -86,6 +88,8 @@ def _of_term(clause: str, moments: Sequence[Moment], states: Sequence[Router]) -
         return
     if any(isinstance(e, Disconnect) for e in events) and any(isinstance(e, Connect) for e in events):
         yield RETAINED
+    if any(isinstance(e, Feedback) for e in events):
+        yield from (c for c in sorted(feedback_clauses(states[-1])) if clause in FED.get(c, ()))
     seen = [_counters(r, clause) for r in states]
     ever = {key for counters in seen for key in counters}
     if any(key not in seen[-1] for key in ever) or any(_fractional(seen[-1][key]) for key in ever):

@@ -15,7 +15,7 @@ from quidnunc.properties.neighbours.acts import ACTS, control_act
 from quidnunc.properties.neighbours.neighbourhood import Neighbours, draw_parameters, with_limit
 from quidnunc.properties.neighbours.partial import extended
 from quidnunc.properties.neighbours.peer_exchange import EXCHANGING
-from quidnunc.properties.neighbours.score_acts import SCORING
+from quidnunc.properties.neighbours.score_acts import SCORING, TELLING
 from quidnunc.properties.neighbours.scores import CAPABILITY, CHANCE, own_digits, with_scores
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 from quidnunc.properties.neighbours.weights import THEMES, WEIGHTS
@@ -71,6 +71,8 @@ def draw_pubsub_neighbours(
         parts = {k: drawn.weights[k] for k in drawn.more if "partial" in handlers and k in drawn.weights}
         parts |= {k: w for k, w in drawn.weights.items() if k == LATER_CONTROL}
         drawn.weights, drawn.more = {**WEIGHTS["scores"], **parts}, {**drawn.more, **SCORING, **EXCHANGING}
+        if "feedback" in handlers and "feedback" in capabilities:
+            drawn.weights, drawn.more = {**drawn.weights, **WEIGHTS["feedback"]}, {**drawn.more, **TELLING}
         if drawn.parameters.prune_peers:
             drawn.weights = {**drawn.weights, **WEIGHTS["peer-exchange"]}
     return drawn

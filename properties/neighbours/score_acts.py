@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from quidnunc.model.events import Advance, Connect, Disconnect, Event, Join, Publish, Receive, Score, Verdict
+from quidnunc.model.events import (
+    Advance,
+    Connect,
+    Disconnect,
+    Event,
+    Feedback,
+    Join,
+    Publish,
+    Receive,
+    Score,
+    Verdict,
+)
 from quidnunc.model.pubsub.router import Router
 from quidnunc.model.pubsub.scores.events import pass_time
 from quidnunc.model.rpc import ROUTER, Graft, IHave, Message, Peer, Prune, Subscribe
@@ -198,6 +209,17 @@ def deliver_invalid(n: Neighbours, d: SeededDraws) -> list[Event]:
     return events
 
 
+def feedback(n: Neighbours, d: SeededDraws) -> list[Event]:
+    """The application says what a peer's parts were worth, once or more, as if it had been sent some."""
+    topic = _scored_topic(n, d)
+    peer = n.mesh_peer(d, topic) if topic else None
+    if topic is None or peer is None:
+        return []
+    kind = d.one_of(("useful", "invalid", "invalid", "ignored"))
+    n.last_counted = peer
+    return [Feedback(topic, peer, kind)] * d.one_of((1, 1, 2, 3))
+
+
 def stay(n: Neighbours, d: SeededDraws) -> list[Event]:
     """Time passes: members get older, counters decay, promises fall due."""
     scores = n.parameters.scores
@@ -282,3 +304,5 @@ SCORING: Mapping[str, Act] = by_name(
     *(probe, deliver_first, deliver_nearly_first, deliver_invalid, stay, settle_in),
     *(break_promise, regraft, share_address, come_back),
 )
+TELLING: Mapping[str, Act] = by_name(feedback)
+"""Where what the application says of partial messages counts."""

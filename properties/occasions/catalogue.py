@@ -31,6 +31,8 @@ _OF_PUBSUB = (
     when("gs1.1/backoff.penalty", scores.penalty_shows),
     when("gs1.1/score.decay", scores.decay_decides),
     when("gs1.1/score.retain", scores.retained_decides),
+    when("pm-jvm/score.feedback", scores.feedback_decides),
+    when("pm-go/score.feedback", scores.feedback_decides),
     when("gs1.2/idontwant.no-penalty", scores.repeats_unwanted, pubsub.with_idontwant),
     when("gs1.3/extensions.once", pubsub.sends_on_opened_stream, pubsub.with_extensions),
     when("pm/subscription.flags", pubsub.subscribes, pubsub.with_parts),

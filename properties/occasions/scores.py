@@ -27,6 +27,15 @@ COUNTERS: Mapping[str, str] = {
     "gs1.1/score.invalid-messages": "invalid",
 }
 """Terms of a topic that rest on a counter that decays."""
+FED: Mapping[str, tuple[str, ...]] = {
+    "pm-jvm/score.feedback": (BEHAVIOUR,),
+    "pm-go/score.feedback": (
+        "gs1.1/score.first-deliveries",
+        "gs1.1/score.mesh-deliveries",
+        "gs1.1/score.invalid-messages",
+    ),
+}
+"""Clause on what the application says of parts -> the terms whose counters that raises."""
 
 
 @frozen
@@ -39,6 +48,8 @@ class DecidingTerm:
     """Its value comes from a broken promise: nothing else is sure to be penalised."""
     retained: bool = False
     """Its counter is from before the peer reconnected."""
+    told: bool = False
+    """The application said something of the peer's parts that counts."""
     decayed: bool = False
 
 
@@ -78,6 +89,10 @@ def promise_decides(step: ObservedStep) -> bool:
 
 def retained_decides(step: ObservedStep) -> bool:
     return any(term.retained for term in weighed(step).terms)
+
+
+def feedback_decides(step: ObservedStep) -> bool:
+    return any(term.told for term in weighed(step).terms)
 
 
 def decay_decides(step: ObservedStep) -> bool:
@@ -128,8 +143,18 @@ def _deciding(r: Router, peer: Peer, clause: str) -> DecidingTerm:
     counted = clause in (*COUNTERS, BEHAVIOUR)
     promised = clause == BEHAVIOUR and r.ledger.behaviour.get(peer, ZERO).lo > 0
     return DecidingTerm(
-        clause, promised, counted and peer in r.ledger.returned, counted and _has_decayed(r, peer, clause)
+        clause,
+        promised,
+        retained=counted and peer in r.ledger.returned,
+        told=peer in r.ledger.told_of and any(clause in FED.get(c, ()) for c in feedback_clauses(r)),
+        decayed=counted and _has_decayed(r, peer, clause),
     )
+
+
+def feedback_clauses(r: Router) -> frozenset[str]:
+    """The clauses of what follows from the application's word on parts."""
+    handler = r.protocol.handlers.get("feedback")
+    return frozenset(each.clause for each in handler.rules) if handler is not None else frozenset()
 
 
 def terms(r: Router, peer: Peer) -> Mapping[str, ScoreInterval]:

@@ -385,5 +385,6 @@ def forgotten(r: Router, peer: Peer) -> Router:
         addresses=without_key(r.ledger.addresses, peer),
         gone_ms=without_key(r.ledger.gone_ms, peer),
         returned=r.ledger.returned - {peer},
+        told_of=r.ledger.told_of - {peer},
     )
     return evolve(r, ledger=ledger)

@@ -80,6 +80,8 @@ class ScoreLedger:
     """Who came back with the counters of before."""
     sought: frozenset[Peer] = frozenset()
     """Peers that were offered in exchange, and may have been dialled for it."""
+    told_of: frozenset[Peer] = frozenset()
+    """Peers of whose parts the application said what counts."""
 
 
 NO_LEDGER = ScoreLedger()
