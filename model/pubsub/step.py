@@ -91,8 +91,7 @@ def _step(r: Router, event: Event, choose: Choose) -> Step[Router]:
                 r = scores_events.connected(r, peer, address)
             return run(r, "connect", peer, choose)
         case Disconnect((peer,)):
-            after = run(r, "disconnect", peer, choose)
-            return Step(gone(after.router, peer), after.permits)
+            return _gone_by(run(r, "disconnect", peer, choose), peer)
         case Receive((peer,), parts):
             return _received(r, ReceivedPart(peer, parts), choose)
         case Join(topic, requests, supports):
@@ -171,6 +170,10 @@ def _has_spoken(r: Router, peer: Peer) -> Router:
     if neighbour is None or neighbour.spoke or "extension" not in r.protocol.handlers:
         return r
     return evolve(r, peers={**r.peers, peer: evolve(neighbour, spoke=True)})
+
+
+def _gone_by(after: Step[Router], peer: Peer) -> Step[Router]:
+    return Step(gone(after.router, peer), after.permits)
 
 
 def gone(r: Router, peer: Peer) -> Router:

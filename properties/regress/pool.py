@@ -163,7 +163,7 @@ def _three(view: Node, d: SeededDraws) -> tuple[Peer, Peer, Peer]:
 
 # -- what walks do ----------------------------------------------------------------------------------------
 
-SCORING = frozenset({CAPABILITY, EXCHANGE})
+SCORING = frozenset({CAPABILITY, EXCHANGE, "feedback"})
 MAX_DRAWS = 40
 """Walks that are drawn before one has the parameters which a change needs."""
 MAX_EVENTS = 60

@@ -15,7 +15,7 @@ from quidnunc.model.rules import Protocol
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from quidnunc.properties.neighbours.neighbourhood import Neighbours
 from quidnunc.properties.neighbours.peer_exchange import EXCHANGING
-from quidnunc.properties.neighbours.score_acts import SCORING, waver
+from quidnunc.properties.neighbours.score_acts import SCORING, TELLING, waver
 from quidnunc.properties.neighbours.scores import CAPABILITY, EXCHANGE, with_scores
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 from quidnunc.properties.neighbours.weights import WEIGHTS
@@ -26,6 +26,7 @@ SWITCHED = (
         "quidnunc.model.pubsub.scores.terms",
         "quidnunc.model.pubsub.scores.counting",
         "quidnunc.model.pubsub.peer_exchange",
+        "quidnunc.model.pubsub.partial.feedback",
     ),
     *(
         "quidnunc.model.pubsub.scores.events",
@@ -76,7 +77,7 @@ def draw_switched(
     """Give the neighbours of one walk score parameters, and for a rule of peer exchange that; the situations
     to begin with."""
     n.parameters = with_scores(n.parameters, d, n.capabilities | {CAPABILITY, EXCHANGE})
-    n.more = {**n.more, **SCORING, **EXCHANGING, waver.__name__: waver}
+    n.more = {**n.more, **SCORING, **TELLING, **EXCHANGING, waver.__name__: waver}
     if OF_EXCHANGE in _modules(protocol, rule_name):
         n.parameters = evolve(n.parameters, prune_peers=d.one_of((1, 2, 4)))
         n.weights = {**WEIGHTS["scores"], "probe": 4, **WEIGHTS["peer-exchange"], **EXCHANGE_FOCUS}
