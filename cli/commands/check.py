@@ -124,7 +124,7 @@ def run(options: argparse.Namespace) -> int:
         print_json(reports[0] if len(reports) == 1 else {"schema": 2, "reports": reports})
     else:
         if compared is not None and not options.update_expect:
-            print_compared(compared, options)
+            print_compared(compared, campaigns, options)
             print()
         _print_summary(campaigns, paths, _shown_by_file(expected, compared), options)
         _print_end(ends, options, 128 + interrupted if interrupted else 0)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from quidnunc.impl.seam import Config
+from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.events import (
     MESHSUB_1_3,
     Adjust,
@@ -49,9 +50,10 @@ from quidnunc.model.rpc import (
     Unsubscribe,
 )
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
+from quidnunc.properties.explain import runs as explain_runs
 from quidnunc.properties.explain.root_cause import Finding
 from quidnunc.properties.explain.runs import blamed_beside, blamed_clauses
-from quidnunc.properties.judge.play import Play, play
+from quidnunc.properties.judge.play import ModelSubject, Play, play
 from tests.helpers.puppet import Puppet
 from tools.mutation.mutants import opener_of
 
@@ -625,3 +627,43 @@ def test_who_is_relayed_a_message_upon_its_verdict_breaks_the_sentence_on_who_is
         outputs = (*accepted[1], Sent(peer, Message("m1", T, author=3)))
         told = told_of(Parameters(validation="manual"), *start, came, (accepted[0], outputs))
         assert told == (clause,)
+
+
+# -- what departs whatever the scores are -------------------------------------------------------------------
+
+EARLY = (
+    Join(T),
+    meet(1, 2),
+    hear(1, Subscribe(T), Graft(T)),
+    hear(2, Subscribe(T), Graft(T)),
+    hear(1, Prune(T)),
+    hear(1, Graft(T)),
+)
+"""A peer grafts inside its backoff, and may be penalised for it."""
+PENALISED = Parameters(scores=ScoreParameters(behaviour_penalty_weight=-1.0))
+
+
+def test_what_departs_at_any_score_is_not_blamed_on_scores_where_a_choice_is_hidden(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whether an IDONTWANT was read shows in nothing, and the peer that the message goes back to is another.
+
+    Mutant: such a run is asked of an unknown score alone.
+    """
+    spec = protocol_named("gossipsub-1.2")
+    echo = edit_named("sends-message-back-to-peer-it-came-from", spec).change(spec)
+    events = (*EARLY, hear(1, IDontWant(("m1",))), hear(2, a_message()))
+    run = play(events, ModelSubject(echo, PENALISED), spec, PENALISED)
+    asked = list[bool]()
+    departing = explain_runs._departing
+
+    def noted(*given: Any) -> Any:
+        found = departing(*given)
+        asked.append(found is not None)
+        return found
+
+    monkeypatch.setattr(explain_runs, "_departing", noted)
+    whatever = explain_runs._at_any_score(run.moments, spec, PENALISED)
+    assert asked == [False, True, True, True]
+    (back,) = whatever
+    assert back[2] == Sent(2, a_message())

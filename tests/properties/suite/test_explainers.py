@@ -14,10 +14,15 @@ from attrs import frozen
 from quidnunc.impl.seam import Hello
 from quidnunc.model.edit import edited
 from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.events import Advance, Connect, Join, Receive
 from quidnunc.model.machine import protocol_named
+from quidnunc.model.parameters import Parameters
+from quidnunc.model.rpc import Graft, IHave, Prune, Subscribe
+from quidnunc.model.score_parameters import ScoreParameters
 from quidnunc.properties.cases.case import events_of, parameters_of
 from quidnunc.properties.cases.file import render
 from quidnunc.properties.explain.root_cause import last_departures
+from quidnunc.properties.explain.runs import blamed_clauses
 from quidnunc.properties.judge.play import ModelSubject, play
 from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.machine import UNEXPLAINED_TRIES, FindingSearch, signature_of
@@ -178,3 +183,18 @@ def test_a_process_that_is_gone_is_replaced_by_this_one(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(explainers.Explainers, "_ask", gone)
     assert run_suite("gossipsub-1.2", AGAINST).roots
+
+
+def test_what_departs_without_scores_is_not_filed_under_a_clause_of_theirs() -> None:
+    """An IWANT is missing, of a peer that may have been penalised. Mutant: the penalty is blamed."""
+    spec = protocol_named("gossipsub-1.2")
+    deaf = edit_named("does-not-request-unseen-messages-that-ihave-names", spec).change(spec)
+    given = Parameters(scores=ScoreParameters(behaviour_penalty_weight=-1.0))
+    grafts = (Receive((1,), (part,)) for part in (Subscribe("t1"), Graft("t1"), Prune("t1"), Graft("t1")))
+    events = (Join("t1"), Connect((1,)), *grafts, Receive((1,), (IHave("t1", ("m1",)),)), Advance(500))
+    run = play(events, ModelSubject(deaf, given), spec, given)
+    hunt = FindingSearch(spec.name, lambda config: ModelSubject(deaf, config.parameters), HELLO)
+    blamed = blamed_clauses(run.moments, spec, given)
+    assert blamed == ("gs1.1/backoff.penalty",)
+    question = Question(events, tuple(run.moments), given, 0)
+    assert explainers._without_scores(hunt, question, blamed) == ("gs1.0/ihave.request-unseen",)
