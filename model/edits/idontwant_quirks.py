@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TypeAlias, cast
 
 from quidnunc.model.choices import Choose
@@ -13,7 +14,7 @@ from quidnunc.model.permits import Step, may_send
 from quidnunc.model.pubsub.router import ReceivedPart, Router
 from quidnunc.model.pubsub.scores.counting import with_penalty
 from quidnunc.model.rpc import IDontWant, IHave, Message, Peer
-from quidnunc.model.rules import Rule
+from quidnunc.model.rules import Exclusion, Rule, Targets, rule, without
 from quidnunc.model.values import evolve
 
 
@@ -21,8 +22,9 @@ from quidnunc.model.values import evolve
 def send_own_to_none_that_said_it(old: Rule, r: Router, m: Message, choose: Choose) -> Step[Router]:
     """A peer that has said IDONTWANT, of whatever message, gets none of the router's own as long as that is
     remembered."""
-    step = cast("Step[Router]", old.step(r, m, choose))
     said = {peer: ids.values() for peer, ids in r.unwanted.items() if ids}
+    step = cast("Step[Router]", old.step(_with_hidden_fanout(r), m, choose))
+    step = evolve(step, router=evolve(step.router, protocol=r.protocol))
     left = []
     for permit in step.permits:
         peer = permit.output.peer if isinstance(permit.output, Sent) else None
@@ -32,6 +34,24 @@ def send_own_to_none_that_said_it(old: Rule, r: Router, m: Message, choose: Choo
             # It was heeded, or forgotten: that is free.
             left.append(evolve(permit, must=False))
     return Step(step.router, tuple(left))
+
+
+@cache
+def _those_that_said_it() -> Exclusion:
+    """Who has sent an IDONTWANT that may be remembered."""
+
+    @rule("gs1.2/idontwant.per-peer")
+    def who_said_it(r: Router, topic: str) -> Targets:
+        return Targets(frozenset(), frozenset(peer for peer, ids in r.unwanted.items() if ids))
+
+    return without(who_said_it)
+
+
+def _with_hidden_fanout(r: Router) -> Router:
+    """The router, of whose fanout no own message shows whether these are in it."""
+    if "suppressed" in r.protocol.handlers:
+        return r
+    return evolve(r, protocol=r.protocol.extended(r.protocol.name, suppressed=_those_that_said_it()))
 
 
 @around("gs1.2-draft/idontwant.on-ihave")

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import cast
 
 from quidnunc.model.choices import Choose, PartialSet
-from quidnunc.model.edit import Edit, around, replacing_present
+from quidnunc.model.edit import Edit, around, in_turn, reading_as, replacing_present
+from quidnunc.model.errors import SpecError
 from quidnunc.model.permits import Step, may_send, must_send
-from quidnunc.model.pubsub.router import ReceivedPart, Router, TopicFanout
+from quidnunc.model.pubsub.router import IDS_OF_ANY_TOPIC, ReceivedPart, Router, TopicFanout
 from quidnunc.model.rpc import IHave, IWant, Message
-from quidnunc.model.rules import Rule, Targets
+from quidnunc.model.rules import Protocol, Rule, Targets
 from quidnunc.model.values import evolve
 
 REQUESTED, TARGETS = "requested-once", "targets-at-arrival"
@@ -73,6 +74,12 @@ def forward_to_noted(old: Rule, r: Router, m: ReceivedPart[Message], choose: Cho
     return Step(r, owed + may_send(frozenset(noted.may & here), m.part, clause))
 
 
+def _gossiping(protocol: Protocol) -> Protocol:
+    if "gossip_candidates" not in protocol.handlers:
+        raise SpecError(f"{protocol.name} has no gossip")
+    return protocol
+
+
 MEMORY_QUIRKS: tuple[Edit, ...] = (
     Edit(
         "requests-of-one-peer-alone",
@@ -80,6 +87,13 @@ MEMORY_QUIRKS: tuple[Edit, ...] = (
         "gs1.0/ihave.request-unseen",
         "Requests a message of the first peer alone that names it in an IHAVE, even if it never comes.",
         replacing_present(request_unseen=request_of_the_first),
+    ),
+    Edit(
+        IDS_OF_ANY_TOPIC,
+        "replaced",
+        "gs1.0/gossip.ids",
+        "Names the messages of all its topics in its gossip about one.",
+        in_turn(_gossiping, reading_as(IDS_OF_ANY_TOPIC)),
     ),
     Edit(
         "served-gossiped-longer",

@@ -147,6 +147,8 @@ ENDED = "ended"
 """Of `Router.kept`, while an RPC is read, in a router that ends early: of which kind it reads no more parts,
 or of any."""
 ANY_KIND = "any"
+IDS_OF_ANY_TOPIC = "ids-of-any-topic"
+"""A switch of a fault: gossip about a topic names the messages of all topics that the router is in."""
 
 
 # Copied at every step: `quidnunc.model.values`.
@@ -301,7 +303,8 @@ class Router:
         recent = self.windows[: self.parameters.mcache_gossip]
         if not any(recent):
             return ()
-        found = {i: None for window in recent for i in window if self.cached[i].topic == topic}
+        named = {topic, *self.topics} if self.reads(IDS_OF_ANY_TOPIC) else {topic}
+        found = {i: None for window in recent for i in window if self.cached[i].topic in named}
         return tuple(found)
 
     # -- changes --------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from quidnunc.model.events import (
     Disconnect,
     Event,
     Feedback,
+    FeedbackKind,
     Join,
     Publish,
     Receive,
@@ -215,9 +216,9 @@ def feedback(n: Neighbours, d: SeededDraws) -> list[Event]:
     peer = n.mesh_peer(d, topic) if topic else None
     if topic is None or peer is None:
         return []
-    kind = d.one_of(("useful", "invalid", "invalid", "ignored"))
+    kinds: tuple[FeedbackKind, ...] = ("useful", "invalid", "invalid", "ignored")
     n.last_counted = peer
-    return [Feedback(topic, peer, kind)] * d.one_of((1, 1, 2, 3))
+    return [Feedback(topic, peer, d.one_of(kinds))] * d.one_of((1, 1, 2, 3))
 
 
 def stay(n: Neighbours, d: SeededDraws) -> list[Event]:

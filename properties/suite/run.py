@@ -222,7 +222,7 @@ def _departing(
         if limit.playing_is_over():
             campaign.not_played.append(case_name)
             continue
-        subject = rows.hunt.opener(_config(name, parameters, case.seed, profile))
+        subject = rows.hunt.opener(config_of(name, parameters, case.seed, profile))
         run = play(events_of(case), subject, protocol_named(name), parameters)
         campaign.runs += 1
         campaign.steps += run.steps
@@ -341,5 +341,6 @@ def _behind(
             yield found, each
 
 
-def _config(name: str, parameters: Any, seed: int, profile: Profile) -> Config:
+def config_of(name: str, parameters: Any, seed: int, profile: Profile) -> Config:
+    """What the router of a case is opened with."""
     return Config(seed=seed, protocol=name, parameters=parameters, profile=profile)

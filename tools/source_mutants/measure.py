@@ -121,6 +121,9 @@ def outcome_of(
     search = suite
     if suite.how != "start":
         search = run_stage("search", ids, protocols, runs=runs, seed=seed, hang_s=hang_s)
+    explained = suite
+    if suite.how == "rows" and not search.rows:
+        explained = run_stage("suite-rows", ids, protocols, hang_s=hang_s)
     return Outcome(
         ids=ids,
         code=code(),
@@ -129,7 +132,7 @@ def outcome_of(
         protocols=protocols,
         suite=suite.how,
         search=search.how,
-        suite_rows=suite.rows,
+        suite_rows=explained.rows,
         search_rows=search.rows,
         allowed=search.allowed,
         seconds=round(time.monotonic() - started, 1),

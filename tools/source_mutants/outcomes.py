@@ -42,6 +42,7 @@ class Outcome:
     suite: How
     search: How
     suite_rows: tuple[Row, ...] = ()
+    """Where the search has none: otherwise nobody asks what is behind the cases that depart."""
     search_rows: tuple[Row, ...] = ()
     """As the report has them, the most telling first."""
     allowed: int = 0

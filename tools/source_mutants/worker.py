@@ -1,7 +1,8 @@
 """One mutant, or a pair, in a process of its own: a request as JSON on stdin, lines of JSON on stdout.
 
-Stages: `suite` runs the fixed suite, `search` a search, `outputs` plays runs and prints a digest of each. A
-line is written as soon as something is known, so that what is ended from outside still counts.
+Stages: `suite` plays the fixed suite until a case departs, `suite-rows` runs it and explains what departs,
+`search` is a search, `outputs` plays runs and prints a digest of each. A line is written as soon as something
+is known, so that what is ended from outside still counts.
 """
 
 from __future__ import annotations
@@ -68,11 +69,11 @@ class Stage:
                 if opener is None:
                     return
                 try:
-                    noticed = getattr(self, self.asked["stage"])(protocol, opener)
+                    noticed = getattr(self, self.asked["stage"].replace("-", "_"))(protocol, opener)
                 except Exception as error:
                     self.say(protocol=protocol, noticed="breaks", error=f"{type(error).__name__}: {error}")
                     return
-                if noticed and self.asked["stage"] == "search":
+                if noticed and self.asked["stage"] != "outputs":
                     break
             missing = source.trees.keys() - source.loaded
             if missing:
@@ -91,12 +92,42 @@ class Stage:
         return lambda config: WatchedSubject(plain(config), self.asked["hang_s"])
 
     def suite(self, protocol: str, opener: Callable[[Any], Any]) -> bool:
-        """The fixed suite."""
+        """Whether a case of the fixed suite departs: the original departs in none."""
+        from quidnunc.impl.seam import AdapterError
+        from quidnunc.model.machine import protocol_named
+        from quidnunc.properties.cases.case import events_of
+        from quidnunc.properties.cases.fitting import fitted_parameters
+        from quidnunc.properties.explain.root_cause import last_departures
+        from quidnunc.properties.judge.play import play
+        from quidnunc.properties.search.worker import hello_of
+        from quidnunc.properties.suite.files import suite_of
+        from quidnunc.properties.suite.run import config_of
+
+        hello, noticed, runs = hello_of("ours", protocol), "", 0
+        for _, case in suite_of(protocol):
+            parameters, lacking = fitted_parameters(case, hello)
+            if lacking:
+                continue
+            runs += 1
+            try:
+                subject = opener(config_of(protocol, parameters, case.seed, "shipped"))
+                run = play(events_of(case), subject, protocol_named(protocol), parameters)
+            except AdapterError:
+                # A driver that breaks ends the suite, and its report says so.
+                noticed = "breaks"
+                break
+            if last_departures(run):
+                noticed = "rows"
+                break
+        self.say(protocol=protocol, noticed=noticed, rows=[], runs=runs)
+        return bool(noticed)
+
+    def suite_rows(self, protocol: str, opener: Callable[[Any], Any]) -> bool:
+        """The fixed suite, and what is behind the cases that depart."""
         from quidnunc.properties.suite.run import run_suite
 
         campaign = run_suite(protocol, "ours", opener)
         rows = [list(key) for key in campaign.roots]
-        # A driver that breaks ends the suite, and its report says so.
         noticed = "rows" if rows else "breaks" if campaign.broken else ""
         self.say(protocol=protocol, noticed=noticed, rows=rows, runs=campaign.runs)
         return bool(noticed)

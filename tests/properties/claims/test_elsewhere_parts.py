@@ -163,21 +163,6 @@ def _reads_as(reading: str) -> Break:
     return lambda patch: patch.setattr(GossipsubRouter, "feedback", read)
 
 
-@shown(broken=_reads_as("jvm"))
-def test_parts_feedback_go() -> None:
-    go = "partial-messages-go"
-    assert scores_after(go, "useful", "useful") == 2.0
-    assert scores_after(go, "invalid", "invalid") == -8.0
-    assert scores_after(go, "ignored") == 0.0
-
-
-@shown(broken=_reads_as("go"))
-def test_parts_feedback_jvm() -> None:
-    jvm = "partial-messages-jvm"
-    assert scores_after(jvm, "invalid", "invalid") == -20.0
-    assert scores_after(jvm, "useful", "ignored") == 0.0
-
-
 @shown(broken=_reads_as("go"))
 def test_parts_feedback_unsaid() -> None:
     assert scores_after("partial-messages", "useful", "invalid", "ignored") == 0.0

@@ -556,6 +556,7 @@ def test_an_explanation_stays_in_force_for_one_of_two_faults_of_a_message() -> N
 @pytest.mark.parametrize(
     "name",
     [
+        "ids-of-any-topic",
         "requests-of-one-peer-alone",
         "served-gossiped-longer",
         "leave-keeps-mesh-as-fanout",
