@@ -16,7 +16,12 @@ from quidnunc.impl.seam import AdapterError, Config, Driver, NotBuiltError, Part
 from quidnunc.impl.seam.sidecar import ExecDriver, close_parked
 from quidnunc.impl.wire import wire_pb2 as wire
 from quidnunc.model.events import MESHSUB_1_1, MESHSUB_1_2, MESHSUB_1_3
+from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import DogParameters, Parameters
+from quidnunc.properties.cases.case import events_of, parameters_of
+from quidnunc.properties.explain.root_cause import last_departures
+from quidnunc.properties.judge.play import WireSubject, play
+from quidnunc.properties.suite.files import bound_cases
 from tests.helpers.py_libp2p_node import SUBSCRIBE, TOPIC, to
 
 RELEASE = builds.release_named(builds.DEFAULT)
@@ -280,4 +285,18 @@ def test_partial_messages_reach_the_application_and_the_peer() -> None:
     (again,) = driver.publish_partial(TOPIC, b"g", []).partial
     assert again.state == b"kept"
     driver.close()
+    close_parked()
+
+
+@needs_build
+@pytest.mark.parametrize("name", ["feedback-counts", "feedback-delivers"])
+def test_what_is_said_of_parts_counts_as_the_model_has_it(name: str) -> None:
+    """Mutant: the driver tells the router nothing."""
+    spec = protocol_named("partial-messages-go")
+    case = dict(bound_cases(spec.name))[name]
+    parameters = parameters_of(case)
+    config = Config(protocol=spec.name, parameters=parameters, profile="spec")
+    run = play(events_of(case), WireSubject(open_router(builds.NAME, config), config), spec, parameters)
+    assert not last_departures(run) and not run.blurred
+    assert len(run.moments) >= len(events_of(case))
     close_parked()

@@ -35,7 +35,7 @@ func hasPartial(protocol string) bool {
 func extensions(protocol string) []string {
 	switch {
 	case hasPartial(protocol):
-		return []string{"test-extension", "partial"}
+		return []string{"test-extension", "partial", "feedback"}
 	case protocol == "gossipsub-1.3":
 		return []string{"test-extension"}
 	}
@@ -114,6 +114,21 @@ func topicOptions(flags [2]bool) []pubsub.TopicOpt {
 		options = append(options, pubsub.SupportsPartialMessages())
 	}
 	return options
+}
+
+// feedback: the router knows parts that are useful, and invalid ones. Others it is not told of.
+func (n *node) feedback(topic string, number uint32, kind string) error {
+	if !hasPartial(n.asked.Protocol) {
+		return errors.New("its protocol has no partial messages")
+	}
+	id := n.host.idOf(number)
+	switch kind {
+	case "useful":
+		return n.pubsub.PeerFeedback(topic, id, pubsub.PeerFeedbackUsefulMessage)
+	case "invalid":
+		return n.pubsub.PeerFeedback(topic, id, pubsub.PeerFeedbackInvalidMessage)
+	}
+	return nil
 }
 
 func (n *node) publishPartial(topic string, group []byte, decisions []decision) error {

@@ -20,6 +20,10 @@ func (n *node) extensionOptions() []pubsub.Option { return nil }
 
 func topicOptions([2]bool) []pubsub.TopicOpt { return nil }
 
+func (n *node) feedback(string, uint32, string) error {
+	return errors.New("this release has no partial messages")
+}
+
 func (n *node) publishPartial(string, []byte, []decision) error {
 	return errors.New("this release has no partial messages")
 }

@@ -25,6 +25,7 @@ type request struct {
 	Topic      string      `json:"topic"`
 	Message    []byte      `json:"message"`
 	Judgement  string      `json:"judgement"`
+	Kind       string      `json:"kind"`
 	Value      int64       `json:"value"`
 	Ms         int64       `json:"ms"`
 	Requests   bool        `json:"requests"`
@@ -113,6 +114,8 @@ func (n *node) act(asked request) error {
 		return n.publish(asked.Topic, asked.Data)
 	case "publish_partial":
 		return n.publishPartial(asked.Topic, asked.Group, asked.Decisions)
+	case "feedback":
+		return n.feedback(asked.Topic, asked.Peer, asked.Kind)
 	case "verdict":
 		n.judge(string(asked.Message), asked.Judgement)
 	case "advance":
