@@ -11,6 +11,7 @@ import tomllib
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
+from typing import NoReturn
 
 from quidnunc import __version__
 from quidnunc.model.errors import CaseError, RuleError, SpecError
@@ -40,6 +41,17 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 CI_NOTE = "  check --expect FILE and replay keep a router; --junit, --sarif and --format github tell the CI"
 
 
+def _without_usage(parser: argparse.ArgumentParser) -> None:
+    """Let it say what is wrong in one line: argparse would print all options before it."""
+
+    def error(message: str) -> NoReturn:
+        command = parser.prog.removeprefix("quidnunc").strip()
+        said = f"{message.removeprefix('argument ')}; `{parser.prog} --help` lists what it takes"
+        raise UsageError(f"{command}: {said}" if command else said)
+
+    parser.error = error  # type: ignore[method-assign]
+
+
 def parser_of(*names: str) -> argparse.ArgumentParser:
     """The parser of the commands `names`: the others are listed, without their options.
 
@@ -53,6 +65,7 @@ def parser_of(*names: str) -> argparse.ArgumentParser:
         "example: quidnunc check gossipsub-1.2 --against ours --runs 200",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    _without_usage(parser)
     parser.add_argument("--version", action="version", version=f"quidnunc {__version__}")
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS, prog="quidnunc"
@@ -65,6 +78,7 @@ def parser_of(*names: str) -> argparse.ArgumentParser:
             epilog=texts["details"],
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
+        _without_usage(sub)
         # A game has none, and says what to do instead.
         said = argparse.SUPPRESS if name == "play" else "one JSON object on stdout"
         sub.add_argument("--json", action="store_true", help=said)

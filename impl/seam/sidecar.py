@@ -229,7 +229,8 @@ class Pipe:
                     raise self.broken(request, f"it ended its stdout{self._exit()}")
                 left_s = deadline_s - time.monotonic()
                 if left_s <= 0:
-                    raise self.broken(request, f"no reply within {self.timeout_s:g} seconds")
+                    half = f", but {len(self._unread)} bytes without a newline" if self._unread else ""
+                    raise self.broken(request, f"no reply within {self.timeout_s:g} seconds{half}")
                 for key, _ in self._selector.select(left_s):
                     if key.fd != stdin:
                         self._read(key.fd)

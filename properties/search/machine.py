@@ -31,6 +31,7 @@ from quidnunc.properties.explain.followed import FreshRun
 from quidnunc.properties.explain.grouping import suspects_of
 from quidnunc.properties.explain.hypotheses import RunsToPredict, standing_and_ties, standing_of_known
 from quidnunc.properties.explain.minimise import plainer_parameters, shortest_run
+from quidnunc.properties.explain.plain_names import renamed_trace
 from quidnunc.properties.explain.root_cause import Finding, accounting_edits, hypotheses, last_departures
 from quidnunc.properties.explain.runs import blamed_clauses
 from quidnunc.properties.judge.oracle import Departure, Oracle, is_part_of
@@ -203,6 +204,7 @@ class FindingSearch:
         plain, minimised = parameters, not self.out_of_time()
         if minimised:
             finding, plain = self._plainer(finding, replay_with, parameters)
+            finding, plain = self._named_in_order(finding, replay_with, plain)
         self.record("plain", steps_of(finding.moments), plain, seed)
 
         def note(run: FreshRun) -> None:
@@ -228,7 +230,10 @@ class FindingSearch:
         replay_with = self._replays(seed)
         replay = partial(replay_with, given=parameters)
         finding = shortest_run(events, departures, replay, self.out_of_time, self._newest_stream)
-        return None if finding is None else self._plainer(finding, replay_with, parameters)
+        if finding is None:
+            return None
+        plain, given = self._plainer(finding, replay_with, parameters)
+        return self._named_in_order(plain, replay_with, given)
 
     def _replays(self, seed: int) -> Callable[..., Play]:
         """Plays events with the parameters `given`, beside what is in force now."""
@@ -468,25 +473,29 @@ class FindingSearch:
         self, finding: Finding, replay_with: Callable[[Sequence[Event], Any], Play], parameters: Any
     ) -> tuple[Finding, Any]:
         """The finding with parameters nearer to the defaults, where it stays what it is."""
-        known = finding.moments[-1].judged.departures
 
         def stays(given: Any) -> Finding | None:
             # Who leaves an unsigned message alone may take it once it is signed, and the other way round.
-            events = with_authors(finding.events, given)
-            try:
-                run = replay_with(events, given)
-            except ValueError:
-                # The events have no bytes under these: a stamped message, say, where every one is signed.
-                return None
-            found = last_departures(run)
-            same = [d for d in found if same_act(d, finding.departure)]
-            if not same or not all(any(same_act(d, k) for k in known) for d in found):
-                return None
-            return evolve(finding, events=events, moments=tuple(run.moments), departure=same[0])
+            return _as_before(finding, replay_with, with_authors(finding.events, given), given)
 
         given = plainer_parameters(parameters, lambda p: stays(p) is not None, keep=self.hello.fixed)
         better = stays(given) if given is not parameters else None
         return (better, given) if better is not None else (finding, parameters)
+
+    def _named_in_order(
+        self, finding: Finding, replay_with: Callable[[Sequence[Event], Any], Play], parameters: Any
+    ) -> tuple[Finding, Any]:
+        """The finding with its peers, topics and ids named in order, where it stays what it is: what
+        is shown may hang on an order of names."""
+        given, events = renamed_trace((parameters, finding.events))
+        known = finding.moments[-1].judged.departures
+        if (given, events) == (parameters, finding.events) or any(
+            getattr(given, name) != value for name, value in self.hello.fixed.items()
+        ):
+            return finding, parameters
+        named = _as_before(finding, replay_with, events, given)
+        same = named is not None and len(named.moments[-1].judged.departures) == len(known)
+        return (named, given) if named is not None and same else (finding, parameters)
 
     def _revise(self, finding: Finding, parameters: Any) -> tuple[str, str] | None:
         """Another explanation of an earlier finding that accounts for this one too takes over: its new key.
@@ -512,6 +521,23 @@ class FindingSearch:
                 self.quirks[:] = names
                 return at_key
         return None
+
+
+def _as_before(
+    finding: Finding, replay_with: Callable[[Sequence[Event], Any], Play], events: Sequence[Event], given: Any
+) -> Finding | None:
+    """The finding with these events and parameters, if the router departs as it did and in no other way."""
+    known = finding.moments[-1].judged.departures
+    try:
+        run = replay_with(events, given)
+    except ValueError:
+        # The events have no bytes under these: a stamped message, say, where every one is signed.
+        return None
+    found = last_departures(run)
+    same = [d for d in found if same_act(d, finding.departure)]
+    if not same or not all(any(same_act(d, k) for k in known) for d in found):
+        return None
+    return evolve(finding, events=tuple(events), moments=tuple(run.moments), departure=same[0])
 
 
 def edits_that_are_there(names: Iterable[str], spec: Protocol) -> list[Edit]:

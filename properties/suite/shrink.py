@@ -7,7 +7,8 @@ from typing import Any
 
 from quidnunc.model.rpc import Message
 from quidnunc.properties.explain.minimise import plainer_parameters, simplifications
-from quidnunc.properties.suite.simpler_traces import plainer_events, renamed_trace
+from quidnunc.properties.explain.plain_names import renamed_trace
+from quidnunc.properties.suite.simpler_traces import plainer_events
 from quidnunc.properties.suite.traces import Trace
 
 

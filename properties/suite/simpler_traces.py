@@ -1,25 +1,18 @@
-"""Traces of the suite made plain: usual streams and values, peers, topics and ids named in order."""
+"""Traces of the suite made plain: usual streams and values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from attrs import evolve, field, mutable
+from attrs import evolve
 
 from quidnunc.model.events import MEMPOOL, Connect, Event, Receive
 from quidnunc.model.machine import family_of, protocol_named
 from quidnunc.model.rpc import (
     ROUTER,
-    Control,
-    HaveTx,
     Message,
     Part,
     Prune,
-    SeenTx,
-    Tx,
-    WantTx,
-    says_more,
 )
 from quidnunc.properties.suite.traces import Trace
 
@@ -72,67 +65,3 @@ def on_streams_of(trace: Trace, protocol: str) -> Trace:
         evolve(e, protocol=known[0]) if isinstance(e, Connect) and e.protocol not in known else e
         for e in events
     )
-
-
-def renamed_trace(trace: Trace) -> Trace:
-    """The trace with peers 1, 2, ..., topics t1, ... and ids m1, ... (x1t, ...) in the order of mention."""
-    parameters, events = trace
-    names = _Names()
-    told = tuple(names.event(event) for event in events)
-    explicit: frozenset[int] = getattr(parameters, "explicit_peers", frozenset())
-    if explicit:
-        parameters = evolve(parameters, explicit_peers=frozenset(map(names.peer, sorted(explicit))))
-    return parameters, told
-
-
-@mutable
-class _Names:
-    of: dict[str, dict[Any, Any]] = field(
-        factory=lambda: {"peer": {ROUTER: ROUTER}, "topic": {}, "m": {}, "x": {}}
-    )
-    """What is named -> old name -> new one."""
-
-    def peer(self, peer: int) -> int:
-        table = self.of["peer"]
-        return int(table.setdefault(peer, len(table)))
-
-    def topic(self, topic: str) -> str:
-        table = self.of["topic"]
-        return str(table.setdefault(topic, f"t{len(table) + 1}"))
-
-    def id(self, name: str, *, tx: bool) -> str:
-        if tx and says_more(name):
-            return name
-        table = self.of["x" if tx else "m"]
-        return str(table.setdefault(name, f"x{len(table) + 1}t" if tx else f"m{len(table) + 1}"))
-
-    def event(self, event: Any) -> Any:
-        kind = type(event).__name__
-        changes: dict[str, Any] = {}
-        if hasattr(event, "peers"):
-            changes["peers"] = tuple(self.peer(p) for p in event.peers)
-        if hasattr(event, "parts"):
-            changes["parts"] = tuple(self.part(p) for p in event.parts)
-        if hasattr(event, "topic"):
-            changes["topic"] = self.topic(event.topic)
-        if hasattr(event, "message"):
-            changes["message"] = self.part(event.message)
-        if hasattr(event, "id"):
-            changes["id"] = self.id(event.id, tx=kind in ("Submit", "Commit"))
-        return evolve(event, **changes) if changes else event
-
-    def part(self, part: Any) -> Any:
-        tx = isinstance(part, Tx | HaveTx | SeenTx | WantTx)
-        changes: dict[str, Any] = {}
-        if hasattr(part, "id"):
-            changes["id"] = self.id(part.id, tx=tx)
-        if hasattr(part, "ids"):
-            own = self.of["topic"] if isinstance(part, Control) else {}
-            changes["ids"] = tuple(self.topic(i) if i in own else self.id(i, tx=False) for i in part.ids)
-        if hasattr(part, "topic"):
-            changes["topic"] = self.topic(part.topic)
-        if isinstance(part, Prune) and part.peers:
-            changes["peers"] = tuple(self.peer(p) for p in part.peers)
-        if isinstance(part, Message) and part.author is not None:
-            changes["author"] = self.peer(part.author)
-        return evolve(part, **changes) if changes else part

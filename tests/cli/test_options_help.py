@@ -138,3 +138,21 @@ def test_doctor_counts_what_it_did_not_play(monkeypatch: pytest.MonkeyPatch, qui
     monkeypatch.setattr("quidnunc.commands.doctor.fitted_parameters", lambda case, hello: (None, ("clock",)))
     ran = quidnunc("doctor", "ours", "--protocol", "floodsub")
     assert ran.code == 3 and "cases; needed: clock" in ran.out and ": 0 of " in ran.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("check dog", "check: the following arguments are required: --against"),
+        ("check dog --against ours --runs x", "check: --runs: invalid int value: 'x'"),
+        (
+            "check dog --against ours --runs 5 --budget 3s",
+            "check: --budget: not allowed with argument --runs",
+        ),
+    ],
+)
+def test_a_wrong_argument_is_one_line_with_the_next_step(quidnunc: Command, words: str, said: str) -> None:
+    """Mutant: argparse prints the usage of all options first."""
+    ran = quidnunc(*words.split())
+    assert ran.code == 2 and not ran.out
+    assert ran.err == f"quidnunc: {said}; `quidnunc check --help` lists what it takes\n"

@@ -385,6 +385,14 @@ def test_line_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     driver.close()
 
 
+def test_half_a_line_is_told_from_none() -> None:
+    """Who prints without a newline, or without flushing it, reads what came."""
+    driver = opened("read(); sys.stdout.write('{}'); sys.stdout.flush(); read()", timeout_s=0.3)
+    with pytest.raises(AdapterError, match="no reply within 0.3 seconds, but 2 bytes without a newline"):
+        driver.state()
+    driver.close()
+
+
 def test_child_that_does_not_read() -> None:
     driver = opened("import signal; signal.pause()", timeout_s=0.3)
     with pytest.raises(AdapterError, match="no reply within 0.3 seconds"):

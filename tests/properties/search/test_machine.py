@@ -22,7 +22,7 @@ from quidnunc.model.events import FLOODSUB, Advance, Connect, Event, Join, Leave
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, IDontWant, IHave, IWant, Message, Prune, Subscribe
-from quidnunc.model.rules import Rule
+from quidnunc.model.rules import Protocol, Rule
 from quidnunc.model.score_parameters import ScoreParameters
 from quidnunc.properties.cases.file import parse
 from quidnunc.properties.explain.root_cause import Finding, last_departures
@@ -569,3 +569,37 @@ def test_what_is_remembered_wrongly_has_a_name(name: str) -> None:
     """Of bugs that readers wrote into routers of their own. Mutant: no such edit."""
     found = search(hunt("gossipsub-1.2", edit_named(name, SPEC).change(SPEC)), runs=120, seed=2)
     assert [cause for _, cause in found.found] == [name]
+
+
+def test_what_is_found_names_peers_topics_and_ids_in_order() -> None:
+    """Mutant: the names are those of the run in which it was found."""
+    built = edit_named("sends-message-back-to-peer-it-came-from", SPEC).change(SPEC)
+    events = (
+        Join("t3"),
+        Connect((9, 45)),
+        of(45, Subscribe("t3"), Graft("t3")),
+        of(45, Message("m17", "t3", 7)),
+    )
+    minimal = _minimal(built, events)
+    named = (Join("t1"), Connect((1,)), of(1, Graft("t1")), of(1, Message("m1", "t1", 2)))
+    assert minimal is not None and minimal[0].events == named
+
+
+@around("floodsub/relay.not-back")
+def back_to_nine(old: Rule, r: Any, what: Any, member: int) -> bool | None:
+    return False if member == 9 else old.apply(r, what, member)  # type: ignore[no-any-return]
+
+
+def test_names_stay_where_they_decide() -> None:
+    """The router sends messages back to one peer alone. Mutant: other names are not tried first."""
+    built = replacing_present(the_forwarder=back_to_nine)(SPEC)
+    events = (Join("t3"), Connect((9,)), of(9, Graft("t3")), of(9, Message("m17", "t3", 7)))
+    minimal = _minimal(built, events)
+    assert minimal is not None and minimal[0].events == events
+
+
+def _minimal(built: Protocol, events: Sequence[Event]) -> tuple[Finding, Any] | None:
+    found = hunt("gossipsub-1.2", built)
+    run = play(events, found.opener(found.config(SMALL, 0)), found.protocol, SMALL)
+    assert last_departures(run)
+    return found.minimised(events, last_departures(run), SMALL, 0)

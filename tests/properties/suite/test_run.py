@@ -27,6 +27,7 @@ from quidnunc.properties.cases.case import Case, events_of, parameters_of
 from quidnunc.properties.cases.file import render
 from quidnunc.properties.cases.fitting import fitted_parameters
 from quidnunc.properties.explain import root_cause
+from quidnunc.properties.explain.plain_names import renamed_trace
 from quidnunc.properties.explain.root_cause import accounts_for, last_departures
 from quidnunc.properties.judge.play import ModelSubject, play
 from quidnunc.properties.search import machine
@@ -37,7 +38,6 @@ from quidnunc.properties.suite.files import edit_cases, rule_cases, suite_of
 from quidnunc.properties.suite.rows import SuiteRows
 from quidnunc.properties.suite.run import run_suite
 from quidnunc.properties.suite.scores import is_switched_on, switchable
-from quidnunc.properties.suite.simpler_traces import renamed_trace
 from quidnunc.properties.suite.traces import size_of
 from quidnunc.properties.suite.unnoticed import UnnoticedRule, unnoticed_of
 from quidnunc.properties.suite.unnoticed import unnoticed_rules as listed
