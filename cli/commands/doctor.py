@@ -15,11 +15,16 @@ from quidnunc.impl.seam import CAPABILITIES, Hello, Profile
 from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import PROTOCOLS, protocol_named
 from quidnunc.output import UsageError, count, print_json, table
+from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.fitting import fitted_parameters
 from quidnunc.properties.cases.router import replay_router
 from quidnunc.properties.claims.catalogue import breach_of, claims_of, clauses_asked, ground_of, level_of
 from quidnunc.properties.claims.claim import Claim
+from quidnunc.properties.judge.play import Moment, Opener
 from quidnunc.properties.suite.files import suite_of
+
+PLAYED_TWICE = 20
+"""So many cases of a suite, evenly spread over it, are played a second time."""
 
 NOT_TESTED = """\
 tested: that the driver answers, and that each claim can hold: `holds` says that it applied in a case
@@ -56,6 +61,10 @@ class DriverExamination:
     left_out: tuple[tuple[str, int], ...]
     """(what the driver lacks, how many cases of the suite were not played for it)."""
     controls: tuple[ClaimControl, ...]
+    twice: int = 0
+    """How many cases were played a second time."""
+    unlike: tuple[str, ...] = ()
+    """Those of them in which the router did something else then."""
 
     @property
     def lacking(self) -> tuple[str, ...]:
@@ -121,15 +130,16 @@ def examine(router: str, protocol: str, profile: Profile = "shipped") -> DriverE
     applied: dict[str, set[str]] = {}
     broken: dict[str, set[str]] = {}
     departing: set[str] = set()
-    asked = 0
+    played: dict[str, tuple[Case, tuple[Moment, ...]]] = {}
     left_out: Counter[str] = Counter()
     for rule, case in suite_of(protocol):
         parameters, lacking = fitted_parameters(case, hello)
         if lacking:
             left_out.update([", ".join(lacking)])
             continue
-        asked += 1
-        replayed = replay_router(evolve(case, parameters=parameters, profile=profile), opener)
+        fitted = evolve(case, parameters=parameters, profile=profile)
+        replayed = replay_router(fitted, opener)
+        played[rule] = fitted, tuple(replayed.moments)
         departing |= {rule} if replayed.departs else set()
         for moment in replayed.moments:
             for clause in (*moment.judged.because, *moment.judged.spent):
@@ -142,7 +152,23 @@ def examine(router: str, protocol: str, profile: Profile = "shipped") -> DriverE
         held = set().union(*(applied.get(c, ()) for c in claim.clauses)) - departing
         fails = set().union(*(broken.get(c, ()) for c in claim.clauses))
         controls.append(control_of(claim, clauses_asked(claim, spec), hello, held, fails, bool(departing)))
-    return DriverExamination(protocol, hello, asked, tuple(left_out.most_common()), tuple(controls))
+    again = [*played][:: max(1, len(played) // PLAYED_TWICE)][:PLAYED_TWICE]
+    unlike = [rule for rule in again if not _does_the_same(*played[rule], opener)]
+    return DriverExamination(
+        protocol,
+        hello,
+        len(played),
+        tuple(left_out.most_common()),
+        tuple(controls),
+        len(again),
+        tuple(unlike),
+    )
+
+
+def _does_the_same(case: Case, moments: tuple[Moment, ...], opener: Opener) -> bool:
+    """Whether the router does in a second run of the case what it did in the first, in whatever order."""
+    again = replay_router(case, opener).moments
+    return [Counter(m.outputs) for m in again] == [Counter(m.outputs) for m in moments]
 
 
 def control_of(
@@ -169,6 +195,7 @@ def _print(examined: Sequence[DriverExamination], options: argparse.Namespace) -
         print(
             f"\n{each.protocol}: {each.replayed} of {len(suite_of(each.protocol))} cases of the suite played"
         )
+        print(f"  {_repeats(each)}")
         for what, number in each.left_out:
             print(f"  not played: {count(number, 'case')}; needed: {what}")
         print(f"  can do: {', '.join(sorted(hello.capabilities)) or 'nothing beyond the common requests'}")
@@ -196,6 +223,16 @@ def _print(examined: Sequence[DriverExamination], options: argparse.Namespace) -
     print(f"\nagain: {shlex.join(words)}")
 
 
+def _repeats(each: DriverExamination) -> str:
+    """Whether what is found can be found again."""
+    if not each.unlike:
+        return f"does the same twice: {count(each.twice, 'case')} played again"
+    return (
+        f"DOES NOT DO THE SAME TWICE: {len(each.unlike)} of {each.twice} cases, such as {each.unlike[0]}; "
+        "what is random there does not follow from the seed, and a finding may not replay"
+    )
+
+
 def _print_tried(examined: Sequence[DriverExamination]) -> None:
     """Which protocols were tried, which the router does not have, and where its claims have no control."""
     print(f"\ntried: {', '.join(each.protocol for each in examined)}")
@@ -219,6 +256,8 @@ def as_json(each: DriverExamination) -> dict[str, Any]:
         "additions": dict(each.hello.additions),
         "switched": list(each.hello.switched),
         "not_played": dict(each.left_out),
+        "played_twice": each.twice,
+        "unlike": list(each.unlike),
         "claims": [
             {
                 "id": c.claim.id,

@@ -79,3 +79,39 @@ def test_it_says_what_it_tried(quidnunc: Command, monkeypatch: pytest.MonkeyPatc
     assert "tried: floodsub" in lines
     (other,) = (line for line in lines if line.startswith("does not speak: "))
     assert "gossipsub-1.2" in other and "dog" not in other
+
+
+COIN = """
+import os
+from attrs import evolve
+from quidnunc.impl.routers import open_router
+
+class Coin:
+    def __init__(self, config):
+        self.router = open_router("ours", config)
+
+    def __getattr__(self, name):
+        return getattr(self.router, name)
+
+    def join(self, topic):
+        reply = self.router.join(topic)
+        with open(os.environ["COIN"], "ab") as tossed:
+            tossed.write(b"x")
+        return reply if os.path.getsize(os.environ["COIN"]) % 3 else evolve(reply, out=())
+"""
+"""A router that does not say each third time which topic it joins, whatever its seed is."""
+
+
+def test_a_router_that_does_not_do_the_same_twice_is_told_so(
+    quidnunc_apart: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mutant: each case is played once."""
+    (tmp_path / "coin.py").write_text(COIN, encoding="utf-8")
+    monkeypatch.setenv("COIN", str(tmp_path / "tossed"))
+    ran = quidnunc_apart("doctor", "python:coin:Coin", "--protocol", "floodsub", cwd=tmp_path)
+    assert "DOES NOT DO THE SAME TWICE: " in ran.out, ran.err
+
+
+def test_ours_does_the_same_twice(quidnunc: Command) -> None:
+    (one,) = quidnunc("doctor", "ours", "--protocol", "floodsub", "--json").data["protocols"]
+    assert one["unlike"] == [] and one["played_twice"] == 20
