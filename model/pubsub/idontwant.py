@@ -126,12 +126,13 @@ def remember_unwanted(r: Router, d: ReceivedPart[IDontWant], choose: Choose) -> 
 def who_said_idontwant(r: Router, m: ReceivedPart[Message], peer: Peer) -> bool | None:
     """r1: they MUST be skipped, as long as the entry lives: to the next heartbeat at least.
 
-    The scope is relay to the mesh. Explicit and floodsub peers are outside the letter, hence free.
+    The scope is relay to the mesh. Explicit and floodsub peers are outside the letter, hence free: so is an
+    explicit peer that a wrong router has in its mesh.
     """
     age = r.unwanted.get(peer, {}).get(m.part.id)
     if age is None or is_old(r, peer, m.part.id):
         return False
-    return True if age == 0 and peer in r.mesh_of(m.part.topic) else None
+    return True if age == 0 and peer in r.mesh_of(m.part.topic) and not r.is_explicit(peer) else None
 
 
 @rule(
