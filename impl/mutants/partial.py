@@ -91,12 +91,6 @@ def _of_nobody(r: GossipsubRouter, usual: Usual, topic: str, peer: Peer, kind: s
         r.core.keeper.first_delivery(peer, topic)
 
 
-def _needs_scores(r: GossipsubRouter, usual: Usual, topic: str, peer: Peer, kind: str) -> None:
-    if r.core.keeper is None:
-        raise AttributeError("there are no scores")
-    usual(topic, peer, kind)
-
-
 def _misbehaves(r: GossipsubRouter, usual: Usual, topic: str, peer: Peer, kind: str) -> None:
     if kind != "invalid":
         usual(topic, peer, kind)
@@ -185,7 +179,6 @@ _EDITS: Mapping[str, Edit] = {
     ),
     "useful-part-of-nobody": around("feedback", _of_nobody),
     "parts-count-as-messages": around("feedback", _counts_as_messages),
-    "feedback-needs-scores": around("feedback", _needs_scores),
     "invalid-part-misbehaves": around("feedback", _misbehaves),
 }
 

@@ -50,7 +50,7 @@ def applicable(r: Router, event: Event) -> bool:
         case Join(topic, requests, supports):
             return topic not in r.topics and ("partial" in r.protocol.handlers or not (requests or supports))
         case Feedback(_, peer):
-            return "feedback" in r.protocol.handlers and peer in r.peers
+            return "feedback" in r.protocol.handlers and r.parameters.scores is not None and peer in r.peers
         case PublishPartial(_, _, decisions):
             return "publish_partial" in r.protocol.handlers and all(d.peer in r.peers for d in decisions)
         case Leave(topic):
@@ -103,7 +103,7 @@ def _step(r: Router, event: Event, choose: Choose) -> Step[Router]:
         case PublishPartial():
             return run(r, "publish_partial", event, choose)
         case Feedback():
-            return Step(r if r.parameters.scores is None else scores_events.count(r, "feedback", event))
+            return Step(scores_events.count(r, "feedback", event))
         case Publish(message):
             return run(r, "publish", message, choose)
         case Verdict(message_id, judgement):
