@@ -126,8 +126,8 @@ def remember_unwanted(r: Router, d: ReceivedPart[IDontWant], choose: Choose) -> 
 def who_said_idontwant(r: Router, m: ReceivedPart[Message], peer: Peer) -> bool | None:
     """r1: they MUST be skipped, as long as the entry lives: to the next heartbeat at least.
 
-    The scope is relay to the mesh. Explicit and floodsub peers are outside the letter, hence free: so is an
-    explicit peer that a wrong router has in its mesh.
+    The scope is relay to the mesh. Explicit and floodsub peers are outside the letter, hence free. An
+    explicit peer gets every message as such, in the mesh or not.
     """
     age = r.unwanted.get(peer, {}).get(m.part.id)
     if age is None or is_old(r, peer, m.part.id):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 from quidnunc.model.events import (
     FLOODSUB,
@@ -15,7 +16,9 @@ from quidnunc.model.events import (
     Sent,
     Verdict,
 )
+from quidnunc.model.pubsub.idontwant import who_said_idontwant
 from quidnunc.model.pubsub.protocols import GOSSIPSUB_1_1, GOSSIPSUB_1_2, GOSSIPSUB_1_2_DRAFT
+from quidnunc.model.pubsub.router import ReceivedPart
 from quidnunc.model.rpc import IDontWant, IHave, Message
 from quidnunc.model.rules import Protocol
 from tests.helpers.pubsub_run import After, T, after, grafted, message, of, onward, own, peers, sent
@@ -120,6 +123,14 @@ class TestHeard:
         base = [*peers(5), of(5, DONT)]
         end = relay(base, explicit_peers=frozenset({5}))
         assert (set(end.due(Message)), set(end.free(Message))) == ({2, 3}, {5})
+
+    @pytest.mark.parametrize(("explicit", "skipped"), [(frozenset({2}), None), (frozenset({9}), True)])
+    def test_so_is_an_explicit_peer_in_the_mesh(self, explicit: frozenset[int], skipped: bool | None) -> None:
+        """Only a router that departs has one there, and it gets every message as an explicit peer."""
+        r = after(MEMBERS, of(2, DONT), explicit_peers=frozenset({9})).router
+        r = evolve(r, parameters=evolve(r.parameters, explicit_peers=explicit))
+        assert 2 in r.mesh_of(T)
+        assert who_said_idontwant.apply(r, ReceivedPart(1, M1), 2) is skipped
 
     def test_who_leaves_the_mesh_between_is_no_target(self) -> None:
         end = relay(of(2, DONT), Disconnect((2,)), peers(2), grafted(2))
