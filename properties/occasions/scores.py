@@ -131,12 +131,18 @@ def _mattering(r: Router, peer: Peer) -> WeighedScores:
     found: list[DecidingTerm] = []
     penalised = False
     for clause, value in terms(r, peer).items():
-        rest = whole.less(value)
+        rest = _without(whole, value)
         if any(rest.below(edge) is (not side) for edge, side in sides):
             found.append(_deciding(r, peer, clause))
         elif clause == BEHAVIOUR and value.lo < value.hi == 0:
             penalised = True
     return WeighedScores(tuple(found), penalised)
+
+
+def _without(whole: ScoreInterval, summand: ScoreInterval) -> ScoreInterval:
+    """The other summands of a sum. The difference of two intervals would hold what never goes together."""
+    ends = (whole.lo - summand.lo, whole.hi - summand.hi)
+    return ScoreInterval(min(ends), max(ends))
 
 
 def _deciding(r: Router, peer: Peer, clause: str) -> DecidingTerm:

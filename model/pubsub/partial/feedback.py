@@ -9,7 +9,7 @@ from __future__ import annotations
 from quidnunc.model.events import Feedback
 from quidnunc.model.permits import Step
 from quidnunc.model.pubsub.router import Router
-from quidnunc.model.pubsub.scores.counting import CountedDelivery, with_penalty
+from quidnunc.model.pubsub.scores.counting import MISUSE_PENALTIES, CountedDelivery, with_penalty
 from quidnunc.model.pubsub.scores.events import count
 from quidnunc.model.rules import Witness, rule
 from quidnunc.model.values import evolve
@@ -21,8 +21,13 @@ from quidnunc.model.values import evolve
     when="it counts an invalid part as misbehaviour",
 )
 def penalise_invalid_part(r: Router, told: Feedback, _: Witness) -> Step[Router] | None:
-    """An invalid part is one misbehaviour; a useful one, or one that is ignored, counts for nothing."""
-    return Step(_noted(with_penalty(r, told.peer, 1, 1), told)) if told.kind == "invalid" else None
+    """An invalid part is misbehaviour, of which the design does not say how much: one count at least.
+
+    A useful part, or one that is ignored, counts for nothing.
+    """
+    if told.kind != "invalid":
+        return None
+    return Step(_noted(with_penalty(r, told.peer, 1, MISUSE_PENALTIES), told))
 
 
 @rule(

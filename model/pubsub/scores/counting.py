@@ -24,7 +24,8 @@ REGRAFT_PENALTIES = 2
 """A GRAFT inside the backoff may be penalised. The Go router counts two where it comes very early."""
 
 MISUSE_PENALTIES = 10
-"""What a peer may be penalised by that names its extensions late or twice: the Go router counts ten."""
+"""What a peer may be penalised by where the text calls it misbehaviour and does not say how much. The Go
+router counts ten for extensions that are named late or twice."""
 
 COPIES_ARE_FIRST = "copies-are-first-deliveries"
 """Switch of a fault: each copy counts as a first delivery."""

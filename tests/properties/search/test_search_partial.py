@@ -12,6 +12,8 @@ from quidnunc.model.events import (
     Connect,
     Delivered,
     Event,
+    Feedback,
+    FeedbackKind,
     GossipAsked,
     Offered,
     Output,
@@ -23,7 +25,8 @@ from quidnunc.model.events import (
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.pubsub.protocols import PARTIAL, PARTIAL_GO, PARTIAL_JVM
 from quidnunc.model.pubsub.router import Router
-from quidnunc.model.rpc import Extensions, IDontWant, IHave, Message, Partial, Subscribe
+from quidnunc.model.rpc import Extensions, Graft, IDontWant, IHave, Message, Partial, Subscribe
+from quidnunc.model.score_parameters import ScoreParameters
 from quidnunc.properties.blame import partial as partial_blame
 from quidnunc.properties.claims.catalogue import applied_clauses
 from quidnunc.properties.claims.tables import BY_SUBJECT
@@ -32,6 +35,7 @@ from quidnunc.properties.neighbours.partial import MORE, OF_PARTIAL
 from quidnunc.properties.neighbours.seeded_draws import SeededDraws
 from quidnunc.properties.neighbours.weights import WEIGHTS
 from quidnunc.properties.occasions.occasion import ObservedStep
+from quidnunc.properties.occasions.scores import FED
 from quidnunc.properties.suite.files import rule_cases
 from quidnunc.properties.suite.run import run_suite
 from tests.helpers.pubsub_run import T, message, of
@@ -97,8 +101,16 @@ class TestOccasions:
         found |= self.clauses_at(wants, of(2, message("m1")), Delivered(message("m1")))
         found |= self.clauses_at(unsupported, of(1), Sent(1, message("m1")))
         claims = (*BY_SUBJECT["extensions"], *BY_SUBJECT["partial"])
-        own = {each.clause for claim in claims for each in claim.occasions}
+        own = {each.clause for claim in claims for each in claim.occasions} - set(FED)
         assert found & own == own and len(own) == 4
+
+    @pytest.mark.parametrize(("kind", "applies"), [("invalid", True), ("useful", False), ("ignored", False)])
+    def test_feedback_has_one_where_the_score_turns_on_it(self, kind: FeedbackKind, applies: bool) -> None:
+        scores = ScoreParameters(behaviour_penalty_weight=-1.0)
+        member = (*peer(1), of(1, Graft(T)))
+        r = run(PARTIAL_JVM, joined(), *member, Feedback(T, 1, kind), Advance(1), scores=scores).router
+        step = ObservedStep(r, Advance(500), True, ())
+        assert ("pm-jvm/score.feedback" in applied_clauses(step)) == applies
 
     def clauses_at(self, router: Router, event: Event, *outputs: Output) -> set[str]:
         return set(applied_clauses(ObservedStep(router, event, False, outputs)))
