@@ -16,6 +16,7 @@ import pytest
 from attrs import frozen
 
 from quidnunc.pipeline.lake.spark_session import spark_session, why_not
+from quidnunc.properties.suite import explainers
 
 # A machine that is busy is not a fault of what is tested.
 hypothesis.settings.register_profile(
@@ -29,6 +30,12 @@ def pytest_collection_finish() -> None:
     the time takes a tenth off."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+
+
+@pytest.fixture(autouse=True)
+def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A suite explains in the process of the test: the other processors have tests of their own."""
+    monkeypatch.setattr(explainers, "MOST_AT_ONCE", 1)
 
 
 @frozen

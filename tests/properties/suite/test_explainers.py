@@ -37,25 +37,30 @@ AGAINST = "ours:prune-ignored"
 HELLO = Hello(name="x", version="1", protocols=())
 
 
+def on_two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explainers.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(explainers, "MOST_AT_ONCE", 2)
+
+
 def told(campaign: Campaign) -> list[tuple[str, str, str]]:
     return [(root.clause, root.quirk, render(root.case)) for root in campaign.roots.values()]
 
 
 def test_several_processes_tell_what_one_tells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explainers.os, "cpu_count", lambda: 2)
+    on_two_processors(monkeypatch)
     asked = list[object]()
     ask = explainers.Explainers._ask
     monkeypatch.setattr(explainers.Explainers, "_ask", lambda self, q: (asked.append(q), ask(self, q))[1])
-    several = run_suite("gossipsub-1.2", AGAINST)
+    several = run_suite("gossipsub-1.0", AGAINST)
     assert asked and several.roots
-    one = run_suite("gossipsub-1.2", AGAINST, opener=opener_of(AGAINST))
+    one = run_suite("gossipsub-1.0", AGAINST, opener=opener_of(AGAINST))
     assert told(several) == told(one)
 
 
 def test_processes_start_with_the_first_case_that_departs_and_where_none_does_not_at_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(explainers.os, "cpu_count", lambda: 2)
+    on_two_processors(monkeypatch)
     played, started = list[int](), list[int]()
 
     def one_of_this_thread(workers: int) -> ThreadPoolExecutor:
@@ -63,7 +68,7 @@ def test_processes_start_with_the_first_case_that_departs_and_where_none_does_no
         return ThreadPoolExecutor(1)
 
     monkeypatch.setattr(explainers, "process_pool", one_of_this_thread)
-    run_suite("gossipsub-1.2", AGAINST, progress=lambda campaign: played.append(campaign.runs))
+    run_suite("gossipsub-1.0", AGAINST, progress=lambda campaign: played.append(campaign.runs))
     assert len(started) == 1 and started[0] < max(played), "while others are played"
     run_suite("flood", "ours")
     assert len(started) == 1
@@ -176,13 +181,13 @@ def test_an_answer_that_nobody_waits_for_is_broken_off_before_a_fresh_run() -> N
 
 
 def test_a_process_that_is_gone_is_replaced_by_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explainers.os, "cpu_count", lambda: 2)
+    on_two_processors(monkeypatch)
 
     def gone(self: Any, question: Any) -> Any:
         raise BrokenProcessPool
 
     monkeypatch.setattr(explainers.Explainers, "_ask", gone)
-    assert run_suite("gossipsub-1.2", AGAINST).roots
+    assert run_suite("gossipsub-1.0", AGAINST).roots
 
 
 def test_what_departs_without_scores_is_not_filed_under_a_clause_of_theirs() -> None:
