@@ -51,9 +51,9 @@ def test_several_processes_tell_what_one_tells(monkeypatch: pytest.MonkeyPatch) 
     asked = list[object]()
     ask = explainers.Explainers._ask
     monkeypatch.setattr(explainers.Explainers, "_ask", lambda self, q: (asked.append(q), ask(self, q))[1])
-    several = run_suite("gossipsub-1.0", AGAINST)
+    several = run_suite("gossipsub-1.2", AGAINST)
     assert asked and several.roots
-    one = run_suite("gossipsub-1.0", AGAINST, opener=opener_of(AGAINST))
+    one = run_suite("gossipsub-1.2", AGAINST, opener=opener_of(AGAINST))
     assert told(several) == told(one)
 
 
