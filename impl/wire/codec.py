@@ -8,7 +8,7 @@ one of its sender's messages, until the message shows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
@@ -220,7 +220,13 @@ class Codec:
         new = sorted(i for i in plain if i.startswith(own) and i not in known)
         if not new:
             return
-        hidden = [s for s, m in self._own.items() if s not in self._shown and topic in (None, m.topic)]
+        unseen = {s: m for s, m in self._own.items() if s not in self._shown}
+        hidden = [s for s, m in unseen.items() if topic in (None, m.topic)]
+        if len(hidden) < len(new):
+            # It names messages of other topics, too, and not of all: mostly their numbers are consecutive.
+            bound = ((at, self._bound.get(s)) for at, s in enumerate(self._own) if s in self._shown)
+            shown = {at: known.id for at, known in bound if known is not None and known.id.startswith(own)}
+            hidden = _numbered([*self._own], unseen, new, shown)
         for symbol, id_bytes in zip(reversed(hidden), reversed(new), strict=False):
             if self._by_origin:
                 self._learn(symbol, id_bytes)
@@ -411,6 +417,24 @@ class Codec:
         return all(
             known < number if place[each] < place[symbol] else number < known for each, known in others
         )
+
+
+def _numbered(
+    own: Sequence[str], unseen: Collection[str], ids: Sequence[bytes], shown: Mapping[int, bytes]
+) -> list[str]:
+    """Which of the own messages have these ids, in order, if their numbers are consecutive; else all `unseen`.
+
+    `shown`: place among `own` -> its id. Where there is none, the newest are taken that lie as far apart.
+    """
+    width = len(peer_id(ROUTER))
+    numbers = [int.from_bytes(each[width:], "big") for each in ids]
+    known = [at - int.from_bytes(each[width:], "big") for at, each in shown.items()]
+    for first in known[-1:] or range(len(own) - 1 - max(numbers), -min(numbers) - 1, -1):
+        places = [first + each for each in numbers]
+        found = [own[at] for at in places if 0 <= at < len(own)]
+        if len(found) == len(places) and all(each in unseen for each in found):
+            return found
+    return [*unseen]
 
 
 def _carries(message: wire.Message, value: Message) -> bool:

@@ -583,6 +583,9 @@ def graft_in_all(old: Rule, r: Router, what: object, choose: Choose) -> Step[Rou
     grafted = _grafted_by(step)
     if step is None or not grafted:
         return step
+    if len(r.topics) > 1:
+        # A GRAFT may be meant, or be told besides: where both agree with what was sent, the mesh is not known.
+        choose.free("which GRAFT is meant")
     beat, topics, at_ms, peers = cast("Grafted", r.kept.get(GRAFTED, (0, (), 0, ())))
     topics = topics if beat == r.heartbeats else ()
     peers = peers if (beat, at_ms) == (r.heartbeats, r.now_ms) else ()

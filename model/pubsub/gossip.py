@@ -242,7 +242,7 @@ def _gossip(
         # From v1.1 on a message holds so many, because nobody looks at more: which ones is free.
         whole = "score" not in r.protocol.handlers or len(ids) <= r.parameters.max_ihave_length
         least, most = count(eligible, topic)
-        sure = [i for i in ids if i not in r.perhaps_cached]
+        sure = [i for i in ids if r.surely_gossips(i)]
         hidden = not whole or not sure or r.reads("gossip-count-hidden")
         if hidden or (topic in r.fanout and r.fanout[topic].tentative):
             least = 0

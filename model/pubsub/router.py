@@ -307,6 +307,12 @@ class Router:
         found = {i: None for window in recent for i in window if self.cached[i].topic in named}
         return tuple(found)
 
+    def surely_gossips(self, message_id: str) -> bool:
+        """Whether one of `gossip_ids` is named for sure. Who names those of all its topics has joined these."""
+        if self.reads(IDS_OF_ANY_TOPIC) and self.cached[message_id].topic not in self.topics:
+            return False
+        return message_id not in self.perhaps_cached
+
     # -- changes --------------------------------------------------------------------------------------
 
     def with_mesh(self, topic: str, members: frozenset[Peer]) -> Router:

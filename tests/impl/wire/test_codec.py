@@ -243,6 +243,38 @@ def test_own_ids_that_show_before_the_message_go_by_order() -> None:
     assert codec.id_bytes("m1") == ids[0]
 
 
+def named(codec: Codec, topic: str, *seqnos: int) -> tuple[str, ...]:
+    """What the codec takes own ids with these numbers for, in an IHAVE about a topic."""
+    rpc = wire.RPC()
+    ids = [peer_id(0) + each.to_bytes(8, "big") for each in seqnos]
+    rpc.control.ihave.add(topicID=topic, messageIDs=ids)
+    (ihave,) = codec.decode(rpc.SerializeToString())
+    assert isinstance(ihave, IHave)
+    return ihave.ids
+
+
+def authored(*topics: str) -> Codec:
+    codec = Codec(SIGNED)
+    for number, topic in enumerate(topics, start=1):
+        codec.data_of(Message(f"m{number}", topic, 0))
+    return codec
+
+
+def test_own_ids_in_gossip_about_another_topic_go_by_their_numbers() -> None:
+    assert named(authored("t1", "t3", "t1"), "t2", 7, 9) == ("m1", "m3")
+    assert named(authored("t1", "t3", "t1", "t1"), "t2", 7, 9) == ("m2", "m4")
+
+
+def test_an_own_id_that_is_known_says_which_the_others_are() -> None:
+    codec = authored("t1", "t3", "t1")
+    codec.decode(wire.RPC(publish=[published(SIGNED, codec, Message("m3", "t1", 0), 9)]).SerializeToString())
+    assert named(codec, "t2", 9, 7) == ("m3", "m1")
+
+
+def test_own_ids_whose_numbers_are_not_consecutive_go_by_order() -> None:
+    assert named(authored("t1", "t3", "t1"), "t2", 7, 700) == ("m2", "m3")
+
+
 # -- what a router may do to a message ----
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from quidnunc.model.edits.catalogue import edit_named
-from quidnunc.model.events import Advance, Connect, Join, Output, Sent, Verdict
+from quidnunc.model.events import Advance, Connect, Join, Output, Publish, Receive, Sent, Verdict
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
-from quidnunc.model.rpc import IHave, Message, Prune, Subscribe
+from quidnunc.model.rpc import Graft, IHave, Message, Prune, Subscribe
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
 from quidnunc.properties.judge.oracle import Departure, Oracle
 from quidnunc.properties.judge.play import ModelSubject
@@ -17,6 +17,11 @@ from tests.helpers.pubsub_run import T, after, grafted, of, peers, singles
 SPEC = protocol_named("gossipsub-1.2")
 BUILT = edit_named("relay-needs-a-subscriber", SPEC).change(SPEC)
 MEMBERS = tuple(range(1, 14))
+
+
+def peers_alone(*several: int) -> list[Connect]:
+    """One after the other, each of which opened the connection."""
+    return [Connect((peer,)) for peer in several]
 
 
 def departs(*cut: Output) -> tuple[Departure, ...]:
@@ -45,6 +50,38 @@ def test_a_mesh_that_nobody_announced_may_be_cut_or_not() -> None:
 def test_who_cuts_it_cuts_it_to_d() -> None:
     assert departs(*pruned_to(Parameters().d - 1))
     assert departs(*pruned_to(Parameters().d + 1))
+
+
+@pytest.mark.parametrize(("in_first", "unclear"), [(8, True), (6, False)])
+def test_a_mesh_is_not_guessed_where_a_graft_may_be_told_besides(in_first: int, unclear: bool) -> None:
+    """Mutant: the mesh is one of several that agree, and a member that is not there is owed messages."""
+    eight = MEMBERS[:8]
+    subscribed = [Receive((peer,), (Subscribe(T), Subscribe("t2"))) for peer in eight]
+    events = [Join(T), Join("t2"), *peers_alone(*eight), *subscribed]
+    oracle = Oracle(edit_named("grafts-shared", SPEC).change(SPEC), Parameters())
+    for event in events:
+        hello = (
+            [Sent(p, Subscribe(t)) for p in event.peers for t in (T, "t2")] if type(event) is Connect else []
+        )
+        assert not oracle.judge(event, hello).departures
+    first, second = ((T, eight[:in_first]), ("t2", eight[-6:]))
+    sent = [Sent(peer, Graft(topic)) for topic, several in (first, second) for peer in several]
+    judged = oracle.judge(Advance(Parameters().heartbeat_delay_ms), sent)
+    assert (judged.blurred, judged.departures) == (unclear, ())
+
+
+def test_gossip_of_all_topics_may_leave_out_a_topic_that_is_not_joined() -> None:
+    """Mutant: who names what it has cached of its topics owes the messages of its fanout, too."""
+    built = edit_named("ids-of-any-topic", SPEC).change(SPEC)
+    given = Parameters(flood_publish=False)
+    for protocol, owes in ((SPEC, True), (built, False)):
+        oracle = Oracle(protocol, given)
+        sent = {p: Sent(p, Message("m1", T, None)) for p in MEMBERS[: given.d]}
+        for event in (*peers_alone(*MEMBERS), *(of(p, Subscribe(T)) for p in MEMBERS)):
+            assert not oracle.judge(event, ()).departures
+        own = Message("m1", T, None)
+        assert not oracle.judge(Publish(own), [*sent.values()]).departures
+        assert bool(oracle.judge(Advance(given.heartbeat_delay_ms), ()).departures) == owes
 
 
 @pytest.mark.parametrize("version", ["gossipsub-1.0", "gossipsub-1.1", "gossipsub-1.3"])
