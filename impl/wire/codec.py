@@ -422,7 +422,7 @@ class Codec:
 def _numbered(
     own: Sequence[str], unseen: Collection[str], ids: Sequence[bytes], shown: Mapping[int, bytes]
 ) -> list[str]:
-    """Which of the own messages have these ids, in order, if their numbers are consecutive; else all `unseen`.
+    """Which of the own messages have these ids, in order, if their numbers are consecutive, or all `unseen`.
 
     `shown`: place among `own` -> its id. Where there is none, the newest are taken that lie as far apart.
     """

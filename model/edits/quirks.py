@@ -584,7 +584,7 @@ def graft_in_all(old: Rule, r: Router, what: object, choose: Choose) -> Step[Rou
     if step is None or not grafted:
         return step
     if len(r.topics) > 1:
-        # A GRAFT may be meant, or be told besides: where both agree with what was sent, the mesh is not known.
+        # A GRAFT may be meant, or be told besides: where both agree with what was seen, who is in is open.
         choose.free("which GRAFT is meant")
     beat, topics, at_ms, peers = cast("Grafted", r.kept.get(GRAFTED, (0, (), 0, ())))
     topics = topics if beat == r.heartbeats else ()

@@ -308,7 +308,7 @@ class Router:
         return tuple(found)
 
     def surely_gossips(self, message_id: str) -> bool:
-        """Whether one of `gossip_ids` is named for sure. Who names those of all its topics has joined these."""
+        """Whether gossip surely names one of `gossip_ids`. "All its topics" are those that it has joined."""
         if self.reads(IDS_OF_ANY_TOPIC) and self.cached[message_id].topic not in self.topics:
             return False
         return message_id not in self.perhaps_cached
