@@ -48,7 +48,7 @@ from quidnunc.properties.cases.router import REPEATS, repeated, replay_router
 from quidnunc.properties.claims.catalogue import claims_of
 from quidnunc.properties.explain.root_cause import UNEXPLAINED_CAUSE
 from quidnunc.properties.search.batch import Workers
-from quidnunc.properties.search.campaign import Campaign, Recording, run_campaign
+from quidnunc.properties.search.campaign import Campaign, Recording, SoFar, run_campaign
 from quidnunc.properties.search.crashes import ANY_CRASH, crash_mark, crashes_numbered
 from quidnunc.properties.search.rows import RootCause, is_crash
 from quidnunc.properties.search.verdicts import (
@@ -278,11 +278,10 @@ def _search(name: str, options: argparse.Namespace, started: float) -> tuple[Cam
     show = progress_line()
     processes = Workers()
 
-    def progress(campaign: Campaign, what: str) -> None:
+    def progress(far: SoFar, what: str) -> None:
         show(
-            f"{what} {name} against {options.against}: {count(campaign.runs, 'run')}, "
-            f"{count(campaign.steps, 'step')}, {count(len(campaign.roots), 'root cause')}, "
-            f"{campaign.seconds:.0f} s"
+            f"{what} {name} against {options.against}: {count(far.runs, 'run')}, "
+            f"{count(far.steps, 'step')}, {count(far.roots, 'root cause')}, {far.seconds:.0f} s"
         )
 
     budget = None if options.runs is not None else budget_s(options.budget or "60s")

@@ -15,7 +15,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 from attrs import asdict, field, frozen, mutable
@@ -76,6 +77,8 @@ class Workers:
     ended: bool = False
     interrupted: bool = False
     """Stopped by a signal, and not by a deadline."""
+    under_way: dict[int, Mapping[str, Any]] = field(factory=dict)
+    """Seed of a batch that is not merged yet -> what its worker has told so far."""
     _live: list[Process] = field(factory=list)
     _lock: threading.RLock = field(factory=threading.RLock)
     """A signal handler may interrupt its own thread."""
@@ -184,7 +187,7 @@ def run_batch(request: BatchRequest, workers: Workers | None = None) -> dict[str
     timer.start()
     listener.start()
     try:
-        told, problem = _told(process)
+        told, problem = _told(process, partial(workers.under_way.__setitem__, request.seed))
         if problem:
             end_processes([process])
         status = process.wait()
@@ -206,8 +209,9 @@ def run_batch(request: BatchRequest, workers: Workers | None = None) -> dict[str
     return told | ({"broken": problem} if problem else {})
 
 
-def _told(process: Process) -> tuple[dict[str, Any], str]:
-    """What a worker says until it closes its stdout, and what is wrong with that."""
+def _told(process: Process, note: Callable[[Mapping[str, Any]], None]) -> tuple[dict[str, Any], str]:
+    """What a worker says until it closes its stdout, and what is wrong with that. `note` is called with all
+    of it, as it grows."""
     assert process.stdout is not None
     told: dict[str, Any] = {}
     while line := process.stdout.readline(MAX_REPLY_BYTES + 1):
@@ -217,10 +221,11 @@ def _told(process: Process) -> tuple[dict[str, Any], str]:
             # It ended in the middle; its exit status says why.
             break
         try:
-            told |= json.loads(line)
+            told = told | json.loads(line)
         except (ValueError, TypeError):
             said = line[:200].decode(errors="replace")
             return told, f"the worker's answer is not JSON: {said!r}; does the router write to its stdout?"
+        note(told)
     return told, ""
 
 

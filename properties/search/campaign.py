@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from itertools import repeat
 from typing import Any
 
@@ -139,7 +140,29 @@ class Recording:
         return self.recorder, self.parts[-1]
 
 
-Progress = Callable[[Campaign, str], None]
+@frozen
+class SoFar:
+    """How far a campaign is, with what workers have told of batches that go on."""
+
+    runs: int
+    steps: int
+    roots: int
+    """Root causes; some may turn out to be one."""
+    seconds: float
+
+    @classmethod
+    def of(cls, campaign: Campaign, under_way: Iterable[Mapping[str, Any]]) -> SoFar:
+        told = list(under_way)
+        roots = {(root["clause"], root["quirk"]) for each in told for root in each.get("roots", ())}
+        return cls(
+            campaign.runs + sum(each.get("runs", 0) for each in told),
+            campaign.steps + sum(each.get("steps", 0) for each in told),
+            len(roots | campaign.roots.keys()),
+            campaign.seconds,
+        )
+
+
+Progress = Callable[[SoFar, str], None]
 
 
 @frozen
@@ -192,17 +215,21 @@ def run_campaign(
     )
     held = [(deadlines.stop, processes.stop), (deadlines.end, processes.end)] if deadlines else []
     pool = ThreadPoolExecutor(workers or os.cpu_count() or 1)
-    with _at(held), _shown(campaign, started, progress, "searching"), pool, processes:
+    shown = partial(_showing, campaign, started, processes, progress)
+    with _at(held), shown("searching"), pool, processes:
         for numbers in _rounds(runs, batch):
             requests = _requests(asked, numbers, campaign, recording)
-            for answer in pool.map(run_batch, requests, repeat(processes)):
+            for request, answer in zip(
+                requests, pool.map(run_batch, requests, repeat(processes)), strict=True
+            ):
                 merge(campaign, answer)
+                processes.under_way.pop(request.seed, None)
                 campaign.seconds = time.monotonic() - started
             if campaign.broken or processes.stopping or (stop is not None and stop(campaign)):
                 break
     campaign.interrupted = processes.interrupted
     if not campaign.interrupted:
-        with _shown(campaign, started, progress, "comparing what was found in"):
+        with shown("comparing what was found in"):
             settle(campaign, until=None if deadlines is None else deadlines.settle)
     elif len(campaign.roots) > 1:
         campaign.left_out.append("whether some root causes are one: that is asked at the end of a search")
@@ -211,7 +238,9 @@ def run_campaign(
 
 
 @contextmanager
-def _shown(campaign: Campaign, started: float, progress: Progress | None, what: str) -> Iterator[None]:
+def _showing(
+    campaign: Campaign, started: float, processes: Workers, progress: Progress | None, what: str
+) -> Iterator[None]:
     """Show each second how far it is, and once more at the end: a batch in which much is explained takes
     minutes."""
     over = threading.Event()
@@ -219,7 +248,7 @@ def _shown(campaign: Campaign, started: float, progress: Progress | None, what: 
     def show() -> None:
         campaign.seconds = time.monotonic() - started
         if progress is not None:
-            progress(campaign, what)
+            progress(SoFar.of(campaign, [*processes.under_way.values()]), what)
 
     def go_on() -> None:
         while not over.wait(SHOWN_EVERY_S):

@@ -28,6 +28,7 @@ from quidnunc.properties.search.campaign import (
     MIN_BATCH,
     WIDTH,
     Campaign,
+    SoFar,
     merge,
     run_campaign,
     settle,
@@ -459,15 +460,18 @@ def test_an_explanation_that_leaves_the_step_open_may_settle_a_case(
 
 
 def test_progress_is_shown_while_one_batch_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mutant: it is shown when a batch has ended, which may take minutes."""
-    enough, shown = threading.Event(), list[tuple[str, float]]()
+    """Mutants: it is shown when a batch has ended, which may take minutes; runs count when theirs has ended,
+    or twice."""
+    enough, shown, counted = threading.Event(), list[tuple[str, float]](), list[int]()
 
-    def goes_on(request: object, workers: object) -> dict[str, Any]:
+    def goes_on(request: BatchRequest, workers: Workers) -> dict[str, Any]:
+        workers.under_way[request.seed] = told = {**NOTHING, "runs": 1}
         assert enough.wait(60)
-        return {}
+        return told
 
-    def show(campaign: Campaign, what: str) -> None:
-        shown.append((what, campaign.seconds))
+    def show(far: SoFar, what: str) -> None:
+        shown.append((what, far.seconds))
+        counted.append(far.runs)
         if len(shown) == 3:
             enough.set()
 
@@ -475,4 +479,5 @@ def test_progress_is_shown_while_one_batch_goes_on(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("quidnunc.properties.search.campaign.SHOWN_EVERY_S", 0.01)
     run_campaign("floodsub", "ours", runs=1, progress=show)
     assert [what for what, _ in shown].count("searching") >= 3
+    assert counted[2:] == [1] * len(counted[2:])
     assert shown[-1][0].startswith("comparing") and shown == sorted(shown, key=lambda each: each[1])
