@@ -298,6 +298,18 @@ def wait_cached(old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose) 
     return None if step is None else Step(step.router.with_cached(m.part), step.permits)
 
 
+@around("gs1.0/relay.seen")
+def seen_or_waits_again(
+    old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose
+) -> Step[Router] | None:
+    """A copy of what was seen long ago may wait for a verdict again, which shows in who is served alone."""
+    step = cast("Step[Router] | None", old.step(r, m, choose))
+    first, dropped = r.seen.get(m.part.id), step is not None and m.part.id not in r.waiting
+    old_enough = first is not None and r.now_ms - first >= r.parameters.seen_ttl_ms
+    waits = r.parameters.validation == "manual" and dropped and old_enough
+    return None if waits and choose.free("whether it waits again") else step
+
+
 @around("gs1.1/validation.late-verdict")
 def serve_waiting_too(old: Rule, r: Router, g: ReceivedPart[IWant], choose: Choose) -> Step[Router] | None:
     """What waits for its verdict is given to who asks for it."""
@@ -1272,14 +1284,16 @@ QUIRKS: tuple[Edit, ...] = (
         "replaced",
         "gs1.1/validation.late-verdict",
         "Puts a message into its message cache while it waits for its validators.",
-        replacing_present(wait_for_verdict=wait_cached),
+        replacing_present(wait_for_verdict=wait_cached, seen_before=seen_or_waits_again),
     ),
     Edit(
         "served-before-verdict",
         "replaced",
         "gs1.1/validation.late-verdict",
         "Answers IWANT with messages that still wait for their validators.",
-        replacing_present(serve=serve_waiting_too, serve_within_bound=serve_waiting_too),
+        replacing_present(
+            serve=serve_waiting_too, serve_within_bound=serve_waiting_too, seen_before=seen_or_waits_again
+        ),
     ),
     Edit(
         "relay-needs-a-subscriber",

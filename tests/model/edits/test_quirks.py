@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from quidnunc.model.edits.catalogue import edit_named
-from quidnunc.model.events import Advance, Connect, Join, Output, Publish, Receive, Sent, Verdict
+from quidnunc.model.events import Advance, Connect, Delivered, Join, Output, Publish, Receive, Sent, Verdict
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Graft, IHave, Message, Prune, Subscribe
@@ -105,3 +105,20 @@ def test_a_verdict_after_the_time_in_the_message_cache_counts_for_nobody(beats: 
     for protocol, counts in ((SPEC, True), (late, not lost)):
         end = after(*events, Verdict("m1", "reject"), protocol=protocol, **given)  # type: ignore[arg-type]
         assert (end.router.below(1, 0) is True) == counts
+
+
+@pytest.mark.parametrize("name", ["served-before-verdict", "cached-before-verdict"])
+@pytest.mark.parametrize(("seconds", "unclear"), [(7, False), (8, True)])
+def test_whether_what_was_seen_long_ago_waits_again_is_not_guessed(
+    name: str, seconds: int, unclear: bool
+) -> None:
+    """Mutant: a copy after the time of the seen cache is dropped, and who serves it departs."""
+    built = edit_named(name, SPEC).change(SPEC)
+    oracle = Oracle(built, Parameters(validation="manual", seen_ttl_ms=8000))
+    m = Message("m1", T, 1)
+    begun = [Join(T), *peers_alone(1, 2, 3), of(1, m), Verdict("m1", "accept")]
+    for event in (*begun, Advance(500), *[Advance(1000)] * (seconds - 1), Advance(500)):
+        hello = [Sent(event.peers[0], Subscribe(T))] if isinstance(event, Connect) else []
+        seen = [Delivered(m)] if isinstance(event, Verdict) else hello
+        assert not oracle.judge(event, seen).departures
+    assert oracle.judge(of(3, m), ()).blurred == unclear
