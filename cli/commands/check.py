@@ -48,7 +48,7 @@ from quidnunc.properties.cases.router import REPEATS, repeated, replay_router
 from quidnunc.properties.claims.catalogue import claims_of
 from quidnunc.properties.explain.root_cause import UNEXPLAINED_CAUSE
 from quidnunc.properties.search.batch import Workers
-from quidnunc.properties.search.campaign import Campaign, Recording, SoFar, run_campaign
+from quidnunc.properties.search.campaign import Campaign, Recording, SoFar, each_second, run_campaign
 from quidnunc.properties.search.crashes import ANY_CRASH, crash_mark, crashes_numbered
 from quidnunc.properties.search.rows import RootCause, is_crash
 from quidnunc.properties.search.verdicts import (
@@ -341,22 +341,24 @@ def _suite(name: str, options: argparse.Namespace, limit: TimeLimit) -> tuple[Ca
 
     def progress(campaign: Campaign) -> None:
         so_far[:] = [campaign]
-        if time.monotonic() - started > SAID_AFTER_S:
-            done = campaign.runs + len(campaign.left_out)
-            failures = count(len(campaign.roots), "root cause")
-            show(f"suite of {name} against {options.against}: {done} of {total} cases, {failures}")
+        show_again()
+
+    def show_again() -> None:
+        if so_far and time.monotonic() - started > SAID_AFTER_S:
+            show(f"suite of {name} against {options.against}: {_how_far(so_far[0], total)}")
 
     try:
         profile, shortest = profile_of(options), options.cases is not None
-        campaign = run_suite(
-            name,
-            options.against,
-            profile=profile,
-            shortest=shortest,
-            known=() if options.no_known else None,
-            limit=limit,
-            progress=progress,
-        )
+        with each_second(show_again):
+            campaign = run_suite(
+                name,
+                options.against,
+                profile=profile,
+                shortest=shortest,
+                known=() if options.no_known else None,
+                limit=limit,
+                progress=progress,
+            )
         return campaign, 0
     except KeyboardInterrupt as interrupt:
         if not so_far:
@@ -365,6 +367,14 @@ def _suite(name: str, options: argparse.Namespace, limit: TimeLimit) -> tuple[Ca
         return so_far[0], int(interrupt.args[0] if interrupt.args else signal.SIGINT)
     finally:
         clear_progress()
+
+
+def _how_far(campaign: Campaign, total: int) -> str:
+    """How far a suite of `total` cases is, in words."""
+    done, roots = campaign.runs + len(campaign.left_out), count(len(campaign.roots), "root cause")
+    if done < total or not campaign.open_cases:
+        return f"{done} of {total} cases, {roots}"
+    return f"{total} cases played, {campaign.open_cases} to explain, {roots}"
 
 
 def _dialect(campaign: Campaign, options: argparse.Namespace) -> tuple[DialectAnswer, ...]:

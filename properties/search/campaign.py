@@ -109,6 +109,8 @@ class Campaign:
     """Names of cases of the suite for which the time was up."""
     not_explained: list[str] = field(factory=list)
     """Names of cases of the suite that depart, and for whose explanation the time was up."""
+    open_cases: int = 0
+    """Cases of the suite that depart and have no row yet."""
     at_stake: set[str] = field(factory=set)
     """Clauses that had a part in those cases: what is behind them may break each."""
 
@@ -243,12 +245,23 @@ def _showing(
 ) -> Iterator[None]:
     """Show each second how far it is, and once more at the end: a batch in which much is explained takes
     minutes."""
-    over = threading.Event()
 
     def show() -> None:
         campaign.seconds = time.monotonic() - started
         if progress is not None:
             progress(SoFar.of(campaign, [*processes.under_way.values()]), what)
+
+    try:
+        with each_second(show):
+            yield
+    finally:
+        show()
+
+
+@contextmanager
+def each_second(show: Callable[[], None]) -> Iterator[None]:
+    """Meanwhile, call `show` each second, from another thread."""
+    over = threading.Event()
 
     def go_on() -> None:
         while not over.wait(SHOWN_EVERY_S):
@@ -261,7 +274,6 @@ def _showing(
     finally:
         over.set()
         shower.join()
-        show()
 
 
 def _requests(

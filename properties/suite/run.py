@@ -98,6 +98,7 @@ def run_suite(
 
     def tell() -> None:
         campaign.seconds = time.monotonic() - started
+        campaign.open_cases = len(rows.open_cases)
         progress(campaign)
 
     try:
